@@ -1,0 +1,49 @@
+import { z } from "zod";
+
+const httpUrl = z.url({ protocol: /^https?$/ });
+const secret = (minLength: number) => z.string().min(minLength, `must have at least ${minLength} characters`);
+
+/** Every variable the app reads. .env.example says what each is for and where its value is found. */
+const envSchema = z
+  .object({
+    NODE_ENV: z.enum(["development", "production", "test"]).default("production"),
+    APP_URL: httpUrl,
+    DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+    SUPABASE_URL: httpUrl,
+    SUPABASE_PUBLISHABLE_KEY: secret(16),
+    SUPABASE_SECRET_KEY: secret(16).optional(),
+    UPSTASH_REDIS_REST_URL: httpUrl,
+    UPSTASH_REDIS_REST_TOKEN: secret(16),
+    QSTASH_URL: httpUrl.default("https://qstash.upstash.io"),
+    QSTASH_TOKEN: secret(16),
+    QSTASH_CURRENT_SIGNING_KEY: secret(16),
+    QSTASH_NEXT_SIGNING_KEY: secret(16),
+    CRON_SECRET: secret(16),
+    OCI_SESSION_SECRET: secret(32),
+  })
+  .refine((values) => values.DATABASE_URL || values.SUPABASE_SECRET_KEY, {
+    path: ["DATABASE_URL"],
+    message: "set DATABASE_URL (preferred) or SUPABASE_SECRET_KEY: machine routes reach the database through one of them",
+  });
+
+export type Env = z.output<typeof envSchema>;
+
+/** Parses variables; on failure one error names every bad one, so that a deployer fixes all in one go. */
+export function parseEnv(source: Record<string, string | undefined>): Env {
+  const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== ""));
+  const parsed = envSchema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const lines = parsed.error.issues.map((issue) => {
+    const name = String(issue.path[0]);
+    return `  ${name}: ${given[name] === undefined ? `is missing${issue.code === "custom" ? `; ${issue.message}` : ""}` : issue.message}`;
+  });
+  throw new Error(`OpsMantik cannot start: ${lines.length} environment variable(s) are wrong.\n${lines.join("\n")}\nSee .env.example for what each is for.`);
+}
+
+let cached: Env | undefined;
+
+/** The app's settings, read once, on first use: a build needs none of them. */
+export function env(): Env {
+  cached ??= parseEnv(process.env);
+  return cached;
+}
