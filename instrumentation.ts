@@ -11,7 +11,10 @@ export async function register(): Promise<void> {
 }
 
 /** Errors that reach Next (pages, server components): one log line that joins the digest a user sees to its request. */
-export async function onRequestError(error: unknown, request: { path: string; method: string; headers: Record<string, string | string[] | undefined> }): Promise<void> {
+export async function onRequestError(
+  error: unknown,
+  request: { path: string; method: string; headers: Record<string, string | string[] | undefined> },
+): Promise<void> {
   if (process.env.NEXT_RUNTIME !== "nodejs") return;
   const { log } = await import("#lib/platform/log.ts");
   const digest = error instanceof Error && "digest" in error ? error.digest : undefined;

@@ -37,7 +37,9 @@ export function parseEnv(source: Record<string, string | undefined>): Env {
     const name = String(issue.path[0]);
     return `  ${name}: ${given[name] === undefined ? `is missing${issue.code === "custom" ? `; ${issue.message}` : ""}` : issue.message}`;
   });
-  throw new Error(`OpsMantik cannot start: ${lines.length} environment variable(s) are wrong.\n${lines.join("\n")}\nSee .env.example for what each is for.`);
+  throw new Error(
+    `OpsMantik cannot start: ${lines.length} environment variable(s) are wrong.\n${lines.join("\n")}\nSee .env.example for what each is for.`,
+  );
 }
 
 let cached: Env | undefined;

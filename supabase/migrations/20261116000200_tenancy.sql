@@ -242,6 +242,13 @@ begin
 end
 $$;
 
+-- display_name: how a person is called on screen.
+create function private.display_name(p_user auth.users) returns text
+language sql stable set search_path = ''
+as $$
+  select coalesce(nullif(btrim(p_user.raw_user_meta_data ->> 'full_name'), ''), split_part(p_user.email, '@', 1))
+$$;
+
 create function private.site_summary(p_site public.sites) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
@@ -276,12 +283,6 @@ as $$
       join auth.users u on u.id = auth.uid() and u.email_confirmed_at is not null and lower(u.email) = i.email
       where i.expires_at > private.current_moment()), '[]'),
     'mayCreate', private.may_create_site())
-$$;
-
-create function private.display_name(p_user auth.users) returns text
-language sql stable set search_path = ''
-as $$
-  select coalesce(nullif(btrim(p_user.raw_user_meta_data ->> 'full_name'), ''), split_part(p_user.email, '@', 1))
 $$;
 
 grant execute on function

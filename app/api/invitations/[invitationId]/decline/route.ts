@@ -1,0 +1,11 @@
+import { z } from "zod";
+import { handler } from "#lib/http/handler.ts";
+import { signedIn } from "#lib/http/member-guards.ts";
+import { declineInvitation } from "#lib/tenancy/changes.ts";
+
+/** POST /api/invitations/:invitationId/decline says no to an invitation. */
+export const POST = handler({
+  guard: signedIn,
+  params: z.object({ invitationId: z.uuid() }),
+  run: ({ actor, params }) => declineInvitation(actor.db, params.invitationId),
+});

@@ -1,0 +1,22 @@
+import { z } from "zod";
+import { handler } from "#lib/http/handler.ts";
+import { siteMember } from "#lib/http/member-guards.ts";
+import { changeMemberRole, removeMember } from "#lib/tenancy/changes.ts";
+import { memberRole } from "#lib/tenancy/site-fields.ts";
+
+const params = z.object({ userId: z.uuid() });
+
+/** PATCH /api/sites/:siteId/members/:userId changes a role; the last owner keeps theirs. */
+export const PATCH = handler({
+  guard: siteMember("owner"),
+  params,
+  body: memberRole,
+  run: ({ actor, params, body }) => changeMemberRole(actor.db, actor.publicId, { ...params, ...body }),
+});
+
+/** DELETE /api/sites/:siteId/members/:userId removes a member; the last owner stays. */
+export const DELETE = handler({
+  guard: siteMember("owner"),
+  params,
+  run: ({ actor, params }) => removeMember(actor.db, actor.publicId, params.userId),
+});

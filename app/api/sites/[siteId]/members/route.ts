@@ -1,0 +1,14 @@
+import { handler } from "#lib/http/handler.ts";
+import { siteMember } from "#lib/http/member-guards.ts";
+import { inviteMember } from "#lib/tenancy/invite-member.ts";
+import { memberInvite } from "#lib/tenancy/site-fields.ts";
+
+/** POST /api/sites/:siteId/members invites an address and mails it a link to sign in. */
+export const POST = handler({
+  guard: siteMember("owner"),
+  limits: {
+    after: { name: "invite", requests: 20, windowSeconds: 600, key: ({ actor }) => actor.publicId, whenRedisIsDown: "fail-closed" },
+  },
+  body: memberInvite,
+  run: ({ actor, body }) => inviteMember(actor.db, actor.publicId, body),
+});

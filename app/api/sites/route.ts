@@ -1,0 +1,11 @@
+import { handler } from "#lib/http/handler.ts";
+import { signedIn } from "#lib/http/member-guards.ts";
+import { createSite } from "#lib/tenancy/changes.ts";
+import { siteInput } from "#lib/tenancy/site-fields.ts";
+
+/** POST /api/sites makes a site that its creator owns. */
+export const POST = handler({
+  guard: signedIn,
+  body: siteInput,
+  run: ({ actor, body }) => createSite(actor.db, body),
+});

@@ -1,0 +1,38 @@
+"use client";
+
+import type { ReactElement, ReactNode } from "react";
+import { Button } from "./button.tsx";
+import { Dialog, DialogClose } from "./dialog.tsx";
+import { SubmitButton } from "./submit-button.tsx";
+
+interface ConfirmDialogProps {
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+  /** Ends in a question mark and names the thing. */
+  title: ReactNode;
+  /** What will happen, and whether it can be undone. */
+  description: ReactNode;
+  /** The deed itself, never "OK". */
+  confirm: ReactNode;
+  cancel: ReactNode;
+  pending: boolean;
+  onConfirm: () => void;
+  destructive?: boolean;
+  trigger?: ReactElement;
+  children?: ReactNode;
+}
+
+/** Asks before something that cannot be taken back. */
+export function ConfirmDialog({ confirm, cancel, pending, onConfirm, destructive = true, children, ...dialog }: ConfirmDialogProps) {
+  return (
+    <Dialog {...dialog}>
+      {children}
+      <div className="dialog-f">
+        <DialogClose render={<Button />}>{cancel}</DialogClose>
+        <SubmitButton type="button" tone={destructive ? "destroy" : "primary"} pending={pending} onClick={onConfirm}>
+          {confirm}
+        </SubmitButton>
+      </div>
+    </Dialog>
+  );
+}

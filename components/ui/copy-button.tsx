@@ -1,0 +1,30 @@
+"use client";
+
+import { Check, Copy } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { useEffect, useState } from "react";
+import { Button, type ButtonLook } from "./button.tsx";
+
+const confirmedMs = 2000;
+
+/** Copies a value and says so on itself for two seconds. Where the browser refuses, the value stays selectable. */
+export function CopyButton({ value, label, ...look }: { value: string; label?: string } & Pick<ButtonLook, "tone" | "size">) {
+  const t = useTranslations("ui");
+  const [copied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!copied) return;
+    const timer = setTimeout(() => setCopied(false), confirmedMs);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  const copy = () =>
+    navigator.clipboard.writeText(value).then(
+      () => setCopied(true),
+      () => setCopied(false),
+    );
+  return (
+    <Button {...look} onClick={copy}>
+      {copied ? <Check className="i i-14 fg-completed" /> : <Copy className="i i-14" />}
+      <span aria-live="polite">{copied ? t("copied") : (label ?? t("copy"))}</span>
+    </Button>
+  );
+}

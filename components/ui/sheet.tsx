@@ -1,0 +1,38 @@
+"use client";
+
+import { Dialog as Base } from "@base-ui/react/dialog";
+import { X } from "lucide-react";
+import { useTranslations } from "next-intl";
+import type { ReactElement, ReactNode } from "react";
+import { Button } from "./button.tsx";
+
+interface SheetProps {
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+  title: ReactNode;
+  trigger: ReactElement;
+  children: ReactNode;
+}
+
+/** A phone's panel from the bottom edge, within reach of the thumb. */
+export function Sheet({ open, onOpenChange, title, trigger, children }: SheetProps) {
+  const t = useTranslations("ui");
+  return (
+    <Base.Root open={open} onOpenChange={onOpenChange}>
+      <Base.Trigger render={trigger} />
+      <Base.Portal>
+        <Base.Backdrop className="scrim" />
+        <Base.Popup className="sheet">
+          <span className="grab" />
+          <div className="row">
+            <Base.Title className="dialog-t grow">{title}</Base.Title>
+            <Base.Close render={<Button tone="ghost" icon aria-label={t("close")} />}>
+              <X className="i i-22" />
+            </Base.Close>
+          </div>
+          {children}
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  );
+}

@@ -1,0 +1,100 @@
+"use server";
+import { headers } from "next/headers";
+import { redirect } from "next/navigation";
+import { z } from "zod";
+import { env } from "#lib/env.ts";
+import { clientAddress, enforceLimit, type RateLimit } from "#lib/http/rate-limit.ts";
+import { AppError } from "#lib/platform/app-error.ts";
+import { log } from "#lib/platform/log.ts";
+import type { FormState } from "./form-state.ts";
+import { returnPath } from "./return-path.ts";
+import { pageClient } from "./session.ts";
+
+const email = z.string().trim().toLowerCase().min(1, "REQUIRED").max(254, "TOO_LONG").pipe(z.email("INVALID_EMAIL"));
+const credentials = z.object({ email, password: z.string().min(1, "REQUIRED").max(256, "TOO_LONG") });
+const newPassword = z.object({ password: z.string().min(10, "PASSWORD_TOO_SHORT").max(256, "TOO_LONG") });
+
+/** Guessing is slowed per address and account. Open without Redis: Supabase Auth has limits of its own, and nobody is locked out. */
+const attempts = (name: string, key: string): RateLimit => ({
+  name,
+  requests: 10,
+  windowSeconds: 60,
+  key: () => key,
+  whenRedisIsDown: "fail-open",
+});
+
+async function countAttempt(name: string, account: string): Promise<void> {
+  const given = await headers();
+  const request = new Request(env().APP_URL, { headers: given });
+  await enforceLimit(attempts(name, `${clientAddress(given)}:${account}`), { request, actor: undefined });
+}
+
+function formError(error: unknown, values: Record<string, string>): FormState {
+  if (error instanceof AppError) return { status: "error", code: error.code, values };
+  log.error("account form failed", { error });
+  return { status: "error", code: "INTERNAL", values };
+}
+
+/** Parses a form, or tells which field is wrong. */
+function parseForm<T>(schema: z.ZodType<T>, form: FormData): { value: T } | { failed: FormState } {
+  const given = Object.fromEntries([...form].filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return { value: parsed.data };
+  const fields = Object.fromEntries(parsed.error.issues.map((issue) => [String(issue.path[0]), issue.message]));
+  return { failed: { status: "error", code: "VALIDATION_FAILED", fields, values: { email: given.email ?? "" } } };
+}
+
+/** What Supabase Auth says, in our codes. Its own sentence never reaches the page. */
+function authFailure(error: { code?: string | undefined; status?: number | undefined; name: string }): AppError {
+  if (error.code === "weak_password" || error.code === "same_password") return new AppError("VALIDATION_FAILED", { cause: error });
+  if (error.code === "over_request_rate_limit" || error.status === 429) return new AppError("RATE_LIMITED", { cause: error });
+  if (error.name === "AuthRetryableFetchError" || (error.status ?? 500) >= 500) return new AppError("AUTH_UNAVAILABLE", { cause: error });
+  return new AppError("INVALID_CREDENTIALS", { cause: error });
+}
+
+export async function signIn(_previous: FormState, form: FormData): Promise<FormState> {
+  const parsed = parseForm(credentials, form);
+  if ("failed" in parsed) return parsed.failed;
+  try {
+    await countAttempt("sign-in", parsed.value.email);
+    const { error } = await (await pageClient()).auth.signInWithPassword(parsed.value);
+    if (error) throw authFailure(error);
+  } catch (error) {
+    return formError(error, { email: parsed.value.email });
+  }
+  redirect(returnPath(form.get("next")));
+}
+
+export async function signOut(): Promise<void> {
+  await (await pageClient()).auth.signOut({ scope: "local" });
+  redirect("/sign-in");
+}
+
+/** Answers the same whether the address has an account or not. */
+export async function requestPasswordReset(_previous: FormState, form: FormData): Promise<FormState> {
+  const parsed = parseForm(z.object({ email }), form);
+  if ("failed" in parsed) return parsed.failed;
+  try {
+    await countAttempt("password-reset", parsed.value.email);
+    const { error } = await (await pageClient()).auth.resetPasswordForEmail(parsed.value.email);
+    if (error && authFailure(error).code === "AUTH_UNAVAILABLE") throw authFailure(error);
+  } catch (error) {
+    return formError(error, parsed.value);
+  }
+  return { status: "ok", values: parsed.value };
+}
+
+export async function setNewPassword(_previous: FormState, form: FormData): Promise<FormState> {
+  const parsed = parseForm(newPassword, form);
+  if ("failed" in parsed) return parsed.failed;
+  try {
+    const db = await pageClient();
+    const { data } = await db.auth.getClaims();
+    if (!data) return { status: "error", code: "LINK_EXPIRED" };
+    const { error } = await db.auth.updateUser(parsed.value);
+    if (error) throw authFailure(error);
+  } catch (error) {
+    return formError(error, {});
+  }
+  redirect(returnPath(form.get("next")));
+}

@@ -1,0 +1,10 @@
+/** What a form's action answers. Codes become words in the reader's language (messages: errors.<code>). */
+export interface FormState {
+  status: "idle" | "ok" | "error";
+  code?: string;
+  fields?: Record<string, string>;
+  /** What was typed, so that an error does not empty the form. Never the password. */
+  values?: Record<string, string>;
+}
+
+export const idleForm: FormState = { status: "idle" };

@@ -1,0 +1,25 @@
+import type { SessionClient } from "#lib/db/session-client.ts";
+import { AppError } from "#lib/platform/app-error.ts";
+
+export interface SessionUser {
+  id: string;
+  email: string;
+  name: string;
+}
+
+/** The user behind a session, verified by its token; null when nobody is signed in. Throws when Auth does not answer. */
+export async function readSessionUser(db: SessionClient): Promise<SessionUser | null> {
+  const { data, error } = await db.auth.getClaims();
+  if (error && (error.name === "AuthRetryableFetchError" || (error.status ?? 0) >= 500)) {
+    throw new AppError("AUTH_UNAVAILABLE", { cause: error });
+  }
+  const claims = data?.claims;
+  if (!claims || typeof claims.sub !== "string") return null;
+  const email = claims.email ?? "";
+  const fullName: unknown = claims.user_metadata?.full_name;
+  return {
+    id: claims.sub,
+    email,
+    name: typeof fullName === "string" && fullName.trim() !== "" ? fullName.trim() : (email.split("@")[0] ?? ""),
+  };
+}

@@ -1,0 +1,54 @@
+import "server-only";
+import { cookies, headers } from "next/headers";
+import { redirect } from "next/navigation";
+import { cache } from "react";
+import type { z } from "zod";
+import { callAsUser, type SessionClient, sessionClient } from "#lib/db/session-client.ts";
+import type { Database, SessionFunction } from "#lib/db/types.gen.ts";
+import { AppError } from "#lib/platform/app-error.ts";
+import { readSessionUser, type SessionUser } from "./session-user.ts";
+
+/** The session door for pages and server actions. Pages cannot set cookies: proxy.ts has refreshed the session before. */
+export const pageClient = cache(async (): Promise<SessionClient> => {
+  const store = await cookies();
+  return sessionClient({
+    getAll: () => store.getAll(),
+    setAll: (list) => {
+      try {
+        for (const { name, value, options } of list) store.set(name, value, options);
+      } catch {
+        // a page is being rendered: its cookies are read-only
+      }
+    },
+  });
+});
+
+/** Gives an error the digest that Next hands to the error boundary: our code and the request's id. */
+async function tagged<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof AppError) error.digest = `${error.code} ${(await headers()).get("x-request-id") ?? ""}`;
+    throw error;
+  }
+}
+
+export const currentUser = cache(async (): Promise<SessionUser | null> => tagged(readSessionUser(await pageClient())));
+
+/** The signed-in user; anyone else goes to the sign-in page and comes back afterwards. */
+export async function requireUser(): Promise<SessionUser> {
+  const user = await currentUser();
+  if (user) return user;
+  const path = (await headers()).get("x-path") ?? "/dashboard";
+  redirect(`/sign-in?next=${encodeURIComponent(path)}`);
+}
+
+/** One read of a page, as the signed-in user. */
+export async function readPage<Name extends SessionFunction, Result>(
+  name: Name,
+  args: Database["public"]["Functions"][Name]["Args"],
+  result: z.ZodType<Result>,
+): Promise<Result> {
+  await requireUser();
+  return tagged(callAsUser(await pageClient(), name, args, result));
+}

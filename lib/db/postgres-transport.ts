@@ -1,0 +1,39 @@
+import postgres from "postgres";
+import { databaseError } from "./database-error.ts";
+import type { RpcTransport } from "./transport.ts";
+
+interface PostgresTransportOptions {
+  url: string;
+  poolMax?: number;
+}
+
+/** Where hosted Supabase's transaction pooler listens. It hands each transaction another backend, so nothing stays prepared. */
+const transactionPoolerPort = "6543";
+
+/** The direct transport: postgres.js as the role opsmantik_app. */
+export function postgresTransport({ url, poolMax = 10 }: PostgresTransportOptions): RpcTransport {
+  const sql = postgres(url, {
+    max: poolMax,
+    prepare: new URL(url).port !== transactionPoolerPort,
+    connect_timeout: 5,
+    idle_timeout: 30,
+    connection: { application_name: "opsmantik", TimeZone: "UTC" },
+    onnotice: () => undefined,
+  });
+  return {
+    async call(name, args) {
+      const keys = Object.keys(args).filter((key) => args[key] !== undefined);
+      const list = keys.map((key, index) => `${key} => $${index + 1}`).join(", ");
+      // postgres.js types its parameters by what the server says they are, so any JSON value may stand here.
+      const values = keys.map((key) => args[key]) as postgres.ParameterOrJSON<never>[];
+      try {
+        const rows = await sql.unsafe(`select public.${name}(${list}) as result`, values);
+        return rows[0]?.result ?? null;
+      } catch (error) {
+        const { code, message, detail } = error as { code?: string; message: string; detail?: string };
+        throw databaseError({ code, message, details: detail });
+      }
+    },
+    close: () => sql.end({ timeout: 5 }),
+  };
+}

@@ -1,0 +1,35 @@
+import { type CookieMethodsServer, createServerClient } from "@supabase/ssr";
+import type { SupabaseClient } from "@supabase/supabase-js";
+import type { z } from "zod";
+import { env } from "#lib/env.ts";
+import { databaseError } from "./database-error.ts";
+import type { Database, SessionFunction } from "./types.gen.ts";
+
+export type SessionClient = SupabaseClient<Database>;
+
+/** One cookie name on every host, out of reach of scripts: browsers never talk to Supabase themselves. */
+export function sessionCookieOptions() {
+  return { name: "om_session", path: "/", httpOnly: true, sameSite: "lax" as const, secure: env().APP_URL.startsWith("https:") };
+}
+
+/** The session door: Supabase with the signed-in user's own rights. */
+export function sessionClient(cookies: CookieMethodsServer): SessionClient {
+  const { SUPABASE_URL, SUPABASE_PUBLISHABLE_KEY } = env();
+  return createServerClient<Database>(SUPABASE_URL, SUPABASE_PUBLISHABLE_KEY, {
+    cookieOptions: sessionCookieOptions(),
+    cookies,
+    global: { fetch: (input, init) => fetch(input, { ...init, signal: AbortSignal.timeout(10_000) }) },
+  });
+}
+
+/** Calls one of the functions granted to signed-in users. The actor is the session's user, never an argument. */
+export async function callAsUser<Name extends SessionFunction, Result>(
+  db: SessionClient,
+  name: Name,
+  args: Database["public"]["Functions"][Name]["Args"],
+  result: z.ZodType<Result>,
+): Promise<Result> {
+  const { data, error } = await db.rpc(name as string, args); // the client's own overloads cannot follow a generic name
+  if (error) throw databaseError(error);
+  return result.parse(data);
+}

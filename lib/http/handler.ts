@@ -1,0 +1,81 @@
+import type { z } from "zod";
+import { AppError } from "#lib/platform/app-error.ts";
+import { log } from "#lib/platform/log.ts";
+import { newRequestId, withRequestId } from "#lib/platform/request-context.ts";
+import { parseInput, parseJson } from "./parse-input.ts";
+import { problemResponse } from "./problem.ts";
+import { enforceLimit, type RateLimit } from "./rate-limit.ts";
+import { readBody } from "./read-body.ts";
+
+/** What a guard may look at: the request as it came, before anything in it is believed. */
+export interface GuardContext {
+  request: Request;
+  rawBody: string;
+  params: Record<string, string>;
+  /** Headers that the guard adds to the answer, for example a refreshed session cookie. */
+  responseHeaders: Headers;
+}
+
+/** Decides who is asking, or throws. What it returns becomes `actor`. */
+export type Guard<Actor> = (context: GuardContext) => Promise<Actor> | Actor;
+
+interface Route<Actor, Params, Query, Body> {
+  guard: Guard<Actor>;
+  params?: z.ZodType<Params>;
+  query?: z.ZodType<Query>;
+  body?: z.ZodType<Body>;
+  /** `before` limits strangers by address, `after` limits whom the guard let in. */
+  limits?: { before?: RateLimit<undefined>; after?: RateLimit<Actor> };
+  bodyMaxBytes?: number;
+  run(input: { actor: Actor; params: Params; query: Query; body: Body; request: Request }): unknown;
+}
+
+type RouteHandler = (request: Request, context: { params: Promise<Record<string, string>> }) => Promise<Response>;
+
+/** Marks what handler() built; a test finds route files that were made in another way. */
+export const builtByHandler = Symbol("built by handler()");
+
+/** The only way to make a route. The order is fixed: limit, guard over the raw body, limit, params, query, body, run. */
+export function handler<Actor, Params = undefined, Query = undefined, Body = undefined>(
+  route: Route<Actor, Params, Query, Body>,
+): RouteHandler {
+  const serve: RouteHandler = (request, context) => {
+    const requestId = newRequestId();
+    return withRequestId(requestId, async () => {
+      const startedAt = performance.now();
+      const responseHeaders = new Headers({ "x-request-id": requestId, "cache-control": "no-store" });
+      const response = await answer(route, request, await context.params, responseHeaders).catch((error: unknown) =>
+        problemResponse(error, requestId),
+      );
+      for (const [name, value] of responseHeaders)
+        if (name === "set-cookie" || !response.headers.has(name)) response.headers.append(name, value);
+      log.info("request", {
+        method: request.method,
+        path: new URL(request.url).pathname,
+        status: response.status,
+        durationMs: Math.round(performance.now() - startedAt),
+      });
+      return response;
+    });
+  };
+  return Object.assign(serve, { [builtByHandler]: true });
+}
+
+async function answer<Actor, Params, Query, Body>(
+  route: Route<Actor, Params, Query, Body>,
+  request: Request,
+  rawParams: Record<string, string>,
+  responseHeaders: Headers,
+): Promise<Response> {
+  if (route.limits?.before) await enforceLimit(route.limits.before, { request, actor: undefined });
+  const rawBody = await readBody(request, route.bodyMaxBytes);
+  const actor = await route.guard({ request, rawBody, params: rawParams, responseHeaders });
+  if (route.limits?.after) await enforceLimit(route.limits.after, { request, actor });
+  const params = parseInput(route.params, rawParams);
+  const query = parseInput(route.query, Object.fromEntries(new URL(request.url).searchParams));
+  const body = route.body ? parseInput(route.body, parseJson(rawBody)) : (undefined as Body); // without a schema nobody reads it
+  const result = await route.run({ actor, params, query, body, request });
+  if (result instanceof Response) return result;
+  if (result === undefined) throw new AppError("INTERNAL", { detail: "The route answered nothing." });
+  return Response.json(result);
+}

@@ -1,0 +1,57 @@
+import { z } from "zod";
+import { AppError } from "#lib/platform/app-error.ts";
+
+/** Sentences for the codes that our schemas use as messages; a form shows its own words for the code. */
+const fieldSentences: Record<string, string> = {
+  REQUIRED: "is required",
+  TOO_LONG: "is too long",
+  TOO_SHORT: "is too short",
+  TOO_MANY: "has too many entries",
+  INVALID_EMAIL: "is not an e-mail address",
+  INVALID_DOMAIN: "is not a domain name such as example.com",
+  INVALID_TIMEZONE: "is not an IANA time zone such as Europe/Istanbul",
+  INVALID_CURRENCY: "is not an ISO 4217 currency such as TRY",
+};
+
+interface FieldError {
+  field: string;
+  code: string;
+  message: string;
+}
+
+function fieldError(issue: z.core.$ZodIssue): FieldError {
+  const field = issue.path.join(".") || "(root)";
+  const sentence = fieldSentences[issue.message];
+  if (sentence) return { field, code: issue.message, message: `${field} ${sentence}` };
+  return { field, code: "VALIDATION_FAILED", message: `${field}: ${issue.message}` };
+}
+
+/** Parses with a schema; a failure names each field. Without a schema the input is not looked at. */
+export function parseInput<T>(schema: z.ZodType<T> | undefined, input: unknown): T {
+  if (!schema) return undefined as T; // the caller's type says undefined too: no schema, no value
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  const errors = parsed.error.issues.slice(0, 20).map(fieldError);
+  throw new AppError("VALIDATION_FAILED", { detail: errors.map((error) => error.message).join("; "), extra: { errors } });
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return text === "" ? {} : JSON.parse(text);
+  } catch {
+    throw new AppError("MALFORMED_JSON", { detail: "The body is not JSON." });
+  }
+}
+
+/**
+ * Text that Postgres can store: no NUL and no lone surrogate, trimmed, bounded.
+ * Both would otherwise surface as an error of the database instead of one that names the field.
+ */
+export function boundedText(maxLength: number): z.ZodType<string> {
+  return z
+    .string()
+    .trim()
+    .min(1, "REQUIRED")
+    .max(maxLength, "TOO_LONG")
+    .refine((text) => !text.includes("\0") && text.isWellFormed(), "contains characters that cannot be stored");
+}

@@ -1,0 +1,67 @@
+import { Ratelimit } from "@upstash/ratelimit";
+import { AppError } from "#lib/platform/app-error.ts";
+import { log } from "#lib/platform/log.ts";
+import { redis } from "#lib/platform/redis.ts";
+import { countLocally } from "./local-limit.ts";
+
+export interface RateLimit<Actor = undefined> {
+  /** Names the limit in Redis and in logs. */
+  name: string;
+  requests: number;
+  windowSeconds: number;
+  /** Who shares one allowance. */
+  key(input: { request: Request; actor: Actor }): string;
+  /**
+   * What a missing Redis means. "fail-closed" refuses with 503; "fail-open" counts in this process instead,
+   * for routes where a refused request is lost money.
+   */
+  whenRedisIsDown: "fail-open" | "fail-closed";
+}
+
+const limiters = new Map<string, Ratelimit>();
+
+function limiterFor({ name, requests, windowSeconds }: Pick<RateLimit, "name" | "requests" | "windowSeconds">): Ratelimit {
+  const known = limiters.get(name);
+  if (known) return known;
+  const limiter = new Ratelimit({
+    redis: redis(),
+    prefix: `limit:${name}`,
+    limiter: Ratelimit.slidingWindow(requests, `${windowSeconds} s`),
+    analytics: false,
+  });
+  limiters.set(name, limiter);
+  return limiter;
+}
+
+interface Verdict {
+  allowed: boolean;
+  retryAfterSeconds: number;
+}
+
+async function ask<Actor>(limit: RateLimit<Actor>, key: string): Promise<Verdict> {
+  try {
+    const { success, reset, reason } = await limiterFor({ ...limit }).limit(key);
+    if (reason === "timeout") throw new Error("Redis did not answer in time"); // the library would let it pass
+    return { allowed: success, retryAfterSeconds: Math.max(1, Math.ceil((reset - Date.now()) / 1000)) };
+  } catch (error) {
+    log.warn("rate limit without Redis", { limit: limit.name, mode: limit.whenRedisIsDown, error });
+    if (limit.whenRedisIsDown === "fail-closed") throw new AppError("REDIS_UNAVAILABLE", { cause: error });
+    return countLocally(`${limit.name}:${key}`, limit);
+  }
+}
+
+/** Counts one request against a limit; over it, throws 429 with the seconds to wait. */
+export async function enforceLimit<Actor>(limit: RateLimit<Actor>, input: { request: Request; actor: Actor }): Promise<void> {
+  const { allowed, retryAfterSeconds } = await ask(limit, limit.key(input));
+  if (allowed) return;
+  throw new AppError("RATE_LIMITED", {
+    detail: `At most ${limit.requests} requests in ${limit.windowSeconds} seconds. Try again in ${retryAfterSeconds} s.`,
+    extra: { retryAfterSeconds },
+    headers: { "retry-after": String(retryAfterSeconds), "x-opsmantik-ratelimit": "1" },
+  });
+}
+
+/** The caller's address. Vercel overwrites these headers; elsewhere a caller can forge them, so it never authenticates. */
+export function clientAddress(headers: Headers): string {
+  return (headers.get("x-vercel-forwarded-for") ?? headers.get("x-forwarded-for") ?? "unknown").split(",")[0]?.trim() || "unknown";
+}

@@ -1,0 +1,67 @@
+/**
+ * Every error a caller can meet, with its HTTP status. SQL raises the same codes (errcode PTxxx, message = code);
+ * docs/errors.md says for each what happened and what to do. A test keeps the three together.
+ */
+export const errorStatus = {
+  VALIDATION_FAILED: 400,
+  MALFORMED_JSON: 400,
+  INVALID_DOMAIN: 400,
+  INVALID_TIMEZONE: 400,
+  UNAUTHENTICATED: 401,
+  INVALID_CREDENTIALS: 401,
+  INVALID_API_KEY: 401,
+  INVALID_SESSION_TOKEN: 401,
+  INVALID_SIGNATURE: 401,
+  INVALID_CRON_SECRET: 401,
+  FORBIDDEN: 403,
+  CROSS_SITE_REQUEST: 403,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  CONFLICT: 409,
+  ALREADY_MEMBER: 409,
+  INVITATION_EXPIRED: 409,
+  LAST_OWNER: 409,
+  RECORD_IS_PERMANENT: 409,
+  SITE_ARCHIVED: 409,
+  TOO_MANY: 409,
+  PAYLOAD_TOO_LARGE: 413,
+  RATE_LIMITED: 429,
+  INTERNAL: 500,
+  AUTH_UNAVAILABLE: 503,
+  DATABASE_UNAVAILABLE: 503,
+  REDIS_UNAVAILABLE: 503,
+} as const;
+
+export type ErrorCode = keyof typeof errorStatus;
+
+export function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(errorStatus, text);
+}
+
+interface ErrorFacts {
+  /** A sentence for the caller. Never holds secrets or personal data. */
+  detail?: string;
+  /** Fields of the answer beside the standard ones, for example `retryAfterSeconds` or `errors`. */
+  extra?: Record<string, unknown>;
+  headers?: Record<string, string>;
+  cause?: unknown;
+}
+
+/** An outcome that ends a request. Expected outcomes of a domain are values, not errors. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly facts: ErrorFacts;
+  /** What an error boundary in the browser gets of a server error: the code and the request's id. */
+  digest?: string;
+
+  constructor(code: ErrorCode, facts: ErrorFacts = {}) {
+    super(facts.detail ? `${code}: ${facts.detail}` : code, { cause: facts.cause });
+    this.name = "AppError";
+    this.code = code;
+    this.facts = facts;
+  }
+
+  get status(): number {
+    return errorStatus[this.code];
+  }
+}

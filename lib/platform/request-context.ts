@@ -1,0 +1,22 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { randomBytes } from "node:crypto";
+
+interface RequestContext {
+  requestId: string;
+}
+
+const storage = new AsyncLocalStorage<RequestContext>();
+
+/** An id that sorts by time and that a person can read out: `req_` + 26 characters. */
+export function newRequestId(): string {
+  return `req_${Date.now().toString(36).padStart(9, "0")}${randomBytes(9).toString("hex").slice(0, 17)}`;
+}
+
+export function withRequestId<T>(requestId: string, run: () => T): T {
+  return storage.run({ requestId }, run);
+}
+
+/** The id of the request being served, when there is one. */
+export function currentRequestId(): string | undefined {
+  return storage.getStore()?.requestId;
+}

@@ -1,0 +1,55 @@
+import { z } from "zod";
+import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
+import type { SiteRole, siteInput } from "./site-fields.ts";
+
+/** What owners and invited people change. Each is one SQL function, which checks the role and decides. */
+
+const done = z.object({ ok: z.literal(true) });
+const joined = z.object({ publicId: z.string() });
+
+type SiteValues = z.output<typeof siteInput>;
+
+const siteArguments = (site: SiteValues) => ({
+  p_name: site.name,
+  p_domains: site.domains,
+  p_currency: site.currency,
+  p_timezone: site.timezone,
+  p_locale: site.locale,
+});
+
+export const createSite = (db: SessionClient, site: SiteValues) => callAsUser(db, "create_site", siteArguments(site), joined);
+
+export const updateSite = (db: SessionClient, publicId: string, site: SiteValues) =>
+  callAsUser(db, "update_site", { p_public_id: publicId, ...siteArguments(site) }, done);
+
+export const setSiteArchived = (db: SessionClient, publicId: string, archived: boolean) =>
+  callAsUser(db, "set_site_archived", { p_public_id: publicId, p_archived: archived }, done);
+
+export const changeMemberRole = (db: SessionClient, publicId: string, member: { userId: string; role: SiteRole }) =>
+  callAsUser(db, "change_member_role", { p_public_id: publicId, p_user_id: member.userId, p_role: member.role }, done);
+
+export const removeMember = (db: SessionClient, publicId: string, userId: string) =>
+  callAsUser(db, "remove_member", { p_public_id: publicId, p_user_id: userId }, done);
+
+export const withdrawInvitation = (db: SessionClient, publicId: string, invitationId: string) =>
+  callAsUser(db, "withdraw_invitation", { p_public_id: publicId, p_invitation_id: invitationId }, done);
+
+export const acceptInvitation = (db: SessionClient, invitationId: string) =>
+  callAsUser(db, "accept_invitation", { p_invitation_id: invitationId }, joined);
+
+export const declineInvitation = (db: SessionClient, invitationId: string) =>
+  callAsUser(db, "decline_invitation", { p_invitation_id: invitationId }, done);
+
+export const createApiKey = (db: SessionClient, publicId: string, name: string) =>
+  callAsUser(
+    db,
+    "create_site_api_key",
+    { p_public_id: publicId, p_name: name },
+    z.object({ id: z.string(), key: z.string(), prefix: z.string() }),
+  );
+
+export const revokeApiKey = (db: SessionClient, publicId: string, keyId: string) =>
+  callAsUser(db, "revoke_site_api_key", { p_public_id: publicId, p_key_id: keyId }, done);
+
+export const callEventSecret = (db: SessionClient, publicId: string, rotate: boolean) =>
+  callAsUser(db, "call_event_secret", { p_public_id: publicId, p_rotate: rotate }, z.object({ secret: z.string(), rotatedAt: z.string() }));

@@ -1,0 +1,48 @@
+import "server-only";
+import { notFound } from "next/navigation";
+import { cache } from "react";
+import { z } from "zod";
+import { readPage } from "#lib/auth/session.ts";
+import { AppError } from "#lib/platform/app-error.ts";
+import { type SiteSummary, siteRoles, siteSummary } from "./site-fields.ts";
+
+const role = z.enum(siteRoles);
+
+const mySites = z.object({
+  sites: z.array(siteSummary),
+  invitations: z.array(z.object({ id: z.string(), siteName: z.string(), role, invitedBy: z.string().nullable(), expiresAt: z.string() })),
+  mayCreate: z.boolean(),
+});
+const team = z.object({
+  members: z.array(z.object({ userId: z.string(), name: z.string(), email: z.string(), role, joinedAt: z.string(), isYou: z.boolean() })),
+  invitations: z.array(z.object({ id: z.string(), email: z.string(), role, invitedAt: z.string(), expiresAt: z.string() })),
+});
+const apiKeys = z.array(
+  z.object({
+    id: z.string(),
+    name: z.string(),
+    prefix: z.string(),
+    createdAt: z.string(),
+    lastUsedAt: z.string().nullable(),
+    revokedAt: z.string().nullable(),
+  }),
+);
+
+export type MyInvitation = z.output<typeof mySites>["invitations"][number];
+export type Member = z.output<typeof team>["members"][number];
+export type Invitation = z.output<typeof team>["invitations"][number];
+export type ApiKey = z.output<typeof apiKeys>[number];
+
+/** Unknown, not yours, and not for your role look the same on a page. */
+function hideRefusal(error: unknown): never {
+  if (error instanceof AppError && (error.code === "NOT_FOUND" || error.code === "FORBIDDEN")) notFound();
+  throw error;
+}
+
+// cache(): the layout and the page of one request ask the same question once.
+export const listSites = cache(() => readPage("list_my_sites", {}, mySites));
+export const getSite = cache(
+  (publicId: string): Promise<SiteSummary> => readPage("get_site", { p_public_id: publicId }, siteSummary).catch(hideRefusal),
+);
+export const listMembers = (publicId: string) => readPage("list_site_members", { p_public_id: publicId }, team).catch(hideRefusal);
+export const listApiKeys = (publicId: string) => readPage("list_site_api_keys", { p_public_id: publicId }, apiKeys).catch(hideRefusal);

@@ -1,0 +1,95 @@
+import { z } from "zod";
+
+/** In falling order of rights. */
+export const siteRoles = ["owner", "operator", "viewer"] as const;
+export type SiteRole = (typeof siteRoles)[number];
+
+/** Whether a role includes another's rights. */
+export function hasRole(role: SiteRole, needed: SiteRole): boolean {
+  return siteRoles.indexOf(role) <= siteRoles.indexOf(needed);
+}
+
+/** Currencies a form offers. The database takes any ISO 4217 code. */
+export const currencyCodes = [
+  "TRY",
+  "EUR",
+  "USD",
+  "GBP",
+  "AED",
+  "AZN",
+  "BGN",
+  "CHF",
+  "GEL",
+  "JPY",
+  "KWD",
+  "PLN",
+  "RON",
+  "SAR",
+  "UAH",
+] as const;
+
+const hostname = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;
+
+/** A bare host from whatever a person pastes: `https://Örnek.com/x` becomes `xn--rnek-4qa.com`. */
+function toHostname(text: string): string {
+  const withScheme = /^[a-z]+:\/\//i.test(text) ? text : `https://${text}`;
+  return URL.canParse(withScheme) ? new URL(withScheme).hostname : text;
+}
+
+const domain = z
+  .string()
+  .trim()
+  .min(1, "REQUIRED")
+  .max(253, "TOO_LONG")
+  .transform(toHostname)
+  .refine((host) => host === "localhost" || hostname.test(host), "INVALID_DOMAIN");
+
+function isTimezone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return /^[A-Z]/.test(name);
+  } catch {
+    return false;
+  }
+}
+
+const name = (maxLength: number) =>
+  z
+    .string("REQUIRED")
+    .trim()
+    .min(1, "REQUIRED")
+    .max(maxLength, "TOO_LONG")
+    .refine((text) => !text.includes("\0") && text.isWellFormed(), "contains characters that cannot be stored");
+
+export const siteInput = z.object({
+  name: name(80),
+  domains: z
+    .array(domain, "REQUIRED")
+    .min(1, "REQUIRED")
+    .max(20, "TOO_MANY")
+    .transform((list) => [...new Set(list)]),
+  currency: z.string("REQUIRED").regex(/^[A-Z]{3}$/, "INVALID_CURRENCY"),
+  timezone: z.string("REQUIRED").refine(isTimezone, "INVALID_TIMEZONE"),
+  locale: z.enum(["tr", "en"], "REQUIRED"),
+});
+export type SiteInput = z.input<typeof siteInput>;
+
+export const memberRole = z.object({ role: z.enum(siteRoles, "REQUIRED") });
+export const memberInvite = memberRole.extend({
+  email: z.string("REQUIRED").trim().toLowerCase().max(254, "TOO_LONG").pipe(z.email("INVALID_EMAIL")),
+});
+export const apiKeyInput = z.object({ name: name(60) });
+
+export const siteSummary = z.object({
+  publicId: z.string(),
+  name: z.string(),
+  domains: z.array(z.string()),
+  currency: z.string(),
+  timezone: z.string(),
+  locale: z.enum(["tr", "en"]),
+  role: z.enum(siteRoles),
+  ociSyncMethod: z.enum(["script", "api"]),
+  createdAt: z.string(),
+  archivedAt: z.string().nullable(),
+});
+export type SiteSummary = z.output<typeof siteSummary>;

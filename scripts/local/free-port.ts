@@ -1,0 +1,38 @@
+import { createServer } from "node:net";
+
+const lastPort = 65_535;
+
+/** The first free port from `preferred` on, or any free one when none is preferred. */
+export async function freePort(preferred?: number): Promise<number> {
+  if (preferred === undefined) return anyFreePort();
+  for (let port = preferred; port <= Math.min(preferred + 100, lastPort); port++) {
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`No free port between ${preferred} and ${preferred + 100}.`);
+}
+
+/** "localhost" may mean either address, so a port counts as free only when it is on both. */
+async function isFree(port: number): Promise<boolean> {
+  return (await canListen(port, "127.0.0.1")) && (await canListen(port, "::1"));
+}
+
+function canListen(port: number, host: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    // A machine without IPv6 answers EADDRNOTAVAIL or EAFNOSUPPORT: nobody else can be there either.
+    probe.once("error", (error: NodeJS.ErrnoException) => resolve(error.code !== "EADDRINUSE" && error.code !== "EACCES"));
+    probe.listen(port, host, () => probe.close(() => resolve(true)));
+  });
+}
+
+function anyFreePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      const port = typeof address === "object" && address ? address.port : 0;
+      probe.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,113 @@
+/** PostgREST and Auth for the embedded stack: @supabase/lite on our Postgres, reached with supabase-js as usual. */
+import { readFileSync } from "node:fs";
+import type { Server } from "node:http";
+import { join } from "node:path";
+import { createAdaptorServer } from "@hono/node-server";
+import { App } from "@supabase/lite";
+import { createPostgresConnection } from "@supabase/lite/postgres";
+import { printingTo } from "./gateway-log.ts";
+import { gatewayTypes } from "./gateway-types.ts";
+import { closeServer, listenLocal } from "./local-server.ts";
+import { createMailbox, type Mailbox, mailboxPage } from "./mailbox.ts";
+import { checkoutDir } from "./state-dir.ts";
+
+export interface GatewayOptions {
+  /** The owner's URL: as another role the gateway would see no tables. */
+  databaseUrl: string;
+  /** Where links in mails lead. */
+  siteUrl: string;
+  keys: { jwtSecret: string; publishableKey: string; secretKey: string };
+  logPath: string;
+}
+
+export interface PreparedGateway {
+  /** Tables and functions made after the first request are unknown until this is called. */
+  clearSchemaCache(): void;
+  listen(port?: number): Promise<Gateway>;
+  stop(): Promise<void>;
+}
+
+export interface Gateway extends Pick<PreparedGateway, "clearSchemaCache" | "stop"> {
+  url: string;
+  mailUrl: string;
+  publishableKey: string;
+  secretKey: string;
+  mailbox: Mailbox;
+}
+
+const authHelpers = readFileSync(join(import.meta.dirname, "auth-helpers.sql"), "utf8");
+const template = (file: string, subject: string) => ({
+  subject,
+  content_path: join(checkoutDir, "supabase/templates", file),
+});
+
+/** Creates the auth schema. Migrations come next, because they refer to auth.users; then `listen`. */
+export async function prepareGateway({ databaseUrl, siteUrl, keys, logPath }: GatewayOptions): Promise<PreparedGateway> {
+  const mailbox = createMailbox();
+  const connection = createPostgresConnection({
+    url: databaseUrl,
+    postgresOptions: { max: 10, onnotice: () => {}, types: gatewayTypes },
+  });
+  // Left alone, the gateway looks once whether any table has RLS. It then either never switches roles, or grants ALL
+  // on all tables to anon. "active" makes it switch always and grant nothing. The field is private in its types.
+  Object.assign(connection, { rlsState: "active" });
+  const app = new App({
+    connection,
+    auth: {
+      enabled: true,
+      site_url: siteUrl,
+      jwt_secret: keys.jwtSecret,
+      publishable_key: keys.publishableKey,
+      secret_key: keys.secretKey,
+      email: {
+        template: {
+          recovery: template("recovery.html", "Reset your OpsMantik password"),
+          magic_link: template("magic-link.html", "Sign in to OpsMantik"),
+          confirmation: template("confirmation.html", "Confirm your OpsMantik address"),
+        },
+      },
+    },
+    options: { server: { disableStudio: true }, drivers: { email: mailbox } },
+  });
+  await printingTo(logPath, async () => {
+    await app.init();
+    await app.ensureSystemSchema();
+    await connection.driver.unsafe(authHelpers).simple();
+  });
+  if (app.adminMode) throw new Error("The gateway is in admin mode, where a request without a key is the service role.");
+
+  const server = createAdaptorServer({
+    fetch: (request, bindings) => {
+      const url = new URL(request.url);
+      if (url.pathname === "/mail") return mailResponse(mailbox, url);
+      const peerAddress = "incoming" in bindings ? (bindings.incoming.socket.remoteAddress ?? null) : null;
+      return printingTo(logPath, () => app.fetch(request, { peerAddress }));
+    },
+  }) as Server; // its type allows HTTP/2 servers, which are made only on request
+  const clearSchemaCache = () => connection.clearSchemaCache();
+  const stop = async () => {
+    await closeServer(server);
+    await connection.close();
+  };
+  return {
+    clearSchemaCache,
+    stop,
+    async listen(port) {
+      clearSchemaCache();
+      const url = await listenLocal(server, "Supabase gateway", port);
+      const { publishableKey, secretKey } = keys;
+      return { url, mailUrl: `${url}/mail`, publishableKey, secretKey, mailbox, clearSchemaCache, stop };
+    },
+  };
+}
+
+/** For a database that already has its migrations. */
+export async function startGateway({ port, ...options }: GatewayOptions & { port?: number }): Promise<Gateway> {
+  const prepared = await prepareGateway(options);
+  return prepared.listen(port);
+}
+
+function mailResponse(mailbox: Mailbox, url: URL): Response {
+  if (url.searchParams.get("format") === "json") return Response.json(mailbox.mails());
+  return new Response(mailboxPage(mailbox.mails()), { headers: { "content-type": "text/html; charset=utf-8" } });
+}
