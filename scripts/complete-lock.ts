@@ -65,7 +65,9 @@ for (const [at, entry] of Object.entries(packages)) {
 
 if (process.argv.includes("--check")) {
   if (missing.length > 0) {
-    console.error(`package-lock.json lacks ${missing.length} optional packages (${missing.slice(0, 3).join(", ")}…): run npm run lock:complete`);
+    console.error(
+      `package-lock.json lacks ${missing.length} optional packages (${missing.slice(0, 3).join(", ")}…): run npm run lock:complete`,
+    );
     process.exit(1);
   }
 } else {

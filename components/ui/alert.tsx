@@ -11,7 +11,7 @@ const icons = { failed: CircleX, retry: TriangleAlert, blocked: Hand, completed:
 type AlertProps = {
   tone: NonNullable<VariantProps<typeof alert>["tone"]>;
   /** The fact in one line. */
-  title: ReactNode;
+  title?: ReactNode;
   /** Who can fix it and what to do. */
   children?: ReactNode;
   /** One button. */
@@ -26,7 +26,7 @@ export function Alert({ tone, title, children, action, className }: AlertProps) 
     <div className={cn(alert({ tone }), className)} role={tone === "failed" ? "alert" : "status"}>
       <Icon className="i i-18" />
       <div className="body">
-        <b>{title}</b> {children}
+        {title && <b>{title}</b>} {children}
       </div>
       {action}
     </div>

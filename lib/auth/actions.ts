@@ -98,3 +98,14 @@ export async function setNewPassword(_previous: FormState, form: FormData): Prom
   }
   redirect(returnPath(form.get("next")));
 }
+
+/**
+ * Spends the one-time token of an e-mail link. A person presses a button for it: programs that open every link of a mail
+ * to check it would otherwise use the token up.
+ */
+export async function confirmLink(form: FormData): Promise<void> {
+  const type = form.get("type") === "recovery" ? "recovery" : "email";
+  const { error } = await (await pageClient()).auth.verifyOtp({ token_hash: String(form.get("token_hash")), type });
+  if (error) log.info("link not accepted", { type, reason: error.code });
+  redirect(error ? "/forgot-password?error=LINK_EXPIRED" : "/new-password");
+}

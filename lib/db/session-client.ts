@@ -29,7 +29,7 @@ export async function callAsUser<Name extends SessionFunction, Result>(
   args: Database["public"]["Functions"][Name]["Args"],
   result: z.ZodType<Result>,
 ): Promise<Result> {
-  const { data, error } = await db.rpc(name as string, args); // the client's own overloads cannot follow a generic name
+  const { data, error } = await (db as SupabaseClient).rpc(name, args); // the client's own types cannot follow a generic name
   if (error) throw databaseError(error);
   return result.parse(data);
 }

@@ -34,7 +34,11 @@ export async function readiness(): Promise<{ ready: boolean; checks: Check[] }> 
     name: "migrations",
     ok: current,
     latencyMs: database.check.latencyMs,
-    ...(!current && { detail: found ? `the database is at ${found}, the code needs ${latestMigration}: run supabase db push` : "unknown while postgres is away" }),
+    ...(!current && {
+      detail: found
+        ? `the database is at ${found}, the code needs ${latestMigration}: run supabase db push`
+        : "unknown while postgres is away",
+    }),
   };
   const checks = [database.check, cache.check, migrations];
   return { ready: checks.every((check) => check.ok), checks };

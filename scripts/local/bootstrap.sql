@@ -16,10 +16,17 @@ create extension if not exists "uuid-ossp" with schema extensions;
 
 grant usage on schema public, auth, extensions to anon, authenticated, service_role;
 
--- Generous on purpose, as hosted is: a migration that forgets to revoke fails the grants test here as well.
-alter default privileges for role postgres in schema public grant all on tables to anon, authenticated, service_role;
-alter default privileges for role postgres in schema public grant all on sequences to anon, authenticated, service_role;
-alter default privileges for role postgres in schema public grant all on functions to anon, authenticated, service_role;
+-- Generous on purpose, as hosted is: a migration that forgets to revoke fails the grants test here as well. Only
+-- before the first migration, because migrations take these privileges back.
+do $$
+begin
+  if to_regclass('supabase_migrations.schema_migrations') is null then
+    alter default privileges for role postgres in schema public grant all on tables to anon, authenticated, service_role;
+    alter default privileges for role postgres in schema public grant all on sequences to anon, authenticated, service_role;
+    alter default privileges for role postgres in schema public grant all on functions to anon, authenticated, service_role;
+  end if;
+end
+$$;
 
 do $$
 begin

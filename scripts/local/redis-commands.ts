@@ -1,5 +1,6 @@
 /** Runs Upstash REST commands on ioredis or its mock, hiding where they differ from Upstash. */
 import { createHash } from "node:crypto";
+import type { ChainableCommander, Redis } from "ioredis";
 import type { RedisEngine } from "./redis.ts";
 
 export type RedisReply = string | number | null | RedisReply[];
@@ -42,11 +43,11 @@ export function createCommandRunner({ client, isMock }: RedisEngine): CommandRun
   return {
     async run(command) {
       const [name, ...args] = prepare(command);
-      return flatten(await client.call(name, ...args));
+      return flatten(await send(client, name, args));
     },
     async runTogether(commands) {
       const transaction = client.multi();
-      for (const [name, ...args] of commands.map(prepare)) transaction.call(name, ...args);
+      for (const [name, ...args] of commands.map(prepare)) send(transaction, name, args);
       const replies = (await transaction.exec()) ?? [];
       return replies.map(([error, value]) => {
         if (error) throw error;
@@ -54,6 +55,14 @@ export function createCommandRunner({ client, isMock }: RedisEngine): CommandRun
       });
     },
   };
+}
+
+/** The mock has no `call`, only a method per command. */
+function send(target: Redis | ChainableCommander, name: string, args: string[]): unknown {
+  if ("call" in target && typeof target.call === "function") return target.call(name, ...args);
+  const method: unknown = Reflect.get(target, name.toLowerCase());
+  if (typeof method !== "function") throw new Error(`ERR unknown command '${name}'`);
+  return method.apply(target, args);
 }
 
 /** The mock reads option words in upper case only and silently ignores others, so `set k v nx` would overwrite. */

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 
 // Reads "add <pid>" and "drop <pid>" lines. When its input closes, the parent is gone, whatever killed it: the
-// listed process groups get SIGINT and, five seconds later, SIGKILL.
+// listed process groups get SIGINT and, five seconds later, SIGKILL. (dash knows "--" only after "-s".)
 const script = `
 trap '' INT TERM HUP
 pids=
@@ -11,11 +11,11 @@ while read -r word pid; do
   for known in $pids; do [ "$known" = "$pid" ] || kept="$kept $known"; done
   pids=$kept
 done
-for pid in $pids; do kill -INT -- "-$pid" 2>/dev/null; done
+for pid in $pids; do kill -s INT -- "-$pid" 2>/dev/null; done
 for pid in $pids; do
   n=0
   while [ $n -lt 50 ] && kill -0 "$pid" 2>/dev/null; do sleep 0.1; n=$((n + 1)); done
-  kill -KILL -- "-$pid" 2>/dev/null
+  kill -s KILL -- "-$pid" 2>/dev/null
 done`;
 
 export interface Watchdog {

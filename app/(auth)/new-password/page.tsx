@@ -1,0 +1,33 @@
+import type { Metadata } from "next";
+import { getTranslations } from "next-intl/server";
+import { AuthPage } from "#components/auth/auth-page.tsx";
+import { NewPasswordForm } from "#components/auth/new-password-form.tsx";
+import { Alert } from "#components/ui/alert.tsx";
+import { ButtonLink } from "#components/ui/button.tsx";
+import { returnPath } from "#lib/auth/return-path.ts";
+import { currentUser } from "#lib/auth/session.ts";
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("auth");
+  return { title: t("newPasswordTitle") };
+}
+
+/** Reached by a link from an e-mail or from the account page; both have signed the person in. */
+export default async function NewPasswordPage({ searchParams }: { searchParams: Promise<{ next?: string | string[] }> }) {
+  const [t, errors, user, { next }] = await Promise.all([getTranslations("auth"), getTranslations("errors"), currentUser(), searchParams]);
+  if (!user) {
+    return (
+      <AuthPage title={t("newPasswordTitle")} lead={t("newPasswordNoLink")}>
+        <Alert tone="failed">{errors("LINK_EXPIRED")}</Alert>
+        <ButtonLink href="/forgot-password" tone="primary" size="big">
+          {t("askForLink")}
+        </ButtonLink>
+      </AuthPage>
+    );
+  }
+  return (
+    <AuthPage title={t("newPasswordTitle")} lead={t("newPasswordLead", { email: user.email })}>
+      <NewPasswordForm email={user.email} next={returnPath(next)} />
+    </AuthPage>
+  );
+}

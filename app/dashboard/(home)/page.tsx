@@ -1,0 +1,45 @@
+import { Building2, Plus } from "lucide-react";
+import type { Metadata } from "next";
+import { getTranslations } from "next-intl/server";
+import { InvitationCard } from "#components/sites/invitation-card.tsx";
+import { SiteTable } from "#components/sites/site-table.tsx";
+import { ButtonLink } from "#components/ui/button.tsx";
+import { EmptyState } from "#components/ui/empty-state.tsx";
+import { PageHeader } from "#components/ui/page-header.tsx";
+import { listSites } from "#lib/tenancy/readers.ts";
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("sites");
+  return { title: t("title") };
+}
+
+export default async function SitesPage() {
+  const [t, { sites, invitations, mayCreate }] = await Promise.all([getTranslations("sites"), listSites()]);
+  const newSite = mayCreate && (
+    <ButtonLink href="/dashboard/sites/new" tone="primary">
+      <Plus className="i" />
+      {t("new")}
+    </ButtonLink>
+  );
+  return (
+    <>
+      <PageHeader title={t("title")} note={sites.length > 0 && t("count", { count: sites.length })}>
+        {sites.length > 0 && newSite}
+      </PageHeader>
+      <div className="page">
+        {invitations.length > 0 && <InvitationCard invitations={invitations} />}
+        {sites.length > 0 ? (
+          <section className="card" aria-label={t("title")}>
+            <SiteTable sites={sites} />
+          </section>
+        ) : (
+          <section className="card">
+            <EmptyState icon={Building2} title={t("none")} action={newSite}>
+              {t(mayCreate ? "noneCreate" : "noneWait")}
+            </EmptyState>
+          </section>
+        )}
+      </div>
+    </>
+  );
+}

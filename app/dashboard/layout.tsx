@@ -1,0 +1,29 @@
+import { cookies } from "next/headers";
+import { unstable_rethrow } from "next/navigation";
+import type { ReactNode } from "react";
+import { AppShell } from "#components/shell/app-shell.tsx";
+import type { ShellSite } from "#components/shell/current-site.ts";
+import { requireUser } from "#lib/auth/session.ts";
+import { parseTheme, themeCookie } from "#lib/i18n/theme.ts";
+import { listSites } from "#lib/tenancy/readers.ts";
+
+/** The shell stands even when the database is away: the page inside then says what is wrong. */
+async function shellSites(): Promise<{ sites: ShellSite[]; mayCreate: boolean }> {
+  try {
+    const { sites, mayCreate } = await listSites();
+    return { mayCreate, sites: sites.map(({ publicId, name, domains, role }) => ({ publicId, name, domain: domains[0] ?? null, role })) };
+  } catch (error) {
+    unstable_rethrow(error); // a redirect to sign-in is not a failure
+    return { sites: [], mayCreate: false };
+  }
+}
+
+export default async function DashboardLayout({ children }: { children: ReactNode }) {
+  const user = await requireUser();
+  const [{ sites, mayCreate }, jar] = await Promise.all([shellSites(), cookies()]);
+  return (
+    <AppShell user={user} sites={sites} mayCreate={mayCreate} theme={parseTheme(jar.get(themeCookie)?.value)}>
+      {children}
+    </AppShell>
+  );
+}

@@ -1,0 +1,28 @@
+import type { Metadata } from "next";
+import { getTranslations } from "next-intl/server";
+import { ApiKeyCard } from "#components/connections/api-key-card.tsx";
+import { CallEventSecret } from "#components/connections/call-event-secret.tsx";
+import { OwnersOnly } from "#components/shell/owners-only.tsx";
+import { PageHeader } from "#components/ui/page-header.tsx";
+import { getSite, listApiKeys } from "#lib/tenancy/readers.ts";
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("connections");
+  return { title: t("title") };
+}
+
+export default async function ConnectionsPage({ params }: { params: Promise<{ siteId: string }> }) {
+  const site = await getSite((await params).siteId);
+  if (site.role !== "owner") return <OwnersOnly siteId={site.publicId} />;
+  const [t, keys] = await Promise.all([getTranslations("connections"), listApiKeys(site.publicId)]);
+  const editable = site.archivedAt === null;
+  return (
+    <>
+      <PageHeader title={t("title")} note={t("lead")} />
+      <div className="page">
+        <ApiKeyCard siteId={site.publicId} keys={keys} timeZone={site.timezone} editable={editable} />
+        <CallEventSecret siteId={site.publicId} editable={editable} />
+      </div>
+    </>
+  );
+}

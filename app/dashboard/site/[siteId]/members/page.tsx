@@ -1,0 +1,33 @@
+import type { Metadata } from "next";
+import { getTranslations } from "next-intl/server";
+import { InviteDialog } from "#components/members/invite-dialog.tsx";
+import { MemberTable } from "#components/members/member-table.tsx";
+import { OpenInvitations } from "#components/members/open-invitations.tsx";
+import { OwnersOnly } from "#components/shell/owners-only.tsx";
+import { PageHeader } from "#components/ui/page-header.tsx";
+import { getSite, listMembers } from "#lib/tenancy/readers.ts";
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("members");
+  return { title: t("title") };
+}
+
+export default async function MembersPage({ params }: { params: Promise<{ siteId: string }> }) {
+  const site = await getSite((await params).siteId);
+  if (site.role !== "owner") return <OwnersOnly siteId={site.publicId} />;
+  const [t, { members, invitations }] = await Promise.all([getTranslations("members"), listMembers(site.publicId)]);
+  const editable = site.archivedAt === null;
+  return (
+    <>
+      <PageHeader title={t("title")} note={t("count", { count: members.length })}>
+        {editable && <InviteDialog siteId={site.publicId} />}
+      </PageHeader>
+      <div className="page">
+        <section className="card" aria-label={t("title")}>
+          <MemberTable siteId={site.publicId} members={members} timeZone={site.timezone} editable={editable} />
+        </section>
+        {invitations.length > 0 && <OpenInvitations siteId={site.publicId} invitations={invitations} timeZone={site.timezone} />}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,24 @@
+import { CardSkeleton, PageSkeleton } from "#components/ui/page-skeleton.tsx";
+import { Skeleton } from "#components/ui/skeleton.tsx";
+
+const fieldHeights = [34, 84, 34, 34];
+
+export default function SettingsLoading() {
+  return (
+    <PageSkeleton>
+      <div className="narrow">
+        <CardSkeleton>
+          <div className="card-b stack stack-5">
+            {fieldHeights.map((height, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: the list never changes
+              <div key={index} className="stack">
+                <Skeleton width={96} />
+                <Skeleton width="100%" height={height} radius={7} />
+              </div>
+            ))}
+          </div>
+        </CardSkeleton>
+      </div>
+    </PageSkeleton>
+  );
+}

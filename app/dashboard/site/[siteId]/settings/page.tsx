@@ -1,0 +1,56 @@
+import type { Metadata } from "next";
+import { getLocale, getTranslations } from "next-intl/server";
+import { OwnersOnly } from "#components/shell/owners-only.tsx";
+import { ArchiveSite } from "#components/sites/archive-site.tsx";
+import { RestoreSite } from "#components/sites/restore-site.tsx";
+import { siteChoices } from "#components/sites/site-choices.ts";
+import { SiteForm } from "#components/sites/site-form.tsx";
+import { Card } from "#components/ui/card.tsx";
+import { PageHeader } from "#components/ui/page-header.tsx";
+import { SecretText } from "#components/ui/secret-text.tsx";
+import { getSite } from "#lib/tenancy/readers.ts";
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("settings");
+  return { title: t("title") };
+}
+
+export default async function SettingsPage({ params }: { params: Promise<{ siteId: string }> }) {
+  const site = await getSite((await params).siteId);
+  if (site.role !== "owner") return <OwnersOnly siteId={site.publicId} />;
+  const [t, archive, locale] = await Promise.all([getTranslations("settings"), getTranslations("archive"), getLocale()]);
+  return (
+    <>
+      <PageHeader title={t("title")} />
+      <div className="page narrow">
+        {site.archivedAt === null && (
+          <SiteForm
+            title={t("card")}
+            submit={t("save")}
+            done={t("saved")}
+            method="PATCH"
+            url={`/api/sites/${site.publicId}`}
+            values={site}
+            choices={siteChoices(locale, site)}
+          />
+        )}
+        <Card title={t("siteId")}>
+          <div className="card-b stack">
+            <p className="sm t2 text-pretty">{t("siteIdHint")}</p>
+            <SecretText value={site.publicId} label={t("siteId")} />
+          </div>
+        </Card>
+        {site.archivedAt === null ? (
+          <ArchiveSite publicId={site.publicId} name={site.name} />
+        ) : (
+          <Card title={archive("restoreTitle")}>
+            <div className="card-b row row-3 flex-wrap">
+              <p className="sm t2 grow min-w-60 text-pretty">{archive("restoreLead")}</p>
+              <RestoreSite publicId={site.publicId} name={site.name} />
+            </div>
+          </Card>
+        )}
+      </div>
+    </>
+  );
+}

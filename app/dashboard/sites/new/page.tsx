@@ -1,0 +1,38 @@
+import { Lock } from "lucide-react";
+import type { Metadata } from "next";
+import { getLocale, getTranslations } from "next-intl/server";
+import { NewSiteForm } from "#components/sites/new-site-form.tsx";
+import { siteChoices } from "#components/sites/site-choices.ts";
+import { ButtonLink } from "#components/ui/button.tsx";
+import { EmptyState } from "#components/ui/empty-state.tsx";
+import { PageHeader } from "#components/ui/page-header.tsx";
+import { listSites } from "#lib/tenancy/readers.ts";
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("newSite");
+  return { title: t("title") };
+}
+
+export default async function NewSitePage() {
+  const [t, locale, { mayCreate }] = await Promise.all([getTranslations("newSite"), getLocale(), listSites()]);
+  if (!mayCreate) {
+    return (
+      <>
+        <PageHeader title={t("title")} />
+        <section className="card">
+          <EmptyState icon={Lock} title={t("notAllowed")} action={<ButtonLink href="/dashboard">{t("back")}</ButtonLink>}>
+            {t("notAllowedNext")}
+          </EmptyState>
+        </section>
+      </>
+    );
+  }
+  return (
+    <>
+      <PageHeader title={t("title")} note={t("lead")} />
+      <div className="narrow">
+        <NewSiteForm choices={siteChoices(locale)} />
+      </div>
+    </>
+  );
+}

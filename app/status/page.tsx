@@ -1,0 +1,39 @@
+import type { Metadata } from "next";
+import { getTranslations } from "next-intl/server";
+import { PublicPage } from "#components/shell/public-page.tsx";
+import { Alert } from "#components/ui/alert.tsx";
+import { Badge } from "#components/ui/badge.tsx";
+import { Card } from "#components/ui/card.tsx";
+import { readiness } from "#lib/platform/readiness.ts";
+
+export const dynamic = "force-dynamic";
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("status");
+  return { title: t("title") };
+}
+
+/** Which parts answer right now, measured while this page was made. */
+export default async function StatusPage() {
+  const [t, { ready, checks }] = await Promise.all([getTranslations("status"), readiness()]);
+  return (
+    <PublicPage>
+      <h1>{t("title")}</h1>
+      <Alert tone={ready ? "completed" : "retry"} title={t(ready ? "ready" : "notReady")}>
+        {t(ready ? "readyNote" : "notReadyNote")}
+      </Alert>
+      <Card title={t("parts")} note={t("measuredNow")}>
+        {checks.map(({ name, ok, latencyMs }) => (
+          <div key={name} className="list-row">
+            <div className="grow">
+              <p className="strong">{t(`names.${name}`)}</p>
+              <p className="xs t3">{t(`notes.${name}`)}</p>
+            </div>
+            {latencyMs !== null && <span className="sm t3 num">{t("latency", { ms: Math.round(latencyMs) })}</span>}
+            <Badge state={ok ? "COMPLETED" : "FAILED"}>{t(ok ? "answers" : "silent")}</Badge>
+          </div>
+        ))}
+      </Card>
+    </PublicPage>
+  );
+}

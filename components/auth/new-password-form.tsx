@@ -1,0 +1,41 @@
+"use client";
+
+import Link from "next/link";
+import { useTranslations } from "next-intl";
+import { useActionState } from "react";
+import { FormFailure } from "#components/forms/form-failure.tsx";
+import { useErrorText } from "#components/forms/use-error-text.ts";
+import { useFocusInvalid } from "#components/forms/use-focus-invalid.ts";
+import { Alert } from "#components/ui/alert.tsx";
+import { Field } from "#components/ui/field.tsx";
+import { PasswordInput } from "#components/ui/password-input.tsx";
+import { SubmitButton } from "#components/ui/submit-button.tsx";
+import { setNewPassword } from "#lib/auth/actions.ts";
+import { idleForm } from "#lib/auth/form-state.ts";
+
+export function NewPasswordForm({ email, next }: { email: string; next: string }) {
+  const t = useTranslations("auth");
+  const errorText = useErrorText();
+  const [state, action] = useActionState(setNewPassword, idleForm);
+  const form = useFocusInvalid(state.fields);
+  const passwordError = state.fields?.password;
+  // Without a field at fault the form was fine and the password itself was refused: too common, or the one in use.
+  const refused = state.code === "VALIDATION_FAILED" && !state.fields;
+  return (
+    <form ref={form} action={action} noValidate>
+      <input type="hidden" name="next" value={next} />
+      {/* Password managers store the new password under this name. */}
+      <input type="hidden" name="email" autoComplete="username" value={email} />
+      <Field label={t("newPassword")} hint={t("newPasswordHint")} error={passwordError && errorText(passwordError)}>
+        {(control) => <PasswordInput {...control} name="password" autoComplete="new-password" />}
+      </Field>
+      {refused ? <Alert tone="failed">{t("passwordRefused")}</Alert> : <FormFailure code={state.code} fields={state.fields} />}
+      <SubmitButton tone="primary" size="big">
+        {t("savePassword")}
+      </SubmitButton>
+      <Link className="link sm tap justify-self-start" href={next}>
+        {t("keepPassword")}
+      </Link>
+    </form>
+  );
+}

@@ -1,0 +1,54 @@
+"use client";
+
+import { Ban, CircleCheck } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { Tag } from "#components/ui/badge.tsx";
+import { cn } from "#components/ui/cn.ts";
+import { Cell, Table } from "#components/ui/table.tsx";
+import { DateText, TimeAgo } from "#components/ui/time.tsx";
+import type { ApiKey } from "#lib/tenancy/readers.ts";
+import { RevokeKey } from "./revoke-key.tsx";
+
+interface ApiKeyTableProps {
+  siteId: string;
+  keys: ApiKey[];
+  timeZone: string;
+  editable: boolean;
+}
+
+export function ApiKeyTable({ siteId, keys, timeZone, editable }: ApiKeyTableProps) {
+  const t = useTranslations("apiKeys");
+  const columns = [
+    { key: "name", header: t("name") },
+    { key: "state", header: t("state"), width: "116px" },
+    { key: "lastUsed", header: t("lastUsed"), width: "148px" },
+    { key: "created", header: t("created"), width: "120px", priority: 2 as const },
+    { key: "actions", header: t("actions"), hidden: true, width: "116px", align: "end" as const },
+  ];
+  return (
+    <Table label={t("title")} columns={columns}>
+      {keys.map((key) => (
+        <tr key={key.id} className={cn(key.revokedAt && "off")}>
+          <Cell at="main" roomy>
+            <p className="strong wrap-anywhere">{key.name}</p>
+            <p className="xs t3 id">{t("prefix", { prefix: key.prefix })}</p>
+          </Cell>
+          <Cell at="end">{key.revokedAt ? <Tag icon={Ban}>{t("revoked")}</Tag> : <Tag icon={CircleCheck}>{t("active")}</Tag>}</Cell>
+          <Cell at="sub" className="t2">
+            {key.lastUsedAt ? <TimeAgo value={key.lastUsedAt} timeZone={timeZone} /> : t("neverUsed")}
+          </Cell>
+          <Cell at="desk" priority={2} className="t2">
+            <DateText value={key.createdAt} timeZone={timeZone} />
+          </Cell>
+          <Cell at="meta" align="end" className="t2">
+            {key.revokedAt ? (
+              <DateText value={key.revokedAt} timeZone={timeZone} />
+            ) : (
+              editable && <RevokeKey siteId={siteId} keyId={key.id} name={key.name} />
+            )}
+          </Cell>
+        </tr>
+      ))}
+    </Table>
+  );
+}

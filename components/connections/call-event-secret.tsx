@@ -1,0 +1,74 @@
+"use client";
+
+import { Eye } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { useState } from "react";
+import { sendJson } from "#components/forms/send-json.ts";
+import { useErrorText } from "#components/forms/use-error-text.ts";
+import { Button } from "#components/ui/button.tsx";
+import { Card } from "#components/ui/card.tsx";
+import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
+import { SecretText } from "#components/ui/secret-text.tsx";
+import { SubmitButton } from "#components/ui/submit-button.tsx";
+import { useToast } from "#components/ui/toast.tsx";
+
+const hiddenSecret = "•".repeat(24);
+
+/** The secret a telephone system signs its calls with. It is fetched only when asked for. */
+export function CallEventSecret({ siteId, editable }: { siteId: string; editable: boolean }) {
+  const t = useTranslations("callSecret");
+  const toast = useToast();
+  const errorText = useErrorText();
+  const [secret, setSecret] = useState<string | null>(null);
+  const [pending, setPending] = useState(false);
+  const [asking, setAsking] = useState(false);
+
+  async function fetchSecret(rotate: boolean): Promise<void> {
+    setPending(true);
+    const sent = await sendJson("POST", `/api/sites/${siteId}/call-event-secret`, { rotate });
+    setPending(false);
+    setAsking(false);
+    if (!sent.ok) toast.failed(errorText(sent.code));
+    else {
+      setSecret(String(sent.value.secret));
+      if (rotate) toast.done(t("rotated"));
+    }
+  }
+
+  return (
+    <Card title={t("title")}>
+      <div className="card-b stack">
+        <p className="sm t2 text-pretty">{t("lead")}</p>
+        {secret ? (
+          <SecretText value={secret} label={t("title")} />
+        ) : (
+          <div className="secret">
+            <span className="grow t3" aria-hidden="true">
+              {hiddenSecret}
+            </span>
+            <SubmitButton type="button" size="sm" pending={pending && !asking} onClick={() => fetchSecret(false)}>
+              {!pending && <Eye className="i i-14" />}
+              {t("reveal")}
+            </SubmitButton>
+          </div>
+        )}
+      </div>
+      {editable && (
+        <div className="card-f">
+          <ConfirmDialog
+            open={asking}
+            onOpenChange={setAsking}
+            title={t("rotateQuestion")}
+            description={t("rotateConsequence")}
+            confirm={t("rotateConfirm")}
+            cancel={t("cancel")}
+            pending={pending}
+            onConfirm={() => fetchSecret(true)}
+            trigger={<Button>{t("rotate")}</Button>}
+          />
+          <span className="sm t3 grow text-pretty">{t("rotateHint")}</span>
+        </div>
+      )}
+    </Card>
+  );
+}

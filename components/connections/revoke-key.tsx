@@ -1,0 +1,37 @@
+"use client";
+
+import { useTranslations } from "next-intl";
+import { useState } from "react";
+import { useSend } from "#components/forms/use-send.ts";
+import { Button } from "#components/ui/button.tsx";
+import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
+
+export function RevokeKey({ siteId, keyId, name }: { siteId: string; keyId: string; name: string }) {
+  const t = useTranslations("apiKeys");
+  const { send, pending } = useSend();
+  const [open, setOpen] = useState(false);
+  const revoke = () =>
+    send({
+      method: "DELETE",
+      url: `/api/sites/${siteId}/api-keys/${keyId}`,
+      done: t("revokedDone", { name }),
+      onDone: () => setOpen(false),
+    });
+  return (
+    <ConfirmDialog
+      open={open}
+      onOpenChange={setOpen}
+      title={t("revokeQuestion", { name })}
+      description={t("revokeConsequence")}
+      confirm={t("revokeConfirm")}
+      cancel={t("keep")}
+      pending={pending}
+      onConfirm={revoke}
+      trigger={
+        <Button tone="ghost" size="sm" aria-label={t("revokeNamed", { name })}>
+          {t("revoke")}
+        </Button>
+      }
+    />
+  );
+}

@@ -1,0 +1,25 @@
+"use client";
+
+import { useTranslations } from "next-intl";
+import { Alert } from "#components/ui/alert.tsx";
+import { useErrorText } from "./use-error-text.ts";
+
+interface FormFailureProps {
+  code: string | undefined;
+  requestId?: string | null;
+  /** When a field already says what is wrong, the form does not repeat it. */
+  fields?: Record<string, string> | undefined;
+}
+
+/** What went wrong with a whole form, above its button. */
+export function FormFailure({ code, requestId, fields = {} }: FormFailureProps) {
+  const t = useTranslations("ui");
+  const errorText = useErrorText();
+  if (!code || Object.keys(fields).length > 0) return null;
+  return (
+    <Alert tone="failed">
+      {errorText(code)}
+      {code === "INTERNAL" && requestId && <span className="mt-1 block xs id">{t("supportNumber", { number: requestId })}</span>}
+    </Alert>
+  );
+}

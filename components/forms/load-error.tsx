@@ -1,0 +1,38 @@
+"use client";
+
+import { RotateCw, ServerCrash } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { useErrorText } from "./use-error-text.ts";
+import { Button } from "#components/ui/button.tsx";
+import { EmptyState } from "#components/ui/empty-state.tsx";
+
+function digestOf(error: unknown): string | null {
+  return error instanceof Error && "digest" in error && typeof error.digest === "string" ? error.digest : null;
+}
+
+/** A page that did not load: what happened, a way to try again, and the number support can look up. */
+export function LoadError({ error, retry }: { error: unknown; retry: () => void }) {
+  const t = useTranslations("ui");
+  const errorText = useErrorText();
+  const digest = digestOf(error);
+  // Our own errors send "<CODE> <request id>"; any other digest is only a number for support.
+  const [, code = "INTERNAL", number = digest] = digest?.match(/^([A-Z_]+) (\S+)$/) ?? [];
+  return (
+    <section className="card" role="alert">
+      <EmptyState
+        icon={ServerCrash}
+        heading="h1"
+        title={t("loadFailed")}
+        action={
+          <Button tone="primary" onClick={retry}>
+            <RotateCw className="i" />
+            {t("tryAgain")}
+          </Button>
+        }
+      >
+        {errorText(code)}
+      </EmptyState>
+      {number && <p className="xs t3 id px-4 pb-4 text-center">{t("supportNumber", { number })}</p>}
+    </section>
+  );
+}

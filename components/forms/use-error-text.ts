@@ -1,0 +1,12 @@
+"use client";
+
+import { useTranslations } from "next-intl";
+
+/** Words for an error code; a code this version does not know reads as INTERNAL. */
+export function useErrorText(): (code: string) => string {
+  const t = useTranslations("errors");
+  return (code) => {
+    const known = code as Parameters<typeof t>[0]; // has() checks it before it is used
+    return t.has(known) ? t(known) : t("INTERNAL");
+  };
+}

@@ -1,0 +1,62 @@
+"use client";
+
+import { useTranslations } from "next-intl";
+import { Avatar } from "#components/ui/avatar.tsx";
+import { Cell, Table } from "#components/ui/table.tsx";
+import { DateText } from "#components/ui/time.tsx";
+import type { Member } from "#lib/tenancy/readers.ts";
+import { MemberRole } from "./member-role.tsx";
+import { RemoveMember } from "./remove-member.tsx";
+
+interface MemberTableProps {
+  siteId: string;
+  members: Member[];
+  timeZone: string;
+  /** An archived site shows its team but changes nothing. */
+  editable: boolean;
+}
+
+/** The team. A site keeps at least one owner, so the last one's controls are off and say why. */
+export function MemberTable({ siteId, members, timeZone, editable }: MemberTableProps) {
+  const t = useTranslations("members");
+  const roles = useTranslations("roles");
+  const ownerCount = members.filter((member) => member.role === "owner").length;
+  const columns = [
+    { key: "person", header: t("person") },
+    { key: "role", header: t("role"), width: "200px" },
+    { key: "joined", header: t("joined"), width: "128px", priority: 2 as const },
+    { key: "actions", header: t("actions"), hidden: true, width: "120px", align: "end" as const },
+  ];
+  return (
+    <Table label={t("title")} columns={columns}>
+      {members.map((member) => {
+        const lastOwner = member.role === "owner" && ownerCount === 1;
+        return (
+          <tr key={member.userId}>
+            <Cell at="main" roomy>
+              <div className="row row-3">
+                <Avatar name={member.name} round />
+                <div className="grow">
+                  <p className="strong wrap-anywhere">
+                    {member.name}
+                    {member.isYou && <span className="t3 font-normal"> {t("you")}</span>}
+                  </p>
+                  <p className="xs t3 wrap-anywhere">{member.email}</p>
+                </div>
+              </div>
+            </Cell>
+            <Cell at="sub" roomy>
+              {editable ? <MemberRole siteId={siteId} member={member} lastOwner={lastOwner} /> : roles(member.role)}
+            </Cell>
+            <Cell at="desk" priority={2}>
+              <DateText value={member.joinedAt} timeZone={timeZone} />
+            </Cell>
+            <Cell at="end" align="end">
+              {editable && !lastOwner && <RemoveMember siteId={siteId} member={member} />}
+            </Cell>
+          </tr>
+        );
+      })}
+    </Table>
+  );
+}

@@ -1,0 +1,34 @@
+import { Inbox, type LucideIcon, Plug, Settings2, Users } from "lucide-react";
+import type { SiteRole } from "#lib/tenancy/site-fields.ts";
+
+export interface NavItem {
+  /** A key of the `nav` messages. */
+  key: "today" | "connections" | "members" | "settings";
+  /** Below /dashboard/site/[siteId]. */
+  path: "" | `/${string}`;
+  icon: LucideIcon;
+  group: "work" | "site";
+  /** The roles that see it; a person never sees a page they may not open. */
+  roles: readonly SiteRole[];
+  /** Has a place of its own in the phone's bottom bar; the others wait under More. */
+  onPhoneBar: boolean;
+}
+
+const everyone = ["owner", "operator", "viewer"] as const;
+const owners = ["owner"] as const;
+
+/** Every page of a site, in the order of the navigation. A new page is one line here. */
+export const navItems: NavItem[] = [
+  { key: "today", path: "", icon: Inbox, group: "work", roles: everyone, onPhoneBar: true },
+  { key: "connections", path: "/connections", icon: Plug, group: "site", roles: owners, onPhoneBar: true },
+  { key: "members", path: "/members", icon: Users, group: "site", roles: owners, onPhoneBar: true },
+  { key: "settings", path: "/settings", icon: Settings2, group: "site", roles: owners, onPhoneBar: false },
+];
+
+export function sitePath(siteId: string, path: NavItem["path"] = ""): string {
+  return `/dashboard/site/${siteId}${path}`;
+}
+
+export function navItemsFor(role: SiteRole): NavItem[] {
+  return navItems.filter((item) => item.roles.includes(role));
+}

@@ -1,0 +1,22 @@
+"use client";
+
+import Link from "next/link";
+import { usePathname } from "next/navigation";
+import { useTranslations } from "next-intl";
+import type { ShellSite } from "./current-site.ts";
+import { type NavItem, sitePath } from "./nav-items.ts";
+
+/** One link per page; the page in view is marked for eye and screen reader. */
+export function NavLinks({ site, items, iconClass = "i" }: { site: ShellSite; items: NavItem[]; iconClass?: string }) {
+  const t = useTranslations("nav");
+  const pathname = usePathname();
+  return items.map(({ key, path, icon: Icon }) => {
+    const href = sitePath(site.publicId, path);
+    return (
+      <Link key={key} href={href} aria-current={pathname === href ? "page" : undefined}>
+        <Icon className={iconClass} />
+        <span className="clip">{t(key)}</span>
+      </Link>
+    );
+  });
+}

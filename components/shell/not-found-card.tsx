@@ -1,0 +1,25 @@
+import { SearchX } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { ButtonLink } from "#components/ui/button.tsx";
+import { EmptyState } from "#components/ui/empty-state.tsx";
+
+/** Missing and not yours look the same. */
+export function NotFoundCard() {
+  const t = useTranslations("notFound");
+  return (
+    <div className="card">
+      <EmptyState
+        icon={SearchX}
+        heading="h1"
+        title={t("title")}
+        action={
+          <ButtonLink href="/dashboard" tone="primary">
+            {t("action")}
+          </ButtonLink>
+        }
+      >
+        {t("body")}
+      </EmptyState>
+    </div>
+  );
+}

@@ -1,0 +1,17 @@
+import { Lock } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { ButtonLink } from "#components/ui/button.tsx";
+import { EmptyState } from "#components/ui/empty-state.tsx";
+import { sitePath } from "./nav-items.ts";
+
+/** A page of the owners', reached by an address: it says who can help instead of pretending not to exist. */
+export function OwnersOnly({ siteId }: { siteId: string }) {
+  const t = useTranslations("ownersOnly");
+  return (
+    <section className="card mt-4">
+      <EmptyState icon={Lock} heading="h1" title={t("title")} action={<ButtonLink href={sitePath(siteId)}>{t("action")}</ButtonLink>}>
+        {t("body")}
+      </EmptyState>
+    </section>
+  );
+}

@@ -1,0 +1,53 @@
+"use client";
+
+import { useRouter } from "next/navigation";
+import { useTranslations } from "next-intl";
+import { useState } from "react";
+import { useSend } from "#components/forms/use-send.ts";
+import { Button } from "#components/ui/button.tsx";
+import { Card } from "#components/ui/card.tsx";
+import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
+import { Field } from "#components/ui/field.tsx";
+import { Input } from "#components/ui/input.tsx";
+import { SubmitButton } from "#components/ui/submit-button.tsx";
+
+/** Closes the site after its name was typed, so that nobody closes the wrong one. */
+export function ArchiveSite({ publicId, name }: { publicId: string; name: string }) {
+  const t = useTranslations("archive");
+  const router = useRouter();
+  const { send, pending } = useSend();
+  const [open, setOpen] = useState(false);
+  const [typed, setTyped] = useState("");
+  const matches = typed.trim().toLocaleLowerCase("tr") === name.trim().toLocaleLowerCase("tr");
+  const archive = () =>
+    send({
+      method: "POST",
+      url: `/api/sites/${publicId}/archive`,
+      done: t("done", { site: name }),
+      onDone: () => router.push("/dashboard"),
+    });
+  return (
+    <Card title={t("title")}>
+      <div className="card-b row row-3 flex-wrap">
+        <p className="sm t2 grow min-w-60 text-pretty">{t("lead")}</p>
+        <Dialog
+          open={open}
+          onOpenChange={setOpen}
+          title={t("question", { site: name })}
+          description={t("consequence")}
+          trigger={<Button tone="danger">{t("button")}</Button>}
+        >
+          <Field label={t("typeName", { site: name })} hint={matches ? undefined : t("typeNameHint")}>
+            {(control) => <Input {...control} value={typed} onChange={(event) => setTyped(event.target.value)} autoComplete="off" />}
+          </Field>
+          <div className="dialog-f">
+            <DialogClose render={<Button />}>{t("keep")}</DialogClose>
+            <SubmitButton type="button" tone="destroy" pending={pending} disabled={!matches} onClick={archive}>
+              {t("confirm")}
+            </SubmitButton>
+          </div>
+        </Dialog>
+      </div>
+    </Card>
+  );
+}

@@ -1,0 +1,59 @@
+"use client";
+
+import { MailOpen } from "lucide-react";
+import { useRouter } from "next/navigation";
+import { useTranslations } from "next-intl";
+import { useSend } from "#components/forms/use-send.ts";
+import { sitePath } from "#components/shell/nav-items.ts";
+import { Button } from "#components/ui/button.tsx";
+import { Card } from "#components/ui/card.tsx";
+import { SubmitButton } from "#components/ui/submit-button.tsx";
+import { DateText } from "#components/ui/time.tsx";
+import { defaultTimeZone } from "#lib/i18n/locale.ts";
+import type { MyInvitation } from "#lib/tenancy/readers.ts";
+
+/** Sites that asked the reader to join them. */
+export function InvitationCard({ invitations }: { invitations: MyInvitation[] }) {
+  const t = useTranslations("invitations");
+  return (
+    <Card title={t("title")} end={<span className="count">{invitations.length}</span>}>
+      {invitations.map((invitation) => (
+        <InvitationRow key={invitation.id} invitation={invitation} />
+      ))}
+    </Card>
+  );
+}
+
+function InvitationRow({ invitation: { id, siteName, role, invitedBy, expiresAt } }: { invitation: MyInvitation }) {
+  const t = useTranslations("invitations");
+  const roles = useTranslations("roles");
+  const router = useRouter();
+  const accept = useSend();
+  const decline = useSend();
+  const answer = (path: "accept" | "decline") => ({ method: "POST" as const, url: `/api/invitations/${id}/${path}` });
+  const join = () =>
+    accept.send({
+      ...answer("accept"),
+      done: t("accepted", { site: siteName }),
+      onDone: ({ publicId }) => typeof publicId === "string" && router.push(sitePath(publicId)),
+    });
+  return (
+    <div className="list-row">
+      <MailOpen className="i t3" />
+      <div className="grow">
+        <p className="strong">{t("offer", { site: siteName, role: roles(role) })}</p>
+        <p className="xs t3">
+          {invitedBy ? t("from", { name: invitedBy }) : t("fromOwner")} · {t("until")} <DateText value={expiresAt} timeZone={defaultTimeZone} />
+        </p>
+      </div>
+      <div className="row">
+        <Button disabled={decline.pending} onClick={() => decline.send({ ...answer("decline"), done: t("declined", { site: siteName }) })}>
+          {t("decline")}
+        </Button>
+        <SubmitButton type="button" tone="primary" pending={accept.pending} onClick={join}>
+          {t("accept")}
+        </SubmitButton>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,26 @@
+"use client";
+
+import { useRouter } from "next/navigation";
+import { useLocale, useTranslations } from "next-intl";
+import { sitePath } from "#components/shell/nav-items.ts";
+import { defaultTimeZone } from "#lib/i18n/locale.ts";
+import type { SiteChoices } from "./site-choice-fields.tsx";
+import { SiteForm } from "./site-form.tsx";
+
+export function NewSiteForm({ choices }: { choices: SiteChoices }) {
+  const t = useTranslations("newSite");
+  const router = useRouter();
+  const locale = useLocale();
+  return (
+    <SiteForm
+      title={t("card")}
+      submit={t("submit")}
+      done={t("done")}
+      method="POST"
+      url="/api/sites"
+      values={{ name: "", domains: [], currency: "TRY", timezone: defaultTimeZone, locale }}
+      choices={choices}
+      onDone={({ publicId }) => router.push(typeof publicId === "string" ? sitePath(publicId) : "/dashboard")}
+    />
+  );
+}

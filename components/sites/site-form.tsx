@@ -1,0 +1,89 @@
+"use client";
+
+import { useTranslations } from "next-intl";
+import { type FormEvent, useState } from "react";
+import { FormFailure } from "#components/forms/form-failure.tsx";
+import type { SendFailure } from "#components/forms/send-json.ts";
+import { useErrorText } from "#components/forms/use-error-text.ts";
+import { useFocusInvalid } from "#components/forms/use-focus-invalid.ts";
+import { useSend } from "#components/forms/use-send.ts";
+import { Card } from "#components/ui/card.tsx";
+import { Field } from "#components/ui/field.tsx";
+import { Input, Textarea } from "#components/ui/input.tsx";
+import { SubmitButton } from "#components/ui/submit-button.tsx";
+import { type SiteChoices, SiteChoiceFields } from "./site-choice-fields.tsx";
+
+export interface SiteValues {
+  name: string;
+  domains: string[];
+  currency: string;
+  timezone: string;
+  locale: string;
+}
+
+interface SiteFormProps {
+  values: SiteValues;
+  choices: SiteChoices;
+  method: "POST" | "PATCH";
+  url: string;
+  title: string;
+  submit: string;
+  done: string;
+  onDone?: (value: Record<string, unknown>) => void;
+}
+
+function readForm(form: HTMLFormElement): SiteValues {
+  const data = new FormData(form);
+  const text = (name: string) => String(data.get(name) ?? "");
+  // People separate a list by lines, commas or blanks; an empty line is not a domain.
+  const domains = text("domains").split(/[\s,;]+/).filter(Boolean);
+  return { name: text("name"), domains, currency: text("currency"), timezone: text("timezone"), locale: text("locale") };
+}
+
+/** The fields of a site, to create it or to change it. */
+export function SiteForm({ values, choices, method, url, title, submit, done, onDone }: SiteFormProps) {
+  const t = useTranslations("siteForm");
+  const errorText = useErrorText();
+  const { send, pending } = useSend();
+  const [failure, setFailure] = useState<SendFailure | null>(null);
+  const form = useFocusInvalid(failure?.fields);
+  const errorOf = (field: string) => failure?.fields[field] && errorText(failure.fields[field]);
+  const save = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    if (pending) return;
+    setFailure(null);
+    void send({ method, url, body: readForm(event.currentTarget), done, onFailed: setFailure, ...(onDone && { onDone }) });
+  };
+  return (
+    <Card title={title}>
+      <form ref={form} onSubmit={save} noValidate>
+        <div className="card-b stack stack-5">
+          <Field label={t("name")} hint={t("nameHint")} error={errorOf("name")}>
+            {(control) => <Input {...control} name="name" defaultValue={values.name} autoComplete="organization" maxLength={120} />}
+          </Field>
+          <Field label={t("domains")} hint={t("domainsHint")} error={errorOf("domains")}>
+            {(control) => (
+              <Textarea
+                {...control}
+                name="domains"
+                rows={3}
+                defaultValue={values.domains.join("\n")}
+                placeholder={t("domainsExample")}
+                inputMode="url"
+                autoCapitalize="off"
+                spellCheck={false}
+              />
+            )}
+          </Field>
+          <SiteChoiceFields values={values} choices={choices} errorOf={errorOf} />
+          <FormFailure code={failure?.code} requestId={failure?.requestId ?? null} fields={failure?.fields} />
+        </div>
+        <div className="card-f">
+          <SubmitButton tone="primary" pending={pending}>
+            {submit}
+          </SubmitButton>
+        </div>
+      </form>
+    </Card>
+  );
+}

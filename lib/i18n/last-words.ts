@@ -1,0 +1,17 @@
+import type { Locale } from "./locale.ts";
+
+/** For the one page that stands when even the layout failed, where no messages are loaded. */
+export const lastWords: Record<Locale, { title: string; body: string; retry: string; number: string }> = {
+  en: {
+    title: "OpsMantik did not load",
+    body: "Something went wrong on our side. Your leads are safe and still coming in. Try again; if it stays, tell support.",
+    retry: "Try again",
+    number: "Tell support this number:",
+  },
+  tr: {
+    title: "OpsMantik açılmadı",
+    body: "Bizim tarafımızda bir sorun oldu. Talepleriniz güvende ve gelmeye devam ediyor. Yeniden deneyin; sürerse destek ekibine yazın.",
+    retry: "Yeniden dene",
+    number: "Destek ekibine bu numarayı söyleyin:",
+  },
+};

@@ -1,0 +1,119 @@
+/** Demo data: two sites, three people. Made by calling the product's own functions, as the people and at the times it shows. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import postgres from "postgres";
+import { actAs, createAuthUser } from "./auth-user.ts";
+import type { Stack } from "./stack.ts";
+import { localDir } from "./state-dir.ts";
+
+export interface DemoSite {
+  publicId: string;
+  domain: string;
+  syncMethod: "script" | "api";
+  apiKey: string;
+  callEventSecret: string;
+}
+
+export interface DemoUser {
+  email: string;
+  password: string;
+  role: "owner" | "operator" | "viewer";
+}
+
+export interface DemoSeed {
+  sites: DemoSite[];
+  users: DemoUser[];
+}
+
+const password = "opsmantik-demo";
+const people = [
+  { email: "owner@opsmantik.demo", name: "Deniz Aydın", role: "owner" },
+  { email: "operator@opsmantik.demo", name: "Elif Demir", role: "operator" },
+  { email: "viewer@opsmantik.demo", name: "Murat Kaya", role: "viewer" },
+] as const;
+const businesses = [
+  {
+    name: "Akdere Kombi Servisi",
+    domains: ["akderekombi.com.tr", "localhost"],
+    currency: "TRY",
+    timezone: "Europe/Istanbul",
+    locale: "tr",
+    syncMethod: "script",
+  },
+  {
+    name: "Harbour Dental",
+    domains: ["harbourdental.co.uk", "localhost"],
+    currency: "GBP",
+    timezone: "Europe/London",
+    locale: "en",
+    syncMethod: "api",
+  },
+] as const;
+
+const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
+
+/** Seeds once; a later start finds its own notes, since an API key cannot be read back. */
+export async function seedDemo(stack: Pick<Stack, "adminUrl">): Promise<DemoSeed> {
+  const notesPath = join(localDir(), "demo-seed.json");
+  const sql = postgres(stack.adminUrl, { max: 1, onnotice: () => {} });
+  try {
+    if (existsSync(notesPath)) {
+      const notes: DemoSeed = JSON.parse(readFileSync(notesPath, "utf8"));
+      const known = await sql`select from public.sites where public_id = any(${notes.sites.map((site) => site.publicId)})`;
+      if (known.length === businesses.length) return notes;
+    }
+    const seed = await seedAll(sql);
+    writeFileSync(notesPath, `${JSON.stringify(seed, null, 2)}\n`, { mode: 0o600 });
+    return seed;
+  } finally {
+    await sql.end();
+  }
+}
+
+async function seedAll(sql: postgres.Sql): Promise<DemoSeed> {
+  const ids: string[] = [];
+  for (const person of people) ids.push(await createAuthUser(sql, { ...person, password }));
+  const [ownerId = "", ...others] = ids;
+  const sites: DemoSite[] = [];
+  for (const business of businesses) sites.push(await seedSite(sql, ownerId, others, business));
+  return { sites, users: people.map(({ email, role }) => ({ email, password, role })) };
+}
+
+async function seedSite(sql: postgres.Sql, ownerId: string, memberIds: string[], business: (typeof businesses)[number]): Promise<DemoSite> {
+  const { name, domains, currency, timezone, locale, syncMethod } = business;
+  const publicId = await actAs(
+    sql,
+    ownerId,
+    async (tx) => {
+      const [row] =
+        await tx`select public.create_site(${name}, ${[...domains]}, ${currency}, ${timezone}, ${locale}, ${syncMethod}) as site`;
+      return String(row?.site.publicId);
+    },
+    daysAgo(45),
+  );
+  for (const [index, memberId] of memberIds.entries()) {
+    const person = people[index + 1];
+    if (!person) continue;
+    const invitationId = await actAs(
+      sql,
+      ownerId,
+      async (tx) => {
+        const [row] = await tx`select public.invite_site_member(${publicId}, ${person.email}, ${person.role}) as invitation`;
+        return String(row?.invitation.invitationId);
+      },
+      daysAgo(44),
+    );
+    await actAs(sql, memberId, (tx) => tx`select public.accept_invitation(${invitationId})`, daysAgo(43 - index));
+  }
+  return actAs(
+    sql,
+    ownerId,
+    async (tx) => {
+      const [key] =
+        await tx`select public.create_site_api_key(${publicId}, ${syncMethod === "script" ? "Google Ads Script" : "CRM"}) as made`;
+      const [secret] = await tx`select public.call_event_secret(${publicId}) as shown`;
+      return { publicId, domain: domains[0], syncMethod, apiKey: String(key?.made.key), callEventSecret: String(secret?.shown.secret) };
+    },
+    daysAgo(40),
+  );
+}

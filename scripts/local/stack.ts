@@ -1,0 +1,151 @@
+/** The embedded stack: Postgres, the Supabase gateway, Redis behind Upstash REST, and QStash, as one thing. */
+import { join } from "node:path";
+import { prepareDatabase, urlAs } from "./database.ts";
+import type { Gateway } from "./gateway.ts";
+import { startPostgres } from "./postgres.ts";
+import { step } from "./progress.ts";
+import { type Qstash, startQstash } from "./qstash.ts";
+import { type RedisEngine, startRedis } from "./redis.ts";
+import { loadSecrets, type StackSecrets } from "./secrets.ts";
+import { makeReadable } from "./state-dir.ts";
+import { StopList } from "./stop-list.ts";
+import { startUpstashRest, type UpstashRest } from "./upstash.ts";
+import { startWatchdog, type Watchdog } from "./watchdog.ts";
+
+export interface StackOptions {
+  /** "test" trades durability for speed. */
+  mode: "demo" | "test";
+  stateDir: string;
+  logDir: string;
+  /** The public address of the app, known before it starts: mails and signatures name it. */
+  siteUrl: string;
+  /** Whether to print a line per step. */
+  quiet?: boolean;
+}
+
+export interface Stack {
+  siteUrl: string;
+  adminUrl: string;
+  /** As the role opsmantik_app, which may execute service functions and touch no table. */
+  databaseUrl: string;
+  supabaseUrl: string;
+  publishableKey: string;
+  secretKey: string;
+  mailUrl: string;
+  redis: RedisEngine;
+  upstash: UpstashRest;
+  qstash: Qstash;
+  cronSecret: string;
+  /** Everything the app reads from its environment. */
+  env: Record<string, string>;
+  watchdog: Watchdog;
+  pids: number[];
+  /** Resolves when a child of the stack ends by itself. */
+  died: Promise<Error>;
+  stop(): Promise<void>;
+}
+
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const stopList = new StopList();
+  try {
+    return await startParts(options, stopList);
+  } catch (error) {
+    await stopList.stopAll();
+    throw error;
+  }
+}
+
+async function startParts({ mode, stateDir, logDir, siteUrl, quiet }: StackOptions, stopList: StopList): Promise<Stack> {
+  const show: typeof step = quiet ? (_label, run) => run() : step;
+  const logPath = (name: string) => join(makeReadable(logDir), `${name}.log`);
+  const secrets = await loadSecrets(stateDir);
+  const watchdog = startWatchdog();
+  stopList.add(async () => watchdog.end());
+
+  const postgres = await show("Postgres", () =>
+    startPostgres({
+      dataDir: join(stateDir, "postgres"),
+      password: secrets.postgresPassword,
+      watchdog,
+      logPath: logPath("postgres"),
+      ephemeral: mode === "test",
+    }),
+  );
+  stopList.add(postgres.stop);
+  const databaseUrl = urlAs(postgres.adminUrl, "opsmantik_app", secrets.appDatabasePassword);
+
+  const prepared = await show(
+    "Database",
+    () =>
+      prepareDatabase({ databaseUrl: postgres.adminUrl, siteUrl, keys: secrets, logPath: logPath("gateway") }, secrets.appDatabasePassword),
+    ({ migrations }) => `${migrations.applied.length} migrations applied`,
+  );
+  stopList.add(prepared.gateway.stop);
+  const gateway = await prepared.gateway.listen();
+
+  const redis = await show(
+    "Redis",
+    () => startRedis({ dir: join(stateDir, "redis"), watchdog, logPath: logPath("redis"), persist: mode === "demo" }),
+    ({ engine }) => engine,
+  );
+  stopList.add(redis.stop);
+  const upstash = await startUpstashRest({ redis, token: secrets.upstashToken });
+  stopList.add(upstash.stop);
+  const qstash = await startQstash({
+    token: secrets.qstashToken,
+    currentSigningKey: secrets.qstashCurrentSigningKey,
+    nextSigningKey: secrets.qstashNextSigningKey,
+  });
+  stopList.add(qstash.stop);
+
+  return {
+    siteUrl,
+    adminUrl: postgres.adminUrl,
+    databaseUrl,
+    supabaseUrl: gateway.url,
+    publishableKey: gateway.publishableKey,
+    secretKey: gateway.secretKey,
+    mailUrl: gateway.mailUrl,
+    redis,
+    upstash,
+    qstash,
+    cronSecret: secrets.cronSecret,
+    env: appEnvironment({ siteUrl, databaseUrl, gateway, upstash, qstash, secrets }),
+    watchdog,
+    pids: [postgres.pid, ...(redis.pid ? [redis.pid] : [])],
+    died: Promise.race([postgres.died, redis.died]),
+    stop: () => stopList.stopAll(),
+  };
+}
+
+function appEnvironment({
+  siteUrl,
+  databaseUrl,
+  gateway,
+  upstash,
+  qstash,
+  secrets,
+}: {
+  siteUrl: string;
+  databaseUrl: string;
+  gateway: Gateway;
+  upstash: UpstashRest;
+  qstash: Qstash;
+  secrets: StackSecrets;
+}): Record<string, string> {
+  return {
+    APP_URL: siteUrl,
+    DATABASE_URL: databaseUrl,
+    SUPABASE_URL: gateway.url,
+    SUPABASE_PUBLISHABLE_KEY: gateway.publishableKey,
+    SUPABASE_SECRET_KEY: gateway.secretKey,
+    UPSTASH_REDIS_REST_URL: upstash.url,
+    UPSTASH_REDIS_REST_TOKEN: upstash.token,
+    QSTASH_URL: qstash.url,
+    QSTASH_TOKEN: qstash.token,
+    QSTASH_CURRENT_SIGNING_KEY: qstash.currentSigningKey,
+    QSTASH_NEXT_SIGNING_KEY: qstash.nextSigningKey,
+    CRON_SECRET: secrets.cronSecret,
+    OCI_SESSION_SECRET: secrets.ociSessionSecret,
+  };
+}

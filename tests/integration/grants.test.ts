@@ -1,0 +1,99 @@
+import postgres from "postgres";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { serviceFunctions } from "#lib/db/types.gen.ts";
+import { createTestDatabase, type TestDatabase, templateName } from "#tests/support/test-database.ts";
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+/** What signed-in people may call. A line is added here on purpose, by someone who has thought about who calls it. */
+const grantedToUsers = [
+  "accept_invitation",
+  "call_event_secret",
+  "change_member_role",
+  "create_site",
+  "create_site_api_key",
+  "decline_invitation",
+  "get_site",
+  "has_site_role",
+  "invite_site_member",
+  "list_my_sites",
+  "list_site_api_keys",
+  "list_site_members",
+  "remove_member",
+  "revoke_site_api_key",
+  "set_site_archived",
+  "update_site",
+  "withdraw_invitation",
+];
+const grantedToServices = ["api_key_site", "authenticate_api_key", "database_readiness", "purge_expired_invitations"];
+
+async function executableBy(role: string): Promise<string[]> {
+  const rows = await db.sql<{ name: string }[]>`
+    select p.proname as name from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+    where n.nspname in ('public', 'private') and has_function_privilege(${role}, p.oid, 'execute') order by 1`;
+  return rows.map((row) => row.name);
+}
+
+// Guarantee: a new function reaches nobody until a grant names it; a forgotten revoke cannot open the database.
+test("each role may execute exactly the functions on its list", async () => {
+  expect(await executableBy("anon")).toEqual([]);
+  expect(await executableBy("authenticated")).toEqual(grantedToUsers);
+  expect(await executableBy("opsmantik_app")).toEqual(grantedToServices);
+  expect(await executableBy("service_role")).toEqual(grantedToServices);
+  expect(Object.keys(serviceFunctions)).toEqual(grantedToServices);
+});
+
+// Guarantee: a table added without row level security would show every tenant's rows to every signed-in user.
+test("every table has row level security, and no role can write one directly", async () => {
+  const open = await db.sql`
+    select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname in ('public', 'private') and c.relkind in ('r', 'p') and not c.relrowsecurity`;
+  expect(open.map((row) => row.name)).toEqual([]);
+  const writable = await db.sql`
+    select c.oid::regclass::text as name, r.role from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    cross join unnest(array['anon', 'authenticated', 'service_role', 'opsmantik_app']) r(role)
+    where n.nspname in ('public', 'private') and c.relkind in ('r', 'p', 'v', 'm')
+      and has_table_privilege(r.role, c.oid, 'insert, update, delete, truncate, references, trigger')`;
+  expect(writable).toEqual([]);
+});
+
+// Guarantee: a definer function with a caller's search_path runs the caller's objects with the owner's rights.
+test("every function of ours pins its search path, and those that are granted return one jsonb", async () => {
+  const loose = await db.sql`
+    select p.oid::regprocedure::text as name from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+    where n.nspname in ('public', 'private') and not coalesce(p.proconfig, '{}') @> array['search_path=""']`;
+  expect(loose.map((row) => row.name)).toEqual([]);
+  const other = await db.sql`
+    select p.proname as name from pg_proc p
+    where p.pronamespace = 'public'::regnamespace and p.prorettype <> 'jsonb'::regtype and p.proname <> 'has_site_role'`;
+  expect(other.map((row) => row.name)).toEqual([]);
+});
+
+// Guarantee: whoever steals the app's database password can call its functions, and read or change nothing else.
+test.each([
+  ["reads a table", "select * from public.sites"],
+  ["reads accounts", "select * from auth.users"],
+  ["reads secrets", "select * from private.site_secrets"],
+  ["calls a user's function", "select public.list_my_sites()"],
+  ["creates a table", "create table public.mine (id int)"],
+  ["becomes the service role", "set role service_role"],
+  ["reads passwords", "select rolpassword from pg_authid"],
+])("the app's role is refused when it %s", async (_name, statement) => {
+  const app = postgres(db.appUrl, { max: 1, onnotice: () => {} });
+  try {
+    await expect(app.unsafe(statement)).rejects.toMatchObject({ code: "42501" });
+  } finally {
+    await app.end();
+  }
+});
+
+test("the app's role cannot make temporary tables, and its statements end by themselves", async () => {
+  const [row] = await db.sql`select has_database_privilege('opsmantik_app', ${templateName}, 'temporary') as temporary,
+    (select array_to_string(rolconfig, ',') from pg_roles where rolname = 'opsmantik_app') as settings`;
+  expect(row?.temporary).toBe(false);
+  expect(row?.settings).toContain("statement_timeout=15s");
+});

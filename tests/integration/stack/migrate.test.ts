@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { applyMigrations } from "#scripts/local/migrate.ts";
+import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
+
+let database: TestDatabase;
+let dir = "";
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(async () => {
+  await database?.drop();
+});
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "opsmantik-migrations-"));
+  return () => rmSync(dir, { recursive: true, force: true });
+});
+
+const write = (name: string, text: string) => writeFileSync(join(dir, name), text);
+const history = () => database.sql`select * from supabase_migrations.schema_migrations where version like '3000%' order by version`;
+
+// Guarantee: a database migrated here can be continued with the Supabase CLI, and the reverse.
+test("migrations are kept in Supabase's own history, and a second run applies nothing", async () => {
+  write("30000101000001_first.sql", "create table public.first_one (id int);\n-- why\ncomment on table public.first_one is 'a;b';\n");
+  write("30000101000002_second_thing.sql", "insert into public.first_one values (1);");
+  expect((await applyMigrations(database.adminUrl, dir)).applied).toHaveLength(2);
+  expect((await applyMigrations(database.adminUrl, dir)).applied).toEqual([]);
+  expect(await database.sql`select id from public.first_one`).toEqual([{ id: 1 }]);
+  expect(await history()).toMatchObject([
+    {
+      version: "30000101000001",
+      name: "first",
+      statements: ["create table public.first_one (id int)", "-- why\ncomment on table public.first_one is 'a;b'"],
+    },
+    { version: "30000101000002", name: "second_thing", statements: ["insert into public.first_one values (1)"] },
+  ]);
+});
+
+// Guarantee: a migration that fails half-way leaves no half behind; it can be corrected and run again.
+test("a failing migration leaves nothing behind and names its line", async () => {
+  write("30000102000001_broken.sql", "create table public.half (id int);\n\nselect no_such_column from public.half;");
+  await expect(applyMigrations(database.adminUrl, dir)).rejects.toThrow(/30000102000001_broken\.sql line 3: .*no_such_column/);
+  expect(await database.sql`select to_regclass('public.half') as half`).toEqual([{ half: null }]);
+  expect(await database.sql`select from supabase_migrations.schema_migrations where version = '30000102000001'`).toHaveLength(0);
+});
+
+// Guarantee: a developer whose database is older than an edited file is told, instead of hunting a ghost.
+test("a file that changed after it was applied is reported and not applied again", async () => {
+  write("30000103000001_edited.sql", "create table public.edited (id int);");
+  await applyMigrations(database.adminUrl, dir);
+  write("30000103000001_edited.sql", "create table public.edited (id bigint);");
+  const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+  const { applied, changed } = await applyMigrations(database.adminUrl, dir);
+  expect({ applied, changed }).toEqual({ applied: [], changed: ["30000103000001_edited.sql"] });
+  expect(warn).toHaveBeenCalledWith(expect.stringContaining("30000103000001_edited.sql"));
+  warn.mockRestore();
+});
+
+// Guarantee: two starts at once apply each file once.
+test("two migrators at once never apply a file twice", async () => {
+  write("30000104000001_once.sql", "create table public.only_once (id int);");
+  const results = await Promise.all([applyMigrations(database.adminUrl, dir), applyMigrations(database.adminUrl, dir)]);
+  expect(results.flatMap((result) => result.applied)).toEqual(["30000104000001_once.sql"]);
+});
+
+// Guarantee: Supabase skips a misnamed file in silence; here the mistake shows before it reaches production.
+test("a misnamed migration and a version used twice are refused", async () => {
+  write("3000_short.sql", "select 1");
+  await expect(applyMigrations(database.adminUrl, dir)).rejects.toThrow(/3000_short\.sql/);
+  rmSync(join(dir, "3000_short.sql"));
+  write("30000105000001_a.sql", "select 1");
+  write("30000105000001_b.sql", "select 1");
+  await expect(applyMigrations(database.adminUrl, dir)).rejects.toThrow(/30000105000001/);
+});

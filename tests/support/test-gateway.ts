@@ -1,0 +1,42 @@
+import { randomBytes } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { generateApiKey } from "@supabase/lite";
+import { createClient, type SupabaseClient } from "@supabase/supabase-js";
+import { type Gateway, startGateway } from "#scripts/local/gateway.ts";
+
+export interface TestGateway extends Gateway {
+  /** For minting tokens that the gateway accepts. */
+  jwtSecret: string;
+}
+
+/** A Supabase gateway on a test database, with keys of its own. */
+export async function startTestGateway(databaseUrl: string, siteUrl = "http://localhost:3000"): Promise<TestGateway> {
+  const jwtSecret = randomBytes(32).toString("base64url");
+  const publishableKey = (await generateApiKey("publishable")).key;
+  const secretKey = (await generateApiKey("secret")).key;
+  const logPath = join(tmpdir(), `opsmantik-gateway-${process.pid}.log`);
+  const gateway = await startGateway({ databaseUrl, siteUrl, keys: { jwtSecret, publishableKey, secretKey }, logPath });
+  return { ...gateway, jwtSecret };
+}
+
+/** Nobody in particular: what a visitor's browser could do with the publishable key. */
+export function anonymousClient(gateway: Gateway): SupabaseClient {
+  return clientWith(gateway, gateway.publishableKey);
+}
+
+/** The service role, with the secret key. */
+export function serviceClient(gateway: Gateway): SupabaseClient {
+  return clientWith(gateway, gateway.secretKey);
+}
+
+export async function signInAs(gateway: Gateway, { email, password }: { email: string; password: string }): Promise<SupabaseClient> {
+  const client = anonymousClient(gateway);
+  const { error } = await client.auth.signInWithPassword({ email, password });
+  if (error) throw error;
+  return client;
+}
+
+function clientWith(gateway: Gateway, key: string): SupabaseClient {
+  return createClient(gateway.url, key, { auth: { persistSession: false, autoRefreshToken: false, detectSessionInUrl: false } });
+}
