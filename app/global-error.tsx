@@ -2,8 +2,8 @@
 
 import "./globals.css";
 import { useSyncExternalStore } from "react";
-import { chooseLocale, type Locale, localeCookie } from "#lib/i18n/locale.ts";
 import { lastWords } from "#lib/i18n/last-words.ts";
+import { chooseLocale, type Locale, localeCookie } from "#lib/i18n/locale.ts";
 
 /** The layout that knows the language is gone, so the page asks the browser. */
 function readLocale(): Locale {

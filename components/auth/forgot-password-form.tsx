@@ -29,7 +29,14 @@ export function ForgotPasswordForm() {
       )}
       <Field label={t("email")} error={emailError && errorText(emailError)}>
         {(control) => (
-          <Input {...control} key={state.values?.email} name="email" type="email" autoComplete="username" defaultValue={state.values?.email} />
+          <Input
+            {...control}
+            key={state.values?.email}
+            name="email"
+            type="email"
+            autoComplete="username"
+            defaultValue={state.values?.email}
+          />
         )}
       </Field>
       <FormFailure code={state.code} fields={state.fields} />

@@ -24,7 +24,14 @@ export function SignInForm({ next }: { next: string }) {
       <input type="hidden" name="next" value={next} />
       <Field label={t("email")} error={errorOf("email")}>
         {(control) => (
-          <Input {...control} key={state.values?.email} name="email" type="email" autoComplete="username" defaultValue={state.values?.email} />
+          <Input
+            {...control}
+            key={state.values?.email}
+            name="email"
+            type="email"
+            autoComplete="username"
+            defaultValue={state.values?.email}
+          />
         )}
       </Field>
       <Field

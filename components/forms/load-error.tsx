@@ -2,9 +2,9 @@
 
 import { RotateCw, ServerCrash } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useErrorText } from "./use-error-text.ts";
 import { Button } from "#components/ui/button.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
+import { useErrorText } from "./use-error-text.ts";
 
 function digestOf(error: unknown): string | null {
   return error instanceof Error && "digest" in error && typeof error.digest === "string" ? error.digest : null;

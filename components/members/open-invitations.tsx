@@ -54,9 +54,7 @@ function InvitationRow({ siteId, invitation, timeZone }: { siteId: string; invit
     <div className="list-row">
       <div className="grow">
         <p className="med wrap-anywhere">{email}</p>
-        <p className="xs t3">
-          {t("validUntil")} <DateText value={expiresAt} timeZone={timeZone} />
-        </p>
+        <p className="xs t3">{t.rich("validUntil", { date: () => <DateText value={expiresAt} timeZone={timeZone} /> })}</p>
       </div>
       <Tag>{roles(role)}</Tag>
       <div className="row">

@@ -17,7 +17,7 @@ export function ThemeToggle({ words = false }: { words?: boolean }) {
     <form action={setTheme}>
       {(["light", "dark"] as const).map((theme) =>
         words ? (
-          <button key={theme} name="theme" value={theme} className={`to-${theme}`} onClick={() => paint(theme)}>
+          <button key={theme} type="submit" name="theme" value={theme} className={`to-${theme}`} onClick={() => paint(theme)}>
             <SunMoon className="i i-14" />
             {t(theme === "dark" ? "toDark" : "toLight")}
           </button>

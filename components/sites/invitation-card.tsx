@@ -37,14 +37,13 @@ function InvitationRow({ invitation: { id, siteName, role, invitedBy, expiresAt 
       done: t("accepted", { site: siteName }),
       onDone: ({ publicId }) => typeof publicId === "string" && router.push(sitePath(publicId)),
     });
+  const date = () => <DateText value={expiresAt} timeZone={defaultTimeZone} />;
   return (
     <div className="list-row">
       <MailOpen className="i t3" />
       <div className="grow">
         <p className="strong">{t("offer", { site: siteName, role: roles(role) })}</p>
-        <p className="xs t3">
-          {invitedBy ? t("from", { name: invitedBy }) : t("fromOwner")} · {t("until")} <DateText value={expiresAt} timeZone={defaultTimeZone} />
-        </p>
+        <p className="xs t3">{invitedBy ? t.rich("from", { name: invitedBy, date }) : t.rich("fromOwner", { date })}</p>
       </div>
       <div className="row">
         <Button disabled={decline.pending} onClick={() => decline.send({ ...answer("decline"), done: t("declined", { site: siteName }) })}>

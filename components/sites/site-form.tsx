@@ -11,7 +11,7 @@ import { Card } from "#components/ui/card.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input, Textarea } from "#components/ui/input.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
-import { type SiteChoices, SiteChoiceFields } from "./site-choice-fields.tsx";
+import { SiteChoiceFields, type SiteChoices } from "./site-choice-fields.tsx";
 
 export interface SiteValues {
   name: string;
@@ -36,7 +36,9 @@ function readForm(form: HTMLFormElement): SiteValues {
   const data = new FormData(form);
   const text = (name: string) => String(data.get(name) ?? "");
   // People separate a list by lines, commas or blanks; an empty line is not a domain.
-  const domains = text("domains").split(/[\s,;]+/).filter(Boolean);
+  const domains = text("domains")
+    .split(/[\s,;]+/)
+    .filter(Boolean);
   return { name: text("name"), domains, currency: text("currency"), timezone: text("timezone"), locale: text("locale") };
 }
 

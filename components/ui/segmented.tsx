@@ -13,7 +13,7 @@ export function Segmented({ label, name, value, options }: SegmentedProps) {
   return (
     <fieldset className="seg" aria-label={label}>
       {options.map((option) => (
-        <button key={option.value} name={name} value={option.value} lang={option.lang} aria-pressed={option.value === value}>
+        <button key={option.value} type="submit" name={name} value={option.value} lang={option.lang} aria-pressed={option.value === value}>
           {option.label}
         </button>
       ))}

@@ -43,6 +43,6 @@ const cell = cva("", {
   },
 });
 
-export function Cell({ at, priority, align, roomy, className, ...props }: ComponentProps<"td"> & VariantProps<typeof cell>) {
+export function Cell({ at, priority, align, roomy, className, ...props }: Omit<ComponentProps<"td">, "align"> & VariantProps<typeof cell>) {
   return <td className={cn(cell({ at, priority, align, roomy }), className)} {...props} />;
 }

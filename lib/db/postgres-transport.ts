@@ -5,16 +5,29 @@ import type { RpcTransport } from "./transport.ts";
 interface PostgresTransportOptions {
   url: string;
   poolMax?: number;
+  prepare?: boolean;
 }
 
 /** Where hosted Supabase's transaction pooler listens. It hands each transaction another backend, so nothing stays prepared. */
 const transactionPoolerPort = "6543";
 
+/** The driver would turn a time into a Date and lose its microseconds; a date would shift with the zone. */
+const asWritten = {
+  serialize: (value: unknown) => (value instanceof Date ? value.toISOString() : String(value)),
+  parse: (text: string) => text,
+};
+const types = { timestamptz: { to: 1184, from: [1184], ...asWritten }, date: { to: 1082, from: [1082], ...asWritten } };
+
 /** The direct transport: postgres.js as the role opsmantik_app. */
-export function postgresTransport({ url, poolMax = 10 }: PostgresTransportOptions): RpcTransport {
+export function postgresTransport({
+  url,
+  poolMax = 10,
+  prepare = new URL(url).port !== transactionPoolerPort,
+}: PostgresTransportOptions): RpcTransport {
   const sql = postgres(url, {
     max: poolMax,
-    prepare: new URL(url).port !== transactionPoolerPort,
+    types,
+    prepare,
     connect_timeout: 5,
     idle_timeout: 30,
     connection: { application_name: "opsmantik", TimeZone: "UTC" },

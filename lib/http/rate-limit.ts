@@ -38,13 +38,24 @@ interface Verdict {
   retryAfterSeconds: number;
 }
 
+/** An outage would otherwise write one line per request: at most one per limit in this time. */
+const outageLogEveryMs = 10_000;
+const outageLoggedAt = new Map<string, number>();
+
+function logOutage(name: string, mode: string, error: unknown): void {
+  const now = Date.now();
+  if (now - (outageLoggedAt.get(name) ?? 0) < outageLogEveryMs) return;
+  outageLoggedAt.set(name, now);
+  log.warn("rate limit without Redis", { limit: name, mode, reason: error instanceof Error ? error.message : String(error) });
+}
+
 async function ask<Actor>(limit: RateLimit<Actor>, key: string): Promise<Verdict> {
   try {
     const { success, reset, reason } = await limiterFor({ ...limit }).limit(key);
     if (reason === "timeout") throw new Error("Redis did not answer in time"); // the library would let it pass
     return { allowed: success, retryAfterSeconds: Math.max(1, Math.ceil((reset - Date.now()) / 1000)) };
   } catch (error) {
-    log.warn("rate limit without Redis", { limit: limit.name, mode: limit.whenRedisIsDown, error });
+    logOutage(limit.name, limit.whenRedisIsDown, error);
     if (limit.whenRedisIsDown === "fail-closed") throw new AppError("REDIS_UNAVAILABLE", { cause: error });
     return countLocally(`${limit.name}:${key}`, limit);
   }

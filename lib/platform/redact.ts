@@ -4,7 +4,7 @@ const secretKey = /authorization|cookie|password|secret|token|api[-_]?key|signat
 const personalKey = /phone|gclid|wbraid|gbraid|click_?id|email|(^|_)fp$/i;
 
 const patterns: [RegExp, (match: string) => string][] = [
-  [/\beyJ[\w-]{8,}\.[\w-]+(\.[\w-]*){1,3}/g, () => "[token]"],
+  [/\beyJ[\w-]{8,}(\.[\w-]*){2,4}/g, () => "[token]"],
   [/\bom_[0-9a-f]{16,}/g, (key) => `${key.slice(0, 11)}…`],
   [/\bBearer\s+[\w.~+/-]+=*/gi, () => "Bearer [token]"],
   [/\b(postgres(?:ql)?|redis):\/\/[^\s@]+@/gi, (url) => url.replace(/\/\/.*@/, "//[credentials]@")],

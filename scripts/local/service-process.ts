@@ -21,7 +21,7 @@ export interface ServiceProcess {
   waitForOutput(pattern: RegExp): Promise<void>;
   /** Resolves only when the process ends without having been asked to. */
   died: Promise<Error>;
-  recentOutput(): string;
+  onOutput(listener: (text: string) => void): void;
   stop(): Promise<void>;
 }
 
@@ -40,11 +40,12 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
   let output = "";
   let stopping = false;
   const log = createWriteStream(logPath, { flags: "a", mode: 0o600 });
-  const watchers = new Set<() => void>();
+  const outputListeners = new Set<(text: string) => void>();
   const take = (chunk: Buffer) => {
     log.write(chunk);
-    output = (output + chunk.toString("utf8")).slice(-keptOutputChars);
-    for (const check of watchers) check();
+    const text = chunk.toString("utf8");
+    output = (output + text).slice(-keptOutputChars);
+    for (const listener of outputListeners) listener(text);
   };
   child.stdout.on("data", take);
   child.stderr.on("data", take);
@@ -60,7 +61,7 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
 
   return {
     pid,
-    recentOutput: () => output,
+    onOutput: (listener) => void outputListeners.add(listener),
     died: new Promise((resolve) => {
       ended.then((how) => {
         if (!stopping) resolve(new Error(`${name} stopped by itself (${how}). Last output:\n${output.trim()}`));
@@ -70,10 +71,10 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
       new Promise((resolve, reject) => {
         const check = () => {
           if (!pattern.test(output)) return;
-          watchers.delete(check);
+          outputListeners.delete(check);
           resolve();
         };
-        watchers.add(check);
+        outputListeners.add(check);
         check();
         ended.then((how) => reject(new Error(`${name} did not start (${how}):\n${output.trim()}`)));
       }),

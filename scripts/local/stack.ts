@@ -24,6 +24,8 @@ export interface StackOptions {
 }
 
 export interface Stack {
+  /** Where this stack keeps its data: what belongs to the data belongs here, not in the checkout. */
+  stateDir: string;
   siteUrl: string;
   adminUrl: string;
   /** As the role opsmantik_app, which may execute service functions and touch no table. */
@@ -99,6 +101,7 @@ async function startParts({ mode, stateDir, logDir, siteUrl, quiet }: StackOptio
   stopList.add(qstash.stop);
 
   return {
+    stateDir,
     siteUrl,
     adminUrl: postgres.adminUrl,
     databaseUrl,

@@ -1,0 +1,58 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { DemoSeed } from "./seed-demo.ts";
+import type { Stack } from "./stack.ts";
+import { localDir } from "./state-dir.ts";
+
+/** What a running demo tells other tools about itself. */
+export interface DemoFile extends DemoSeed {
+  pid: number;
+  baseUrl: string;
+  databaseUrl: string;
+  adminDatabaseUrl: string;
+  supabaseUrl: string;
+  supabasePublishableKey: string;
+  /** redis:// of a real server; null with the in-process fallback. */
+  redisUrl: string | null;
+  upstashRestUrl: string;
+  upstashRestToken: string;
+  qstashUrl: string;
+  googleUrl: string | null;
+  mailUrl: string;
+  cronSecret: string;
+}
+
+const demoFilePath = () => join(localDir(), "demo.json");
+
+export function describeDemo(stack: Stack, seeded: DemoSeed): DemoFile {
+  return {
+    pid: process.pid,
+    baseUrl: stack.siteUrl,
+    databaseUrl: stack.databaseUrl,
+    adminDatabaseUrl: stack.adminUrl,
+    supabaseUrl: stack.supabaseUrl,
+    supabasePublishableKey: stack.publishableKey,
+    redisUrl: stack.redis.url,
+    upstashRestUrl: stack.upstash.url,
+    upstashRestToken: stack.upstash.token,
+    qstashUrl: stack.qstash.url,
+    googleUrl: null,
+    mailUrl: stack.mailUrl,
+    cronSecret: stack.cronSecret,
+    ...seeded,
+  };
+}
+
+/** `.local/demo.json` exists while a demo runs. It holds secrets, so only its owner may read it. */
+export function writeDemoFile(demo: DemoFile): void {
+  removeDemoFile();
+  writeFileSync(demoFilePath(), `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
+}
+
+export function readDemoFile(): DemoFile | undefined {
+  return existsSync(demoFilePath()) ? JSON.parse(readFileSync(demoFilePath(), "utf8")) : undefined;
+}
+
+export function removeDemoFile(): void {
+  rmSync(demoFilePath(), { force: true });
+}

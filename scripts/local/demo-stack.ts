@@ -1,0 +1,62 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { readDemoFile } from "./demo-file.ts";
+import { freePort } from "./free-port.ts";
+import { isPostgresRunning } from "./postgres-lock.ts";
+import { step } from "./progress.ts";
+import { type DemoSeed, seedDemo } from "./seed-demo.ts";
+import { type Stack, startStack } from "./stack.ts";
+import { localDir, stateDir } from "./state-dir.ts";
+import type { StopList } from "./stop-list.ts";
+
+export interface DemoStackOptions {
+  preferredPort: number;
+  /** Forget all data and secrets first. */
+  reset: boolean;
+}
+
+const orphanWaitMaxMs = 10_000;
+
+/** The seeded stack that the demo and the dev server share, with its data kept between runs. */
+export async function startDemoStack(
+  { preferredPort, reset }: DemoStackOptions,
+  stopList: StopList,
+): Promise<{ stack: Stack; seeded: DemoSeed; port: number; logDir: string }> {
+  const dir = stateDir();
+  const dataDir = join(dir, "postgres");
+  await refuseSecondRun(dataDir);
+  if (reset) for (const name of ["postgres", "redis", "secrets.json"]) rmSync(join(dir, name), { recursive: true, force: true });
+
+  const port = await freePort(preferredPort);
+  if (port !== preferredPort) console.log(`  Port ${preferredPort} is taken, so this uses ${port}.`);
+  const logDir = join(localDir(), "logs");
+  const stack = await startStack({ mode: "demo", stateDir: dir, logDir, siteUrl: `http://localhost:${port}` });
+  stopList.add(stack.stop);
+  const seeded = await step("Demo data", () => seedDemo(stack), describeSeed);
+  return { stack, seeded, port, logDir };
+}
+
+function describeSeed({ sites, users }: DemoSeed): string {
+  return `${sites.length} sites, ${users.length} users`;
+}
+
+async function refuseSecondRun(dataDir: string): Promise<void> {
+  const demo = readDemoFile();
+  // After a kill -9 the watchdog needs a moment to end the Postgres of the run before.
+  const giveUpAt = demo && isAlive(demo.pid) ? 0 : Date.now() + orphanWaitMaxMs;
+  while (isPostgresRunning(dataDir)) {
+    if (Date.now() > giveUpAt) {
+      throw new Error(`OpsMantik is already running here${demo ? ` at ${demo.baseUrl} (process ${demo.pid})` : ""}. Stop that one first.`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

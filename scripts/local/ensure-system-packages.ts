@@ -1,0 +1,60 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { findRedisServer } from "./redis.ts";
+import { checkoutDir, isRoot } from "./state-dir.ts";
+
+export interface SystemPackages {
+  /** Undefined: the in-process fallback is used. */
+  redisServer: string | undefined;
+  /** Undefined: Playwright's own browser is used, if it could be installed. */
+  chromium: string | undefined;
+}
+
+const chromiumPaths = [
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+  "/usr/bin/google-chrome-stable",
+  "/snap/bin/chromium",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+];
+
+export function findChromium(): string | undefined {
+  return [process.env.OPSMANTIK_CHROMIUM ?? "", ...chromiumPaths].find((path) => path && existsSync(path));
+}
+
+/** Finds what the tests use beside npm packages. Only root on a machine with apt-get installs what is missing. */
+export function ensureSystemPackages(): SystemPackages {
+  const missing: string[] = [];
+  if (!findRedisServer()) missing.push("redis-server");
+  // Without a font Chromium measures every text as empty boxes.
+  if (!findChromium()) missing.push("chromium", "fonts-liberation");
+  if (missing.length > 0) install(missing);
+
+  const redisServer = findRedisServer();
+  const chromium = findChromium();
+  if (!redisServer) console.log("redis-server is not installed: the in-process fallback takes its place.");
+  if (!chromium) installPlaywrightBrowser();
+  return { redisServer, chromium };
+}
+
+function install(packages: string[]): void {
+  if (!isRoot() || !runs("apt-get", ["--version"], "ignore")) {
+    console.log(`To install what is missing: sudo apt-get install ${packages.join(" ")}`);
+    return;
+  }
+  console.log(`Installing ${packages.join(", ")} with apt-get…`);
+  if (runs("apt-get", ["update", "-qq"]) && runs("apt-get", ["install", "-y", "-qq", "--no-install-recommends", ...packages])) return;
+  console.log("apt-get failed; going on without them.");
+}
+
+function installPlaywrightBrowser(): void {
+  console.log("No Chromium found: asking Playwright for one…");
+  if (runs("npx", ["playwright", "install", "chromium"])) return;
+  console.log("Playwright could not download one either. Install Chromium, or set OPSMANTIK_CHROMIUM to its path, for the e2e tests.");
+}
+
+function runs(command: string, args: string[], output: "inherit" | "ignore" = "inherit"): boolean {
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  return spawnSync(command, args, { cwd: checkoutDir, env, stdio: ["ignore", output, output] }).status === 0;
+}

@@ -1,0 +1,69 @@
+/** `scripts/demo`: OpsMantik with everything it needs, on this machine alone. */
+import { join } from "node:path";
+import { startApp } from "./app-server.ts";
+import { buildApp } from "./build-app.ts";
+import { commandOptions } from "./command-options.ts";
+import { startCronTicker } from "./cron-ticker.ts";
+import { type DemoFile, describeDemo, removeDemoFile, writeDemoFile } from "./demo-file.ts";
+import { startDemoStack } from "./demo-stack.ts";
+import { openBrowser } from "./open-browser.ts";
+import { step } from "./progress.ts";
+import { runUntilStopped } from "./run-until-stopped.ts";
+import { checkoutDir } from "./state-dir.ts";
+import type { StopList } from "./stop-list.ts";
+
+const usage = `Usage: scripts/demo [options]
+
+Starts OpsMantik with Postgres, a Supabase gateway, Redis and QStash of its own. No account, no Docker.
+
+  --port N    use this port or the next free one (default 3000)
+  --reset     forget all demo data first
+  --no-open   do not open a browser
+  --help      show this`;
+
+const options = commandOptions(usage);
+
+await runUntilStopped(async (stopList) => {
+  console.log("Starting OpsMantik");
+  const { stack, seeded, port, logDir } = await startDemoStack({ preferredPort: options.port, reset: options.reset }, stopList);
+  await step(
+    "Build",
+    () => buildApp(stack.watchdog),
+    (outcome) => outcome,
+  );
+  const app = await step("App", () =>
+    startApp({ port, url: stack.siteUrl, env: stack.env, watchdog: stack.watchdog, logPath: join(logDir, "app.log") }),
+  );
+  stopList.add(app.stop);
+  startCrons(stack.siteUrl, stack.cronSecret, stopList);
+
+  const demo = describeDemo(stack, seeded);
+  writeDemoFile(demo);
+  stopList.add(async () => removeDemoFile());
+  greet(demo, stack.redis.engine, logDir);
+  if (options.open) openBrowser(demo.baseUrl);
+  return Promise.race([stack.died, app.died]);
+});
+
+function startCrons(baseUrl: string, cronSecret: string, stopList: StopList): void {
+  const ticker = startCronTicker({ baseUrl, cronSecret, vercelJsonPath: join(checkoutDir, "vercel.json") });
+  stopList.add(async () => ticker.stop());
+}
+
+function greet({ baseUrl, mailUrl, users }: DemoFile, redisEngine: string, logDir: string): void {
+  const logins = users.map(({ email, password, role }) => `    ${email.padEnd(26)} ${password}   (${role})`);
+  console.log(`
+OpsMantik is running at ${baseUrl}
+
+  Sign in as
+${logins.join("\n")}
+
+  Mailbox   ${mailUrl}   (mails are kept here and sent to nobody)
+  Redis     ${redisEngine}
+  Logs      ${logDir}
+
+  To try: sign in and open a site; invite a colleague and follow the link in the mailbox;
+  ask for a new password. Data is kept: scripts/demo --reset starts afresh.
+
+Stop with Ctrl-C.`);
+}

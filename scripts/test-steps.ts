@@ -1,0 +1,80 @@
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { checkoutDir, localDir } from "./local/state-dir.ts";
+
+export interface TestStep {
+  name: string;
+  commands: string[][];
+  env?: Record<string, string>;
+  /** Counted from the report that the command leaves behind. */
+  countTests?: () => { passed: number; failed: number } | undefined;
+  /** Steps without which this one makes no sense. */
+  needs?: string[];
+}
+
+const vitestReport = z.object({ numPassedTests: z.number(), numFailedTests: z.number() });
+const playwrightReport = z.object({ stats: z.object({ expected: z.number(), unexpected: z.number(), flaky: z.number() }) });
+
+/** Everything that must hold, cheapest first. Steps whose folder has no tests yet are left out. */
+export function testSteps(): TestStep[] {
+  return [
+    { name: "lock", commands: [["node", "scripts/complete-lock.ts", "--check"]] },
+    // A fresh clone has neither next-env.d.ts nor the types of its routes.
+    {
+      name: "types",
+      commands: [
+        ["next", "typegen"],
+        ["tsc", "--noEmit"],
+      ],
+    },
+    { name: "lint", commands: [["biome", "ci", "."]] },
+    { name: "dead code", commands: [["knip"]] },
+    ...["unit", "integration", "contract", "fault"].filter((project) => hasTests(project)).map(vitestStep),
+    { name: "build", commands: [["node", "scripts/build.ts"]] },
+    ...(hasTests("e2e") ? [e2eStep()] : []),
+  ];
+}
+
+function hasTests(folder: string): boolean {
+  return globSync(`tests/${folder}/**/*.{test,spec}.ts`, { cwd: checkoutDir }).length > 0;
+}
+
+function vitestStep(project: string): TestStep {
+  const report = reportPath(project);
+  return {
+    name: project,
+    commands: [["vitest", "run", "--project", project, "--reporter=default", "--reporter=json", `--outputFile.json=${report}`]],
+    countTests: () => {
+      const counts = readReport(report, vitestReport);
+      return counts && { passed: counts.numPassedTests, failed: counts.numFailedTests };
+    },
+  };
+}
+
+function e2eStep(): TestStep {
+  const report = reportPath("e2e");
+  return {
+    name: "e2e",
+    needs: ["build"],
+    commands: [["playwright", "test", "--reporter=list,json"]],
+    env: { PLAYWRIGHT_JSON_OUTPUT_FILE: report },
+    countTests: () => {
+      const stats = readReport(report, playwrightReport)?.stats;
+      return stats && { passed: stats.expected + stats.flaky, failed: stats.unexpected };
+    },
+  };
+}
+
+function reportPath(name: string): string {
+  const folder = join(localDir(), "test-reports");
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, `${name}.json`);
+  // The numbers of an earlier run must not pass for this one's.
+  rmSync(path, { force: true });
+  return path;
+}
+
+function readReport<T>(path: string, shape: z.ZodType<T>): T | undefined {
+  return existsSync(path) ? shape.safeParse(JSON.parse(readFileSync(path, "utf8"))).data : undefined;
+}

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { postgresTransport } from "#lib/db/postgres-transport.ts";
+import { supabaseTransport } from "#lib/db/supabase-transport.ts";
+import type { RpcTransport } from "#lib/db/transport.ts";
+import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
+import { startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
+
+/** Functions that only this suite has: one gives back what it got, one fails as told. Granted as service functions are. */
+const probes = `
+create function public.contract_echo(p_text text default null, p_uuid uuid default null, p_bigint bigint default null,
+  p_numeric numeric default null, p_boolean boolean default null, p_at timestamptz default null, p_date date default null,
+  p_json jsonb default null, p_texts text[] default null, p_uuids uuid[] default null) returns jsonb
+language sql security definer set search_path = '' as $$
+  select jsonb_build_object('text', p_text, 'uuid', p_uuid, 'bigint', p_bigint, 'numeric', p_numeric, 'boolean', p_boolean,
+    'at', p_at, 'date', p_date, 'json', p_json, 'json_type', jsonb_typeof(p_json), 'texts', p_texts, 'uuids', p_uuids) $$;
+create function public.contract_fail(p_status int, p_code text) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+  begin perform private.fail(p_status, p_code, '{"left": 3}'); return null; end $$;
+create function public.contract_null() returns jsonb language sql set search_path = '' as $$ select null::jsonb $$;
+create function public.contract_ungranted() returns jsonb language sql set search_path = '' as $$ select '{}'::jsonb $$;
+grant execute on function public.contract_echo, public.contract_fail, public.contract_null to opsmantik_app, service_role;`;
+
+let db: TestDatabase;
+let gateway: TestGateway;
+const transports: Record<string, RpcTransport> = {};
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  await db.sql.unsafe(probes);
+  gateway = await startTestGateway(db.adminUrl);
+  transports.postgres = postgresTransport({ url: db.appUrl });
+  transports["postgres as through the transaction pooler"] = postgresTransport({ url: db.appUrl, prepare: false });
+  transports.supabase = supabaseTransport({ url: gateway.url, secretKey: gateway.secretKey });
+});
+afterAll(async () => {
+  for (const transport of Object.values(transports)) await transport.close();
+  await gateway.stop();
+  await db.drop();
+});
+
+const uuid = "0190b5a8-3f5c-7c1e-8a34-5f0f1c2d3e4f";
+const given = {
+  p_text: 'Çağrı ‘mühür’ 🙂 \\ " ; --',
+  p_uuid: uuid,
+  p_bigint: 9_007_199_254_740_991,
+  p_numeric: 12.5,
+  p_boolean: false,
+  p_at: "2026-03-29T00:30:00.123456+03:00",
+  p_date: "2026-02-28",
+  p_json: { list: [1, "iki", null, { deep: true }], empty: {}, text: "{not json" },
+  p_texts: ["a,b", 'with "quotes"', ""],
+  p_uuids: [uuid],
+};
+
+// Guarantee: a deployment may switch its transport and no caller notices. The postgres driver serves Vercel's pooler too.
+describe.each(["postgres", "postgres as through the transaction pooler", "supabase"])("the service door over %s", (name) => {
+  const call = (fn: string, args: Record<string, unknown> = {}) => (transports[name] as RpcTransport).call(fn, args);
+
+  test("gives every type back as the same JSON", async () => {
+    expect(await call("contract_echo", given)).toEqual({
+      text: given.p_text,
+      uuid,
+      bigint: 9_007_199_254_740_991,
+      numeric: 12.5,
+      boolean: false,
+      at: "2026-03-28T21:30:00.123456+00:00",
+      date: "2026-02-28",
+      json: given.p_json,
+      json_type: "object",
+      texts: given.p_texts,
+      uuids: [uuid],
+    });
+  });
+
+  test("leaves out arguments that are undefined, so that SQL's defaults hold", async () => {
+    expect(await call("contract_echo", { p_text: undefined, p_json: [1, 2] })).toMatchObject({
+      text: null,
+      json: [1, 2],
+      json_type: "array",
+    });
+  });
+
+  test("gives null for null", async () => {
+    expect(await call("contract_null")).toBeNull();
+  });
+
+  test("passes our own codes whole, with their status and facts", async () => {
+    await expect(call("contract_fail", { p_status: 409, p_code: "SITE_ARCHIVED" })).rejects.toMatchObject({
+      code: "SITE_ARCHIVED",
+      status: 409,
+      facts: { extra: { left: 3 } },
+    });
+  });
+
+  test("calls what the schema refuses a validation error", async () => {
+    await expect(call("contract_echo", { p_text: "a\0b" })).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
+    await expect(call("contract_echo", { p_uuid: "no-uuid" })).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
+  });
+
+  test("is refused at a function that was not granted", async () => {
+    await expect(call("contract_ungranted")).rejects.toThrow();
+  });
+});
+
+test("both transports call a stopped server unavailable, not broken", async () => {
+  const nowhere = {
+    postgres: postgresTransport({ url: "postgresql://x:y@127.0.0.1:1/z" }),
+    supabase: supabaseTransport({ url: "http://127.0.0.1:1", secretKey: "k" }),
+  };
+  for (const transport of Object.values(nowhere)) {
+    await expect(transport.call("contract_null", {})).rejects.toMatchObject({ code: "DATABASE_UNAVAILABLE", status: 503 });
+    await transport.close();
+  }
+});

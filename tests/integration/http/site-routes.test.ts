@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { POST as acceptInvitation } from "#app/api/invitations/[invitationId]/accept/route.ts";
+import { POST as declineInvitation } from "#app/api/invitations/[invitationId]/decline/route.ts";
+import { DELETE as revokeKey } from "#app/api/sites/[siteId]/api-keys/[keyId]/route.ts";
+import { POST as createKey } from "#app/api/sites/[siteId]/api-keys/route.ts";
+import { POST as archive, DELETE as restore } from "#app/api/sites/[siteId]/archive/route.ts";
+import { POST as callEventSecret } from "#app/api/sites/[siteId]/call-event-secret/route.ts";
+import { DELETE as withdraw } from "#app/api/sites/[siteId]/invitations/[invitationId]/route.ts";
+import { PATCH as changeRole, DELETE as removeMember } from "#app/api/sites/[siteId]/members/[userId]/route.ts";
+import { POST as invite } from "#app/api/sites/[siteId]/members/route.ts";
+import { PATCH as updateSite } from "#app/api/sites/[siteId]/route.ts";
+import { POST as createSite } from "#app/api/sites/route.ts";
+import { useAppEnv } from "#tests/support/app-env.ts";
+import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
+import { createPerson, createTeam, handOver, type Person, type Team } from "#tests/support/team.ts";
+import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
+import { startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
+
+let db: TestDatabase;
+let gateway: TestGateway;
+let team: Team;
+let other: Team;
+const cookies: Record<string, string> = {};
+
+const site = { name: "Yeni", domains: ["yeni.test"], currency: "TRY", timezone: "Europe/Istanbul", locale: "tr" };
+const nobody = "0190b5a8-3f5c-7c1e-8a34-5f0f1c2d3e4f";
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  gateway = await startTestGateway(db.adminUrl);
+  useAppEnv({ database: db, gateway });
+  team = await createTeam(db.sql, "ours");
+  other = await handOver(db.sql, await createTeam(db.sql, "theirs", team.owner), "owner@elsewhere.test");
+  for (const [name, person] of Object.entries({ owner: team.owner, operator: team.operator, viewer: team.viewer, outsider: other.owner })) {
+    cookies[name] = await cookiesOf(gateway, person);
+  }
+});
+afterAll(async () => {
+  await gateway.stop();
+  await db.drop();
+});
+
+interface SiteRoute {
+  name: string;
+  route: typeof createSite;
+  method: string;
+  params?: Record<string, string>;
+  body?: unknown;
+}
+
+/** Every route of a site, with a body it accepts. */
+const siteRoutes: SiteRoute[] = [
+  { name: "PATCH site", route: updateSite, method: "PATCH", body: site },
+  { name: "POST archive", route: archive, method: "POST" },
+  { name: "DELETE archive", route: restore, method: "DELETE" },
+  { name: "POST members", route: invite, method: "POST", body: { email: "new@person.test", role: "viewer" } },
+  { name: "PATCH member", route: changeRole, method: "PATCH", params: { userId: nobody }, body: { role: "viewer" } },
+  { name: "DELETE member", route: removeMember, method: "DELETE", params: { userId: nobody } },
+  { name: "DELETE invitation", route: withdraw, method: "DELETE", params: { invitationId: nobody } },
+  { name: "POST api-keys", route: createKey, method: "POST", body: { name: "Script" } },
+  { name: "DELETE api-key", route: revokeKey, method: "DELETE", params: { keyId: nobody } },
+  { name: "POST call-event-secret", route: callEventSecret, method: "POST", body: { rotate: false } },
+];
+
+describe.each(siteRoutes)("$name", ({ route, method, params, body }) => {
+  const call = (who: string | undefined, siteId = team.publicId, extra: Record<string, string> = {}) =>
+    send(route, {
+      method,
+      params: { siteId, ...params },
+      headers: { ...fromOurPage(who && cookies[who]), ...extra },
+      ...(body !== undefined && { body }),
+    });
+
+  test("without a session is 401", async () => {
+    expect((await call(undefined)).status).toBe(401);
+  });
+
+  test("is for owners: operators and viewers get 403", async () => {
+    for (const who of ["operator", "viewer"]) {
+      const response = await call(who);
+      expect([response.status, (await response.json()).code]).toEqual([403, "FORBIDDEN"]);
+    }
+  });
+
+  // Guarantee: another customer's site cannot be told from one that does not exist.
+  test("another's site answers exactly as an unknown one", async () => {
+    const [theirs, unknown] = [await call("outsider"), await call("owner", "f".repeat(32))];
+    expect(theirs.status).toBe(404);
+    const [a, b] = [await theirs.json(), await unknown.json()];
+    expect({ ...a, requestId: "" }).toEqual({ ...b, requestId: "" });
+  });
+
+  // Guarantee: a page of another site cannot make an owner's browser change anything, whatever content type it uses.
+  test("from another site's page is 403 and changes nothing", async () => {
+    const forged: Record<string, string>[] = [
+      { origin: "https://evil.test", "sec-fetch-site": "cross-site", "content-type": "text/plain" },
+      { origin: "null" },
+    ];
+    for (const headers of forged) {
+      const response = await call("owner", team.publicId, headers);
+      expect([response.status, (await response.json()).code]).toEqual([403, "CROSS_SITE_REQUEST"]);
+    }
+  });
+});
+
+const asOwner = (input: Parameters<typeof send>[1]) => ({
+  ...input,
+  params: { siteId: team.publicId, ...input.params },
+  headers: fromOurPage(cookies.owner),
+});
+
+test("an owner creates, changes, archives and restores a site", async () => {
+  const created = await send(createSite, { body: site, headers: fromOurPage(cookies.owner) });
+  expect(created.status).toBe(200);
+  const { publicId } = await created.json();
+  const changed = await send(updateSite, {
+    method: "PATCH",
+    params: { siteId: publicId },
+    body: { ...site, name: "Adı değişti" },
+    headers: fromOurPage(cookies.owner),
+  });
+  expect(await changed.json()).toEqual({ ok: true });
+  for (const route of [archive, restore]) {
+    expect((await send(route, { params: { siteId: publicId }, headers: fromOurPage(cookies.owner) })).status).toBe(200);
+  }
+});
+
+test("a bad body names each wrong field", async () => {
+  const response = await send(createSite, {
+    body: { ...site, name: "", domains: ["ok.test", "not a domain"], currency: "lira" },
+    headers: fromOurPage(cookies.owner),
+  });
+  expect(response.status).toBe(400);
+  expect(response.headers.get("content-type")).toBe("application/problem+json");
+  const problem = await response.json();
+  expect(problem).toMatchObject({ code: "VALIDATION_FAILED", requestId: response.headers.get("x-request-id") });
+  expect(problem.errors.map((error: { field: string; code: string }) => [error.field, error.code])).toEqual([
+    ["name", "REQUIRED"],
+    ["domains.1", "INVALID_DOMAIN"],
+    ["currency", "INVALID_CURRENCY"],
+  ]);
+});
+
+test("whoever owns nothing cannot create a site", async () => {
+  expect((await send(createSite, { body: site, headers: fromOurPage(cookies.viewer) })).status).toBe(403);
+});
+
+test("an invited person gets a mail, accepts, works in the role, and leaves", async () => {
+  const email = "yeni.kisi@person.test";
+  const invited = await send(invite, asOwner({ body: { email, role: "operator" } }));
+  const { invitationId, mailed } = await invited.json();
+  expect(mailed).toBe(true);
+  expect(gateway.mailbox.mails()[0]).toMatchObject({ to: email });
+  const [account] = await db.sql`select id from auth.users where email = ${email}`;
+  expect(account).toBeDefined();
+
+  const person = await existing(email);
+  const accepted = await send(acceptInvitation, { params: { invitationId }, headers: fromOurPage(await cookiesOf(gateway, person)) });
+  expect(await accepted.json()).toEqual({ publicId: team.publicId });
+  const again = await send(acceptInvitation, { params: { invitationId }, headers: fromOurPage(await cookiesOf(gateway, person)) });
+  expect(again.status).toBe(404);
+
+  const conflict = await send(invite, asOwner({ body: { email, role: "viewer" } }));
+  expect([conflict.status, (await conflict.json()).code]).toEqual([409, "ALREADY_MEMBER"]);
+  expect((await send(changeRole, asOwner({ method: "PATCH", params: { userId: person.id }, body: { role: "viewer" } }))).status).toBe(200);
+  expect((await send(removeMember, asOwner({ method: "DELETE", params: { userId: person.id } }))).status).toBe(200);
+});
+
+/** The account that the invitation made, with a confirmed address and a password, as after its link was used. */
+async function existing(email: string): Promise<Person> {
+  await db.sql`update auth.users set email_confirmed_at = now(),
+    encrypted_password = extensions.crypt('correct-horse-battery', extensions.gen_salt('bf', 4)) where email = ${email}`;
+  return createPerson(db.sql, email);
+}
+
+test("declining is for the invited person; the last owner stays", async () => {
+  const { invitationId } = await (await send(invite, asOwner({ body: { email: other.owner.email, role: "viewer" } }))).json();
+  expect((await send(declineInvitation, { params: { invitationId }, headers: fromOurPage(cookies.viewer) })).status).toBe(404);
+  expect((await send(declineInvitation, { params: { invitationId }, headers: fromOurPage(cookies.outsider) })).status).toBe(200);
+  const last = await send(removeMember, asOwner({ method: "DELETE", params: { userId: team.owner.id } }));
+  expect([last.status, (await last.json()).code]).toEqual([409, "LAST_OWNER"]);
+});
+
+test("a key is shown by the answer that makes it and can be revoked", async () => {
+  const made = await (await send(createKey, asOwner({ body: { name: "Script" } }))).json();
+  expect(made.key).toMatch(/^om_/);
+  expect((await send(revokeKey, asOwner({ method: "DELETE", params: { keyId: made.id } }))).status).toBe(200);
+});

@@ -1,0 +1,29 @@
+import { inject } from "vitest";
+import type { TestDatabase } from "./test-database.ts";
+import type { TestGateway } from "./test-gateway.ts";
+
+export const appOrigin = "https://app.opsmantik.test";
+
+/** Points the app's code, as imported by this test file, at the test's own parts. Call before anything reads the environment. */
+export function useAppEnv(parts: {
+  database: TestDatabase;
+  gateway: TestGateway;
+  redisRest?: { url: string; token: string };
+}): Record<string, string> {
+  const values = {
+    APP_URL: appOrigin,
+    DATABASE_URL: parts.database.appUrl,
+    SUPABASE_URL: parts.gateway.url,
+    SUPABASE_PUBLISHABLE_KEY: parts.gateway.publishableKey,
+    SUPABASE_SECRET_KEY: parts.gateway.secretKey,
+    UPSTASH_REDIS_REST_URL: parts.redisRest?.url ?? inject("upstashUrl"),
+    UPSTASH_REDIS_REST_TOKEN: parts.redisRest?.token ?? inject("upstashToken"),
+    QSTASH_TOKEN: "qstash-token-of-tests",
+    QSTASH_CURRENT_SIGNING_KEY: "sig_current-of-tests",
+    QSTASH_NEXT_SIGNING_KEY: "sig_next-of-tests",
+    CRON_SECRET: "cron-secret-of-tests",
+    OCI_SESSION_SECRET: "session-secret-of-tests-0123456789",
+  };
+  Object.assign(process.env, values);
+  return values;
+}

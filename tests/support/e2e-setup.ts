@@ -1,0 +1,35 @@
+/** Starts, once per run, what a browser needs: a seeded stack of its own and the built app, on free ports. */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { startApp } from "#scripts/local/app-server.ts";
+import { buildApp } from "#scripts/local/build-app.ts";
+import { describeDemo } from "#scripts/local/demo-file.ts";
+import { freePort } from "#scripts/local/free-port.ts";
+import { seedDemo } from "#scripts/local/seed-demo.ts";
+import { startStack } from "#scripts/local/stack.ts";
+import { temporaryStateDir } from "#scripts/local/state-dir.ts";
+import { StopList } from "#scripts/local/stop-list.ts";
+
+export default async function setup(): Promise<() => Promise<void>> {
+  const stateDir = temporaryStateDir();
+  const stopList = new StopList();
+  stopList.add(async () => rmSync(stateDir, { recursive: true, force: true }));
+  try {
+    const port = await freePort();
+    const siteUrl = `http://localhost:${port}`;
+    const stack = await startStack({ mode: "test", stateDir, logDir: stateDir, siteUrl, quiet: true });
+    stopList.add(stack.stop);
+    await buildApp(stack.watchdog);
+    const seed = await seedDemo(stack);
+    const logPath = join(stateDir, "app.log");
+    const app = await startApp({ port, url: siteUrl, env: stack.env, watchdog: stack.watchdog, logPath });
+    stopList.add(app.stop);
+    // The workers are started after this and inherit the environment.
+    process.env.OPSMANTIK_E2E_URL = siteUrl;
+    process.env.OPSMANTIK_E2E_STACK = JSON.stringify(describeDemo(stack, seed));
+    return () => stopList.stopAll();
+  } catch (error) {
+    await stopList.stopAll();
+    throw error;
+  }
+}

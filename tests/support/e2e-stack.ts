@@ -1,0 +1,8 @@
+import type { DemoFile } from "#scripts/local/demo-file.ts";
+
+/** The addresses, sites and users of the stack that this run's browser talks to. */
+export function e2eStack(): DemoFile {
+  const description = process.env.OPSMANTIK_E2E_STACK;
+  if (!description) throw new Error("There is no stack: run the tests with `playwright test`, whose setup starts one.");
+  return JSON.parse(description);
+}
