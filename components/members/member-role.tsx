@@ -33,6 +33,7 @@ export function MemberRole({ siteId, member, lastOwner }: { siteId: string; memb
     <>
       <Select
         small
+        className="desk:max-w-46"
         aria-label={t("roleOf", { name: member.name })}
         aria-describedby={lastOwner ? whyId : undefined}
         value={member.role}

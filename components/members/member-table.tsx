@@ -23,7 +23,7 @@ export function MemberTable({ siteId, members, timeZone, editable }: MemberTable
   const ownerCount = members.filter((member) => member.role === "owner").length;
   const columns = [
     { key: "person", header: t("person") },
-    { key: "role", header: t("role"), width: "200px" },
+    { key: "role", header: t("role"), width: "296px" },
     { key: "joined", header: t("joined"), width: "128px", priority: 2 as const },
     { key: "actions", header: t("actions"), hidden: true, width: "120px", align: "end" as const },
   ];
@@ -45,7 +45,7 @@ export function MemberTable({ siteId, members, timeZone, editable }: MemberTable
                 </div>
               </div>
             </Cell>
-            <Cell at="sub" roomy>
+            <Cell at="wide" roomy>
               {editable ? <MemberRole siteId={siteId} member={member} lastOwner={lastOwner} /> : roles(member.role)}
             </Cell>
             <Cell at="desk" priority={2}>

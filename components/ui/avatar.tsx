@@ -1,9 +1,10 @@
 import { cn } from "./cn.ts";
 
-function initialsOf(name: string): string {
-  const words = name.trim().split(/\s+/).filter(Boolean);
-  const last = words.length > 1 ? words.at(-1) : undefined;
-  const letters = last ? [words[0]?.[0], last[0]] : [...(words[0] ?? "")].slice(0, 2);
+/** A person goes by first and last name, a business by the first two words. */
+function initialsOf(name: string, isPerson: boolean): string {
+  const [first = "", ...others] = name.trim().split(/\s+/);
+  const second = isPerson ? others.at(-1) : others[0];
+  const letters = second ? [...first].slice(0, 1).concat([...second].slice(0, 1)) : [...first].slice(0, 2);
   return letters.join("").toLocaleUpperCase("tr");
 }
 
@@ -11,7 +12,7 @@ function initialsOf(name: string): string {
 export function Avatar({ name, round = false }: { name: string; round?: boolean }) {
   return (
     <span className={cn("avatar", round && "round")} aria-hidden="true">
-      {initialsOf(name)}
+      {initialsOf(name, round)}
     </span>
   );
 }

@@ -35,7 +35,8 @@ export function Table({ label, columns, children }: { label: string; columns: Co
 
 const cell = cva("", {
   variants: {
-    at: { main: "at-main", end: "at-end", sub: "at-sub", meta: "at-meta", actions: "at-actions", desk: "" },
+    /** First line: main, end. Second: sub and meta, or one that is wide. `desk` is left out on a phone. */
+    at: { main: "at-main", end: "at-end", sub: "at-sub", meta: "at-meta", wide: "at-wide", desk: "" },
     priority: priorities,
     align: { end: "num" },
     /** Grows with its content instead of cutting it. */

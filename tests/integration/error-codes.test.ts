@@ -14,7 +14,7 @@ test("codes that SQL raises are in the table with the same status, and every cod
   const raised = await db.sql<{ status: string; code: string }[]>`
     select distinct m[1] as status, m[2] as code
     from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-    cross join regexp_matches(p.prosrc, $re$private\.fail\((\d+), '([A-Z_]+)'$re$, 'g') m
+    cross join regexp_matches(p.prosrc, ${String.raw`private\.fail\((\d+), '([A-Z_]+)'`}, 'g') m
     where n.nspname in ('public', 'private')`;
   expect(raised.length).toBeGreaterThan(5);
   for (const { status, code } of raised)

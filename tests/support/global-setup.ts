@@ -19,6 +19,8 @@ declare module "vitest" {
     /** The superuser's URL for the database `postgres` of the shared server. */
     adminUrl: string;
     appPassword: string;
+    /** Thrown away with the run. */
+    logDir: string;
     upstashUrl: string;
     upstashToken: string;
     redisEngine: string;
@@ -56,6 +58,7 @@ export default async function setup({ provide }: TestProject) {
     stopList.add(upstash.stop);
 
     provide("adminUrl", server.adminUrl);
+    provide("logDir", stateDir);
     provide("appPassword", secrets.appDatabasePassword);
     provide("upstashUrl", upstash.url);
     provide("upstashToken", upstash.token);

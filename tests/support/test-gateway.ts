@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { generateApiKey } from "@supabase/lite";
 import { createClient, type SupabaseClient } from "@supabase/supabase-js";
+import { inject } from "vitest";
 import { type Gateway, startGateway } from "#scripts/local/gateway.ts";
 
 export interface TestGateway extends Gateway {
@@ -15,19 +15,15 @@ export async function startTestGateway(databaseUrl: string, siteUrl = "http://lo
   const jwtSecret = randomBytes(32).toString("base64url");
   const publishableKey = (await generateApiKey("publishable")).key;
   const secretKey = (await generateApiKey("secret")).key;
-  const logPath = join(tmpdir(), `opsmantik-gateway-${process.pid}.log`);
+  const logPath = join(inject("logDir"), "gateway.log");
   const gateway = await startGateway({ databaseUrl, siteUrl, keys: { jwtSecret, publishableKey, secretKey }, logPath });
   return { ...gateway, jwtSecret };
 }
 
 /** Nobody in particular: what a visitor's browser could do with the publishable key. */
 export function anonymousClient(gateway: Gateway): SupabaseClient {
-  return clientWith(gateway, gateway.publishableKey);
-}
-
-/** The service role, with the secret key. */
-export function serviceClient(gateway: Gateway): SupabaseClient {
-  return clientWith(gateway, gateway.secretKey);
+  const auth = { persistSession: false, autoRefreshToken: false, detectSessionInUrl: false };
+  return createClient(gateway.url, gateway.publishableKey, { auth });
 }
 
 export async function signInAs(gateway: Gateway, { email, password }: { email: string; password: string }): Promise<SupabaseClient> {
@@ -35,8 +31,4 @@ export async function signInAs(gateway: Gateway, { email, password }: { email: s
   const { error } = await client.auth.signInWithPassword({ email, password });
   if (error) throw error;
   return client;
-}
-
-function clientWith(gateway: Gateway, key: string): SupabaseClient {
-  return createClient(gateway.url, key, { auth: { persistSession: false, autoRefreshToken: false, detectSessionInUrl: false } });
 }
