@@ -11,6 +11,8 @@ export interface CommandResult {
 }
 
 const running = new Set<number>();
+// In a log file colours are noise.
+const plainOutput = process.stdout.isTTY || process.env.FORCE_COLOR ? {} : { NO_COLOR: "1" };
 
 /** Runs one of our tools, under the pinned Node. The watchdog ends it should we be killed. */
 export function runCommand(
@@ -20,7 +22,13 @@ export function runCommand(
   const binFolder = join(checkoutDir, "node_modules/.bin");
   const child = spawn(join(binFolder, name), args, {
     cwd: checkoutDir,
-    env: childEnv({ ...process.env, PATH: `${binFolder}${delimiter}${process.env.PATH}`, NEXT_TELEMETRY_DISABLED: "1", ...env }),
+    env: childEnv({
+      ...process.env,
+      ...plainOutput,
+      PATH: `${binFolder}${delimiter}${process.env.PATH}`,
+      NEXT_TELEMETRY_DISABLED: "1",
+      ...env,
+    }),
     stdio: ["ignore", capture ? "pipe" : "inherit", capture ? "pipe" : "inherit"],
     detached: true,
   });

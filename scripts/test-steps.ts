@@ -16,6 +16,9 @@ export interface TestStep {
 const vitestReport = z.object({ numPassedTests: z.number(), numFailedTests: z.number() });
 const playwrightReport = z.object({ stats: z.object({ expected: z.number(), unexpected: z.number(), flaky: z.number() }) });
 
+// Biome's ci command colours its output even in a file.
+const plainFlags = process.stdout.isTTY ? [] : ["--colors=off"];
+
 /** Everything that must hold, cheapest first. Steps whose folder has no tests yet are left out. */
 export function testSteps(): TestStep[] {
   return [
@@ -28,7 +31,7 @@ export function testSteps(): TestStep[] {
         ["tsc", "--noEmit"],
       ],
     },
-    { name: "lint", commands: [["biome", "ci", "."]] },
+    { name: "lint", commands: [["biome", "ci", ".", ...plainFlags]] },
     { name: "dead code", commands: [["knip"]] },
     ...["unit", "integration", "contract", "fault"].filter((project) => hasTests(project)).map(vitestStep),
     { name: "build", commands: [["node", "scripts/build.ts"]] },

@@ -29,8 +29,12 @@ export default async function StatusPage() {
               <p className="strong">{t(`names.${name}`)}</p>
               <p className="xs t3">{t(`notes.${name}`)}</p>
             </div>
-            {latencyMs !== null && <span className="sm t3 num">{t("latency", { ms: Math.round(latencyMs) })}</span>}
-            <Badge state={ok ? "COMPLETED" : "FAILED"}>{t(ok ? "answers" : "silent")}</Badge>
+            {latencyMs !== null && name !== "migrations" && (
+              <span className="sm t3 num">{t("latency", { ms: Math.round(latencyMs) })}</span>
+            )}
+            <Badge state={ok ? "COMPLETED" : "FAILED"}>
+              {t(name === "migrations" ? (ok ? "current" : "outdated") : ok ? "answers" : "silent")}
+            </Badge>
           </div>
         ))}
       </Card>

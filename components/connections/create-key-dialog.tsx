@@ -37,6 +37,7 @@ export function CreateKeyDialog({ siteId }: { siteId: string }) {
       title={key ? t("createdTitle") : t("createTitle")}
       description={key ? t("createdLead") : t("createLead")}
       trigger={trigger}
+      guarded={key !== null}
     >
       {key ? (
         <>

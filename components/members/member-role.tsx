@@ -15,14 +15,17 @@ export function MemberRole({ siteId, member, lastOwner }: { siteId: string; memb
   const whyId = useId();
   const { send, pending } = useSend();
   const [asked, setAsked] = useState<SiteRole | null>(null);
-  const change = (role: SiteRole) =>
-    send({
+  const [wanted, setWanted] = useState(member.role);
+  const change = (role: SiteRole) => {
+    setWanted(role);
+    return send({
       method: "PATCH",
       url: `/api/sites/${siteId}/members/${member.userId}`,
       body: { role },
       done: t("roleChanged", { name: member.name, role: roles(role) }),
       onDone: () => setAsked(null),
     });
+  };
   const choose = (value: string) => {
     const role = siteRoles.find((each) => each === value);
     if (!role || role === member.role) return;
@@ -36,7 +39,7 @@ export function MemberRole({ siteId, member, lastOwner }: { siteId: string; memb
         className="desk:max-w-46"
         aria-label={t("roleOf", { name: member.name })}
         aria-describedby={lastOwner ? whyId : undefined}
-        value={member.role}
+        value={pending ? wanted : member.role}
         disabled={lastOwner || pending}
         onChange={(event) => choose(event.target.value)}
       >

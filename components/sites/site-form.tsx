@@ -67,6 +67,7 @@ export function SiteForm({ values, choices, method, url, title, submit, done, on
             {(control) => (
               <Textarea
                 {...control}
+                key={values.domains.join("\n")} // shows what was stored: "https://Example.com/" becomes "example.com"
                 name="domains"
                 rows={3}
                 defaultValue={values.domains.join("\n")}

@@ -10,13 +10,15 @@ interface DialogProps {
   description?: ReactNode;
   /** The button that opens it, when one does; focus returns there. */
   trigger?: ReactElement;
+  /** A press beside it does not close it: for something shown only once. */
+  guarded?: boolean;
   children: ReactNode;
 }
 
 /** A question or a short form over the page; on a phone it rises from the bottom. Focus stays inside until it closes. */
-export function Dialog({ open, onOpenChange, title, description, trigger, children }: DialogProps) {
+export function Dialog({ open, onOpenChange, title, description, trigger, guarded = false, children }: DialogProps) {
   return (
-    <Base.Root open={open} onOpenChange={onOpenChange}>
+    <Base.Root open={open} onOpenChange={onOpenChange} disablePointerDismissal={guarded}>
       {trigger && <Base.Trigger render={trigger} />}
       <Base.Portal>
         <Base.Backdrop className="scrim" />

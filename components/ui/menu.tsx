@@ -15,7 +15,7 @@ interface MenuProps {
 /** A list of places or deeds that drops from a button; arrow keys and typing move in it. */
 export function Menu({ trigger, triggerContent, side = "bottom", children }: MenuProps) {
   return (
-    <Base.Root modal={false}>
+    <Base.Root>
       <Base.Trigger render={trigger}>{triggerContent}</Base.Trigger>
       <Base.Portal>
         <Base.Positioner className="menu-area" side={side} align="start" sideOffset={6}>

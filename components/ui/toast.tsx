@@ -32,7 +32,7 @@ function ToastList() {
         <Base.Root key={toast.id} toast={toast} className="toast" swipeDirection={["down", "right"]}>
           <Base.Content className="toast-b">
             {toast.type === "error" ? <CircleX className="i fg-failed" /> : <CircleCheck className="i fg-completed" />}
-            <Base.Description className="grow" render={<div />} />
+            <Base.Title className="grow" render={<div />} />
           </Base.Content>
           {toast.actionProps && <Base.Action render={<Button size="sm" />} />}
           <Base.Close render={<Button tone="ghost" icon size="sm" aria-label={t("close")} />}>
@@ -54,8 +54,8 @@ export function useToast() {
   const manager = Base.useToastManager();
   const actionProps = (action?: ToastAction) => (action ? { children: action.label, onClick: action.onPress } : undefined);
   return {
-    done: (result: ReactNode, action?: ToastAction) => manager.add({ description: result, actionProps: actionProps(action) }),
+    done: (result: ReactNode, action?: ToastAction) => manager.add({ title: result, actionProps: actionProps(action) }),
     failed: (reason: ReactNode, action?: ToastAction) =>
-      manager.add({ type: "error", description: reason, timeout: 0, actionProps: actionProps(action) }),
+      manager.add({ type: "error", title: reason, timeout: 0, actionProps: actionProps(action) }),
   };
 }

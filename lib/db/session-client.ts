@@ -8,7 +8,7 @@ import type { Database, SessionFunction } from "./types.gen.ts";
 export type SessionClient = SupabaseClient<Database>;
 
 /** One cookie name on every host, out of reach of scripts: browsers never talk to Supabase themselves. */
-export function sessionCookieOptions() {
+function sessionCookieOptions() {
   return { name: "om_session", path: "/", httpOnly: true, sameSite: "lax" as const, secure: env().APP_URL.startsWith("https:") };
 }
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import type { z } from "zod";
 import { AppError } from "#lib/platform/app-error.ts";
 
 /** Sentences for the codes that our schemas use as messages; a form shows its own words for the code. */
@@ -41,17 +41,4 @@ export function parseJson(text: string): unknown {
   } catch {
     throw new AppError("MALFORMED_JSON", { detail: "The body is not JSON." });
   }
-}
-
-/**
- * Text that Postgres can store: no NUL and no lone surrogate, trimmed, bounded.
- * Both would otherwise surface as an error of the database instead of one that names the field.
- */
-export function boundedText(maxLength: number): z.ZodType<string> {
-  return z
-    .string()
-    .trim()
-    .min(1, "REQUIRED")
-    .max(maxLength, "TOO_LONG")
-    .refine((text) => !text.includes("\0") && text.isWellFormed(), "contains characters that cannot be stored");
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { boundedText } from "#lib/platform/bounded-text.ts";
 
 /** In falling order of rights. */
 export const siteRoles = ["owner", "operator", "viewer"] as const;
@@ -53,16 +54,8 @@ function isTimezone(name: string): boolean {
   }
 }
 
-const name = (maxLength: number) =>
-  z
-    .string("REQUIRED")
-    .trim()
-    .min(1, "REQUIRED")
-    .max(maxLength, "TOO_LONG")
-    .refine((text) => !text.includes("\0") && text.isWellFormed(), "contains characters that cannot be stored");
-
 export const siteInput = z.object({
-  name: name(80),
+  name: boundedText(80),
   domains: z
     .array(domain, "REQUIRED")
     .min(1, "REQUIRED")
@@ -72,13 +65,12 @@ export const siteInput = z.object({
   timezone: z.string("REQUIRED").refine(isTimezone, "INVALID_TIMEZONE"),
   locale: z.enum(["tr", "en"], "REQUIRED"),
 });
-export type SiteInput = z.input<typeof siteInput>;
 
 export const memberRole = z.object({ role: z.enum(siteRoles, "REQUIRED") });
 export const memberInvite = memberRole.extend({
   email: z.string("REQUIRED").trim().toLowerCase().max(254, "TOO_LONG").pipe(z.email("INVALID_EMAIL")),
 });
-export const apiKeyInput = z.object({ name: name(60) });
+export const apiKeyInput = z.object({ name: boundedText(60) });
 
 export const siteSummary = z.object({
   publicId: z.string(),

@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { readDemoFile } from "./demo-file.ts";
 import { freePort } from "./free-port.ts";
@@ -25,7 +25,7 @@ export async function startDemoStack(
   const dir = stateDir();
   const dataDir = join(dir, "postgres");
   await refuseSecondRun(dataDir);
-  if (reset) for (const name of ["postgres", "redis", "secrets.json"]) rmSync(join(dir, name), { recursive: true, force: true });
+  if (reset) forgetState(dir);
 
   const port = await freePort(preferredPort);
   if (port !== preferredPort) console.log(`  Port ${preferredPort} is taken, so this uses ${port}.`);
@@ -34,6 +34,13 @@ export async function startDemoStack(
   stopList.add(stack.stop);
   const seeded = await step("Demo data", () => seedDemo(stack), describeSeed);
   return { stack, seeded, port, logDir };
+}
+
+/** Copied binaries are not data and cost half a second to make. */
+function forgetState(dir: string): void {
+  for (const name of readdirSync(dir)) {
+    if (name !== "postgres-binaries") rmSync(join(dir, name), { recursive: true, force: true });
+  }
 }
 
 function describeSeed({ sites, users }: DemoSeed): string {

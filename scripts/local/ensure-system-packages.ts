@@ -39,7 +39,7 @@ export function ensureSystemPackages(): SystemPackages {
 }
 
 function install(packages: string[]): void {
-  if (!isRoot() || !runs("apt-get", ["--version"], "ignore")) {
+  if (!isRoot() || !runs("apt-get", ["--version"])) {
     console.log(`To install what is missing: sudo apt-get install ${packages.join(" ")}`);
     return;
   }
@@ -54,7 +54,10 @@ function installPlaywrightBrowser(): void {
   console.log("Playwright could not download one either. Install Chromium, or set OPSMANTIK_CHROMIUM to its path, for the e2e tests.");
 }
 
-function runs(command: string, args: string[], output: "inherit" | "ignore" = "inherit"): boolean {
+/** Quietly, but with the end of the output when it fails: that says what to do. */
+function runs(command: string, args: string[]): boolean {
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  return spawnSync(command, args, { cwd: checkoutDir, env, stdio: ["ignore", output, output] }).status === 0;
+  const { status, stderr } = spawnSync(command, args, { cwd: checkoutDir, env, encoding: "utf8" });
+  if (status !== 0 && stderr) console.log(stderr.trim().split("\n").slice(-3).join("\n"));
+  return status === 0;
 }

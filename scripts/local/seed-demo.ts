@@ -4,9 +4,8 @@ import { join } from "node:path";
 import postgres from "postgres";
 import { actAs, createAuthUser } from "./auth-user.ts";
 import type { Stack } from "./stack.ts";
-import { localDir } from "./state-dir.ts";
 
-export interface DemoSite {
+interface DemoSite {
   publicId: string;
   domain: string;
   syncMethod: "script" | "api";
@@ -14,7 +13,7 @@ export interface DemoSite {
   callEventSecret: string;
 }
 
-export interface DemoUser {
+interface DemoUser {
   email: string;
   password: string;
   role: "owner" | "operator" | "viewer";
@@ -52,9 +51,9 @@ const businesses = [
 
 const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
 
-/** Seeds once; a later start finds its own notes, since an API key cannot be read back. */
-export async function seedDemo(stack: Pick<Stack, "adminUrl">): Promise<DemoSeed> {
-  const notesPath = join(localDir(), "demo-seed.json");
+/** Seeds once; a later start finds its own notes beside the data, since an API key cannot be read back. */
+export async function seedDemo(stack: Pick<Stack, "adminUrl" | "stateDir">): Promise<DemoSeed> {
+  const notesPath = join(stack.stateDir, "demo-seed.json");
   const sql = postgres(stack.adminUrl, { max: 1, onnotice: () => {} });
   try {
     if (existsSync(notesPath)) {

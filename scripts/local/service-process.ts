@@ -64,7 +64,7 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
     onOutput: (listener) => void outputListeners.add(listener),
     died: new Promise((resolve) => {
       ended.then((how) => {
-        if (!stopping) resolve(new Error(`${name} stopped by itself (${how}). Last output:\n${output.trim()}`));
+        if (!stopping) resolve(new Error(`${name} stopped by itself (${how}). Last output:\n${lastLines(output)}`));
       });
     }),
     waitForOutput: (pattern) =>
@@ -87,6 +87,10 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
       clearTimeout(timer);
     },
   };
+}
+
+function lastLines(text: string): string {
+  return text.trim().split("\n").slice(-15).join("\n");
 }
 
 /** Next's types demand NODE_ENV in every environment; only its own processes need one. */

@@ -1,2 +1,69 @@
-import { type MessageFormatElement, parse, TYPE } from "@formatjs/icu-messageformat-parser";
-import { describe, expect, test } from "vitest";
+import { createTranslator } from "next-intl";
+import { expect, test } from "vitest";
+import type { Locale } from "#lib/i18n/locale.ts";
+import en from "#lib/i18n/messages/en.json";
+import tr from "#lib/i18n/messages/tr.json";
+
+type Tree = { [key: string]: string | Tree };
+
+function flatten(tree: Tree, prefix = ""): Map<string, string> {
+  const entries = Object.entries(tree).flatMap(([key, value]): [string, string][] =>
+    typeof value === "string" ? [[prefix + key, value]] : [...flatten(value, `${prefix}${key}.`)],
+  );
+  return new Map(entries);
+}
+
+const english = flatten(en);
+const turkish = flatten(tr);
+const keys = [...english.keys()];
+
+/** Words that are the same in both languages: names, a search phrase, a unit. */
+const sameInBoth = new Set(["nav.site", "sites.site", "proof.facts.click", "apiKeys.prefix", "status.latency"]);
+
+/**
+ * Arguments of a message, found by formatting it: the formatter names the first one it misses, so they are given one by one.
+ * Three counts walk through the branches of a plural.
+ */
+function argumentsOf(locale: Locale, message: string): string[] {
+  const found = new Set<string>();
+  for (const count of [0, 1, 5]) {
+    let missing: string | undefined;
+    const tags = [...message.matchAll(/<(\w+)>/g)].map(([, tag]) => tag ?? "");
+    for (const tag of tags) found.add(tag);
+    do {
+      missing = undefined;
+      const t = createTranslator({
+        locale,
+        messages: { message },
+        onError: (error) => {
+          missing = error.message.match(/variable "(\w+)" was not provided/)?.[1];
+          if (!missing) throw error;
+        },
+      });
+      const values = Object.fromEntries([...found].map((name) => [name, tags.includes(name) ? () => "" : count]));
+      t.rich("message", values);
+      if (missing) found.add(missing);
+    } while (missing);
+  }
+  return [...found].sort();
+}
+
+// Guarantee: nobody meets a raw key, because a word was added in one language only.
+test("both languages hold the same keys", () => {
+  expect([...turkish.keys()].sort()).toEqual([...keys].sort());
+});
+
+test("no message is empty", () => {
+  expect([...english, ...turkish].filter(([, message]) => message.trim() === "")).toEqual([]);
+});
+
+// Guarantee: a translation neither drops a name or an amount nor asks for one that the page does not give.
+test.each(keys)("%s takes the same arguments in both languages", (key) => {
+  expect(argumentsOf("tr", turkish.get(key) ?? "")).toEqual(argumentsOf("en", english.get(key) ?? ""));
+});
+
+// Guarantee: a Turkish reader never finds an English sentence that nobody translated.
+test("every message is translated", () => {
+  const untranslated = keys.filter((key) => english.get(key) === turkish.get(key) && !sameInBoth.has(key));
+  expect(untranslated).toEqual([]);
+});
