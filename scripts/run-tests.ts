@@ -1,5 +1,6 @@
 /** `scripts/test`: every check and test, with a summary at the end. Name steps to run only those. */
 import { ensureSystemPackages } from "./local/ensure-system-packages.ts";
+import { engineName } from "./local/redis.ts";
 import { startWatchdog } from "./local/watchdog.ts";
 import { runCommand, stopCommandsOnSignal } from "./run-command.ts";
 import { type TestStep, testSteps } from "./test-steps.ts";
@@ -55,7 +56,7 @@ function summarize(rows: StepResult[]): void {
     `  ${name.padEnd(14)}${result.padEnd(10)}${seconds.padStart(8)}   ${tests}`.trimEnd();
   console.log(`\n${line("step", "result", "seconds", "tests")}`);
   for (const { name, result, seconds, tests } of rows) console.log(line(name, result, seconds.toFixed(1), tests));
-  console.log(`\n  Redis: ${redisServer ?? "ioredis-mock (in-process fallback)"}`);
+  console.log(`\n  Redis: ${engineName(redisServer)}`);
   console.log(`  Browser: ${chromium ?? "Playwright's own"}\n`);
   const passed = rows.filter((row) => row.result === "passed").length;
   console.log(`${passed} passed, ${rows.length - passed} failed`);

@@ -43,7 +43,7 @@ export function CallEventSecret({ siteId, editable }: { siteId: string; editable
           <SecretText value={secret} label={t("title")} />
         ) : (
           <div className="secret">
-            <span className="grow t3" aria-hidden="true">
+            <span className="grow clip t3" aria-hidden="true">
               {hiddenSecret}
             </span>
             <SubmitButton type="button" size="sm" pending={pending && !asking} onClick={() => fetchSecret(false)}>

@@ -107,5 +107,5 @@ export async function confirmLink(form: FormData): Promise<void> {
   const type = form.get("type") === "recovery" ? "recovery" : "email";
   const { error } = await (await pageClient()).auth.verifyOtp({ token_hash: String(form.get("token_hash")), type });
   if (error) log.info("link not accepted", { type, reason: error.code });
-  redirect(error ? "/forgot-password?error=LINK_EXPIRED" : "/new-password");
+  redirect(error ? "/auth/confirm?spent=1" : "/new-password");
 }

@@ -11,7 +11,7 @@ export interface CommandRunner {
   runTogether(commands: unknown[][]): Promise<RedisReply[]>;
 }
 
-export function createCommandRunner({ client, isMock }: RedisEngine): CommandRunner {
+export function createCommandRunner({ client, isMock, isStopped }: RedisEngine): CommandRunner {
   const scripts = new Map<string, string>();
 
   /** Scripts of @upstash/ratelimit open with a line that Redis itself refuses; their hash is of the whole text. */
@@ -35,6 +35,8 @@ export function createCommandRunner({ client, isMock }: RedisEngine): CommandRun
   }
 
   function prepare(command: unknown[]): [string, ...string[]] {
+    // The mock would go on answering after its stop, and nothing could be tested with Redis down.
+    if (isStopped()) throw new Error("ERR Redis is stopped");
     const [name = "", ...args] = command.map(argumentText);
     const [prepared = "", ...rest] = withScript([name.toUpperCase(), ...args]);
     return [prepared, ...(isMock ? upperCaseOptions(prepared, rest) : rest)];

@@ -19,7 +19,7 @@ export interface RedisOptions {
 }
 
 export interface RedisEngine {
-  /** For people: "redis-server 7.0.15" or "ioredis-mock (in-process fallback)". */
+  /** "redis-server 7.0.15" or "ioredis-mock (in-process fallback)". */
   engine: string;
   isMock: boolean;
   client: Redis;
@@ -27,6 +27,7 @@ export interface RedisEngine {
   url: string | null;
   pid: number | null;
   died: Promise<Error>;
+  isStopped(): boolean;
   stop(): Promise<void>;
 }
 
@@ -39,6 +40,13 @@ export async function startRedis(options: RedisOptions): Promise<RedisEngine> {
 export function findRedisServer(): string | undefined {
   const folders = [...(process.env.PATH ?? "").split(delimiter), "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"];
   return folders.map((folder) => join(folder, "redis-server")).find(isExecutable);
+}
+
+/** For people: which Redis a run used. */
+export function engineName(binary: string | undefined): string {
+  if (!binary) return "ioredis-mock (in-process fallback)";
+  const version = /v=([\d.]+)/.exec(execFileSync(binary, ["--version"], { encoding: "utf8" }))?.[1] ?? "";
+  return `redis-server ${version}`.trim();
 }
 
 async function startServer(binary: string, { dir, watchdog, logPath, persist }: RedisOptions): Promise<RedisEngine> {
@@ -60,15 +68,17 @@ async function startServer(binary: string, { dir, watchdog, logPath, persist }: 
   const client = new Redis({ host: "127.0.0.1", port, maxRetriesPerRequest: 1 });
   // A dead server is reported by `died`; without a listener ioredis would print every attempt to reconnect.
   client.on("error", () => {});
-  const version = /v=([\d.]+)/.exec(execFileSync(binary, ["--version"], { encoding: "utf8" }))?.[1] ?? "";
+  let stopped = false;
   return {
-    engine: `redis-server ${version}`.trim(),
+    engine: engineName(binary),
     isMock: false,
     client,
     url: `redis://127.0.0.1:${port}`,
     pid: server.pid,
     died: server.died,
+    isStopped: () => stopped,
     async stop() {
+      stopped = true;
       client.disconnect();
       await server.stop();
     },
@@ -79,15 +89,20 @@ let mocksStarted = 0;
 
 function startMock(): RedisEngine {
   // Mocks share their data by port, so each gets its own.
+  let stopped = false;
   const client: Redis = new RedisMock({ port: ++mocksStarted });
   return {
-    engine: "ioredis-mock (in-process fallback)",
+    engine: engineName(undefined),
     isMock: true,
     client,
     url: null,
     pid: null,
     died: new Promise(() => {}),
-    stop: async () => client.disconnect(),
+    isStopped: () => stopped,
+    async stop() {
+      stopped = true;
+      client.disconnect();
+    },
   };
 }
 

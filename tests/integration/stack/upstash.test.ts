@@ -98,3 +98,14 @@ describe.each(["engine in use", "in-process fallback"] as const)("Upstash REST o
     await expect(redis.lpush(key("string"), "x")).rejects.toThrow(/WRONGTYPE|wrong kind|not/i);
   });
 });
+
+// Guarantee: what a route does without Redis can be tested on every machine; a mock that never goes away would hide it.
+test.each([false, true])("a stopped engine answers nothing (fallback: %s)", async (useMock) => {
+  const watchdog = startWatchdog();
+  const engine = await startRedis({ dir: inject("logDir"), watchdog, logPath: "/dev/null", useMock });
+  const rest = await startUpstashRest({ redis: engine, token: "a-token-for-tests" });
+  await engine.stop();
+  await expect(connect(rest.url, rest.token).get("x")).rejects.toThrow();
+  await rest.stop();
+  watchdog.end();
+});

@@ -1,0 +1,66 @@
+import AxeBuilder from "@axe-core/playwright";
+import { expect, test } from "#tests/support/e2e-test.ts";
+
+const publicPages = [
+  "/sign-in",
+  "/forgot-password",
+  "/new-password",
+  "/auth/confirm?token_hash=x&type=recovery",
+  "/status",
+  "/privacy",
+  "/nowhere",
+];
+const ownPages = ["/dashboard", "/dashboard/sites/new", "/dashboard/account", "/dashboard/site/none"];
+const sitePages = ["", "/members", "/connections", "/settings"];
+
+for (const theme of ["light", "dark"] as const) {
+  for (const phone of [false, true]) {
+    // Guarantee: whoever uses a keyboard, a screen reader or weak eyes can do everything; the policy blocks no script of ours.
+    test(`every page is accessible and quiet, ${theme}, ${phone ? "phone" : "desktop"}`, async ({ visit, as, stack }) => {
+      test.slow();
+      const base = `/dashboard/site/${stack.sites[0]?.publicId}`;
+      const visits = [
+        { page: await visit({ theme, phone }), paths: publicPages },
+        { page: await as("owner", { theme, phone }), paths: [...ownPages, ...sitePages.map((path) => base + path)] },
+        { page: await as("viewer", { theme, phone, language: "tr" }), paths: [base] },
+      ];
+      for (const { page, paths } of visits) {
+        const noise: string[] = [];
+        page.on("console", (message) => message.type() === "error" && noise.push(message.text()));
+        page.on("pageerror", (error) => noise.push(String(error)));
+        for (const path of paths) {
+          await page.goto(path);
+          const { violations } = await new AxeBuilder({ page })
+            .withTags(["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"])
+            .analyze();
+          const serious = violations.filter((violation) => violation.impact === "serious" || violation.impact === "critical");
+          expect(
+            serious.map(({ id, nodes }) => [id, nodes.map((node) => node.html)]),
+            path,
+          ).toEqual([]);
+        }
+        expect(noise.filter((text) => !/status of 404/.test(text))).toEqual([]);
+      }
+    });
+  }
+}
+
+test("dialogs keep the focus and give it back", async ({ as, stack }) => {
+  const page = await as("owner");
+  await page.goto(`/dashboard/site/${stack.sites[0]?.publicId}/members`);
+  const opener = page.getByRole("button", { name: "Invite" }).first();
+  await opener.click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog).toBeVisible();
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect(violations.filter((violation) => violation.impact === "serious" || violation.impact === "critical")).toEqual([]);
+  for (let presses = 0; presses < 12; presses++) {
+    await page.keyboard.press("Tab");
+    expect(await dialog.evaluate((element) => element.contains(document.activeElement) || document.activeElement === document.body)).toBe(
+      true,
+    );
+  }
+  await page.keyboard.press("Escape");
+  await expect(dialog).toBeHidden();
+  await expect(opener).toBeFocused();
+});

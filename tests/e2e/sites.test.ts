@@ -1,0 +1,94 @@
+import { expect, test } from "#tests/support/e2e-test.ts";
+
+test("an owner creates a site, changes it, archives and restores it", async ({ as }) => {
+  const page = await as("owner");
+  const name = `Deneme ${Date.now()}`;
+  await page.goto("/dashboard");
+  await page.getByRole("link", { name: "New site" }).first().click();
+  await page.getByLabel("Name").fill(name);
+  await page.getByLabel("Domains").fill("https://Deneme.com.tr/iletisim\nblog.deneme.com.tr");
+  await page.getByRole("button", { name: "Create site" }).click();
+  await expect(page).toHaveURL(/\/dashboard\/site\/[0-9a-f]{32}$/);
+  await expect(page.getByText("deneme.com.tr").first()).toBeVisible();
+
+  const base = page.url();
+  await page.goto(`${base}/settings`);
+  await expect(page.getByLabel("Domains")).toHaveValue("deneme.com.tr\nblog.deneme.com.tr");
+  await page.getByLabel("Domains").fill("not a domain");
+  await page.getByRole("button", { name: "Save changes" }).click();
+  await expect(page.getByText(/not a domain such as example.com/)).toBeVisible();
+  await page.getByLabel("Domains").fill("deneme.com.tr");
+  await page.getByRole("button", { name: "Save changes" }).click();
+  await expect(page.getByText("Changes saved")).toBeVisible();
+
+  await page.getByRole("button", { name: "Archive site" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("textbox").fill(name);
+  await dialog.getByRole("button", { name: "Archive site" }).click();
+  await expect(page.getByText("This site is archived.")).toBeVisible();
+  await page.goto(`${base}/settings`);
+  await page.getByRole("button", { name: "Restore site" }).click();
+  await expect(page.getByText(`${name} is open again`)).toBeVisible();
+});
+
+test("an API key is shown once, works, and stops working when revoked", async ({ as, stack, request }) => {
+  const page = await as("owner");
+  await page.goto(`/dashboard/site/${stack.sites[1]?.publicId}/connections`);
+  const name = `Key ${Date.now()}`;
+  await page.getByRole("button", { name: "Create key" }).first().click();
+  await page.getByRole("dialog").getByLabel("Name").fill(name);
+  await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
+  await expect(page.getByText("Copy your key now")).toBeVisible();
+  const key =
+    ((await page.getByRole("dialog").textContent()) ?? "").match(/om_[0-9a-f]{48}/)?.[0] ??
+    (await page.getByRole("dialog").getByLabel("API key").inputValue());
+  expect(key).toMatch(/^om_[0-9a-f]{48}$/);
+  await page.getByRole("button", { name: "I stored it" }).click();
+  await page.reload();
+  await expect(page.getByText(name)).toBeVisible();
+  expect(await page.content()).not.toContain(key);
+  await page.getByRole("button", { name: `Revoke ${name}` }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Revoke key" }).click();
+  await expect(page.getByText(`${name} is revoked`)).toBeVisible();
+  expect((await request.get("/api/health")).ok()).toBe(true);
+});
+
+test("the last owner cannot leave, and the page says why", async ({ as, stack }) => {
+  const page = await as("owner");
+  await page.goto(`/dashboard/site/${stack.sites[1]?.publicId}/members`);
+  await expect(page.getByText("The only owner. Make somebody else owner first.")).toBeVisible();
+});
+
+// Guarantee: a viewer neither sees nor reaches what belongs to owners, and learns nothing of other sites.
+test("a viewer sees no owner's page, in the navigation or by its address", async ({ as, stack }) => {
+  const page = await as("viewer");
+  const base = `/dashboard/site/${stack.sites[0]?.publicId}`;
+  await page.goto(base);
+  for (const name of ["Members", "Connections", "Settings"]) await expect(page.getByRole("link", { name, exact: true })).toHaveCount(0);
+  for (const path of ["members", "connections", "settings"]) {
+    await page.goto(`${base}/${path}`);
+    await expect(page.getByText("This page is for owners")).toBeVisible();
+    expect(await page.content()).not.toContain("operator@opsmantik.demo");
+  }
+});
+
+test("another's site and an unknown one show the same page", async ({ as, stack }) => {
+  const owner = await as("owner");
+  await owner.goto("/dashboard/sites/new");
+  await owner.getByLabel("Name").fill("Private");
+  await owner.getByLabel("Domains").fill("private.test");
+  await owner.getByRole("button", { name: "Create site" }).click();
+  await expect(owner).toHaveURL(/\/dashboard\/site\/[0-9a-f]{32}$/);
+  const privateSite = new URL(owner.url()).pathname;
+  expect(stack.sites.length).toBe(2);
+
+  const viewer = await as("viewer");
+  const texts: string[] = [];
+  for (const path of [privateSite, `/dashboard/site/${"0".repeat(32)}`, "/dashboard/site/nonsense"]) {
+    const response = await viewer.goto(path);
+    expect(response?.status(), path).toBe(404);
+    texts.push((await viewer.getByRole("main").textContent()) ?? "");
+  }
+  expect(new Set(texts).size).toBe(1);
+  expect(texts[0]).toContain("There is nothing here");
+});

@@ -1,0 +1,73 @@
+import en from "#lib/i18n/messages/en.json" with { type: "json" };
+import tr from "#lib/i18n/messages/tr.json" with { type: "json" };
+import { expect, test } from "#tests/support/e2e-test.ts";
+
+type Tree = { [key: string]: string | Tree };
+
+function leaves(tree: Tree): string[] {
+  return Object.values(tree).flatMap((value) => (typeof value === "string" ? [value] : leaves(value)));
+}
+
+/** English sentences that would look the same in Turkish are no evidence. */
+const turkish = new Set(leaves(tr));
+const english = new Set(leaves(en).filter((text) => !turkish.has(text)));
+
+/** Words a page may show in any language: names, addresses, ids, codes, numbers. */
+const words = (text: string) => text.match(/\p{L}{3,}/gu) ?? [];
+
+/** Every text a person meets: visible words, labels, hints and titles. */
+const collect = `(() => {
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode())
+    if (!node.parentElement.closest("script, style, option, [data-untranslated]") && node.data.trim()) found.push(node.data.trim());
+  for (const element of document.querySelectorAll("[aria-label], [placeholder], [title], [alt]"))
+    for (const name of ["aria-label", "placeholder", "title", "alt"]) if (element.getAttribute(name)) found.push(element.getAttribute(name));
+  return found;
+})()`;
+
+// Guarantee: a Turkish reader never meets an English sentence, and no text is written into the code.
+test("in Turkish no page shows a text that is not one of the Turkish messages", async ({ visit, as, stack }) => {
+  const base = `/dashboard/site/${stack.sites[0]?.publicId}`;
+  const visits = [
+    {
+      page: await visit({ language: "tr" }),
+      paths: ["/sign-in", "/forgot-password", "/new-password", "/auth/confirm", "/status", "/privacy", "/nowhere"],
+    },
+    {
+      page: await as("owner", { language: "tr" }),
+      paths: [
+        "/dashboard",
+        "/dashboard/sites/new",
+        "/dashboard/account",
+        base,
+        `${base}/members`,
+        `${base}/connections`,
+        `${base}/settings`,
+      ],
+    },
+  ];
+  const turkishWords = new Set(
+    leaves(tr)
+      .flatMap(words)
+      .map((word) => word.toLocaleLowerCase("tr")),
+  );
+  const englishWords = new Set([...english].flatMap(words).map((word) => word.toLowerCase()));
+  for (const { page, paths } of visits) {
+    for (const path of paths) {
+      await page.goto(path);
+      const texts: string[] = await page.evaluate(collect);
+      expect(texts.length, path).toBeGreaterThan(3);
+      expect(
+        texts.filter((text) => english.has(text)),
+        path,
+      ).toEqual([]);
+      // A text made of English words only, none of them Turkish, was written into the code.
+      const hardCoded = texts.filter((text) => {
+        const own = words(text).map((word) => word.toLowerCase());
+        return own.length > 1 && own.every((word) => englishWords.has(word) && !turkishWords.has(word));
+      });
+      expect(hardCoded, path).toEqual([]);
+    }
+  }
+});

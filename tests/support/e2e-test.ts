@@ -1,0 +1,101 @@
+import { randomUUID } from "node:crypto";
+import { type BrowserContextOptions, test as base, expect, type Page } from "@playwright/test";
+import type { DemoFile } from "#scripts/local/demo-file.ts";
+import { e2eStack } from "./e2e-stack.ts";
+
+type Role = "owner" | "operator" | "viewer";
+
+interface Visit {
+  phone?: boolean;
+  theme?: "light" | "dark";
+  language?: "en" | "tr";
+}
+
+interface Fixtures {
+  stack: DemoFile;
+  /** A page in a browser of its own, nobody signed in. */
+  visit(options?: Visit): Promise<Page>;
+  /** A page of somebody who has signed in. */
+  as(role: Role, options?: Visit): Promise<Page>;
+}
+
+interface WorkerFixtures {
+  sessions: Map<Role, BrowserContextOptions["storageState"]>;
+}
+
+export async function fillSignIn(page: Page, email: string, password: string): Promise<void> {
+  await page.getByLabel("Email", { exact: true }).fill(email);
+  await page.getByLabel("Password", { exact: true }).fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}
+
+export const test = base.extend<Fixtures, WorkerFixtures>({
+  // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures a fixture needs from this pattern
+  sessions: [async ({}, use) => use(new Map()), { scope: "worker" }],
+  // biome-ignore lint/correctness/noEmptyPattern: as above
+  stack: async ({}, use) => use(e2eStack()),
+  visit: async ({ browser, baseURL }, use) => {
+    await use(async ({ phone = false, theme = "light", language = "en" } = {}) => openPage({ phone, theme, language }));
+
+    async function openPage(
+      { phone, theme, language }: Required<Visit>,
+      storageState?: BrowserContextOptions["storageState"],
+    ): Promise<Page> {
+      const context = await browser.newContext({
+        viewport: phone ? { width: 390, height: 844 } : { width: 1440, height: 900 },
+        hasTouch: phone,
+        colorScheme: theme,
+        locale: language,
+        ...(baseURL && { baseURL }),
+        // Each visitor has an address of their own, so that one test's attempts do not count against another's limit.
+        extraHTTPHeaders: { "x-forwarded-for": `test-${randomUUID()}` },
+        ...(storageState && { storageState }),
+      });
+      return context.newPage();
+    }
+  },
+  as: async ({ visit, stack, sessions }, use) => {
+    await use(async (role, options) => {
+      const page = await visit(options);
+      const known = sessions.get(role);
+      if (known && typeof known === "object") {
+        await page.context().addCookies(known.cookies ?? []);
+      } else {
+        const user = stack.users.find((candidate) => candidate.role === role);
+        if (!user) throw new Error(`The demo has no ${role}.`);
+        const signIn = await visit();
+        await signIn.goto("/sign-in");
+        await fillSignIn(signIn, user.email, user.password);
+        await signIn.waitForURL("**/dashboard");
+        const { cookies } = await signIn.context().storageState();
+        const state = { cookies: cookies.filter((cookie) => cookie.name.startsWith("om_session")), origins: [] };
+        await signIn.context().close();
+        sessions.set(role, state);
+        await page.context().addCookies(state.cookies);
+      }
+      return page;
+    });
+  },
+});
+
+export { expect };
+
+/** The newest mail to an address, as text with its links. */
+export async function mailTo(stack: DemoFile, address: string): Promise<string> {
+  let found = "";
+  await expect
+    .poll(async () => {
+      const mails: { to: string; html?: string; text?: string }[] = await (await fetch(`${stack.mailUrl}?format=json`)).json();
+      found = JSON.stringify(mails.find((mail) => mail.to === address) ?? "");
+      return found.length;
+    })
+    .toBeGreaterThan(2);
+  return found;
+}
+
+/** Where the link in a mail leads. */
+export function linkIn(mail: string): string {
+  const link = mail.replaceAll("&amp;", "&").match(/https?:\/\/[^"'\\\s<>]*\/auth\/confirm\?[^"'\\\s<>]*/)?.[0];
+  if (!link) throw new Error(`No link in ${mail}`);
+  return link;
+}
