@@ -15,6 +15,7 @@ const withStack = (name: string) => ({
 export default defineConfig({
   test: {
     environment: "node",
+    setupFiles: ["tests/support/quiet-logs.ts"],
     projects: [
       { extends: true, test: { name: "unit", include: ["tests/unit/**/*.test.ts"] } },
       withStack("integration"),

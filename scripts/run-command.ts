@@ -17,7 +17,7 @@ const plainOutput = process.stdout.isTTY || process.env.FORCE_COLOR ? {} : { NO_
 /** Runs one of our tools, under the pinned Node. The watchdog ends it should we be killed. */
 export function runCommand(
   [name = "", ...args]: string[],
-  { watchdog, env = {}, capture = false }: { watchdog: Watchdog; env?: Record<string, string>; capture?: boolean },
+  { watchdog, env = {}, capture = false }: { watchdog: Watchdog; env?: Record<string, string | undefined>; capture?: boolean },
 ): Promise<CommandResult> {
   const binFolder = join(checkoutDir, "node_modules/.bin");
   const child = spawn(join(binFolder, name), args, {

@@ -6,7 +6,7 @@ import { checkoutDir, localDir } from "./local/state-dir.ts";
 export interface TestStep {
   name: string;
   commands: string[][];
-  env?: Record<string, string>;
+  env?: Record<string, string | undefined>;
   /** Counted from the report that the command leaves behind. */
   countTests?: () => { passed: number; failed: number } | undefined;
   /** Steps without which this one makes no sense. */
@@ -61,7 +61,8 @@ function e2eStep(): TestStep {
     name: "e2e",
     needs: ["build"],
     commands: [["playwright", "test", "--reporter=list,json"]],
-    env: { PLAYWRIGHT_JSON_OUTPUT_FILE: report },
+    // Playwright decides on colours itself, and Node warns in every worker when both have a say.
+    env: { PLAYWRIGHT_JSON_OUTPUT_FILE: report, NO_COLOR: undefined },
     countTests: () => {
       const stats = readReport(report, playwrightReport)?.stats;
       return stats && { passed: stats.expected + stats.flaky, failed: stats.unexpected };
