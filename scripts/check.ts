@@ -19,7 +19,7 @@ async function check(name: string, command: string[]): Promise<boolean> {
 if (!existsSync("next-env.d.ts")) await check("route types", ["next", "typegen"]);
 const outcomes = await Promise.all([
   check("types", ["tsc", "--noEmit"]),
-  check("lint", ["biome", "ci", "."]),
+  check("lint", ["biome", "ci", ".", "--colors=off"]),
   check("unit tests", ["vitest", "run", "--project", "unit"]),
 ]);
 watchdog.end();

@@ -18,7 +18,7 @@ const everyone = ["owner", "operator", "viewer"] as const;
 const owners = ["owner"] as const;
 
 /** Every page of a site, in the order of the navigation. A new page is one line here. */
-export const navItems: NavItem[] = [
+const navItems: NavItem[] = [
   { key: "today", path: "", icon: Inbox, group: "work", roles: everyone, onPhoneBar: true },
   { key: "connections", path: "/connections", icon: Plug, group: "site", roles: owners, onPhoneBar: true },
   { key: "members", path: "/members", icon: Users, group: "site", roles: owners, onPhoneBar: true },

@@ -1,7 +1,7 @@
 import { CircleAlert } from "lucide-react";
 import { type ReactNode, useId } from "react";
 
-export interface ControlProps {
+interface ControlProps {
   id: string;
   "aria-invalid": boolean;
   "aria-describedby": string | undefined;

@@ -12,6 +12,8 @@ import { pageClient } from "./session.ts";
 
 const email = z.string().trim().toLowerCase().min(1, "REQUIRED").max(254, "TOO_LONG").pipe(z.email("INVALID_EMAIL"));
 const credentials = z.object({ email, password: z.string().min(1, "REQUIRED").max(256, "TOO_LONG") });
+/** The kinds of link in supabase/templates. */
+const confirmation = z.object({ token_hash: z.string().min(1).max(200), type: z.enum(["recovery", "magiclink", "signup"]) });
 const newPassword = z.object({ password: z.string().min(10, "PASSWORD_TOO_SHORT").max(256, "TOO_LONG") });
 
 /** Guessing is slowed per address and account. Open without Redis: Supabase Auth has limits of its own, and nobody is locked out. */
@@ -104,8 +106,8 @@ export async function setNewPassword(_previous: FormState, form: FormData): Prom
  * to check it would otherwise use the token up.
  */
 export async function confirmLink(form: FormData): Promise<void> {
-  const type = form.get("type") === "recovery" ? "recovery" : "email";
-  const { error } = await (await pageClient()).auth.verifyOtp({ token_hash: String(form.get("token_hash")), type });
-  if (error) log.info("link not accepted", { type, reason: error.code });
+  const link = confirmation.safeParse({ token_hash: form.get("token_hash"), type: form.get("type") });
+  const { error } = link.success ? await (await pageClient()).auth.verifyOtp(link.data) : { error: link.error };
+  if (error) log.info("link not accepted", { error });
   redirect(error ? "/auth/confirm?spent=1" : "/new-password");
 }

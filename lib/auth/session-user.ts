@@ -16,7 +16,9 @@ export async function readSessionUser(db: SessionClient): Promise<SessionUser | 
   const claims = data?.claims;
   if (!claims || typeof claims.sub !== "string") return null;
   const email = claims.email ?? "";
-  const fullName: unknown = claims.user_metadata?.full_name;
+  // Hosted tokens carry the metadata; where they do not, Auth knows it.
+  const metadata = claims.user_metadata ?? (await db.auth.getUser()).data.user?.user_metadata;
+  const fullName: unknown = metadata?.full_name;
   return {
     id: claims.sub,
     email,

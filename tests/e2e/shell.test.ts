@@ -1,5 +1,11 @@
 import { expect, test } from "#tests/support/e2e-test.ts";
 
+test("the shell calls people by their name", async ({ as }) => {
+  const page = await as("owner");
+  await page.goto("/dashboard");
+  await expect(page.getByRole("button", { name: "Your account, Deniz Aydın" })).toBeVisible();
+});
+
 test("the site switcher goes to the other site and stays on it", async ({ as, stack }) => {
   const page = await as("owner");
   const [first, second] = stack.sites;
@@ -27,7 +33,7 @@ test("language and theme can be chosen before signing in, without JavaScript", a
   const page = await context.newPage();
   await page.goto("/sign-in");
   await page.getByRole("button", { name: "Türkçe" }).click();
-  await expect(page.getByRole("heading", { name: "Giriş yap" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Oturum aç" })).toBeVisible();
   await context.close();
 });
 

@@ -25,7 +25,7 @@ test("an owner creates a site, changes it, archives and restores it", async ({ a
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("textbox").fill(name);
   await dialog.getByRole("button", { name: "Archive site" }).click();
-  await expect(page.getByText("This site is archived.")).toBeVisible();
+  await expect(page.getByText(`${name} is archived`)).toBeVisible();
   await page.goto(`${base}/settings`);
   await page.getByRole("button", { name: "Restore site" }).click();
   await expect(page.getByText(`${name} is open again`)).toBeVisible();

@@ -43,7 +43,7 @@ export default async function ConfirmPage({ searchParams }: { searchParams: Prom
     <AuthPage title={t("confirmTitle")} lead={t("confirmLead")}>
       <form action={confirmLink}>
         <input type="hidden" name="token_hash" value={tokenHash} />
-        <input type="hidden" name="type" value={type === "recovery" ? "recovery" : "email"} />
+        <input type="hidden" name="type" value={type} />
         <SubmitButton tone="primary" size="big">
           {t("confirmContinue")}
         </SubmitButton>
