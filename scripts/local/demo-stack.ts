@@ -8,6 +8,7 @@ import { type DemoSeed, seedDemo } from "./seed-demo.ts";
 import { type Stack, startStack } from "./stack.ts";
 import { localDir, stateDir } from "./state-dir.ts";
 import type { StopList } from "./stop-list.ts";
+import { surviveLostConnections } from "./survive-lost-connections.ts";
 
 export interface DemoStackOptions {
   preferredPort: number;
@@ -32,6 +33,10 @@ export async function startDemoStack(
   const logDir = join(localDir(), "logs");
   const stack = await startStack({ mode: "demo", stateDir: dir, logDir, siteUrl: `http://localhost:${port}` });
   stopList.add(stack.stop);
+  // Whoever stops Postgres or Redis wants to see what the app makes of it.
+  surviveLostConnections();
+  for (const death of stack.deaths)
+    death.then(({ message }) => console.warn(`\n${message}\nThe app goes on without it. Start again to have it back.`));
   const seeded = await step("Demo data", () => seedDemo(stack), describeSeed);
   return { stack, seeded, port, logDir };
 }

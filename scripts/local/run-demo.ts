@@ -42,7 +42,7 @@ await runUntilStopped(async (stopList) => {
   stopList.add(async () => removeDemoFile());
   greet(demo, stack.redis.engine, logDir);
   if (options.open) openBrowser(demo.baseUrl);
-  return Promise.race([stack.died, app.died]);
+  return app.died;
 });
 
 function startCrons(baseUrl: string, cronSecret: string, stopList: StopList): void {

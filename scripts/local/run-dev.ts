@@ -32,5 +32,5 @@ await runUntilStopped(async (stopList) => {
   console.log(`\nReady at ${stack.siteUrl}, mails at ${stack.mailUrl}, addresses and logins in .local/demo.json. Stop with Ctrl-C.\n`);
   if (options.open) openBrowser(stack.siteUrl);
   app.onOutput((text) => process.stdout.write(text));
-  return Promise.race([stack.died, app.died]);
+  return app.died;
 });

@@ -42,8 +42,8 @@ export interface Stack {
   env: Record<string, string>;
   watchdog: Watchdog;
   pids: number[];
-  /** Resolves when a child of the stack ends by itself. */
-  died: Promise<Error>;
+  /** Each resolves when its part ends by itself. */
+  deaths: Promise<Error>[];
   stop(): Promise<void>;
 }
 
@@ -116,7 +116,7 @@ async function startParts({ mode, stateDir, logDir, siteUrl, quiet }: StackOptio
     env: appEnvironment({ siteUrl, databaseUrl, gateway, upstash, qstash, secrets }),
     watchdog,
     pids: [postgres.pid, ...(redis.pid ? [redis.pid] : [])],
-    died: Promise.race([postgres.died, redis.died]),
+    deaths: [postgres.died, redis.died],
     stop: () => stopList.stopAll(),
   };
 }

@@ -56,6 +56,7 @@ test("a forgotten password is replaced through a mail, once", async ({ visit, as
   const page = await visit();
   await page.goto("/sign-in");
   await page.getByRole("link", { name: "Forgot it?" }).click();
+  await expect(page.getByRole("heading", { name: "Forgot your password?" })).toBeVisible();
   await page.getByLabel("Email", { exact: true }).fill(email);
   await page.getByRole("button", { name: "Send the link" }).click();
   await expect(page.getByText("Look in your inbox.")).toBeVisible();

@@ -1,31 +1,35 @@
+import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { type AppOptions, startApp } from "#scripts/local/app-server.ts";
+import { startApp } from "#scripts/local/app-server.ts";
 import { freePort } from "#scripts/local/free-port.ts";
 import { startPostgres } from "#scripts/local/postgres.ts";
 import { seedDemo } from "#scripts/local/seed-demo.ts";
 import type { ServiceProcess } from "#scripts/local/service-process.ts";
-import { type Stack, startStack } from "#scripts/local/stack.ts";
 import { temporaryStateDir } from "#scripts/local/state-dir.ts";
+import { startWatchdog } from "#scripts/local/watchdog.ts";
 import { expect, fillSignIn, test } from "#tests/support/e2e-test.ts";
+import { type StackInChild, startInChild } from "#tests/support/start-in-child.ts";
 
-/** A stack and an app of its own, since this test takes them down. */
+/** A stack and an app of its own, in other processes, since this test takes them down. */
 const stateDir = temporaryStateDir();
-let stack: Stack;
+const watchdog = startWatchdog();
+let stack: StackInChild;
 let app: ServiceProcess;
 let url: string;
 
 test.beforeAll(async () => {
   const port = await freePort();
   url = `http://localhost:${port}`;
-  stack = await startStack({ mode: "test", stateDir, logDir: stateDir, siteUrl: url, quiet: true });
-  await seedDemo(stack);
-  const options: AppOptions = { port, url, env: stack.env, watchdog: stack.watchdog, logPath: join(stateDir, "app.log") };
-  app = await startApp(options);
+  stack = await startInChild(stateDir, url);
+  await seedDemo({ adminUrl: stack.adminUrl, stateDir });
+  app = await startApp({ port, url, env: stack.env, watchdog, logPath: join(stateDir, "app.log") });
 });
 test.afterAll(async () => {
   await app.stop();
-  await stack.stop();
+  stack.child.kill("SIGTERM");
+  await once(stack.child, "exit");
+  watchdog.end();
   rmSync(stateDir, { recursive: true, force: true });
 });
 
@@ -47,7 +51,7 @@ test("with Postgres stopped pages say so, and work again when it is back", async
   await expect(page.getByRole("heading", { level: 1, name: "Sites" })).toBeVisible();
   expect(await readiness()).toEqual({ status: 200, down: [] });
 
-  const [postgresPid = 0] = stack.pids;
+  const [postgresPid = 0, redisPid] = stack.pids;
   process.kill(postgresPid, "SIGINT");
   await expect.poll(async () => (await readiness()).down).toEqual(["postgres", "migrations"]);
   expect((await fetch(`${url}/api/health`)).status).toBe(200);
@@ -68,7 +72,7 @@ test("with Postgres stopped pages say so, and work again when it is back", async
     dataDir: join(stateDir, "postgres"),
     port: Number(port),
     password,
-    watchdog: stack.watchdog,
+    watchdog,
     logPath: join(stateDir, "postgres-again.log"),
     ephemeral: true,
   });
@@ -76,7 +80,8 @@ test("with Postgres stopped pages say so, and work again when it is back", async
   await page.getByRole("button", { name: "Try again" }).click();
   await expect(page.getByRole("heading", { level: 1, name: "Sites" })).toBeVisible();
 
-  await stack.redis.stop();
+  if (redisPid === undefined) return await again.stop(); // the in-process fallback is no server that could be stopped
+  process.kill(redisPid, "SIGTERM");
   await expect.poll(readiness).toEqual({ status: 503, down: ["redis"] });
   await page.reload();
   await expect(page.getByRole("heading", { level: 1, name: "Sites" })).toBeVisible();

@@ -1,12 +1,14 @@
-/** Run as a process of its own by the stack tests: starts a stack, prints what it started, then waits to be ended. */
+/** Run as a process of its own by tests that take parts down: starts a stack, prints what it started, then waits to be ended. */
 import { join } from "node:path";
 import { startStack } from "#scripts/local/stack.ts";
+import { surviveLostConnections } from "#scripts/local/survive-lost-connections.ts";
 
-const stateDir = process.argv[2];
+const [, , stateDir, siteUrl = "http://localhost:1"] = process.argv;
 if (!stateDir) throw new Error("Give the state directory.");
-const stack = await startStack({ mode: "test", stateDir, logDir: join(stateDir, "logs"), siteUrl: "http://localhost:1", quiet: true });
+const stack = await startStack({ mode: "test", stateDir, logDir: join(stateDir, "logs"), siteUrl, quiet: true });
+surviveLostConnections();
 process.once("SIGTERM", async () => {
   await stack.stop();
   process.exit(0);
 });
-process.stdout.write(`${JSON.stringify({ pids: stack.pids })}\n`);
+process.stdout.write(`${JSON.stringify({ pids: stack.pids, adminUrl: stack.adminUrl, env: stack.env })}\n`);

@@ -1,31 +1,21 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { freePort } from "#scripts/local/free-port.ts";
 import { closeServer, listenLocal } from "#scripts/local/local-server.ts";
 import { startPostgres } from "#scripts/local/postgres.ts";
 import { startQstash } from "#scripts/local/qstash.ts";
-import { checkoutDir, temporaryStateDir } from "#scripts/local/state-dir.ts";
+import { temporaryStateDir } from "#scripts/local/state-dir.ts";
 import { startWatchdog } from "#scripts/local/watchdog.ts";
+import { startInChild } from "#tests/support/start-in-child.ts";
 
 let stateDir = "";
 beforeEach(() => {
   stateDir = temporaryStateDir();
 });
 afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
-
-async function startInChild(): Promise<{ child: ChildProcess; pids: number[] }> {
-  const script = join(checkoutDir, "tests/support/stack-in-child.ts");
-  const child = spawn(process.execPath, [script, stateDir], { stdio: ["ignore", "pipe", "inherit"] });
-  for await (const line of createInterface({ input: child.stdout })) {
-    if (line.startsWith("{")) return { child, pids: JSON.parse(line).pids };
-  }
-  throw new Error("The stack did not start in the child process.");
-}
 
 /** A zombie counts as gone: it waits for a slow init to read its exit code and runs nothing. */
 function isRunning(pid: number): boolean {
@@ -39,7 +29,7 @@ function isRunning(pid: number): boolean {
 
 // Guarantee: whatever ends the demo or a test run, no Postgres or Redis keeps running on the user's machine.
 test.each(["SIGTERM", "SIGKILL"] as const)("%s of the parent leaves no process behind", async (signal) => {
-  const { child, pids } = await startInChild();
+  const { child, pids } = await startInChild(stateDir);
   expect(pids.map(isRunning)).toEqual(pids.map(() => true));
   child.kill(signal);
   await once(child, "exit");
