@@ -1,6 +1,6 @@
 import { defineConfig, devices } from "@playwright/test";
 import { findChromium } from "#scripts/local/ensure-system-packages.ts";
-import { isRoot } from "#scripts/local/state-dir.ts";
+import { isRoot } from "#scripts/local/process/state-dir.ts";
 
 const executablePath = findChromium();
 

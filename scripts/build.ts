@@ -1,7 +1,7 @@
 /** Builds the app as the demo and the e2e tests use it; does nothing when the sources have not changed. */
-import { buildApp } from "./local/build-app.ts";
-import { step } from "./local/progress.ts";
-import { startWatchdog } from "./local/watchdog.ts";
+import { buildApp } from "./local/app/build-app.ts";
+import { step } from "./local/process/progress.ts";
+import { startWatchdog } from "./local/process/watchdog.ts";
 
 const watchdog = startWatchdog();
 try {

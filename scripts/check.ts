@@ -1,6 +1,6 @@
 /** `npm run check`: types, lint and unit tests at once, for the minute before a commit. `scripts/test` runs everything. */
 import { existsSync } from "node:fs";
-import { startWatchdog } from "./local/watchdog.ts";
+import { startWatchdog } from "./local/process/watchdog.ts";
 import { runCommand, stopCommandsOnSignal } from "./run-command.ts";
 
 stopCommandsOnSignal();

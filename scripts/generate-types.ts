@@ -1,8 +1,8 @@
 /** npm run types:generate: applies the migrations to a throw-away database and writes lib/db/types.gen.ts from it. */
 import { rmSync, writeFileSync } from "node:fs";
 import postgres from "postgres";
+import { temporaryStateDir } from "./local/process/state-dir.ts";
 import { startStack } from "./local/stack.ts";
-import { temporaryStateDir } from "./local/state-dir.ts";
 import { renderTypes } from "./render-types.ts";
 
 const stateDir = temporaryStateDir();

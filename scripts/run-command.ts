@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { delimiter, join } from "node:path";
-import { childEnv } from "./local/service-process.ts";
-import { checkoutDir } from "./local/state-dir.ts";
-import type { Watchdog } from "./local/watchdog.ts";
+import { childEnv } from "./local/process/service-process.ts";
+import { checkoutDir } from "./local/process/state-dir.ts";
+import type { Watchdog } from "./local/process/watchdog.ts";
 
 export interface CommandResult {
   succeeded: boolean;

@@ -1,7 +1,7 @@
 /** `scripts/test`: every check and test, with a summary at the end. Name steps to run only those. */
 import { ensureSystemPackages } from "./local/ensure-system-packages.ts";
-import { engineName } from "./local/redis.ts";
-import { startWatchdog } from "./local/watchdog.ts";
+import { startWatchdog } from "./local/process/watchdog.ts";
+import { engineName } from "./local/redis/redis.ts";
 import { runCommand, stopCommandsOnSignal } from "./run-command.ts";
 import { type TestStep, testSteps } from "./test-steps.ts";
 

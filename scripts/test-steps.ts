@@ -1,7 +1,7 @@
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { checkoutDir, localDir } from "./local/state-dir.ts";
+import { checkoutDir, localDir } from "./local/process/state-dir.ts";
 
 export interface TestStep {
   name: string;

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { findRedisServer } from "./redis.ts";
-import { checkoutDir, isRoot } from "./state-dir.ts";
+import { checkoutDir, isRoot } from "./process/state-dir.ts";
+import { findRedisServer } from "./redis/redis.ts";
 
 export interface SystemPackages {
   /** Undefined: the in-process fallback is used. */
@@ -25,17 +25,25 @@ export function findChromium(): string | undefined {
 
 /** Finds what the tests use beside npm packages. Only root on a machine with apt-get installs what is missing. */
 export function ensureSystemPackages(): SystemPackages {
-  const missing: string[] = [];
-  if (!findRedisServer()) missing.push("redis-server");
   // Without a font Chromium measures every text as empty boxes.
-  if (!findChromium()) missing.push("chromium", "fonts-liberation");
+  const missing = [...(findRedisServer() ? [] : ["redis-server"]), ...(findChromium() ? [] : ["chromium", "fonts-liberation"])];
   if (missing.length > 0) install(missing);
-
-  const redisServer = findRedisServer();
   const chromium = findChromium();
-  if (!redisServer) console.log("redis-server is not installed: the in-process fallback takes its place.");
   if (!chromium) installPlaywrightBrowser();
-  return { redisServer, chromium };
+  return { redisServer: redisOrFallback(), chromium };
+}
+
+/** The demo needs no browser of ours. */
+export function ensureRedis(): void {
+  if (findRedisServer()) return;
+  install(["redis-server"]);
+  redisOrFallback();
+}
+
+function redisOrFallback(): string | undefined {
+  const redisServer = findRedisServer();
+  if (!redisServer) console.log("redis-server is not installed: the in-process fallback takes its place.");
+  return redisServer;
 }
 
 function install(packages: string[]): void {

@@ -1,16 +1,17 @@
 /** `scripts/demo`: OpsMantik with everything it needs, on this machine alone. */
 import { join } from "node:path";
-import { startApp } from "./app-server.ts";
-import { buildApp } from "./build-app.ts";
-import { commandOptions } from "./command-options.ts";
-import { startCronTicker } from "./cron-ticker.ts";
-import { type DemoFile, describeDemo, removeDemoFile, writeDemoFile } from "./demo-file.ts";
-import { startDemoStack } from "./demo-stack.ts";
-import { openBrowser } from "./open-browser.ts";
-import { step } from "./progress.ts";
-import { runUntilStopped } from "./run-until-stopped.ts";
-import { checkoutDir } from "./state-dir.ts";
-import type { StopList } from "./stop-list.ts";
+import { startApp } from "./app/app-server.ts";
+import { buildApp } from "./app/build-app.ts";
+import { startCronTicker } from "./cron/cron-ticker.ts";
+import { type DemoFile, describeDemo, removeDemoFile, writeDemoFile } from "./demo/demo-file.ts";
+import { startDemoStack } from "./demo/demo-stack.ts";
+import { ensureRedis } from "./ensure-system-packages.ts";
+import { commandOptions } from "./process/command-options.ts";
+import { openBrowser } from "./process/open-browser.ts";
+import { step } from "./process/progress.ts";
+import { runUntilStopped } from "./process/run-until-stopped.ts";
+import { checkoutDir } from "./process/state-dir.ts";
+import type { StopList } from "./process/stop-list.ts";
 
 const usage = `Usage: scripts/demo [options]
 
@@ -25,6 +26,7 @@ const options = commandOptions(usage);
 
 await runUntilStopped(async (stopList) => {
   console.log("Starting OpsMantik");
+  ensureRedis();
   const { stack, seeded, port, logDir } = await startDemoStack({ preferredPort: options.port, reset: options.reset }, stopList);
   await step(
     "Build",

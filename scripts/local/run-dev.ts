@@ -1,12 +1,12 @@
 /** `npm run dev`: the embedded stack with the demo's data, and Next compiling on demand. */
 import { join } from "node:path";
-import { startApp } from "./app-server.ts";
-import { commandOptions } from "./command-options.ts";
-import { describeDemo, removeDemoFile, writeDemoFile } from "./demo-file.ts";
-import { startDemoStack } from "./demo-stack.ts";
-import { openBrowser } from "./open-browser.ts";
-import { step } from "./progress.ts";
-import { runUntilStopped } from "./run-until-stopped.ts";
+import { startApp } from "./app/app-server.ts";
+import { describeDemo, removeDemoFile, writeDemoFile } from "./demo/demo-file.ts";
+import { startDemoStack } from "./demo/demo-stack.ts";
+import { commandOptions } from "./process/command-options.ts";
+import { openBrowser } from "./process/open-browser.ts";
+import { step } from "./process/progress.ts";
+import { runUntilStopped } from "./process/run-until-stopped.ts";
 
 const usage = `Usage: npm run dev -- [options]
 

@@ -1,16 +1,16 @@
 /** The embedded stack: Postgres, the Supabase gateway, Redis behind Upstash REST, and QStash, as one thing. */
 import { join } from "node:path";
-import { prepareDatabase, urlAs } from "./database.ts";
-import type { Gateway } from "./gateway.ts";
-import { startPostgres } from "./postgres.ts";
-import { step } from "./progress.ts";
-import { type Qstash, startQstash } from "./qstash.ts";
-import { type RedisEngine, startRedis } from "./redis.ts";
-import { loadSecrets, type StackSecrets } from "./secrets.ts";
-import { makeReadable } from "./state-dir.ts";
-import { StopList } from "./stop-list.ts";
-import { startUpstashRest, type UpstashRest } from "./upstash.ts";
-import { startWatchdog, type Watchdog } from "./watchdog.ts";
+import type { Gateway } from "./gateway/gateway.ts";
+import { prepareDatabase, urlAs } from "./postgres/database.ts";
+import { startPostgres } from "./postgres/postgres.ts";
+import { step } from "./process/progress.ts";
+import { loadSecrets, type StackSecrets } from "./process/secrets.ts";
+import { makeReadable } from "./process/state-dir.ts";
+import { StopList } from "./process/stop-list.ts";
+import { startWatchdog, type Watchdog } from "./process/watchdog.ts";
+import { type Qstash, startQstash } from "./qstash/qstash.ts";
+import { type RedisEngine, startRedis } from "./redis/redis.ts";
+import { startUpstashRest, type UpstashRest } from "./redis/upstash.ts";
 
 export interface StackOptions {
   /** "test" trades durability for speed. */

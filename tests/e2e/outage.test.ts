@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { startApp } from "#scripts/local/app-server.ts";
-import { freePort } from "#scripts/local/free-port.ts";
-import { startPostgres } from "#scripts/local/postgres.ts";
-import { seedDemo } from "#scripts/local/seed-demo.ts";
-import type { ServiceProcess } from "#scripts/local/service-process.ts";
-import { temporaryStateDir } from "#scripts/local/state-dir.ts";
-import { startWatchdog } from "#scripts/local/watchdog.ts";
+import { startApp } from "#scripts/local/app/app-server.ts";
+import { seedDemo } from "#scripts/local/demo/seed-demo.ts";
+import { startPostgres } from "#scripts/local/postgres/postgres.ts";
+import { freePort } from "#scripts/local/process/free-port.ts";
+import type { ServiceProcess } from "#scripts/local/process/service-process.ts";
+import { temporaryStateDir } from "#scripts/local/process/state-dir.ts";
+import { startWatchdog } from "#scripts/local/process/watchdog.ts";
 import { expect, fillSignIn, test } from "#tests/support/e2e-test.ts";
 import { type StackInChild, startInChild } from "#tests/support/start-in-child.ts";
 

@@ -1,14 +1,14 @@
 /** Starts, once per run, what a browser needs: a seeded stack of its own and the built app, on free ports. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { startApp } from "#scripts/local/app-server.ts";
-import { buildApp } from "#scripts/local/build-app.ts";
-import { describeDemo } from "#scripts/local/demo-file.ts";
-import { freePort } from "#scripts/local/free-port.ts";
-import { seedDemo } from "#scripts/local/seed-demo.ts";
+import { startApp } from "#scripts/local/app/app-server.ts";
+import { buildApp } from "#scripts/local/app/build-app.ts";
+import { describeDemo } from "#scripts/local/demo/demo-file.ts";
+import { seedDemo } from "#scripts/local/demo/seed-demo.ts";
+import { freePort } from "#scripts/local/process/free-port.ts";
+import { temporaryStateDir } from "#scripts/local/process/state-dir.ts";
+import { StopList } from "#scripts/local/process/stop-list.ts";
 import { startStack } from "#scripts/local/stack.ts";
-import { temporaryStateDir } from "#scripts/local/state-dir.ts";
-import { StopList } from "#scripts/local/stop-list.ts";
 
 export default async function setup(): Promise<() => Promise<void>> {
   const stateDir = temporaryStateDir();

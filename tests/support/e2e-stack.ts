@@ -1,4 +1,4 @@
-import type { DemoFile } from "#scripts/local/demo-file.ts";
+import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
 
 /** The addresses, sites and users of the stack that this run's browser talks to. */
 export function e2eStack(): DemoFile {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type BrowserContextOptions, test as base, expect, type Page } from "@playwright/test";
-import type { DemoFile } from "#scripts/local/demo-file.ts";
+import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
 import { e2eStack } from "./e2e-stack.ts";
 
 type Role = "owner" | "operator" | "viewer";

@@ -4,14 +4,14 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import postgres from "postgres";
 import type { TestProject } from "vitest/node";
-import { prepareDatabase, urlTo } from "#scripts/local/database.ts";
-import { startPostgres } from "#scripts/local/postgres.ts";
-import { startRedis } from "#scripts/local/redis.ts";
-import { loadSecrets } from "#scripts/local/secrets.ts";
-import { temporaryStateDir } from "#scripts/local/state-dir.ts";
-import { StopList } from "#scripts/local/stop-list.ts";
-import { startUpstashRest } from "#scripts/local/upstash.ts";
-import { startWatchdog } from "#scripts/local/watchdog.ts";
+import { prepareDatabase, urlTo } from "#scripts/local/postgres/database.ts";
+import { startPostgres } from "#scripts/local/postgres/postgres.ts";
+import { loadSecrets } from "#scripts/local/process/secrets.ts";
+import { temporaryStateDir } from "#scripts/local/process/state-dir.ts";
+import { StopList } from "#scripts/local/process/stop-list.ts";
+import { startWatchdog } from "#scripts/local/process/watchdog.ts";
+import { startRedis } from "#scripts/local/redis/redis.ts";
+import { startUpstashRest } from "#scripts/local/redis/upstash.ts";
 import { templateName } from "./test-database.ts";
 
 declare module "vitest" {

@@ -1,5 +1,5 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
-import { closeServer, listenLocal, readBody } from "#scripts/local/local-server.ts";
+import { closeServer, listenLocal, readBody } from "#scripts/local/process/local-server.ts";
 
 export interface RecordedRequest {
   method: string;

@@ -1,7 +1,7 @@
 /** Run as a process of its own by tests that take parts down: starts a stack, prints what it started, then waits to be ended. */
 import { join } from "node:path";
+import { surviveLostConnections } from "#scripts/local/gateway/survive-lost-connections.ts";
 import { startStack } from "#scripts/local/stack.ts";
-import { surviveLostConnections } from "#scripts/local/survive-lost-connections.ts";
 
 const [, , stateDir, siteUrl = "http://localhost:1"] = process.argv;
 if (!stateDir) throw new Error("Give the state directory.");

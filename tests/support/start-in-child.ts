@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { checkoutDir } from "#scripts/local/state-dir.ts";
+import { checkoutDir } from "#scripts/local/process/state-dir.ts";
 
 export interface StackInChild {
   child: ChildProcess;

@@ -1,5 +1,5 @@
 import type postgres from "postgres";
-import { actAs, createAuthUser } from "#scripts/local/auth-user.ts";
+import { actAs, createAuthUser } from "#scripts/local/postgres/auth-user.ts";
 
 export const password = "correct-horse-battery";
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import postgres from "postgres";
 import { inject } from "vitest";
-import { urlAs, urlTo } from "#scripts/local/database.ts";
+import { urlAs, urlTo } from "#scripts/local/postgres/database.ts";
 
 export const templateName = "opsmantik_template";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { generateApiKey } from "@supabase/lite";
 import { createClient, type SupabaseClient } from "@supabase/supabase-js";
 import { inject } from "vitest";
-import { type Gateway, startGateway } from "#scripts/local/gateway.ts";
+import { type Gateway, startGateway } from "#scripts/local/gateway/gateway.ts";
 
 export interface TestGateway extends Gateway {
   /** For minting tokens that the gateway accepts. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { cronMatches } from "#scripts/local/cron-expression.ts";
+import { cronMatches } from "#scripts/local/cron/cron-expression.ts";
 
 const at = (iso: string) => new Date(iso);
 

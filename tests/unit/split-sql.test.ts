@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { splitSql } from "#scripts/local/split-sql.ts";
+import { splitSql } from "#scripts/local/postgres/split-sql.ts";
 
 // Guarantee: the history we write equals what `supabase db push` would have written, so that both agree on what is applied.
 describe("splitSql", () => {

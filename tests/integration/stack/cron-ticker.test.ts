@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type CronTicker, startCronTicker } from "#scripts/local/cron-ticker.ts";
+import { type CronTicker, startCronTicker } from "#scripts/local/cron/cron-ticker.ts";
 import { type RecordingServer, startRecordingServer } from "#tests/support/recording-server.ts";
 
 let app: RecordingServer;

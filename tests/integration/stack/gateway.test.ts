@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createAuthUser } from "#scripts/local/auth-user.ts";
+import { createAuthUser } from "#scripts/local/postgres/auth-user.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { anonymousClient, signInAs, startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { applyMigrations } from "#scripts/local/migrate.ts";
+import { applyMigrations } from "#scripts/local/postgres/migrate.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let database: TestDatabase;

@@ -3,12 +3,12 @@ import { readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { freePort } from "#scripts/local/free-port.ts";
-import { closeServer, listenLocal } from "#scripts/local/local-server.ts";
-import { startPostgres } from "#scripts/local/postgres.ts";
-import { startQstash } from "#scripts/local/qstash.ts";
-import { temporaryStateDir } from "#scripts/local/state-dir.ts";
-import { startWatchdog } from "#scripts/local/watchdog.ts";
+import { startPostgres } from "#scripts/local/postgres/postgres.ts";
+import { freePort } from "#scripts/local/process/free-port.ts";
+import { closeServer, listenLocal } from "#scripts/local/process/local-server.ts";
+import { temporaryStateDir } from "#scripts/local/process/state-dir.ts";
+import { startWatchdog } from "#scripts/local/process/watchdog.ts";
+import { startQstash } from "#scripts/local/qstash/qstash.ts";
 import { startInChild } from "#tests/support/start-in-child.ts";
 
 let stateDir = "";

@@ -1,7 +1,7 @@
 import { Client, Receiver } from "@upstash/qstash";
 import { SignJWT, UnsecuredJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Qstash, startQstash } from "#scripts/local/qstash.ts";
+import { type Qstash, startQstash } from "#scripts/local/qstash/qstash.ts";
 import { type RecordedRequest, type RecordingServer, startRecordingServer } from "#tests/support/recording-server.ts";
 
 let qstash: Qstash;

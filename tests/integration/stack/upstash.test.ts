@@ -2,9 +2,9 @@ import { tmpdir } from "node:os";
 import { Ratelimit } from "@upstash/ratelimit";
 import { Redis } from "@upstash/redis";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { type RedisEngine, startRedis } from "#scripts/local/redis.ts";
-import { startUpstashRest, type UpstashRest } from "#scripts/local/upstash.ts";
-import { startWatchdog, type Watchdog } from "#scripts/local/watchdog.ts";
+import { startWatchdog, type Watchdog } from "#scripts/local/process/watchdog.ts";
+import { type RedisEngine, startRedis } from "#scripts/local/redis/redis.ts";
+import { startUpstashRest, type UpstashRest } from "#scripts/local/redis/upstash.ts";
 
 const connect = (url: string, token: string) => new Redis({ url, token, enableTelemetry: false, retry: false });
 

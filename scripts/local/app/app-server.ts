@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { type ServiceProcess, startService } from "./service-process.ts";
-import { checkoutDir } from "./state-dir.ts";
-import type { Watchdog } from "./watchdog.ts";
+import { type ServiceProcess, startService } from "../process/service-process.ts";
+import { checkoutDir } from "../process/state-dir.ts";
+import type { Watchdog } from "../process/watchdog.ts";
 
 export interface AppOptions {
   port: number;

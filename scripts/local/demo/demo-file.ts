@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { localDir } from "../process/state-dir.ts";
+import type { Stack } from "../stack.ts";
 import type { DemoSeed } from "./seed-demo.ts";
-import type { Stack } from "./stack.ts";
-import { localDir } from "./state-dir.ts";
 
 /** What a running demo tells other tools about itself. */
 export interface DemoFile extends DemoSeed {

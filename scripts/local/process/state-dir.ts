@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
-export const checkoutDir = resolve(import.meta.dirname, "../..");
+export const checkoutDir = resolve(import.meta.dirname, "../../..");
 
 export function isRoot(): boolean {
   return process.getuid?.() === 0;

@@ -2,12 +2,12 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { freePort } from "./free-port.ts";
+import { freePort } from "../process/free-port.ts";
+import { childEnv, type ServiceProcess, startService } from "../process/service-process.ts";
+import type { Watchdog } from "../process/watchdog.ts";
 import { postgresBinaries } from "./postgres-binaries.ts";
 import { isPostgresRunning } from "./postgres-lock.ts";
-import { childEnv, type ServiceProcess, startService } from "./service-process.ts";
 import { type UnixUser, unprivilegedUser } from "./unprivileged-user.ts";
-import type { Watchdog } from "./watchdog.ts";
 
 export interface PostgresOptions {
   dataDir: string;

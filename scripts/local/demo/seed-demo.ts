@@ -2,8 +2,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import postgres from "postgres";
-import { actAs, createAuthUser } from "./auth-user.ts";
-import type { Stack } from "./stack.ts";
+import { actAs, createAuthUser } from "../postgres/auth-user.ts";
+import type { Stack } from "../stack.ts";
 
 interface DemoSite {
   publicId: string;

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { statSync } from "node:fs";
-import { isRoot } from "./state-dir.ts";
+import { isRoot } from "../process/state-dir.ts";
 
 export interface UnixUser {
   uid: number;

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { createAdaptorServer } from "@hono/node-server";
 import { App } from "@supabase/lite";
 import { createPostgresConnection } from "@supabase/lite/postgres";
+import { closeServer, listenLocal } from "../process/local-server.ts";
+import { checkoutDir } from "../process/state-dir.ts";
 import { printingTo } from "./gateway-log.ts";
 import { gatewayTypes } from "./gateway-types.ts";
-import { closeServer, listenLocal } from "./local-server.ts";
 import { createMailbox, type Mailbox, mailboxPage } from "./mailbox.ts";
-import { checkoutDir } from "./state-dir.ts";
 
 export interface GatewayOptions {
   /** The owner's URL: as another role the gateway would see no tables. */

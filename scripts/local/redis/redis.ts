@@ -3,10 +3,10 @@ import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { Redis } from "ioredis";
 import RedisMock from "ioredis-mock";
-import { freePort } from "./free-port.ts";
-import { startService } from "./service-process.ts";
-import { makeReadable } from "./state-dir.ts";
-import type { Watchdog } from "./watchdog.ts";
+import { freePort } from "../process/free-port.ts";
+import { startService } from "../process/service-process.ts";
+import { makeReadable } from "../process/state-dir.ts";
+import type { Watchdog } from "../process/watchdog.ts";
 
 export interface RedisOptions {
   dir: string;

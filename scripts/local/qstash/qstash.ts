@@ -6,7 +6,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
-import { closeServer, listenLocal, readBody, sendJson } from "./local-server.ts";
+import { closeServer, listenLocal, readBody, sendJson } from "../process/local-server.ts";
 import { deliver, failureReport, isDelivered, mayRetry } from "./qstash-delivery.ts";
 import { parseMessage, type QstashMessage, RefusedMessage } from "./qstash-message.ts";
 

@@ -1,14 +1,14 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { surviveLostConnections } from "../gateway/survive-lost-connections.ts";
+import { isPostgresRunning } from "../postgres/postgres-lock.ts";
+import { freePort } from "../process/free-port.ts";
+import { step } from "../process/progress.ts";
+import { localDir, stateDir } from "../process/state-dir.ts";
+import type { StopList } from "../process/stop-list.ts";
+import { type Stack, startStack } from "../stack.ts";
 import { readDemoFile } from "./demo-file.ts";
-import { freePort } from "./free-port.ts";
-import { isPostgresRunning } from "./postgres-lock.ts";
-import { step } from "./progress.ts";
 import { type DemoSeed, seedDemo } from "./seed-demo.ts";
-import { type Stack, startStack } from "./stack.ts";
-import { localDir, stateDir } from "./state-dir.ts";
-import type { StopList } from "./stop-list.ts";
-import { surviveLostConnections } from "./survive-lost-connections.ts";
 
 export interface DemoStackOptions {
   preferredPort: number;

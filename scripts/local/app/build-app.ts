@@ -2,10 +2,10 @@ import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { childEnv } from "../process/service-process.ts";
+import { checkoutDir, localDir } from "../process/state-dir.ts";
+import type { Watchdog } from "../process/watchdog.ts";
 import { nextBinary } from "./app-server.ts";
-import { childEnv } from "./service-process.ts";
-import { checkoutDir, localDir } from "./state-dir.ts";
-import type { Watchdog } from "./watchdog.ts";
 
 const nextDir = join(checkoutDir, ".next");
 const buildIdPath = join(nextDir, "BUILD_ID");

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import postgres from "postgres";
-import { prepareGateway } from "./gateway.ts";
+import { prepareGateway } from "../gateway/gateway.ts";
+import { checkoutDir } from "../process/state-dir.ts";
 import { applyMigrations, type MigrationResult } from "./migrate.ts";
-import { checkoutDir } from "./state-dir.ts";
 
 const bootstrap = readFileSync(join(import.meta.dirname, "bootstrap.sql"), "utf8");
 const migrationsDir = join(checkoutDir, "supabase/migrations");

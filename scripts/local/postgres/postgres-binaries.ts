@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { checkoutDir, makeReadable } from "./state-dir.ts";
+import { checkoutDir, makeReadable } from "../process/state-dir.ts";
 import type { UnixUser } from "./unprivileged-user.ts";
 
 /**

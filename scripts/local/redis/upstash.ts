@@ -1,6 +1,6 @@
 /** The REST interface of Upstash Redis, as @upstash/redis speaks it, in front of our Redis. */
 import { createServer, type IncomingMessage } from "node:http";
-import { closeServer, listenLocal, readBody, sendJson } from "./local-server.ts";
+import { closeServer, listenLocal, readBody, sendJson } from "../process/local-server.ts";
 import type { RedisEngine } from "./redis.ts";
 import { createCommandRunner, type RedisReply } from "./redis-commands.ts";
 
