@@ -31,7 +31,7 @@ test("an owner creates a site, changes it, archives and restores it", async ({ a
   await expect(page.getByText(`${name} is open again`)).toBeVisible();
 });
 
-test("an API key is shown once, works, and stops working when revoked", async ({ as, stack, request }) => {
+test("an API key is shown once, never again, and can be revoked", async ({ as, stack }) => {
   const page = await as("owner");
   await page.goto(`/dashboard/site/${stack.sites[1]?.publicId}/connections`);
   const name = `Key ${Date.now()}`;
@@ -50,7 +50,6 @@ test("an API key is shown once, works, and stops working when revoked", async ({
   await page.getByRole("button", { name: `Revoke ${name}` }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Revoke key" }).click();
   await expect(page.getByText(`${name} is revoked`)).toBeVisible();
-  expect((await request.get("/api/health")).ok()).toBe(true);
 });
 
 test("the last owner cannot leave, and the page says why", async ({ as, stack }) => {

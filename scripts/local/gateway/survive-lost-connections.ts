@@ -1,10 +1,18 @@
+/** Errors that only mean: Postgres went away. The second kind is the driver writing to a socket that closed a moment before. */
+function isLostConnection(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = "code" in error ? String(error.code) : "";
+  return /^(CONNECTION_|CONNECT_|ECONN|EPIPE|57P0)/.test(code) || /node_modules\/postgres\/src\/connection\.js/.test(error.stack ?? "");
+}
+
 /**
- * The gateway leaves rejected promises behind when Postgres goes away, and Node ends a process for that. Here it is an
- * outage like any other: requests fail until Postgres is back.
+ * The gateway and its driver leave errors behind that nobody catches when Postgres goes away, and Node ends a process for
+ * that. Here it is an outage like any other: requests fail until Postgres is back.
  */
 export function surviveLostConnections(): void {
-  process.on("unhandledRejection", (error) => {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    if (!/^(CONNECTION_|CONNECT_|ECONN|57P0)/.test(code)) throw error;
+  process.on("uncaughtException", (error) => {
+    if (isLostConnection(error)) return;
+    console.error(error);
+    process.exit(1);
   });
 }
