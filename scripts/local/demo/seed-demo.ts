@@ -79,6 +79,24 @@ async function seedAll(sql: postgres.Sql): Promise<DemoSeed> {
 }
 
 async function seedSite(sql: postgres.Sql, ownerId: string, memberIds: string[], business: (typeof businesses)[number]): Promise<DemoSite> {
+  const { name, domains, syncMethod } = business;
+  const [known] = await sql`select public_id from public.sites where name = ${name} and created_by = ${ownerId}`;
+  const publicId = known ? String(known.public_id) : await foundSite(sql, ownerId, memberIds, business);
+  return actAs(
+    sql,
+    ownerId,
+    async (tx) => {
+      const [key] =
+        await tx`select public.create_site_api_key(${publicId}, ${syncMethod === "script" ? "Google Ads Script" : "CRM"}) as made`;
+      const [secret] = await tx`select public.call_event_secret(${publicId}) as shown`;
+      return { publicId, domain: domains[0], syncMethod, apiKey: String(key?.made.key), callEventSecret: String(secret?.shown.secret) };
+    },
+    daysAgo(40),
+  );
+}
+
+/** The site and its team, each person joining as they would. */
+async function foundSite(sql: postgres.Sql, ownerId: string, memberIds: string[], business: (typeof businesses)[number]): Promise<string> {
   const { name, domains, currency, timezone, locale, syncMethod } = business;
   const publicId = await actAs(
     sql,
@@ -104,15 +122,5 @@ async function seedSite(sql: postgres.Sql, ownerId: string, memberIds: string[],
     );
     await actAs(sql, memberId, (tx) => tx`select public.accept_invitation(${invitationId})`, daysAgo(43 - index));
   }
-  return actAs(
-    sql,
-    ownerId,
-    async (tx) => {
-      const [key] =
-        await tx`select public.create_site_api_key(${publicId}, ${syncMethod === "script" ? "Google Ads Script" : "CRM"}) as made`;
-      const [secret] = await tx`select public.call_event_secret(${publicId}) as shown`;
-      return { publicId, domain: domains[0], syncMethod, apiKey: String(key?.made.key), callEventSecret: String(secret?.shown.secret) };
-    },
-    daysAgo(40),
-  );
+  return publicId;
 }
