@@ -3,7 +3,7 @@
 export type Json = string | number | boolean | null | { [key: string]: Json | undefined } | Json[];
 
 /** The newest migration this code was written against. */
-export const latestMigration = "20261116000400";
+export const latestMigration = "20261116000700";
 
 export interface Database {
   public: {
@@ -11,24 +11,37 @@ export interface Database {
     Views: Record<never, never>;
     Functions: {
       accept_invitation: { Args: { p_invitation_id: string }; Returns: Json };
+      admit_events: { Args: { p_site_id: string; p_events: Json }; Returns: Json };
       api_key_site: { Args: { p_key_id: string }; Returns: Json };
       authenticate_api_key: { Args: { p_key_hash: string }; Returns: Json };
       call_event_secret: { Args: { p_public_id: string; p_rotate?: boolean }; Returns: Json };
       change_member_role: { Args: { p_public_id: string; p_user_id: string; p_role: Database["public"]["Enums"]["site_role"] }; Returns: Json };
+      count_drops: { Args: { p_site_id: string; p_reason: string; p_drops: number }; Returns: Json };
       create_site: { Args: { p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string; p_oci_sync_method?: string }; Returns: Json };
       create_site_api_key: { Args: { p_public_id: string; p_name: string }; Returns: Json };
       database_readiness: { Args: Record<never, never>; Returns: Json };
       decline_invitation: { Args: { p_invitation_id: string }; Returns: Json };
+      ensure_event_partitions: { Args: Record<never, never>; Returns: Json };
+      fold_drops: { Args: Record<never, never>; Returns: Json };
+      get_and_claim_fallback_batch: { Args: { p_limit?: number }; Returns: Json };
       get_site: { Args: { p_public_id: string }; Returns: Json };
       invite_site_member: { Args: { p_public_id: string; p_email: string; p_role: Database["public"]["Enums"]["site_role"] }; Returns: Json };
+      list_failed_events: { Args: { p_public_id: string }; Returns: Json };
       list_my_sites: { Args: Record<never, never>; Returns: Json };
       list_site_api_keys: { Args: { p_public_id: string }; Returns: Json };
       list_site_members: { Args: { p_public_id: string }; Returns: Json };
       purge_expired_invitations: { Args: Record<never, never>; Returns: Json };
+      purge_stored_events: { Args: Record<never, never>; Returns: Json };
+      release_fallback_event: { Args: { p_token: string; p_id: string; p_reason: string }; Returns: Json };
       remove_member: { Args: { p_public_id: string; p_user_id: string }; Returns: Json };
+      replay_failed_events: { Args: { p_public_id: string; p_ids: string[] }; Returns: Json };
       revoke_site_api_key: { Args: { p_public_id: string; p_key_id: string }; Returns: Json };
       set_site_archived: { Args: { p_public_id: string; p_archived: boolean }; Returns: Json };
+      set_site_plan: { Args: { p_public_id: string; p_name: string; p_monthly_limit: number; p_enforcement: string; p_currency: string; p_hard_cap_multiplier?: number; p_base_price_cents?: number; p_overage_cents_per_1000?: number }; Returns: Json };
+      site_for_ingest: { Args: { p_public_id: string }; Returns: Json };
+      store_events: { Args: { p_token: string; p_rows: Json }; Returns: Json };
       update_site: { Args: { p_public_id: string; p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string }; Returns: Json };
+      verify_call_event_signature: { Args: { p_public_id: string; p_ts: string; p_body: string; p_signature: string }; Returns: Json };
       withdraw_invitation: { Args: { p_public_id: string; p_invitation_id: string }; Returns: Json };
     };
     Enums: {
@@ -40,10 +53,21 @@ export interface Database {
 
 /** What the service door may call, with argument names: they become SQL text, so nothing else is let through. */
 export const serviceFunctions = {
+  admit_events: ["p_site_id", "p_events"],
   api_key_site: ["p_key_id"],
   authenticate_api_key: ["p_key_hash"],
+  count_drops: ["p_site_id", "p_reason", "p_drops"],
   database_readiness: [],
+  ensure_event_partitions: [],
+  fold_drops: [],
+  get_and_claim_fallback_batch: ["p_limit"],
   purge_expired_invitations: [],
+  purge_stored_events: [],
+  release_fallback_event: ["p_token", "p_id", "p_reason"],
+  set_site_plan: ["p_public_id", "p_name", "p_monthly_limit", "p_enforcement", "p_currency", "p_hard_cap_multiplier", "p_base_price_cents", "p_overage_cents_per_1000"],
+  site_for_ingest: ["p_public_id"],
+  store_events: ["p_token", "p_rows"],
+  verify_call_event_signature: ["p_public_id", "p_ts", "p_body", "p_signature"],
 } as const;
 
 /** What signed-in people may call through the session door. */
@@ -56,10 +80,12 @@ export type SessionFunction =
   | "decline_invitation"
   | "get_site"
   | "invite_site_member"
+  | "list_failed_events"
   | "list_my_sites"
   | "list_site_api_keys"
   | "list_site_members"
   | "remove_member"
+  | "replay_failed_events"
   | "revoke_site_api_key"
   | "set_site_archived"
   | "update_site"

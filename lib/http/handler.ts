@@ -25,12 +25,12 @@ interface Route<Actor, Params, Query, Body> {
   query?: z.ZodType<Query>;
   body?: z.ZodType<Body>;
   /** `before` limits strangers by address, `after` limits whom the guard let in. */
-  limits?: { before?: RateLimit<undefined>; after?: RateLimit<Actor> };
+  limits?: { before?: RateLimit<undefined>; after?: RateLimit<NoInfer<Actor>> };
   bodyMaxBytes?: number;
   run(input: { actor: Actor; params: Params; query: Query; body: Body; request: Request }): unknown;
 }
 
-type RouteHandler = (request: Request, context: { params: Promise<Record<string, string>> }) => Promise<Response>;
+type RouteHandler = (request: Request, context: { params: Promise<Record<string, string | string[] | undefined>> }) => Promise<Response>;
 
 /** Marks what handler() built; a test finds route files that were made in another way. */
 export const builtByHandler = Symbol("built by handler()");
@@ -44,7 +44,7 @@ export function handler<Actor, Params = undefined, Query = undefined, Body = und
     return withRequestId(requestId, async () => {
       const startedAt = performance.now();
       const responseHeaders = new Headers({ "x-request-id": requestId, "cache-control": "no-store" });
-      const response = await answer(route, request, await context.params, responseHeaders).catch((error: unknown) =>
+      const response = await answer(route, request, singleParams(await context.params), responseHeaders).catch((error: unknown) =>
         problemResponse(error, requestId),
       );
       for (const [name, value] of responseHeaders)
@@ -59,6 +59,11 @@ export function handler<Actor, Params = undefined, Query = undefined, Body = und
     });
   };
   return Object.assign(serve, { [builtByHandler]: true });
+}
+
+/** A catch-all segment is a list; no route of ours reads one. */
+function singleParams(params: Record<string, string | string[] | undefined>): Record<string, string> {
+  return Object.fromEntries(Object.entries(params).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
 }
 
 async function answer<Actor, Params, Query, Body>(

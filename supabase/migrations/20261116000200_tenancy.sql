@@ -12,6 +12,8 @@ create table public.sites (
   timezone text not null default 'Europe/Istanbul',
   locale text not null default 'tr',
   oci_sync_method text not null default 'script',
+  consent_mode text not null default 'off',                 -- 'required': nothing is stored without analytics consent
+  respects_privacy_signal boolean not null default false,   -- Do Not Track and Global Privacy Control
   created_by uuid not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
@@ -21,7 +23,8 @@ create table public.sites (
   constraint site_has_1_to_20_domains check (cardinality(domains) between 1 and 20),
   constraint currency_is_iso_4217 check (currency ~ '^[A-Z]{3}$'),
   constraint locale_is_known check (locale in ('tr', 'en')),
-  constraint oci_sync_method_is_known check (oci_sync_method in ('script', 'api'))
+  constraint oci_sync_method_is_known check (oci_sync_method in ('script', 'api')),
+  constraint consent_mode_is_known check (consent_mode in ('off', 'required'))
 );
 
 create table public.site_members (

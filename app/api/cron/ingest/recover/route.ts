@@ -1,0 +1,9 @@
+import { handler } from "#lib/http/handler.ts";
+import { cron } from "#lib/http/machine-guards.ts";
+import { recoverIngest } from "#lib/ingest/recover.ts";
+
+export const maxDuration = 60;
+
+/** GET /api/cron/ingest/recover (each minute) stores what no wake-up reached, folds drop counts and purges stored payloads. */
+export const GET = handler({ guard: cron, run: recoverIngest });
+export const POST = GET;

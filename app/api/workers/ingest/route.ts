@@ -1,0 +1,8 @@
+import { handler } from "#lib/http/handler.ts";
+import { qstash } from "#lib/http/machine-guards.ts";
+import { drainEvents } from "#lib/ingest/drain.ts";
+
+export const maxDuration = 60;
+
+/** POST /api/workers/ingest, woken by QStash, stores captured events until none is left. */
+export const POST = handler({ guard: qstash, run: drainEvents });

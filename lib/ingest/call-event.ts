@@ -1,0 +1,117 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { callRpc } from "#lib/db/call-rpc.ts";
+import type { Guard } from "#lib/http/handler.ts";
+import type { RateLimit } from "#lib/http/rate-limit.ts";
+import { AppError } from "#lib/platform/app-error.ts";
+import { boundedText } from "#lib/platform/bounded-text.ts";
+import { admitEvents } from "./admit.ts";
+import type { CapturedEvent } from "./captured-event.ts";
+import { wakeWorker } from "./wake-worker.ts";
+
+const signatureWindowSeconds = 300;
+
+const signedSite = z.object({ siteId: z.uuid(), publicId: z.string(), consentMode: z.enum(["off", "required"]) }).nullable();
+
+export interface SignedSystem {
+  siteId: string;
+  publicId: string;
+  consentMode: "off" | "required";
+  /** The request's own identity, for bodies that bring none. */
+  signature: string;
+}
+
+const optionalText = (maxLength: number) =>
+  boundedText(maxLength)
+    .nullish()
+    .transform((value) => value ?? null);
+
+/** What a telephone system, a CRM or a proxy reports about one call. */
+export const callEventBody = z.strictObject({
+  event_id: optionalText(64),
+  intent_stamp: optionalText(64),
+  fingerprint: optionalText(64),
+  phone_number: optionalText(32),
+  action: z.enum(["phone_call", "whatsapp", "form_submit"]).default("phone_call"),
+  url: z
+    .url({ protocol: /^https?$/ })
+    .max(4096)
+    .nullish()
+    .transform((value) => value ?? null),
+  gclid: optionalText(512),
+  wbraid: optionalText(512),
+  gbraid: optionalText(512),
+});
+
+/** HMAC-SHA256 of `ts.rawBody` with the site's secret, the present one or the one before. Checked where the secret is: in the database. */
+export const signedCallEvent: Guard<SignedSystem> = async ({ request, rawBody }) => {
+  const headers = {
+    site: request.headers.get("x-ops-site-id") ?? "",
+    ts: request.headers.get("x-ops-ts") ?? "",
+    signature: request.headers.get("x-ops-signature") ?? "",
+  };
+  const ageSeconds = Math.abs(Date.now() / 1000 - Number(headers.ts));
+  const plausible = /^\d{10}$/.test(headers.ts) && ageSeconds <= signatureWindowSeconds && /^[0-9a-f]{64}$/i.test(headers.signature);
+  const site = plausible
+    ? await callRpc(
+        "verify_call_event_signature",
+        { p_public_id: headers.site, p_ts: headers.ts, p_body: rawBody, p_signature: headers.signature.toLowerCase() },
+        signedSite,
+      )
+    : null;
+  if (!site) {
+    throw new AppError("INVALID_SIGNATURE", {
+      detail: "Sign `ts.body` with the site's call secret (HMAC-SHA256, hex) in x-ops-signature, with x-ops-site-id and a fresh x-ops-ts.",
+    });
+  }
+  return { ...site, signature: headers.signature };
+};
+
+export const callEventLimit: RateLimit<SignedSystem> = {
+  name: "call-event",
+  requests: 150,
+  windowSeconds: 60,
+  key: ({ actor }) => actor.publicId,
+  whenRedisIsDown: "fail-open",
+};
+
+/** One reported call: the same admission and billing as an event of the tracker. The same click reported by both is one. */
+export async function reportCall(actor: SignedSystem, body: z.output<typeof callEventBody>): Promise<Response> {
+  const stamp = body.intent_stamp ?? body.event_id ?? createHash("sha256").update(actor.signature).digest("hex");
+  const captured: CapturedEvent = {
+    visitor: body.fingerprint ?? stamp,
+    category: "conversion",
+    action: body.action,
+    label: null,
+    value: null,
+    url: body.url ?? "",
+    referrer: null,
+    device: null,
+    country: null,
+    city: null,
+    utm: {},
+    gclid: body.gclid,
+    wbraid: body.wbraid,
+    gbraid: body.gbraid,
+    clickFirstSeenMs: null,
+    marketingConsent: null, // a telephone system cannot know; the visitor's own choice holds
+    marketingDefault: actor.consentMode === "off",
+    intentStamp: stamp,
+    phone: body.phone_number,
+  };
+  const { results, overage } = await admitEvents(actor.siteId, [{ eid: stamp, label: stamp, captured }], Date.now());
+  const headers: Record<string, string> = { ...(overage && { "x-opsmantik-overage": "true" }) };
+  if (results[0] === "quota") {
+    return Response.json(
+      { ok: false, error: "quota_exceeded", code: "quota_exceeded" },
+      { status: 429, headers: { "x-opsmantik-quota-exceeded": "1", "retry-after": "600" } },
+    );
+  }
+  if (results[0] === "duplicate")
+    return Response.json({ ok: true, status: "duplicate" }, { headers: { ...headers, "x-opsmantik-dedup": "1" } });
+  const woken = await wakeWorker(actor.publicId);
+  return Response.json(
+    { ok: true, status: woken ? "queued" : "degraded" },
+    { headers: { ...headers, ...(!woken && { "x-opsmantik-fallback": "true" }) } },
+  );
+}

@@ -1,0 +1,29 @@
+import { z } from "zod";
+
+/**
+ * What is captured of an event: everything the worker needs, and nothing it may not have. The gate writes it, the worker reads
+ * it, perhaps from a newer version of this code: fields are only ever added.
+ */
+export const capturedEvent = z.object({
+  visitor: z.string().min(1).max(64),
+  category: z.string().max(60),
+  action: z.string().max(60),
+  label: z.string().nullable(),
+  value: z.number().nullable(),
+  url: z.string(),
+  referrer: z.string().nullable(),
+  device: z.string().nullable(),
+  country: z.string().nullable(),
+  city: z.string().nullable(),
+  utm: z.record(z.string(), z.string()),
+  gclid: z.string().nullable(),
+  wbraid: z.string().nullable(),
+  gbraid: z.string().nullable(),
+  clickFirstSeenMs: z.number().nullable(),
+  /** null: this path cannot know; the session's own consent holds, or else marketingDefault. */
+  marketingConsent: z.boolean().nullable(),
+  marketingDefault: z.boolean(),
+  intentStamp: z.string().nullable(),
+  phone: z.string().nullable(),
+});
+export type CapturedEvent = z.output<typeof capturedEvent>;

@@ -1,0 +1,88 @@
+import { z } from "zod";
+import { callRpc } from "#lib/db/call-rpc.ts";
+import type { Json } from "#lib/db/types.gen.ts";
+import { log } from "#lib/platform/log.ts";
+import { capturedEvent } from "./captured-event.ts";
+import { storedRow } from "./stored-row.ts";
+
+const batch = z.object({
+  token: z.uuid(),
+  rows: z.array(z.object({ id: z.uuid(), siteId: z.uuid(), payload: z.unknown(), receivedAt: z.string() })),
+});
+type Batch = z.output<typeof batch>;
+type Row = Batch["rows"][number];
+
+const stored = z.object({ stored: z.number(), calls: z.number() });
+
+const batchMax = 200;
+/** Below the minute that a serverless function may run. What is left wakes the next one. */
+const drainMaxMs = 45_000;
+
+export interface Drained {
+  stored: number;
+  calls: number;
+  failed: number;
+}
+
+/** Takes captured events until none is left. Any number of workers may do it at once. */
+export async function drainEvents(): Promise<Drained> {
+  const total: Drained = { stored: 0, calls: 0, failed: 0 };
+  const endAt = Date.now() + drainMaxMs;
+  while (Date.now() < endAt) {
+    const claimed = await callRpc("get_and_claim_fallback_batch", { p_limit: batchMax }, batch);
+    if (claimed.rows.length === 0) break;
+    const done = await storeBatch(claimed);
+    total.stored += done.stored;
+    total.calls += done.calls;
+    total.failed += done.failed;
+  }
+  return total;
+}
+
+/** The whole batch at once; when something in it cannot be stored, one by one, so that only that one waits. */
+async function storeBatch({ token, rows }: Batch): Promise<Drained> {
+  const readable = rows.flatMap((row) => {
+    const parsed = capturedEvent.safeParse(row.payload);
+    return parsed.success ? [{ row, event: parsed.data }] : [];
+  });
+  const poison = rows.filter((row) => !readable.some((each) => each.row.id === row.id));
+  for (const row of poison) await release(token, row, "The captured payload cannot be read.");
+  const values = readable.map(({ row, event }) => storedRow(row.id, event, new Date(row.receivedAt)));
+  try {
+    const done = await store(token, values);
+    return { ...done, failed: poison.length };
+  } catch (error) {
+    if (values.length > 1) log.warn("batch not stored at once", { rows: values.length, error });
+    return storeOneByOne(
+      token,
+      values,
+      readable.map(({ row }) => row),
+      poison.length,
+    );
+  }
+}
+
+async function storeOneByOne(token: string, values: ReturnType<typeof storedRow>[], rows: Row[], failedBefore: number): Promise<Drained> {
+  const total: Drained = { stored: 0, calls: 0, failed: failedBefore };
+  for (const [index, value] of values.entries()) {
+    const row = rows[index];
+    if (!row) continue;
+    try {
+      const done = await store(token, [value]);
+      total.stored += done.stored;
+      total.calls += done.calls;
+    } catch (error) {
+      await release(token, row, error instanceof Error ? error.message : String(error));
+      total.failed += 1;
+    }
+  }
+  return total;
+}
+
+function store(token: string, rows: ReturnType<typeof storedRow>[]) {
+  return callRpc("store_events", { p_token: token, p_rows: rows as unknown as Json }, stored); // plain data by its construction
+}
+
+function release(token: string, row: Row, reason: string) {
+  return callRpc("release_fallback_event", { p_token: token, p_id: row.id, p_reason: reason }, z.unknown());
+}

@@ -1,0 +1,75 @@
+import { z } from "zod";
+
+/** What trackers send, bounded. Texts that are too long are cut: a long title is no reason to lose a lead. */
+
+export const eventsPerRequestMax = 100;
+const urlMaxChars = 4096;
+
+/** Postgres stores no NUL and no lone surrogate. */
+const cleaned = (text: string, maxChars: number) => text.replaceAll("\0", "").toWellFormed().slice(0, maxChars);
+const text = (maxChars: number) => z.coerce.string().transform((value) => cleaned(value, maxChars));
+const optional = (maxChars: number) =>
+  z
+    .union([z.string(), z.number()])
+    .nullish()
+    .transform((value) => (value === null || value === undefined || value === "" ? null : cleaned(String(value), maxChars)));
+
+const number = z
+  .union([z.number(), z.string()])
+  .nullish()
+  .transform((value) => (value === null || value === undefined || value === "" || !Number.isFinite(Number(value)) ? null : Number(value)));
+
+const scopes = z.array(z.string().max(40)).max(10);
+
+const meta = z
+  .object({
+    fp: optional(64),
+    gclid: optional(512),
+    wbraid: optional(512),
+    gbraid: optional(512),
+    cts: number,
+    utm_source: optional(200),
+    utm_medium: optional(200),
+    utm_campaign: optional(200),
+    utm_content: optional(200),
+    utm_term: optional(200),
+    device: optional(40),
+    intent_stamp: optional(64),
+    consent_scopes: scopes.optional().catch(undefined),
+  })
+  .catch({
+    fp: null,
+    gclid: null,
+    wbraid: null,
+    gbraid: null,
+    cts: null,
+    utm_source: null,
+    utm_medium: null,
+    utm_campaign: null,
+    utm_content: null,
+    utm_term: null,
+    device: null,
+    intent_stamp: null,
+    consent_scopes: undefined,
+  });
+
+/** One event of the wire. Unknown fields are left out: nobody sets a price or a site id from a web page. */
+export const wireEvent = z
+  .object({
+    s: z.string().optional(),
+    u: z.string().optional(),
+    url: z.string().optional(),
+    sid: optional(64),
+    eid: optional(64),
+    ec: text(60).default("interaction"),
+    ea: text(60).default("view"),
+    el: optional(300),
+    ev: number,
+    r: optional(2048),
+    meta: meta.prefault({}),
+    consent_scopes: scopes.optional().catch(undefined),
+  })
+  .transform(({ u, url, ...event }) => ({ ...event, url: cleaned(url ?? u ?? "", urlMaxChars) }))
+  .refine(({ url }) => /^https?:\/\//.test(url) && URL.canParse(url), "missing_site_or_url");
+
+export type WireEvent = z.output<typeof wireEvent>;

@@ -1,0 +1,36 @@
+import { AppError } from "#lib/platform/app-error.ts";
+
+/** The codes a client of /api/sync may meet in a 400 or 429; they never change. */
+type RefusalCode = "invalid_json" | "payload_not_object" | "missing_site_or_url" | "events_empty" | "batch_mixed_sites" | "site_not_found";
+
+/** A refusal in the shape trackers know: `{ok: false, error, code}`, and the code in a header. */
+export function refusal(code: RefusalCode, detail: string): AppError {
+  const error = code === "invalid_json" ? "invalid_json" : "invalid_payload";
+  return new AppError("INVALID_EVENT", { detail, extra: { ok: false, error, code }, headers: { "x-opsmantik-error-code": code } });
+}
+
+export interface Batch {
+  publicId: string;
+  /** As sent: each is parsed on its own, so that one bad event does not cost the others. */
+  events: unknown[];
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** A single event, or `{events: […]}`, and the one site all of them name. */
+export function readBatch(rawBody: string): Batch {
+  let body: unknown;
+  try {
+    body = JSON.parse(rawBody);
+  } catch {
+    throw refusal("invalid_json", "The body is not JSON.");
+  }
+  if (!isRecord(body)) throw refusal("payload_not_object", "Send one event, or {events: […]}.");
+  const events = "events" in body ? body.events : [body];
+  if (!Array.isArray(events) || events.length === 0) throw refusal("events_empty", "The batch has no events.");
+  const sites = new Set([body.s, ...events.map((event) => (isRecord(event) ? event.s : undefined))].filter((site) => site !== undefined));
+  if (sites.size > 1) throw refusal("batch_mixed_sites", "All events of a batch belong to one site.");
+  const [publicId] = sites;
+  if (typeof publicId !== "string" || publicId === "") throw refusal("missing_site_or_url", "Say in s which site this is.");
+  return { publicId, events };
+}

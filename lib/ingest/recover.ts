@@ -1,0 +1,15 @@
+import { z } from "zod";
+import { callRpc } from "#lib/db/call-rpc.ts";
+import { drainEvents } from "./drain.ts";
+
+/** The sweep behind every wake-up: whatever QStash lost is found here within a minute. */
+export async function recoverIngest() {
+  const drained = await drainEvents();
+  const { folded } = await callRpc("fold_drops", {}, z.object({ folded: z.number() }));
+  const { purged } = await callRpc("purge_stored_events", {}, z.object({ purged: z.number() }));
+  return { ...drained, folded, purged };
+}
+
+export function ensureEventPartitions() {
+  return callRpc("ensure_event_partitions", {}, z.object({ made: z.array(z.string()) }));
+}

@@ -1,0 +1,39 @@
+import { z } from "zod";
+import { callRpc } from "#lib/db/call-rpc.ts";
+
+const ingestSite = z
+  .object({
+    siteId: z.uuid(),
+    domains: z.array(z.string()),
+    consentMode: z.enum(["off", "required"]),
+    respectsPrivacySignal: z.boolean(),
+  })
+  .nullable();
+export type IngestSite = NonNullable<z.output<typeof ingestSite>>;
+
+/** A changed domain list or an archived site takes effect within this time; an unknown id may be created at any moment. */
+const knownForMs = 15_000;
+const unknownForMs = 3_000;
+const rememberedMax = 10_000;
+
+const cache = new Map<string, { site: Promise<IngestSite | null>; until: number }>();
+
+/** The site behind a public id, from this process's memory when it was asked for a moment ago. */
+export function siteForIngest(publicId: string, now = Date.now()): Promise<IngestSite | null> {
+  const hit = cache.get(publicId);
+  if (hit && hit.until > now) return hit.site;
+  if (!/^[0-9a-f]{32}$/.test(publicId)) return Promise.resolve(null);
+  const site = callRpc("site_for_ingest", { p_public_id: publicId }, ingestSite);
+  const entry = { site, until: now + knownForMs };
+  cache.delete(publicId);
+  cache.set(publicId, entry);
+  const oldest = cache.keys().next().value;
+  if (cache.size > rememberedMax && oldest !== undefined) cache.delete(oldest);
+  site.then(
+    (found) => {
+      if (!found) entry.until = now + unknownForMs;
+    },
+    () => cache.delete(publicId), // a database that was away is asked again at once
+  );
+  return site;
+}

@@ -1,0 +1,27 @@
+import { clickOf } from "#lib/leads/click-id.ts";
+import type { CapturedEvent } from "./captured-event.ts";
+
+const channels: Record<string, string> = { phone_call: "phone", whatsapp: "whatsapp", form_submit: "form" };
+
+function isFromGoogle(referrer: string | null): boolean {
+  return referrer !== null && URL.canParse(referrer) && /(^|\.)google\./.test(new URL(referrer).hostname);
+}
+
+function scrollDepth({ action, value }: CapturedEvent): number {
+  return action === "scroll_depth" && value !== null ? Math.max(0, Math.min(100, Math.round(value))) : 0;
+}
+
+/** What a captured event says about its session and its call, in the shape that store_events writes. */
+export function storedRow(id: string, event: CapturedEvent, receivedAt: Date) {
+  const channel = event.category === "conversion" ? (channels[event.action] ?? null) : null;
+  const { clickFirstSeenMs: _read, gclid: _g, wbraid: _w, gbraid: _b, ...rest } = event;
+  return {
+    ...rest,
+    ...clickOf(event, receivedAt),
+    id,
+    fromGoogle: isFromGoogle(event.referrer),
+    scrollDepth: scrollDepth(event),
+    channel,
+    intentStamp: channel ? (event.intentStamp ?? id) : null,
+  };
+}

@@ -1,0 +1,103 @@
+import { isbot } from "isbot";
+import { z } from "zod";
+import { callRpc } from "#lib/db/call-rpc.ts";
+import { clientAddress, type RateLimit } from "#lib/http/rate-limit.ts";
+import { log } from "#lib/platform/log.ts";
+import { type Admission, admitEvents, type Candidate } from "./admit.ts";
+import { captureEvent, requestFacts } from "./capture-event.ts";
+import { consentOf } from "./consent.ts";
+import { eventsPerRequestMax, type WireEvent, wireEvent } from "./event-shape.ts";
+import { type Batch, refusal } from "./read-batch.ts";
+import type { TrackerPage } from "./tracker-guard.ts";
+import { wakeWorker } from "./wake-worker.ts";
+
+/** How long a client with a full plan waits before it asks again. */
+const quotaRetrySeconds = 600;
+
+type DropReason = "bot" | "consent" | "privacy_signal";
+
+/** Abuse, not billing: per site, address and browser. Open without Redis, since a lost lead is lost money. */
+export const syncLimit: RateLimit<TrackerPage> = {
+  name: "sync",
+  requests: 2000,
+  windowSeconds: 60,
+  key: ({ request, actor }) =>
+    `${actor.publicId}:${clientAddress(request.headers)}|${(request.headers.get("user-agent") ?? "").slice(0, 64)}`,
+  whenRedisIsDown: "fail-open",
+};
+
+/** POST /api/sync after its page is known and within limits: validation, idempotency, quota, publish. */
+export async function syncEvents({ site, publicId, events }: TrackerPage & Batch, request: Request): Promise<Response> {
+  if (events.length > eventsPerRequestMax) {
+    return answer(
+      429,
+      { ok: false, error: "batch_limit_exceeded", code: "batch_limit_exceeded" },
+      { "retry-after": "1", "x-opsmantik-error-code": "batch_limit_exceeded" },
+    );
+  }
+  const parsed = events.map((event) => wireEvent.safeParse(event));
+  const valid = parsed.flatMap((result) => (result.success ? [result.data] : []));
+  if (valid.length === 0) throw refusal("missing_site_or_url", "Each event needs the http(s) address of its page in u.");
+
+  const dropped = dropReason(valid, site, request.headers);
+  if (dropped) return drop(dropped, site.siteId, valid.length);
+
+  const facts = requestFacts(request.headers);
+  const candidates: Candidate[] = valid.map((event) => ({
+    eid: event.meta.intent_stamp ?? event.eid,
+    label: event.el,
+    captured: captureEvent(event, site, facts),
+  }));
+  const admission = await admitEvents(site.siteId, candidates, Date.now());
+  const accepted = admission.results.includes("accepted");
+  const woken = accepted ? await wakeWorker(publicId) : true;
+  return admissionResponse(
+    admission,
+    parsed.map((result) => result.success),
+    woken,
+  );
+}
+
+/** Why a whole request is turned away before the gate. Such events are neither stored nor billed, only counted. */
+function dropReason(events: WireEvent[], site: TrackerPage["site"], headers: Headers): DropReason | null {
+  if (isbot(headers.get("user-agent"))) return "bot";
+  if (site.respectsPrivacySignal && (headers.get("sec-gpc") === "1" || headers.get("dnt") === "1")) return "privacy_signal";
+  const consented = events.every((event) => consentOf(event.consent_scopes ?? event.meta.consent_scopes, site.consentMode).analytics);
+  return consented ? null : "consent";
+}
+
+async function drop(reason: DropReason, siteId: string, drops: number): Promise<Response> {
+  await callRpc("count_drops", { p_site_id: siteId, p_reason: reason, p_drops: drops }, z.unknown()).catch((error: unknown) =>
+    log.warn("drop not counted", { reason, error }),
+  );
+  return new Response(null, { status: 204, ...(reason === "consent" && { headers: { "x-opsmantik-consent-missing": "analytics" } }) });
+}
+
+/** One answer for the request, one result per event in the order they were sent. */
+function admissionResponse({ results, overage }: Admission, wasValid: boolean[], woken: boolean): Response {
+  const queue = [...results];
+  const perEvent = wasValid.map((valid) => (valid ? queue.shift() : "invalid"));
+  const headers: Record<string, string> = {
+    ...(overage && { "x-opsmantik-overage": "true" }),
+    ...(!woken && { "x-opsmantik-fallback": "true" }),
+  };
+  if (results.every((result) => result === "quota")) {
+    return answer(
+      429,
+      { ok: false, error: "quota_exceeded", code: "quota_exceeded", results: perEvent },
+      {
+        ...headers,
+        "x-opsmantik-quota-exceeded": "1",
+        "retry-after": String(quotaRetrySeconds),
+      },
+    );
+  }
+  const accepted = results.filter((result) => result === "accepted").length;
+  if (accepted === 0)
+    return answer(200, { ok: true, status: "duplicate", accepted, results: perEvent }, { ...headers, "x-opsmantik-dedup": "1" });
+  return answer(200, { ok: true, status: woken ? "queued" : "degraded", accepted, results: perEvent }, headers);
+}
+
+function answer(status: number, body: Record<string, unknown>, headers: Record<string, string>): Response {
+  return Response.json(body, { status, headers });
+}

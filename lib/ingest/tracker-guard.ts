@@ -1,0 +1,36 @@
+import type { Guard } from "#lib/http/handler.ts";
+import { AppError } from "#lib/platform/app-error.ts";
+import { isAllowedOrigin } from "./origin.ts";
+import { refusal } from "./read-batch.ts";
+import { type IngestSite, siteForIngest } from "./site-cache.ts";
+
+export interface TrackerPage {
+  site: IngestSite;
+  publicId: string;
+}
+
+/** What a page may read of our answer. */
+const exposedHeaders =
+  "retry-after, x-request-id, x-opsmantik-dedup, x-opsmantik-fallback, x-opsmantik-overage, x-opsmantik-quota-exceeded, x-opsmantik-ratelimit, x-opsmantik-consent-missing, x-opsmantik-error-code";
+
+/**
+ * A page of the site that the request names. `read` finds that name in the raw body and may refuse it.
+ * The origin is echoed only after it was found on the site's list.
+ */
+export function trackerPage<Read extends { publicId: string }>(read: (rawBody: string) => Read): Guard<TrackerPage & Read> {
+  return async ({ request, rawBody, responseHeaders }) => {
+    responseHeaders.set("vary", "Origin");
+    const named = read(rawBody);
+    const site = await siteForIngest(named.publicId);
+    if (!site) throw refusal("site_not_found", "There is no such site.");
+    const origin = request.headers.get("origin");
+    if (!isAllowedOrigin(origin, site.domains)) {
+      throw new AppError("ORIGIN_NOT_ALLOWED", {
+        detail: "This page's domain is not on the site's list. An owner adds it under Settings.",
+      });
+    }
+    responseHeaders.set("access-control-allow-origin", origin);
+    responseHeaders.set("access-control-expose-headers", exposedHeaders);
+    return { ...named, site };
+  };
+}

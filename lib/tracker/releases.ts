@@ -1,0 +1,10 @@
+/** The version in the tracker's address. Raise it to change the tracker once the current one is installed anywhere. */
+export const trackerVersion = 1;
+
+/**
+ * The integrity of every version, written by hand. Installed snippets carry it: a browser refuses a file that changed under
+ * its address, and that site would go silent. So a version's file stays in public/ as it was.
+ */
+export const releasedIntegrity: Record<number, string> = {
+  1: "sha384-",
+};

@@ -1,0 +1,57 @@
+import { site } from "./install.ts";
+import type { TrackedEvent } from "./track.ts";
+
+/** All that is kept in the browser, under one key. The names are short because every visitor downloads them. */
+export interface Stored {
+  /** Visitor id. */
+  v?: string;
+  /** Session id, and when its last event was. */
+  s?: string;
+  a?: number;
+  /** Click ids, with the time they were first seen. */
+  g?: Record<string, string | number>;
+  /** utm_* of this session. */
+  m?: Record<string, string>;
+  /** Events that the server has not confirmed, oldest first. */
+  q: TrackedEvent[];
+  /** Failures in a row, and when to try again. */
+  n?: number;
+  w?: number;
+}
+
+export const dayMs = 864e5;
+export const storeKey = `om_${site}`;
+export let stored: Stored = { q: [] };
+let writable = true;
+
+/** What cannot be read (blocked storage, another script's text) leaves this page's own copy in force. */
+export function load(): void {
+  try {
+    if (writable) stored = { ...JSON.parse(localStorage.getItem(storeKey) || "{}") };
+  } catch {
+    // The copy in memory is good.
+  }
+  // Never negative for a clock that was set back: an event from the future is as stale as an old one.
+  stored.q = (stored.q || []).filter((event) => Math.abs(Date.now() - event.t) < dayMs);
+}
+
+/** Read, edit and write in one step, so that another tab's events are not overwritten. */
+export function change(edit: (state: Stored) => void): void {
+  load();
+  edit(stored);
+  try {
+    localStorage.setItem(storeKey, JSON.stringify(stored));
+  } catch {
+    // Full or blocked: from here on only memory is true.
+    writable = false;
+  }
+}
+
+export function erase(): void {
+  stored = { q: [] };
+  try {
+    localStorage.removeItem(storeKey);
+  } catch {
+    // Blocked storage has nothing to erase.
+  }
+}

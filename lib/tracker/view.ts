@@ -1,0 +1,40 @@
+import { active } from "./consent.ts";
+import { record } from "./track.ts";
+import { readAddress } from "./visit.ts";
+
+/** The page that was last counted as a view. */
+export let page = "";
+export let referrer = document.referrer;
+/** What counts once per page and has been counted. */
+let counted: unknown[] = [];
+
+/** The address without its fragment, which may hold secrets, unless the fragment is the route. */
+function shownPage(): string {
+  return location.href.split(/#(?![/!])/)[0] as string;
+}
+
+/** Counts the page that is shown, if it is another than the last one counted. */
+export function viewPage(): void {
+  const shown = shownPage();
+  if (!active || shown === page) return;
+  referrer = page || referrer;
+  page = shown;
+  counted = [];
+  readAddress();
+  record("view", document.title);
+}
+
+/** A new query on the same path is how sites tidy their address (and drop gclid), not a page. */
+export function tidyPage(): void {
+  const shown = shownPage();
+  if (shown.split("?")[0] === page.split("?")[0]) page = shown;
+}
+
+/** The same page is a new view: after withdrawn consent, or out of the browser's cache. */
+export function forgetPage(): void {
+  page = "";
+}
+
+export function firstOnPage(what: unknown): boolean {
+  return !counted.includes(what) && !!counted.push(what);
+}

@@ -1,0 +1,358 @@
+-- Leads: what the captured events say. A session is one visit of one visitor, a call is one person who reached out.
+
+create table public.sessions (
+  id uuid primary key default private.uuid_v7(),
+  site_id uuid not null references public.sites (id),
+  visitor_id text not null,
+  started_at timestamptz not null,
+  last_seen_at timestamptz not null,
+  event_count int not null default 0,
+  landing_url text,
+  referrer text,
+  device text,
+  country text,
+  city text,
+  utm jsonb not null default '{}',
+  gclid text,
+  wbraid text,
+  gbraid text,
+  clicked_at timestamptz,                          -- when the click id was first seen; Google takes it for 90 days
+  marketing_consent boolean not null,              -- false: kept for the operator, never delivered to Google
+  had_conversion boolean not null default false,
+  had_interaction boolean not null default false,
+  scroll_depth int not null default 0,
+  had_hover_intent boolean not null default false,
+  from_google boolean not null default false,
+  returning_ad_user boolean not null default false,
+  lead_score int not null generated always as (least(100,
+      case when had_conversion then 50 else 0 end + case when had_interaction then 10 else 0 end
+    + case when scroll_depth >= 50 then 10 else 0 end + case when scroll_depth >= 90 then 20 else 0 end
+    + case when had_hover_intent then 15 else 0 end + case when from_google then 5 else 0 end
+    + case when returning_ad_user then 25 else 0 end)) stored,
+  constraint visitor_id_is_bounded check (char_length(visitor_id) between 1 and 64),
+  constraint scroll_depth_is_a_percentage check (scroll_depth between 0 and 100),
+  constraint click_ids_are_bounded check (char_length(gclid) <= 512 and char_length(wbraid) <= 512 and char_length(gbraid) <= 512),
+  constraint click_ids_have_a_time check ((gclid is null and wbraid is null and gbraid is null) or clicked_at is not null)
+);
+create index newest_session_of_a_visitor on public.sessions (site_id, visitor_id, last_seen_at desc);
+create index sessions_of_a_site on public.sessions (site_id, started_at desc);
+
+create table public.calls (
+  id uuid primary key default private.uuid_v7(),
+  site_id uuid not null references public.sites (id),
+  session_id uuid references public.sessions (id),
+  intent_stamp text not null,                      -- the click's id, the same whoever reports it: one click is one call
+  channel text not null,
+  phone text,
+  status text not null default 'intent',
+  version int not null default 1,
+  gclid text,
+  wbraid text,
+  gbraid text,
+  clicked_at timestamptz,
+  marketing_consent boolean not null,
+  lead_score int not null,
+  score_breakdown jsonb not null,
+  page_url text,
+  called_at timestamptz not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  constraint one_call_per_click unique (site_id, intent_stamp),
+  constraint channel_is_known check (channel in ('phone', 'whatsapp', 'form')),
+  constraint call_status_is_known check (status in ('intent', 'qualified', 'meeting', 'sealed', 'junk', 'cancelled')),
+  constraint lead_score_is_0_to_100 check (lead_score between 0 and 100)
+);
+create index calls_of_a_site on public.calls (site_id, called_at desc);
+
+-- Every event, in monthly partitions by receive time, where the API cannot see it. The default partition takes what has no
+-- month of its own, so a late cron loses nothing.
+create table private.events (
+  id uuid not null,                                -- the captured row's id: storing twice is impossible
+  site_id uuid not null,
+  session_id uuid not null,
+  received_at timestamptz not null,
+  category text not null,
+  action text not null,
+  label text,
+  value numeric,
+  url text,
+  primary key (received_at, id)
+) partition by range (received_at);
+create index events_of_a_session on private.events (session_id, received_at);
+create table private.events_default partition of private.events default;
+alter table public.sessions enable row level security;
+alter table public.calls enable row level security;
+alter table private.events enable row level security;
+alter table private.events_default enable row level security;
+
+-- ensure_event_partitions: this month and the next two, made ahead.
+--   Safe     to repeat. A month whose events already lie in the default partition is left there.
+--   Callers  service role only (daily cron).
+create function public.ensure_event_partitions() returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_month timestamp := date_trunc('month', private.current_moment() at time zone 'UTC');
+  v_name text;
+  v_made text[] := '{}';
+begin
+  perform pg_catalog.pg_advisory_xact_lock(hashtext('ensure_event_partitions'));
+  for v_offset in 0..2 loop
+    v_name := 'events_' || to_char(v_month + make_interval(months => v_offset), 'YYYY_MM');
+    continue when to_regclass('private.' || v_name) is not null;
+    begin
+      execute format('create table private.%I partition of private.events for values from (%L) to (%L)', v_name,
+        (v_month + make_interval(months => v_offset)) at time zone 'UTC', (v_month + make_interval(months => v_offset + 1)) at time zone 'UTC');
+      execute format('alter table private.%I enable row level security', v_name);
+      v_made := v_made || v_name;
+    exception when check_violation then
+      null;   -- the default partition has events of this month; they stay readable there
+    end;
+  end loop;
+  return jsonb_build_object('made', to_jsonb(v_made));
+end
+$$;
+
+-- get_and_claim_fallback_batch: lease captured events to one worker.
+--   Moves    PENDING, and PROCESSING older than two minutes, -> PROCESSING. After five attempts -> FAILED.
+--   Safe     from many workers at once: skip locked gives each row to one of them.
+--   An event that was tried before is leased alone: if it ends its worker, it takes no other with it.
+--   Returns  {token, rows: [{id, siteId, payload, receivedAt}]}; no rows when nothing waits.
+--   Callers  service role only.
+create function public.get_and_claim_fallback_batch(p_limit int default 200) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_token uuid := gen_random_uuid();
+  v_ids uuid[];
+  v_answer jsonb;
+begin
+  update public.ingest_fallback_buffer b
+    set status = 'FAILED', claim_token = null, claimed_at = null, updated_at = v_now,
+        last_error = coalesce(b.last_error, 'Its worker ended five times without an answer.')
+    where b.status = 'PROCESSING' and b.claimed_at < v_now - interval '2 minutes' and b.attempt_count >= 5;
+  select array_agg(t.id) into v_ids from (
+    select b.id from public.ingest_fallback_buffer b
+    where b.status = 'PENDING' and b.attempt_count = 0
+    order by b.created_at, b.id limit least(greatest(p_limit, 1), 500) for update skip locked) t;
+  if v_ids is null then
+    select array_agg(t.id) into v_ids from (
+      select b.id from public.ingest_fallback_buffer b
+      where b.status = 'PENDING' order by b.created_at, b.id limit 1 for update skip locked) t;
+  end if;
+  if v_ids is null then
+    select array_agg(t.id) into v_ids from (
+      select b.id from public.ingest_fallback_buffer b
+      where b.status = 'PROCESSING' and b.claimed_at < v_now - interval '2 minutes'
+      order by b.claimed_at limit 1 for update skip locked) t;
+  end if;
+  with leased as (
+    update public.ingest_fallback_buffer b
+      set status = 'PROCESSING', claim_token = v_token, claimed_at = v_now, attempt_count = b.attempt_count + 1, updated_at = v_now
+      where b.id = any (v_ids)
+      returning b.id, b.site_id, b.payload, b.created_at
+  )
+  select jsonb_build_object('token', v_token, 'rows', coalesce(jsonb_agg(jsonb_build_object(
+      'id', l.id, 'siteId', l.site_id, 'payload', l.payload, 'receivedAt', l.created_at) order by l.created_at, l.id), '[]'))
+    into v_answer from leased l;
+  return v_answer;
+end
+$$;
+
+-- release_fallback_event: a leased event could not be stored. It waits for its next attempt, or is FAILED after the fifth.
+--   Moves    PROCESSING -> PENDING | FAILED, only under its own claim.
+--   Callers  service role only.
+create function public.release_fallback_event(p_token uuid, p_id uuid, p_reason text) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_status text;
+begin
+  update public.ingest_fallback_buffer b
+    set status = case when b.attempt_count >= 5 then 'FAILED' else 'PENDING' end, claim_token = null, claimed_at = null,
+        last_error = left(p_reason, 500), updated_at = private.current_moment()
+    where b.id = p_id and b.claim_token = p_token and b.status = 'PROCESSING'
+    returning b.status into v_status;
+  return jsonb_build_object('status', v_status);
+end
+$$;
+
+-- store_events: write what leased events say, and mark them stored, in one transaction.
+--   Takes    p_rows [{id, visitor, receivedAt, category, action, label, value, url, …}] as lib/leads reads them from the payload.
+--   Moves    PROCESSING -> RECOVERED, only rows still under p_token: a redelivery or a second worker changes nothing.
+--   Safe     against workers with events of the same visitor: visitors are locked in order first.
+--   Returns  {stored, calls}.
+--   Callers  service role only.
+create function public.store_events(p_token uuid, p_rows jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_row record;
+  v_session public.sessions;
+  v_stored int := 0;
+  v_calls int := 0;
+begin
+  perform pg_catalog.pg_advisory_xact_lock(t.visitor) from (
+    select distinct hashtextextended(b.site_id || '/' || (r ->> 'visitor'), 0) as visitor
+    from jsonb_array_elements(p_rows) r join public.ingest_fallback_buffer b on b.id = (r ->> 'id')::uuid
+    order by 1) t;
+  for v_row in
+    select b.id, b.site_id, b.counted, b.created_at as received_at, r as event
+    from public.ingest_fallback_buffer b join jsonb_array_elements(p_rows) r on b.id = (r ->> 'id')::uuid
+    where b.claim_token = p_token and b.status = 'PROCESSING'
+    order by b.created_at, b.id
+    for update of b
+  loop
+    v_session := private.touch_session(v_row.site_id, v_row.received_at, v_row.event);
+    insert into private.events (id, site_id, session_id, received_at, category, action, label, value, url)
+      values (v_row.id, v_row.site_id, v_session.id, v_row.received_at, v_row.event ->> 'category', v_row.event ->> 'action',
+        v_row.event ->> 'label', (v_row.event ->> 'value')::numeric, v_row.event ->> 'url');
+    if v_row.event ->> 'channel' is not null then
+      v_calls := v_calls + private.store_call(v_session, v_row.received_at, v_row.event);
+    end if;
+    v_stored := v_stored + 1;
+  end loop;
+
+  insert into public.site_usage_monthly as u (site_id, year_month, event_count, updated_at)
+    select b.site_id, private.billing_month(b.created_at), count(*), private.current_moment()
+    from public.ingest_fallback_buffer b
+    where b.claim_token = p_token and b.status = 'PROCESSING' and not b.counted
+      and b.id in (select (r ->> 'id')::uuid from jsonb_array_elements(p_rows) r)
+    group by 1, 2 order by 1, 2
+    on conflict (site_id, year_month) do update set event_count = u.event_count + excluded.event_count, updated_at = excluded.updated_at;
+  update public.ingest_fallback_buffer b
+    set status = 'RECOVERED', claim_token = null, claimed_at = null, counted = true, updated_at = private.current_moment()
+    where b.claim_token = p_token and b.status = 'PROCESSING'
+      and b.id in (select (r ->> 'id')::uuid from jsonb_array_elements(p_rows) r);
+  return jsonb_build_object('stored', v_stored, 'calls', v_calls);
+end
+$$;
+
+-- touch_session: the visitor's running session, or a new one after 30 minutes of silence. What is known of it only grows.
+create function private.touch_session(p_site_id uuid, p_at timestamptz, p_event jsonb) returns public.sessions
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_session public.sessions;
+  v_clicked_at timestamptz := (p_event ->> 'clickedAt')::timestamptz;
+begin
+  select s.* into v_session from public.sessions s
+    where s.site_id = p_site_id and s.visitor_id = p_event ->> 'visitor' and s.last_seen_at > p_at - interval '30 minutes'
+    order by s.last_seen_at desc limit 1;
+  if v_session.id is null then
+    insert into public.sessions (site_id, visitor_id, started_at, last_seen_at, landing_url, referrer, device, country, city, utm,
+        marketing_consent, from_google, returning_ad_user)
+      values (p_site_id, p_event ->> 'visitor', p_at, p_at, p_event ->> 'url', p_event ->> 'referrer', p_event ->> 'device',
+        p_event ->> 'country', p_event ->> 'city', coalesce(p_event -> 'utm', '{}'), coalesce((p_event ->> 'marketingConsent')::boolean, (p_event ->> 'marketingDefault')::boolean),
+        (p_event ->> 'fromGoogle')::boolean,
+        exists (select from public.sessions s where s.site_id = p_site_id and s.visitor_id = p_event ->> 'visitor' and s.clicked_at is not null))
+      returning * into v_session;
+  end if;
+  update public.sessions s
+    set last_seen_at = greatest(s.last_seen_at, p_at), event_count = s.event_count + 1,
+        -- A newer click in the same visit is the one that brought the visitor back.
+        gclid = case when v_clicked_at is null then s.gclid else p_event ->> 'gclid' end,
+        wbraid = case when v_clicked_at is null then s.wbraid else p_event ->> 'wbraid' end,
+        gbraid = case when v_clicked_at is null then s.gbraid else p_event ->> 'gbraid' end,
+        clicked_at = coalesce(v_clicked_at, s.clicked_at),
+        marketing_consent = coalesce((p_event ->> 'marketingConsent')::boolean, s.marketing_consent),
+        had_conversion = s.had_conversion or p_event ->> 'category' = 'conversion',
+        had_interaction = s.had_interaction or p_event ->> 'category' = 'interaction',
+        scroll_depth = greatest(s.scroll_depth, (p_event ->> 'scrollDepth')::int),
+        had_hover_intent = s.had_hover_intent or p_event ->> 'action' = 'hover_intent',
+        from_google = s.from_google or (p_event ->> 'fromGoogle')::boolean
+    where s.id = v_session.id
+    returning * into v_session;
+  return v_session;
+end
+$$;
+
+-- score_breakdown: why a session scores what it scores, for the operator.
+create function private.score_breakdown(p_session public.sessions) returns jsonb
+language sql immutable set search_path = ''
+as $$
+  select jsonb_strip_nulls(jsonb_build_object(
+    'conversion', case when p_session.had_conversion then 50 end, 'interaction', case when p_session.had_interaction then 10 end,
+    'scroll50', case when p_session.scroll_depth >= 50 then 10 end, 'scroll90', case when p_session.scroll_depth >= 90 then 20 end,
+    'hoverIntent', case when p_session.had_hover_intent then 15 end, 'google', case when p_session.from_google then 5 end,
+    'returningAdUser', case when p_session.returning_ad_user then 25 end))
+$$;
+
+-- store_call: one call per click. A second report of the same click only adds what the first did not know.
+create function private.store_call(p_session public.sessions, p_at timestamptz, p_event jsonb) returns int
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_made boolean;
+begin
+  insert into public.calls as c (site_id, session_id, intent_stamp, channel, phone, gclid, wbraid, gbraid, clicked_at, marketing_consent,
+      lead_score, score_breakdown, page_url, called_at, created_at, updated_at)
+    values (p_session.site_id, p_session.id, p_event ->> 'intentStamp', p_event ->> 'channel', p_event ->> 'phone', p_session.gclid,
+      p_session.wbraid, p_session.gbraid, p_session.clicked_at, p_session.marketing_consent, p_session.lead_score,
+      private.score_breakdown(p_session), p_event ->> 'url', p_at, private.current_moment(), private.current_moment())
+    on conflict (site_id, intent_stamp) do update
+      set phone = coalesce(c.phone, excluded.phone), gclid = coalesce(c.gclid, excluded.gclid), wbraid = coalesce(c.wbraid, excluded.wbraid),
+          gbraid = coalesce(c.gbraid, excluded.gbraid), clicked_at = coalesce(c.clicked_at, excluded.clicked_at), updated_at = excluded.updated_at
+    returning (xmax = 0) into v_made;
+  return v_made::int;
+end
+$$;
+
+-- purge_stored_events: forget captured payloads a day after they were stored. At most 20,000 a call.
+--   Callers  service role only (cron).
+create function public.purge_stored_events() returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_purged int;
+begin
+  delete from public.ingest_fallback_buffer b where b.id in (
+    select x.id from public.ingest_fallback_buffer x
+    where x.status = 'RECOVERED' and x.updated_at < private.current_moment() - interval '1 day'
+    order by x.updated_at limit 20000 for update skip locked);
+  get diagnostics v_purged = row_count;
+  return jsonb_build_object('purged', v_purged);
+end
+$$;
+
+-- list_failed_events: events that could not be stored, with the reason. The payload stays until somebody decides.
+--   Callers  operators.
+create function public.list_failed_events(p_public_id text) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'operator');
+begin
+  return (select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'receivedAt', t.created_at, 'attempts', t.attempt_count, 'reason', t.last_error)), '[]')
+          from (select * from public.ingest_fallback_buffer b where b.site_id = v_site.id and b.status = 'FAILED'
+                order by b.created_at desc limit 200) t);
+end
+$$;
+
+-- replay_failed_events: give failed events a fresh budget of attempts. They were billed when they were captured; this bills nothing.
+--   Moves    FAILED -> PENDING.
+--   Callers  operators.
+create function public.replay_failed_events(p_public_id text, p_ids uuid[]) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'operator');
+  v_replayed int;
+begin
+  update public.ingest_fallback_buffer b
+    set status = 'PENDING', attempt_count = 0, updated_at = private.current_moment()
+    where b.site_id = v_site.id and b.status = 'FAILED' and b.id = any (p_ids[1:200]);
+  get diagnostics v_replayed = row_count;
+  return jsonb_build_object('replayed', v_replayed);
+end
+$$;
+
+grant execute on function public.list_failed_events(text), public.replay_failed_events(text, uuid[]) to authenticated;
+grant execute on function
+  public.ensure_event_partitions(),
+  public.get_and_claim_fallback_batch(int),
+  public.release_fallback_event(uuid, uuid, text),
+  public.store_events(uuid, jsonb),
+  public.purge_stored_events()
+to opsmantik_app, service_role;
