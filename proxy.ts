@@ -3,9 +3,9 @@ import { sessionClient } from "#lib/db/session-client.ts";
 import { env } from "#lib/env.ts";
 import { newRequestId } from "#lib/platform/request-context.ts";
 
-/** Pages only: machine routes pay nothing for it, and handler() guards the others. */
+/** Pages only: machine routes pay nothing for it, and handler() guards the others. Public files are named one by one. */
 export const config = {
-  matcher: [{ source: "/((?!api/|v1/|_next/|.*\\.[a-z0-9]{2,5}$).*)" }],
+  matcher: [{ source: "/((?!api/|v1/|_next/|om\\.v\\d+\\.js$|icon\\.svg$|favicon\\.ico$).*)" }],
 };
 
 function contentSecurityPolicy(nonce: string): string {

@@ -1,5 +1,4 @@
 /** `npm run check`: types, lint and unit tests at once, for the minute before a commit. `scripts/test` runs everything. */
-import { existsSync } from "node:fs";
 import { startWatchdog } from "./local/process/watchdog.ts";
 import { runCommand, stopCommandsOnSignal } from "./run-command.ts";
 
@@ -15,8 +14,8 @@ async function check(name: string, command: string[]): Promise<boolean> {
   return succeeded;
 }
 
-// A fresh clone has neither next-env.d.ts nor the types of its routes.
-if (!existsSync("next-env.d.ts")) await check("route types", ["next", "typegen"]);
+// What Next demands of routes and pages is in generated types, which change with them.
+await check("route types", ["next", "typegen"]);
 const outcomes = await Promise.all([
   check("types", ["tsc", "--noEmit"]),
   check("lint", ["biome", "ci", ".", "--colors=off"]),

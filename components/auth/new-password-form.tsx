@@ -13,7 +13,14 @@ import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { setNewPassword } from "#lib/auth/actions.ts";
 import { idleForm } from "#lib/auth/form-state.ts";
 
-export function NewPasswordForm({ email, next }: { email: string; next: string }) {
+interface NewPasswordFormProps {
+  email: string;
+  next: string;
+  /** Nobody has chosen a password for this account yet: there is none to keep. */
+  first: boolean;
+}
+
+export function NewPasswordForm({ email, next, first }: NewPasswordFormProps) {
   const t = useTranslations("auth");
   const errorText = useErrorText();
   const [state, action] = useActionState(setNewPassword, idleForm);
@@ -33,9 +40,11 @@ export function NewPasswordForm({ email, next }: { email: string; next: string }
       <SubmitButton tone="primary" size="big">
         {t("savePassword")}
       </SubmitButton>
-      <Link className="link sm tap justify-self-start" href={next}>
-        {t("keepPassword")}
-      </Link>
+      {!first && (
+        <Link className="link sm tap justify-self-start" href={next}>
+          {t("keepPassword")}
+        </Link>
+      )}
     </form>
   );
 }

@@ -1,7 +1,7 @@
 "use client";
 
 import { useRouter } from "next/navigation";
-import { type ReactNode, useState, useTransition } from "react";
+import { type ReactNode, useRef, useState, useTransition } from "react";
 import { useToast } from "#components/ui/toast.tsx";
 import { type SendFailure, sendJson } from "./send-json.ts";
 import { useErrorText } from "./use-error-text.ts";
@@ -23,11 +23,15 @@ export function useSend() {
   const toast = useToast();
   const errorText = useErrorText();
   const [sending, setSending] = useState(false);
+  const underWay = useRef(false); // state lags behind a second press in the same moment
   const [refreshing, startRefresh] = useTransition();
 
   async function send({ method, url, body, done, onDone, onFailed }: SendRequest): Promise<void> {
+    if (underWay.current) return;
+    underWay.current = true;
     setSending(true);
     const sent = await sendJson(method, url, body);
+    underWay.current = false;
     setSending(false);
     if (!sent.ok) {
       if (onFailed) onFailed(sent);

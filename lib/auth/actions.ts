@@ -1,4 +1,5 @@
 "use server";
+import { createHash, randomBytes } from "node:crypto";
 import { headers } from "next/headers";
 import { redirect } from "next/navigation";
 import { z } from "zod";
@@ -14,21 +15,35 @@ const email = z.string().trim().toLowerCase().min(1, "REQUIRED").max(254, "TOO_L
 const credentials = z.object({ email, password: z.string().min(1, "REQUIRED").max(256, "TOO_LONG") });
 /** The kinds of link in supabase/templates. */
 const confirmation = z.object({ token_hash: z.string().min(1).max(200), type: z.enum(["recovery", "magiclink", "signup"]) });
-const newPassword = z.object({ password: z.string().min(10, "PASSWORD_TOO_SHORT").max(256, "TOO_LONG") });
-
-/** Guessing is slowed per address and account. Open without Redis: Supabase Auth has limits of its own, and nobody is locked out. */
-const attempts = (name: string, key: string): RateLimit => ({
-  name,
-  requests: 10,
-  windowSeconds: 60,
-  key: () => key,
-  whenRedisIsDown: "fail-open",
+/** Auth hashes with bcrypt, which reads 72 bytes: beyond them two passwords would be the same. */
+const newPassword = z.object({
+  password: z
+    .string()
+    .min(10, "PASSWORD_TOO_SHORT")
+    .refine((text) => Buffer.byteLength(text) <= 72, "TOO_LONG"),
 });
 
-async function countAttempt(name: string, account: string): Promise<void> {
+/**
+ * Guessing is slowed for one address on one account, for one address on all accounts, and for one account from everywhere.
+ * Open without Redis, counted in the process: nobody is locked out by an outage.
+ */
+const allowances = [
+  { name: "pair", requests: 10, windowSeconds: 60, of: (address: string, account: string) => `${address} ${account}` },
+  { name: "address", requests: 60, windowSeconds: 60, of: (address: string) => address },
+  { name: "account", requests: 100, windowSeconds: 600, of: (_address: string, account: string) => account },
+];
+
+async function countAttempt(form: string, account: string): Promise<void> {
   const given = await headers();
-  const request = new Request(env().APP_URL, { headers: given });
-  await enforceLimit(attempts(name, `${clientAddress(given)}:${account}`), { request, actor: undefined });
+  const request = new Request(env().APP_URL);
+  for (const { name, requests, windowSeconds, of } of allowances) {
+    // Hashed: Redis holds no address of a person, and no key is longer than another.
+    const key = createHash("sha256")
+      .update(of(clientAddress(given), account))
+      .digest("base64url");
+    const limit: RateLimit = { name: `${form}-${name}`, requests, windowSeconds, key: () => key, whenRedisIsDown: "fail-open" };
+    await enforceLimit(limit, { request, actor: undefined });
+  }
 }
 
 function formError(error: unknown, values: Record<string, string>): FormState {
@@ -95,6 +110,7 @@ export async function setNewPassword(_previous: FormState, form: FormData): Prom
     if (!data) return { status: "error", code: "LINK_EXPIRED" };
     const { error } = await db.auth.updateUser(parsed.value);
     if (error) throw authFailure(error);
+    await db.auth.signOut({ scope: "others" }); // whoever knew the old password is out
   } catch (error) {
     return formError(error, {});
   }
@@ -107,7 +123,10 @@ export async function setNewPassword(_previous: FormState, form: FormData): Prom
  */
 export async function confirmLink(form: FormData): Promise<void> {
   const link = confirmation.safeParse({ token_hash: form.get("token_hash"), type: form.get("type") });
-  const { error } = link.success ? await (await pageClient()).auth.verifyOtp(link.data) : { error: link.error };
+  const db = await pageClient();
+  const { error } = link.success ? await db.auth.verifyOtp(link.data) : { error: link.error };
   if (error) log.info("link not accepted", { error });
-  redirect(error ? "/auth/confirm?spent=1" : "/new-password");
+  // Only now is the address proven to be theirs. A password that somebody set before, in their name, must not stay.
+  if (!error && link.data?.type === "signup") await db.auth.updateUser({ password: randomBytes(32).toString("base64url") });
+  redirect(error ? "/auth/confirm?spent=1" : `/new-password${link.data?.type === "signup" ? "?first=1" : ""}`);
 }

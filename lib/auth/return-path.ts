@@ -1,6 +1,12 @@
-/** Where to go after signing in: a path of ours, or the dashboard. `//evil.com` and `/\evil.com` are not paths of ours. */
+const ownOrigin = "http://own.invalid";
+
+/**
+ * Where to go after signing in: a path of ours, or the dashboard. What comes out is parsed once more, because collapsing
+ * `/.//evil.com` leaves `//evil.com`, which a browser takes for another site.
+ */
 export function returnPath(next: unknown): string {
-  if (typeof next !== "string" || !next.startsWith("/")) return "/dashboard";
-  const url = URL.canParse(next, "http://own.invalid") ? new URL(next, "http://own.invalid") : undefined;
-  return url?.origin === "http://own.invalid" ? url.pathname + url.search : "/dashboard";
+  if (typeof next !== "string" || !next.startsWith("/") || !URL.canParse(next, ownOrigin)) return "/dashboard";
+  const { origin, pathname, search } = new URL(next, ownOrigin);
+  const isOurs = origin === ownOrigin && !pathname.startsWith("//");
+  return isOurs ? pathname + search : "/dashboard";
 }

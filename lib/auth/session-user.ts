@@ -9,7 +9,8 @@ export interface SessionUser {
 
 /** The user behind a session, verified by its token; null when nobody is signed in. Throws when Auth does not answer. */
 export async function readSessionUser(db: SessionClient): Promise<SessionUser | null> {
-  const { data, error } = await db.auth.getClaims();
+  // A cookie that somebody mangled makes the client throw: nobody is signed in with it.
+  const { data, error } = await db.auth.getClaims().catch(() => ({ data: null, error: null }));
   if (error && (error.name === "AuthRetryableFetchError" || (error.status ?? 0) >= 500)) {
     throw new AppError("AUTH_UNAVAILABLE", { cause: error });
   }

@@ -28,7 +28,11 @@ async function tagged<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof AppError) error.digest = `${error.code} ${(await headers()).get("x-request-id") ?? ""}`;
+    // Next's own signals (redirect, not found) carry a digest already and are left alone.
+    if (error instanceof Error && !("digest" in error && error.digest)) {
+      const code = error instanceof AppError ? error.code : "INTERNAL";
+      Object.assign(error, { digest: `${code} ${(await headers()).get("x-request-id") ?? ""}` });
+    }
     throw error;
   }
 }

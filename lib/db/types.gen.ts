@@ -3,7 +3,7 @@
 export type Json = string | number | boolean | null | { [key: string]: Json | undefined } | Json[];
 
 /** The newest migration this code was written against. */
-export const latestMigration = "20261116000700";
+export const latestMigration = "20261116000800";
 
 export interface Database {
   public: {
@@ -14,6 +14,7 @@ export interface Database {
       admit_events: { Args: { p_site_id: string; p_events: Json }; Returns: Json };
       api_key_site: { Args: { p_key_id: string }; Returns: Json };
       authenticate_api_key: { Args: { p_key_hash: string }; Returns: Json };
+      billing_overview: { Args: { p_public_id: string }; Returns: Json };
       call_event_secret: { Args: { p_public_id: string; p_rotate?: boolean }; Returns: Json };
       change_member_role: { Args: { p_public_id: string; p_user_id: string; p_role: Database["public"]["Enums"]["site_role"] }; Returns: Json };
       count_drops: { Args: { p_site_id: string; p_reason: string; p_drops: number }; Returns: Json };
@@ -23,15 +24,21 @@ export interface Database {
       decline_invitation: { Args: { p_invitation_id: string }; Returns: Json };
       ensure_event_partitions: { Args: Record<never, never>; Returns: Json };
       fold_drops: { Args: Record<never, never>; Returns: Json };
+      freeze_invoices: { Args: { p_year_month?: string; p_limit?: number }; Returns: Json };
       get_and_claim_fallback_batch: { Args: { p_limit?: number }; Returns: Json };
+      get_invoice: { Args: { p_public_id: string; p_year_month: string }; Returns: Json };
       get_site: { Args: { p_public_id: string }; Returns: Json };
       invite_site_member: { Args: { p_public_id: string; p_email: string; p_role: Database["public"]["Enums"]["site_role"] }; Returns: Json };
+      list_counted_events: { Args: { p_public_id: string; p_year_month?: string; p_cursor?: string; p_limit?: number }; Returns: Json };
       list_failed_events: { Args: { p_public_id: string }; Returns: Json };
+      list_invoices: { Args: { p_public_id: string }; Returns: Json };
       list_my_sites: { Args: Record<never, never>; Returns: Json };
       list_site_api_keys: { Args: { p_public_id: string }; Returns: Json };
       list_site_members: { Args: { p_public_id: string }; Returns: Json };
+      purge_expired_idempotency: { Args: { p_limit?: number }; Returns: Json };
       purge_expired_invitations: { Args: Record<never, never>; Returns: Json };
       purge_stored_events: { Args: Record<never, never>; Returns: Json };
+      reconcile_usage: { Args: { p_limit?: number }; Returns: Json };
       release_fallback_event: { Args: { p_token: string; p_id: string; p_reason: string }; Returns: Json };
       remove_member: { Args: { p_public_id: string; p_user_id: string }; Returns: Json };
       replay_failed_events: { Args: { p_public_id: string; p_ids: string[] }; Returns: Json };
@@ -60,9 +67,12 @@ export const serviceFunctions = {
   database_readiness: [],
   ensure_event_partitions: [],
   fold_drops: [],
+  freeze_invoices: ["p_year_month", "p_limit"],
   get_and_claim_fallback_batch: ["p_limit"],
+  purge_expired_idempotency: ["p_limit"],
   purge_expired_invitations: [],
   purge_stored_events: [],
+  reconcile_usage: ["p_limit"],
   release_fallback_event: ["p_token", "p_id", "p_reason"],
   set_site_plan: ["p_public_id", "p_name", "p_monthly_limit", "p_enforcement", "p_currency", "p_hard_cap_multiplier", "p_base_price_cents", "p_overage_cents_per_1000"],
   site_for_ingest: ["p_public_id"],
@@ -73,14 +83,18 @@ export const serviceFunctions = {
 /** What signed-in people may call through the session door. */
 export type SessionFunction =
   | "accept_invitation"
+  | "billing_overview"
   | "call_event_secret"
   | "change_member_role"
   | "create_site"
   | "create_site_api_key"
   | "decline_invitation"
+  | "get_invoice"
   | "get_site"
   | "invite_site_member"
+  | "list_counted_events"
   | "list_failed_events"
+  | "list_invoices"
   | "list_my_sites"
   | "list_site_api_keys"
   | "list_site_members"

@@ -1,3 +1,4 @@
+import { env } from "#lib/env.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 
 const readMethods = new Set(["GET", "HEAD", "OPTIONS"]);
@@ -10,8 +11,11 @@ export function refuseCrossSite(request: Request): void {
   if (readMethods.has(request.method)) return;
   const fetchSite = request.headers.get("sec-fetch-site");
   const origin = request.headers.get("origin");
-  const ownHost = request.headers.get("x-forwarded-host") ?? request.headers.get("host");
-  const sameOrigin = origin !== null && ownHost !== null && URL.canParse(origin) && new URL(origin).host === ownHost;
+  // The deployment's own address, or the host that was asked, for previews that have another.
+  const sameOrigin =
+    origin !== null &&
+    URL.canParse(origin) &&
+    (origin === new URL(env().APP_URL).origin || new URL(origin).host === request.headers.get("host"));
   if (sameOrigin && (fetchSite === null || fetchSite === "same-origin")) return;
   throw new AppError("CROSS_SITE_REQUEST", { detail: "Changes are accepted from this site's own pages only." });
 }

@@ -9,7 +9,8 @@ const titles: Partial<Record<ErrorCode, string>> = {
   CROSS_SITE_REQUEST: "This change did not come from our own pages.",
   RATE_LIMITED: "Too many requests. Wait, then try again.",
   LAST_OWNER: "A site keeps at least one owner. Make somebody else owner first.",
-  DATABASE_UNAVAILABLE: "Our database did not answer. Nothing was changed. Try again in a moment.",
+  DATABASE_UNAVAILABLE:
+    "Our database did not answer in time. If you were changing something, look whether it was saved before you try again.",
   REDIS_UNAVAILABLE: "A part of our service did not answer. Nothing was changed. Try again in a moment.",
   AUTH_UNAVAILABLE: "Sign-in did not answer. Try again in a moment.",
   INTERNAL: "Something went wrong on our side. Tell support the request id.",

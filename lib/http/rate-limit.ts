@@ -74,5 +74,6 @@ export async function enforceLimit<Actor>(limit: RateLimit<Actor>, input: { requ
 
 /** The caller's address. Vercel overwrites these headers; elsewhere a caller can forge them, so it never authenticates. */
 export function clientAddress(headers: Headers): string {
-  return (headers.get("x-vercel-forwarded-for") ?? headers.get("x-forwarded-for") ?? "unknown").split(",")[0]?.trim() || "unknown";
+  const forwarded = headers.get("x-vercel-forwarded-for") ?? headers.get("x-forwarded-for") ?? "";
+  return forwarded.split(",")[0]?.trim().slice(0, 64) || "unknown";
 }

@@ -1,11 +1,12 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import { latestMigration } from "#lib/db/types.gen.ts";
+import { env } from "#lib/env.ts";
 import { log } from "./log.ts";
 import { redis } from "./redis.ts";
 
 interface Check {
-  name: "postgres" | "redis" | "migrations";
+  name: "postgres" | "redis" | "auth" | "migrations";
   ok: boolean;
   latencyMs: number | null;
   detail?: string;
@@ -22,11 +23,20 @@ async function timed<T>(name: Check["name"], work: () => Promise<T>): Promise<{ 
   }
 }
 
+/** Every page of a signed-in person goes through Supabase's own API. */
+async function askAuth(): Promise<void> {
+  const { SUPABASE_URL, SUPABASE_PUBLISHABLE_KEY } = env();
+  const url = new URL("/auth/v1/settings", SUPABASE_URL);
+  const response = await fetch(url, { headers: { apikey: SUPABASE_PUBLISHABLE_KEY }, signal: AbortSignal.timeout(3_000) });
+  if (!response.ok) throw new Error(`Auth answered ${response.status}`);
+}
+
 /** Whether this deployment can serve: each part it needs, with how long it took to answer. */
 export async function readiness(): Promise<{ ready: boolean; checks: Check[] }> {
-  const [database, cache] = await Promise.all([
+  const [database, cache, auth] = await Promise.all([
     timed("postgres", () => callRpc("database_readiness", {}, z.object({ migration: z.string() }))),
     timed("redis", () => redis().ping()),
+    timed("auth", askAuth),
   ]);
   const found = database.value?.migration;
   const current = found === latestMigration;
@@ -40,6 +50,6 @@ export async function readiness(): Promise<{ ready: boolean; checks: Check[] }> 
         : "unknown while postgres is away",
     }),
   };
-  const checks = [database.check, cache.check, migrations];
+  const checks = [database.check, cache.check, auth.check, migrations];
   return { ready: checks.every((check) => check.ok), checks };
 }

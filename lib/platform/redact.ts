@@ -2,15 +2,23 @@
 const secretKey = /authorization|cookie|password|secret|token|api[-_]?key|signature|credential/i;
 /** Keys whose value may be recognised, but not read. */
 const personalKey = /phone|gclid|wbraid|gbraid|click_?id|email|(^|_)fp$/i;
+/** Keys whose value is an id of ours: searching the log for it must find it. */
+const ownIdKey = /^(digest|requestId|publicId|siteId|keyId|id|migration|path)$/;
 
 const patterns: [RegExp, (match: string) => string][] = [
   [/\beyJ[\w-]{8,}(\.[\w-]*){2,4}/g, () => "[token]"],
   [/\bom_[0-9a-f]{16,}/g, (key) => `${key.slice(0, 11)}…`],
+  [/base64-[\w+/=-]{20,}/g, () => "[session]"],
+  [/\btoken_hash=[\w-]+/gi, () => "token_hash=[token]"],
+  [/\bsb_(secret|publishable)_[\w-]+/g, (key) => `${key.split("_").slice(0, 2).join("_")}_…`],
   [/\bBearer\s+[\w.~+/-]+=*/gi, () => "Bearer [token]"],
   [/\b(postgres(?:ql)?|redis):\/\/[^\s@]+@/gi, (url) => url.replace(/\/\/.*@/, "//[credentials]@")],
   [/\b(gclid|wbraid|gbraid)=[\w-]+/gi, (pair) => `${pair.split("=")[0]}=[click id]`],
   [/[\w.+-]+@[\w-]+\.[\w.-]+/g, (address) => `${address.slice(0, 1)}…@${address.split("@")[1]}`],
-  [/\+?\d[\d ()-]{8,16}\d/g, (number) => (number.replace(/\D/g, "").length >= 10 ? `…${number.slice(-2)}` : number)],
+  [
+    /(?<![\w.-])\+?\d[\d ()-]{8,16}\d(?![\w.-]*[a-z])/gi,
+    (number) => (number.replace(/\D/g, "").length >= 10 ? `…${number.slice(-2)}` : number),
+  ],
 ];
 
 function redactText(text: string): string {
@@ -38,6 +46,7 @@ export function redact(value: unknown, depth = 0): unknown {
       .map(([key, item]) => {
         if (item === null || item === undefined) return [key, item];
         if (secretKey.test(key)) return [key, "[redacted]"];
+        if (ownIdKey.test(key) && typeof item === "string") return [key, item.slice(0, 200)];
         return [key, personalKey.test(key) ? maskPersonal(item) : redact(item, depth + 1)];
       }),
   );

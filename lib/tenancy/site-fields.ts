@@ -61,7 +61,7 @@ export const siteInput = z.object({
     .min(1, "REQUIRED")
     .max(20, "TOO_MANY")
     .transform((list) => [...new Set(list)]),
-  currency: z.string("REQUIRED").regex(/^[A-Z]{3}$/, "INVALID_CURRENCY"),
+  currency: z.string("REQUIRED").refine((code) => Intl.supportedValuesOf("currency").includes(code), "INVALID_CURRENCY"),
   timezone: z.string("REQUIRED").refine(isTimezone, "INVALID_TIMEZONE"),
   locale: z.enum(["tr", "en"], "REQUIRED"),
 });

@@ -1,31 +1,32 @@
-import { consentRequired, refused } from "./install.ts";
+import { refused } from "./install.ts";
 import { startPage } from "./listen.ts";
-import { change, erase } from "./store.ts";
-import { forgetPage } from "./view.ts";
-import { keepClick } from "./visit.ts";
+import { erase, load, save, stored } from "./store.ts";
+import { forgetPage, viewPage } from "./view.ts";
+import { keepLanding } from "./visit.ts";
 
 /** What the visitor agreed to; undefined where the site has no consent manager. */
 export let scopes: string[] | undefined;
 /** Whether anything may be stored or sent. */
 export let active = false;
-
-export function mayMarket(): boolean {
-  return !scopes || scopes.includes("marketing");
-}
+/** Whether click ids may be. */
+export let marketing = false;
 
 /** A default of Consent Mode is no decision: it never erases what an earlier page was allowed to store. */
-export function consent(granted?: string | string[], isDefault?: boolean): void {
-  scopes = granted && ([] as string[]).concat(granted);
-  active = !refused && (!scopes || scopes.includes("analytics"));
+export function consent(granted?: string[], isDefault?: boolean): void {
+  scopes = granted;
+  const allows = (scope: string) => !granted || granted.includes(scope);
+  active = !refused && allows("analytics");
+  marketing = allows("marketing");
   if (active) {
-    change((state) => {
-      if (mayMarket()) keepClick(state, Date.now());
-      else if (!isDefault) {
-        delete state.g;
-        state.q = state.q.filter((event) => event.consent_scopes && !event.consent_scopes.includes("marketing"));
-      }
-    });
+    load();
+    keepLanding(Date.now());
+    if (!marketing && !isDefault && stored.g) {
+      stored.g = undefined;
+      stored.q = [];
+    }
+    save();
     startPage();
+    viewPage();
   } else {
     erase();
     forgetPage();
@@ -34,36 +35,33 @@ export function consent(granted?: string | string[], isDefault?: boolean): void 
 
 type ConsentCommand = [string, string, Record<string, unknown>?];
 
-/** Google Consent Mode: what gtag('consent', …) says, now and before this script came. */
-function followConsentMode(): void {
-  const state: Record<string, boolean | undefined> = {};
+/** Google Consent Mode: what gtag('consent', …) says, from now on and before this script came. */
+export function followConsentMode(): void {
+  const state: Record<string, boolean> = {};
   const hear = (entry?: ConsentCommand) => {
     if (entry?.[0] !== "consent") return;
     const settings = entry[2] || {};
     const isUpdate = entry[1] === "update";
-    for (const name of ["analytics_storage", "ad_storage"]) {
-      const granted = settings[name] === "granted";
-      if (!settings[name]) continue;
-      if (isUpdate || !granted) state[name] = granted;
-      // Which region the visitor is in is Google's knowledge: a default for one region grants nothing here.
-      else if (!settings.region) state[name] ??= true;
+    for (const [name, scope] of [
+      ["analytics_storage", "analytics"],
+      ["ad_storage", "marketing"],
+    ] as const) {
+      // Which region a visitor is in is Google's knowledge: a default for one grants nothing, and a denial anywhere holds.
+      if (settings[name]) state[scope] = settings[name] === "granted" && (isUpdate || (!settings.region && state[scope] !== false));
     }
-    const { analytics_storage: analytics, ad_storage: ads } = state;
-    if (analytics || (isUpdate && settings.analytics_storage))
-      consent([...(analytics ? ["analytics"] : []), ...(ads ? ["marketing"] : [])], !isUpdate);
+    if (state.analytics || (isUpdate && settings.analytics_storage)) {
+      consent(
+        Object.keys(state).filter((scope) => state[scope]),
+        !isUpdate,
+      );
+    }
   };
   const host = window as { dataLayer?: ConsentCommand[] };
   const layer = (host.dataLayer ||= []);
-  layer.forEach(hear);
   const { push } = layer;
+  layer.forEach(hear);
   layer.push = (...entries) => {
     entries.forEach(hear);
     return push.apply(layer, entries);
   };
-}
-
-export function beginConsent(): void {
-  if (refused) consent([]);
-  else if (consentRequired) followConsentMode();
-  else consent();
 }

@@ -1,10 +1,10 @@
 /** What the install snippet says. The fallback serves loaders that run scripts without document.currentScript. */
 const script = (document.currentScript || document.querySelector("script[data-site]")) as HTMLScriptElement | null;
-const { site = "", consent, dnt } = script?.dataset || {};
+const { site, consent, dnt } = script?.dataset || {};
 const { doNotTrack, globalPrivacyControl } = navigator as Navigator & { doNotTrack?: string; globalPrivacyControl?: boolean };
 
 export { site };
-export const endpoint = script && new URL("/api/sync", script.src).href;
+export const endpoint = script && new URL("/api/sync", script.src);
 export const consentRequired = consent === "required";
 /** The visitor asked not to be tracked, and the site said that it listens. */
-export const refused = dnt === "respect" && (doNotTrack === "1" || !!globalPrivacyControl);
+export const refused = dnt === "respect" && (doNotTrack === "1" || globalPrivacyControl);

@@ -1,11 +1,9 @@
-import { active, consent } from "./consent.ts";
-import { flush, flushLeaving, flushOnline } from "./send.ts";
-import { storeKey } from "./store.ts";
+import { consent } from "./consent.ts";
+import { flush, send } from "./send.ts";
+import { load, save, stored, storeKey } from "./store.ts";
 import { track } from "./track.ts";
 import { firstOnPage, forgetPage, tidyPage, viewPage } from "./view.ts";
 
-const callHref = /^(tel:|whatsapp:|https?:\/\/(wa\.(me|link)|(api|web)\.whatsapp\.com)\/)/i;
-const callNumber = /(?:^tel:|\.me\/|phone=)((?:[+\d(]|%2B)[^;?&]*)/i;
 const hoverMs = 300;
 /** Frameworks set the title shortly after they change the address. */
 const titleMs = 100;
@@ -13,86 +11,82 @@ const titleMs = 100;
 let listening = false;
 let hoverTimer: ReturnType<typeof setTimeout> | undefined;
 
-export function startPage(): void {
-  if (!listening) listen();
-  listening = true;
-  viewPage();
-}
-
-/** The tel: or WhatsApp link an event happened on, inside open shadow roots too. */
-function callLink(event: Event): { link: Element; action: string; number: string | undefined } | undefined {
+/** Calls `found` for the tel: or WhatsApp link an event happened on, inside open shadow roots too. */
+function onCallLink(event: Event, found: (action: string, number: string) => void): void {
   for (const target of event.composedPath()) {
-    const link = target as HTMLAnchorElement;
-    if (callHref.test(link.href))
-      return {
-        link,
-        action: /^t/i.test(link.href) ? "phone_call" : "whatsapp",
-        number: callNumber
-          .exec(link.href)?.[1]
-          ?.replace(/%2B/i, "+")
-          .replace(/%..|[^+\d]/g, ""),
-      };
+    const { href } = target as HTMLAnchorElement;
+    // The browser has already written scheme and host in small letters.
+    if (/^(tel:|whatsapp:|https?:..(wa\.(me|link)|(api|web)\.whatsapp\.com)\/)/.test(href))
+      found(href[0] === "t" ? "phone_call" : "whatsapp", href.replace(/^.*?(tel:|me\/|phone=)|[;?&].*/g, ""));
   }
-  return undefined;
 }
 
-/** For the page's own scripts, whose listeners run after ours. */
-function setStamp(element: Element, eid: string | undefined): void {
-  if (eid) element.setAttribute("data-om-stamp", eid);
-}
-
-function onClick(event: Event): void {
-  const call = callLink(event);
+function onClick(event: MouseEvent): void {
   // The right button opens a menu, not a call.
-  if (call && (event as MouseEvent).button < 2) setStamp(call.link, track(call.action, call.number));
+  if (event.button < 2) onCallLink(event, track);
 }
 
 function onSubmit(event: Event): void {
   const form = event.target as Element;
   // A search is no lead. Attributes, because a field named "id" or "name" hides the form's own property.
-  if (!form.closest("search,[role=search],[data-om-ignore]") && !form.querySelector("[type=search]"))
-    setStamp(form, track("form_submit", form.getAttribute("id") || form.getAttribute("name") || undefined));
+  if (!form.closest("[role=search],[data-om-ignore]") && !form.querySelector("[type=search]"))
+    track("form_submit", form.getAttribute("id") || form.getAttribute("name"));
 }
 
-function onPointerOver(event: Event): void {
+function onPointerOver(event: PointerEvent): void {
   clearTimeout(hoverTimer);
-  const call = (event as PointerEvent).pointerType === "mouse" && callLink(event);
-  if (call) hoverTimer = setTimeout(() => firstOnPage("hover") && track("hover_intent", call.number), hoverMs);
+  if (event.pointerType === "mouse")
+    onCallLink(event, (_action, number) => {
+      hoverTimer = setTimeout(() => firstOnPage("h") && track("hover_intent", number), hoverMs);
+    });
 }
 
 function onScroll(): void {
   viewPage();
   const percent = ((scrollY + innerHeight) / document.documentElement.scrollHeight) * 100;
-  for (const depth of [50, 90]) if (active && percent >= depth && firstOnPage(depth)) track("scroll_depth", `${depth}%`, depth);
+  for (const depth of [50, 90])
+    if (percent >= depth && firstOnPage(`${depth}%`)) track("scroll_depth", `${depth}%`, depth);
 }
 
-function listen(): void {
+function viewSoon(): void {
+  setTimeout(viewPage, titleMs);
+}
+
+export function startPage(): void {
+  if (listening) return;
+  listening = true;
   // In the capture phase, so that a page that stops its events is still counted.
-  const onDocument = (type: string, heard: (event: Event) => void) => document.addEventListener(type, heard, true);
-  onDocument("click", onClick);
-  onDocument("auxclick", onClick);
-  onDocument("submit", onSubmit);
-  onDocument("pointerover", onPointerOver);
-  onDocument("visibilitychange", () => document.hidden && flush());
-  addEventListener("scroll", onScroll, { passive: true });
-  addEventListener("online", flushOnline);
-  addEventListener("pagehide", () => {
-    viewPage();
-    flushLeaving();
+  const on = <Type extends keyof WindowEventMap>(type: Type, heard: (event: WindowEventMap[Type]) => void) =>
+    addEventListener(type, heard, true);
+  on("click", onClick);
+  on("auxclick", onClick);
+  on("submit", onSubmit);
+  on("pointerover", onPointerOver);
+  on("popstate", viewSoon);
+  on("online", () => {
+    load();
+    // The network is back: failures no longer delay, but a pause that the server asked for does.
+    if (stored.n) stored.w = 0;
+    save();
+    flush();
   });
-  addEventListener("pageshow", (event) => {
+  on("visibilitychange" as keyof WindowEventMap, flush);
+  // Not in the capture phase: a box that scrolls inside the page is not the page.
+  addEventListener("scroll", onScroll);
+  on("pagehide", () => {
+    viewPage();
+    send();
+  });
+  on("pageshow", (event) => {
     if (event.persisted) {
       forgetPage();
       viewPage();
     }
   });
   // Another tab withdrew consent.
-  addEventListener("storage", (event) => {
+  on("storage", (event) => {
     if (event.key === storeKey && !event.newValue) consent([]);
   });
-
-  const viewSoon = () => setTimeout(viewPage, titleMs);
-  addEventListener("popstate", viewSoon);
   for (const method of ["pushState", "replaceState"] as const) {
     const original = history[method];
     history[method] = function (...args) {

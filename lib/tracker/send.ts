@@ -1,92 +1,67 @@
 import { active } from "./consent.ts";
 import { endpoint, site } from "./install.ts";
-import { change, dayMs, load, stored, storeKey } from "./store.ts";
+import { dayMs, load, save, stored, storeKey } from "./store.ts";
 
 const batchMax = 20;
-// Browsers allow 64 KiB for requests that outlive the page; a character takes up to three bytes.
-const bodyMaxChars = 2e4;
-const requestTimeoutMs = 3e4;
+// Browsers allow 64 KiB for requests that outlive the page, and a character takes up to three bytes.
+const batchMaxChars = 2e4;
 
-const inFlight = new Set<string>();
+/** The ids of events that this page is sending. */
+let inFlight = "";
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 export function flushSoon(delayMs: number): void {
   timer ||= setTimeout(flush, delayMs);
 }
 
-/** One tab at a time sends: the queue is shared by all of them. */
+/** One tab at a time sends, because all of them share the queue. */
 export function flush(): void {
   clearTimeout(timer);
   timer = undefined;
-  // Without TLS there are no locks, and blocked storage refuses them.
-  if (navigator.locks) navigator.locks.request(storeKey, () => post()).catch(() => post());
-  else post();
+  // Without TLS there are no locks, and where storage is blocked they are refused.
+  if (navigator.locks) navigator.locks.request(storeKey, send).catch(send);
+  else send();
 }
 
-/** The page goes away and cannot wait for a lock. The events stay queued; the server knows a second copy by its eid. */
-export function flushLeaving(): void {
-  post(true);
-}
-
-async function post(leaving?: boolean): Promise<void> {
+/** A page that goes away cannot wait for a lock: it sends a second copy at worst, which the server knows by its eid. */
+export async function send(): Promise<void> {
   load();
   const now = Date.now();
   const waitMs = (stored.w || 0) - now;
-  const waiting = stored.q.filter((event) => !inFlight.has(event.eid));
-  if (!active || !waiting[0]) return;
+  let chars = 0;
+  const batch = stored.q
+    .filter((event) => !inFlight.includes(event.eid) && (chars += JSON.stringify(event).length) < batchMaxChars)
+    .slice(0, batchMax);
+  if (!active || !batch[0]) return;
   // More than a day is a clock that was wrong when it was written.
-  if (waitMs > 0 && waitMs <= dayMs) return flushSoon(waitMs);
+  if (waitMs > 0 && waitMs < dayMs) return flushSoon(waitMs);
 
-  let count = batchMax;
-  let body: string;
-  do body = JSON.stringify({ s: site, events: waiting.slice(0, count).map((event) => ({ ...event, t: now - event.t })) });
-  while (body.length > bodyMaxChars && (count >>= 1));
-  const ids = waiting.slice(0, count || 1).map((event) => event.eid);
-
-  for (const id of ids) inFlight.add(id);
-  const { status, retryAfterSeconds } = await request(body, leaving);
-  for (const id of ids) inFlight.delete(id);
+  const ids = `${batch.map((event) => event.eid)}`;
+  inFlight += ids;
+  let status = 0;
+  let pauseSeconds = 0;
+  try {
+    // A text body and no header of ours: a request without a preflight.
+    const body = JSON.stringify({ s: site, events: batch.map((event) => ({ ...event, t: now - event.t })) });
+    const response = await fetch(endpoint as URL, { method: "POST", body, keepalive: true, credentials: "omit" });
+    status = response.status;
+    pauseSeconds = Math.min(+(response.headers.get("retry-after") as string), 8e4);
+  } catch {
+    // No answer: status 0.
+  }
+  inFlight = inFlight.replace(ids, "");
   // Consent was withdrawn meanwhile: nothing may be written.
   if (!active) return;
-  change((state) => {
-    if (!status || status === 429 || status >= 500) {
-      const pauseSeconds = Math.min(retryAfterSeconds || (status === 429 ? 600 : 0), 86400);
-      state.n = pauseSeconds ? 0 : (state.n || 0) + 1;
-      state.w =
-        Date.now() +
-        (pauseSeconds
-          ? pauseSeconds * (1e3 + 50 * Math.random())
-          : // 1-2 s, 2-4 s, … up to 2.5-5 min.
-            Math.min(15e4, 500 * 2 ** (state.n as number)) * (1 + Math.random()));
-    } else {
-      state.q = state.q.filter((event) => !ids.includes(event.eid));
-      state.n = state.w = 0;
-    }
-  });
-  flush();
-}
-
-/** A text body without headers of our own is a request without a preflight. Status 0: no answer. */
-async function request(body: string, leaving?: boolean): Promise<{ status: number; retryAfterSeconds?: number }> {
-  try {
-    if (leaving && !("keepalive" in Request.prototype)) return { status: +navigator.sendBeacon(endpoint as string, body) };
-    const response = await fetch(endpoint as string, {
-      method: "POST",
-      body,
-      keepalive: true,
-      credentials: "omit",
-      signal: AbortSignal.timeout?.(requestTimeoutMs),
-    });
-    return { status: response.status, retryAfterSeconds: +(response.headers.get("retry-after") as string) };
-  } catch {
-    return { status: 0 };
+  load();
+  if (status && status !== 429 && status < 500) {
+    stored.q = stored.q.filter((event) => !ids.includes(event.eid));
+    stored.n = stored.w = 0;
+  } else {
+    pauseSeconds ||= status === 429 ? 600 : 0;
+    // Without a pause: 1-2 s, 2-4 s, … 2-4 min.
+    stored.n = pauseSeconds ? 0 : Math.min((stored.n || 0) + 1, 8);
+    stored.w = Date.now() + pauseSeconds * 1e3 + 500 * 2 ** stored.n * (1 + Math.random());
   }
-}
-
-/** The network is back: failures no longer count, but a pause that the server asked for does. */
-export function flushOnline(): void {
-  change((state) => {
-    if (state.n) state.n = state.w = 0;
-  });
+  save();
   flush();
 }

@@ -9,9 +9,9 @@ export interface Stored {
   s?: string;
   a?: number;
   /** Click ids, with the time they were first seen. */
-  g?: Record<string, string | number>;
+  g?: Record<string, string | number> | undefined;
   /** utm_* of this session. */
-  m?: Record<string, string>;
+  m?: Record<string, string> | undefined;
   /** Events that the server has not confirmed, oldest first. */
   q: TrackedEvent[];
   /** Failures in a row, and when to try again. */
@@ -35,10 +35,8 @@ export function load(): void {
   stored.q = (stored.q || []).filter((event) => Math.abs(Date.now() - event.t) < dayMs);
 }
 
-/** Read, edit and write in one step, so that another tab's events are not overwritten. */
-export function change(edit: (state: Stored) => void): void {
-  load();
-  edit(stored);
+/** To be called right after load() and an edit, so that another tab's events are not overwritten. */
+export function save(): void {
   try {
     localStorage.setItem(storeKey, JSON.stringify(stored));
   } catch {

@@ -1,8 +1,8 @@
-import { active, mayMarket, scopes } from "./consent.ts";
+import { active, marketing, scopes } from "./consent.ts";
 import { flush, flushSoon } from "./send.ts";
-import { change } from "./store.ts";
+import { load, save, stored } from "./store.ts";
 import { page, referrer, viewPage } from "./view.ts";
-import { keepClick, keepSession, uuid } from "./visit.ts";
+import { keepLanding, uuid } from "./visit.ts";
 
 /** One event as the server takes it; `t` is when it happened and becomes its age in milliseconds when it is sent. */
 export interface TrackedEvent {
@@ -13,64 +13,64 @@ export interface TrackedEvent {
   r: string;
   ec: string;
   ea: string;
-  el: string | undefined;
-  ev: number | string | undefined;
+  el: string;
+  ev: number;
   meta: Record<string, unknown>;
   consent_scopes: string[] | undefined;
 }
 
 const queueMax = 200;
-const conversion = /^(phone_call|whatsapp|form_submit)$/;
+const sessionMs = 18e5;
 
 /** The id of the newest conversion, which a telephone system can report for the same click. */
 export let stamp: string | undefined;
 
 /** Ad click ids are marketing data wherever they stand. */
-function allowedUrl(url: string, max: number): string {
-  return (mayMarket() ? url : url.replace(/(\w*clid|[gw]braid)(=|%3D)[^&#%]*/gi, "$1$2")).slice(0, max);
+function bounded(url: string): string {
+  return (marketing ? url : url.replace(/(clid|braid)(=|%3D)[^&#%]*/gi, "$1$2")).slice(0, 2048);
 }
 
-export function record(ea: string, el?: string, ev?: number | string): string {
-  const now = Date.now();
+export function track(ea: string, el?: unknown, ev?: number): void {
+  viewPage();
+  if (!active) return;
+  const t = Date.now();
   const eid = uuid();
-  const converts = conversion.test(ea);
+  const converts = /^(phone_call|whatsapp|form_submit)$/.test(ea);
   if (converts) stamp = eid;
-  change((state) => {
-    keepSession(state, now);
-    if (mayMarket()) keepClick(state, now);
-    state.q = [
-      ...state.q,
-      {
-        eid,
-        t: now,
-        sid: state.s,
-        u: allowedUrl(page as string, 4096),
-        r: allowedUrl(referrer, 2048),
-        ec: converts ? "conversion" : "interaction",
-        ea,
-        el: el?.slice(0, 255),
-        ev,
-        meta: {
-          fp: state.v,
-          ...state.m,
-          ...(mayMarket() && state.g),
-          sw: screen.width,
-          sh: screen.height,
-          lan: navigator.language,
-          intent_stamp: converts ? eid : undefined,
-        },
-        consent_scopes: scopes,
+  load();
+  stored.v ||= uuid();
+  // Neither a long pause nor a clock that was set back continues a session.
+  if (!(Math.abs(t - (stored.a as number)) < sessionMs)) {
+    stored.s = uuid();
+    stored.m = undefined;
+  }
+  stored.a = t;
+  keepLanding(t);
+    stored.q.push({
+      eid,
+      t,
+      sid: stored.s,
+      u: bounded(page),
+      r: bounded(referrer),
+      ec: converts ? "conversion" : "interaction",
+      ea,
+      el: `${el || ""}`.slice(0, 255),
+      // No number becomes null in JSON.
+      ev: +(ev as number),
+      meta: {
+        fp: stored.v,
+        ...stored.m,
+        ...(marketing && stored.g),
+        sw: screen.width,
+        sh: screen.height,
+        lan: navigator.language,
+        intent_stamp: converts ? eid : undefined,
       },
-    ].slice(-queueMax);
-  });
+      consent_scopes: scopes,
+    });
+  stored.q = stored.q.slice(-queueMax);
+  save();
   // A lead is worth a request of its own: the visitor may be gone in a second.
   if (converts) flush();
   else flushSoon(1e3);
-  return eid;
-}
-
-/** Records an event of the page that is shown now. */
-export function track(ea: string, el?: string, ev?: number | string): string | undefined {
-  viewPage();
-  return active ? record(ea, el, ev) : undefined;
 }

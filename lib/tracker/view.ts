@@ -1,12 +1,12 @@
 import { active } from "./consent.ts";
-import { record } from "./track.ts";
+import { track } from "./track.ts";
 import { readAddress } from "./visit.ts";
 
 /** The page that was last counted as a view. */
 export let page = "";
 export let referrer = document.referrer;
 /** What counts once per page and has been counted. */
-let counted: unknown[] = [];
+let counted = "";
 
 /** The address without its fragment, which may hold secrets, unless the fragment is the route. */
 function shownPage(): string {
@@ -19,9 +19,9 @@ export function viewPage(): void {
   if (!active || shown === page) return;
   referrer = page || referrer;
   page = shown;
-  counted = [];
+  counted = "";
   readAddress();
-  record("view", document.title);
+  track("view", document.title);
 }
 
 /** A new query on the same path is how sites tidy their address (and drop gclid), not a page. */
@@ -35,6 +35,8 @@ export function forgetPage(): void {
   page = "";
 }
 
-export function firstOnPage(what: unknown): boolean {
-  return !counted.includes(what) && !!counted.push(what);
+export function firstOnPage(what: string): boolean {
+  const first = !counted.includes(what);
+  counted += what;
+  return first;
 }

@@ -40,12 +40,21 @@ as $$
     'hex')::uuid
 $$;
 
--- current_moment: the clock of every state change. Demo and test data set opsmantik.now for their transaction;
--- nobody else can: the API offers no way to set it, and the service door only calls functions.
+-- current_moment: the clock of every state change. Demo and test data, which connect as the owner of the database, may set
+-- opsmantik.now for their transaction; from any other login the setting is ignored.
 create function private.current_moment() returns timestamptz
 language sql stable set search_path = ''
 as $$
-  select coalesce(nullif(current_setting('opsmantik.now', true), '')::timestamptz, now())
+  select case when session_user = 'postgres' then coalesce(nullif(current_setting('opsmantik.now', true), '')::timestamptz, now())
+         else now() end
+$$;
+
+-- is_plain_text: printable, not blank, bounded. Control characters and direction overrides let a name look like another.
+create function private.is_plain_text(p_text text, p_max int) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select coalesce(char_length(p_text) between 1 and p_max and p_text = btrim(p_text)
+    and p_text !~ '[\u0001-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]', false)
 $$;
 
 -- fail: refuse with one of our codes. PTxxx carries the HTTP status and passes through both database doors whole.

@@ -19,7 +19,7 @@ create table public.sites (
   updated_at timestamptz not null,
   archived_at timestamptz,
   constraint public_id_is_32_hex check (public_id ~ '^[0-9a-f]{32}$'),
-  constraint name_is_1_to_80_characters check (char_length(name) between 1 and 80),
+  constraint name_is_plain_text check (private.is_plain_text(name, 80)),
   constraint site_has_1_to_20_domains check (cardinality(domains) between 1 and 20),
   constraint currency_is_iso_4217 check (currency ~ '^[A-Z]{3}$'),
   constraint locale_is_known check (locale in ('tr', 'en')),
@@ -44,7 +44,7 @@ create table public.site_invitations (
   invited_by uuid not null,
   created_at timestamptz not null,
   expires_at timestamptz not null,
-  constraint email_is_lower_case check (email = lower(email) and char_length(email) between 3 and 254),
+  constraint email_is_an_address check (email = lower(email) and char_length(email) <= 254 and email ~ '^[^\s@<>"]+@[a-z0-9.-]+\.[a-z0-9-]{2,63}$'),
   constraint one_open_invitation_per_address unique (site_id, email)
 );
 create index invitations_of_an_address on public.site_invitations (email);
@@ -61,7 +61,7 @@ create table public.site_api_keys (
   last_used_at timestamptz,
   revoked_at timestamptz,
   constraint key_hash_is_sha_256 check (key_hash ~ '^[0-9a-f]{64}$'),
-  constraint name_is_1_to_60_characters check (char_length(name) between 1 and 60)
+  constraint key_name_is_plain_text check (private.is_plain_text(name, 60))
 );
 create index keys_of_a_site on public.site_api_keys (site_id);
 
@@ -92,15 +92,18 @@ grant execute on function public.has_site_role(uuid, public.site_role) to authen
 
 create policy members_see_their_site on public.sites for select to authenticated
   using (public.has_site_role(id, 'viewer'));
-create policy members_see_their_team on public.site_members for select to authenticated
-  using (public.has_site_role(site_id, 'viewer'));
+create policy owners_see_their_team on public.site_members for select to authenticated
+  using (user_id = (select auth.uid()) or public.has_site_role(site_id, 'owner'));
 create policy owners_see_invitations on public.site_invitations for select to authenticated
   using (public.has_site_role(site_id, 'owner'));
 create policy owners_see_api_keys on public.site_api_keys for select to authenticated
   using (public.has_site_role(site_id, 'owner'));
 
-grant select on public.sites, public.site_members, public.site_invitations to authenticated;
-grant select (id, site_id, name, prefix, created_by, created_at, last_used_at, revoked_at) on public.site_api_keys to authenticated;
+-- By column: neither the internal id of a site nor the hash of a key is readable by anyone.
+grant select (public_id, name, domains, currency, timezone, locale, oci_sync_method, created_at, archived_at) on public.sites to authenticated;
+grant select (user_id, role, created_at) on public.site_members to authenticated;
+grant select (id, email, role, created_at, expires_at) on public.site_invitations to authenticated;
+grant select (id, name, prefix, created_at, last_used_at, revoked_at) on public.site_api_keys to authenticated;
 
 -- Sites are archived: their ledger must stay readable.
 create trigger sites_are_never_deleted before delete on public.sites
@@ -118,6 +121,9 @@ begin
   if not exists (select from public.site_members m where m.site_id = old.site_id and m.role = 'owner') then
     perform private.fail(409, 'LAST_OWNER');
   end if;
+  -- Who is no owner any more must not come back through an invitation they left open.
+  delete from public.site_invitations i where i.site_id = old.site_id and i.invited_by = old.user_id
+    and not exists (select from public.site_members m where m.site_id = old.site_id and m.user_id = old.user_id and m.role = 'owner');
   return null;
 end
 $$;
@@ -157,17 +163,24 @@ begin
 end
 $$;
 
--- check_site_fields: what a site's editable fields must satisfy; the form checks the same before it sends.
-create function private.check_site_fields(p_domains text[], p_timezone text) returns void
+-- check_site_fields: what a site's editable fields must satisfy. The form checks the same before it sends; this is what holds.
+create function private.check_site_fields(p_name text, p_domains text[], p_timezone text) returns void
 language plpgsql stable set search_path = ''
 as $$
 begin
-  if exists (select from unnest(p_domains) d
-             where d <> 'localhost' and (char_length(d) > 253
-               or d !~ '^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$')) then
+  if not private.is_plain_text(p_name, 80) then
+    perform private.fail(400, 'VALIDATION_FAILED', '{"field": "name"}');
+  end if;
+  if p_domains is null or array_position(p_domains, null) is not null
+     or cardinality(p_domains) <> (select count(distinct d) from unnest(p_domains) d)
+     or exists (select from unnest(p_domains) d
+                where d <> 'localhost' and (char_length(d) > 253
+                  or d !~ '^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$')) then
     perform private.fail(400, 'INVALID_DOMAIN');
   end if;
-  if not exists (select from pg_catalog.pg_timezone_names z where z.name = p_timezone) then
+  -- Of what Postgres knows, the names that browsers know too.
+  if not exists (select from pg_catalog.pg_timezone_names z where z.name = p_timezone)
+     or p_timezone !~ '^(UTC|[A-Z][A-Za-z]+(/[A-Za-z0-9_+-]+){1,2})$' or p_timezone like 'SystemV/%' then
     perform private.fail(400, 'INVALID_TIMEZONE');
   end if;
 end
@@ -199,7 +212,10 @@ begin
   if not private.may_create_site() then
     perform private.fail(403, 'FORBIDDEN');
   end if;
-  perform private.check_site_fields(p_domains, p_timezone);
+  if (select count(*) from public.site_members m where m.user_id = auth.uid() and m.role = 'owner') >= 100 then
+    perform private.fail(409, 'TOO_MANY');
+  end if;
+  perform private.check_site_fields(p_name, p_domains, p_timezone);
   insert into public.sites (name, domains, currency, timezone, locale, oci_sync_method, created_by, created_at, updated_at)
     values (p_name, p_domains, p_currency, p_timezone, p_locale, p_oci_sync_method, auth.uid(), v_now, v_now)
     returning * into v_site;
@@ -220,7 +236,7 @@ as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
-  perform private.check_site_fields(p_domains, p_timezone);
+  perform private.check_site_fields(p_name, p_domains, p_timezone);
   update public.sites s
     set name = p_name, domains = p_domains, currency = p_currency, timezone = p_timezone, locale = p_locale,
         updated_at = private.current_moment()
@@ -249,7 +265,10 @@ $$;
 create function private.display_name(p_user auth.users) returns text
 language sql stable set search_path = ''
 as $$
-  select coalesce(nullif(btrim(p_user.raw_user_meta_data ->> 'full_name'), ''), split_part(p_user.email, '@', 1))
+  -- People write their own name: it is cut and cleaned wherever others see it.
+  select left(coalesce(
+    nullif(btrim(regexp_replace(p_user.raw_user_meta_data ->> 'full_name', '[\u0001-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]', '', 'g')), ''),
+    split_part(p_user.email, '@', 1)), 80)
 $$;
 
 create function private.site_summary(p_site public.sites) returns jsonb

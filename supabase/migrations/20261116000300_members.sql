@@ -139,12 +139,12 @@ end
 $$;
 
 -- remove_member: the trigger a_site_keeps_an_owner refuses to remove the last owner.
---   Callers  owners.
+--   Callers  owners; anyone for themselves.
 create function public.remove_member(p_public_id text, p_user_id uuid) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_site public.sites := private.require_site(p_public_id, 'owner');
+  v_site public.sites := private.require_site(p_public_id, case when p_user_id = auth.uid() then 'viewer' else 'owner' end::public.site_role);
 begin
   delete from public.site_members m where m.site_id = v_site.id and m.user_id = p_user_id;
   if not found then

@@ -59,6 +59,7 @@ alter table public.ingest_drop_deltas enable row level security;
 alter table public.ingest_drops_daily enable row level security;
 
 -- recount_month: the exact figure of a month, under the lock that admissions of a capped site take.
+-- Captured rows are locked before the figure, as store_events does: the other way round the two would deadlock.
 create function private.recount_month(p_site_id uuid, p_year_month text) returns public.site_usage_monthly
 language plpgsql security definer set search_path = ''
 as $$
@@ -67,20 +68,32 @@ declare
   v_from timestamptz := (p_year_month || '-01')::timestamp at time zone 'UTC';
   v_to timestamptz := ((p_year_month || '-01')::timestamp + interval '1 month') at time zone 'UTC';
   v_usage public.site_usage_monthly;
+  v_waiting uuid[];
   v_count bigint;
+  v_late bigint;
 begin
+  select coalesce(array_agg(t.id), '{}') into v_waiting from (
+    select b.id from public.ingest_fallback_buffer b
+    where b.status in ('PENDING', 'PROCESSING', 'FAILED')   -- stored rows are always counted
+      and not b.counted and b.site_id = p_site_id and b.created_at >= v_from and b.created_at < v_to
+    order by b.created_at, b.id for update) t;
   insert into public.site_usage_monthly (site_id, year_month, updated_at) values (p_site_id, p_year_month, v_now)
     on conflict do nothing;
   perform from public.site_usage_monthly u where u.site_id = p_site_id and u.year_month = p_year_month for update;
-  select count(*) into v_count from public.ingest_idempotency i
-    where i.site_id = p_site_id and i.created_at >= v_from and i.created_at < v_to;
-  update public.site_usage_monthly u
-    set drift = u.event_count - v_count, event_count = v_count, reconciled_count = v_count, reconciled_at = v_now, updated_at = v_now
+  -- One statement, one snapshot: an admission that commits meanwhile is in both figures or in neither.
+  select
+    (select count(*) from public.ingest_idempotency i
+      where i.site_id = p_site_id and i.created_at >= v_from and i.created_at < v_to),
+    (select count(*) from public.ingest_fallback_buffer b
+      where b.status in ('PENDING', 'PROCESSING', 'FAILED') and not b.counted and b.site_id = p_site_id
+        and b.created_at >= v_from and b.created_at < v_to and not b.id = any (v_waiting))
+    into v_count, v_late;
+  update public.site_usage_monthly u   -- late ones are left to the worker, which adds them when it stores them
+    set drift = u.event_count + cardinality(v_waiting) + v_late - v_count, event_count = v_count - v_late,
+        reconciled_count = v_count, reconciled_at = v_now, updated_at = v_now
     where u.site_id = p_site_id and u.year_month = p_year_month
     returning * into v_usage;
-  -- The recount has them: the worker must not add them a second time.
-  update public.ingest_fallback_buffer b set counted = true
-    where b.site_id = p_site_id and not b.counted and b.created_at >= v_from and b.created_at < v_to;
+  update public.ingest_fallback_buffer b set counted = true where b.id = any (v_waiting);
   return v_usage;
 end
 $$;
@@ -103,52 +116,51 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
   v_month text := private.billing_month(v_now);
-  v_expires timestamptz := greatest(v_now + interval '90 days', date_trunc('month', v_now, 'UTC') + interval '3 months');
   v_plan public.site_plans;
   v_cap bigint;
   v_used bigint := 0;
+  v_room bigint;                       -- null: no cap
+  v_accepted int[] := '{}';
   v_refused int[] := '{}';
-  v_accepted int[];
   v_total int := jsonb_array_length(p_events);
 begin
   if v_total not between 1 and 100 then
     perform private.fail(400, 'VALIDATION_FAILED');
   end if;
   select p.* into v_plan from public.site_plans p where p.site_id = p_site_id;
-  v_cap := private.plan_cap(v_plan);
-  if v_cap is not null then
-    v_used := private.lock_usage(p_site_id, v_month);
-    v_refused := private.events_over_cap(p_site_id, p_events, greatest(0, v_cap - v_used));
-  elsif v_plan.monthly_limit is not null then
-    select coalesce(max(u.event_count), 0) into v_used from public.site_usage_monthly u
-      where u.site_id = p_site_id and u.year_month = v_month;
+  if found then
+    v_cap := private.plan_cap(v_plan);
+    if v_cap is not null then
+      v_used := private.lock_usage(p_site_id, v_month);
+      v_room := greatest(0, v_cap - v_used);
+    elsif v_plan.monthly_limit is not null then
+      select coalesce(max(u.event_count), 0) into v_used from public.site_usage_monthly u
+        where u.site_id = p_site_id and u.year_month = v_month;
+    end if;
   end if;
 
-  with input as (
-    select t.position::int as position, decode(t.event ->> 'k', 'hex') as key, t.event ->> 'e' as eid, t.event ->> 'n' as name, t.event -> 'p' as payload
-    from jsonb_array_elements(p_events) with ordinality t(event, position)
-    where not t.position = any (v_refused)
-  ), claimed as (
-    insert into public.ingest_idempotency (site_id, idempotency_key, eid, event_name, created_at, expires_at)
-    select p_site_id, i.key, i.eid, i.name, v_now, v_expires from input i order by i.key, i.position
-    on conflict do nothing
-    returning idempotency_key, eid
-  ), accepted as (
-    select distinct on (i.key) i.position, i.payload
-    from claimed c join input i on i.key = c.idempotency_key and i.eid is not distinct from c.eid
-    order by i.key, i.position
-  ), captured as (
+  if v_room = 0 then
+    v_refused := private.unseen_events(p_site_id, p_events);
+  else
+    v_accepted := private.claim_events(p_site_id, p_events, v_now);
+    if cardinality(v_accepted) > v_room then
+      v_refused := v_accepted[v_room + 1:];
+      v_accepted := v_accepted[:v_room];
+      delete from public.ingest_idempotency x using private.event_keys(p_events) i
+        where x.site_id = p_site_id and x.idempotency_key = i.key and i.position = any (v_refused);
+    end if;
     insert into public.ingest_fallback_buffer (site_id, payload, counted, created_at, updated_at)
-    select p_site_id, a.payload, v_cap is not null, v_now, v_now from accepted a order by a.position
-  )
-  select coalesce(array_agg(a.position), '{}') into v_accepted from accepted a;
+      select p_site_id, p_events -> (position - 1) -> 'p', v_cap is not null, v_now, v_now from unnest(v_accepted) position;
+  end if;
 
-  if v_cap is not null then
+  if v_cap is not null and cardinality(v_accepted) > 0 then
     update public.site_usage_monthly u set event_count = u.event_count + cardinality(v_accepted), updated_at = v_now
       where u.site_id = p_site_id and u.year_month = v_month;
   end if;
-  perform private.note_drops(p_site_id, 'quota', cardinality(v_refused));
-  perform private.note_drops(p_site_id, 'duplicate', v_total - cardinality(v_refused) - cardinality(v_accepted));
+  if cardinality(v_accepted) < v_total then
+    perform private.note_drops(p_site_id, 'quota', cardinality(v_refused));
+    perform private.note_drops(p_site_id, 'duplicate', v_total - cardinality(v_refused) - cardinality(v_accepted));
+  end if;
   return jsonb_build_object(
     'results', (select jsonb_agg(case when n = any (v_accepted) then 'accepted' when n = any (v_refused) then 'quota' else 'duplicate' end order by n)
                 from generate_series(1, v_total) n),
@@ -164,30 +176,54 @@ as $$
 declare
   v_used bigint;
 begin
-  insert into public.site_usage_monthly (site_id, year_month, updated_at) values (p_site_id, p_year_month, private.current_moment())
-    on conflict do nothing;
   select u.event_count into v_used from public.site_usage_monthly u
     where u.site_id = p_site_id and u.year_month = p_year_month for update;
+  if not found then
+    insert into public.site_usage_monthly (site_id, year_month, updated_at) values (p_site_id, p_year_month, private.current_moment())
+      on conflict do nothing;
+    select u.event_count into v_used from public.site_usage_monthly u
+      where u.site_id = p_site_id and u.year_month = p_year_month for update;
+  end if;
   return v_used;
 end
 $$;
 
--- events_over_cap: the positions of new events beyond the room that is left. Called under the lock, so nothing arrives in between.
--- Duplicates take no room.
-create function private.events_over_cap(p_site_id uuid, p_events jsonb, p_room bigint) returns int[]
+create function private.event_keys(p_events jsonb) returns table (position int, key bytea, eid text, name text)
+language sql immutable set search_path = ''
+as $$
+  select t.position::int, decode(t.event ->> 'k', 'hex'), t.event ->> 'e', t.event ->> 'n'
+  from jsonb_array_elements(p_events) with ordinality t(event, position)
+$$;
+
+-- claim_events: one row for each event that is new, by its key and by its eid. Keys are inserted in order, so that two batches
+-- with the same keys never wait for each other in a circle.
+--   Returns  the positions of the new ones, in order.
+create function private.claim_events(p_site_id uuid, p_events jsonb, p_now timestamptz) returns int[]
+language sql volatile security definer set search_path = ''
+as $$
+  with input as materialized (
+    select * from private.event_keys(p_events)
+  ), claimed as (
+    insert into public.ingest_idempotency (site_id, idempotency_key, eid, event_name, created_at, expires_at)
+    select p_site_id, i.key, i.eid, i.name, p_now,
+      greatest(p_now + interval '90 days', date_trunc('month', p_now, 'UTC') + interval '3 months')
+    from input i order by i.key, i.position
+    on conflict do nothing
+    returning idempotency_key, eid
+  )
+  select coalesce(array_agg(a.position order by a.position), '{}') from (
+    select min(i.position) as position
+    from claimed c join input i on i.key = c.idempotency_key and i.eid is not distinct from c.eid
+    group by i.key) a
+$$;
+
+-- unseen_events: the positions of events that are new, when there is no room for any.
+create function private.unseen_events(p_site_id uuid, p_events jsonb) returns int[]
 language sql stable security definer set search_path = ''
 as $$
-  with input as (
-    select t.position::int as position, decode(t.event ->> 'k', 'hex') as key, t.event ->> 'e' as eid
-    from jsonb_array_elements(p_events) with ordinality t(event, position)
-  ), fresh as (
-    select i.position, row_number() over (order by i.position) as nth
-    from input i
-    where not exists (select from public.ingest_idempotency x where x.site_id = p_site_id and x.idempotency_key = i.key)
-      and not exists (select from public.ingest_idempotency x where x.site_id = p_site_id and x.eid = i.eid)
-      and not exists (select from input j where j.position < i.position and (j.key = i.key or j.eid = i.eid))
-  )
-  select coalesce(array_agg(f.position), '{}') from fresh f where f.nth > p_room
+  select coalesce(array_agg(i.position), '{}') from private.event_keys(p_events) i
+  where not exists (select from public.ingest_idempotency x where x.site_id = p_site_id and x.idempotency_key = i.key)
+    and not exists (select from public.ingest_idempotency x where x.site_id = p_site_id and x.eid = i.eid)
 $$;
 
 -- count_drops: events that were turned away before the gate: robots, missing consent, a browser's privacy signal.
@@ -215,7 +251,7 @@ begin
     returning d.site_id, d.day, d.reason, d.drops
   ), folded as (
     insert into public.ingest_drops_daily as t (site_id, day, reason, drops)
-    select k.site_id, k.day, k.reason, sum(k.drops) from taken k group by 1, 2, 3
+    select k.site_id, k.day, k.reason, sum(k.drops) from taken k group by 1, 2, 3 order by 1, 2, 3
     on conflict (site_id, day, reason) do update set drops = t.drops + excluded.drops
   )
   select count(*) into v_folded from taken;

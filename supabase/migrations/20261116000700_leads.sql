@@ -116,7 +116,8 @@ $$;
 -- get_and_claim_fallback_batch: lease captured events to one worker.
 --   Moves    PENDING, and PROCESSING older than two minutes, -> PROCESSING. After five attempts -> FAILED.
 --   Safe     from many workers at once: skip locked gives each row to one of them.
---   An event that was tried before is leased alone: if it ends its worker, it takes no other with it.
+--   An event that was tried before is leased alone: if it ends its worker, it takes no other with it. It waits 15 s longer
+--   after each attempt, so that a passing trouble does not use up all five.
 --   Returns  {token, rows: [{id, siteId, payload, receivedAt}]}; no rows when nothing waits.
 --   Callers  service role only.
 create function public.get_and_claim_fallback_batch(p_limit int default 200) returns jsonb
@@ -139,7 +140,8 @@ begin
   if v_ids is null then
     select array_agg(t.id) into v_ids from (
       select b.id from public.ingest_fallback_buffer b
-      where b.status = 'PENDING' order by b.created_at, b.id limit 1 for update skip locked) t;
+      where b.status = 'PENDING' and b.updated_at < v_now - interval '15 seconds' * b.attempt_count
+      order by b.created_at, b.id limit 1 for update skip locked) t;
   end if;
   if v_ids is null then
     select array_agg(t.id) into v_ids from (
@@ -222,41 +224,60 @@ begin
     group by 1, 2 order by 1, 2
     on conflict (site_id, year_month) do update set event_count = u.event_count + excluded.event_count, updated_at = excluded.updated_at;
   update public.ingest_fallback_buffer b
-    set status = 'RECOVERED', claim_token = null, claimed_at = null, counted = true, updated_at = private.current_moment()
+    set status = 'RECOVERED', claim_token = null, claimed_at = null, counted = true, updated_at = private.current_moment(),
+        payload = '{}'   -- what it said now stands in one place, where it can be erased
     where b.claim_token = p_token and b.status = 'PROCESSING'
       and b.id in (select (r ->> 'id')::uuid from jsonb_array_elements(p_rows) r);
   return jsonb_build_object('stored', v_stored, 'calls', v_calls);
 end
 $$;
 
--- touch_session: the visitor's running session, or a new one after 30 minutes of silence. What is known of it only grows.
+-- touch_session: the visitor's running session, or a new one after 30 minutes of silence. What is known of it only grows, but for
+-- the ad click: without marketing consent there is none, and a newer one takes the place of an older.
 create function private.touch_session(p_site_id uuid, p_at timestamptz, p_event jsonb) returns public.sessions
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_session public.sessions;
+  v_visitor text := p_event ->> 'visitor';
+  v_consent boolean;
   v_clicked_at timestamptz := (p_event ->> 'clickedAt')::timestamptz;
+  v_is_same_click boolean;
+  v_is_newer_click boolean;
 begin
+  -- Both ends: an event that is replayed days later belongs to the visit it happened in.
   select s.* into v_session from public.sessions s
-    where s.site_id = p_site_id and s.visitor_id = p_event ->> 'visitor' and s.last_seen_at > p_at - interval '30 minutes'
+    where s.site_id = p_site_id and s.visitor_id = v_visitor
+      and s.last_seen_at > p_at - interval '30 minutes' and s.started_at < p_at + interval '30 minutes'
     order by s.last_seen_at desc limit 1;
+  v_consent := coalesce((p_event ->> 'marketingConsent')::boolean, v_session.marketing_consent, (p_event ->> 'marketingDefault')::boolean);
   if v_session.id is null then
     insert into public.sessions (site_id, visitor_id, started_at, last_seen_at, landing_url, referrer, device, country, city, utm,
         marketing_consent, from_google, returning_ad_user)
-      values (p_site_id, p_event ->> 'visitor', p_at, p_at, p_event ->> 'url', p_event ->> 'referrer', p_event ->> 'device',
-        p_event ->> 'country', p_event ->> 'city', coalesce(p_event -> 'utm', '{}'), coalesce((p_event ->> 'marketingConsent')::boolean, (p_event ->> 'marketingDefault')::boolean),
-        (p_event ->> 'fromGoogle')::boolean,
-        exists (select from public.sessions s where s.site_id = p_site_id and s.visitor_id = p_event ->> 'visitor' and s.clicked_at is not null))
+      values (p_site_id, v_visitor, p_at, p_at, p_event ->> 'url', p_event ->> 'referrer', p_event ->> 'device',
+        p_event ->> 'country', p_event ->> 'city', coalesce(p_event -> 'utm', '{}'), v_consent, (p_event ->> 'fromGoogle')::boolean,
+        exists (select from public.sessions s where s.site_id = p_site_id and s.visitor_id = v_visitor and s.clicked_at is not null))
       returning * into v_session;
+    if v_clicked_at is not null then   -- a click that an earlier visit brought was first seen then
+      select least(v_clicked_at, min(s.clicked_at)) into v_clicked_at from public.sessions s
+        where s.site_id = p_site_id and s.visitor_id = v_visitor
+          and (s.gclid, s.wbraid, s.gbraid) is not distinct from (p_event ->> 'gclid', p_event ->> 'wbraid', p_event ->> 'gbraid');
+    end if;
   end if;
+  if not v_consent or v_clicked_at < p_at - interval '90 days' then
+    v_clicked_at := null;
+  end if;
+  v_is_same_click := v_clicked_at is not null and v_session.clicked_at is not null and (v_session.gclid, v_session.wbraid, v_session.gbraid)
+    is not distinct from (p_event ->> 'gclid', p_event ->> 'wbraid', p_event ->> 'gbraid');
+  v_is_newer_click := v_clicked_at is not null and not v_is_same_click and v_clicked_at >= coalesce(v_session.clicked_at, v_clicked_at);
   update public.sessions s
-    set last_seen_at = greatest(s.last_seen_at, p_at), event_count = s.event_count + 1,
-        -- A newer click in the same visit is the one that brought the visitor back.
-        gclid = case when v_clicked_at is null then s.gclid else p_event ->> 'gclid' end,
-        wbraid = case when v_clicked_at is null then s.wbraid else p_event ->> 'wbraid' end,
-        gbraid = case when v_clicked_at is null then s.gbraid else p_event ->> 'gbraid' end,
-        clicked_at = coalesce(v_clicked_at, s.clicked_at),
-        marketing_consent = coalesce((p_event ->> 'marketingConsent')::boolean, s.marketing_consent),
+    set started_at = least(s.started_at, p_at), last_seen_at = greatest(s.last_seen_at, p_at), event_count = s.event_count + 1,
+        gclid = case when not v_consent then null when v_is_newer_click then p_event ->> 'gclid' else s.gclid end,
+        wbraid = case when not v_consent then null when v_is_newer_click then p_event ->> 'wbraid' else s.wbraid end,
+        gbraid = case when not v_consent then null when v_is_newer_click then p_event ->> 'gbraid' else s.gbraid end,
+        clicked_at = case when not v_consent then null when v_is_newer_click then v_clicked_at
+                          when v_is_same_click then least(s.clicked_at, v_clicked_at) else s.clicked_at end,
+        marketing_consent = v_consent,
         had_conversion = s.had_conversion or p_event ->> 'category' = 'conversion',
         had_interaction = s.had_interaction or p_event ->> 'category' = 'interaction',
         scroll_depth = greatest(s.scroll_depth, (p_event ->> 'scrollDepth')::int),
@@ -288,7 +309,8 @@ declare
 begin
   insert into public.calls as c (site_id, session_id, intent_stamp, channel, phone, gclid, wbraid, gbraid, clicked_at, marketing_consent,
       lead_score, score_breakdown, page_url, called_at, created_at, updated_at)
-    values (p_session.site_id, p_session.id, p_event ->> 'intentStamp', p_event ->> 'channel', p_event ->> 'phone', p_session.gclid,
+    values (p_session.site_id, p_session.id, p_event ->> 'intentStamp', p_event ->> 'channel',
+      case when p_session.marketing_consent then p_event ->> 'phone' end, p_session.gclid,
       p_session.wbraid, p_session.gbraid, p_session.clicked_at, p_session.marketing_consent, p_session.lead_score,
       private.score_breakdown(p_session), p_event ->> 'url', p_at, private.current_moment(), private.current_moment())
     on conflict (site_id, intent_stamp) do update
@@ -356,3 +378,5 @@ grant execute on function
   public.store_events(uuid, jsonb),
   public.purge_stored_events()
 to opsmantik_app, service_role;
+
+select public.ensure_event_partitions();

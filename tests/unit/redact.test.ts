@@ -9,6 +9,9 @@ const secrets = {
   jwe: "eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0..aXZpdml2.Y2lwaGVydGV4dA.dGFndGFn",
   password: "hunter2-hunter2",
   email: "elif.demir@akderekombi.com.tr",
+  cookie: "base64-eyJhY2Nlc3NfdG9rZW4iOiJleUpoYkdjaU9pSklVekkxTmlKOSJ9",
+  tokenHash: "pkce_0a1b2c3d4e5f60718293a4b5c6d7e8f9",
+  serviceKey: "sb_secret_abcdefghijklmnop",
 };
 
 // Guarantee: whoever reads our logs cannot call, impersonate or re-attribute a customer's visitor.
@@ -26,7 +29,9 @@ test.each([
   ],
   [
     "inside a sentence",
-    { message: `call ${secrets.phone} of ${secrets.email} with ${secrets.key}, Bearer ${secrets.jwt}, ${secrets.jwe}` },
+    {
+      message: `call ${secrets.phone} of ${secrets.email} with ${secrets.key}, Bearer ${secrets.jwt}, ${secrets.jwe}, ${secrets.cookie}, token_hash=${secrets.tokenHash}, ${secrets.serviceKey}`,
+    },
   ],
   ["inside a url", { url: `https://shop.test/?gclid=${secrets.gclid}&tel=905321234107` }],
   [
@@ -41,6 +46,18 @@ test.each([
   const printed = JSON.stringify(redact(fields));
   for (const value of Object.values(secrets)) expect(printed).not.toContain(value);
   expect(printed).not.toMatch(/5321234107|532 123 41/);
+});
+
+test("ids of ours stay searchable", () => {
+  const ids = {
+    digest: "2367233214",
+    requestId: "req_0mwiqjbrd2ae6458bc0b4e1b9a",
+    migration: "20261116000400",
+    path: "/api/sites/0123456789abcdef0123456789abcdef",
+  };
+  expect(redact(ids)).toEqual(ids);
+  const sentence = "site 0123456789abcdef0123456789abcdef, row 0190b5a8-3f5c-7c1e-8a34-5f0f1c2d3e4f";
+  expect(redact({ message: sentence })).toEqual({ message: sentence });
 });
 
 test("what a reader needs stays", () => {

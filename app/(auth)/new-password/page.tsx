@@ -13,8 +13,13 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 /** Reached by a link from an e-mail or from the account page; both have signed the person in. */
-export default async function NewPasswordPage({ searchParams }: { searchParams: Promise<{ next?: string | string[] }> }) {
-  const [t, errors, user, { next }] = await Promise.all([getTranslations("auth"), getTranslations("errors"), currentUser(), searchParams]);
+export default async function NewPasswordPage({ searchParams }: { searchParams: Promise<{ next?: string | string[]; first?: string }> }) {
+  const [t, errors, user, { next, first }] = await Promise.all([
+    getTranslations("auth"),
+    getTranslations("errors"),
+    currentUser(),
+    searchParams,
+  ]);
   if (!user) {
     return (
       <AuthPage title={t("newPasswordTitle")} lead={t("newPasswordNoLink")}>
@@ -27,7 +32,7 @@ export default async function NewPasswordPage({ searchParams }: { searchParams: 
   }
   return (
     <AuthPage title={t("newPasswordTitle")} lead={t("newPasswordLead", { email: user.email })}>
-      <NewPasswordForm email={user.email} next={returnPath(next)} />
+      <NewPasswordForm email={user.email} next={returnPath(next)} first={first !== undefined} />
     </AuthPage>
   );
 }

@@ -6,6 +6,9 @@ import { siteInput } from "#lib/tenancy/site-fields.ts";
 /** POST /api/sites makes a site that its creator owns. */
 export const POST = handler({
   guard: signedIn,
+  limits: {
+    after: { name: "create-site", requests: 20, windowSeconds: 600, key: ({ actor }) => actor.user.id, whenRedisIsDown: "fail-open" },
+  },
   body: siteInput,
   run: ({ actor, body }) => createSite(actor.db, body),
 });

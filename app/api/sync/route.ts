@@ -3,9 +3,11 @@ import { readBatch } from "#lib/ingest/read-batch.ts";
 import { syncEvents, syncLimit } from "#lib/ingest/sync-gate.ts";
 import { trackerPage } from "#lib/ingest/tracker-guard.ts";
 
+const page = trackerPage(readBatch);
+
 /** POST /api/sync takes a tracker's events. Frozen order: auth, rate limit, validation, idempotency, quota, publish. */
 export const POST = handler({
-  guard: trackerPage(readBatch),
+  guard: page,
   limits: { after: syncLimit },
   bodyMaxBytes: 256 * 1024,
   run: ({ actor, request }) => syncEvents(actor, request),

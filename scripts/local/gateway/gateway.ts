@@ -59,7 +59,11 @@ export async function prepareGateway({ databaseUrl, siteUrl, keys, logPath }: Ga
       jwt_secret: keys.jwtSecret,
       publishable_key: keys.publishableKey,
       secret_key: keys.secretKey,
+      // As supabase/config.toml has it for hosted.
+      minimum_password_length: 10,
+      refresh_token_reuse_interval: 10,
       email: {
+        enable_confirmations: true,
         template: {
           recovery: template("recovery.html", "Reset your OpsMantik password"),
           magic_link: template("magic-link.html", "Sign in to OpsMantik"),
@@ -79,7 +83,8 @@ export async function prepareGateway({ databaseUrl, siteUrl, keys, logPath }: Ga
   const server = createAdaptorServer({
     fetch: (request, bindings) => {
       const url = new URL(request.url);
-      if (url.pathname === "/mail") return mailResponse(mailbox, url);
+      // Mails hold sign-in links: a page elsewhere must not reach them by giving this address another name.
+      if (url.pathname === "/mail" && ["localhost", "127.0.0.1"].includes(url.hostname)) return mailResponse(mailbox, url);
       const peerAddress = "incoming" in bindings ? (bindings.incoming.socket.remoteAddress ?? null) : null;
       return printingTo(logPath, () => app.fetch(request, { peerAddress }));
     },

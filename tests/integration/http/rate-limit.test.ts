@@ -76,6 +76,7 @@ test("everything answers while all parts are up", async () => {
   expect(checks.map((check: { name: string; ok: boolean }) => [check.name, check.ok])).toEqual([
     ["postgres", true],
     ["redis", true],
+    ["auth", true],
     ["migrations", true],
   ]);
   for (const check of checks) expect(check.latencyMs).toBeGreaterThanOrEqual(0);

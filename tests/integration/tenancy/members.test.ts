@@ -100,6 +100,35 @@ test("roles change and members leave; nobody below owner decides it", async () =
   expect(await roles()).not.toHaveProperty(team.viewer.id);
 });
 
+// Guarantee: who was removed stays removed, whatever invitation they prepared.
+test("an owner who is removed or demoted takes their open invitations with them", async () => {
+  const helper = await createPerson(db.sql, `helper${count}@own.test`);
+  const backDoor = await createPerson(db.sql, `back-door${count}@own.test`);
+  await join(db.sql, team.publicId, team.owner, helper, "owner");
+  const { invitationId } = await invite(helper, backDoor.email, "owner");
+  await setRole(team.owner, helper, "operator");
+  await expect(accept(backDoor, invitationId)).rejects.toMatchObject({ message: "NOT_FOUND" });
+});
+
+test("anyone may leave a site themselves", async () => {
+  await remove(team.viewer, team.viewer);
+  expect(await roles()).not.toHaveProperty(team.viewer.id);
+});
+
+test.each(["not-an-email", "a b@c.test", "<b>@c.test", "a@c"])("the address %j is refused by the database itself", async (email) => {
+  await expect(invite(team.owner, email)).rejects.toMatchObject({ constraint_name: "email_is_an_address" });
+});
+
+test("a name that people gave themselves is cut and cleaned where others see it", async () => {
+  await db.sql`update auth.users set raw_user_meta_data = jsonb_build_object('full_name', ${`\u202e${"x".repeat(5000)}`}::text) where id = ${team.viewer.id}`;
+  const { members } = await callAs<{ members: { name: string }[] }>(
+    db.sql,
+    team.owner,
+    (tx) => tx`select public.list_site_members(${team.publicId})`,
+  );
+  for (const { name } of members) expect(name).toMatch(/^[^\u202e]{1,80}$/);
+});
+
 test("the last owner is neither removed nor demoted, nor is their account deleted", async () => {
   await expect(remove(team.owner, team.owner)).rejects.toMatchObject({ code: "PT409", message: "LAST_OWNER" });
   await expect(setRole(team.owner, team.owner, "viewer")).rejects.toMatchObject({ message: "LAST_OWNER" });

@@ -6,6 +6,7 @@ import { createTestDatabase, type TestDatabase } from "#tests/support/test-datab
 let db: TestDatabase;
 let north: Team;
 let south: Team;
+let owners: Map<string, string>;
 
 beforeAll(async () => {
   db = await createTestDatabase();
@@ -16,22 +17,38 @@ beforeAll(async () => {
     await callAs(db.sql, team.owner, (tx) => tx`select public.create_site_api_key(${team.publicId}, 'Script')`);
     await callAs(db.sql, team.owner, (tx) => tx`select public.invite_site_member(${team.publicId}, 'new@person.test', 'viewer')`);
   }
+  owners = await ownersOfValues();
 });
 afterAll(() => db.drop());
 
 const tables = ["sites", "site_members", "site_invitations", "site_api_keys"] as const;
 type Seen = Record<(typeof tables)[number], string[]>;
 
-const columnOf = { sites: "id", site_members: "site_id", site_invitations: "site_id", site_api_keys: "site_id" };
+/** A column that every reader may see and that tells whose row it is; the internal id of a site is readable by nobody. */
+const columnOf = { sites: "public_id", site_members: "user_id", site_invitations: "id", site_api_keys: "id" };
 
-/** Which sites' rows a person sees in each table. */
+/** Which site each visible value belongs to, looked up by the owner of the database. */
+async function ownersOfValues(): Promise<Map<string, string>> {
+  const rows = await db.sql<{ value: string; site: string }[]>`
+    select public_id as value, id as site from public.sites
+    union all select user_id::text, site_id from public.site_members
+    union all select id::text, site_id from public.site_invitations
+    union all select id::text, site_id from public.site_api_keys`;
+  const names = new Map([
+    [north.siteId, "north"],
+    [south.siteId, "south"],
+  ]);
+  return new Map(rows.map(({ value, site }) => [value, names.get(site) ?? "unknown"]));
+}
+
+/** Which sites' rows a person sees in each table, and of a team how many. */
 async function seenBy(tx: postgres.TransactionSql, userId: string): Promise<Seen> {
   await tx`select set_config('request.jwt.claims', ${JSON.stringify({ sub: userId, role: "authenticated" })}, true)`;
   await tx`set local role authenticated`;
   const seen = {} as Seen; // filled for every table below
   for (const table of tables) {
-    const rows = await tx.unsafe(`select distinct ${columnOf[table]}::text as site from public.${table} order by 1`);
-    seen[table] = rows.map((row) => (row.site === north.siteId ? "north" : row.site === south.siteId ? "south" : "unknown"));
+    const rows = await tx.unsafe(`select ${columnOf[table]}::text as value from public.${table}`);
+    seen[table] = rows.map((row) => owners.get(row.value) ?? "unknown").sort();
   }
   await tx`reset role`;
   return seen;
@@ -50,7 +67,12 @@ async function everyView(tx: postgres.TransactionSql): Promise<Record<string, Se
   return views;
 }
 
-const ownerOf = (site: string): Seen => ({ sites: [site], site_members: [site], site_invitations: [site], site_api_keys: [site] });
+const ownerOf = (site: string): Seen => ({
+  sites: [site],
+  site_members: [site, site, site],
+  site_invitations: [site],
+  site_api_keys: [site],
+});
 const memberOf = (site: string): Seen => ({ sites: [site], site_members: [site], site_invitations: [], site_api_keys: [] });
 const expectedViews = {
   northOwner: ownerOf("north"),
@@ -95,6 +117,12 @@ test("without a session nothing is readable", async () => {
   }
 });
 
-test("the hash of an API key is readable by nobody, not even its owner", async () => {
-  await expect(callAs(db.sql, north.owner, (tx) => tx`select key_hash from public.site_api_keys`)).rejects.toMatchObject({ code: "42501" });
+// Guarantee: a stolen session reveals neither how to forge a key nor the internal id that other systems must never see.
+test.each([
+  "select key_hash from public.site_api_keys",
+  "select id from public.sites",
+  "select site_id from public.site_members",
+  "select * from public.site_invitations",
+])("not even an owner may %s", async (statement) => {
+  await expect(callAs(db.sql, north.owner, (tx) => tx.unsafe(statement))).rejects.toMatchObject({ code: "42501" });
 });

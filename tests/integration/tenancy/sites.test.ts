@@ -46,9 +46,19 @@ test.each([
   ["a path is not a domain", ["harbour.test/x"], "Europe/London", "INVALID_DOMAIN"],
   ["an empty label is not a domain", ["a..test"], "Europe/London", "INVALID_DOMAIN"],
   ["upper case is not stored", ["Harbour.test"], "Europe/London", "INVALID_DOMAIN"],
+  ["a missing domain is not a domain", [null as unknown as string], "Europe/London", "INVALID_DOMAIN"],
+  ["the same domain twice is refused", ["a.test", "a.test"], "Europe/London", "INVALID_DOMAIN"],
   ["an offset is not a time zone", ["harbour.test"], "+03:00", "INVALID_TIMEZONE"],
+  ["a zone that browsers do not know is refused", ["harbour.test"], "Factory", "INVALID_TIMEZONE"],
 ])("%s", async (_name, domains, timezone, code) => {
   await expect(create(team.owner, domains, timezone)).rejects.toMatchObject({ code: "PT400", message: code });
+});
+
+// Guarantee: whatever a client sends past our forms, one site's data cannot make everybody's pages unreadable.
+test.each(["   ", "", "x".repeat(81), "a\u202eb", "a\nb", "\u200b"])("the name %j is refused by the database itself", async (name) => {
+  const make = () =>
+    callAs(db.sql, team.owner, (tx) => tx`select public.create_site(${name}, ${["n.test"]}, 'TRY', 'Europe/Istanbul', 'tr')`);
+  await expect(make()).rejects.toMatchObject({ code: "PT400", message: "VALIDATION_FAILED" });
 });
 
 test("the edges of the site's checks hold", async () => {

@@ -2,9 +2,11 @@ import { handler } from "#lib/http/handler.ts";
 import { pageViewLimit, readPageView, trackPageView } from "#lib/ingest/page-view.ts";
 import { trackerPage } from "#lib/ingest/tracker-guard.ts";
 
+const page = trackerPage(readPageView);
+
 /** POST /api/track/pv keeps a page view that came through an ad, for the script's export. */
 export const POST = handler({
-  guard: trackerPage(readPageView),
+  guard: page,
   limits: { after: pageViewLimit },
   bodyMaxBytes: 8 * 1024,
   run: ({ actor }) => trackPageView(actor),

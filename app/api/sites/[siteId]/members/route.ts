@@ -7,7 +7,7 @@ import { memberInvite } from "#lib/tenancy/site-fields.ts";
 export const POST = handler({
   guard: siteMember("owner"),
   limits: {
-    after: { name: "invite", requests: 20, windowSeconds: 600, key: ({ actor }) => actor.publicId, whenRedisIsDown: "fail-closed" },
+    after: { name: "invite", requests: 20, windowSeconds: 600, key: ({ actor }) => actor.user.id, whenRedisIsDown: "fail-closed" },
   },
   body: memberInvite,
   run: ({ actor, body }) => inviteMember(actor.db, actor.publicId, body),

@@ -14,9 +14,9 @@ export const PATCH = handler({
   run: ({ actor, params, body }) => changeMemberRole(actor.db, actor.publicId, { ...params, ...body }),
 });
 
-/** DELETE /api/sites/:siteId/members/:userId removes a member; the last owner stays. */
+/** DELETE /api/sites/:siteId/members/:userId removes a member, or oneself; the last owner stays. */
 export const DELETE = handler({
-  guard: siteMember("owner"),
+  guard: siteMember("viewer"), // anyone may leave; SQL lets only owners remove others
   params,
   run: ({ actor, params }) => removeMember(actor.db, actor.publicId, params.userId),
 });

@@ -1,0 +1,86 @@
+import { z } from "zod";
+
+/** What the billing functions of the database answer. */
+
+const dayCount = z.object({ day: z.string(), events: z.number() });
+export type DayCount = z.output<typeof dayCount>;
+
+const plan = z.object({
+  name: z.string(),
+  monthlyLimit: z.number().nullable(),
+  enforcement: z.enum(["soft", "hard"]),
+  /** The number of events at which a month is full; null when it never is. */
+  capEvents: z.number().nullable(),
+  basePriceCents: z.number(),
+  overageCentsPer1000: z.number(),
+});
+export type Plan = z.output<typeof plan>;
+
+export const dropReasons = ["duplicate", "bot", "consent", "privacy_signal", "quota"] as const;
+export type DropReason = (typeof dropReasons)[number];
+
+export const billingOverview = z.object({
+  now: z.string(),
+  yearMonth: z.string(),
+  currency: z.string(),
+  plan: plan.nullable(),
+  used: z.number(),
+  days: z.array(dayCount),
+  daysBefore: z.array(dayCount),
+  drops: z.partialRecord(z.enum(dropReasons), z.number()),
+  reconciledAt: z.string().nullable(),
+  drift: z.number().nullable(),
+});
+export type BillingOverview = z.output<typeof billingOverview>;
+
+const invoiceSummary = z.object({
+  yearMonth: z.string(),
+  eventCount: z.number(),
+  totalCents: z.number(),
+  currency: z.string(),
+  contentHash: z.string(),
+  dueAt: z.string(),
+});
+export type InvoiceSummary = z.output<typeof invoiceSummary>;
+export const invoiceSummaries = z.array(invoiceSummary);
+
+/** What an earlier month turned out to be after its invoice was frozen. */
+const adjustment = z.object({
+  yearMonth: z.string(),
+  events: z.number(),
+  cents: z.number(),
+  eventCount: z.number(),
+  eventsDigest: z.string(),
+});
+
+export const invoice = z.object({
+  site: z.string(),
+  yearMonth: z.string(),
+  eventCount: z.number(),
+  eventsDigest: z.string(),
+  planName: z.string().nullable(),
+  monthlyLimit: z.number().nullable(),
+  overageCentsPer1000: z.number(),
+  currency: z.string(),
+  baseCents: z.number(),
+  overageEvents: z.number(),
+  overageCents: z.number(),
+  adjustments: z.array(adjustment),
+  totalCents: z.number(),
+  dueAt: z.string(),
+  frozenAt: z.string(),
+  contentHash: z.string(),
+  days: z.array(dayCount.extend({ digest: z.string() })),
+  /** Not part of the hash: lines of later invoices that put this month right. */
+  corrections: z.array(adjustment.extend({ inInvoice: z.string() })),
+  eventsKeptUntil: z.string(),
+});
+export type Invoice = z.output<typeof invoice>;
+
+export const countedEvents = z.object({
+  yearMonth: z.string(),
+  total: z.number().nullable(),
+  events: z.array(z.object({ at: z.string(), name: z.string(), key: z.string() })),
+  next: z.string().nullable(),
+});
+export type CountedEvents = z.output<typeof countedEvents>;

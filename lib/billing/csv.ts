@@ -1,0 +1,33 @@
+type CsvValue = string | number | null;
+
+/** What a spreadsheet takes for a formula when a cell begins with it. */
+const opensFormula = /^[=+\-@\t\r]/;
+
+/**
+ * One cell by RFC 4180. Event names come from strangers' browsers: a text that a spreadsheet would run is made inert by an
+ * apostrophe. Numbers are ours and stay numbers.
+ */
+export function csvCell(value: CsvValue): string {
+  if (value === null) return "";
+  if (typeof value === "number") return String(value);
+  const inert = opensFormula.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
+}
+
+export const csvLine = (cells: CsvValue[]) => `${cells.map(csvCell).join(",")}\r\n`;
+
+/** Reads RFC 4180 text into rows of cells. */
+export function parseCsv(text: string): string[][] {
+  const rows: string[][] = [];
+  let row: string[] = [];
+  // A quoted cell, or a bare one, and what ends it. An empty match at the very end is no cell of its own.
+  for (const [match, quoted, bare = "", end = ""] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g)) {
+    if (match === "" && row.length === 0) break;
+    row.push(quoted === undefined ? bare : quoted.replaceAll('""', '"'));
+    if (end === ",") continue;
+    rows.push(row);
+    row = [];
+    if (end === "") break;
+  }
+  return rows;
+}

@@ -1,0 +1,77 @@
+import { z } from "zod";
+import { callRpc } from "#lib/db/call-rpc.ts";
+import { log } from "#lib/platform/log.ts";
+import { redis } from "#lib/platform/redis.ts";
+import { shiftMonth } from "./year-month.ts";
+
+/** The crons of billing. Each repeats short calls until nothing is left, or until its time is over and the next run goes on. */
+
+const budgetMs = 20_000;
+/** A cron that missed its days catches up this far; the ledger keeps a month without an invoice as long as it takes. */
+const catchUpMonths = 3;
+const usageKeySeconds = 40 * 86_400;
+
+const reconciliation = z.object({
+  reconciled: z.array(z.object({ publicId: z.string(), yearMonth: z.string(), eventCount: z.number(), drift: z.number() })),
+  more: z.boolean(),
+});
+const freezing = z.object({ yearMonth: z.string(), state: z.enum(["open", "closed"]), frozen: z.number(), more: z.boolean() });
+const purging = z.object({ purged: z.number() });
+
+type Reconciled = z.output<typeof reconciliation>["reconciled"];
+
+async function untilDone(step: () => Promise<boolean>): Promise<void> {
+  const until = Date.now() + budgetMs;
+  while ((await step()) && Date.now() < until);
+}
+
+/** Running figures follow the ledger, and Redis follows Postgres; nothing goes the other way. */
+export async function reconcileUsage(): Promise<{ reconciled: number; drifted: number }> {
+  const all: Reconciled = [];
+  await untilDone(async () => {
+    const { reconciled, more } = await callRpc("reconcile_usage", {}, reconciliation);
+    await correctRedis(reconciled);
+    all.push(...reconciled);
+    return more;
+  });
+  const drifted = all.filter(({ drift }) => drift !== 0);
+  if (drifted.length > 0) log.info("usage corrected", { drifted });
+  return { reconciled: all.length, drifted: drifted.length };
+}
+
+/** `usage:{site}:{month}` is for whoever wants a quick figure. Without Redis there is none, and nothing else changes. */
+async function correctRedis(rows: Reconciled): Promise<void> {
+  if (rows.length === 0) return;
+  try {
+    const pipeline = redis().pipeline();
+    for (const { publicId, yearMonth, eventCount } of rows)
+      pipeline.set(`usage:${publicId}:${yearMonth}`, eventCount, { ex: usageKeySeconds });
+    await pipeline.exec();
+  } catch (error) {
+    log.warn("usage keys were not written", { error });
+  }
+}
+
+export async function freezeInvoices(now = new Date()): Promise<{ frozen: number }> {
+  const thisMonth = now.toISOString().slice(0, 7);
+  let frozen = 0;
+  // The oldest first: a late row of one month is a line in the next.
+  for (let back = catchUpMonths; back >= 1; back--) {
+    await untilDone(async () => {
+      const answer = await callRpc("freeze_invoices", { p_year_month: shiftMonth(thisMonth, -back) }, freezing);
+      frozen += answer.frozen;
+      return answer.more;
+    });
+  }
+  return { frozen };
+}
+
+export async function purgeExpiredKeys(): Promise<{ purged: number }> {
+  let total = 0;
+  await untilDone(async () => {
+    const { purged } = await callRpc("purge_expired_idempotency", {}, purging);
+    total += purged;
+    return purged > 0;
+  });
+  return { purged: total };
+}

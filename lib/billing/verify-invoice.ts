@@ -1,0 +1,106 @@
+import { createHash } from "node:crypto";
+import type { Invoice } from "./billing-shapes.ts";
+import { parseCsv } from "./csv.ts";
+
+/** Recounts and re-hashes an invoice from its own text and the month's events, with nothing of ours but this file. */
+
+export interface CountedKey {
+  at: string;
+  /** 64 hex characters. */
+  key: string;
+}
+
+export interface InvoiceCheck {
+  /** Whether the invoice says what it said when it was frozen. */
+  hashMatches: boolean;
+  /** Whether its lines add up. */
+  sumMatches: boolean;
+  /** Whether the events are those that were billed; "corrected" when they are those of a later correction. */
+  events: "match" | "corrected" | "differ";
+  counted: number;
+  /** UTC days on which the events are not those that were billed. */
+  differingDays: string[];
+}
+
+const sha256 = (content: string | Buffer) => createHash("sha256").update(content).digest("hex");
+
+/** Each UTC day with its count and the SHA-256 over its keys in their order. */
+export function digestDays(events: CountedKey[]): { day: string; events: number; digest: string }[] {
+  const byDay = Map.groupBy(events, ({ at }) => at.slice(0, 10));
+  return [...byDay.entries()]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([day, list]) => {
+      const keys = list.map(({ key }) => key).sort();
+      return { day, events: keys.length, digest: sha256(Buffer.from(keys.join(""), "hex")) };
+    });
+}
+
+export function digestEvents(days: Invoice["days"]): string {
+  return sha256(days.map(({ day, events, digest }) => `${day} ${events} ${digest}\n`).join(""));
+}
+
+/** The canonical text of an invoice. Postgres writes the same in private.invoice_text; the content hash is its SHA-256. */
+export function invoiceText(invoice: Invoice): string {
+  const lines = [
+    "opsmantik invoice 1",
+    `site ${invoice.site}`,
+    `month ${invoice.yearMonth}`,
+    `events ${invoice.eventCount}`,
+    `events digest ${invoice.eventsDigest}`,
+    `plan ${invoice.planName === null ? "none" : JSON.stringify(invoice.planName)}`,
+    `limit ${invoice.monthlyLimit ?? "none"}`,
+    `overage cents per 1000 ${invoice.overageCentsPer1000}`,
+    `currency ${invoice.currency}`,
+    `base cents ${invoice.baseCents}`,
+    `overage events ${invoice.overageEvents}`,
+    `overage cents ${invoice.overageCents}`,
+    ...invoice.adjustments.map(
+      ({ yearMonth, events, cents, eventCount, eventsDigest }) =>
+        `adjustment ${yearMonth} events ${events} cents ${cents} to ${eventCount} ${eventsDigest}`,
+    ),
+    `total cents ${invoice.totalCents}`,
+    `due ${invoice.dueAt}`,
+    `frozen ${invoice.frozenAt}`,
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function addsUp(invoice: Invoice): boolean {
+  const { eventCount, monthlyLimit, overageEvents, overageCents, overageCentsPer1000, baseCents, adjustments, totalCents } = invoice;
+  const adjustmentCents = adjustments.reduce((sum, { cents }) => sum + cents, 0);
+  return (
+    invoice.days.reduce((sum, { events }) => sum + events, 0) === eventCount &&
+    digestEvents(invoice.days) === invoice.eventsDigest &&
+    overageEvents === (monthlyLimit === null ? 0 : Math.max(0, eventCount - monthlyLimit)) &&
+    overageCents === Math.floor((overageEvents * overageCentsPer1000 + 500) / 1000) &&
+    totalCents === baseCents + overageCents + adjustmentCents
+  );
+}
+
+export function verifyInvoice(invoice: Invoice, events: CountedKey[]): InvoiceCheck {
+  const days = digestDays(events);
+  const digest = digestEvents(days);
+  const billed = new Map(invoice.days.map((day) => [day.day, day.digest]));
+  const found = new Map(days.map((day) => [day.day, day.digest]));
+  const latest = invoice.corrections.at(-1);
+  return {
+    hashMatches: sha256(invoiceText(invoice)) === invoice.contentHash,
+    sumMatches: addsUp(invoice),
+    events: digest === invoice.eventsDigest ? "match" : digest === latest?.eventsDigest ? "corrected" : "differ",
+    counted: events.length,
+    differingDays: [...new Set([...billed.keys(), ...found.keys()])].filter((day) => billed.get(day) !== found.get(day)).sort(),
+  };
+}
+
+/** Reads the events file: the columns time_utc and key are needed, in any place. A torn file throws. */
+export function readEventsCsv(text: string): CountedKey[] {
+  const [header = [], ...rows] = parseCsv(text.replace(/^\uFEFF/, ""));
+  const timeColumn = header.indexOf("time_utc");
+  const keyColumn = header.indexOf("key");
+  if (timeColumn === -1 || keyColumn === -1) throw new Error("The first line must name the columns time_utc and key.");
+  return rows.map((row, index) => {
+    const [at = "", key = ""] = [row[timeColumn], row[keyColumn]];
+    if (!/^\d{4}-\d{2}-\d{2}T/.test(at) || !/^[0-9a-f]{64}$/.test(key)) throw new Error(`Line ${index + 2} is not a counted event.`);
+    return { at, key };
+  });
+}
