@@ -21,23 +21,24 @@ export interface SignedSystem {
   signature: string;
 }
 
-const optionalText = (maxLength: number) =>
-  boundedText(maxLength)
-    .nullish()
-    .transform((value) => value ?? null);
+/** Telephone systems send "" for what they do not know. */
+const emptyAsNull = (value: unknown) => (value === undefined || (typeof value === "string" && value.trim() === "") ? null : value);
+const optionalText = (maxLength: number) => z.preprocess(emptyAsNull, boundedText(maxLength).nullable());
 
-/** What a telephone system, a CRM or a proxy reports about one call. */
-export const callEventBody = z.strictObject({
+/** What a telephone system, a CRM or a proxy reports about one call. Fields of other systems are left out. */
+export const callEventBody = z.object({
   event_id: optionalText(64),
   intent_stamp: optionalText(64),
   fingerprint: optionalText(64),
   phone_number: optionalText(32),
-  action: z.enum(["phone_call", "whatsapp", "form_submit"]).default("phone_call"),
-  url: z
-    .url({ protocol: /^https?$/ })
-    .max(4096)
-    .nullish()
-    .transform((value) => value ?? null),
+  action: z.preprocess((value) => emptyAsNull(value) ?? "phone_call", z.enum(["phone_call", "whatsapp", "form_submit"])),
+  url: z.preprocess(
+    emptyAsNull,
+    z
+      .url({ protocol: /^https?$/ })
+      .max(4096)
+      .nullable(),
+  ),
   gclid: optionalText(512),
   wbraid: optionalText(512),
   gbraid: optionalText(512),
@@ -48,14 +49,14 @@ export const signedCallEvent: Guard<SignedSystem> = async ({ request, rawBody })
   const headers = {
     site: request.headers.get("x-ops-site-id") ?? "",
     ts: request.headers.get("x-ops-ts") ?? "",
-    signature: request.headers.get("x-ops-signature") ?? "",
+    signature: (request.headers.get("x-ops-signature") ?? "").toLowerCase(), // in one spelling: without a stamp it is the call's identity
   };
   const ageSeconds = Math.abs(Date.now() / 1000 - Number(headers.ts));
-  const plausible = /^\d{10}$/.test(headers.ts) && ageSeconds <= signatureWindowSeconds && /^[0-9a-f]{64}$/i.test(headers.signature);
+  const plausible = /^\d{10}$/.test(headers.ts) && ageSeconds <= signatureWindowSeconds && /^[0-9a-f]{64}$/.test(headers.signature);
   const site = plausible
     ? await callRpc(
         "verify_call_event_signature",
-        { p_public_id: headers.site, p_ts: headers.ts, p_body: rawBody, p_signature: headers.signature.toLowerCase() },
+        { p_public_id: headers.site, p_ts: headers.ts, p_body: rawBody, p_signature: headers.signature },
         signedSite,
       )
     : null;

@@ -30,6 +30,14 @@ export function requestFacts(headers: Headers): RequestFacts {
   };
 }
 
+/** Actions whose label is a telephone number. */
+const numberActions = new Set(["phone_call", "whatsapp", "hover_intent"]);
+
+/** Ad click ids are marketing data wherever they stand. */
+function withoutClickIds(address: string): string {
+  return address.replace(/(\w*clid|[gw]braid)(=|%3D)[^&#%]*/gi, "$1$2");
+}
+
 /** From the wire to what is kept. Without marketing consent the click ids and the number are gone before anything is stored. */
 export function captureEvent(event: WireEvent, site: IngestSite, facts: RequestFacts): CapturedEvent {
   const { marketing } = consentOf(event.consent_scopes ?? event.meta.consent_scopes, site.consentMode);
@@ -44,10 +52,10 @@ export function captureEvent(event: WireEvent, site: IngestSite, facts: RequestF
     visitor: event.meta.fp ?? event.sid ?? event.eid ?? "unknown",
     category: event.ec,
     action: event.ea,
-    label: isPhone ? null : event.el,
+    label: isPhone || (!marketing && numberActions.has(event.ea)) ? null : event.el,
     value: event.ev,
-    url: event.url,
-    referrer: event.r,
+    url: marketing ? event.url : withoutClickIds(event.url),
+    referrer: marketing || event.r === null ? event.r : withoutClickIds(event.r),
     device: event.meta.device ?? facts.device,
     country: facts.country,
     city: facts.city,
@@ -59,6 +67,6 @@ export function captureEvent(event: WireEvent, site: IngestSite, facts: RequestF
     marketingConsent: marketing,
     marketingDefault: marketing,
     intentStamp: isCall ? (event.meta.intent_stamp ?? event.eid) : null,
-    phone: isPhone && event.el ? event.el.replace(/^tel:/i, "").slice(0, 32) : null,
+    phone: marketing && isPhone && event.el ? event.el.replace(/^tel:/i, "").slice(0, 32) : null,
   };
 }

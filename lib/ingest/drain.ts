@@ -15,7 +15,7 @@ type Row = Batch["rows"][number];
 const stored = z.object({ stored: z.number(), calls: z.number() });
 
 const batchMax = 200;
-/** Below the minute that a serverless function may run. What is left wakes the next one. */
+/** Below the minute that a serverless function may run. What is left, the cron finds. */
 const drainMaxMs = 45_000;
 
 export interface Drained {

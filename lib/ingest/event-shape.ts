@@ -5,21 +5,30 @@ import { z } from "zod";
 export const eventsPerRequestMax = 100;
 const urlMaxChars = 4096;
 
-/** Postgres stores no NUL and no lone surrogate. */
-const cleaned = (text: string, maxChars: number) => text.replaceAll("\0", "").toWellFormed().slice(0, maxChars);
-const text = (maxChars: number) => z.coerce.string().transform((value) => cleaned(value, maxChars));
+/** Postgres stores no NUL and no lone surrogate, and a cut can leave one. */
+const cleaned = (text: string, maxChars: number) => text.replaceAll("\0", "").slice(0, maxChars).toWellFormed();
+/** Anything but a text or a number counts as nothing. */
 const optional = (maxChars: number) =>
   z
     .union([z.string(), z.number()])
     .nullish()
-    .transform((value) => (value === null || value === undefined || value === "" ? null : cleaned(String(value), maxChars)));
+    .catch(null)
+    .transform((value) => cleaned(String(value ?? ""), maxChars) || null);
+const named = (maxChars: number, otherwise: string) => optional(maxChars).transform((value) => value ?? otherwise);
 
 const number = z
   .union([z.number(), z.string()])
   .nullish()
+  .catch(null)
   .transform((value) => (value === null || value === undefined || value === "" || !Number.isFinite(Number(value)) ? null : Number(value)));
 
-const scopes = z.array(z.string().max(40)).max(10);
+/** Scopes that are sent always count: ones that cannot be read grant nothing. */
+const scopes = z
+  .array(z.string().max(40))
+  .max(10)
+  .nullish()
+  .transform((value) => value ?? undefined)
+  .catch([]);
 
 const meta = z
   .object({
@@ -35,7 +44,7 @@ const meta = z
     utm_term: optional(200),
     device: optional(40),
     intent_stamp: optional(64),
-    consent_scopes: scopes.optional().catch(undefined),
+    consent_scopes: scopes.optional(),
   })
   .catch({
     fp: null,
@@ -61,13 +70,13 @@ export const wireEvent = z
     url: z.string().optional(),
     sid: optional(64),
     eid: optional(64),
-    ec: text(60).default("interaction"),
-    ea: text(60).default("view"),
+    ec: named(60, "interaction"),
+    ea: named(60, "view"),
     el: optional(300),
     ev: number,
     r: optional(2048),
     meta: meta.prefault({}),
-    consent_scopes: scopes.optional().catch(undefined),
+    consent_scopes: scopes.optional(),
   })
   .transform(({ u, url, ...event }) => ({ ...event, url: cleaned(url ?? u ?? "", urlMaxChars) }))
   .refine(({ url }) => /^https?:\/\//.test(url) && URL.canParse(url), "missing_site_or_url");

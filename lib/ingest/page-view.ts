@@ -22,7 +22,7 @@ const pageView = z.object({
   gclid: clickId,
   wbraid: clickId,
   gbraid: clickId,
-  consent_scopes: z.array(z.string()).max(10).optional().catch(undefined),
+  consent_scopes: z.array(z.string()).max(10).optional().catch([]), // unreadable scopes grant nothing
 });
 
 export interface PageView {
@@ -66,10 +66,17 @@ export async function trackPageView(
   const data = JSON.stringify({ gclid: gclid ?? "", wbraid: wbraid ?? "", gbraid: gbraid ?? "", viewedAt: now.toISOString() });
   try {
     const pipeline = redis().pipeline();
-    pipeline.set(`pv:data:${id}`, data, { ex: keptSeconds }).rpush(queue, id).ltrim(queue, -waitingMax, -1).expire(queue, keptSeconds);
-    await pipeline.exec();
+    pipeline.rpush(queue, id).set(`pv:data:${id}`, data, { ex: keptSeconds }).expire(queue, keptSeconds);
+    const [waiting] = await pipeline.exec<[number, unknown, unknown]>();
+    if (waiting > waitingMax) await forgetOldest(queue, waiting - waitingMax);
   } catch (error) {
     throw new AppError("REDIS_UNAVAILABLE", { cause: error });
   }
   return { ok: true, id };
+}
+
+/** With their data: a flood fills the queue's bound and nothing else. */
+async function forgetOldest(queue: string, count: number): Promise<void> {
+  const ids = (await redis().lpop<string[]>(queue, count)) ?? [];
+  if (ids.length > 0) await redis().del(...ids.map((id) => `pv:data:${id}`));
 }

@@ -3,8 +3,9 @@ import type { CapturedEvent } from "./captured-event.ts";
 
 const channels: Record<string, string> = { phone_call: "phone", whatsapp: "whatsapp", form_submit: "form" };
 
+/** Its ad networks and apps count too: googleadservices.com, com.google.android.googlequicksearchbox. */
 function isFromGoogle(referrer: string | null): boolean {
-  return referrer !== null && URL.canParse(referrer) && /(^|\.)google\./.test(new URL(referrer).hostname);
+  return referrer !== null && /google/i.test(referrer);
 }
 
 function scrollDepth({ action, value }: CapturedEvent): number {

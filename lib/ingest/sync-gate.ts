@@ -39,44 +39,54 @@ export async function syncEvents({ site, publicId, events }: TrackerPage & Batch
   const valid = parsed.flatMap((result) => (result.success ? [result.data] : []));
   if (valid.length === 0) throw refusal("missing_site_or_url", "Each event needs the http(s) address of its page in u.");
 
-  const dropped = dropReason(valid, site, request.headers);
+  const dropped = dropReason(site, request.headers);
   if (dropped) return drop(dropped, site.siteId, valid.length);
+  const allowed = valid.filter((event) => hasAnalyticsConsent(event, site));
+  if (allowed.length === 0) return drop("consent", site.siteId, valid.length);
+  if (allowed.length < valid.length) await countDrops("consent", site.siteId, valid.length - allowed.length);
 
   const facts = requestFacts(request.headers);
-  const candidates: Candidate[] = valid.map((event) => ({
-    eid: event.meta.intent_stamp ?? event.eid,
-    label: event.el,
-    captured: captureEvent(event, site, facts),
-  }));
+  const candidates: Candidate[] = allowed.map((event) => {
+    const captured = captureEvent(event, site, facts);
+    return { eid: captured.intentStamp ?? event.eid, label: event.el, captured };
+  });
   const admission = await admitEvents(site.siteId, candidates, Date.now());
   const accepted = admission.results.includes("accepted");
   const woken = accepted ? await wakeWorker(publicId) : true;
   return admissionResponse(
     admission,
-    parsed.map((result) => result.success),
+    parsed.map((result) => (!result.success ? "invalid" : hasAnalyticsConsent(result.data, site) ? "admitted" : "consent")),
     woken,
   );
 }
 
 /** Why a whole request is turned away before the gate. Such events are neither stored nor billed, only counted. */
-function dropReason(events: WireEvent[], site: TrackerPage["site"], headers: Headers): DropReason | null {
+function dropReason(site: TrackerPage["site"], headers: Headers): DropReason | null {
   if (isbot(headers.get("user-agent"))) return "bot";
   if (site.respectsPrivacySignal && (headers.get("sec-gpc") === "1" || headers.get("dnt") === "1")) return "privacy_signal";
-  const consented = events.every((event) => consentOf(event.consent_scopes ?? event.meta.consent_scopes, site.consentMode).analytics);
-  return consented ? null : "consent";
+  return null;
 }
 
-async function drop(reason: DropReason, siteId: string, drops: number): Promise<Response> {
+/** Asked of each event: a queue that was filled before the visitor agreed must not cost those after it. */
+function hasAnalyticsConsent(event: WireEvent, site: TrackerPage["site"]): boolean {
+  return consentOf(event.consent_scopes ?? event.meta.consent_scopes, site.consentMode).analytics;
+}
+
+async function countDrops(reason: DropReason, siteId: string, drops: number): Promise<void> {
   await callRpc("count_drops", { p_site_id: siteId, p_reason: reason, p_drops: drops }, z.unknown()).catch((error: unknown) =>
     log.warn("drop not counted", { reason, error }),
   );
+}
+
+async function drop(reason: DropReason, siteId: string, drops: number): Promise<Response> {
+  await countDrops(reason, siteId, drops);
   return new Response(null, { status: 204, ...(reason === "consent" && { headers: { "x-opsmantik-consent-missing": "analytics" } }) });
 }
 
 /** One answer for the request, one result per event in the order they were sent. */
-function admissionResponse({ results, overage }: Admission, wasValid: boolean[], woken: boolean): Response {
+function admissionResponse({ results, overage }: Admission, sent: ("admitted" | "invalid" | "consent")[], woken: boolean): Response {
   const queue = [...results];
-  const perEvent = wasValid.map((valid) => (valid ? queue.shift() : "invalid"));
+  const perEvent = sent.map((fate) => (fate === "admitted" ? queue.shift() : fate));
   const headers: Record<string, string> = {
     ...(overage && { "x-opsmantik-overage": "true" }),
     ...(!woken && { "x-opsmantik-fallback": "true" }),

@@ -37,24 +37,19 @@ type ConsentCommand = [string, string, Record<string, unknown>?];
 
 /** Google Consent Mode: what gtag('consent', …) says, from now on and before this script came. */
 export function followConsentMode(): void {
-  const state: Record<string, boolean> = {};
+  let analytics: boolean | undefined;
+  let ads: boolean | undefined;
   const hear = (entry?: ConsentCommand) => {
     if (entry?.[0] !== "consent") return;
-    const settings = entry[2] || {};
+    const { analytics_storage, ad_storage, region } = entry[2] || {};
     const isUpdate = entry[1] === "update";
-    for (const [name, scope] of [
-      ["analytics_storage", "analytics"],
-      ["ad_storage", "marketing"],
-    ] as const) {
-      // Which region a visitor is in is Google's knowledge: a default for one grants nothing, and a denial anywhere holds.
-      if (settings[name]) state[scope] = settings[name] === "granted" && (isUpdate || (!settings.region && state[scope] !== false));
-    }
-    if (state.analytics || (isUpdate && settings.analytics_storage)) {
-      consent(
-        Object.keys(state).filter((scope) => state[scope]),
-        !isUpdate,
-      );
-    }
+    // Which region a visitor is in is Google's knowledge: a default for one grants nothing, and a denial anywhere holds.
+    const decide = (value: unknown, before: boolean | undefined) =>
+      value ? value === "granted" && (isUpdate || (!region && before !== false)) : before;
+    analytics = decide(analytics_storage, analytics);
+    ads = decide(ad_storage, ads);
+    if (analytics) consent(ads ? ["analytics", "marketing"] : ["analytics"], !isUpdate);
+    else if (isUpdate && analytics_storage) consent([]);
   };
   const host = window as { dataLayer?: ConsentCommand[] };
   const layer = (host.dataLayer ||= []);

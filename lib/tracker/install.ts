@@ -6,5 +6,8 @@ const { doNotTrack, globalPrivacyControl } = navigator as Navigator & { doNotTra
 export { site };
 export const endpoint = script && new URL("/api/sync", script.src);
 export const consentRequired = consent === "required";
-/** The visitor asked not to be tracked, and the site said that it listens. */
-export const refused = dnt === "respect" && (doNotTrack === "1" || globalPrivacyControl);
+/**
+ * The visitor asked not to be tracked, and the site said that it listens; or the page came without TLS, whose events the
+ * server refuses and whose browser offers neither random ids nor locks.
+ */
+export const refused = !isSecureContext || (dnt === "respect" && (doNotTrack === "1" || globalPrivacyControl));

@@ -18,9 +18,8 @@ export function flushSoon(delayMs: number): void {
 export function flush(): void {
   clearTimeout(timer);
   timer = undefined;
-  // Without TLS there are no locks, and where storage is blocked they are refused.
-  if (navigator.locks) navigator.locks.request(storeKey, send).catch(send);
-  else send();
+  // Where storage is blocked, locks are refused.
+  navigator.locks.request(storeKey, send).catch(send);
 }
 
 /** A page that goes away cannot wait for a lock: it sends a second copy at worst, which the server knows by its eid. */
@@ -38,26 +37,21 @@ export async function send(): Promise<void> {
 
   const ids = `${batch.map((event) => event.eid)}`;
   inFlight += ids;
-  let status = 0;
-  let pauseSeconds = 0;
-  try {
-    // A text body and no header of ours: a request without a preflight.
-    const body = JSON.stringify({ s: site, events: batch.map((event) => ({ ...event, t: now - event.t })) });
-    const response = await fetch(endpoint as URL, { method: "POST", body, keepalive: true, credentials: "omit" });
-    status = response.status;
-    pauseSeconds = Math.min(+(response.headers.get("retry-after") as string), 8e4);
-  } catch {
-    // No answer: status 0.
-  }
+  // A text body and no header of ours: a request without a preflight.
+  const body = JSON.stringify({ s: site, events: batch.map((event) => ({ ...event, t: now - event.t })) });
+  const [status, retryAfterSeconds] = await fetch(endpoint as URL, { method: "POST", body, keepalive: true, credentials: "omit" }).then(
+    (response) => [response.status, +(response.headers.get("retry-after") as string)] as const,
+    () => [500, 0] as const, // no answer is no better than a failure
+  );
   inFlight = inFlight.replace(ids, "");
   // Consent was withdrawn meanwhile: nothing may be written.
   if (!active) return;
   load();
-  if (status && status !== 429 && status < 500) {
+  if (status !== 429 && status < 500) {
     stored.q = stored.q.filter((event) => !ids.includes(event.eid));
     stored.n = stored.w = 0;
   } else {
-    pauseSeconds ||= status === 429 ? 600 : 0;
+    const pauseSeconds = Math.min(retryAfterSeconds || (status === 429 ? 600 : 0), 8e4);
     // Without a pause: 1-2 s, 2-4 s, … 2-4 min.
     stored.n = pauseSeconds ? 0 : Math.min((stored.n || 0) + 1, 8);
     stored.w = Date.now() + pauseSeconds * 1e3 + 500 * 2 ** stored.n * (1 + Math.random());

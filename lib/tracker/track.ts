@@ -2,7 +2,7 @@ import { active, marketing, scopes } from "./consent.ts";
 import { flush, flushSoon } from "./send.ts";
 import { load, save, stored } from "./store.ts";
 import { page, referrer, viewPage } from "./view.ts";
-import { keepLanding, uuid } from "./visit.ts";
+import { keepLanding } from "./visit.ts";
 
 /** One event as the server takes it; `t` is when it happened and becomes its age in milliseconds when it is sent. */
 export interface TrackedEvent {
@@ -34,14 +34,14 @@ export function track(ea: string, el?: unknown, ev?: number): void {
   viewPage();
   if (!active) return;
   const t = Date.now();
-  const eid = uuid();
+  const eid = crypto.randomUUID();
   const converts = /^(phone_call|whatsapp|form_submit)$/.test(ea);
   if (converts) stamp = eid;
   load();
-  stored.v ||= uuid();
+  stored.v ||= crypto.randomUUID();
   // Neither a long pause nor a clock that was set back continues a session.
   if (!(Math.abs(t - (stored.a as number)) < sessionMs)) {
-    stored.s = uuid();
+    stored.s = crypto.randomUUID();
     stored.m = undefined;
   }
   stored.a = t;

@@ -146,8 +146,8 @@ begin
     if cardinality(v_accepted) > v_room then
       v_refused := v_accepted[v_room + 1:];
       v_accepted := v_accepted[:v_room];
-      delete from public.ingest_idempotency x using private.event_keys(p_events) i
-        where x.site_id = p_site_id and x.idempotency_key = i.key and i.position = any (v_refused);
+      delete from public.ingest_idempotency x using unnest(v_refused) position
+        where x.site_id = p_site_id and x.idempotency_key = decode(p_events -> (position - 1) ->> 'k', 'hex');
     end if;
     insert into public.ingest_fallback_buffer (site_id, payload, counted, created_at, updated_at)
       select p_site_id, p_events -> (position - 1) -> 'p', v_cap is not null, v_now, v_now from unnest(v_accepted) position;
@@ -188,42 +188,40 @@ begin
 end
 $$;
 
-create function private.event_keys(p_events jsonb) returns table (position int, key bytea, eid text, name text)
-language sql immutable set search_path = ''
-as $$
-  select t.position::int, decode(t.event ->> 'k', 'hex'), t.event ->> 'e', t.event ->> 'n'
-  from jsonb_array_elements(p_events) with ordinality t(event, position)
-$$;
-
 -- claim_events: one row for each event that is new, by its key and by its eid. Keys are inserted in order, so that two batches
 -- with the same keys never wait for each other in a circle.
 --   Returns  the positions of the new ones, in order.
 create function private.claim_events(p_site_id uuid, p_events jsonb, p_now timestamptz) returns int[]
-language sql volatile security definer set search_path = ''
+language plpgsql security definer set search_path = ''
 as $$
+declare
+  v_expires timestamptz := greatest(p_now + interval '90 days', date_trunc('month', p_now, 'UTC') + interval '3 months');
+  v_new int[];
+begin
   with input as materialized (
-    select * from private.event_keys(p_events)
+    select t.position::int as position, decode(t.event ->> 'k', 'hex') as key, t.event ->> 'e' as eid, t.event ->> 'n' as name
+    from jsonb_array_elements(p_events) with ordinality t(event, position)
   ), claimed as (
     insert into public.ingest_idempotency (site_id, idempotency_key, eid, event_name, created_at, expires_at)
-    select p_site_id, i.key, i.eid, i.name, p_now,
-      greatest(p_now + interval '90 days', date_trunc('month', p_now, 'UTC') + interval '3 months')
-    from input i order by i.key, i.position
+    select p_site_id, i.key, i.eid, i.name, p_now, v_expires from input i order by i.key, i.position
     on conflict do nothing
     returning idempotency_key, eid
   )
-  select coalesce(array_agg(a.position order by a.position), '{}') from (
+  select coalesce(array_agg(a.position order by a.position), '{}') into v_new from (
     select min(i.position) as position
     from claimed c join input i on i.key = c.idempotency_key and i.eid is not distinct from c.eid
-    group by i.key) a
+    group by i.key) a;
+  return v_new;
+end
 $$;
 
 -- unseen_events: the positions of events that are new, when there is no room for any.
 create function private.unseen_events(p_site_id uuid, p_events jsonb) returns int[]
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(array_agg(i.position), '{}') from private.event_keys(p_events) i
-  where not exists (select from public.ingest_idempotency x where x.site_id = p_site_id and x.idempotency_key = i.key)
-    and not exists (select from public.ingest_idempotency x where x.site_id = p_site_id and x.eid = i.eid)
+  select coalesce(array_agg(t.position::int), '{}') from jsonb_array_elements(p_events) with ordinality t(event, position)
+  where not exists (select from public.ingest_idempotency x where x.site_id = p_site_id and x.idempotency_key = decode(t.event ->> 'k', 'hex'))
+    and not exists (select from public.ingest_idempotency x where x.site_id = p_site_id and x.eid = t.event ->> 'e')
 $$;
 
 -- count_drops: events that were turned away before the gate: robots, missing consent, a browser's privacy signal.
