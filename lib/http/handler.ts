@@ -61,9 +61,9 @@ export function handler<Actor, Params = undefined, Query = undefined, Body = und
   return Object.assign(serve, { [builtByHandler]: true });
 }
 
-/** A catch-all segment is a list; no route of ours reads one. */
-function singleParams(params: Record<string, string | string[] | undefined>): Record<string, string> {
-  return Object.fromEntries(Object.entries(params).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+/** A route without parameters gets none at all; a catch-all segment is a list, which no route of ours reads. */
+function singleParams(params: Record<string, string | string[] | undefined> | undefined): Record<string, string> {
+  return Object.fromEntries(Object.entries(params ?? {}).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
 }
 
 async function answer<Actor, Params, Query, Body>(

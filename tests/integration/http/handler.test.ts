@@ -72,6 +72,12 @@ test.each([
   expect(response.headers.get("x-request-id")).toBe(problem.requestId);
 });
 
+test("a route without parameters is served: Next then gives none at all", async () => {
+  const none = { params: Promise.resolve(undefined) } as unknown as Parameters<typeof echo>[1];
+  const response = await echo(new Request("https://app.opsmantik.test/api", { method: "POST", body: '{"name":"x"}' }), none);
+  expect(await response.json()).toEqual({ name: "x" });
+});
+
 // Guarantee: a body cannot be larger than allowed by lying about its length.
 test("the size is measured on the stream, which is not read to its end", async () => {
   let pulled = 0;
