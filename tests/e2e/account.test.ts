@@ -84,6 +84,29 @@ test("a forgotten password is replaced through a mail, once", async ({ visit, as
   await expect(thief.getByText("This link has expired or was used already.")).toBeVisible();
 });
 
+// Guarantee: whoever registers somebody else's address first gets neither in nor keeps a password to it.
+test("an account that a stranger made in somebody's name is theirs alone once they confirm it", async ({ visit, as, stack }) => {
+  const email = `boss-${Date.now()}@corp.test`;
+  const signUp = await fetch(`${stack.supabaseUrl}/auth/v1/signup`, {
+    method: "POST",
+    headers: { apikey: stack.supabasePublishableKey, "content-type": "application/json" },
+    body: JSON.stringify({ email, password: "the-strangers-password" }),
+  });
+  expect((await signUp.json()).access_token, "an unconfirmed address gets no session").toBeUndefined();
+  await inviteFromPage(await as("owner"), stack.sites[0]?.publicId ?? "", email);
+
+  const boss = await visit();
+  await boss.goto(linkIn(await mailTo(stack, email)));
+  await boss.getByRole("button", { name: "Continue" }).click();
+  await expect(boss.getByRole("heading", { name: "Choose a password" })).toBeVisible();
+  await expect(boss.getByText("Keep my current password")).toHaveCount(0);
+
+  const stranger = await visit();
+  await stranger.goto("/sign-in");
+  await fillSignIn(stranger, email, "the-strangers-password");
+  await expect(stranger.getByText("do not match")).toBeVisible();
+});
+
 test("asking for a link answers the same for an address without an account", async ({ visit }) => {
   const page = await visit();
   await page.goto("/forgot-password");
