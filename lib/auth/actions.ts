@@ -124,9 +124,18 @@ export async function setNewPassword(_previous: FormState, form: FormData): Prom
 export async function confirmLink(form: FormData): Promise<void> {
   const link = confirmation.safeParse({ token_hash: form.get("token_hash"), type: form.get("type") });
   const db = await pageClient();
-  const { error } = link.success ? await db.auth.verifyOtp(link.data) : { error: link.error };
-  if (error) log.info("link not accepted", { error });
+  const { data, error } = link.success ? await db.auth.verifyOtp(link.data) : { data: null, error: link.error };
+  if (error) {
+    log.info("link not accepted", { error });
+    redirect("/auth/confirm?spent=1");
+  }
   // Only now is the address proven to be theirs. A password that somebody set before, in their name, must not stay.
-  if (!error && link.data?.type === "signup") await db.auth.updateUser({ password: randomBytes(32).toString("base64url") });
-  redirect(error ? "/auth/confirm?spent=1" : `/new-password${link.data?.type === "signup" ? "?first=1" : ""}`);
+  const first = isJustConfirmed(data?.user?.email_confirmed_at);
+  if (first) await db.auth.updateUser({ password: randomBytes(32).toString("base64url") });
+  redirect(`/new-password${first ? "?first=1" : ""}`);
+}
+
+/** Whatever kind of link it was: this very link has confirmed the address. */
+function isJustConfirmed(confirmedAt: string | null | undefined): boolean {
+  return typeof confirmedAt === "string" && Date.now() - Date.parse(confirmedAt) < 60_000;
 }
