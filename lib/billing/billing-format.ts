@@ -4,11 +4,11 @@ import { siteFormat } from "#lib/i18n/site-format.ts";
 const intlLocales: Record<Locale, string> = { en: "en-GB", tr: "tr-TR" };
 
 /** Billing's words for months, days and money. Its calendar is UTC, and an invoice shows every cent. */
-export function billingFormat(locale: Locale, currency: string) {
+export function billingFormat(locale: Locale, currency?: string) {
   const tag = intlLocales[locale];
   const onDay = (options: Intl.DateTimeFormatOptions) => (day: string) =>
     new Intl.DateTimeFormat(tag, { timeZone: "UTC", ...options }).format(new Date(day.length === 7 ? `${day}-01` : day));
-  const { number, money, date, dateTime } = siteFormat({ locale, timeZone: "UTC", currency });
+  const { number, money, date, dateTime } = siteFormat({ locale, timeZone: "UTC", ...(currency && { currency }) });
   return {
     number,
     date,
@@ -17,9 +17,7 @@ export function billingFormat(locale: Locale, currency: string) {
     roundMoney: money,
     money: (cents: number) =>
       new Intl.NumberFormat(tag, {
-        style: "currency",
-        currency,
-        currencyDisplay: "narrowSymbol",
+        ...(currency && { style: "currency", currency, currencyDisplay: "narrowSymbol" }),
         minimumFractionDigits: 2,
         maximumFractionDigits: 2,
       }).format(cents / 100),

@@ -35,7 +35,7 @@ export async function reconcileUsage(): Promise<{ reconciled: number; drifted: n
     return more;
   });
   const drifted = all.filter(({ drift }) => drift !== 0);
-  if (drifted.length > 0) log.info("usage corrected", { drifted });
+  if (drifted.length > 0) log.warn("usage corrected", { drifted });
   return { reconciled: all.length, drifted: drifted.length };
 }
 

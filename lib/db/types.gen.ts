@@ -3,7 +3,7 @@
 export type Json = string | number | boolean | null | { [key: string]: Json | undefined } | Json[];
 
 /** The newest migration this code was written against. */
-export const latestMigration = "20261116000800";
+export const latestMigration = "20261116000900";
 
 export interface Database {
   public: {
@@ -28,6 +28,7 @@ export interface Database {
       get_and_claim_fallback_batch: { Args: { p_limit?: number }; Returns: Json };
       get_invoice: { Args: { p_public_id: string; p_year_month: string }; Returns: Json };
       get_site: { Args: { p_public_id: string }; Returns: Json };
+      ingest_status: { Args: { p_public_id: string }; Returns: Json };
       invite_site_member: { Args: { p_public_id: string; p_email: string; p_role: Database["public"]["Enums"]["site_role"] }; Returns: Json };
       list_counted_events: { Args: { p_public_id: string; p_year_month?: string; p_cursor?: string; p_limit?: number }; Returns: Json };
       list_failed_events: { Args: { p_public_id: string }; Returns: Json };
@@ -45,6 +46,7 @@ export interface Database {
       revoke_site_api_key: { Args: { p_public_id: string; p_key_id: string }; Returns: Json };
       set_site_archived: { Args: { p_public_id: string; p_archived: boolean }; Returns: Json };
       set_site_plan: { Args: { p_public_id: string; p_name: string; p_monthly_limit: number; p_enforcement: string; p_currency: string; p_hard_cap_multiplier?: number; p_base_price_cents?: number; p_overage_cents_per_1000?: number }; Returns: Json };
+      set_site_privacy: { Args: { p_public_id: string; p_consent_mode: string; p_respects_privacy_signal: boolean }; Returns: Json };
       site_for_ingest: { Args: { p_public_id: string }; Returns: Json };
       store_events: { Args: { p_token: string; p_rows: Json }; Returns: Json };
       update_site: { Args: { p_public_id: string; p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string }; Returns: Json };
@@ -91,6 +93,7 @@ export type SessionFunction =
   | "decline_invitation"
   | "get_invoice"
   | "get_site"
+  | "ingest_status"
   | "invite_site_member"
   | "list_counted_events"
   | "list_failed_events"
@@ -102,5 +105,6 @@ export type SessionFunction =
   | "replay_failed_events"
   | "revoke_site_api_key"
   | "set_site_archived"
+  | "set_site_privacy"
   | "update_site"
   | "withdraw_invitation";

@@ -30,8 +30,9 @@ const scopes = z
   .transform((value) => value ?? undefined)
   .catch([]);
 
-const meta = z
-  .object({
+const meta = z.preprocess(
+  (value) => (typeof value === "object" && value !== null ? value : {}),
+  z.object({
     fp: optional(64),
     gclid: optional(512),
     wbraid: optional(512),
@@ -45,22 +46,8 @@ const meta = z
     device: optional(40),
     intent_stamp: optional(64),
     consent_scopes: scopes.optional(),
-  })
-  .catch({
-    fp: null,
-    gclid: null,
-    wbraid: null,
-    gbraid: null,
-    cts: null,
-    utm_source: null,
-    utm_medium: null,
-    utm_campaign: null,
-    utm_content: null,
-    utm_term: null,
-    device: null,
-    intent_stamp: null,
-    consent_scopes: undefined,
-  });
+  }),
+);
 
 /** One event of the wire. Unknown fields are left out: nobody sets a price or a site id from a web page. */
 export const wireEvent = z
@@ -75,7 +62,7 @@ export const wireEvent = z
     el: optional(300),
     ev: number,
     r: optional(2048),
-    meta: meta.prefault({}),
+    meta,
     consent_scopes: scopes.optional(),
   })
   .transform(({ u, url, ...event }) => ({ ...event, url: cleaned(url ?? u ?? "", urlMaxChars) }))

@@ -87,21 +87,14 @@ async function drop(reason: DropReason, siteId: string, drops: number): Promise<
 function admissionResponse({ results, overage }: Admission, sent: ("admitted" | "invalid" | "consent")[], woken: boolean): Response {
   const queue = [...results];
   const perEvent = sent.map((fate) => (fate === "admitted" ? queue.shift() : fate));
+  if (results.every((result) => result === "quota")) {
+    const headers = { "x-opsmantik-quota-exceeded": "1", "retry-after": String(quotaRetrySeconds) };
+    return answer(429, { ok: false, error: "quota_exceeded", code: "quota_exceeded", results: perEvent }, headers);
+  }
   const headers: Record<string, string> = {
     ...(overage && { "x-opsmantik-overage": "true" }),
     ...(!woken && { "x-opsmantik-fallback": "true" }),
   };
-  if (results.every((result) => result === "quota")) {
-    return answer(
-      429,
-      { ok: false, error: "quota_exceeded", code: "quota_exceeded", results: perEvent },
-      {
-        ...headers,
-        "x-opsmantik-quota-exceeded": "1",
-        "retry-after": String(quotaRetrySeconds),
-      },
-    );
-  }
   const accepted = results.filter((result) => result === "accepted").length;
   if (accepted === 0)
     return answer(200, { ok: true, status: "duplicate", accepted, results: perEvent }, { ...headers, "x-opsmantik-dedup": "1" });

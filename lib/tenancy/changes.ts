@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
-import type { SiteRole, siteInput } from "./site-fields.ts";
+import type { SiteRole, siteInput, sitePrivacy } from "./site-fields.ts";
 
 /** What owners and invited people change. Each is one SQL function, which checks the role and decides. */
 
@@ -24,6 +24,17 @@ export const updateSite = (db: SessionClient, publicId: string, site: SiteValues
 
 export const setSiteArchived = (db: SessionClient, publicId: string, archived: boolean) =>
   callAsUser(db, "set_site_archived", { p_public_id: publicId, p_archived: archived }, done);
+
+export const setSitePrivacy = (db: SessionClient, publicId: string, privacy: z.output<typeof sitePrivacy>) =>
+  callAsUser(
+    db,
+    "set_site_privacy",
+    { p_public_id: publicId, p_consent_mode: privacy.consentMode, p_respects_privacy_signal: privacy.respectsPrivacySignal },
+    done,
+  );
+
+export const replayFailedEvents = (db: SessionClient, publicId: string, ids: string[]) =>
+  callAsUser(db, "replay_failed_events", { p_public_id: publicId, p_ids: ids }, z.object({ replayed: z.number() }));
 
 export const changeMemberRole = (db: SessionClient, publicId: string, member: { userId: string; role: SiteRole }) =>
   callAsUser(db, "change_member_role", { p_public_id: publicId, p_user_id: member.userId, p_role: member.role }, done);

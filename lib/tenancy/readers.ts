@@ -28,6 +28,10 @@ const apiKeys = z.array(
   }),
 );
 
+const ingestStatus = z.object({ lastEventAt: z.string().nullable(), failed: z.number() });
+const failedEvents = z.array(z.object({ id: z.string(), receivedAt: z.string(), attempts: z.number(), reason: z.string() }));
+export type FailedEvent = z.output<typeof failedEvents>[number];
+
 export type MyInvitation = z.output<typeof mySites>["invitations"][number];
 export type Member = z.output<typeof team>["members"][number];
 export type Invitation = z.output<typeof team>["invitations"][number];
@@ -46,3 +50,6 @@ export const getSite = cache(
 );
 export const listMembers = (publicId: string) => readPage("list_site_members", { p_public_id: publicId }, team).catch(hideRefusal);
 export const listApiKeys = (publicId: string) => readPage("list_site_api_keys", { p_public_id: publicId }, apiKeys).catch(hideRefusal);
+export const readIngestStatus = (publicId: string) => readPage("ingest_status", { p_public_id: publicId }, ingestStatus).catch(hideRefusal);
+export const listFailedEvents = (publicId: string) =>
+  readPage("list_failed_events", { p_public_id: publicId }, failedEvents).catch(hideRefusal);

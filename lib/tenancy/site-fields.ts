@@ -70,6 +70,7 @@ export const memberRole = z.object({ role: z.enum(siteRoles, "REQUIRED") });
 export const memberInvite = memberRole.extend({
   email: z.string("REQUIRED").trim().toLowerCase().max(254, "TOO_LONG").pipe(z.email("INVALID_EMAIL")),
 });
+export const sitePrivacy = z.object({ consentMode: z.enum(["off", "required"], "REQUIRED"), respectsPrivacySignal: z.boolean("REQUIRED") });
 export const apiKeyInput = z.object({ name: boundedText(60) });
 
 export const siteSummary = z.object({
@@ -81,6 +82,8 @@ export const siteSummary = z.object({
   locale: z.enum(["tr", "en"]),
   role: z.enum(siteRoles),
   ociSyncMethod: z.enum(["script", "api"]),
+  consentMode: z.enum(["off", "required"]),
+  respectsPrivacySignal: z.boolean(),
   createdAt: z.string(),
   archivedAt: z.string().nullable(),
 });

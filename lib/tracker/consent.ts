@@ -1,8 +1,7 @@
 import { refused } from "./install.ts";
-import { startPage } from "./listen.ts";
 import { erase, load, save, stored } from "./store.ts";
 import { forgetPage, viewPage } from "./view.ts";
-import { keepLanding } from "./visit.ts";
+import { keepVisit } from "./visit.ts";
 
 /** What the visitor agreed to; undefined where the site has no consent manager. */
 export let scopes: string[] | undefined;
@@ -19,13 +18,12 @@ export function consent(granted?: string[], isDefault?: boolean): void {
   marketing = allows("marketing");
   if (active) {
     load();
-    keepLanding(Date.now());
+    keepVisit(Date.now());
     if (!marketing && !isDefault && stored.g) {
       stored.g = undefined;
       stored.q = [];
     }
     save();
-    startPage();
     viewPage();
   } else {
     erase();
@@ -52,7 +50,8 @@ export function followConsentMode(): void {
     else if (isUpdate && analytics_storage) consent([]);
   };
   const host = window as { dataLayer?: ConsentCommand[] };
-  const layer = (host.dataLayer ||= []);
+  const layer = host.dataLayer || [];
+  host.dataLayer = layer;
   const { push } = layer;
   layer.forEach(hear);
   layer.push = (...entries) => {

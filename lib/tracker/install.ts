@@ -1,5 +1,5 @@
-/** What the install snippet says. The fallback serves loaders that run scripts without document.currentScript. */
-const script = (document.currentScript || document.querySelector("script[data-site]")) as HTMLScriptElement | null;
+/** What the install snippet says. */
+const script = document.currentScript as HTMLScriptElement | null;
 const { site, consent, dnt } = script?.dataset || {};
 const { doNotTrack, globalPrivacyControl } = navigator as Navigator & { doNotTrack?: string; globalPrivacyControl?: boolean };
 
@@ -10,4 +10,4 @@ export const consentRequired = consent === "required";
  * The visitor asked not to be tracked, and the site said that it listens; or the page came without TLS, whose events the
  * server refuses and whose browser offers neither random ids nor locks.
  */
-export const refused = !isSecureContext || (dnt === "respect" && (doNotTrack === "1" || globalPrivacyControl));
+export const refused = !crypto.randomUUID || (dnt === "respect" && (doNotTrack === "1" || globalPrivacyControl));

@@ -1,4 +1,4 @@
-import { consent } from "./consent.ts";
+import { active, consent } from "./consent.ts";
 import { flush, send } from "./send.ts";
 import { load, save, stored, storeKey } from "./store.ts";
 import { track } from "./track.ts";
@@ -8,7 +8,6 @@ const hoverMs = 300;
 /** Frameworks set the title shortly after they change the address. */
 const titleMs = 100;
 
-let listening = false;
 let hoverTimer: ReturnType<typeof setTimeout> | undefined;
 
 /** Calls `found` for the tel: or WhatsApp link an event happened on, inside open shadow roots too. */
@@ -29,8 +28,8 @@ function onClick(event: MouseEvent): void {
 function onSubmit(event: Event): void {
   const form = event.target as Element;
   // A search is no lead. Attributes, because a field named "id" or "name" hides the form's own property.
-  if (!form.closest("[role=search],[data-om-ignore]") && !form.querySelector("[type=search]"))
-    track("form_submit", form.getAttribute("id") || form.getAttribute("name"));
+  if (form.closest("[role=search],[data-om-ignore]") || form.querySelector("[type=search]")) return;
+  track("form_submit", form.getAttribute("id") || form.getAttribute("name"));
 }
 
 function onPointerOver(event: PointerEvent): void {
@@ -44,17 +43,15 @@ function onPointerOver(event: PointerEvent): void {
 function onScroll(): void {
   viewPage();
   const percent = ((scrollY + innerHeight) / document.documentElement.scrollHeight) * 100;
-  for (const depth of [50, 90])
-    if (percent >= depth && firstOnPage(`${depth}%`)) track("scroll_depth", `${depth}%`, depth);
+  for (const depth of [50, 90]) if (percent >= depth && firstOnPage(`${depth}%`)) track("scroll_depth", `${depth}%`, depth);
 }
 
 function viewSoon(): void {
   setTimeout(viewPage, titleMs);
 }
 
-export function startPage(): void {
-  if (listening) return;
-  listening = true;
+/** Nothing is recorded while consent is missing: track() and send() see to that. */
+export function listen(): void {
   // In the capture phase, so that a page that stops its events is still counted.
   const on = <Type extends keyof WindowEventMap>(type: Type, heard: (event: WindowEventMap[Type]) => void) =>
     addEventListener(type, heard, true);
@@ -66,8 +63,10 @@ export function startPage(): void {
   on("online", () => {
     load();
     // The network is back: failures no longer delay, but a pause that the server asked for does.
-    if (stored.n) stored.w = 0;
-    save();
+    if (active && stored.n) {
+      stored.w = 0;
+      save();
+    }
     flush();
   });
   on("visibilitychange" as keyof WindowEventMap, flush);

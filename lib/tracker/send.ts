@@ -26,11 +26,9 @@ export function flush(): void {
 export async function send(): Promise<void> {
   load();
   const now = Date.now();
-  const waitMs = (stored.w || 0) - now;
-  let chars = 0;
-  const batch = stored.q
-    .filter((event) => !inFlight.includes(event.eid) && (chars += JSON.stringify(event).length) < batchMaxChars)
-    .slice(0, batchMax);
+  const waitMs = (stored.w as number) - now;
+  const batch = stored.q.filter((event) => !inFlight.includes(event.eid)).slice(0, batchMax);
+  while (batch[1] && JSON.stringify(batch).length > batchMaxChars) batch.pop();
   if (!active || !batch[0]) return;
   // More than a day is a clock that was wrong when it was written.
   if (waitMs > 0 && waitMs < dayMs) return flushSoon(waitMs);

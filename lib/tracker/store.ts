@@ -27,11 +27,11 @@ let writable = true;
 /** What cannot be read (blocked storage, another script's text) leaves this page's own copy in force. */
 export function load(): void {
   try {
-    if (writable) stored = { ...JSON.parse(localStorage.getItem(storeKey) || "{}") };
+    if (writable) stored = JSON.parse(localStorage.getItem(storeKey) as string) || {};
   } catch {
     // The copy in memory is good.
   }
-  // Never negative for a clock that was set back: an event from the future is as stale as an old one.
+  // A day is as long as the server is asked to take an event; one from far in the future had a wrong clock.
   stored.q = (stored.q || []).filter((event) => Math.abs(Date.now() - event.t) < dayMs);
 }
 

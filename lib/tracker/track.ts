@@ -2,7 +2,7 @@ import { active, marketing, scopes } from "./consent.ts";
 import { flush, flushSoon } from "./send.ts";
 import { load, save, stored } from "./store.ts";
 import { page, referrer, viewPage } from "./view.ts";
-import { keepLanding } from "./visit.ts";
+import { keepVisit } from "./visit.ts";
 
 /** One event as the server takes it; `t` is when it happened and becomes its age in milliseconds when it is sent. */
 export interface TrackedEvent {
@@ -20,7 +20,6 @@ export interface TrackedEvent {
 }
 
 const queueMax = 200;
-const sessionMs = 18e5;
 
 /** The id of the newest conversion, which a telephone system can report for the same click. */
 export let stamp: string | undefined;
@@ -38,36 +37,29 @@ export function track(ea: string, el?: unknown, ev?: number): void {
   const converts = /^(phone_call|whatsapp|form_submit)$/.test(ea);
   if (converts) stamp = eid;
   load();
-  stored.v ||= crypto.randomUUID();
-  // Neither a long pause nor a clock that was set back continues a session.
-  if (!(Math.abs(t - (stored.a as number)) < sessionMs)) {
-    stored.s = crypto.randomUUID();
-    stored.m = undefined;
-  }
-  stored.a = t;
-  keepLanding(t);
-    stored.q.push({
-      eid,
-      t,
-      sid: stored.s,
-      u: bounded(page),
-      r: bounded(referrer),
-      ec: converts ? "conversion" : "interaction",
-      ea,
-      el: `${el || ""}`.slice(0, 255),
-      // No number becomes null in JSON.
-      ev: +(ev as number),
-      meta: {
-        fp: stored.v,
-        ...stored.m,
-        ...(marketing && stored.g),
-        sw: screen.width,
-        sh: screen.height,
-        lan: navigator.language,
-        intent_stamp: converts ? eid : undefined,
-      },
-      consent_scopes: scopes,
-    });
+  keepVisit(t);
+  stored.q.push({
+    eid,
+    t,
+    sid: stored.s,
+    u: bounded(page),
+    r: bounded(referrer),
+    ec: converts ? "conversion" : "interaction",
+    ea,
+    el: `${el || ""}`.slice(0, 255),
+    // No number becomes null in JSON.
+    ev: +(ev as number),
+    meta: {
+      fp: stored.v,
+      ...stored.m,
+      ...(marketing && stored.g),
+      sw: screen.width,
+      sh: screen.height,
+      lan: navigator.language,
+      intent_stamp: converts ? eid : undefined,
+    },
+    consent_scopes: scopes,
+  });
   stored.q = stored.q.slice(-queueMax);
   save();
   // A lead is worth a request of its own: the visitor may be gone in a second.

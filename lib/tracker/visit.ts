@@ -1,28 +1,30 @@
 import { marketing } from "./consent.ts";
 import { dayMs, stored } from "./store.ts";
 
+const sessionMs = 18e5;
 const clickDays = 90;
 
 let landedClick: Record<string, string> | undefined;
 let landedUtm: Record<string, string> | undefined;
 
-/** Values from the query or the fragment; the query wins. */
-function pick(name: RegExp): Record<string, string> | undefined {
-  let found: Record<string, string> | undefined;
-  new URLSearchParams(location.href.replace(/[?#]/g, "&")).forEach((value, key) => {
-    if (value && name.test(key)) found = { [key]: value.slice(0, 512), ...found };
-  });
-  return found;
-}
-
-/** Remembers in memory what the address says, until consent allows to store it. */
+/** Remembers in memory what the query and the fragment say, until consent allows to store it. */
 export function readAddress(): void {
-  landedClick = pick(/^(gclid|[gw]braid)$/) || landedClick;
-  landedUtm = pick(/^utm_(source|medium|campaign|content|term)$/) || landedUtm;
+  new URLSearchParams(location.href.replace(/[?#]/g, "&")).forEach((value, key) => {
+    const entry = { [key]: value.slice(0, 512) };
+    if (/^(gclid|[gw]braid)=./.test(`${key}=${value}`)) landedClick = { ...landedClick, ...entry };
+    if (/^utm_/.test(key)) landedUtm = { ...landedUtm, ...entry };
+  });
 }
 
-/** Stores what led here, as far as consent allows. */
-export function keepLanding(now: number): void {
+/** Stores who this is and what led here, as far as consent allows. */
+export function keepVisit(now: number): void {
+  stored.v ||= crypto.randomUUID();
+  // Neither a long pause nor a clock that was set back continues a session.
+  if (!(Math.abs(now - (stored.a as number)) < sessionMs)) {
+    stored.s = crypto.randomUUID();
+    stored.m = undefined;
+  }
+  stored.a = now;
   stored.m = landedUtm || stored.m;
   landedUtm = undefined;
   if (!marketing) return;

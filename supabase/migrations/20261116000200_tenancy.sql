@@ -277,6 +277,7 @@ as $$
   select jsonb_build_object(
     'publicId', p_site.public_id, 'name', p_site.name, 'domains', to_jsonb(p_site.domains), 'currency', p_site.currency,
     'timezone', p_site.timezone, 'locale', p_site.locale, 'ociSyncMethod', p_site.oci_sync_method,
+    'consentMode', p_site.consent_mode, 'respectsPrivacySignal', p_site.respects_privacy_signal,
     'createdAt', p_site.created_at, 'archivedAt', p_site.archived_at,
     'role', (select m.role from public.site_members m where m.site_id = p_site.id and m.user_id = auth.uid()))
 $$;

@@ -298,7 +298,7 @@ begin
     v_looked := v_looked + 1;
     continue when not pg_catalog.pg_try_advisory_xact_lock(hashtextextended('reconcile/' || v_due.id || v_due.year_month, 0));
     v_usage := private.recount_month(v_due.id, v_due.year_month);
-    v_done := v_done || jsonb_build_object('publicId', v_due.public_id, 'yearMonth', v_due.year_month, 'eventCount', v_usage.event_count, 'drift', v_usage.drift);
+    v_done := v_done || jsonb_build_object('publicId', v_due.public_id, 'yearMonth', v_due.year_month, 'eventCount', v_usage.reconciled_count, 'drift', v_usage.drift);
   end loop;
   return jsonb_build_object('reconciled', v_done, 'more', v_found > v_looked or v_found = v_limit);
 end

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import postgres from "postgres";
 import { actAs, createAuthUser } from "../postgres/auth-user.ts";
 import type { Stack } from "../stack.ts";
+import { seedBilling } from "./seed-billing.ts";
 
 interface DemoSite {
   publicId: string;
@@ -75,6 +76,7 @@ async function seedAll(sql: postgres.Sql): Promise<DemoSeed> {
   const [ownerId = "", ...others] = ids;
   const sites: DemoSite[] = [];
   for (const business of businesses) sites.push(await seedSite(sql, ownerId, others, business));
+  await seedBilling(sql, sites);
   return { sites, users: people.map(({ email, role }) => ({ email, password, role })) };
 }
 

@@ -6,7 +6,7 @@ import { GettingReady, type ReadyStep } from "#components/sites/getting-ready.ts
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { siteFormat } from "#lib/i18n/site-format.ts";
-import { getSite, listApiKeys, listMembers } from "#lib/tenancy/readers.ts";
+import { getSite, listApiKeys, listMembers, readIngestStatus } from "#lib/tenancy/readers.ts";
 import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -16,11 +16,24 @@ export async function generateMetadata(): Promise<Metadata> {
 
 /** Owners see what is left to do, ticked by what the site really has. */
 async function ownerSteps({ publicId, domains }: SiteSummary): Promise<ReadyStep[]> {
-  const [t, team, keys] = await Promise.all([getTranslations("ready"), listMembers(publicId), listApiKeys(publicId)]);
+  const [t, team, keys, { lastEventAt }] = await Promise.all([
+    getTranslations("ready"),
+    listMembers(publicId),
+    listApiKeys(publicId),
+    readIngestStatus(publicId),
+  ]);
   const memberCount = team.members.length;
   const liveKeys = keys.filter((key) => !key.revokedAt).length;
   return [
     { key: "site", icon: Building2, done: true, title: t("site"), note: t("siteNote", { domains: domains.join(", ") }) },
+    {
+      key: "snippet",
+      icon: Radio,
+      done: lastEventAt !== null,
+      title: t(lastEventAt ? "snippetHere" : "snippet"),
+      note: t(lastEventAt ? "snippetDone" : "snippetNote"),
+      action: { href: sitePath(publicId, "/connections"), label: t("snippetAction") },
+    },
     {
       key: "team",
       icon: Users,

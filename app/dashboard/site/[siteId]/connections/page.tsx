@@ -2,9 +2,12 @@ import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { ApiKeyCard } from "#components/connections/api-key-card.tsx";
 import { CallEventSecret } from "#components/connections/call-event-secret.tsx";
+import { FailedEvents } from "#components/connections/failed-events.tsx";
+import { TrackerCard } from "#components/connections/tracker-card.tsx";
 import { OwnersOnly } from "#components/shell/owners-only.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
-import { getSite, listApiKeys } from "#lib/tenancy/readers.ts";
+import { env } from "#lib/env.ts";
+import { getSite, listApiKeys, listFailedEvents, readIngestStatus } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("connections");
@@ -14,12 +17,18 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function ConnectionsPage({ params }: { params: Promise<{ siteId: string }> }) {
   const site = await getSite((await params).siteId);
   if (site.role !== "owner") return <OwnersOnly siteId={site.publicId} />;
-  const [t, keys] = await Promise.all([getTranslations("connections"), listApiKeys(site.publicId)]);
+  const [t, keys, { lastEventAt, failed }] = await Promise.all([
+    getTranslations("connections"),
+    listApiKeys(site.publicId),
+    readIngestStatus(site.publicId),
+  ]);
   const editable = site.archivedAt === null;
   return (
     <>
       <PageHeader title={t("title")} note={t("lead")} />
       <div className="page">
+        <TrackerCard site={site} appUrl={env().APP_URL} lastEventAt={lastEventAt} editable={editable} />
+        {failed > 0 && <FailedEvents siteId={site.publicId} events={await listFailedEvents(site.publicId)} timeZone={site.timezone} />}
         <ApiKeyCard siteId={site.publicId} keys={keys} timeZone={site.timezone} editable={editable} />
         <CallEventSecret siteId={site.publicId} editable={editable} />
       </div>

@@ -1,0 +1,11 @@
+import { handler } from "#lib/http/handler.ts";
+import { siteMember } from "#lib/http/member-guards.ts";
+import { setSitePrivacy } from "#lib/tenancy/changes.ts";
+import { sitePrivacy } from "#lib/tenancy/site-fields.ts";
+
+/** PATCH /api/sites/:siteId/privacy sets how visitors' wishes are honoured. */
+export const PATCH = handler({
+  guard: siteMember("owner"),
+  body: sitePrivacy,
+  run: ({ actor, body }) => setSitePrivacy(actor.db, actor.publicId, body),
+});

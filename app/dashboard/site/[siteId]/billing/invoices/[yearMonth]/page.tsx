@@ -1,0 +1,47 @@
+import { Download } from "lucide-react";
+import type { Metadata } from "next";
+import { getLocale, getTranslations } from "next-intl/server";
+import { DownloadLink, eventsCsvUrl, invoiceUrl } from "#components/billing/download-link.tsx";
+import { InvoiceSheet } from "#components/billing/invoice-sheet.tsx";
+import { PrintButton } from "#components/billing/print-button.tsx";
+import { PageHeader } from "#components/ui/page-header.tsx";
+import { billingFormat } from "#lib/billing/billing-format.ts";
+import { getInvoice } from "#lib/billing/readers.ts";
+import { getSite } from "#lib/tenancy/readers.ts";
+
+interface InvoicePageProps {
+  params: Promise<{ siteId: string; yearMonth: string }>;
+}
+
+export async function generateMetadata({ params }: InvoicePageProps): Promise<Metadata> {
+  const [t, locale, { yearMonth }] = await Promise.all([getTranslations("billing.invoice"), getLocale(), params]);
+  return { title: /^\d{4}-(0[1-9]|1[0-2])$/.test(yearMonth) ? t("title", { month: billingFormat(locale).month(yearMonth) }) : t("line") };
+}
+
+export default async function InvoicePage({ params }: InvoicePageProps) {
+  const { siteId, yearMonth } = await params;
+  const site = await getSite(siteId);
+  const [t, locale, invoice] = await Promise.all([getTranslations("billing.invoice"), getLocale(), getInvoice(site.publicId, yearMonth)]);
+  return (
+    <>
+      <PageHeader title={t("title", { month: billingFormat(locale).month(invoice.yearMonth) })}>
+        <span className="row flex-wrap no-print">
+          <DownloadLink href={invoiceUrl(site.publicId, yearMonth, "csv")} fileName={`invoice-${yearMonth}.csv`}>
+            <Download className="i i-14" />
+            {t("csv")}
+          </DownloadLink>
+          <DownloadLink href={invoiceUrl(site.publicId, yearMonth)} fileName={`invoice-${yearMonth}.json`}>
+            <Download className="i i-14" />
+            {t("proofFile")}
+          </DownloadLink>
+          <DownloadLink href={eventsCsvUrl(site.publicId, yearMonth)} fileName={`events-${yearMonth}.csv`}>
+            <Download className="i i-14" />
+            {t("eventsFile")}
+          </DownloadLink>
+          <PrintButton label={t("print")} />
+        </span>
+      </PageHeader>
+      <InvoiceSheet invoice={invoice} siteName={site.name} />
+    </>
+  );
+}

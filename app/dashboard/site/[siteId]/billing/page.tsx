@@ -1,0 +1,123 @@
+import { Receipt } from "lucide-react";
+import type { Metadata } from "next";
+import Link from "next/link";
+import { getLocale, getTranslations } from "next-intl/server";
+import { ArrivalsCard } from "#components/billing/arrivals-card.tsx";
+import { DailyChart } from "#components/billing/daily-chart.tsx";
+import { CheckYourself, HowCounted } from "#components/billing/explained.tsx";
+import { InvoiceTable } from "#components/billing/invoice-table.tsx";
+import { UsageCard } from "#components/billing/usage-card.tsx";
+import { sitePath } from "#components/shell/nav-items.ts";
+import { Card } from "#components/ui/card.tsx";
+import { EmptyState } from "#components/ui/empty-state.tsx";
+import { PageHeader } from "#components/ui/page-header.tsx";
+import { TimeAgo } from "#components/ui/time.tsx";
+import { billingFormat } from "#lib/billing/billing-format.ts";
+import type { BillingOverview } from "#lib/billing/billing-shapes.ts";
+import { forecastMonth } from "#lib/billing/forecast.ts";
+import { getBillingOverview, listInvoices } from "#lib/billing/readers.ts";
+import { daysOf } from "#lib/billing/year-month.ts";
+import { getSite } from "#lib/tenancy/readers.ts";
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("billing");
+  return { title: t("title") };
+}
+
+interface BillingPageProps {
+  params: Promise<{ siteId: string }>;
+  searchParams: Promise<{ invoices?: string }>;
+}
+
+/** The table shows a year; the rest is one link away. */
+const invoicesShown = 12;
+
+export default async function BillingPage({ params, searchParams }: BillingPageProps) {
+  const site = await getSite((await params).siteId);
+  const [t, locale, overview, invoices] = await Promise.all([
+    getTranslations("billing"),
+    getLocale(),
+    getBillingOverview(site.publicId),
+    listInvoices(site.publicId),
+  ]);
+  const format = billingFormat(locale, overview.currency);
+  const forecast = forecastMonth(overview);
+  const eventsHref = sitePath(site.publicId, "/billing/events");
+  const isNew = overview.used === 0 && overview.daysBefore.length === 0;
+  const showsAll = (await searchParams).invoices === "all" || invoices.length <= invoicesShown;
+  const lastDay = daysOf(overview.yearMonth).at(-1) ?? overview.yearMonth;
+  return (
+    <>
+      <PageHeader title={t("title")} note={t("period", { from: 1, to: format.longDay(lastDay) })}>
+        <CountedNote overview={overview} timeZone={site.timezone} />
+      </PageHeader>
+      <div className="bill">
+        <div className="page">
+          <UsageCard overview={overview} forecast={forecast} />
+          {isNew ? (
+            <section className="card">
+              <EmptyState icon={Receipt} title={t("empty.title")}>
+                {t("empty.body")}
+              </EmptyState>
+            </section>
+          ) : (
+            <Card title={t("chart.title")} end={<Legend />}>
+              <DailyChart days={forecast.days} today={overview.now.slice(0, 10)} currency={overview.currency} />
+            </Card>
+          )}
+          <Card
+            title={t("invoices.title")}
+            end={
+              !showsAll && (
+                <Link className="link sm tap" href="?invoices=all">
+                  {t("invoices.all", { count: invoices.length })}
+                </Link>
+              )
+            }
+          >
+            {invoices.length === 0 ? (
+              <p className="card-b sm t2">{t("invoices.none")}</p>
+            ) : (
+              <InvoiceTable siteId={site.publicId} invoices={showsAll ? invoices : invoices.slice(0, invoicesShown)} now={overview.now} />
+            )}
+          </Card>
+        </div>
+        <div className="page">
+          <ArrivalsCard overview={overview} eventsHref={eventsHref} />
+          <HowCounted overview={overview} eventsHref={eventsHref} />
+          <CheckYourself siteId={site.publicId} newest={invoices[0]} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** When the running figure was last held against the ledger, and whether it had to be put right. */
+async function CountedNote({ overview, timeZone }: { overview: BillingOverview; timeZone: string }) {
+  const [t, locale] = await Promise.all([getTranslations("billing"), getLocale()]);
+  const { reconciledAt, drift } = overview;
+  if (!reconciledAt) return <span className="live">{t("countedNow")}</span>;
+  const ago = () => <TimeAgo value={reconciledAt} timeZone={timeZone} />;
+  const words = drift ? t.rich("corrected", { ago, count: billingFormat(locale).number(Math.abs(drift)) }) : t.rich("counted", { ago });
+  return (
+    <span className="live">
+      <span>{words}</span>
+    </span>
+  );
+}
+
+async function Legend() {
+  const t = await getTranslations("billing.chart");
+  return (
+    <span className="legend">
+      <span>
+        <i className="m-accent" />
+        {t("counted")}
+      </span>
+      <span>
+        <i className="m-fc" />
+        {t("forecast")}
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,25 @@
+import type { ReactNode } from "react";
+
+interface DownloadLinkProps {
+  href: string;
+  fileName: string;
+  /** Needed where the link shows only an icon. */
+  label?: string;
+  look?: "icon" | "small";
+  children: ReactNode;
+}
+
+/** A file of ours. A plain link: Next's would fetch the file as soon as it scrolls into view. */
+export function DownloadLink({ href, fileName, label, look = "small", children }: DownloadLinkProps) {
+  return (
+    <a className={look === "icon" ? "btn ghost icon sm" : "btn sm"} href={href} download={fileName} aria-label={label} title={label}>
+      {children}
+    </a>
+  );
+}
+
+export const invoiceUrl = (siteId: string, yearMonth: string, format?: "csv") =>
+  `/api/sites/${siteId}/billing/invoices/${yearMonth}${format ? `?format=${format}` : ""}`;
+
+export const eventsCsvUrl = (siteId: string, yearMonth: string) =>
+  `/api/sites/${siteId}/billing/counted-events?month=${yearMonth}&format=csv`;

@@ -1,0 +1,88 @@
+import { CircleCheck, Clock, Download, Lock, Printer } from "lucide-react";
+import { useLocale, useTranslations } from "next-intl";
+import { sitePath } from "#components/shell/nav-items.ts";
+import { ButtonLink } from "#components/ui/button.tsx";
+import { Cell, Table } from "#components/ui/table.tsx";
+import { billingFormat, shortHash } from "#lib/billing/billing-format.ts";
+import type { InvoiceSummary } from "#lib/billing/billing-shapes.ts";
+import { DownloadLink, invoiceUrl } from "./download-link.tsx";
+
+/** Closed months. What a customer has paid is not known here, so no invoice claims it. */
+export function InvoiceTable({ siteId, invoices, now }: { siteId: string; invoices: InvoiceSummary[]; now: string }) {
+  const t = useTranslations("billing.invoices");
+  const locale = useLocale();
+  const columns = [
+    { key: "month", header: t("month") },
+    { key: "events", header: t("events"), width: "96px", align: "end" as const },
+    { key: "amount", header: t("amount"), width: "120px", align: "end" as const },
+    { key: "state", header: t("state"), width: "160px" },
+    { key: "proof", header: t("proof"), width: "112px", priority: 2 as const },
+    { key: "actions", header: t("actions"), hidden: true, width: "92px", align: "end" as const },
+  ];
+  return (
+    <Table label={t("title")} columns={columns}>
+      {invoices.map(({ yearMonth, eventCount, totalCents, currency, contentHash, dueAt }) => {
+        const format = billingFormat(locale, currency);
+        const month = format.month(yearMonth);
+        return (
+          <tr key={yearMonth}>
+            <Cell at="main" className="med">
+              {month}
+            </Cell>
+            <Cell at="desk" align="end" className="t2">
+              {format.number(eventCount)}
+            </Cell>
+            <Cell at="end" align="end" className="med">
+              {format.money(totalCents)}
+            </Cell>
+            <Cell at="sub">
+              <InvoiceState totalCents={totalCents} isDue={dueAt > now} due={format.shortDay(dueAt)} />
+            </Cell>
+            <Cell at="desk" priority={2} className="id t3" title={contentHash}>
+              {shortHash(contentHash)}
+            </Cell>
+            <Cell at="meta" align="end">
+              <span className="row justify-end gap-0.5">
+                <DownloadLink
+                  look="icon"
+                  href={invoiceUrl(siteId, yearMonth, "csv")}
+                  fileName={`invoice-${yearMonth}.csv`}
+                  label={t("csv", { month })}
+                >
+                  <Download className="i" />
+                </DownloadLink>
+                <ButtonLink
+                  tone="ghost"
+                  size="sm"
+                  icon
+                  href={sitePath(siteId, `/billing/invoices/${yearMonth}`)}
+                  aria-label={t("open", { month })}
+                  title={t("open", { month })}
+                >
+                  <Printer className="i" />
+                </ButtonLink>
+              </span>
+            </Cell>
+          </tr>
+        );
+      })}
+    </Table>
+  );
+}
+
+/** Icon, word and colour. */
+export function InvoiceState({ totalCents, isDue, due }: { totalCents: number; isDue: boolean; due: string }) {
+  const t = useTranslations("billing.invoices");
+  const [Icon, tone, word] =
+    totalCents <= 0
+      ? ([CircleCheck, "fg-completed", t("nothingDue")] as const)
+      : isDue
+        ? ([Clock, "fg-retry", t("due", { date: due })] as const)
+        : ([Lock, "t2", t("closed")] as const);
+  return (
+    <span className={`row gap-1.5 ${tone}`}>
+      <Icon className="i i-14" />
+      {word}
+    </span>
+  );
+}

@@ -1,0 +1,52 @@
+"use client";
+
+import { useTranslations } from "next-intl";
+import { useSend } from "#components/forms/use-send.ts";
+import { Card } from "#components/ui/card.tsx";
+import { SubmitButton } from "#components/ui/submit-button.tsx";
+import { Cell, Table } from "#components/ui/table.tsx";
+import { DateText } from "#components/ui/time.tsx";
+import type { FailedEvent } from "#lib/tenancy/readers.ts";
+
+/** Events that were counted but could not be stored: each with its reason, and a way to try them again. */
+export function FailedEvents({ siteId, events, timeZone }: { siteId: string; events: FailedEvent[]; timeZone: string }) {
+  const t = useTranslations("failedEvents");
+  const { send, pending } = useSend();
+  const replay = () =>
+    send({
+      method: "POST",
+      url: `/api/sites/${siteId}/failed-events/replay`,
+      body: { ids: events.map((event) => event.id) },
+      done: (value) => t("replayed", { count: Number(value.replayed) }),
+    });
+  const columns = [
+    { key: "reason", header: t("reason") },
+    { key: "received", header: t("received"), width: "160px" },
+    { key: "attempts", header: t("attempts"), width: "80px", align: "end" as const },
+  ];
+  return (
+    <Card title={t("title")}>
+      <p className="card-b sm t2 text-pretty">{t("lead")}</p>
+      <Table label={t("title")} columns={columns}>
+        {events.map((event) => (
+          <tr key={event.id}>
+            <Cell at="main" roomy>
+              {event.reason}
+            </Cell>
+            <Cell at="wide">
+              <DateText value={event.receivedAt} timeZone={timeZone} />
+            </Cell>
+            <Cell at="end" align="end">
+              {event.attempts}
+            </Cell>
+          </tr>
+        ))}
+      </Table>
+      <div className="card-f">
+        <SubmitButton type="button" pending={pending} onClick={replay}>
+          {t("replay", { count: events.length })}
+        </SubmitButton>
+      </div>
+    </Card>
+  );
+}

@@ -1,0 +1,70 @@
+"use client";
+
+import { useTranslations } from "next-intl";
+import { useSend } from "#components/forms/use-send.ts";
+import { Card } from "#components/ui/card.tsx";
+import { Checkbox } from "#components/ui/checkbox.tsx";
+import { Field } from "#components/ui/field.tsx";
+import { SecretText } from "#components/ui/secret-text.tsx";
+import { Select } from "#components/ui/select.tsx";
+import { TimeAgo } from "#components/ui/time.tsx";
+import { installSnippet } from "#lib/ingest/install-snippet.ts";
+import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
+
+interface TrackerCardProps {
+  site: SiteSummary;
+  appUrl: string;
+  lastEventAt: string | null;
+  editable: boolean;
+}
+
+/** The line that makes a website heard, and how its visitors' wishes are honoured. */
+export function TrackerCard({ site, appUrl, lastEventAt, editable }: TrackerCardProps) {
+  const t = useTranslations("tracker");
+  const { send, pending } = useSend();
+  const { publicId, consentMode, respectsPrivacySignal } = site;
+  const snippet = installSnippet({
+    appUrl,
+    publicId,
+    ...(consentMode === "required" && { consent: "required" }),
+    ...(respectsPrivacySignal && { dnt: "respect" }),
+  });
+  const save = (change: { consentMode?: string; respectsPrivacySignal?: boolean }) =>
+    send({
+      method: "PATCH",
+      url: `/api/sites/${publicId}/privacy`,
+      body: { consentMode, respectsPrivacySignal, ...change },
+      done: t("saved"),
+    });
+  const heard = lastEventAt ? t.rich("heard", { time: () => <TimeAgo value={lastEventAt} timeZone={site.timezone} /> }) : t("silent");
+  return (
+    <Card title={t("title")} note={heard}>
+      <div className="card-b stack stack-5">
+        <div className="stack">
+          <p className="sm t2 text-pretty">{t("lead")}</p>
+          <SecretText value={snippet} label={t("snippet")} />
+        </div>
+        <Field label={t("consent")} hint={t("consentHint")}>
+          {(control) => (
+            <Select
+              {...control}
+              value={consentMode}
+              disabled={!editable || pending}
+              onChange={(event) => save({ consentMode: event.target.value })}
+            >
+              <option value="off">{t("consentOff")}</option>
+              <option value="required">{t("consentRequired")}</option>
+            </Select>
+          )}
+        </Field>
+        <Checkbox
+          checked={respectsPrivacySignal}
+          disabled={!editable || pending}
+          onChange={(event) => save({ respectsPrivacySignal: event.target.checked })}
+        >
+          {t("signal")}
+        </Checkbox>
+      </div>
+    </Card>
+  );
+}

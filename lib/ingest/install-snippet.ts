@@ -1,0 +1,26 @@
+import { tracker } from "./tracker.gen.ts";
+
+interface Snippet {
+  appUrl: string;
+  publicId: string;
+  /** "required": nothing is stored or sent before the visitor agrees. */
+  consent?: "required";
+  /** "respect": a visitor with Do Not Track or Global Privacy Control is left alone. */
+  dnt?: "respect";
+}
+
+/** The line of HTML that a customer puts into the head of every page. */
+export function installSnippet({ appUrl, publicId, consent, dnt }: Snippet): string {
+  // It goes into other people's pages: nothing but an id may stand there.
+  if (!/^[0-9a-f]{32}$/.test(publicId)) throw new TypeError("A public id has 32 hexadecimal digits.");
+  const attributes = {
+    src: new URL(tracker.path, appUrl).href,
+    "data-site": publicId,
+    ...(consent && { "data-consent": consent }),
+    ...(dnt && { "data-dnt": dnt }),
+    integrity: tracker.integrity,
+    crossorigin: "anonymous",
+  };
+  const written = Object.entries(attributes).map(([name, value]) => `${name}="${value}"`);
+  return `<script defer ${written.join(" ")}></script>`;
+}

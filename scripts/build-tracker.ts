@@ -1,0 +1,38 @@
+/** npm run tracker:build: writes the tracker and what snippets say about it. With --check it only compares. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { tracker } from "#lib/ingest/tracker.gen.ts";
+import { releasedIntegrity, trackerVersion } from "#lib/tracker/releases.ts";
+import { compressedBytes, renderTracker } from "./render-tracker.ts";
+
+const { path, code, integrity } = await renderTracker();
+const file = `public${path}`;
+
+if (releasedIntegrity[trackerVersion] !== integrity) {
+  fail(
+    `${file} would change under its address, and every installed snippet would refuse it. Raise trackerVersion in ` +
+      `lib/tracker/releases.ts; or, where version ${trackerVersion} was never installed, record there ${integrity}`,
+  );
+} else if (process.argv.includes("--check")) {
+  // Not the number of bytes: it depends on the machine's zlib.
+  const current = readFileSync(file, "utf8") === code && tracker.path === path && tracker.integrity === integrity;
+  if (!current) fail(`${file} and lib/ingest/tracker.gen.ts are not what the source gives: npm run tracker:build`);
+} else {
+  const { gzip, brotli } = compressedBytes(code);
+  writeFileSync(file, code);
+  writeFileSync(
+    "lib/ingest/tracker.gen.ts",
+    `/** Written by scripts/build-tracker.ts. */
+export const tracker = {
+  path: "${path}",
+  integrity: "${integrity}",
+  gzipBytes: ${gzip},
+};
+`,
+  );
+  console.log(`${file}: ${code.length} bytes, ${gzip} gzip, ${brotli} brotli`);
+}
+
+function fail(message: string): void {
+  console.error(message);
+  process.exitCode = 1;
+}

@@ -1,0 +1,125 @@
+/** Demo billing: a plan per site, some months of counted events, their invoices, and what was turned away. */
+import { createHash } from "node:crypto";
+import type postgres from "postgres";
+import { daysOf, shiftMonth } from "#lib/billing/year-month.ts";
+import type { CapturedEvent } from "#lib/ingest/captured-event.ts";
+
+interface BillingSite {
+  publicId: string;
+  domain: string;
+}
+
+interface DemoPlan {
+  name: string;
+  limit: number;
+  currency: string;
+  baseCents: number;
+  overageCentsPer1000: number;
+  /** Events of an ordinary weekday; weekends bring two thirds. */
+  dailyEvents: number;
+}
+
+const plans: DemoPlan[] = [
+  { name: "Standard", limit: 60_000, currency: "TRY", baseCents: 149_000, overageCentsPer1000: 3000, dailyEvents: 26 },
+  { name: "Starter", limit: 400, currency: "GBP", baseCents: 2900, overageCentsPer1000: 250, dailyEvents: 18 },
+];
+const closedMonths = 3;
+const paths = ["/", "/fiyatlar", "/iletisim", "/blog/kis-bakimi", "/hizmetler"];
+const actions = ["interaction/view", "interaction/view", "interaction/view", "interaction/scroll_depth"];
+
+/** Gives each site the plan in its place in the list. Seeding again finds every event a repeat and counts nothing twice. */
+export async function seedBilling(sql: postgres.Sql, sites: BillingSite[], now = new Date()): Promise<void> {
+  const thisMonth = now.toISOString().slice(0, 7);
+  const firstMonth = shiftMonth(thisMonth, -closedMonths);
+  for (const [index, plan] of plans.entries()) {
+    const site = sites[index];
+    if (!site) continue;
+    const [row] = await sql`select id, exists (select from public.ingest_idempotency i where i.site_id = s.id) as counted
+      from public.sites s where public_id = ${site.publicId}`;
+    if (row?.counted !== false) continue;
+    await at(sql, `${firstMonth}-01T00:00:00Z`, (tx) => givePlan(tx, site, plan));
+    await admitMonths(sql, { siteId: String(row.id), site, plan, firstMonth, now });
+  }
+  for (let back = closedMonths; back >= 1; back--) {
+    const month = shiftMonth(thisMonth, -back);
+    const frozenAt = `${shiftMonth(month, 1)}-03T02:25:00Z`;
+    if (frozenAt < now.toISOString()) await at(sql, frozenAt, (tx) => tx`select public.freeze_invoices(${month})`);
+  }
+  await sql`select public.fold_drops(), public.reconcile_usage()`;
+}
+
+/** Calls the product's functions at the time the demo shows. */
+function at(sql: postgres.Sql, moment: string, run: (tx: postgres.TransactionSql) => Promise<unknown>): Promise<unknown> {
+  return sql.begin(async (tx) => {
+    await tx`select set_config('opsmantik.now', ${moment}, true)`;
+    return run(tx);
+  });
+}
+
+const givePlan = (tx: postgres.TransactionSql, { publicId }: BillingSite, plan: DemoPlan) =>
+  tx`select public.set_site_plan(${publicId}, ${plan.name}, ${plan.limit}, 'soft', ${plan.currency}, null, ${plan.baseCents}, ${plan.overageCentsPer1000})`;
+
+interface Months {
+  siteId: string;
+  site: BillingSite;
+  plan: DemoPlan;
+  firstMonth: string;
+  now: Date;
+}
+
+/** Four times a day, in one transaction per site: a few hundred calls of a few events each. */
+async function admitMonths(sql: postgres.Sql, { siteId, site, plan, firstMonth, now }: Months): Promise<void> {
+  await sql.begin(async (tx) => {
+    for (let back = 0; back <= closedMonths; back++) {
+      for (const day of daysOf(shiftMonth(firstMonth, back))) {
+        for (const [turn, hour] of ["07:12", "10:40", "13:05", "16:48"].entries()) {
+          const moment = `${day}T${hour}:00Z`;
+          if (moment > now.toISOString()) return;
+          const events = eventsOf(site, day, Math.round(eventsOnDay(plan, day) / 4), turn);
+          const repeats = turn === 1 ? events.slice(0, 1) : [];
+          const robots = turn === 3 ? 1 + (Number(day.slice(-2)) % 3) : 0;
+          await tx`select set_config('opsmantik.now', ${moment}, true), public.admit_events(${siteId}, ${tx.json([...events, ...repeats])}),
+            public.count_drops(${siteId}, 'bot', ${robots}), public.count_drops(${siteId}, 'consent', ${robots === 3 ? 2 : 0})`;
+        }
+      }
+    }
+  });
+}
+
+/** The same number for the same day on every machine, with a busy week and a quiet weekend. */
+function eventsOnDay({ dailyEvents }: DemoPlan, day: string): number {
+  const weekday = new Date(`${day}T00:00:00Z`).getUTCDay();
+  const wave = 1 + 0.12 * Math.sin(Number(day.slice(-2)) * 1.7);
+  return dailyEvents * wave * ([0, 6].includes(weekday) ? 0.66 : 1);
+}
+
+function eventsOf({ publicId, domain }: BillingSite, day: string, count: number, turn: number) {
+  return Array.from({ length: count }, (_, index) => {
+    const name = actions[index % actions.length] ?? "interaction/view";
+    const visitor = createHash("sha256")
+      .update(`${publicId}/${day}/${turn}/${Math.floor(index / 3)}`)
+      .digest("hex")
+      .slice(0, 32);
+    const [category = "", action = ""] = name.split("/");
+    const url = `https://${domain}${paths[(index + turn) % paths.length]}`;
+    const captured: CapturedEvent = { ...blank, visitor, category, action, url, value: action === "scroll_depth" ? 60 : null };
+    return { k: createHash("sha256").update(`${visitor}/${name}/${url}/${index}`).digest("hex"), e: null, n: name, p: captured };
+  });
+}
+
+const blank = {
+  label: null,
+  referrer: null,
+  device: "mobile",
+  country: null,
+  city: null,
+  utm: {},
+  gclid: null,
+  wbraid: null,
+  gbraid: null,
+  clickFirstSeenMs: null,
+  marketingConsent: true,
+  marketingDefault: true,
+  intentStamp: null,
+  phone: null,
+};

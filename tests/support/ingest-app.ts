@@ -1,0 +1,181 @@
+import { createHmac, randomUUID } from "node:crypto";
+import { createServer } from "node:http";
+import { vi } from "vitest";
+import { POST as callEvent } from "#app/api/call-event/route.ts";
+import { GET as recoverCron } from "#app/api/cron/ingest/recover/route.ts";
+import { POST as sync } from "#app/api/sync/route.ts";
+import { POST as worker } from "#app/api/workers/ingest/route.ts";
+import { closeServer, listenLocal, readBody } from "#scripts/local/process/local-server.ts";
+import { type Qstash, startQstash } from "#scripts/local/qstash/qstash.ts";
+import { useAppEnv as setAppEnv } from "./app-env.ts";
+import { send } from "./requests.ts";
+import { callAs, createPerson, type Person } from "./team.ts";
+import { createTestDatabase, type TestDatabase } from "./test-database.ts";
+import { startTestGateway } from "./test-gateway.ts";
+
+/** A browser that isbot knows for one. */
+export const browser = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36";
+
+export interface IngestSite {
+  publicId: string;
+  siteId: string;
+  origin: string;
+  callSecret: string;
+}
+
+interface SiteSettings {
+  consentMode?: "off" | "required";
+  respectsPrivacySignal?: boolean;
+  plan?: { limit: number | null; enforcement: "soft" | "hard"; capMultiplier?: number };
+}
+
+export interface IngestApp {
+  db: TestDatabase;
+  env: Record<string, string>;
+  qstash: Qstash;
+  owner: Person;
+  /** Bodies of the wake-ups that QStash delivered to the worker. */
+  wakeUps: string[];
+  newSite(settings?: SiteSettings): Promise<IngestSite>;
+  /** What the tracker on a page of the site sends. */
+  sync(site: IngestSite, body: unknown, headers?: Record<string, string>): Promise<Response>;
+  call(site: IngestSite, body: unknown, signing?: Partial<Signing>): Promise<Response>;
+  /** What the cron does each minute. */
+  recover(): Promise<{ stored: number; calls: number; failed: number; folded: number; purged: number }>;
+  stop(): Promise<void>;
+}
+
+interface Signing {
+  ts: string;
+  secret: string;
+  /** What goes over the wire when it differs from what was signed. */
+  sentBody: string;
+  signature: string;
+}
+
+/** The gate and its worker on a database of their own, with a real QStash between the two. */
+export async function startIngestApp(redisRest?: { url: string; token: string }): Promise<IngestApp> {
+  const db = await createTestDatabase();
+  const gateway = await startTestGateway(db.adminUrl);
+  const wakeUps: string[] = [];
+  const server = createServer(async (request, response) => {
+    const body = (await readBody(request)).toString("utf8");
+    wakeUps.push(body);
+    const headers = new Headers(request.headers as Record<string, string>);
+    const answer = await send(worker, { path: request.url ?? "", body, headers: Object.fromEntries(headers) });
+    response.writeHead(answer.status).end(await answer.text());
+  });
+  const workerOrigin = await listenLocal(server, "worker");
+  const env = setAppEnv({ database: db, gateway, ...(redisRest && { redisRest }) });
+  const qstash = await startQstash({
+    retryBaseMs: 50,
+    token: String(env.QSTASH_TOKEN),
+    currentSigningKey: String(env.QSTASH_CURRENT_SIGNING_KEY),
+    nextSigningKey: String(env.QSTASH_NEXT_SIGNING_KEY),
+  });
+  Object.assign(process.env, { APP_URL: workerOrigin, QSTASH_URL: qstash.url });
+  const owner = await createPerson(db.sql, "owner@ingest.test");
+
+  return {
+    db,
+    env,
+    qstash,
+    owner,
+    wakeUps,
+    newSite: (settings) => newSite(db, owner, settings),
+    sync: (site, body, headers = {}) => send(sync, { body, headers: pageHeaders(site, headers) }),
+    call: (site, body, signing) => send(callEvent, signedCall(site, body, signing)),
+    async recover() {
+      const response = await send(recoverCron, { method: "GET", headers: { authorization: `Bearer ${env.CRON_SECRET}` } });
+      if (!response.ok) throw new Error(`The cron answered ${response.status}: ${await response.text()}`);
+      return response.json();
+    },
+    async stop() {
+      await qstash.stop();
+      await closeServer(server);
+      await gateway.stop();
+      await db.drop();
+    },
+  };
+}
+
+let sitesMade = 0;
+
+async function newSite(db: TestDatabase, owner: Person, { consentMode, respectsPrivacySignal, plan }: SiteSettings = {}) {
+  const domain = `shop-${++sitesMade}.test`;
+  const { publicId } = await callAs<{ publicId: string }>(
+    db.sql,
+    owner,
+    (tx) => tx`select public.create_site(${domain}, ${[domain]}, 'TRY', 'Europe/Istanbul', 'tr')`,
+  );
+  const [row] = await db.sql`
+    update public.sites s set consent_mode = ${consentMode ?? "off"}, respects_privacy_signal = ${respectsPrivacySignal ?? false}
+    from private.site_secrets x where x.site_id = s.id and s.public_id = ${publicId} returning s.id, x.call_event_secret as secret`;
+  const site: IngestSite = { publicId, siteId: String(row?.id), origin: `https://${domain}`, callSecret: String(row?.secret) };
+  if (plan) {
+    await db.sql`select public.set_site_plan(${publicId}, 'Test', ${plan.limit}, ${plan.enforcement}, 'TRY', ${plan.capMultiplier ?? null})`;
+  }
+  return site;
+}
+
+/** Each test is a caller of its own to the rate limiter. */
+function pageHeaders(site: IngestSite, headers: Record<string, string>): Record<string, string> {
+  return { origin: site.origin, "user-agent": browser, "x-forwarded-for": randomUUID(), "content-type": "text/plain", ...headers };
+}
+
+function signedCall(site: IngestSite, body: unknown, signing: Partial<Signing> = {}) {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const ts = signing.ts ?? String(Math.floor(Date.now() / 1000));
+  const signature = signing.signature ?? sign(signing.secret ?? site.callSecret, ts, text);
+  return {
+    body: signing.sentBody ?? text,
+    headers: { "x-ops-site-id": site.publicId, "x-ops-ts": ts, "x-ops-signature": signature },
+  };
+}
+
+export function sign(secret: string, ts: string, body: string): string {
+  return createHmac("sha256", secret).update(`${ts}.${body}`).digest("hex");
+}
+
+/** One event of the wire; every one is another unless told otherwise. */
+export function pageView(site: IngestSite, change: Record<string, unknown> = {}): Record<string, unknown> {
+  const id = randomUUID();
+  return { s: site.publicId, u: `${site.origin}/${id}`, eid: id, ec: "interaction", ea: "view", meta: { fp: `visitor-${id}` }, ...change };
+}
+
+export function phoneCall(site: IngestSite, change: Record<string, unknown> = {}): Record<string, unknown> {
+  return pageView(site, { ec: "conversion", ea: "phone_call", el: "tel:+902121112233", ...change });
+}
+
+export interface Figures {
+  billed: number;
+  captured: number;
+  stored: number;
+  calls: number;
+}
+
+/** What the database holds of a site. */
+export async function figuresOf(db: TestDatabase, site: IngestSite): Promise<Figures> {
+  const [row] = await db.sql<Figures[]>`
+    select (select count(*)::int from public.ingest_idempotency where site_id = ${site.siteId}) as billed,
+           (select count(*)::int from public.ingest_fallback_buffer where site_id = ${site.siteId}) as captured,
+           (select count(*)::int from private.events where site_id = ${site.siteId}) as stored,
+           (select count(*)::int from public.calls where site_id = ${site.siteId}) as calls`;
+  if (!row) throw new Error("No figures.");
+  return row;
+}
+
+/** The drops of a site by reason, folded or not. */
+export async function dropsOf(db: TestDatabase, site: IngestSite): Promise<Record<string, number>> {
+  const rows = await db.sql`
+    select reason, sum(drops)::int as drops from (
+      select site_id, reason, drops from public.ingest_drop_deltas union all select site_id, reason, drops from public.ingest_drops_daily) d
+    where site_id = ${site.siteId} group by 1 order by 1`;
+  return Object.fromEntries(rows.map((row) => [row.reason, row.drops]));
+}
+
+/** Makes the present moment stand still where identical events must fall into one time bucket, or step into the next. */
+export function stopClock(at: number = Date.now()): { step(ms: number): void } {
+  vi.useFakeTimers({ toFake: ["Date"], now: at });
+  return { step: (ms) => void vi.setSystemTime(Date.now() + ms) };
+}
