@@ -16,11 +16,13 @@ export function HowCounted({ overview, eventsHref }: { overview: BillingOverview
         <p>{t.rich("unit", { b: (words) => <b>{words}</b> })}</p>
         <p>{t("ledger")}</p>
         <p>{t("month")}</p>
-        <p>
-          <Link className="link tap" href={eventsHref}>
-            {t("seeAll", { count: format.number(overview.used) })}
-          </Link>
-        </p>
+        {overview.used > 0 && (
+          <p>
+            <Link className="link tap" href={eventsHref}>
+              {t("seeAll", { count: format.number(overview.used) })}
+            </Link>
+          </p>
+        )}
       </div>
     </Card>
   );

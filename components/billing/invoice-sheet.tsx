@@ -75,7 +75,7 @@ function InvoiceLines({ invoice }: { invoice: Invoice }) {
             {words}
             <span className="xs t3 block">{note}</span>
           </Cell>
-          <Cell at="sub" align="end">
+          <Cell at="sub" className="desk:text-right">
             {format.number(events)}
             <span className="phone-only"> {t("eventsWord")}</span>
           </Cell>

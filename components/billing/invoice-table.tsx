@@ -15,7 +15,7 @@ export function InvoiceTable({ siteId, invoices, now }: { siteId: string; invoic
     { key: "month", header: t("month") },
     { key: "events", header: t("events"), width: "96px", align: "end" as const },
     { key: "amount", header: t("amount"), width: "120px", align: "end" as const },
-    { key: "state", header: t("state"), width: "160px" },
+    { key: "state", header: t("state"), width: "190px" },
     { key: "proof", header: t("proof"), width: "112px", priority: 2 as const },
     { key: "actions", header: t("actions"), hidden: true, width: "92px", align: "end" as const },
   ];

@@ -2,6 +2,7 @@ import { expect, holdLinks, storedBy, test } from "#tests/support/tracker-test.t
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const dayMs = 86_400_000;
+const start = Date.UTC(2026, 0, 15, 12);
 
 // Guarantee: the server gets what a session is made of, in a request that no browser asks permission for.
 test("a page view says where, from where and who, as plain text", async ({ page, site }) => {
@@ -15,7 +16,7 @@ test("a page view says where, from where and who, as plain text", async ({ page,
     r: "https://www.google.com/",
     ec: "interaction",
     ea: "view",
-    el: "Page /start?utm_source=google&utm_campaign=kombi%20servisi",
+    el: "Page /start",
     ev: null,
     meta: {
       fp: expect.stringMatching(uuid),
@@ -35,12 +36,12 @@ test("a page view says where, from where and who, as plain text", async ({ page,
 
 // Guarantee: a visitor is one visitor, and a visit ends after half an hour without an event.
 test("the visitor stays, the session ends after 30 minutes", async ({ page, site }) => {
-  await page.clock.install();
+  await page.clock.setFixedTime(start);
   await page.goto(`${site.url}/?utm_source=google`);
-  await page.clock.fastForward(29 * 60_000);
+  await page.clock.setFixedTime(start + 29 * 60_000);
   await page.goto(`${site.url}/second`);
   await site.settled(page);
-  await page.clock.fastForward(31 * 60_000);
+  await page.clock.setFixedTime(start + 60 * 60_000);
   await page.goto(`${site.url}/third`);
   await site.settled(page);
   const [first, second, third] = ["/?", "/second", "/third"].map((path) =>
@@ -100,16 +101,16 @@ test("a page of a single-page app is counted under the title that the app sets a
 // Guarantee: reading depth is a fact about a page, not about how much a visitor scrolls up and down.
 test("half and nearly all of a page are counted once each, and again on the next page", async ({ page, site }) => {
   await page.goto(`${site.url}/a`);
-  const scrollTo = (share: number) =>
+  const scroll = (share: number) =>
     page.evaluate(async (part) => {
-      scrollTo(0, document.documentElement.scrollHeight * part - innerHeight);
+      window.scrollTo(0, document.documentElement.scrollHeight * part - innerHeight);
       // Scroll events come before the callbacks of their frame.
       for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
     }, share);
-  for (const share of [0.4, 0.6, 0.3, 0.7, 1, 0.2, 1]) await scrollTo(share);
-  await scrollTo(0.1);
+  for (const share of [0.4, 0.6, 0.3, 0.7, 1, 0.2, 1]) await scroll(share);
+  await scroll(0.1);
   await page.evaluate(() => history.pushState({}, "", "/b"));
-  await scrollTo(0.6);
+  await scroll(0.6);
   const depths = (await site.settled(page)).filter(({ ea }) => ea === "scroll_depth");
   expect(depths.map(({ u, el, ev }) => [new URL(u).pathname, el, ev])).toEqual([
     ["/a", "50%", 50],
@@ -155,7 +156,7 @@ test("a submitted form is a conversion named after the form, and searches are no
   for (const button of ["Ask", "Send", "Find", "Look", "Ignored"]) {
     await page.goto(site.url);
     await page.getByRole("button", { name: button }).click();
-    await page.waitForURL("**/thanks*");
+    await page.waitForURL("**/thanks");
   }
   await site.settled(page);
   const forms = new Map(site.events("form_submit").map(({ eid, ec, el }) => [eid, [ec, el]]));
@@ -163,15 +164,14 @@ test("a submitted form is a conversion named after the form, and searches are no
     ["conversion", "quote"],
     ["conversion", "contact"],
   ]);
-  const sent = site.deliveries.flatMap(({ events }) => events.map(({ el, meta }) => JSON.stringify([el, meta]))).join();
-  expect(sent.replaceAll(/"Page [^"]*"/g, "")).not.toContain("secret");
+  expect(site.deliveries.map(({ body }) => body).join()).not.toContain("secret");
 });
 
 // Guarantee: a pointer that only crosses a call button says nothing; one that rests on it says so once.
 test("resting on a call button counts once per page", async ({ page, site }) => {
-  await page.clock.install();
+  await page.clock.install({ time: start });
   await page.goto(site.url);
-  await page.clock.pauseAt(Date.now() + dayMs / 2);
+  await page.clock.pauseAt(start + 60_000);
   await page.hover("#tel");
   await page.clock.runFor(200);
   await page.hover("#plain");
@@ -188,7 +188,7 @@ test("resting on a call button counts once per page", async ({ page, site }) => 
 
 // Guarantee: a conversion names the click that led to it, from the first time it was seen.
 test("click ids come from query and fragment, and keep their first time until another click", async ({ page, site }) => {
-  await page.clock.install();
+  await page.clock.setFixedTime(start);
   const lastView = async (path: string) => {
     await page.goto(site.url + path);
     await site.settled(page);
@@ -196,25 +196,23 @@ test("click ids come from query and fragment, and keep their first time until an
     return { gclid, wbraid, gbraid, cts };
   };
   const first = await lastView("/?gclid=click-1&wbraid=web-1");
-  expect(first).toEqual({ gclid: "click-1", wbraid: "web-1", gbraid: undefined, cts: expect.any(Number) });
-  await page.clock.fastForward(dayMs);
+  expect(first).toEqual({ gclid: "click-1", wbraid: "web-1", gbraid: undefined, cts: start });
+  await page.clock.setFixedTime(start + dayMs);
   expect(await lastView("/contact")).toEqual(first);
   expect(await lastView("/?gclid=click-1&wbraid=web-1")).toEqual(first);
-  const second = await lastView("/#gbraid=app-1");
-  expect(second).toEqual({ gclid: undefined, wbraid: undefined, gbraid: "app-1", cts: expect.any(Number) });
-  expect(Number(second.cts)).toBeGreaterThanOrEqual(Number(first.cts) + dayMs);
+  expect(await lastView("/#gbraid=app-1")).toEqual({ gclid: undefined, wbraid: undefined, gbraid: "app-1", cts: start + dayMs });
 });
 
 // Guarantee: a visit is never credited to a click that is older than Google accepts.
 test("a click id is sent for 90 days and then forgotten", async ({ page, site }) => {
-  await page.clock.install();
+  await page.clock.setFixedTime(start);
   await page.goto(`${site.url}/?gclid=click-1`);
   await site.settled(page);
-  await page.clock.fastForward(89 * dayMs);
+  await page.clock.setFixedTime(start + 89 * dayMs);
   await page.goto(`${site.url}/day-89`);
   await site.settled(page);
   expect(site.events("view").at(-1)?.meta.gclid).toBe("click-1");
-  await page.clock.fastForward(2 * dayMs);
+  await page.clock.setFixedTime(start + 91 * dayMs);
   await page.goto(`${site.url}/day-91`);
   await site.settled(page);
   expect(site.events("view").at(-1)?.meta).not.toHaveProperty("gclid");

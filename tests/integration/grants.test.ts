@@ -20,16 +20,34 @@ const grantedToUsers = [
   "get_site",
   "has_site_role",
   "invite_site_member",
+  "list_failed_events",
   "list_my_sites",
   "list_site_api_keys",
   "list_site_members",
   "remove_member",
+  "replay_failed_events",
   "revoke_site_api_key",
   "set_site_archived",
   "update_site",
   "withdraw_invitation",
 ];
-const grantedToServices = ["api_key_site", "authenticate_api_key", "database_readiness", "purge_expired_invitations"];
+const grantedToServices = [
+  "admit_events",
+  "api_key_site",
+  "authenticate_api_key",
+  "count_drops",
+  "database_readiness",
+  "ensure_event_partitions",
+  "fold_drops",
+  "get_and_claim_fallback_batch",
+  "purge_expired_invitations",
+  "purge_stored_events",
+  "release_fallback_event",
+  "set_site_plan",
+  "site_for_ingest",
+  "store_events",
+  "verify_call_event_signature",
+];
 
 async function executableBy(role: string): Promise<string[]> {
   const rows = await db.sql<{ name: string }[]>`

@@ -4,7 +4,7 @@ import { vi } from "vitest";
 import { POST as callEvent } from "#app/api/call-event/route.ts";
 import { GET as recoverCron } from "#app/api/cron/ingest/recover/route.ts";
 import { POST as sync } from "#app/api/sync/route.ts";
-import { POST as worker } from "#app/api/workers/ingest/route.ts";
+import { POST as workerRoute } from "#app/api/workers/ingest/route.ts";
 import { closeServer, listenLocal, readBody } from "#scripts/local/process/local-server.ts";
 import { type Qstash, startQstash } from "#scripts/local/qstash/qstash.ts";
 import { useAppEnv as setAppEnv } from "./app-env.ts";
@@ -53,16 +53,23 @@ interface Signing {
   signature: string;
 }
 
+interface IngestAppOptions {
+  redisRest?: { url: string; token: string };
+  /** "asleep": wake-ups arrive and nothing happens, so that the test is the only worker. */
+  worker?: "awake" | "asleep";
+}
+
 /** The gate and its worker on a database of their own, with a real QStash between the two. */
-export async function startIngestApp(redisRest?: { url: string; token: string }): Promise<IngestApp> {
+export async function startIngestApp({ redisRest, worker = "awake" }: IngestAppOptions = {}): Promise<IngestApp> {
   const db = await createTestDatabase();
   const gateway = await startTestGateway(db.adminUrl);
   const wakeUps: string[] = [];
   const server = createServer(async (request, response) => {
     const body = (await readBody(request)).toString("utf8");
     wakeUps.push(body);
+    if (worker === "asleep") return response.writeHead(200).end();
     const headers = new Headers(request.headers as Record<string, string>);
-    const answer = await send(worker, { path: request.url ?? "", body, headers: Object.fromEntries(headers) });
+    const answer = await send(workerRoute, { path: request.url ?? "", body, headers: Object.fromEntries(headers) });
     response.writeHead(answer.status).end(await answer.text());
   });
   const workerOrigin = await listenLocal(server, "worker");

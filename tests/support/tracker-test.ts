@@ -68,11 +68,11 @@ const content = `
   <a id="wa-api" href="https://api.whatsapp.com/send?phone=905321234107&text=hello">WhatsApp</a>
   <a id="wa-scheme" href="whatsapp://send?phone=905321234107&text=hello">WhatsApp</a>
   <a id="plain" href="https://www.whatsapp.com/">About WhatsApp</a>
-  <form id="quote" action="/thanks"><input name="id" value="secret-id"><input name="name" value="secret-name"><button>Ask</button></form>
-  <form name="contact" action="/thanks"><input name="phone" value="secret-phone"><button>Send</button></form>
-  <form role="search" action="/thanks"><input name="q"><button>Find</button></form>
-  <form action="/thanks"><input type="search" name="q"><button>Look</button></form>
-  <form data-om-ignore action="/thanks"><input name="q"><button>Ignored</button></form>
+  <form id="quote" method="post" action="/thanks"><input name="id" value="secret-id"><input name="name" value="secret-name"><button>Ask</button></form>
+  <form name="contact" method="post" action="/thanks"><input name="phone" value="secret-phone"><button>Send</button></form>
+  <form role="search" method="post" action="/thanks"><input name="q"><button>Find</button></form>
+  <form method="post" action="/thanks"><input type="search" name="q"><button>Look</button></form>
+  <form data-om-ignore method="post" action="/thanks"><input name="q"><button>Ignored</button></form>
   ${"<p>Text.</p>".repeat(200)}`;
 
 async function startTrackedSite(): Promise<TrackedSite & { stop(): Promise<void> }> {
@@ -124,7 +124,7 @@ async function startTrackedSite(): Promise<TrackedSite & { stop(): Promise<void>
         "content-security-policy": `default-src 'none'; script-src ${trackerUrl}; connect-src ${trackerUrl}; form-action 'self'; base-uri 'none'; require-trusted-types-for 'script'`,
       })
       .end(
-        `<!doctype html><html lang="en"><head><title>Page ${request.url}</title>${snippet}${twice ? snippet : ""}</head><body>${content}`,
+        `<!doctype html><html lang="en"><head><title>Page ${request.url?.split("?")[0]}</title>${snippet}${twice ? snippet : ""}</head><body>${content}`,
       );
   });
   site.url = await listenLocal(pageServer, "page server");

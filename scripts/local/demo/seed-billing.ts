@@ -21,7 +21,7 @@ interface DemoPlan {
 
 const plans: DemoPlan[] = [
   { name: "Standard", limit: 60_000, currency: "TRY", baseCents: 149_000, overageCentsPer1000: 3000, dailyEvents: 26 },
-  { name: "Starter", limit: 400, currency: "GBP", baseCents: 2900, overageCentsPer1000: 250, dailyEvents: 18 },
+  { name: "Starter", limit: 400, currency: "GBP", baseCents: 2900, overageCentsPer1000: 5000, dailyEvents: 18 },
 ];
 const closedMonths = 3;
 const paths = ["/", "/fiyatlar", "/iletisim", "/blog/kis-bakimi", "/hizmetler"];

@@ -14,7 +14,7 @@ import { callAs } from "#tests/support/team.ts";
 
 let app: IngestApp;
 beforeAll(async () => {
-  app = await startIngestApp();
+  app = await startIngestApp({ worker: "asleep" });
 });
 afterEach(() => void vi.useRealTimers());
 afterAll(() => app.stop());

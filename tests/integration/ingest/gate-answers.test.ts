@@ -12,7 +12,7 @@ import {
 
 let app: IngestApp;
 beforeAll(async () => {
-  app = await startIngestApp();
+  app = await startIngestApp({ worker: "asleep" });
 });
 afterEach(() => void vi.useRealTimers());
 afterAll(() => app.stop());

@@ -5,8 +5,7 @@ import { type IngestApp, type IngestSite, pageView, phoneCall, startIngestApp } 
 
 let app: IngestApp;
 beforeAll(async () => {
-  app = await startIngestApp();
-  await app.qstash.stop(); // these tests are the only workers
+  app = await startIngestApp({ worker: "asleep" });
 });
 afterAll(() => app.stop());
 

@@ -11,8 +11,7 @@ import { callAs } from "#tests/support/team.ts";
 
 let app: IngestApp;
 beforeAll(async () => {
-  app = await startIngestApp();
-  await app.qstash.stop(); // these tests are the only workers
+  app = await startIngestApp({ worker: "asleep" });
 });
 afterEach(async () => {
   vi.useRealTimers();

@@ -66,6 +66,7 @@ export default async function BillingPage({ params, searchParams }: BillingPageP
             </Card>
           )}
           <Card
+            className="inv"
             title={t("invoices.title")}
             end={
               !showsAll && (

@@ -1,0 +1,33 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { temporaryStateDir } from "#scripts/local/process/state-dir.ts";
+import { startWatchdog } from "#scripts/local/process/watchdog.ts";
+import { type RedisEngine, startRedis } from "#scripts/local/redis/redis.ts";
+import { startUpstashRest } from "#scripts/local/redis/upstash.ts";
+
+export interface TestRedis {
+  engine: RedisEngine;
+  rest: { url: string; token: string };
+  /** Ends Redis itself; what stands in front of it goes on answering that it is gone. */
+  stopServer(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A Redis of one's own, which a test may flush, fill or stop. */
+export async function startTestRedis(): Promise<TestRedis> {
+  const dir = temporaryStateDir();
+  const watchdog = startWatchdog();
+  const engine = await startRedis({ dir: join(dir, "redis"), watchdog, logPath: join(dir, "redis.log") });
+  const rest = await startUpstashRest({ redis: engine, token: "token-of-this-test" });
+  return {
+    engine,
+    rest,
+    stopServer: engine.stop,
+    async stop() {
+      await rest.stop();
+      await engine.stop();
+      watchdog.end();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
