@@ -13,10 +13,20 @@ const securityHeaders = [
   ...(process.env.NODE_ENV === "production" ? [{ key: "strict-transport-security", value: "max-age=63072000; includeSubDomains" }] : []),
 ];
 
+/** A version of the tracker never changes, and any site may load it. */
+const trackerHeaders = [
+  { key: "cache-control", value: "public, max-age=31536000, immutable" },
+  { key: "access-control-allow-origin", value: "*" },
+  { key: "cross-origin-resource-policy", value: "cross-origin" },
+];
+
 const config: NextConfig = {
   poweredByHeader: false,
   reactStrictMode: true,
-  headers: async () => [{ source: "/:path*", headers: securityHeaders }],
+  headers: async () => [
+    { source: "/:path*", headers: securityHeaders },
+    { source: "/:file(om\\.v\\d+\\.js)", headers: trackerHeaders },
+  ],
 };
 
 export default withNextIntl(config);

@@ -27,6 +27,8 @@ interface Route<Actor, Params, Query, Body> {
   /** `before` limits strangers by address, `after` limits whom the guard let in. */
   limits?: { before?: RateLimit<undefined>; after?: RateLimit<NoInfer<Actor>> };
   bodyMaxBytes?: number;
+  /** On every answer of the route, also on refusals before anybody is known. */
+  headers?: Record<string, string>;
   run(input: { actor: Actor; params: Params; query: Query; body: Body; request: Request }): unknown;
 }
 
@@ -43,7 +45,7 @@ export function handler<Actor, Params = undefined, Query = undefined, Body = und
     const requestId = newRequestId();
     return withRequestId(requestId, async () => {
       const startedAt = performance.now();
-      const responseHeaders = new Headers({ "x-request-id": requestId, "cache-control": "no-store" });
+      const responseHeaders = new Headers({ ...route.headers, "x-request-id": requestId, "cache-control": "no-store" });
       const response = await answer(route, request, singleParams(await context.params), responseHeaders).catch((error: unknown) =>
         problemResponse(error, requestId),
       );

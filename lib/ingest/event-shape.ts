@@ -31,7 +31,7 @@ const scopes = z
   .catch([]);
 
 const meta = z.preprocess(
-  (value) => (typeof value === "object" && value !== null ? value : {}),
+  (value) => (typeof value === "object" && value !== null && !Array.isArray(value) ? value : {}),
   z.object({
     fp: optional(64),
     gclid: optional(512),

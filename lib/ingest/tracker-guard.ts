@@ -9,9 +9,16 @@ export interface TrackerPage {
   publicId: string;
 }
 
-/** What a page may read of our answer. */
-const exposedHeaders =
-  "retry-after, x-request-id, x-opsmantik-dedup, x-opsmantik-fallback, x-opsmantik-overage, x-opsmantik-quota-exceeded, x-opsmantik-ratelimit, x-opsmantik-consent-missing, x-opsmantik-error-code";
+/**
+ * On every answer to a tracker, also on refusals: a page that cannot read a refusal takes it for a broken connection and
+ * sends again for a day. Requests carry no cookie, so "*" gives nothing away.
+ */
+export const trackerHeaders = {
+  vary: "Origin",
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers":
+    "retry-after, x-request-id, x-opsmantik-dedup, x-opsmantik-fallback, x-opsmantik-overage, x-opsmantik-quota-exceeded, x-opsmantik-ratelimit, x-opsmantik-consent-missing, x-opsmantik-error-code",
+};
 
 /**
  * A page of the site that the request names. `read` finds that name in the raw body and may refuse it.
@@ -19,7 +26,6 @@ const exposedHeaders =
  */
 export function trackerPage<Read extends { publicId: string }>(read: (rawBody: string) => Read): Guard<TrackerPage & Read> {
   return async ({ request, rawBody, responseHeaders }) => {
-    responseHeaders.set("vary", "Origin");
     const named = read(rawBody);
     const site = await siteForIngest(named.publicId);
     if (!site) throw refusal("site_not_found", "There is no such site.");
@@ -30,7 +36,6 @@ export function trackerPage<Read extends { publicId: string }>(read: (rawBody: s
       });
     }
     responseHeaders.set("access-control-allow-origin", origin);
-    responseHeaders.set("access-control-expose-headers", exposedHeaders);
     return { ...named, site };
   };
 }

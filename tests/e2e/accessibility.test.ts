@@ -1,6 +1,9 @@
 import AxeBuilder from "@axe-core/playwright";
+import { shiftMonth } from "#lib/billing/year-month.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
 
+/** A month that the demo has an invoice of on every day of the year. */
+const closedMonth = shiftMonth(new Date().toISOString().slice(0, 7), -2);
 const publicPages = [
   "/sign-in",
   "/forgot-password",
@@ -11,7 +14,7 @@ const publicPages = [
   "/nowhere",
 ];
 const ownPages = ["/dashboard", "/dashboard/sites/new", "/dashboard/account", "/dashboard/site/none"];
-const sitePages = ["", "/members", "/connections", "/settings"];
+const sitePages = ["", "/billing", "/billing/events", `/billing/invoices/${closedMonth}`, "/members", "/connections", "/settings"];
 
 for (const theme of ["light", "dark"] as const) {
   for (const phone of [false, true]) {

@@ -1,3 +1,4 @@
+import { shiftMonth } from "#lib/billing/year-month.ts";
 import en from "#lib/i18n/messages/en.json" with { type: "json" };
 import tr from "#lib/i18n/messages/tr.json" with { type: "json" };
 import { expect, test } from "#tests/support/e2e-test.ts";
@@ -41,6 +42,9 @@ test("in Turkish no page shows a text that is not one of the Turkish messages", 
         "/dashboard/sites/new",
         "/dashboard/account",
         base,
+        `${base}/billing`,
+        `${base}/billing/events`,
+        `${base}/billing/invoices/${shiftMonth(new Date().toISOString().slice(0, 7), -2)}`,
         `${base}/members`,
         `${base}/connections`,
         `${base}/settings`,

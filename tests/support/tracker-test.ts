@@ -5,7 +5,7 @@ import { installSnippet } from "#lib/ingest/install-snippet.ts";
 import { tracker } from "#lib/ingest/tracker.gen.ts";
 import { closeServer, listenLocal, readBody } from "#scripts/local/process/local-server.ts";
 
-export interface SentEvent {
+interface SentEvent {
   eid: string;
   t: number;
   sid: string;
@@ -50,7 +50,7 @@ export interface TrackedSite {
 }
 
 /** What pages of the tests call. */
-export type Om = ((command: string, ...args: unknown[]) => unknown) & {
+type Om = ((command: string, ...args: unknown[]) => unknown) & {
   consent(scopes: string[]): void;
   stamp(): string | undefined;
   q?: unknown[];

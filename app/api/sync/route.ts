@@ -1,12 +1,13 @@
 import { handler } from "#lib/http/handler.ts";
 import { readBatch } from "#lib/ingest/read-batch.ts";
 import { syncEvents, syncLimit } from "#lib/ingest/sync-gate.ts";
-import { trackerPage } from "#lib/ingest/tracker-guard.ts";
+import { trackerHeaders, trackerPage } from "#lib/ingest/tracker-guard.ts";
 
 const page = trackerPage(readBatch);
 
 /** POST /api/sync takes a tracker's events. Frozen order: auth, rate limit, validation, idempotency, quota, publish. */
 export const POST = handler({
+  headers: trackerHeaders,
   guard: page,
   limits: { after: syncLimit },
   bodyMaxBytes: 256 * 1024,

@@ -12,6 +12,8 @@ export interface AppOptions {
   logPath: string;
   /** "start" serves the build, "dev" compiles on demand. */
   command?: "start" | "dev";
+  /** The folder of another app than ours. */
+  cwd?: string;
 }
 
 const healthWaitMaxMs = 90_000;
@@ -20,13 +22,21 @@ const healthPollMs = 100;
 export const nextBinary = join(checkoutDir, "node_modules/next/dist/bin/next");
 
 /** Starts Next and resolves when /api/health answers 200. */
-export async function startApp({ port, url, env, watchdog, logPath, command = "start" }: AppOptions): Promise<ServiceProcess> {
+export async function startApp({
+  port,
+  url,
+  env,
+  watchdog,
+  logPath,
+  command = "start",
+  cwd = checkoutDir,
+}: AppOptions): Promise<ServiceProcess> {
   const app = await startService({
     name: "The app",
     command: process.execPath,
     args: [nextBinary, command, "-H", "127.0.0.1", "-p", String(port)],
     env: { ...process.env, NODE_ENV: command === "dev" ? "development" : "production", NEXT_TELEMETRY_DISABLED: "1", ...env },
-    cwd: checkoutDir,
+    cwd,
     watchdog,
     logPath,
     // Open browser connections can hold a polite stop for longer than anyone wants to wait.

@@ -1,11 +1,12 @@
 import { handler } from "#lib/http/handler.ts";
 import { pageViewLimit, readPageView, trackPageView } from "#lib/ingest/page-view.ts";
-import { trackerPage } from "#lib/ingest/tracker-guard.ts";
+import { trackerHeaders, trackerPage } from "#lib/ingest/tracker-guard.ts";
 
 const page = trackerPage(readPageView);
 
 /** POST /api/track/pv keeps a page view that came through an ad, for the script's export. */
 export const POST = handler({
+  headers: trackerHeaders,
   guard: page,
   limits: { after: pageViewLimit },
   bodyMaxBytes: 8 * 1024,

@@ -1,0 +1,197 @@
+/**
+ * How fast the gate is, against what it stands on, in one run with interleaved rounds: node scripts/bench/ingest.ts
+ *   --seconds 2      length of one burst          --rounds 2        rounds per number of connections
+ *   --rows 5000000   fills ingest_idempotency first, in this run's throw-away database, and compares p99 before and after
+ * Load, app, Redis and Postgres share this machine: read the ratios, which come from the same minutes, not the absolute figures.
+ */
+import { execFile } from "node:child_process";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs, promisify } from "node:util";
+import postgres from "postgres";
+import { startApp } from "../local/app/app-server.ts";
+import { buildApp } from "../local/app/build-app.ts";
+import { actAs, createAuthUser } from "../local/postgres/auth-user.ts";
+import { freePort } from "../local/process/free-port.ts";
+import { temporaryStateDir } from "../local/process/state-dir.ts";
+import { StopList } from "../local/process/stop-list.ts";
+import { startStack } from "../local/stack.ts";
+import { buildBareApp } from "./bare-app.ts";
+import type { LoadOrder, LoadResult } from "./load.ts";
+
+const { values: options } = parseArgs({
+  options: { seconds: { type: "string", default: "2" }, rounds: { type: "string", default: "2" }, rows: { type: "string", default: "0" } },
+});
+const seconds = Number(options.seconds);
+const rounds = Number(options.rounds);
+const connectionCounts = [16, 32, 64];
+const origin = "https://bench.test";
+
+interface Rung {
+  name: string;
+  kind: LoadOrder["kind"];
+  url: string;
+}
+
+const stopList = new StopList();
+const stateDir = temporaryStateDir();
+stopList.add(async () => rmSync(stateDir, { recursive: true, force: true }));
+try {
+  await bench();
+} finally {
+  await stopList.stopAll();
+}
+
+async function bench(): Promise<void> {
+  const [appPort, barePort, sinkPort] = [await freePort(), await freePort(), await freePort()];
+  const appUrl = `http://127.0.0.1:${appPort}`;
+  const bareUrl = `http://127.0.0.1:${barePort}`;
+  // Durable as in production: every commit is flushed.
+  const stack = await startStack({ mode: "demo", stateDir, logDir: stateDir, siteUrl: appUrl, quiet: true });
+  stopList.add(stack.stop);
+  await buildApp(stack.watchdog);
+  const bareDir = buildBareApp();
+  const sql = postgres(stack.adminUrl, { max: 2, onnotice: () => {} });
+  stopList.add(() => sql.end());
+  const site = await prepareSite(sql);
+
+  // Wake-ups go nowhere: the worker runs elsewhere in production, and is measured by itself at the end.
+  const env = { ...stack.env, APP_URL: `http://127.0.0.1:${sinkPort}` };
+  const common = { watchdog: stack.watchdog, env };
+  const app = await startApp({ ...common, port: appPort, url: appUrl, logPath: join(stateDir, "app.log") });
+  stopList.add(app.stop);
+  const bareEnv = { ...stack.env, BENCH_DATABASE_URL: stack.adminUrl, BENCH_SITE_ID: site.siteId };
+  const bare = await startApp({ ...common, env: bareEnv, port: barePort, url: bareUrl, logPath: join(stateDir, "bare.log"), cwd: bareDir });
+  stopList.add(bare.stop);
+
+  const rungs: Rung[] = [
+    { name: "INSERT through the driver", kind: "driver", url: "" },
+    { name: "bare Next route + INSERT", kind: "single", url: `${bareUrl}/api/insert` },
+    { name: "the same + one Upstash call", kind: "single", url: `${bareUrl}/api/upstash-insert` },
+    { name: "/api/sync, single events", kind: "single", url: `${appUrl}/api/sync` },
+    { name: "/api/sync, batches of 20", kind: "batch", url: `${appUrl}/api/sync` },
+    { name: "/api/sync, duplicates", kind: "duplicate", url: `${appUrl}/api/sync` },
+  ];
+  const order = { databaseUrl: stack.adminUrl, ...site, origin };
+  for (const rung of rungs) await load({ ...order, ...rung, connections: 32, seconds: 3 });
+
+  const medians = new Map<string, Measured>();
+  for (const connections of connectionCounts) {
+    const results = new Map<string, LoadResult[]>();
+    for (let round = 0; round < rounds; round++) {
+      for (const rung of rungs) {
+        const result = await load({ ...order, ...rung, connections, seconds });
+        results.set(rung.name, [...(results.get(rung.name) ?? []), result]);
+      }
+    }
+    console.log(`\n${connections} connections`.padEnd(36), "     req/s   events/s   p50 ms   p99 ms   failed");
+    for (const [name, list] of results) {
+      const measured = median(list);
+      medians.set(`${name} @${connections}`, measured);
+      print(name, measured);
+    }
+    printRatios(medians, connections);
+  }
+  if (Number(options.rows) > 0) await compareWithRows(sql, Number(options.rows), { ...order, kind: "single", url: `${appUrl}/api/sync` });
+  await measureWorker(sql, appUrl, stack.cronSecret);
+}
+
+async function prepareSite(sql: postgres.Sql): Promise<{ publicId: string; siteId: string }> {
+  const owner = await createAuthUser(sql, { email: "owner@bench.test", password: "correct-horse-battery", name: "Bench" });
+  const [made] = await actAs(
+    sql,
+    owner,
+    (tx) => tx`select public.create_site('Bench', ${["bench.test"]}, 'TRY', 'Europe/Istanbul', 'tr') ->> 'publicId' as id`,
+  );
+  const publicId = String(made?.id);
+  const [site] = await sql`select id from public.sites where public_id = ${publicId}`;
+  await sql`create table public.bench_rows (
+    site_id uuid not null references public.sites (id) on delete cascade, idempotency_key bytea not null,
+    created_at timestamptz not null, expires_at timestamptz not null, primary key (site_id, idempotency_key))`;
+  await sql`create index on public.bench_rows (expires_at)`;
+  return { publicId, siteId: String(site?.id) };
+}
+
+async function load(order: LoadOrder): Promise<LoadResult> {
+  const { stdout } = await promisify(execFile)(process.execPath, [join(import.meta.dirname, "load.ts"), JSON.stringify(order)]);
+  return JSON.parse(stdout);
+}
+
+interface Measured {
+  requestsPerSecond: number;
+  eventsPerSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+  failures: number;
+}
+
+function median(results: LoadResult[]): Measured {
+  const middle = (read: (result: LoadResult) => number) => {
+    const sorted = results.map(read).toSorted((one, other) => one - other);
+    return ((sorted[Math.floor((sorted.length - 1) / 2)] ?? 0) + (sorted[Math.ceil((sorted.length - 1) / 2)] ?? 0)) / 2;
+  };
+  return {
+    requestsPerSecond: middle((result) => result.requests / result.seconds),
+    eventsPerSecond: middle((result) => result.events / result.seconds),
+    p50Ms: middle((result) => result.p50Ms),
+    p99Ms: middle((result) => result.p99Ms),
+    failures: results.reduce((sum, result) => sum + result.failures, 0),
+  };
+}
+
+function print(name: string, { requestsPerSecond, eventsPerSecond, p50Ms, p99Ms, failures }: Measured): void {
+  const figures = [
+    requestsPerSecond.toFixed(0).padStart(10),
+    eventsPerSecond.toFixed(0).padStart(11),
+    p50Ms.toFixed(1).padStart(9),
+    p99Ms.toFixed(1).padStart(9),
+  ];
+  console.log(name.padEnd(34), ...figures, String(failures).padStart(8));
+}
+
+function printRatios(medians: Map<string, Measured>, connections: number): void {
+  const of = (name: string) => medians.get(`${name} @${connections}`);
+  const [bare, single, batch, duplicate] = [
+    "the same + one Upstash call",
+    "/api/sync, single events",
+    "/api/sync, batches of 20",
+    "/api/sync, duplicates",
+  ].map(of);
+  if (!bare || !single || !batch || !duplicate) return;
+  console.log(
+    `  single events / bare route with INSERT and Upstash   ${(single.requestsPerSecond / bare.requestsPerSecond).toFixed(2)}   (goal 0.80)`,
+  );
+  console.log(
+    `  events/s in batches / single                         ${(batch.eventsPerSecond / single.eventsPerSecond).toFixed(1)}    (goal 8)`,
+  );
+  console.log(
+    `  duplicates / first ones                              ${(duplicate.requestsPerSecond / single.requestsPerSecond).toFixed(2)}   (goal 1)`,
+  );
+}
+
+/** For this bench only, in a database that is thrown away: rows as the gate would have written them over months. */
+async function compareWithRows(sql: postgres.Sql, rows: number, order: Omit<LoadOrder, "connections" | "seconds">): Promise<void> {
+  const [before] = await sql`select count(*)::int as n from public.ingest_idempotency`;
+  const few = median([await load({ ...order, connections: 32, seconds: 5 }), await load({ ...order, connections: 32, seconds: 5 })]);
+  console.log(`\nFilling ingest_idempotency with ${rows.toLocaleString("en")} rows`);
+  await sql`insert into public.ingest_idempotency (site_id, idempotency_key, eid, event_name, created_at, expires_at)
+    select ${order.siteId}, sha256(n::text::bytea), gen_random_uuid()::text, 'interaction/view', at, at + interval '120 days'
+    from (select n, now() - make_interval(secs => n::double precision * 60 * 86400 / ${rows}) as at from generate_series(1, ${rows}) n) t`;
+  await sql`analyze public.ingest_idempotency`;
+  await sql`checkpoint`;
+  await load({ ...order, connections: 32, seconds: 5 });
+  const many = median([await load({ ...order, connections: 32, seconds: 5 }), await load({ ...order, connections: 32, seconds: 5 })]);
+  print(`/api/sync on ${Number(before?.n).toLocaleString("en")} rows`, few);
+  print(`/api/sync on ${rows.toLocaleString("en")} rows more`, many);
+}
+
+async function measureWorker(sql: postgres.Sql, appUrl: string, cronSecret: string): Promise<void> {
+  const startedAt = performance.now();
+  const response = await fetch(`${appUrl}/api/cron/ingest/recover`, { headers: { authorization: `Bearer ${cronSecret}` } });
+  const { stored } = await response.json();
+  const elapsed = (performance.now() - startedAt) / 1000;
+  const [left] = await sql`select count(*)::int as n from public.ingest_fallback_buffer where status = 'PENDING'`;
+  console.log(
+    `\nworker: ${stored} events stored in ${elapsed.toFixed(1)} s (${(stored / elapsed).toFixed(0)} events/s, one worker), ${left?.n} left`,
+  );
+}

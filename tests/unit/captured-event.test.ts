@@ -1,0 +1,129 @@
+import { describe, expect, test } from "vitest";
+import { captureEvent, requestFacts } from "#lib/ingest/capture-event.ts";
+import { capturedEvent } from "#lib/ingest/captured-event.ts";
+import { wireEvent } from "#lib/ingest/event-shape.ts";
+import { storedRow } from "#lib/ingest/stored-row.ts";
+
+const site = {
+  siteId: "00000000-0000-4000-8000-000000000000",
+  domains: ["a.test"],
+  consentMode: "off" as const,
+  respectsPrivacySignal: false,
+};
+const facts = { device: "mobile", country: "TR", city: null };
+const receivedAt = new Date("2026-11-16T12:00:00Z");
+const capture = (change: Record<string, unknown>, mode: "off" | "required" = "off") =>
+  captureEvent(wireEvent.parse({ u: "https://a.test/", ...change }), { ...site, consentMode: mode }, facts);
+const stored = (change: Record<string, unknown>) => storedRow("row-id", capture(change), receivedAt);
+
+describe("captured", () => {
+  test("whatever the gate captures, the worker can read", () => {
+    for (const change of [
+      {},
+      { ec: "conversion", ea: "phone_call", el: "tel:+90" },
+      { meta: { gclid: "x", cts: 1, utm_term: "y" }, ev: 5 },
+    ])
+      expect(capturedEvent.safeParse(JSON.parse(JSON.stringify(capture(change)))).success).toBe(true);
+  });
+
+  test("the visitor is the first-party id, else the session, else the event itself", () => {
+    expect(capture({ meta: { fp: "fp" }, sid: "sid", eid: "eid" }).visitor).toBe("fp");
+    expect(capture({ sid: "sid", eid: "eid" }).visitor).toBe("sid");
+    expect(capture({ eid: "eid" }).visitor).toBe("eid");
+    expect(capture({}).visitor).toBe("unknown");
+  });
+
+  test("a phone call keeps its number as a number and not as a label; another event keeps its label", () => {
+    expect(capture({ ec: "conversion", ea: "phone_call", el: "TEL:+902121112233" })).toMatchObject({ phone: "+902121112233", label: null });
+    expect(capture({ ea: "view", el: "Contact" })).toMatchObject({ phone: null, label: "Contact" });
+  });
+
+  test("a call's stamp is its intent stamp, else its event id; other events have none", () => {
+    expect(capture({ ec: "conversion", eid: "eid", meta: { intent_stamp: "stamp" } }).intentStamp).toBe("stamp");
+    expect(capture({ ec: "conversion", eid: "eid" }).intentStamp).toBe("eid");
+    expect(capture({ eid: "eid", meta: { intent_stamp: "stamp" } }).intentStamp).toBe(null);
+  });
+
+  test.each([
+    ["off", undefined, true],
+    ["required", undefined, false],
+    ["off", ["analytics"], false],
+    ["required", ["analytics", "marketing"], true],
+  ] as const)("consent mode %s with scopes %j: marketing %s", (mode, consent_scopes, marketing) => {
+    const event = capture({ consent_scopes, meta: { gclid: "click", cts: 5 }, ec: "conversion", ea: "phone_call", el: "+90" }, mode);
+    expect(event.marketingConsent).toBe(marketing);
+    expect([event.gclid, event.clickFirstSeenMs, event.phone]).toEqual(marketing ? ["click", 5, "+90"] : [null, null, null]);
+  });
+
+  test.each([
+    ["https://a.test/?gclid=X&a=1", "https://a.test/?gclid=&a=1"],
+    ["https://a.test/?a=1&wbraid=X#gbraid=Y", "https://a.test/?a=1&wbraid=#gbraid="],
+    ["https://a.test/?GCLID=X", "https://a.test/?GCLID="],
+    ["https://a.test/?to=%2Fb%3Fgclid%3DX%26c", "https://a.test/?to=%2Fb%3Fgclid%3D%26c"],
+    ["https://a.test/?fbclid=X&msclkid=Y", "https://a.test/?fbclid=&msclkid=Y"],
+    ["https://a.test/gclid", "https://a.test/gclid"],
+  ])("without marketing consent %s is kept as %s", (address, kept) => {
+    const event = capture({ u: address, r: address, consent_scopes: ["analytics"] });
+    expect([event.url, event.referrer]).toEqual([kept, kept]);
+    expect(capture({ u: address }).url).toBe(address);
+  });
+
+  test.each([
+    ["Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) Mobile", "mobile"],
+    ["Mozilla/5.0 (Linux; Android 16) Mobile", "mobile"],
+    ["Mozilla/5.0 (iPad; CPU OS 19_0)", "tablet"],
+    ["Mozilla/5.0 (Windows NT 10.0)", "desktop"],
+    ["", null],
+  ])("%s is a %s", (agent, device) => {
+    expect(requestFacts(new Headers({ "user-agent": agent })).device).toBe(device);
+  });
+
+  test("a city that cannot be decoded is none", () => {
+    expect(requestFacts(new Headers({ "x-vercel-ip-city": "%E0%A4%A" })).city).toBe(null);
+  });
+});
+
+describe("stored", () => {
+  test.each([
+    ["conversion", "phone_call", "phone"],
+    ["conversion", "whatsapp", "whatsapp"],
+    ["conversion", "form_submit", "form"],
+    ["conversion", "purchase", null],
+    ["interaction", "phone_call", null],
+  ])("%s/%s is a call by %s", (ec, ea, channel) => {
+    expect(stored({ ec, ea, eid: "eid" })).toMatchObject({ channel, intentStamp: channel && "eid" });
+  });
+
+  test("a call without any id is known by its captured row", () => {
+    expect(stored({ ec: "conversion", ea: "phone_call" }).intentStamp).toBe("row-id");
+  });
+
+  test.each([
+    ["https://www.google.com.tr/", true],
+    ["android-app://com.google.android.googlequicksearchbox/", true],
+    ["https://www.googleadservices.com/pagead/aclk", true],
+    ["https://www.bing.com/", false],
+    [undefined, false],
+  ])("the referrer %s: from Google %s", (r, fromGoogle) => {
+    expect(stored({ r }).fromGoogle).toBe(fromGoogle);
+  });
+
+  test.each([
+    ["scroll_depth", 90, 90],
+    ["scroll_depth", 49.6, 50],
+    ["scroll_depth", 1e308, 100],
+    ["scroll_depth", -5, 0],
+    ["scroll_depth", null, 0],
+    ["view", 90, 0],
+  ])("%s of %j is a depth of %i", (ea, ev, depth) => {
+    expect(stored({ ea, ev }).scrollDepth).toBe(depth);
+  });
+
+  test("an expired click is gone, a live one has its time", () => {
+    expect(stored({ meta: { gclid: "x", cts: receivedAt.getTime() - 91 * 86_400_000 } })).not.toHaveProperty("gclid");
+    expect(stored({ meta: { gclid: "x", cts: receivedAt.getTime() - 1_000 } })).toMatchObject({
+      gclid: "x",
+      clickedAt: "2026-11-16T11:59:59.000Z",
+    });
+  });
+});
