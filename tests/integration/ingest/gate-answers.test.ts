@@ -255,7 +255,7 @@ describe("refused", () => {
 });
 
 describe("origin", () => {
-  // Guarantee: another site's page can neither send events in our customer's name nor read our answer.
+  // Guarantee: another site's page cannot send events in our customer's name, and is told so in words it can read.
   test.each([
     ["no origin", undefined],
     ["null", "null"],
@@ -265,7 +265,7 @@ describe("origin", () => {
     ["http", "http://%host%"],
     ["a subdomain that is not listed", "https://blog.%host%"],
     ["a user name", "https://%host%@evil.test"],
-  ])("%s is 403 without Access-Control-Allow-Origin, and nothing is stored", async (_name, template) => {
+  ])("%s is 403, is never echoed, and nothing is stored", async (_name, template) => {
     const site = await app.newSite();
     const origin = template?.replace("%host%", new URL(site.origin).host);
     const response = await app.sync(site, pageView(site), { origin: origin ?? "" });
