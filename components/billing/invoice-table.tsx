@@ -71,7 +71,7 @@ export function InvoiceTable({ siteId, invoices, now }: { siteId: string; invoic
 }
 
 /** Icon, word and colour. */
-export function InvoiceState({ totalCents, isDue, due }: { totalCents: number; isDue: boolean; due: string }) {
+function InvoiceState({ totalCents, isDue, due }: { totalCents: number; isDue: boolean; due: string }) {
   const t = useTranslations("billing.invoices");
   const [Icon, tone, word] =
     totalCents <= 0

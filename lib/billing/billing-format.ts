@@ -38,7 +38,5 @@ export function billingFormat(locale: Locale, currency?: string) {
   };
 }
 
-export type BillingFormat = ReturnType<typeof billingFormat>;
-
 /** Enough of a hash to compare by eye. */
 export const shortHash = (hash: string) => `${hash.slice(0, 4)}…${hash.slice(-4)}`;

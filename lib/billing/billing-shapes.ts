@@ -14,7 +14,6 @@ const plan = z.object({
   basePriceCents: z.number(),
   overageCentsPer1000: z.number(),
 });
-export type Plan = z.output<typeof plan>;
 
 export const dropReasons = ["duplicate", "bot", "consent", "privacy_signal", "quota"] as const;
 export type DropReason = (typeof dropReasons)[number];

@@ -25,7 +25,7 @@ export interface InvoiceCheck {
 const sha256 = (content: string | Buffer) => createHash("sha256").update(content).digest("hex");
 
 /** Each UTC day with its count and the SHA-256 over its keys in their order. */
-export function digestDays(events: CountedKey[]): { day: string; events: number; digest: string }[] {
+function digestDays(events: CountedKey[]): { day: string; events: number; digest: string }[] {
   const byDay = Map.groupBy(events, ({ at }) => at.slice(0, 10));
   return [...byDay.entries()]
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -35,12 +35,12 @@ export function digestDays(events: CountedKey[]): { day: string; events: number;
     });
 }
 
-export function digestEvents(days: Invoice["days"]): string {
+function digestEvents(days: Invoice["days"]): string {
   return sha256(days.map(({ day, events, digest }) => `${day} ${events} ${digest}\n`).join(""));
 }
 
 /** The canonical text of an invoice. Postgres writes the same in private.invoice_text; the content hash is its SHA-256. */
-export function invoiceText(invoice: Invoice): string {
+function invoiceText(invoice: Invoice): string {
   const lines = [
     "opsmantik invoice 1",
     `site ${invoice.site}`,

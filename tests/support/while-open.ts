@@ -26,9 +26,10 @@ export async function whileOpen<T>(
   return outcome as Promise<T>; // begin() has run its callback
 }
 
-export async function untilSomebodyWaits(sql: postgres.Sql, count = 1): Promise<void> {
-  for (;;) {
+/** Resolves once a transaction of this database waits for another; gives up, resolving too, when told to. */
+export async function untilSomebodyWaits(sql: postgres.Sql, giveUp?: AbortSignal): Promise<void> {
+  while (!giveUp?.aborted) {
     const waiting = await sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    if (waiting.length >= count) return;
+    if (waiting.length > 0) return;
   }
 }

@@ -140,7 +140,12 @@ describe("a plan with a cap", () => {
     const site = await app.newSite({ plan: { limit: 1, enforcement: "soft" } });
     await app.db.sql.begin(async (tx) => {
       await tx`select public.admit_events(${site.siteId}, ${tx.json([candidate(site, pageView(site))])})`;
-      expect(await statusOf(app.sync(site, pageView(site)))).toBe("queued"); // would wait for ever behind a lock
+      const beside = app.sync(site, pageView(site));
+      const answered = new AbortController();
+      const waits = untilSomebodyWaits(app.db.sql, answered.signal).then(() => "waits behind a lock");
+      expect(await Promise.race([statusOf(beside), waits])).toBe("queued");
+      answered.abort();
+      await waits;
     });
   });
 
