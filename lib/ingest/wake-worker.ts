@@ -2,7 +2,7 @@ import { Client } from "@upstash/qstash";
 import { env } from "#lib/env.ts";
 import { log } from "#lib/platform/log.ts";
 
-export const workerPath = "/api/workers/ingest";
+const workerPath = "/api/workers/ingest";
 
 let client: Client | undefined;
 

@@ -8,7 +8,7 @@ export interface LeadSigns {
   returningAdUser: boolean;
 }
 
-export const scoreMax = 100;
+const scoreMax = 100;
 
 /** The points of each sign that was seen, by the name under which an operator's screen explains it. */
 export function scoreBreakdown(signs: LeadSigns): Record<string, number> {

@@ -56,7 +56,15 @@ test("the keyboard reaches the content first", async ({ as, stack }) => {
 test("on a phone the bottom bar leads everywhere and nothing scrolls sideways", async ({ as, stack }) => {
   const page = await as("owner", { phone: true });
   const base = `/dashboard/site/${stack.sites[0]?.publicId}`;
-  for (const path of ["/dashboard", base, `${base}/members`, `${base}/connections`, `${base}/settings`, `${base}/billing`, "/dashboard/account"]) {
+  for (const path of [
+    "/dashboard",
+    base,
+    `${base}/members`,
+    `${base}/connections`,
+    `${base}/settings`,
+    `${base}/billing`,
+    "/dashboard/account",
+  ]) {
     await page.goto(path);
     expect(await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"), path).toBe(0);
   }
