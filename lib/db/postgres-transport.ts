@@ -40,7 +40,8 @@ export function postgresTransport({
       // postgres.js types its parameters by what the server says they are, so any JSON value may stand here.
       const values = keys.map((key) => args[key]) as postgres.ParameterOrJSON<never>[];
       try {
-        const rows = await sql.unsafe(`select public.${name}(${list}) as result`, values);
+        // Unsafe text is not prepared unless asked for, and an unprepared statement takes two round trips instead of one.
+        const rows = await sql.unsafe(`select public.${name}(${list}) as result`, values, { prepare });
         return rows[0]?.result ?? null;
       } catch (error) {
         const { code, message, detail } = error as { code?: string; message: string; detail?: string };

@@ -23,6 +23,7 @@ export async function insert(request) {
 const files: Record<string, string> = {
   "package.json": JSON.stringify({ name: "bench-bare-app", private: true, type: "module" }),
   "next.config.mjs": `export default { turbopack: { root: ${JSON.stringify(checkoutDir)} }, poweredByHeader: false };`,
+  "instrumentation.js": "export function register() {}", // else Next finds ours, further up
   "app/layout.js": "export default function Layout({ children }) { return <html lang='en'><body>{children}</body></html>; }",
   "app/page.js": "export default function Page() { return null; }",
   "lib/insert.js": insertRoute,
@@ -40,6 +41,13 @@ export async function POST(request) {
 }`,
 };
 
+/** The build loads the routes; nothing connects. */
+const unusedEnv = {
+  BENCH_DATABASE_URL: "postgres://unused@127.0.0.1:1/unused",
+  UPSTASH_REDIS_REST_URL: "http://127.0.0.1:1",
+  UPSTASH_REDIS_REST_TOKEN: "unused",
+};
+
 /** Writes and builds it below the checkout, where it finds the same packages; gives its folder. */
 export function buildBareApp(): string {
   const dir = join(localDir(), "bench-bare-app");
@@ -54,7 +62,7 @@ export function buildBareApp(): string {
       ...process.env,
       NODE_ENV: "production",
       NEXT_TELEMETRY_DISABLED: "1",
-      BENCH_DATABASE_URL: "postgres://unused@127.0.0.1:1/unused",
+      ...unusedEnv,
     },
     stdio: ["ignore", "ignore", "inherit"],
   });
