@@ -110,8 +110,10 @@ test("quota and idempotency come before publish: neither a refused event nor a d
 });
 
 // Guarantee: a busy site costs one message a second, and the worker still finds every event.
+// Mutation: publish for each event and leave it to QStash to see that they are the same.
 test("one wake-up per site and second, delivered after it: the worker then has all of that second's events", async () => {
   const site = await app.newSite();
+  const requests = vi.spyOn(globalThis, "fetch");
   const clock = stopClock(Math.floor(Date.now() / 1000) * 1000);
   for (let index = 0; index < 10; index++) {
     await app.sync(site, pageView(site));
@@ -119,6 +121,8 @@ test("one wake-up per site and second, delivered after it: the worker then has a
   }
   clock.step(10);
   await app.sync(site, pageView(site));
+  expect(requests.mock.calls.filter(([url]) => String(url).includes("/v2/publish/"))).toHaveLength(2);
+  requests.mockRestore();
   await app.qstash.idle();
   expect(app.wakeUps.filter((body) => body.includes(site.publicId))).toHaveLength(2);
   expect(await figuresOf(app.db, site)).toEqual({ billed: 11, captured: 11, stored: 11, calls: 0 });

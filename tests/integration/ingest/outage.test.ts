@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { redis } from "#lib/platform/redis.ts";
 import { figuresOf, type IngestApp, pageView, phoneCall, startIngestApp } from "#tests/support/ingest-app.ts";
 import { startTestRedis, type TestRedis } from "#tests/support/test-redis.ts";
@@ -6,6 +6,7 @@ import { startTestRedis, type TestRedis } from "#tests/support/test-redis.ts";
 let app: IngestApp;
 let testRedis: TestRedis;
 beforeAll(async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined); // QStash's client prints each refused connection
   testRedis = await startTestRedis();
   app = await startIngestApp({ redisRest: testRedis.rest, worker: "asleep" });
 });
