@@ -3,7 +3,7 @@
 export type Json = string | number | boolean | null | { [key: string]: Json | undefined } | Json[];
 
 /** The newest migration this code was written against. */
-export const latestMigration = "20261116000900";
+export const latestMigration = "20261116001400";
 
 export interface Database {
   public: {
@@ -16,7 +16,10 @@ export interface Database {
       authenticate_api_key: { Args: { p_key_hash: string }; Returns: Json };
       billing_overview: { Args: { p_public_id: string }; Returns: Json };
       call_event_secret: { Args: { p_public_id: string; p_rotate?: boolean }; Returns: Json };
+      cancel_sale: { Args: { p_public_id: string; p_cancel: Json; p_request_hash: string; p_key?: string }; Returns: Json };
+      change_call: { Args: { p_public_id: string; p_change: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       change_member_role: { Args: { p_public_id: string; p_user_id: string; p_role: Database["public"]["Enums"]["site_role"] }; Returns: Json };
+      correct_sale: { Args: { p_public_id: string; p_correction: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       count_drops: { Args: { p_site_id: string; p_reason: string; p_drops: number }; Returns: Json };
       create_site: { Args: { p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string; p_oci_sync_method?: string }; Returns: Json };
       create_site_api_key: { Args: { p_public_id: string; p_name: string }; Returns: Json };
@@ -27,9 +30,13 @@ export interface Database {
       freeze_invoices: { Args: { p_year_month?: string; p_limit?: number }; Returns: Json };
       get_and_claim_fallback_batch: { Args: { p_limit?: number }; Returns: Json };
       get_invoice: { Args: { p_public_id: string; p_year_month: string }; Returns: Json };
+      get_pending_conversions_for_worker: { Args: { p_site_id: string; p_limit?: number }; Returns: Json };
+      get_proof: { Args: { p_proof_id: string }; Returns: Json };
+      get_proof_for_key: { Args: { p_key_id: string; p_proof_id: string }; Returns: Json };
       get_site: { Args: { p_public_id: string }; Returns: Json };
       ingest_status: { Args: { p_public_id: string }; Returns: Json };
       invite_site_member: { Args: { p_public_id: string; p_email: string; p_role: Database["public"]["Enums"]["site_role"] }; Returns: Json };
+      list_contract_moves: { Args: Record<never, never>; Returns: Json };
       list_counted_events: { Args: { p_public_id: string; p_year_month?: string; p_cursor?: string; p_limit?: number }; Returns: Json };
       list_failed_events: { Args: { p_public_id: string }; Returns: Json };
       list_invoices: { Args: { p_public_id: string }; Returns: Json };
@@ -38,17 +45,23 @@ export interface Database {
       list_site_members: { Args: { p_public_id: string }; Returns: Json };
       purge_expired_idempotency: { Args: { p_limit?: number }; Returns: Json };
       purge_expired_invitations: { Args: Record<never, never>; Returns: Json };
+      purge_idempotency_keys: { Args: { p_limit?: number }; Returns: Json };
       purge_stored_events: { Args: Record<never, never>; Returns: Json };
       reconcile_usage: { Args: { p_limit?: number }; Returns: Json };
       release_fallback_event: { Args: { p_token: string; p_id: string; p_reason: string }; Returns: Json };
       remove_member: { Args: { p_public_id: string; p_user_id: string }; Returns: Json };
       replay_failed_events: { Args: { p_public_id: string; p_ids: string[] }; Returns: Json };
       revoke_site_api_key: { Args: { p_public_id: string; p_key_id: string }; Returns: Json };
+      seal_call: { Args: { p_public_id: string; p_seal: Json; p_request_hash: string; p_key?: string }; Returns: Json };
+      seal_proof_blocks: { Args: Record<never, never>; Returns: Json };
       set_site_archived: { Args: { p_public_id: string; p_archived: boolean }; Returns: Json };
       set_site_plan: { Args: { p_public_id: string; p_name: string; p_monthly_limit: number; p_enforcement: string; p_currency: string; p_hard_cap_multiplier?: number; p_base_price_cents?: number; p_overage_cents_per_1000?: number }; Returns: Json };
       set_site_privacy: { Args: { p_public_id: string; p_consent_mode: string; p_respects_privacy_signal: boolean }; Returns: Json };
       site_for_ingest: { Args: { p_public_id: string }; Returns: Json };
       store_events: { Args: { p_token: string; p_rows: Json }; Returns: Json };
+      transition_contract: { Args: { p_move: Json; p_key: string; p_request_hash: string }; Returns: Json };
+      transition_contract_for_key: { Args: { p_key_id: string; p_move: Json; p_key: string; p_request_hash: string }; Returns: Json };
+      undo_call: { Args: { p_public_id: string; p_undo: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       update_site: { Args: { p_public_id: string; p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string }; Returns: Json };
       verify_call_event_signature: { Args: { p_public_id: string; p_ts: string; p_body: string; p_signature: string }; Returns: Json };
       withdraw_invitation: { Args: { p_public_id: string; p_invitation_id: string }; Returns: Json };
@@ -71,14 +84,19 @@ export const serviceFunctions = {
   fold_drops: [],
   freeze_invoices: ["p_year_month", "p_limit"],
   get_and_claim_fallback_batch: ["p_limit"],
+  get_pending_conversions_for_worker: ["p_site_id", "p_limit"],
+  get_proof_for_key: ["p_key_id", "p_proof_id"],
   purge_expired_idempotency: ["p_limit"],
   purge_expired_invitations: [],
+  purge_idempotency_keys: ["p_limit"],
   purge_stored_events: [],
   reconcile_usage: ["p_limit"],
   release_fallback_event: ["p_token", "p_id", "p_reason"],
+  seal_proof_blocks: [],
   set_site_plan: ["p_public_id", "p_name", "p_monthly_limit", "p_enforcement", "p_currency", "p_hard_cap_multiplier", "p_base_price_cents", "p_overage_cents_per_1000"],
   site_for_ingest: ["p_public_id"],
   store_events: ["p_token", "p_rows"],
+  transition_contract_for_key: ["p_key_id", "p_move", "p_key", "p_request_hash"],
   verify_call_event_signature: ["p_public_id", "p_ts", "p_body", "p_signature"],
 } as const;
 
@@ -87,14 +105,19 @@ export type SessionFunction =
   | "accept_invitation"
   | "billing_overview"
   | "call_event_secret"
+  | "cancel_sale"
+  | "change_call"
   | "change_member_role"
+  | "correct_sale"
   | "create_site"
   | "create_site_api_key"
   | "decline_invitation"
   | "get_invoice"
+  | "get_proof"
   | "get_site"
   | "ingest_status"
   | "invite_site_member"
+  | "list_contract_moves"
   | "list_counted_events"
   | "list_failed_events"
   | "list_invoices"
@@ -104,7 +127,10 @@ export type SessionFunction =
   | "remove_member"
   | "replay_failed_events"
   | "revoke_site_api_key"
+  | "seal_call"
   | "set_site_archived"
   | "set_site_privacy"
+  | "transition_contract"
+  | "undo_call"
   | "update_site"
   | "withdraw_invitation";

@@ -29,7 +29,7 @@ interface Route<Actor, Params, Query, Body> {
   bodyMaxBytes?: number;
   /** On every answer of the route, also on refusals before anybody is known. */
   headers?: Record<string, string>;
-  run(input: { actor: Actor; params: Params; query: Query; body: Body; request: Request }): unknown;
+  run(input: { actor: Actor; params: Params; query: Query; body: Body; request: Request; rawBody: string }): unknown;
 }
 
 type RouteHandler = (request: Request, context: { params: Promise<Record<string, string | string[] | undefined>> }) => Promise<Response>;
@@ -81,7 +81,7 @@ async function answer<Actor, Params, Query, Body>(
   const params = parseInput(route.params, rawParams);
   const query = parseInput(route.query, Object.fromEntries(new URL(request.url).searchParams));
   const body = route.body ? parseInput(route.body, parseJson(rawBody)) : (undefined as Body); // without a schema nobody reads it
-  const result = await route.run({ actor, params, query, body, request });
+  const result = await route.run({ actor, params, query, body, request, rawBody });
   if (result instanceof Response) return result;
   if (result === undefined) throw new AppError("INTERNAL", { detail: "The route answered nothing." });
   return Response.json(result);

@@ -14,10 +14,22 @@ create table public.sites (
   oci_sync_method text not null default 'script',
   consent_mode text not null default 'off',                 -- 'required': nothing is stored without analytics consent
   respects_privacy_signal boolean not null default false,   -- Do Not Track and Global Privacy Control
+  default_aov_cents bigint not null default 10000,          -- average order value: what a lead is worth before anybody says an amount
+  intent_weights jsonb not null default '{}',               -- stage -> share of the average order, where the site differs from the default
+  signals_enabled boolean not null default false,           -- pipeline B: stages before the seal are told to Google too
+  page_views_enabled boolean not null default false,        -- pipeline C: page views with a click id are told to Google too
+  conversion_names jsonb not null default '{}',             -- seal, INTENT_CAPTURED … -> the name of the conversion in Google Ads
+  send_delay_minutes int not null default 10,               -- how long a seal can be taken back before Google is told
+  click_min_age_hours int not null default 6,               -- Google refuses younger clicks, and a script never learns of it
+  needs_you_after_hours int not null default 48,            -- an unsealed lead older than this waits for somebody
   created_by uuid not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   archived_at timestamptz,
+  constraint average_order_is_positive check (default_aov_cents between 1 and 100000000000),
+  constraint send_delay_is_bounded check (send_delay_minutes between 0 and 1440),
+  constraint click_min_age_is_bounded check (click_min_age_hours between 0 and 48),
+  constraint needs_you_is_bounded check (needs_you_after_hours between 1 and 2160),
   constraint public_id_is_32_hex check (public_id ~ '^[0-9a-f]{32}$'),
   constraint name_is_plain_text check (private.is_plain_text(name, 80)),
   constraint site_has_1_to_20_domains check (cardinality(domains) between 1 and 20),

@@ -45,7 +45,10 @@ create table public.calls (
   channel text not null,
   phone text,
   status text not null default 'intent',
+  seal_status text not null generated always as (case when status = 'sealed' then 'sealed' else 'unsealed' end) stored,
   version int not null default 1,
+  last_proof_id uuid,                              -- the move that made it what it is; taking it back is judged by this
+  status_at timestamptz,                           -- when that was
   gclid text,
   wbraid text,
   gbraid text,
@@ -187,6 +190,7 @@ language plpgsql security definer set search_path = ''
 as $$
 declare
   v_made boolean;
+  v_id uuid;
 begin
   insert into public.calls as c (site_id, session_id, intent_stamp, channel, phone, gclid, wbraid, gbraid, clicked_at, marketing_consent,
       lead_score, score_breakdown, page_url, called_at, created_at, updated_at)
@@ -197,7 +201,10 @@ begin
     on conflict (site_id, intent_stamp) do update
       set phone = coalesce(c.phone, excluded.phone), gclid = coalesce(c.gclid, excluded.gclid), wbraid = coalesce(c.wbraid, excluded.wbraid),
           gbraid = coalesce(c.gbraid, excluded.gbraid), clicked_at = coalesce(c.clicked_at, excluded.clicked_at), updated_at = excluded.updated_at
-    returning (xmax = 0) into v_made;
+    returning c.id, (xmax = 0) into v_id, v_made;
+  if v_made then
+    perform private.emit_signal(v_id, 'INTENT_CAPTURED', p_at);
+  end if;
   return v_made::int;
 end
 $$;

@@ -1,0 +1,14 @@
+import { z } from "zod";
+import { requestIdentity, serveOnce } from "#lib/contracts/answer-once.ts";
+import { handler } from "#lib/http/handler.ts";
+import { siteMember } from "#lib/http/member-guards.ts";
+import { cancelRequest, cancelSale } from "#lib/seal/desk-changes.ts";
+
+/** POST /api/sites/:siteId/sales/:saleId/cancel: the sale did not happen. */
+export const POST = handler({
+  guard: siteMember("operator"),
+  params: z.object({ saleId: z.uuid() }),
+  body: cancelRequest,
+  run: async ({ actor, params, body, request, rawBody }) =>
+    serveOnce(await cancelSale(actor.db, { publicId: actor.publicId, id: params.saleId, body, once: requestIdentity(request, rawBody) })),
+});

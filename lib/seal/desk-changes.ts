@@ -1,0 +1,48 @@
+import { z } from "zod";
+import { onceAnswer, type RequestIdentity } from "#lib/contracts/answer-once.ts";
+import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
+
+/** What an operator does with a lead. Each is one SQL function; it checks the role, decides, and answers once per key. */
+
+const expectedVersion = z.int().positive();
+const amountCents = z.int();
+const note = z.string().trim().max(500);
+
+export const sealRequest = z.strictObject({
+  amountCents: amountCents.optional(),
+  currency: z.string().optional(),
+  note: note.optional(),
+  expectedVersion: expectedVersion.optional(),
+  /** The operator has seen that another call of the visit is sealed, and says that this is another sale. */
+  separateSale: z.boolean().optional(),
+});
+export const stageRequest = z.strictObject({
+  to: z.enum(["intent", "qualified", "meeting", "junk", "cancelled"]),
+  reason: note.optional(),
+  expectedVersion: expectedVersion.optional(),
+});
+export const undoRequest = z.strictObject({ expectedVersion: expectedVersion.optional() });
+export const correctionRequest = z.strictObject({ amountCents, reason: note.optional(), expectedVersion: expectedVersion.optional() });
+export const cancelRequest = z.strictObject({ reason: note.optional(), expectedVersion: expectedVersion.optional() });
+
+interface Change<Body> {
+  publicId: string;
+  id: string;
+  body: Body;
+  once: RequestIdentity;
+}
+
+export const sealCall = (db: SessionClient, { publicId, id, body, once }: Change<z.output<typeof sealRequest>>) =>
+  callAsUser(db, "seal_call", { p_public_id: publicId, p_seal: { ...body, id }, ...once }, onceAnswer);
+
+export const changeCall = (db: SessionClient, { publicId, id, body, once }: Change<z.output<typeof stageRequest>>) =>
+  callAsUser(db, "change_call", { p_public_id: publicId, p_change: { ...body, id }, ...once }, onceAnswer);
+
+export const undoCall = (db: SessionClient, { publicId, id, body, once }: Change<z.output<typeof undoRequest>>) =>
+  callAsUser(db, "undo_call", { p_public_id: publicId, p_undo: { ...body, id }, ...once }, onceAnswer);
+
+export const correctSale = (db: SessionClient, { publicId, id, body, once }: Change<z.output<typeof correctionRequest>>) =>
+  callAsUser(db, "correct_sale", { p_public_id: publicId, p_correction: { ...body, id }, ...once }, onceAnswer);
+
+export const cancelSale = (db: SessionClient, { publicId, id, body, once }: Change<z.output<typeof cancelRequest>>) =>
+  callAsUser(db, "cancel_sale", { p_public_id: publicId, p_cancel: { ...body, id }, ...once }, onceAnswer);

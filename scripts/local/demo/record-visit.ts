@@ -1,0 +1,61 @@
+import { createHash } from "node:crypto";
+import type postgres from "postgres";
+import { type CapturedEvent, capturedEvent } from "#lib/ingest/captured-event.ts";
+import { storedRow } from "#lib/ingest/stored-row.ts";
+
+export interface VisitStep extends Partial<CapturedEvent> {
+  at: Date;
+}
+
+const blank: CapturedEvent = {
+  visitor: "",
+  category: "interaction",
+  action: "view",
+  label: null,
+  value: null,
+  url: "",
+  referrer: null,
+  device: "mobile",
+  country: null,
+  city: null,
+  utm: {},
+  gclid: null,
+  wbraid: null,
+  gbraid: null,
+  clickFirstSeenMs: null,
+  marketingConsent: true,
+  marketingDefault: true,
+  intentStamp: null,
+  phone: null,
+};
+
+/**
+ * A visit as the tracker would have reported it and the worker stored it, each step at its own time: demo and test data go
+ * the way of real events. Gives the ids of the calls, oldest first.
+ */
+export async function recordVisit(sql: postgres.Sql, siteId: string, visitor: string, steps: VisitStep[]): Promise<string[]> {
+  return await sql.begin(async (tx) => {
+    const stamps: string[] = [];
+    for (const [index, { at, ...given }] of steps.entries()) {
+      const event: CapturedEvent = { ...blank, ...given, visitor };
+      const name = `${event.category}/${event.action}`;
+      const key = createHash("sha256").update(`${visitor}/${index}/${at.toISOString()}/${name}`).digest("hex");
+      await tx`select set_config('opsmantik.now', ${at.toISOString()}, true)`;
+      await tx`select public.admit_events(${siteId}, ${tx.json([{ k: key, e: event.intentStamp, n: name, p: event }])})`;
+      await storePending(tx);
+      if (event.intentStamp) stamps.push(event.intentStamp);
+    }
+    const calls = await tx<{ id: string }[]>`
+      select id from public.calls where site_id = ${siteId} and intent_stamp = any (${stamps}) order by called_at, id`;
+    return calls.map(({ id }) => id);
+  });
+}
+
+/** What the worker does with a batch, in this transaction and at its time. */
+async function storePending(tx: postgres.TransactionSql): Promise<void> {
+  const [claim] = await tx<{ batch: { token: string; rows: { id: string; payload: unknown; receivedAt: string }[] } }[]>`
+    select public.get_and_claim_fallback_batch(500) as batch`;
+  if (!claim) return;
+  const rows = claim.batch.rows.map((row) => storedRow(row.id, capturedEvent.parse(row.payload), new Date(row.receivedAt)));
+  await tx`select public.store_events(${claim.batch.token}, ${tx.json(rows)})`;
+}

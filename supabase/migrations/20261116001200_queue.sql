@@ -1,0 +1,224 @@
+-- The queue: what Google has to be told. Every row belongs to a sealed sale; every change of a row is written down beside it.
+
+create table public.offline_conversion_queue (
+  id uuid primary key default private.uuid_v7(),
+  site_id uuid not null,
+  sale_id uuid not null references public.sales (id),
+  call_id uuid,
+  provider_key text not null default 'google_ads',
+  kind text not null default 'CONVERSION',
+  status text not null default 'QUEUED',
+  order_id text not null,
+  snapshot_id uuid not null,                       -- what the row says now; a claim takes the newest
+  value_cents bigint not null,
+  currency text not null,
+  conversion_time timestamptz not null,
+  click_expires_at timestamptz not null,           -- Google takes a click for 90 days
+  not_before timestamptz not null,                 -- its own column: a retry clears next_retry_at and must still not send too early
+  next_retry_at timestamptz,
+  attempt_count int not null default 0,            -- how often it was handed out, ever
+  attempt_base int not null default 0,             -- attempts before the operator's last retry: the budget counts from here
+  claimed_at timestamptz,
+  claim_token uuid,
+  last_error text,
+  provider_error_code text,
+  provider_error_category text,
+  provider_request_id text,
+  uploaded_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  constraint kind_is_known check (kind in ('CONVERSION', 'RESTATE', 'RETRACT')),
+  constraint queue_status_is_known check (status in ('QUEUED', 'RETRY', 'PROCESSING', 'COMPLETED', 'FAILED')),
+  constraint processing_rows_have_a_claim check ((status = 'PROCESSING') = (claimed_at is not null and claim_token is not null)),
+  constraint completed_rows_were_uploaded check ((status = 'COMPLETED') = (uploaded_at is not null)),
+  constraint completed_rows_have_no_error check (status <> 'COMPLETED' or (provider_error_code is null and provider_error_category is null and last_error is null)),
+  constraint failed_rows_say_why check (status <> 'FAILED' or (provider_error_code is not null and provider_error_category is not null)),
+  constraint error_category_is_known check (provider_error_category in ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT', 'PERMANENT', 'DETERMINISTIC_SKIP')),
+  constraint attempts_only_grow check (attempt_count >= attempt_base and attempt_base >= 0),
+  constraint values_are_sendable check (case kind when 'RETRACT' then value_cents = 0 else value_cents > 0 end),
+  constraint errors_are_bounded check (char_length(last_error) <= 1024 and char_length(provider_error_code) <= 64 and char_length(provider_request_id) <= 256)
+) with (
+  -- A row is updated three or four times within minutes and then never again: room on its page keeps the updates that touch no
+  -- index local, and vacuum must come by count, not by share of a table that is mostly history.
+  fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
+  autovacuum_analyze_scale_factor = 0.02
+);
+-- The claim's ORDER BY, exactly: a claim reads its rows off this index whatever the backlog.
+create index idx_offline_conversion_queue_eligible_scan
+  on public.offline_conversion_queue (site_id, provider_key, next_retry_at nulls first, created_at, id) where status in ('QUEUED', 'RETRY');
+create index idx_offline_conversion_queue_processing_claimed_at on public.offline_conversion_queue (claimed_at) where status = 'PROCESSING';
+create index idx_offline_conversion_queue_uploaded_at on public.offline_conversion_queue (site_id, provider_key, uploaded_at) where uploaded_at is not null;
+create index transient_failures_to_retry on public.offline_conversion_queue (next_retry_at) where status = 'FAILED' and next_retry_at is not null;
+create index waiting_rows_by_click_expiry on public.offline_conversion_queue (click_expires_at) where status in ('QUEUED', 'RETRY');
+create index queue_rows_of_a_sale on public.offline_conversion_queue (sale_id, kind);
+create unique index one_open_row_per_sale_and_kind on public.offline_conversion_queue (sale_id, provider_key, kind)
+  where status in ('QUEUED', 'RETRY', 'PROCESSING');
+
+create table public.queue_transitions (
+  id bigint generated always as identity primary key,
+  queue_id uuid not null,
+  site_id uuid not null,
+  from_status text,
+  to_status text not null,
+  reason text not null,
+  actor_kind text not null,
+  actor_id uuid,
+  attempt_count int not null,
+  provider_error_code text,
+  created_at timestamptz not null
+);
+create index transitions_of_a_row on public.queue_transitions (queue_id, id);
+alter table public.offline_conversion_queue enable row level security;
+alter table public.queue_transitions enable row level security;
+create trigger transitions_are_permanent before update or delete on public.queue_transitions
+  for each row execute function private.refuse_change();
+create trigger transitions_are_never_truncated before truncate on public.queue_transitions
+  for each statement execute function private.refuse_change();
+create trigger queue_rows_are_never_deleted before delete on public.offline_conversion_queue
+  for each row execute function private.refuse_change();
+create trigger queue_is_never_truncated before truncate on public.offline_conversion_queue
+  for each statement execute function private.refuse_change();
+
+-- act: who changes queue rows in this transaction from here on, and why. The ledger below reads it.
+create function private.act(p_actor private.actor, p_reason text) returns void
+language sql set search_path = ''
+as $$
+  select set_config('opsmantik.actor_kind', p_actor.kind, true), set_config('opsmantik.actor_id', coalesce(p_actor.id::text, ''), true),
+    set_config('opsmantik.reason', p_reason, true)
+$$;
+
+create function private.record_queue_transitions() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_reason text := coalesce(nullif(current_setting('opsmantik.reason', true), ''), 'UNSTATED');
+  v_kind text := coalesce(nullif(current_setting('opsmantik.actor_kind', true), ''), 'system');
+  v_actor uuid := nullif(current_setting('opsmantik.actor_id', true), '')::uuid;
+begin
+  if tg_op = 'INSERT' then
+    insert into public.queue_transitions (queue_id, site_id, from_status, to_status, reason, actor_kind, actor_id, attempt_count, provider_error_code, created_at)
+      select n.id, n.site_id, null, n.status, v_reason, v_kind, v_actor, n.attempt_count, n.provider_error_code, n.updated_at from after_rows n;
+  else
+    insert into public.queue_transitions (queue_id, site_id, from_status, to_status, reason, actor_kind, actor_id, attempt_count, provider_error_code, created_at)
+      select n.id, n.site_id, o.status, n.status, v_reason, v_kind, v_actor, n.attempt_count, n.provider_error_code, n.updated_at
+      from after_rows n join before_rows o on o.id = n.id;
+  end if;
+  return null;
+end
+$$;
+-- Once per statement, so that a batch of 500 costs one insert.
+create trigger new_rows_are_recorded after insert on public.offline_conversion_queue
+  referencing new table as after_rows for each statement execute function private.record_queue_transitions();
+create trigger changes_are_recorded after update on public.offline_conversion_queue
+  referencing old table as before_rows new table as after_rows for each statement execute function private.record_queue_transitions();
+
+-- Nothing unsealed goes to Google, whoever writes: a conversion needs a sealed sale, a retraction a sale that Google was told of.
+create function private.require_sealed_sale() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  if not exists (select from public.sales s where s.id = new.sale_id and s.site_id = new.site_id and s.delivery_block is null
+       and case new.kind when 'RETRACT' then exists (select from public.provider_dispatches d where d.sale_id = s.id)
+           else s.seal_status = 'sealed' end) then
+    perform private.fail(409, 'SALE_NOT_SEALED');
+  end if;
+  return new;
+end
+$$;
+create trigger only_sealed_sales_are_queued before insert on public.offline_conversion_queue
+  for each row execute function private.require_sealed_sale();
+
+-- newest_snapshot: what a sale is worth now, as it would be sent.
+create function private.newest_snapshot(p_sale_id uuid) returns public.revenue_snapshots
+language sql stable security definer set search_path = ''
+as $$ select r.* from public.revenue_snapshots r where r.sale_id = p_sale_id order by r.sequence desc limit 1 $$;
+
+create function private.enqueue(p_sale public.sales, p_kind text) returns void
+language sql security definer set search_path = ''
+as $$
+  insert into public.offline_conversion_queue (site_id, sale_id, call_id, kind, order_id, snapshot_id, value_cents, currency, conversion_time,
+      click_expires_at, not_before, created_at, updated_at)
+    select p_sale.site_id, p_sale.id, p_sale.call_id, p_kind, p_sale.order_id, r.id, r.amount_cents, r.currency, p_sale.occurred_at,
+      p_sale.clicked_at + interval '90 days',
+      greatest(n.now + make_interval(mins => s.send_delay_minutes),
+        case p_kind when 'CONVERSION' then p_sale.clicked_at + make_interval(hours => s.click_min_age_hours) end),
+      n.now, n.now
+    from public.sites s, private.newest_snapshot(p_sale.id) r, (select private.current_moment() as now) n
+    where s.id = p_sale.site_id
+$$;
+
+-- close_waiting: rows of a sale that need not be sent any more. What is in flight is left: its answer will be compared.
+create function private.close_waiting(p_sale_id uuid, p_kinds text[], p_code text, p_words text) returns void
+language sql security definer set search_path = ''
+as $$
+  update public.offline_conversion_queue q
+    set status = 'FAILED', next_retry_at = null, provider_error_code = p_code, provider_error_category = 'DETERMINISTIC_SKIP', last_error = p_words,
+        updated_at = private.current_moment()
+    where q.sale_id = p_sale_id and q.kind = any (p_kinds)
+      and (q.status in ('QUEUED', 'RETRY') or (q.status = 'FAILED' and q.next_retry_at is not null))
+$$;
+
+-- follow_ledger: bring the queue in line with what a sale is worth now and what Google was told. Called, with the sale's row locked,
+-- after every change of the ledger and after every success, so that what was sent plus what is queued always equals the ledger.
+create function private.follow_ledger(p_sale_id uuid) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_sale public.sales;
+  v_told public.provider_dispatches;
+  v_newest public.revenue_snapshots := private.newest_snapshot(p_sale_id);
+  v_needed text;
+begin
+  select s.* into v_sale from public.sales s where s.id = p_sale_id;
+  if v_sale.delivery_block is not null then
+    return;
+  end if;
+  select d.* into v_told from public.provider_dispatches d where d.sale_id = p_sale_id order by d.dispatched_at desc, d.id desc limit 1;
+  v_needed := case
+    when v_told.id is null and v_sale.status = 'CONFIRMED' then 'CONVERSION'
+    when v_told.id is null or v_told.kind = 'RETRACT' then null
+    when v_sale.status = 'CANCELED' then 'RETRACT'
+    when v_told.value_cents <> v_sale.amount_cents then 'RESTATE' end;
+
+  if v_needed is distinct from 'CONVERSION' then
+    perform private.close_waiting(p_sale_id, '{CONVERSION}',
+      case when v_sale.status = 'CANCELED' then 'SALE_CANCELLED' else 'SUPERSEDED' end, 'The sale changed before Google was told.');
+  end if;
+  perform private.close_waiting(p_sale_id, array_remove('{RESTATE,RETRACT}', v_needed), 'SUPERSEDED', 'A later change of the sale made this one needless.');
+  if v_needed is null or (v_needed <> 'CONVERSION' and v_sale.occurred_at < v_now - interval '54 days') then
+    return;   -- nothing to say, or Google takes no adjustment any more
+  end if;
+  update public.offline_conversion_queue q
+    set snapshot_id = v_newest.id, value_cents = v_newest.amount_cents, updated_at = v_now
+    where q.sale_id = p_sale_id and q.kind = v_needed and q.status in ('QUEUED', 'RETRY') and q.snapshot_id <> v_newest.id;
+  if v_needed = 'CONVERSION' then
+    -- The row of a sale that was cancelled and sealed again goes on; it is the same conversion with the same order id.
+    update public.offline_conversion_queue q
+      set status = 'QUEUED', snapshot_id = v_newest.id, value_cents = v_newest.amount_cents, next_retry_at = null, attempt_base = q.attempt_count,
+          provider_error_code = null, provider_error_category = null, last_error = null, updated_at = v_now,
+          not_before = greatest(q.not_before, v_now + (select make_interval(mins => s.send_delay_minutes) from public.sites s where s.id = q.site_id))
+      where q.sale_id = p_sale_id and q.kind = 'CONVERSION' and q.status = 'FAILED' and q.provider_error_code = 'SALE_CANCELLED';
+  end if;
+  if not exists (select from public.offline_conversion_queue q where q.sale_id = p_sale_id and q.kind = v_needed
+                 and (q.status in ('QUEUED', 'RETRY', 'PROCESSING') or v_needed = 'CONVERSION')) then
+    perform private.enqueue(v_sale, v_needed);
+  end if;
+end
+$$;
+
+-- get_pending_conversions_for_worker: what waits to be sent for a site. Sealed sales only; reads, changes nothing.
+--   Returns  [{id, kind, orderId, valueCents, currency, conversionTime, attemptCount}], in the order in which it would be claimed.
+--   Callers  service role only.
+create function public.get_pending_conversions_for_worker(p_site_id uuid, p_limit int default 100) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'kind', t.kind, 'orderId', t.order_id, 'valueCents', t.value_cents, 'currency', t.currency,
+           'conversionTime', t.conversion_time, 'attemptCount', t.attempt_count) order by t.next_retry_at nulls first, t.created_at, t.id), '[]')
+  from (select q.* from public.offline_conversion_queue q join public.sales s on s.id = q.sale_id
+        where q.site_id = p_site_id and q.provider_key = 'google_ads' and q.status in ('QUEUED', 'RETRY')
+          and (s.seal_status = 'sealed' or q.kind = 'RETRACT')
+          and q.not_before <= private.current_moment() and (q.next_retry_at is null or q.next_retry_at <= private.current_moment())
+        order by q.next_retry_at nulls first, q.created_at, q.id limit least(greatest(p_limit, 1), 1000)) t
+$$;
+grant execute on function public.get_pending_conversions_for_worker(uuid, int) to opsmantik_app, service_role;

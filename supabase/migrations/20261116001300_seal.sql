@@ -1,0 +1,273 @@
+-- Sealing: an operator says that a lead was real and what it was worth. Call, sale, ledger, queue and proof change together or not at all.
+-- Locks are taken in one order everywhere: call, session, sale, queue rows.
+
+-- last_change: who made a call what it is, for somebody whose screen is older than that.
+create function private.last_change(p_call public.calls) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_strip_nulls(jsonb_build_object('status', p_call.status, 'version', p_call.version, 'changedAt', p_call.status_at,
+    'changedBy', (select private.display_name(u) from public.transition_proofs p join auth.users u on u.id = p.actor_id
+                  where p.id = p_call.last_proof_id and p.actor_kind = 'user'),
+    'amountCents', s.amount_cents, 'currency', s.currency))
+  from (select 1) one left join public.sales s on s.call_id = p_call.id and s.status = 'CONFIRMED'
+$$;
+
+-- delivery_block_of: why Google can not be told of a lead, or null.
+create function private.delivery_block_of(p_call public.calls) returns text
+language sql stable set search_path = ''
+as $$
+  select case when not p_call.marketing_consent then 'NO_CONSENT'
+    when coalesce(p_call.gclid, p_call.wbraid, p_call.gbraid) is null then 'NO_CLICK_ID'
+    when p_call.clicked_at < private.current_moment() - interval '90 days' then 'CLICK_EXPIRED' end
+$$;
+
+-- seal_sale: the sale behind a call becomes CONFIRMED: a draft that waited for it, a cancelled one that Google was not told to forget,
+-- or a new one.
+--   Takes    p_args {amountCents?, currency?, note?, separateSale?, isUndo?}
+--   Refuses  a second sale of one visit, unless the operator says that it is one.
+create function private.seal_sale(p_site public.sites, p_actor private.actor, p_call public.calls, p_args jsonb) returns public.sales
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_sale public.sales;
+  v_sibling public.sales;
+  v_amount bigint := (p_args ->> 'amountCents')::bigint;
+  v_source text := 'OPERATOR';
+  v_kind text := 'SEAL';
+begin
+  if p_call.session_id is not null and not coalesce((p_args ->> 'separateSale')::boolean, (p_args ->> 'isUndo')::boolean, false) then
+    perform from public.sessions s where s.id = p_call.session_id for no key update;   -- two operators, two calls of one visit
+    select s.* into v_sibling from public.calls c join public.sales s on s.call_id = c.id and s.status = 'CONFIRMED'
+      where c.session_id = p_call.session_id and c.id <> p_call.id limit 1;
+    if v_sibling.id is not null then
+      perform private.fail(409, 'VISIT_ALREADY_SEALED', jsonb_build_object('callId', v_sibling.call_id, 'saleId', v_sibling.id,
+        'amountCents', v_sibling.amount_cents, 'currency', v_sibling.currency));
+    end if;
+  end if;
+  select s.* into v_sale from public.sales s
+    where s.call_id = p_call.id and (s.status = 'DRAFT' or (s.status = 'CANCELED' and not exists (
+      select from public.offline_conversion_queue q where q.sale_id = s.id and q.kind = 'RETRACT' and q.status in ('PROCESSING', 'COMPLETED'))))
+    order by s.status = 'DRAFT' desc, s.created_at desc limit 1 for update;
+  if v_amount is null and v_sale.status = 'DRAFT' then
+    v_amount := v_sale.amount_cents;
+    v_source := v_sale.value_source;
+  elsif v_amount is null and v_sale.id is not null then   -- what comes back is worth what it was worth before
+    select r.amount_cents, r.value_source into v_amount, v_source from public.revenue_snapshots r
+      where r.sale_id = v_sale.id and r.amount_cents > 0 order by r.sequence desc limit 1;
+  elsif v_amount is null then
+    v_amount := private.expected_value_cents(p_site, 'sealed');
+    v_source := 'PREDICTED';
+  end if;
+  perform private.check_amount(v_amount, coalesce(p_args ->> 'currency', v_sale.currency, p_site.currency));
+  if v_sale.id is null then
+    v_sale.id := private.uuid_v7();
+    insert into public.sales (id, site_id, call_id, status, version, order_id, amount_cents, currency, value_source, occurred_at, gclid, wbraid, gbraid,
+        clicked_at, delivery_block, created_at, updated_at)
+      values (v_sale.id, p_site.id, p_call.id, 'CONFIRMED', 0, 'om_' || replace(v_sale.id::text, '-', ''), v_amount,
+        coalesce(p_args ->> 'currency', p_site.currency), v_source, p_call.called_at, p_call.gclid, p_call.wbraid, p_call.gbraid, p_call.clicked_at,
+        private.delivery_block_of(p_call), v_now, v_now);
+  else
+    v_kind := case v_sale.status when 'DRAFT' then 'SEAL' else 'RESTORE' end;
+    if v_sale.currency <> coalesce(p_args ->> 'currency', v_sale.currency) and v_kind = 'RESTORE' then
+      perform private.fail(400, 'INVALID_CURRENCY');   -- one ledger, one currency: its lines must add up
+    end if;
+    update public.sales s set currency = coalesce(p_args ->> 'currency', s.currency) where s.id = v_sale.id;
+  end if;
+  v_sale := private.write_snapshot(v_sale.id, v_kind, v_amount, v_source, p_actor);
+  if p_args ? 'note' then
+    update public.sales s set note = left(p_args ->> 'note', 500) where s.id = v_sale.id;
+  end if;
+  perform private.act(p_actor, v_kind);
+  perform private.follow_ledger(v_sale.id);
+  return v_sale;
+end
+$$;
+
+-- end_sale: a sealed sale is worth nothing any more; what Google was told is taken back.
+create function private.end_sale(p_sale_id uuid, p_actor private.actor) returns public.sales
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_sale public.sales;
+begin
+  select s.* into v_sale from public.sales s where s.id = p_sale_id for update;
+  if v_sale.status = 'DRAFT' then
+    update public.sales s set status = 'CANCELED', amount_cents = 0, version = s.version + 1, updated_at = private.current_moment()
+      where s.id = p_sale_id returning * into v_sale;
+    return v_sale;   -- a draft has no ledger
+  end if;
+  v_sale := private.write_snapshot(p_sale_id, 'CANCEL', 0, v_sale.value_source, p_actor);
+  perform private.act(p_actor, 'CANCEL');
+  perform private.follow_ledger(p_sale_id);
+  return v_sale;
+end
+$$;
+
+-- silence_signals: stages of a call that turned out to be nothing are not told to Google, or are again.
+create function private.silence_signals(p_call_id uuid, p_silent boolean) returns void
+language sql security definer set search_path = ''
+as $$
+  update public.marketing_signals g
+    set dispatch_status = case when p_silent then 'FAILED' else 'PENDING' end, last_error = case when p_silent then 'CALL_IS_JUNK' end,
+        next_retry_at = null, updated_at = private.current_moment()
+    where g.call_id = p_call_id
+      and case when p_silent then g.dispatch_status = 'PENDING' else g.dispatch_status = 'FAILED' and g.last_error = 'CALL_IS_JUNK' end
+$$;
+
+-- move_call: one legal move of a call, with all that follows from it.
+--   Takes    p_args {id, to, expectedVersion?, reason?, isUndo?, requestHash?} and for a seal {amountCents?, currency?, note?, separateSale?}
+--   Refuses  409 STALE_VERSION with what changed, 409 ILLEGAL_MOVE with what is allowed.
+--   Returns  {ok, from, to, contract_version, proof_id, version, saleId}.
+create function private.move_call(p_site public.sites, p_actor private.actor, p_args jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_call public.calls;
+  v_sale public.sales;
+  v_to text := p_args ->> 'to';
+  v_version text;
+  v_proof_id uuid;
+begin
+  select c.* into v_call from public.calls c where c.id = (p_args ->> 'id')::uuid and c.site_id = p_site.id for update;
+  if v_call.id is null then
+    perform private.fail(404, 'NOT_FOUND');
+  end if;
+  if v_call.version <> coalesce((p_args ->> 'expectedVersion')::int, v_call.version) then
+    perform private.fail(409, 'STALE_VERSION', private.last_change(v_call));
+  end if;
+  v_version := private.require_move('call', v_call.status, v_to, coalesce((p_args ->> 'isUndo')::boolean, false));
+  if v_to = 'sealed' then
+    v_sale := private.seal_sale(p_site, p_actor, v_call, p_args);
+  elsif v_call.status = 'sealed' then
+    select s.* into v_sale from public.sales s where s.call_id = v_call.id and s.status = 'CONFIRMED';
+    v_sale := private.end_sale(v_sale.id, p_actor);
+  end if;
+  if v_to in ('junk', 'cancelled') then
+    perform private.silence_signals(v_call.id, true);
+  elsif v_call.status in ('junk', 'cancelled') then
+    perform private.silence_signals(v_call.id, false);
+  end if;
+  if v_to in ('qualified', 'meeting') then
+    perform private.emit_signal(v_call.id, case v_to when 'qualified' then 'SEAL_PENDING' else 'MEETING_BOOKED' end, v_now);
+  end if;
+  v_proof_id := private.prove(p_site.id, p_actor, jsonb_build_object('contract', 'call', 'contractVersion', v_version, 'entityId', v_call.id,
+    'from', v_call.status, 'to', v_to, 'note', p_args ->> 'reason', 'requestHash', p_args ->> 'requestHash',
+    'facts', jsonb_build_object('version', v_call.version + 1, 'saleId', v_sale.id, 'amountCents', v_sale.amount_cents, 'currency', v_sale.currency,
+      'valueSource', v_sale.value_source, 'deliveryBlock', v_sale.delivery_block, 'undo', case when (p_args ->> 'isUndo')::boolean then true end)));
+  update public.calls c
+    set status = v_to, version = c.version + 1, last_proof_id = v_proof_id, status_at = v_now, updated_at = v_now
+    where c.id = v_call.id;
+  return jsonb_build_object('ok', true, 'from', v_call.status, 'to', v_to, 'contract_version', v_version, 'proof_id', v_proof_id,
+    'version', v_call.version + 1, 'saleId', v_sale.id);
+end
+$$;
+
+-- move_sale: one legal move of a sale. A sale that belongs to a call moves with it.
+--   Takes    p_args {id, to, expectedVersion?, reason?, requestHash?, amountCents?, currency?}
+create function private.move_sale(p_site public.sites, p_actor private.actor, p_args jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_sale public.sales;
+  v_after public.sales;
+  v_to text := p_args ->> 'to';
+  v_version text;
+  v_proof_id uuid;
+begin
+  perform from public.calls c join public.sales s on s.call_id = c.id
+    where s.id = (p_args ->> 'id')::uuid and s.site_id = p_site.id for update of c;   -- the call first, as everywhere
+  select s.* into v_sale from public.sales s where s.id = (p_args ->> 'id')::uuid and s.site_id = p_site.id for update;
+  if v_sale.id is null then
+    perform private.fail(404, 'NOT_FOUND');
+  end if;
+  if v_sale.version <> coalesce((p_args ->> 'expectedVersion')::int, v_sale.version) then
+    perform private.fail(409, 'STALE_VERSION', jsonb_build_object('status', v_sale.status, 'version', v_sale.version,
+      'amountCents', v_sale.amount_cents, 'currency', v_sale.currency));
+  end if;
+  v_version := private.require_move('sale', v_sale.status, v_to);
+  if v_sale.status = 'CANCELED' and exists (select from public.offline_conversion_queue q
+      where q.sale_id = v_sale.id and q.kind = 'RETRACT' and q.status in ('PROCESSING', 'COMPLETED')) then
+    perform private.fail(409, 'SALE_RETRACTED');
+  end if;
+  if v_sale.call_id is not null and not (v_to = 'CANCELED' and v_sale.status = 'DRAFT') then
+    v_proof_id := private.move_call(p_site, p_actor, (p_args - 'expectedVersion') || jsonb_build_object('id', v_sale.call_id,
+      'to', case v_to when 'CONFIRMED' then 'sealed' else 'cancelled' end)) ->> 'proof_id';
+  else
+    if v_to = 'CANCELED' then
+      v_after := private.end_sale(v_sale.id, p_actor);
+    else
+      v_after := private.write_snapshot(v_sale.id, case v_sale.status when 'DRAFT' then 'SEAL' else 'RESTORE' end, case v_sale.status when 'DRAFT' then v_sale.amount_cents
+        else (select r.amount_cents from public.revenue_snapshots r where r.sale_id = v_sale.id and r.amount_cents > 0 order by r.sequence desc limit 1) end,
+        v_sale.value_source, p_actor);
+      perform private.act(p_actor, 'SEAL');
+      perform private.follow_ledger(v_sale.id);
+    end if;
+    v_proof_id := private.prove(p_site.id, p_actor, jsonb_build_object('contract', 'sale', 'contractVersion', v_version, 'entityId', v_sale.id,
+      'from', v_sale.status, 'to', v_to, 'note', p_args ->> 'reason', 'requestHash', p_args ->> 'requestHash',
+      'facts', jsonb_build_object('version', v_after.version, 'saleId', v_sale.id, 'amountCents', v_after.amount_cents, 'currency', v_after.currency,
+        'valueSource', v_after.value_source, 'deliveryBlock', v_after.delivery_block)));
+  end if;
+  return jsonb_build_object('ok', true, 'from', v_sale.status, 'to', v_to, 'contract_version', v_version, 'proof_id', v_proof_id, 'saleId', v_sale.id);
+end
+$$;
+
+-- correct_amount: a sealed sale was worth something else. A new line in the ledger; the old one stays.
+--   Takes    p_args {id, amountCents, expectedVersion?, reason?, requestHash?}
+create function private.correct_amount(p_site public.sites, p_actor private.actor, p_args jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_sale public.sales;
+  v_after public.sales;
+  v_proof_id uuid;
+begin
+  select s.* into v_sale from public.sales s where s.id = (p_args ->> 'id')::uuid and s.site_id = p_site.id for update;
+  if v_sale.id is null then
+    perform private.fail(404, 'NOT_FOUND');
+  end if;
+  if v_sale.version <> coalesce((p_args ->> 'expectedVersion')::int, v_sale.version) then
+    perform private.fail(409, 'STALE_VERSION', jsonb_build_object('status', v_sale.status, 'version', v_sale.version,
+      'amountCents', v_sale.amount_cents, 'currency', v_sale.currency));
+  end if;
+  if v_sale.status <> 'CONFIRMED' then
+    perform private.fail(409, 'SALE_NOT_SEALED');
+  end if;
+  perform private.check_amount((p_args ->> 'amountCents')::bigint, v_sale.currency);
+  if v_sale.amount_cents = (p_args ->> 'amountCents')::bigint and v_sale.value_source <> 'PREDICTED' then
+    perform private.fail(409, 'AMOUNT_UNCHANGED');
+  end if;
+  v_after := private.write_snapshot(v_sale.id, 'CORRECT', (p_args ->> 'amountCents')::bigint, 'OPERATOR', p_actor);
+  perform private.act(p_actor, 'CORRECT');
+  perform private.follow_ledger(v_sale.id);
+  v_proof_id := private.prove(p_site.id, p_actor, jsonb_build_object('contract', 'sale', 'contractVersion',
+    (select c.contract_version from public.contracts c where c.contract = 'sale'), 'entityId', v_sale.id,
+    'from', v_sale.status, 'to', v_after.status, 'note', p_args ->> 'reason', 'requestHash', p_args ->> 'requestHash',
+    'facts', jsonb_build_object('version', v_after.version, 'saleId', v_sale.id, 'callId', v_sale.call_id, 'amountBeforeCents', v_sale.amount_cents,
+      'amountCents', v_after.amount_cents, 'currency', v_after.currency)));
+  return jsonb_build_object('ok', true, 'from', v_sale.status, 'to', v_after.status, 'proof_id', v_proof_id, 'saleId', v_sale.id, 'version', v_after.version);
+end
+$$;
+
+-- undo_move: take back the last move of a call, within ten minutes. What was undone can not be undone.
+--   Takes    p_args {id, expectedVersion?, requestHash?}
+create function private.undo_move(p_site public.sites, p_actor private.actor, p_args jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_proof public.transition_proofs;
+begin
+  select p.* into v_proof from public.calls c join public.transition_proofs p on p.id = c.last_proof_id
+    where c.id = (p_args ->> 'id')::uuid and c.site_id = p_site.id;
+  if v_proof.id is null or v_proof.facts ? 'undo' then
+    perform private.fail(409, 'NOTHING_TO_UNDO');
+  end if;
+  if v_proof.occurred_at < private.current_moment() - interval '10 minutes' then
+    perform private.fail(409, 'UNDO_EXPIRED');
+  end if;
+  -- Fenced by the move it takes back: a change between this read and the move's lock makes the version stale.
+  return private.move_call(p_site, p_actor, p_args || jsonb_build_object('to', v_proof.from_state, 'isUndo', true,
+    'expectedVersion', coalesce((p_args ->> 'expectedVersion')::int, (v_proof.facts ->> 'version')::int)));
+end
+$$;

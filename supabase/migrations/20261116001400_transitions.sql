@@ -1,0 +1,185 @@
+-- Transitions: how people and machines ask for a move. Each takes the caller's key and the hash of the request, and answers
+-- {status, replayed, body} with the body as the bytes to serve.
+
+-- move_conversion: what an operator may do with a row of the queue. A fresh budget of attempts comes with it.
+--   Moves    FAILED/RETRY/QUEUED/PROCESSING -> QUEUED, QUEUED/RETRY/PROCESSING -> FAILED. COMPLETED never changes.
+--   Takes    p_args {id, to, reason?, errorCode?, errorCategory?, clearErrors?, requestHash?}
+create function private.move_conversion(p_site public.sites, p_actor private.actor, p_args jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_row public.offline_conversion_queue;
+  v_to text := p_args ->> 'to';
+  v_version text;
+  v_proof_id uuid;
+begin
+  select q.* into v_row from public.offline_conversion_queue q where q.id = (p_args ->> 'id')::uuid and q.site_id = p_site.id for update;
+  if v_row.id is null then
+    perform private.fail(404, 'NOT_FOUND');
+  end if;
+  v_version := private.require_move('conversion', v_row.status, v_to);
+  if v_to = 'QUEUED' and v_row.kind <> 'RETRACT' and exists (select from public.sales s where s.id = v_row.sale_id and s.status = 'CANCELED') then
+    perform private.fail(409, 'SALE_CANCELLED');
+  end if;
+  if v_to = 'QUEUED' and v_row.status = 'FAILED' and exists (select from public.offline_conversion_queue o
+      where o.sale_id = v_row.sale_id and o.provider_key = v_row.provider_key and o.kind = v_row.kind and o.status in ('QUEUED', 'RETRY', 'PROCESSING')) then
+    perform private.fail(409, 'ALREADY_QUEUED');
+  end if;
+  perform private.act(p_actor, case when v_to = 'FAILED' then 'MARK_FAILED' when v_row.status in ('FAILED', 'RETRY') then 'RETRY_SELECTED' else 'RESET_TO_QUEUED' end);
+  update public.offline_conversion_queue q
+    set status = v_to, claimed_at = null, claim_token = null, next_retry_at = null, updated_at = v_now,
+        attempt_base = case v_to when 'QUEUED' then q.attempt_count else q.attempt_base end,
+        provider_error_code = case when v_to = 'FAILED' then coalesce(p_args ->> 'errorCode', 'MANUAL_FAIL')
+                                   when (p_args ->> 'clearErrors')::boolean then null else q.provider_error_code end,
+        provider_error_category = case when v_to = 'FAILED' then coalesce(p_args ->> 'errorCategory', 'PERMANENT')
+                                       when (p_args ->> 'clearErrors')::boolean then null else q.provider_error_category end,
+        last_error = case when v_to = 'FAILED' then left(coalesce(p_args ->> 'reason', 'MANUALLY_MARKED_FAILED'), 1024)
+                          when (p_args ->> 'clearErrors')::boolean then null else q.last_error end
+    where q.id = v_row.id;
+  v_proof_id := private.prove(p_site.id, p_actor, jsonb_build_object('contract', 'conversion', 'contractVersion', v_version, 'entityId', v_row.id,
+    'from', v_row.status, 'to', v_to, 'note', p_args ->> 'reason', 'requestHash', p_args ->> 'requestHash',
+    'facts', jsonb_build_object('saleId', v_row.sale_id, 'attemptCount', v_row.attempt_count)));
+  return jsonb_build_object('ok', true, 'from', v_row.status, 'to', v_to, 'contract_version', v_version, 'proof_id', v_proof_id);
+end
+$$;
+
+-- effect: the one that answer_once runs for a named change. p_args {effect, site, actorKind, actorId, …}
+create function private.effect(p_args jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites;
+  v_actor private.actor := (p_args ->> 'actorKind', (p_args ->> 'actorId')::uuid)::private.actor;
+begin
+  select s.* into v_site from public.sites s where s.id = (p_args ->> 'site')::uuid;
+  return case p_args ->> 'effect'
+    when 'call' then private.move_call(v_site, v_actor, p_args)
+    when 'sale' then private.move_sale(v_site, v_actor, p_args)
+    when 'conversion' then private.move_conversion(v_site, v_actor, p_args)
+    when 'correct' then private.correct_amount(v_site, v_actor, p_args)
+    when 'undo' then private.undo_move(v_site, v_actor, p_args) end;
+end
+$$;
+
+-- transition_effect: a move as the contract endpoint answers it: these five fields and no other.
+create function private.transition_effect(p_args jsonb) returns jsonb
+language sql security definer set search_path = ''
+as $$
+  select jsonb_build_object('ok', true, 'from', e -> 'from', 'to', e -> 'to', 'contract_version', e -> 'contract_version', 'proof_id', e -> 'proof_id')
+  from private.effect(p_args) e
+$$;
+
+create function private.site_of_entity(p_contract text, p_id uuid) returns uuid
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return case p_contract
+    when 'call' then (select c.site_id from public.calls c where c.id = p_id)
+    when 'sale' then (select s.site_id from public.sales s where s.id = p_id)
+    when 'conversion' then (select q.site_id from public.offline_conversion_queue q where q.id = p_id) end;
+end
+$$;
+
+-- change_once: an operator's change of one site, answered once per key.
+create function private.change_once(p_site public.sites, p_scope text, p_key text, p_request_hash text, p_args jsonb) returns jsonb
+language sql security definer set search_path = ''
+as $$
+  select private.answer_once(p_site.id, p_scope, p_key, p_request_hash, 'private.effect'::regproc, p_args || jsonb_build_object(
+    'site', p_site.id, 'actorKind', 'user', 'actorId', auth.uid(), 'requestHash', p_request_hash))
+$$;
+
+-- transition_contract: one legal move, asked for by a person.
+--   Takes    p_move {contract, id, to, reason?, expectedVersion?}. The site is the entity's; unknown and not-yours are the same 404.
+--   Callers  operators.
+create function public.transition_contract(p_move jsonb, p_key text, p_request_hash text) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites;
+begin
+  select s.* into v_site from public.sites s where s.id = private.site_of_entity(p_move ->> 'contract', (p_move ->> 'id')::uuid);
+  if v_site.id is null then
+    perform private.fail(404, 'NOT_FOUND');
+  end if;
+  v_site := private.require_open_site(v_site.public_id, 'operator');
+  return private.answer_once(v_site.id, 'contract.transition', p_key, p_request_hash, 'private.transition_effect'::regproc,
+    p_move || jsonb_build_object('effect', p_move ->> 'contract', 'site', v_site.id, 'actorKind', 'user', 'actorId', auth.uid(), 'requestHash', p_request_hash));
+end
+$$;
+
+-- transition_contract_for_key: the same, asked for by a machine with a key of the site.
+--   Callers  service role only.
+create function public.transition_contract_for_key(p_key_id uuid, p_move jsonb, p_key text, p_request_hash text) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site_id uuid := (public.api_key_site(p_key_id) ->> 'siteId')::uuid;
+begin
+  if v_site_id is null or v_site_id is distinct from private.site_of_entity(p_move ->> 'contract', (p_move ->> 'id')::uuid) then
+    perform private.fail(404, 'NOT_FOUND');
+  end if;
+  return private.answer_once(v_site_id, 'contract.transition', p_key, p_request_hash, 'private.transition_effect'::regproc,
+    p_move || jsonb_build_object('effect', p_move ->> 'contract', 'site', v_site_id, 'actorKind', 'api_key', 'actorId', p_key_id, 'requestHash', p_request_hash));
+end
+$$;
+
+-- change_call: what an operator does with a lead on the desk: another stage, junk, or a cancelled sale.
+--   Takes    p_change {id, to, expectedVersion, reason?}
+--   Callers  operators.
+create function public.change_call(p_public_id text, p_change jsonb, p_request_hash text, p_key text default null) returns jsonb
+language sql security definer set search_path = ''
+as $$
+  select private.change_once(private.require_open_site(p_public_id, 'operator'), 'call.change', p_key, p_request_hash,
+    jsonb_build_object('effect', 'call', 'id', p_change -> 'id', 'to', p_change -> 'to', 'expectedVersion', p_change -> 'expectedVersion', 'reason', p_change -> 'reason'))
+$$;
+
+-- seal_call: freeze a lead's outcome and queue it for Google.
+--   Takes    p_seal {id, amountCents?, currency?, note?, expectedVersion?, separateSale?}. No amount: the site's expected value, marked as predicted.
+--   Callers  operators.
+create function public.seal_call(p_public_id text, p_seal jsonb, p_request_hash text, p_key text default null) returns jsonb
+language sql security definer set search_path = ''
+as $$
+  select private.change_once(private.require_open_site(p_public_id, 'operator'), 'call.seal', p_key, p_request_hash,
+    jsonb_strip_nulls(p_seal) || '{"effect": "call", "to": "sealed", "isUndo": false}')
+$$;
+
+-- undo_call: take back the last move of a lead, within ten minutes.
+--   Callers  operators.
+create function public.undo_call(p_public_id text, p_undo jsonb, p_request_hash text, p_key text default null) returns jsonb
+language sql security definer set search_path = ''
+as $$
+  select private.change_once(private.require_open_site(p_public_id, 'operator'), 'call.undo', p_key, p_request_hash,
+    jsonb_build_object('effect', 'undo', 'id', p_undo -> 'id', 'expectedVersion', p_undo -> 'expectedVersion'))
+$$;
+
+-- correct_sale: a sealed sale was worth something else.
+--   Takes    p_correction {id, amountCents, expectedVersion?, reason?}
+--   Callers  operators.
+create function public.correct_sale(p_public_id text, p_correction jsonb, p_request_hash text, p_key text default null) returns jsonb
+language sql security definer set search_path = ''
+as $$
+  select private.change_once(private.require_open_site(p_public_id, 'operator'), 'sale.correct', p_key, p_request_hash,
+    jsonb_build_object('effect', 'correct', 'id', p_correction -> 'id', 'amountCents', p_correction -> 'amountCents',
+      'expectedVersion', p_correction -> 'expectedVersion', 'reason', p_correction -> 'reason'))
+$$;
+
+-- cancel_sale: a sealed sale did not happen. Its call is cancelled with it.
+--   Takes    p_cancel {id, expectedVersion?, reason?}
+--   Callers  operators.
+create function public.cancel_sale(p_public_id text, p_cancel jsonb, p_request_hash text, p_key text default null) returns jsonb
+language sql security definer set search_path = ''
+as $$
+  select private.change_once(private.require_open_site(p_public_id, 'operator'), 'sale.cancel', p_key, p_request_hash,
+    jsonb_build_object('effect', 'sale', 'to', 'CANCELED', 'id', p_cancel -> 'id', 'expectedVersion', p_cancel -> 'expectedVersion', 'reason', p_cancel -> 'reason'))
+$$;
+
+grant execute on function
+  public.transition_contract(jsonb, text, text),
+  public.change_call(text, jsonb, text, text),
+  public.seal_call(text, jsonb, text, text),
+  public.undo_call(text, jsonb, text, text),
+  public.correct_sale(text, jsonb, text, text),
+  public.cancel_sale(text, jsonb, text, text)
+to authenticated;
+grant execute on function public.transition_contract_for_key(uuid, jsonb, text, text) to opsmantik_app, service_role;
