@@ -1,9 +1,9 @@
 /** Google takes a click for 90 days. */
-const clickLifeMs = 90 * 86_400_000;
+export const clickLifeMs = 90 * 86_400_000;
 /** Clients' clocks are a little off. */
 const clockSkewMs = 5 * 60_000;
 
-interface ClickIds {
+export interface ClickIds {
   gclid: string | null;
   wbraid: string | null;
   gbraid: string | null;
