@@ -1,0 +1,468 @@
+/**
+ * OpsMantik for Google Ads: fetches sealed conversions, uploads them to this account and reports back what was handed over.
+ *
+ * Paste the whole file as a new script in the account that owns the conversion actions, fill in the three values below, press
+ * Preview (nothing is sent), then schedule it hourly. What the log lines mean is in the README beside this file.
+ *
+ * It is plain ES5, so that it runs in every version of the Google Ads runtime.
+ */
+
+// A value left empty here is read from the script property of the same name.
+var OPSMANTIK_SITE_ID = "";
+var OPSMANTIK_API_KEY = "";
+var OPSMANTIK_BASE_URL = "{{OPSMANTIK_BASE_URL}}";
+
+var SCRIPT_VERSION = "1.0.0";
+
+// Google ends a run after 30 minutes. After 25 no new page is begun; no wait may reach past 28.
+var NEW_PAGE_UNTIL_MS = 25 * 60 * 1000;
+var WAIT_UNTIL_MS = 28 * 60 * 1000;
+var ATTEMPTS_MAX = 5;
+var WAIT_MAX_SECONDS = 300; // the longest sleep that Google allows
+var ACK_CHUNK = 500;
+var UNACKED_CHUNK = 150; // a script property holds 9 KB
+var UNACKED_PREFIX = "OPSMANTIK_UNACKED_";
+var PREVIEW_ROWS = 50; // a log holds 100 KB
+
+var COLUMNS = ["Order ID", "Conversion name", "Conversion time", "Conversion value", "Conversion currency"];
+
+// In order of precedence. Each kind goes into a file of its own with its own column: Google cannot read a wbraid or gbraid in
+// the column of the gclid, and a file that it refuses takes no conversion of another kind with it.
+var CLICK_KINDS = [
+  { field: "gclid", column: "Google Click ID" },
+  { field: "wbraid", column: "WBRAID" },
+  { field: "gbraid", column: "GBRAID" },
+];
+
+var ID_PATTERN = /^(seal|signal|pv)_[0-9A-Za-z-]{1,64}$/;
+var TIME_PATTERN = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01]) ([01]\d|2[0-3]):[0-5]\d:[0-5]\d[+-](0\d|1[0-4])[0-5]\d$/;
+
+/** Google Ads calls it. */
+function main() {
+  var run = { startedAt: Date.now(), settings: readSettings(), token: "", files: 0, pages: 0, sent: 0, invalid: 0, failed: 0 };
+  checkColumns();
+  log("version " + SCRIPT_VERSION + ", site " + run.settings.siteId + ", server " + run.settings.baseUrl);
+  verify(run);
+  if (AdsApp.getExecutionInfo().isPreview()) {
+    previewRun(run);
+  } else {
+    deliverRun(run);
+  }
+}
+
+/** Says what would be sent. Claims, uploads and acknowledges nothing: in preview apply() uploads nothing either. */
+function previewRun(run) {
+  var answer = parseJson(exportRows(run, false));
+  var items = answer && isArray(answer.items) ? answer.items : [];
+  log("PREVIEW: " + items.length + " conversions are waiting. Nothing is sent or acknowledged in preview.");
+  for (var i = 0; i < items.length && i < PREVIEW_ROWS; i += 1) {
+    var row = items[i];
+    var problem = rowProblem(row);
+    log(
+      "PREVIEW: " +
+        (problem ? "would refuse (" + problem + ") " : "would send ") +
+        [
+          row && row.orderId,
+          row && row.conversionName,
+          row && row.conversionTime,
+          row && row.conversionValue,
+          row && row.conversionCurrency,
+        ].join(" | ")
+    );
+  }
+  if (items.length > PREVIEW_ROWS) log("PREVIEW: and " + (items.length - PREVIEW_ROWS) + " more");
+}
+
+function deliverRun(run) {
+  acknowledgeEarlier(run);
+  var more = true;
+  while (more) {
+    var response = exportRows(run, true);
+    var rows = parseJson(response);
+    if (!isArray(rows)) throw new Error("OpsMantik: the export is not a list. Is OPSMANTIK_BASE_URL right?");
+    run.pages += 1;
+    log("page " + run.pages + ": " + rows.length + " conversions claimed");
+    deliverPage(run, rows);
+    more = header(response, "x-opsmantik-more") === "true" && rows.length > 0;
+    // What Google refuses now it will refuse on the next page too, and each try costs a conversion one of its attempts.
+    if (more && run.failed > 0) break;
+    if (more && elapsed(run) > NEW_PAGE_UNTIL_MS) {
+      log("time is up: the rest goes with the next run");
+      break;
+    }
+  }
+  var summary = run.sent + " handed to Google, " + run.invalid + " refused, " + run.failed + " failed";
+  log("done: " + summary);
+  // A run that ends with an error is shown as failed in Google Ads, and its owner gets an e-mail.
+  if (run.failed > 0) throw new Error("OpsMantik: " + summary);
+}
+
+function deliverPage(run, rows) {
+  var valid = {};
+  var invalid = {};
+  for (var i = 0; i < rows.length; i += 1) {
+    var row = rows[i];
+    var problem = rowProblem(row);
+    if (problem) {
+      run.invalid += 1;
+      addTo(invalid, problem, row);
+    } else {
+      addTo(valid, clickKindOf(row).field, row);
+    }
+  }
+  for (var k = 0; k < CLICK_KINDS.length; k += 1) {
+    if (valid[CLICK_KINDS[k].field]) deliverFile(run, CLICK_KINDS[k], valid[CLICK_KINDS[k].field]);
+  }
+  for (var code in invalid) {
+    if (hasOwn(invalid, code)) reportInvalid(run, code, invalid[code]);
+  }
+}
+
+function deliverFile(run, kind, rows) {
+  var ids = idsOf(rows);
+  try {
+    uploadFile(run, kind, rows);
+  } catch (error) {
+    run.failed += rows.length;
+    log("ERROR: Google took none of " + rows.length + " conversions with " + kind.field + ": " + error);
+    reportFailed(run, ids, { code: "APPLY_FAILED", message: String(error), category: "TRANSIENT" });
+    return;
+  }
+  run.sent += rows.length;
+  rememberUnacked(ids);
+  acknowledge(run, ids);
+  forgetUnacked();
+}
+
+/** apply() returns nothing: what Google thinks of a row is only seen under Tools > Bulk actions > Uploads. */
+function uploadFile(run, kind, rows) {
+  var columns = columnsOf(kind);
+  var upload = AdsApp.bulkUploads().newCsvUpload(columns, {
+    moneyInMicros: false,
+    timeZone: AdsApp.currentAccount().getTimeZone(),
+  });
+  upload.forOfflineConversions();
+  run.files += 1;
+  upload.setFileName(
+    "opsmantik_" + new Date(run.startedAt).toISOString().replace(/[:.]/g, "-") + "_" + run.files + "_" + kind.field + ".csv"
+  );
+  for (var i = 0; i < rows.length; i += 1) {
+    var cells = toCells(rows[i], kind);
+    checkCells(cells, columns);
+    upload.append(cells);
+  }
+  upload.apply();
+  log("file " + run.files + ": " + rows.length + " conversions with " + kind.field + " handed to Google");
+}
+
+/** Why a row cannot be sent; empty when it can. */
+function rowProblem(row) {
+  if (!row || typeof row.id !== "string" || !ID_PATTERN.test(row.id)) return "INVALID_ID";
+  if (!isText(row.orderId, 64)) return "INVALID_ORDER_ID";
+  var kind = clickKindOf(row);
+  if (!kind) return "MISSING_CLICK_ID";
+  if (!isText(row[kind.field], 512) || /\s/.test(row[kind.field])) return "INVALID_CLICK_ID";
+  if (!isText(row.conversionName, 255)) return "INVALID_CONVERSION_NAME";
+  if (typeof row.conversionTime !== "string" || !TIME_PATTERN.test(row.conversionTime)) return "INVALID_CONVERSION_TIME";
+  if (typeof row.conversionValue !== "number" || !isFinite(row.conversionValue) || row.conversionValue < 0)
+    return "INVALID_CONVERSION_VALUE";
+  if (typeof row.conversionCurrency !== "string" || !/^[A-Z]{3}$/.test(row.conversionCurrency)) return "INVALID_CURRENCY";
+  return "";
+}
+
+/** The one click id that a row is sent with: Google wants exactly one, and the first of these it has says most. */
+function clickKindOf(row) {
+  for (var i = 0; i < CLICK_KINDS.length; i += 1) {
+    if (row[CLICK_KINDS[i].field]) return CLICK_KINDS[i];
+  }
+  return null;
+}
+
+function columnsOf(kind) {
+  return [kind.column].concat(COLUMNS);
+}
+
+function toCells(row, kind) {
+  var cells = {
+    "Order ID": row.orderId,
+    "Conversion name": row.conversionName,
+    "Conversion time": row.conversionTime,
+    "Conversion value": row.conversionValue,
+    "Conversion currency": row.conversionCurrency,
+  };
+  cells[kind.column] = row[kind.field];
+  return cells;
+}
+
+/** append() drops what is not a declared column without a word, so a misspelt one would lose its values. */
+function checkCells(cells, columns) {
+  var given = Object.keys(cells).sort().join(", ");
+  var declared = columns.slice().sort().join(", ");
+  if (given !== declared) throw new Error("OpsMantik: the row has the columns " + given + ", the file has " + declared);
+}
+
+/** Before anything is claimed. */
+function checkColumns() {
+  for (var i = 0; i < CLICK_KINDS.length; i += 1) checkCells(toCells({}, CLICK_KINDS[i]), columnsOf(CLICK_KINDS[i]));
+}
+
+/** Safe to repeat: an acknowledged conversion stays acknowledged, so a second call only counts fewer. */
+function acknowledge(run, ids) {
+  for (var start = 0; start < ids.length; start += ACK_CHUNK) {
+    var chunk = ids.slice(start, start + ACK_CHUNK);
+    var answer = parseJson(callServer(run, { path: "/api/oci/ack", payload: { siteId: run.settings.siteId, queueIds: chunk } }));
+    log("acknowledged " + chunk.length + ", of which " + (answer && answer.updated) + " were new");
+    if (answer && answer.warnings) log("WARNING: " + JSON.stringify(answer.warnings).slice(0, 500));
+  }
+}
+
+/** Page views are never reported as failed: they come again by themselves. */
+function reportFailed(run, ids, failure) {
+  var reportable = ids.filter(function (id) {
+    return id.indexOf("pv_") !== 0;
+  });
+  for (var start = 0; start < reportable.length; start += ACK_CHUNK) {
+    callServer(run, {
+      path: "/api/oci/ack-failed",
+      payload: {
+        siteId: run.settings.siteId,
+        queueIds: reportable.slice(start, start + ACK_CHUNK),
+        errorCode: failure.code,
+        errorMessage: failure.message.slice(0, 1024),
+        errorCategory: failure.category,
+      },
+    });
+  }
+}
+
+function reportInvalid(run, code, rows) {
+  log("WARNING: " + rows.length + " conversions cannot be sent: " + code);
+  // Without a proper id there is nothing that the server could be told about.
+  if (code === "INVALID_ID") return;
+  reportFailed(run, idsOf(rows), { code: code, message: "The script refused the row: " + code, category: "VALIDATION" });
+}
+
+/**
+ * A run can end between handing over and acknowledging. What is noted here is acknowledged by the next run, before it asks for
+ * more. Should even the note be lost, the conversions come again, and their Order ID makes the second upload a duplicate.
+ */
+function rememberUnacked(ids) {
+  try {
+    for (var start = 0; start < ids.length; start += UNACKED_CHUNK) {
+      properties().setProperty(UNACKED_PREFIX + start, ids.slice(start, start + UNACKED_CHUNK).join(","));
+    }
+  } catch (error) {
+    log("WARNING: could not note what was handed over: " + error);
+  }
+}
+
+function unackedKeys() {
+  return Object.keys(properties().getProperties()).filter(function (key) {
+    return key.indexOf(UNACKED_PREFIX) === 0;
+  });
+}
+
+function forgetUnacked() {
+  try {
+    unackedKeys().forEach(function (key) {
+      properties().deleteProperty(key);
+    });
+  } catch (error) {
+    log("WARNING: could not clear the notes of what was handed over; they are sent once more, which does no harm: " + error);
+  }
+}
+
+function acknowledgeEarlier(run) {
+  var ids = [];
+  unackedKeys().forEach(function (key) {
+    ids = ids.concat(properties().getProperty(key).split(","));
+  });
+  if (ids.length === 0) return;
+  log("an earlier run handed " + ids.length + " conversions to Google and could not say so");
+  try {
+    acknowledge(run, ids);
+  } catch (error) {
+    if (!error.isRefusal) throw error;
+    log("WARNING: the server does not take them: " + error.message);
+  }
+  forgetUnacked();
+}
+
+function verify(run) {
+  var response = callServer(run, {
+    path: "/api/oci/v2/verify",
+    payload: { siteId: run.settings.siteId },
+    apiKey: run.settings.apiKey,
+  });
+  var answer = parseJson(response);
+  if (!answer || !isText(answer.session_token, 8192)) throw new Error("OpsMantik: verify gave no session. Is OPSMANTIK_BASE_URL right?");
+  run.token = answer.session_token;
+  log("verified");
+}
+
+/** A lost answer is asked for again: what the first one claimed comes back to the queue by itself. */
+function exportRows(run, isClaiming) {
+  return callServer(run, {
+    path: "/api/oci/google-ads-export?siteId=" + encodeURIComponent(run.settings.siteId) + "&markAsExported=" + isClaiming,
+  });
+}
+
+/** Repeats what may pass by itself (no connection, 429, 5xx), renews an expired session once, and gives up on all else at once. */
+function callServer(run, request) {
+  var isRenewed = false;
+  var attempt = 0;
+  while (true) {
+    var response = fetchOnce(run, request);
+    var status = response ? response.getResponseCode() : 0;
+    if (status >= 200 && status < 300) return response;
+    if (status === 401 && !request.apiKey && !isRenewed) {
+      isRenewed = true;
+      log("the session has expired");
+      verify(run);
+      continue;
+    }
+    var problem = response ? problemOf(response) : "no connection";
+    if (status !== 0 && status !== 429 && status < 500) throw refusal(request, problem);
+    attempt += 1;
+    if (attempt >= ATTEMPTS_MAX) throw new Error("OpsMantik: gave up on " + pathOf(request) + ": " + problem);
+    waitBeforeRetry(run, request, { problem: problem, seconds: secondsToWait(response, attempt) });
+  }
+}
+
+/** The answer, or null when there was none. Nothing else happens inside the try, so no refusal is mistaken for a lost connection. */
+function fetchOnce(run, request) {
+  var headers = { "x-opsmantik-script-version": SCRIPT_VERSION };
+  if (request.apiKey) {
+    headers["x-api-key"] = request.apiKey;
+  } else {
+    headers.Authorization = "Bearer " + run.token;
+  }
+  // A redirect is not followed: it would carry the key to an address that nobody entered.
+  var options = { method: request.payload ? "post" : "get", headers: headers, muteHttpExceptions: true, followRedirects: false };
+  if (request.payload) {
+    options.contentType = "application/json";
+    options.payload = JSON.stringify(request.payload);
+  }
+  try {
+    return UrlFetchApp.fetch(run.settings.baseUrl + request.path, options);
+  } catch (error) {
+    log("WARNING: " + pathOf(request) + ": " + error);
+    return null;
+  }
+}
+
+function waitBeforeRetry(run, request, reason) {
+  var waitMs = Math.ceil(reason.seconds * 1000);
+  if (reason.seconds > WAIT_MAX_SECONDS || elapsed(run) + waitMs > WAIT_UNTIL_MS) {
+    throw new Error("OpsMantik: " + pathOf(request) + ": " + reason.problem + ". The next run tries again.");
+  }
+  log("WARNING: " + pathOf(request) + ": " + reason.problem + ". Trying again in " + Math.ceil(reason.seconds) + " s");
+  Utilities.sleep(waitMs);
+}
+
+/** What the server asks for, else 2, 4, 8, 16 seconds less up to half, so that many accounts do not come back at once. */
+function secondsToWait(response, attempt) {
+  var asked = response ? header(response, "retry-after") : "";
+  if (/^\d{1,6}$/.test(asked)) return Number(asked);
+  var at = Date.parse(asked);
+  if (!isNaN(at)) return Math.max(0, (at - Date.now()) / 1000);
+  return Math.pow(2, attempt) * (1 - Math.random() / 2);
+}
+
+function refusal(request, problem) {
+  var error = new Error("OpsMantik: " + pathOf(request) + " was refused: " + problem);
+  error.isRefusal = true;
+  return error;
+}
+
+function problemOf(response) {
+  var status = response.getResponseCode();
+  if (status >= 300 && status < 400)
+    return "HTTP " + status + ", redirects to " + header(response, "location") + ". Enter that address as OPSMANTIK_BASE_URL";
+  var body = null;
+  try {
+    body = JSON.parse(response.getContentText());
+  } catch (_error) {
+    // A proxy's own page: the status has to do.
+  }
+  var code = body && (body.code || body.error);
+  var message = body && (body.message || body.detail);
+  return ("HTTP " + status + (code ? " " + code : "") + (message ? ": " + message : "")).slice(0, 300);
+}
+
+/** Servers differ in how they write the names of headers. */
+function header(response, name) {
+  var headers = response.getHeaders();
+  for (var key in headers) {
+    if (hasOwn(headers, key) && key.toLowerCase() === name) return String(headers[key]);
+  }
+  return "";
+}
+
+function parseJson(response) {
+  try {
+    return JSON.parse(response.getContentText());
+  } catch (_error) {
+    throw new Error("OpsMantik: the answer is not JSON. Is OPSMANTIK_BASE_URL right?");
+  }
+}
+
+function readSettings() {
+  var siteId = setting("OPSMANTIK_SITE_ID", OPSMANTIK_SITE_ID);
+  var baseUrl = setting("OPSMANTIK_BASE_URL", OPSMANTIK_BASE_URL).replace(/\/+$/, "");
+  if (!/^[0-9a-f]{32}$/.test(siteId))
+    throw new Error("OpsMantik: OPSMANTIK_SITE_ID must be the 32 characters shown in the site's settings");
+  // The key must not travel in the clear. A server on this machine is for tests.
+  if (!/^https:\/\/[^/\s]+/.test(baseUrl) && !/^http:\/\/(localhost|127\.0\.0\.1)(:|$)/.test(baseUrl)) {
+    throw new Error("OpsMantik: OPSMANTIK_BASE_URL must be an https:// address");
+  }
+  return { siteId: siteId, apiKey: setting("OPSMANTIK_API_KEY", OPSMANTIK_API_KEY), baseUrl: baseUrl };
+}
+
+/** The value at the top of the file, else the script property. A placeholder that nobody filled in counts as empty. */
+function setting(name, constant) {
+  var value = constant && constant.indexOf("{{") !== 0 ? constant : properties().getProperty(name);
+  var text = String(value || "").trim();
+  if (!text) throw new Error("OpsMantik: " + name + " is missing. Fill it in at the top of the script or as a script property.");
+  return text;
+}
+
+function properties() {
+  return PropertiesService.getScriptProperties();
+}
+
+/** Never a key, a session or a click id: logs are read by everybody with access to the account. */
+function log(text) {
+  Logger.log("OpsMantik | " + text);
+}
+
+function elapsed(run) {
+  return Date.now() - run.startedAt;
+}
+
+function pathOf(request) {
+  return request.path.split("?")[0];
+}
+
+function idsOf(rows) {
+  return rows.map(function (row) {
+    return row.id;
+  });
+}
+
+function addTo(groups, name, row) {
+  if (!hasOwn(groups, name)) groups[name] = [];
+  groups[name].push(row);
+}
+
+function isText(value, lengthMax) {
+  return typeof value === "string" && value.length > 0 && value.length <= lengthMax;
+}
+
+function isArray(value) {
+  return Object.prototype.toString.call(value) === "[object Array]";
+}
+
+function hasOwn(object, key) {
+  return Object.prototype.hasOwnProperty.call(object, key);
+}
