@@ -68,6 +68,7 @@ create table public.provider_dispatches (
   order_id text not null,
   value_cents bigint not null,
   currency text not null,
+  is_certain boolean not null default true,        -- false: an earlier hand-out with another value may have arrived before this one
   provider_request_id text,
   dispatched_at timestamptz not null,
   verdict text,

@@ -20,6 +20,9 @@ create table public.offline_conversion_queue (
   attempt_base int not null default 0,             -- attempts before the operator's last retry: the budget counts from here
   claimed_at timestamptz,
   claim_token uuid,
+  handed_snapshot_id uuid,                         -- what the last claim handed out: a success that comes late says this, whatever the row says by then
+  handed_value_cents bigint,
+  handed_values_differ boolean not null default false,   -- claims handed out different values, and nobody can say which of them Google kept
   last_error text,
   provider_error_code text,
   provider_error_category text,
@@ -50,6 +53,7 @@ create index idx_offline_conversion_queue_processing_claimed_at on public.offlin
 create index idx_offline_conversion_queue_uploaded_at on public.offline_conversion_queue (site_id, provider_key, uploaded_at) where uploaded_at is not null;
 create index transient_failures_to_retry on public.offline_conversion_queue (next_retry_at) where status = 'FAILED' and next_retry_at is not null;
 create index waiting_rows_by_click_expiry on public.offline_conversion_queue (click_expires_at) where status in ('QUEUED', 'RETRY');
+create index waiting_rows_that_were_tried on public.offline_conversion_queue (updated_at) where status in ('QUEUED', 'RETRY') and attempt_count > attempt_base;
 create index queue_rows_of_a_sale on public.offline_conversion_queue (sale_id, kind);
 create unique index one_open_row_per_sale_and_kind on public.offline_conversion_queue (sale_id, provider_key, kind)
   where status in ('QUEUED', 'RETRY', 'PROCESSING');
@@ -145,6 +149,7 @@ as $$
       n.now, n.now
     from public.sites s, private.newest_snapshot(p_sale.id) r, (select private.current_moment() as now) n
     where s.id = p_sale.site_id
+    on conflict do nothing   -- a row of this kind went back to waiting at this moment: its claim takes the newest snapshot
 $$;
 
 -- close_waiting: rows of a sale that need not be sent any more. What is in flight is left: its answer will be compared.
@@ -179,7 +184,7 @@ begin
     when v_told.id is null and v_sale.status = 'CONFIRMED' then 'CONVERSION'
     when v_told.id is null or v_told.kind = 'RETRACT' then null
     when v_sale.status = 'CANCELED' then 'RETRACT'
-    when v_told.value_cents <> v_sale.amount_cents then 'RESTATE' end;
+    when v_told.value_cents <> v_sale.amount_cents or not v_told.is_certain then 'RESTATE' end;
 
   if v_needed is distinct from 'CONVERSION' then
     perform private.close_waiting(p_sale_id, '{CONVERSION}',

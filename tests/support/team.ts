@@ -43,14 +43,19 @@ export async function join(sql: postgres.Sql, publicId: string, owner: Person, p
 }
 
 /** A site with one person in each role, made through the product's own functions. `founder` may add sites because they own one. */
-export async function createTeam(sql: postgres.Sql, name: string, founder?: Person): Promise<Team> {
+export async function createTeam(
+  sql: postgres.Sql,
+  name: string,
+  founder?: Person,
+  syncMethod: "script" | "api" = "script",
+): Promise<Team> {
   const owner = founder ?? (await createPerson(sql, `owner@${name}.test`));
   const operator = await createPerson(sql, `operator@${name}.test`);
   const viewer = await createPerson(sql, `viewer@${name}.test`);
   const { publicId } = await callAs<{ publicId: string }>(
     sql,
     owner,
-    (tx) => tx`select public.create_site(${name}, ${[`${name}.test`]}, 'TRY', 'Europe/Istanbul', 'tr')`,
+    (tx) => tx`select public.create_site(${name}, ${[`${name}.test`]}, 'TRY', 'Europe/Istanbul', 'tr', ${syncMethod})`,
   );
   await join(sql, publicId, owner, operator, "operator");
   await join(sql, publicId, owner, viewer, "viewer");

@@ -1,0 +1,338 @@
+-- Answers: what became of rows that were handed out, and what happens to those of which nobody ever heard again.
+-- Locks are taken in one order everywhere: sales by id, then queue rows by id.
+
+create function private.lock_with_sales(p_ids uuid[]) returns void
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  perform from public.sales s where s.id in (select q.sale_id from public.offline_conversion_queue q where q.id = any (p_ids))
+    order by s.id for no key update;
+  perform from public.offline_conversion_queue q where q.id = any (p_ids) order by q.id for update;
+end
+$$;
+
+-- complete_rows: Google has these. Called with the rows and their sales locked.
+--   Moves    any but COMPLETED -> COMPLETED, if the row was ever handed out (or a person did it by hand): a success that comes after a
+--            recovery, a cap or an operator's reset is still a success. Clears errors; the row says from now on what was delivered.
+--   Writes   the dispatch with the snapshot that was handed out, then brings the queue in line with what the sale is worth by now.
+--   Returns  how many rows moved.
+create function private.complete_rows(p_ids uuid[], p_request_ids text[], p_transport text) returns int
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_moved int;
+  v_changed uuid[];
+  v_sale_id uuid;
+begin
+  with done as (
+    update public.offline_conversion_queue q
+      set status = 'COMPLETED', uploaded_at = v_now, provider_request_id = left(i.request_id, 256), claimed_at = null, claim_token = null,
+          next_retry_at = null, last_error = null, provider_error_code = null, provider_error_category = null, updated_at = v_now,
+          snapshot_id = case p_transport when 'by_hand' then q.snapshot_id else coalesce(q.handed_snapshot_id, q.snapshot_id) end,
+          value_cents = case p_transport when 'by_hand' then q.value_cents else coalesce(q.handed_value_cents, q.value_cents) end
+      from unnest(p_ids, p_request_ids) i (id, request_id)
+      where q.id = i.id and q.status <> 'COMPLETED' and (q.attempt_count > 0 or p_transport = 'by_hand')
+      returning q.*),
+  told as (
+    insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind, provider_key, transport, order_id, value_cents, currency,
+        is_certain, provider_request_id, dispatched_at)
+      select d.site_id, d.id, d.sale_id, d.snapshot_id, d.kind, d.provider_key, p_transport, d.order_id, d.value_cents, d.currency,
+        p_transport = 'by_hand' or not d.handed_values_differ, d.provider_request_id, v_now
+      from done d)
+  -- Most sales are worth what Google was told, with nothing else waiting: they need no second look (a third of an ack's time).
+  select count(*), array_agg(distinct d.sale_id) filter (where d.kind = 'RETRACT' or d.handed_values_differ or s.status <> 'CONFIRMED'
+      or s.amount_cents <> d.value_cents or exists (select from public.offline_conversion_queue o where o.sale_id = d.sale_id and o.id <> d.id
+        and (o.status in ('QUEUED', 'RETRY') or o.next_retry_at is not null)))
+    into v_moved, v_changed from done d join public.sales s on s.id = d.sale_id;
+  foreach v_sale_id in array coalesce(v_changed, '{}') loop
+    perform private.follow_ledger(v_sale_id);
+  end loop;
+  return v_moved;
+end
+$$;
+
+-- retry_delay: 2, 4, 8 … minutes, at most an hour, each up to a quarter more or less, so that what failed together does not return together.
+create function private.retry_delay(p_attempts int) returns interval
+language sql volatile set search_path = ''
+as $$ select least(interval '1 hour', interval '2 minutes' * power(2, least(greatest(p_attempts, 1), 10) - 1)) * (0.75 + random() * 0.5) $$;
+
+-- end_claims: these rows were not delivered. Called with the rows and their sales locked.
+--   Takes    p_results [{id, outcome RETRY|FAILED, code?, category?, words?, retryAt?}]
+--   Moves    PROCESSING -> RETRY or FAILED, only under the given claim (null: whichever it is). TRANSIENT and RATE_LIMIT get a time for the next
+--            try while attempts are left, and MAX_ATTEMPTS when none is; everything else is final.
+--   Returns  {failed, retried}.
+create function private.end_claims(p_token uuid, p_results jsonb, p_max_attempts int) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_answer jsonb;
+  v_changed uuid[];
+  v_sale_id uuid;
+begin
+  with ended as (
+    update public.offline_conversion_queue q
+      set claimed_at = null, claim_token = null, updated_at = v_now,
+          status = case when o.outcome = 'RETRY' and o.is_passing and b.is_left then 'RETRY' else 'FAILED' end,
+          next_retry_at = case when o.is_passing and b.is_left then coalesce(o.retry_at, v_now + private.retry_delay(q.attempt_count - q.attempt_base)) end,
+          provider_error_code = case when o.is_passing and not b.is_left then 'MAX_ATTEMPTS' else left(o.code, 64) end,
+          provider_error_category = case when o.is_passing and not b.is_left then 'PERMANENT' else o.category end,
+          last_error = left(case when o.is_passing and not b.is_left then concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.words) else o.words end, 1024)
+      from (select r.id, r.outcome, r.words, r."retryAt" as retry_at, coalesce(r.code, 'UNKNOWN') as code, coalesce(r.category, 'TRANSIENT') as category,
+              coalesce(r.category, 'TRANSIENT') in ('TRANSIENT', 'RATE_LIMIT') as is_passing
+            from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text, words text, "retryAt" timestamptz)) o
+        join public.offline_conversion_queue w on w.id = o.id
+        cross join lateral (select w.attempt_count - w.attempt_base < p_max_attempts as is_left) b
+      where q.id = o.id and q.status = 'PROCESSING' and (p_token is null or q.claim_token = p_token)
+      returning q.status, q.kind, q.sale_id)
+  select jsonb_build_object('failed', count(*) filter (where e.status = 'FAILED'), 'retried', count(*) filter (where e.status = 'RETRY')),
+      array_agg(distinct e.sale_id) filter (where e.kind <> 'CONVERSION' or s.status <> 'CONFIRMED')
+    into v_answer, v_changed from ended e join public.sales s on s.id = e.sale_id;
+  foreach v_sale_id in array coalesce(v_changed, '{}') loop
+    perform private.follow_ledger(v_sale_id);   -- what changed while the row was away must not be tried again
+  end loop;
+  return v_answer;
+end
+$$;
+
+-- of_this_site: the given rows that belong to a site; of another's nothing is changed and nothing is learnt.
+create function private.of_this_site(p_site_id uuid, p_ids uuid[]) returns uuid[]
+language sql stable security definer set search_path = ''
+as $$ select coalesce(array_agg(q.id), '{}') from public.offline_conversion_queue q where q.id = any (p_ids) and q.site_id = p_site_id $$;
+
+-- ack_offline_conversions: the site's script handed these to Google.
+--   Moves    any but COMPLETED -> COMPLETED, of rows that were ever claimed.
+--   Safe     to repeat: the answer is the same, since it says what holds, not what moved. Accepted after a switch to the API as well.
+--   Returns  {updated, refused: ids of another site, unknown, or never handed out}.
+--   Callers  service role only.
+create function public.ack_offline_conversions(p_site_id uuid, p_ids uuid[], p_key_id uuid default null) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_ids uuid[] := private.of_this_site(p_site_id, p_ids);
+begin
+  perform private.lock_with_sales(v_ids);
+  perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_ACK');
+  perform private.complete_rows(v_ids, array_fill(null::text, array[cardinality(v_ids)]), 'script');
+  return (select jsonb_build_object('updated', count(q.id), 'refused', coalesce(jsonb_agg(i.id order by i.id) filter (where q.id is null), '[]'))
+          from (select distinct u.id from unnest(p_ids) u (id)) i
+          left join public.offline_conversion_queue q on q.id = i.id and q.site_id = p_site_id and q.status = 'COMPLETED');
+end
+$$;
+
+-- fail_offline_conversions: the site's script could not hand these over.
+--   Moves    PROCESSING -> FAILED. TRANSIENT and RATE_LIMIT come back by themselves while attempts are left; VALIDATION and AUTH do not.
+--   Safe     against late news: a row that is not PROCESSING any more stays what it is.
+--   Returns  {updated, refused}.
+--   Callers  service role only.
+create function public.fail_offline_conversions(
+  p_site_id uuid, p_ids uuid[], p_code text, p_category text, p_words text, p_max_attempts int default 5, p_key_id uuid default null
+) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_ids uuid[] := private.of_this_site(p_site_id, p_ids);
+  v_ended jsonb;
+begin
+  perform private.lock_with_sales(v_ids);
+  perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_ACK_FAILED');
+  v_ended := private.end_claims(null, (select coalesce(jsonb_agg(jsonb_build_object('id', i, 'outcome', 'FAILED', 'code', p_code, 'category', p_category,
+    'words', p_words)), '[]') from unnest(v_ids) i), p_max_attempts);
+  return jsonb_build_object('updated', v_ended -> 'failed', 'refused',
+    (select coalesce(jsonb_agg(distinct i), '[]') from unnest(p_ids) i where i <> all (v_ids)));
+end
+$$;
+
+-- settle_offline_conversion_jobs: what the provider said of a worker's rows.
+--   Takes    p_results [{id, outcome COMPLETED|RETRY|FAILED, requestId?, code?, category?, words?, retryAt?}]
+--   Moves    to COMPLETED from anything but COMPLETED: a success is a success. To RETRY or FAILED only under the claim p_token.
+--   Safe     to repeat: what was settled is not settled again.
+--   Returns  {completed, retried, failed, stale}: stale results met a row that somebody else has moved since.
+--   Callers  service role only.
+create function public.settle_offline_conversion_jobs(
+  p_token uuid, p_results jsonb, p_transport text default 'data_manager', p_max_attempts int default 5
+) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_completed int;
+  v_ended jsonb;
+begin
+  perform private.lock_with_sales(array(select (r ->> 'id')::uuid from jsonb_array_elements(p_results) r));
+  perform private.act(('system', null)::private.actor, 'WORKER_SETTLE');
+  select private.complete_rows(coalesce(array_agg((r ->> 'id')::uuid), '{}'), coalesce(array_agg(r ->> 'requestId'), '{}'), p_transport) into v_completed
+    from jsonb_array_elements(p_results) r where r ->> 'outcome' = 'COMPLETED';
+  if exists (select from jsonb_array_elements(p_results) r where r ->> 'outcome' <> 'COMPLETED') then
+    v_ended := private.end_claims(p_token, (select jsonb_agg(r) from jsonb_array_elements(p_results) r where r ->> 'outcome' <> 'COMPLETED'), p_max_attempts);
+  end if;
+  return jsonb_build_object('completed', v_completed, 'retried', coalesce((v_ended ->> 'retried')::int, 0), 'failed', coalesce((v_ended ->> 'failed')::int, 0),
+    'stale', jsonb_array_length(p_results) - v_completed - coalesce((v_ended ->> 'retried')::int + (v_ended ->> 'failed')::int, 0));
+end
+$$;
+
+-- fail_unexportable_rows: conversions that can never be sent as they are. They are told to an operator instead of being claimed in vain.
+--   Takes    p_rows [{id, code, words}]
+--   Moves    QUEUED/RETRY -> FAILED VALIDATION.
+--   Returns  {failed}.
+--   Callers  service role only.
+create function public.fail_unexportable_rows(p_site_id uuid, p_rows jsonb, p_key_id uuid default null) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_failed int;
+begin
+  perform private.act(('api_key', p_key_id)::private.actor, 'UNEXPORTABLE');
+  update public.offline_conversion_queue q
+    set status = 'FAILED', next_retry_at = null, provider_error_code = left(r.code, 64), provider_error_category = 'VALIDATION', last_error = left(r.words, 1024),
+        updated_at = private.current_moment()
+    from jsonb_to_recordset(p_rows) r (id uuid, code text, words text)
+    where q.id = r.id and q.site_id = p_site_id and q.status in ('QUEUED', 'RETRY');
+  get diagnostics v_failed = row_count;
+  return jsonb_build_object('failed', v_failed);
+end
+$$;
+
+-- complete_adjustment_by_hand: on a site whose script sends, a person corrects a conversion in Google Ads and says so here.
+--   Takes    p_done {id, valueCents}: the row and the value that was entered. Another value than the row's by now is refused.
+--   Moves    QUEUED/RETRY -> COMPLETED, of a RESTATE or RETRACT.
+--   Safe     to repeat.
+--   Refuses  409 STALE_VERSION with the value it should be; 409 ILLEGAL_MOVE for a conversion, a site that sends by API, or a row that does not wait.
+--   Callers  operators.
+create function public.complete_adjustment_by_hand(p_public_id text, p_done jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'operator');
+  v_row public.offline_conversion_queue;
+  v_proof_id uuid;
+begin
+  perform private.lock_with_sales(private.of_this_site(v_site.id, array[(p_done ->> 'id')::uuid]));
+  select q.* into v_row from public.offline_conversion_queue q where q.id = (p_done ->> 'id')::uuid and q.site_id = v_site.id;
+  if v_row.id is null then
+    perform private.fail(404, 'NOT_FOUND');
+  end if;
+  if v_row.status = 'COMPLETED' and v_row.value_cents = (p_done ->> 'valueCents')::bigint then
+    return jsonb_build_object('ok', true);
+  end if;
+  if v_row.kind = 'CONVERSION' or v_row.status not in ('QUEUED', 'RETRY') or v_site.oci_sync_method <> 'script' then
+    perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object('from', v_row.status, 'to', 'COMPLETED', 'allowed', '[]'::jsonb));
+  end if;
+  if v_row.value_cents is distinct from (p_done ->> 'valueCents')::bigint then
+    perform private.fail(409, 'STALE_VERSION', jsonb_build_object('status', v_row.status, 'amountCents', v_row.value_cents, 'currency', v_row.currency));
+  end if;
+  perform private.act(private.user_actor(), 'DONE_BY_HAND');
+  perform private.complete_rows(array[v_row.id], array[null::text], 'by_hand');
+  v_proof_id := private.prove(v_site.id, private.user_actor(), jsonb_build_object('contract', 'conversion', 'contractVersion',
+    (select c.contract_version from public.contracts c where c.contract = 'conversion'), 'entityId', v_row.id, 'from', v_row.status, 'to', 'COMPLETED',
+    'facts', jsonb_build_object('saleId', v_row.sale_id, 'kind', v_row.kind, 'valueCents', v_row.value_cents, 'byHand', true)));
+  return jsonb_build_object('ok', true, 'proof_id', v_proof_id);
+end
+$$;
+
+-- oci_attempt_cap: nothing is tried for ever.
+--   Moves    QUEUED/RETRY/PROCESSING -> FAILED MAX_ATTEMPTS, of rows that used up their attempts since the operator's last retry.
+--            Never a row that was claimed less than 15 minutes ago, whatever the argument: its last attempt may be under way.
+--   Returns  {capped}; at most 5,000 a call.
+--   Callers  service role only (cron, every 15 minutes).
+create function public.oci_attempt_cap(p_max_attempts int default 5, p_min_age_minutes int default 0) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_capped int;
+begin
+  perform private.act(('system', null)::private.actor, 'ATTEMPT_CAP');
+  with waiting as materialized (
+    select q.id from public.offline_conversion_queue q
+    where q.status in ('QUEUED', 'RETRY') and q.attempt_count > q.attempt_base and q.attempt_count - q.attempt_base >= p_max_attempts
+      and q.updated_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 0))
+    order by q.updated_at limit 5000 for update skip locked),
+  away as materialized (
+    select q.id from public.offline_conversion_queue q
+    where q.status = 'PROCESSING' and q.attempt_count - q.attempt_base >= p_max_attempts
+      and q.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 15))
+    order by q.claimed_at limit 5000 for update skip locked)
+  update public.offline_conversion_queue q
+    set status = 'FAILED', claimed_at = null, claim_token = null, next_retry_at = null, provider_error_code = 'MAX_ATTEMPTS',
+        provider_error_category = 'PERMANENT', last_error = 'MAX_ATTEMPTS_EXCEEDED', updated_at = v_now
+    from (select w.id from waiting w union all select a.id from away a) t where q.id = t.id;
+  get diagnostics v_capped = row_count;
+  return jsonb_build_object('capped', v_capped);
+end
+$$;
+
+-- recover_stuck_offline_conversion_jobs: what nobody answered for comes back.
+--   Moves    PROCESSING, claimed more than p_min_age_minutes ago -> RETRY, to be claimed at once.
+--            FAILED with a time for the next try that has come -> RETRY; when a newer row of the sale says the same, it stays FAILED for good.
+--            QUEUED/RETRY conversions whose click Google takes no more -> FAILED CLICK_EXPIRED.
+--   Safe     against a late answer: rows in somebody's hands are skipped, and a success still wins after this.
+--   Returns  {recovered, retried, expired}; at most 2,000 of each a call.
+--   Callers  service role only (cron, every 10 minutes).
+create function public.recover_stuck_offline_conversion_jobs(p_min_age_minutes int default 15) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_recovered int;
+  v_retried int;
+  v_expired int;
+  v_changed uuid[];
+  v_sale_id uuid;
+begin
+  perform private.act(('system', null)::private.actor, 'RECOVERED');
+  with stuck as materialized (
+    select q.id, q.sale_id from public.offline_conversion_queue q
+    where q.status = 'PROCESSING' and q.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 1)) order by q.claimed_at limit 2000),
+  free as materialized (   -- the sale first, as everywhere
+    select s.id, s.status from public.sales s where s.id in (select sale_id from stuck) order by s.id for no key update skip locked),
+  mine as materialized (
+    select q.id from public.offline_conversion_queue q where q.id in (select t.id from stuck t join free f on f.id = t.sale_id)
+      and q.status = 'PROCESSING' and q.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 1)) order by q.id for update skip locked),
+  back as (
+    update public.offline_conversion_queue q set status = 'RETRY', claimed_at = null, claim_token = null, next_retry_at = null, updated_at = v_now
+      from mine m where q.id = m.id returning q.sale_id, q.kind)
+  select count(*), array_agg(distinct b.sale_id) filter (where b.kind <> 'CONVERSION' or f.status <> 'CONFIRMED') into v_recovered, v_changed
+    from back b join free f on f.id = b.sale_id;
+  foreach v_sale_id in array coalesce(v_changed, '{}') loop
+    perform private.follow_ledger(v_sale_id);
+  end loop;
+
+  perform private.act(('system', null)::private.actor, 'RETRY_DUE');
+  with due as materialized (
+    select q.id from public.offline_conversion_queue q where q.status = 'FAILED' and q.next_retry_at <= v_now
+    order by q.next_retry_at limit 2000 for update skip locked),
+  judged as (
+    select q.id, exists (select from public.offline_conversion_queue o where o.sale_id = q.sale_id and o.provider_key = q.provider_key and o.kind = q.kind
+      and o.id <> q.id and (o.status in ('QUEUED', 'RETRY', 'PROCESSING') or (o.status = 'FAILED' and o.next_retry_at is not null and o.id > q.id))) as is_superseded
+    from public.offline_conversion_queue q join due on due.id = q.id),
+  moved as (
+    update public.offline_conversion_queue q
+      set status = case when j.is_superseded then 'FAILED' else 'RETRY' end, next_retry_at = null, updated_at = v_now,
+          provider_error_code = case when j.is_superseded then 'SUPERSEDED' else q.provider_error_code end,
+          provider_error_category = case when j.is_superseded then 'DETERMINISTIC_SKIP' else q.provider_error_category end
+      from judged j where q.id = j.id returning q.status)
+  select count(*) filter (where m.status = 'RETRY') into v_retried from moved m;
+
+  perform private.act(('system', null)::private.actor, 'CLICK_EXPIRED');
+  with expired as materialized (
+    select q.id from public.offline_conversion_queue q
+    where q.status in ('QUEUED', 'RETRY') and q.kind = 'CONVERSION' and q.click_expires_at <= v_now order by q.click_expires_at limit 2000 for update skip locked)
+  update public.offline_conversion_queue q
+    set status = 'FAILED', next_retry_at = null, provider_error_code = 'CLICK_EXPIRED', provider_error_category = 'VALIDATION',
+        last_error = 'The click is older than 90 days; Google takes no conversion for it any more.', updated_at = v_now
+    from expired e where q.id = e.id;
+  get diagnostics v_expired = row_count;
+  return jsonb_build_object('recovered', v_recovered, 'retried', v_retried, 'expired', v_expired);
+end
+$$;
+
+grant execute on function
+  public.ack_offline_conversions(uuid, uuid[], uuid),
+  public.fail_offline_conversions(uuid, uuid[], text, text, text, int, uuid),
+  public.settle_offline_conversion_jobs(uuid, jsonb, text, int),
+  public.fail_unexportable_rows(uuid, jsonb, uuid),
+  public.oci_attempt_cap(int, int),
+  public.recover_stuck_offline_conversion_jobs(int)
+to opsmantik_app, service_role;
+grant execute on function public.complete_adjustment_by_hand(text, jsonb) to authenticated;

@@ -1,0 +1,138 @@
+-- Signals: stages before the seal, told to Google where a site's owner switched them on. Handed out, answered for and brought back as
+-- the queue's rows are, with fewer states: a signal that could not be sent simply waits again.
+
+-- sendable_signals: the signals of a site that could be sent now, in order, at most p_limit.
+--   Not before the click is old enough for Google, nor after it is too old.
+create function private.sendable_signals(p_site public.sites, p_limit int, p_max_attempts int) returns table (id uuid, call_id uuid)
+language sql stable security definer set search_path = ''
+as $$
+  select g.id, g.call_id from public.marketing_signals g
+  where g.site_id = p_site.id and g.dispatch_status = 'PENDING' and p_site.signals_enabled and p_site.oci_sync_method = 'script'
+    and g.attempt_count < p_max_attempts and (g.next_retry_at is null or g.next_retry_at <= private.current_moment())
+    and exists (select from public.calls c where c.id = g.call_id and coalesce(c.gclid, c.wbraid, c.gbraid) is not null
+      and c.clicked_at <= private.current_moment() - make_interval(hours => p_site.click_min_age_hours)
+      and c.clicked_at > private.current_moment() - interval '90 days')
+  order by g.next_retry_at nulls first, g.created_at, g.id limit p_limit
+$$;
+
+-- signal_row: a signal as it is sent.
+create function private.signal_row(p_site public.sites, p_signal public.marketing_signals) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object('id', p_signal.id, 'orderId', 'oms_' || replace(p_signal.id::text, '-', ''), 'gclid', c.gclid, 'wbraid', c.wbraid, 'gbraid', c.gbraid,
+    'conversionName', private.conversion_name(p_site, p_signal.signal_type), 'conversionTime', p_signal.occurred_at, 'value', p_signal.conversion_value,
+    'currency', p_signal.currency)
+  from public.calls c where c.id = p_signal.call_id
+$$;
+
+-- claim_marketing_signals: hand up to p_limit signals to a site's script.
+--   Moves    PENDING -> PROCESSING, one attempt each.
+--   Safe     from two scripts at once: skip locked gives each signal to one of them.
+--   Returns  {rows}.
+--   Callers  service role only.
+create function public.claim_marketing_signals(p_site_id uuid, p_limit int, p_max_attempts int default 5) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_site public.sites;
+  v_token uuid := gen_random_uuid();
+  v_ids uuid[];
+begin
+  select s.* into v_site from public.sites s where s.id = p_site_id;
+  select array_agg(t.id) into v_ids from (
+    select g.id from public.marketing_signals g
+    where g.id in (select x.id from private.sendable_signals(v_site, least(greatest(p_limit, 0), 1000), p_max_attempts) x) and g.dispatch_status = 'PENDING'
+    for update skip locked) t;
+  return (
+    with claimed as (
+      update public.marketing_signals g
+        set dispatch_status = 'PROCESSING', claim_token = v_token, claimed_at = v_now, attempt_count = g.attempt_count + 1, next_retry_at = null, updated_at = v_now
+        where g.id = any (v_ids) returning g as signal)
+    select jsonb_build_object('rows', coalesce(jsonb_agg(private.signal_row(v_site, c.signal) order by (c.signal).occurred_at), '[]')) from claimed c);
+end
+$$;
+
+-- ack_marketing_signals: the script handed these to Google.
+--   Moves    any but SENT -> SENT, of signals that were ever handed out.
+--   Safe     to repeat, with the same answer.
+--   Returns  {updated, refused}.
+--   Callers  service role only.
+create function public.ack_marketing_signals(p_site_id uuid, p_ids uuid[]) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+begin
+  update public.marketing_signals g
+    set dispatch_status = 'SENT', google_sent_at = v_now, claim_token = null, claimed_at = null, next_retry_at = null, last_error = null, updated_at = v_now
+    where g.id in (select x.id from public.marketing_signals x where x.id = any (p_ids) and x.site_id = p_site_id and x.dispatch_status <> 'SENT'
+                   and x.attempt_count > 0 order by x.id for update);
+  return (select jsonb_build_object('updated', count(g.id), 'refused', coalesce(jsonb_agg(i.id order by i.id) filter (where g.id is null), '[]'))
+          from (select distinct u.id from unnest(p_ids) u (id)) i
+          left join public.marketing_signals g on g.id = i.id and g.site_id = p_site_id and g.dispatch_status = 'SENT');
+end
+$$;
+
+-- fail_marketing_signals: the script could not hand these over.
+--   Moves    PROCESSING -> PENDING with a time for the next try (TRANSIENT, attempts left), else -> FAILED.
+--   Returns  {updated, refused}.
+--   Callers  service role only.
+create function public.fail_marketing_signals(p_site_id uuid, p_ids uuid[], p_category text, p_words text, p_max_attempts int default 5) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_updated int;
+begin
+  update public.marketing_signals g
+    set dispatch_status = case when l.is_again then 'PENDING' else 'FAILED' end, claim_token = null, claimed_at = null, updated_at = v_now,
+        next_retry_at = case when l.is_again then v_now + private.retry_delay(g.attempt_count) end, last_error = left(p_words, 1024)
+    from (select x.id, p_category in ('TRANSIENT', 'RATE_LIMIT') and x.attempt_count < p_max_attempts as is_again from public.marketing_signals x
+          where x.id = any (p_ids) and x.site_id = p_site_id and x.dispatch_status = 'PROCESSING' order by x.id for update) l
+    where g.id = l.id;
+  get diagnostics v_updated = row_count;
+  return jsonb_build_object('updated', v_updated, 'refused', (select coalesce(jsonb_agg(distinct i), '[]') from unnest(p_ids) i
+    where not exists (select from public.marketing_signals g where g.id = i and g.site_id = p_site_id)));
+end
+$$;
+
+-- recover_marketing_signals: what nobody answered for waits again, while attempts are left; a signal of a call that turned out to be
+-- nothing, or of a click that is too old, ends.
+--   Returns  {recovered, ended}; at most 2,000 of each a call.
+--   Callers  service role only (cron, every 10 minutes).
+create function public.recover_marketing_signals(p_min_age_minutes int default 15, p_max_attempts int default 5) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_recovered int;
+  v_ended int;
+begin
+  with stuck as materialized (
+    select g.id, c.status from public.marketing_signals g join public.calls c on c.id = g.call_id
+    where g.dispatch_status = 'PROCESSING' and g.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 1))
+    order by g.claimed_at limit 2000 for update of g skip locked)
+  update public.marketing_signals g
+    set dispatch_status = case when t.status in ('junk', 'cancelled') then 'FAILED' else 'PENDING' end, claim_token = null, claimed_at = null, updated_at = v_now,
+        last_error = case when t.status in ('junk', 'cancelled') then 'CALL_IS_JUNK' else g.last_error end
+    from stuck t where g.id = t.id;
+  get diagnostics v_recovered = row_count;
+  with ended as materialized (
+    select g.id, g.attempt_count >= p_max_attempts as is_used_up from public.marketing_signals g join public.calls c on c.id = g.call_id
+    where g.dispatch_status = 'PENDING' and (g.attempt_count >= p_max_attempts or c.clicked_at <= v_now - interval '90 days')
+    limit 2000 for update of g skip locked)
+  update public.marketing_signals g
+    set dispatch_status = 'FAILED', next_retry_at = null, last_error = case when e.is_used_up then 'MAX_ATTEMPTS_EXCEEDED' else 'CLICK_EXPIRED' end, updated_at = v_now
+    from ended e where g.id = e.id;
+  get diagnostics v_ended = row_count;
+  return jsonb_build_object('recovered', v_recovered, 'ended', v_ended);
+end
+$$;
+
+grant execute on function
+  public.claim_marketing_signals(uuid, int, int),
+  public.ack_marketing_signals(uuid, uuid[]),
+  public.fail_marketing_signals(uuid, uuid[], text, text, int),
+  public.recover_marketing_signals(int, int)
+to opsmantik_app, service_role;

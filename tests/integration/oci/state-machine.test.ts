@@ -1,0 +1,279 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { change } from "#tests/support/leads.ts";
+import {
+  claimForScript,
+  claimForWorker,
+  createQueueTeam,
+  minutesLater,
+  moveConversion,
+  readRow,
+  sealLead,
+  sealedAt,
+  service,
+} from "#tests/support/queue.ts";
+import { callAs, type Team } from "#tests/support/team.ts";
+import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
+
+let db: TestDatabase;
+let script: Team;
+let api: Team;
+beforeAll(async () => {
+  db = await createTestDatabase();
+  script = await createQueueTeam(db.sql, "script");
+  api = await createQueueTeam(db.sql, "api", script.owner, "api");
+});
+afterAll(() => db.drop());
+
+/** A row in a state, reached by the product's own functions: sealed at 0, claimed at 1, looked at from minute 40 on. */
+interface Subject {
+  id: string;
+  team: Team;
+  token: string;
+}
+const now = minutesLater(40);
+
+const starts = {
+  QUEUED: async (team: Team) => subject(team, await sealed(team), ""),
+  RETRY: async (team: Team) => {
+    const row = await claimed(team, 1);
+    await service(db.sql, "recover_stuck_offline_conversion_jobs", { p_min_age_minutes: 15 }, minutesLater(20));
+    return row;
+  },
+  PROCESSING: (team: Team) => claimed(team, 39),
+  "PROCESSING, 15 min old": (team: Team) => claimed(team, 1),
+  "FAILED, to be tried again": async (team: Team) => {
+    const row = await claimed(team, 1);
+    await failed(row, "TRANSIENT");
+    return row;
+  },
+  "FAILED for good": async (team: Team) => {
+    const row = await claimed(team, 1);
+    await failed(row, "VALIDATION");
+    return row;
+  },
+  COMPLETED: async (team: Team) => {
+    const row = await claimed(team, 1);
+    await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteId, p_ids: [row.id] }, minutesLater(2));
+    return row;
+  },
+};
+type Start = keyof typeof starts;
+
+const subject = (team: Team, id: string, token: string): Subject => ({ team, id, token });
+const sealed = async (team: Team) => (await sealLead(db.sql, team)).id;
+async function claimed(team: Team, minute: number): Promise<Subject> {
+  const id = await sealed(team);
+  const at = minutesLater(minute);
+  const claim = team === api ? await claimForWorker(db.sql, team, { at }) : await claimForScript(db.sql, team, [id], at);
+  return subject(team, id, claim.token);
+}
+const failed = ({ team, id }: Subject, category: string) =>
+  service(
+    db.sql,
+    "fail_offline_conversions",
+    { p_site_id: team.siteId, p_ids: [id], p_code: "X", p_category: category, p_words: "words" },
+    minutesLater(2),
+  );
+const settle = ({ id, token }: Subject, result: Record<string, unknown>) =>
+  service(db.sql, "settle_offline_conversion_jobs", { p_token: token || crypto.randomUUID(), p_results: [{ id, ...result }] }, now);
+
+/** Every function that moves a row, and what it does from each state. A dash: the row stays as it is. */
+const functions: Record<string, { on: () => Team; run: (row: Subject) => Promise<unknown>; to: Record<Start, string> }> = {
+  claim_offline_conversion_rows_for_script_export: {
+    on: () => script,
+    run: ({ id, team }) => claimForScript(db.sql, team, [id], now),
+    to: row("PROCESSING", "PROCESSING", "—", "—", "—", "—", "—"),
+  },
+  claim_offline_conversion_jobs_v2: {
+    on: () => api,
+    run: ({ team }) => claimForWorker(db.sql, team, { at: now }),
+    to: row("PROCESSING", "PROCESSING", "—", "—", "—", "—", "—"),
+  },
+  defer_offline_conversion_jobs: {
+    on: () => api,
+    run: ({ team }) =>
+      service(
+        db.sql,
+        "defer_offline_conversion_jobs",
+        {
+          p_site_id: team.siteId,
+          p_provider_key: "google_ads",
+          p_limit: 10,
+          p_until: minutesLater(50),
+          p_code: "CIRCUIT_OPEN",
+          p_words: "CIRCUIT_OPEN",
+        },
+        now,
+      ),
+    to: row("RETRY CIRCUIT_OPEN", "RETRY CIRCUIT_OPEN", "—", "—", "—", "—", "—"),
+  },
+  ack_offline_conversions: {
+    on: () => script,
+    run: ({ id, team }) => service(db.sql, "ack_offline_conversions", { p_site_id: team.siteId, p_ids: [id] }, now),
+    to: row("—", "COMPLETED", "COMPLETED", "COMPLETED", "COMPLETED", "COMPLETED", "—"),
+  },
+  "fail_offline_conversions TRANSIENT": {
+    on: () => script,
+    run: (each) => failed(each, "TRANSIENT"),
+    to: row("—", "—", "FAILED X, again later", "FAILED X, again later", "—", "—", "—"),
+  },
+  "fail_offline_conversions VALIDATION": {
+    on: () => script,
+    run: (each) => failed(each, "VALIDATION"),
+    to: row("—", "—", "FAILED X", "FAILED X", "—", "—", "—"),
+  },
+  "settle_offline_conversion_jobs COMPLETED": {
+    on: () => api,
+    run: (each) => settle(each, { outcome: "COMPLETED", requestId: "r-1" }),
+    to: row("—", "COMPLETED", "COMPLETED", "COMPLETED", "COMPLETED", "COMPLETED", "—"),
+  },
+  "settle_offline_conversion_jobs RETRY": {
+    on: () => api,
+    run: (each) => settle(each, { outcome: "RETRY", category: "RATE_LIMIT", code: "429" }),
+    to: row("—", "—", "RETRY 429, again later", "RETRY 429, again later", "—", "—", "—"),
+  },
+  "settle_offline_conversion_jobs FAILED": {
+    on: () => api,
+    run: (each) => settle(each, { outcome: "FAILED", category: "VALIDATION", code: "INVALID_GCLID" }),
+    to: row("—", "—", "FAILED INVALID_GCLID", "FAILED INVALID_GCLID", "—", "—", "—"),
+  },
+  "settle_offline_conversion_jobs RETRY, under another claim": {
+    on: () => api,
+    run: (each) => settle({ ...each, token: crypto.randomUUID() }, { outcome: "RETRY", category: "TRANSIENT", code: "500" }),
+    to: row("—", "—", "—", "—", "—", "—", "—"),
+  },
+  fail_unexportable_rows: {
+    on: () => script,
+    run: ({ id, team }) =>
+      service(db.sql, "fail_unexportable_rows", { p_site_id: team.siteId, p_rows: [{ id, code: "NO_CLICK_ID", words: "w" }] }, now),
+    to: row("FAILED NO_CLICK_ID", "FAILED NO_CLICK_ID", "—", "—", "—", "—", "—"),
+  },
+  recover_stuck_offline_conversion_jobs: {
+    on: () => script,
+    run: () => service(db.sql, "recover_stuck_offline_conversion_jobs", { p_min_age_minutes: 15 }, now),
+    to: row("—", "—", "—", "RETRY", "RETRY X", "—", "—"),
+  },
+  "recover_stuck_offline_conversion_jobs, 90 days on": {
+    on: () => script,
+    run: () => service(db.sql, "recover_stuck_offline_conversion_jobs", { p_min_age_minutes: 15 }, minutesLater(91 * 1440)),
+    to: row(
+      "FAILED CLICK_EXPIRED",
+      "FAILED CLICK_EXPIRED",
+      "FAILED CLICK_EXPIRED",
+      "FAILED CLICK_EXPIRED",
+      "FAILED CLICK_EXPIRED",
+      "—",
+      "—",
+    ),
+  },
+  "oci_attempt_cap, attempts used up": {
+    on: () => script,
+    run: () => service(db.sql, "oci_attempt_cap", { p_max_attempts: 1, p_min_age_minutes: 0 }, now),
+    to: row("—", "FAILED MAX_ATTEMPTS", "—", "FAILED MAX_ATTEMPTS", "—", "—", "—"),
+  },
+  "oci_attempt_cap, attempts left": {
+    on: () => script,
+    run: () => service(db.sql, "oci_attempt_cap", { p_max_attempts: 5, p_min_age_minutes: 0 }, now),
+    to: row("—", "—", "—", "—", "—", "—", "—"),
+  },
+  "transition_contract to QUEUED (RETRY_SELECTED, RESET_TO_QUEUED)": {
+    on: () => script,
+    run: ({ id, team }) => moveConversion(db.sql, team, { id, to: "QUEUED" }, now),
+    to: row("QUEUED", "QUEUED", "QUEUED", "QUEUED", "QUEUED X", "QUEUED X", "—"),
+  },
+  "transition_contract to FAILED (MARK_FAILED)": {
+    on: () => script,
+    run: ({ id, team }) => moveConversion(db.sql, team, { id, to: "FAILED" }, now),
+    to: row("FAILED MANUAL_FAIL", "FAILED MANUAL_FAIL", "FAILED MANUAL_FAIL", "FAILED MANUAL_FAIL", "—", "—", "—"),
+  },
+  "cancel_sale, which closes what waits": {
+    on: () => script,
+    run: async ({ id, team }) => change(db.sql, { team }, "cancel_sale", { id: (await readRow(db.sql, id)).sale_id }, { at: now }),
+    to: row("FAILED SALE_CANCELLED", "FAILED SALE_CANCELLED", "—", "—", "FAILED SALE_CANCELLED", "—", "—"),
+  },
+  "complete_adjustment_by_hand, of a conversion": {
+    on: () => script,
+    run: ({ id, team }) =>
+      callAs(
+        db.sql,
+        team.operator,
+        (tx) => tx`select public.complete_adjustment_by_hand(${team.publicId}, ${tx.json({ id, valueCents: 1 })})`,
+        now,
+      ).catch((error: { message: string }) => expect(error.message).toBe("ILLEGAL_MOVE")),
+    to: row("—", "—", "—", "—", "—", "—", "—"),
+  },
+};
+
+function row(...to: [string, string, string, string, string, string, string]): Record<Start, string> {
+  return Object.fromEntries(Object.keys(starts).map((start, index) => [start, to[index]])) as Record<Start, string>;
+}
+
+const describeRow = (after: Record<string, unknown>) =>
+  [after.status, after.provider_error_code].filter(Boolean).join(" ") +
+  (after.next_retry_at && after.provider_error_code !== "CIRCUIT_OPEN" ? ", again later" : "");
+
+/** A row is untouched when nothing of it changed; the ledger of transitions must agree. */
+async function outcome(start: Start, name: string): Promise<string> {
+  const each = functions[name];
+  if (!each) throw new Error(name);
+  const made = await starts[start](each.on());
+  const before = await readRow(db.sql, made.id);
+  const [{ count: before_count }] = (await db.sql`select count(*)::int from public.queue_transitions where queue_id = ${made.id}`) as never;
+  await each.run(made);
+  const after = await readRow(db.sql, made.id);
+  const [{ count: after_count }] = (await db.sql`select count(*)::int from public.queue_transitions where queue_id = ${made.id}`) as never;
+  const isSame = JSON.stringify(before) === JSON.stringify(after);
+  if (isSame) expect(after_count).toBe(before_count);
+  else expect(after_count).toBeGreaterThan(before_count);
+  await park(made);
+  return isSame ? "—" : describeRow(after);
+}
+
+/** Out of the way of the next one: these functions take whatever they find. */
+async function park({ id, team }: Subject): Promise<void> {
+  const { status } = await readRow(db.sql, id);
+  if (status === "QUEUED" || status === "RETRY" || status === "PROCESSING") await moveConversion(db.sql, team, { id, to: "FAILED" }, now);
+}
+
+// Guarantee: a row goes only where this table says, whoever asks and from wherever; every move is in the ledger of transitions.
+test("each function moves a row from each state as docs/state-machine.md says, and leaves it alone where it says so", async () => {
+  const observed: Record<string, Record<string, string>> = {};
+  for (const name of Object.keys(functions)) {
+    observed[name] = {};
+    for (const start of Object.keys(starts) as Start[]) Object.assign(observed[name], { [start]: await outcome(start, name) });
+  }
+  expect(observed).toEqual(Object.fromEntries(Object.entries(functions).map(([name, { to }]) => [name, to])));
+  await expect(document(observed)).toMatchFileSnapshot("../../../docs/state-machine.md");
+}, 120_000);
+
+function document(observed: Record<string, Record<string, string>>): string {
+  const names = Object.keys(starts);
+  const lines = Object.entries(observed).map(([name, to]) => `| ${name} | ${names.map((start) => to[start]).join(" | ")} |`);
+  return `# The queue's state machine
+
+Written by \`tests/integration/oci/state-machine.test.ts\`, which calls every function on a row in every state and fails when this page says
+something else (\`vitest run --project integration tests/integration/oci/state-machine.test.ts -u\` writes it anew). A dash means that the row
+stays exactly as it is. "FAILED, to be tried again" has a \`next_retry_at\`; FAILED without one is final until an operator says otherwise.
+An attempt is spent by a claim and by nothing else.
+
+| function | ${names.join(" | ")} |
+|---|${names.map(() => "---|").join("")}
+${lines.join("\n")}
+
+A success wins from every state but COMPLETED, if the row was ever handed out: Google has it, whatever we thought meanwhile.
+What Google later says of it is the dispatch's verdict and moves no row.
+`;
+}
+
+test("a worker's functions leave a script's rows alone, and the other way round", async () => {
+  const ofScript = await sealed(script);
+  const ofApi = await sealed(api);
+  expect((await claimForWorker(db.sql, script, { at: now })).rows).toEqual([]);
+  await expect(claimForScript(db.sql, api, [ofApi], now)).rejects.toMatchObject({ message: "WRONG_SYNC_METHOD" });
+  expect((await claimForScript(db.sql, script, [ofScript, ofApi], now)).rows.map(({ id }) => id)).toEqual([ofScript]);
+  const groups = await service<{ site_id: string; queued_count: number }[]>(db.sql, "list_offline_conversion_groups", {}, now);
+  expect(groups).toEqual([
+    expect.objectContaining({ site_id: api.siteId, provider_key: "google_ads", queued_count: 1, min_next_retry_at: null }),
+  ]);
+  expect(new Date(String(groups[0]?.["min_created_at" as never])).getTime()).toBe(sealedAt.getTime());
+});

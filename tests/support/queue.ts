@@ -1,0 +1,92 @@
+import { randomUUID } from "node:crypto";
+import type postgres from "postgres";
+import { change, newLead } from "./leads.ts";
+import { callAs, createTeam, type Person, type Team } from "./team.ts";
+
+/** When test conversions are sealed; the functions are then called at minutes after it. */
+export const sealedAt = new Date("2026-11-16T09:00:00Z");
+export const minutesLater = (minutes: number, from = sealedAt) => new Date(from.getTime() + minutes * 60_000);
+
+/** A site whose conversions can be sent at once, by script or by worker. */
+export async function createQueueTeam(sql: postgres.Sql, name: string, founder?: Person, syncMethod: "script" | "api" = "script"): Promise<Team> {
+  const team = await createTeam(sql, name, founder, syncMethod);
+  await deliverySettings(sql, team, { sendDelayMinutes: 0, clickMinAgeHours: 0 });
+  return team;
+}
+
+export async function deliverySettings(sql: postgres.Sql, team: Team, settings: Record<string, unknown>): Promise<void> {
+  await callAs(sql, team.owner, (tx) => tx`select public.set_site_delivery(${team.publicId}, ${tx.json(settings as never)})`);
+}
+
+/** A sealed lead's row on the queue. */
+export interface Sealed {
+  id: string;
+  callId: string;
+  saleId: string;
+}
+
+export async function sealLead(sql: postgres.Sql, team: Team, { amountCents = 425_000, at = sealedAt, step = {} } = {}): Promise<Sealed> {
+  const callId = await newLead(sql, team, { at: minutesLater(-5, at), ...step });
+  const { body, status } = await change(sql, { team }, "seal_call", { id: callId, amountCents }, { at });
+  if (status !== 200) throw new Error(`The seal was refused: ${JSON.stringify(body)}`);
+  const [row] = await sql`select id from public.offline_conversion_queue where sale_id = ${String(body.saleId)} and kind = 'CONVERSION'`;
+  return { id: String(row?.id), callId, saleId: String(body.saleId) };
+}
+
+/** A service function, called with named arguments at a given time. */
+export async function service<T = Record<string, unknown>>(
+  sql: postgres.Sql,
+  name: string,
+  args: Record<string, unknown>,
+  at?: Date,
+): Promise<T> {
+  const answer = await sql.begin(async (tx) => {
+    await tx`select set_config('opsmantik.now', ${at?.toISOString() ?? ""}, true)`;
+    return callIn<T>(tx, name, args);
+  });
+  return answer as T; // postgres.js unwraps arrays of promises, which nobody here returns
+}
+
+/** The same inside a transaction of the test's own. */
+export async function callIn<T>(tx: postgres.TransactionSql, name: string, args: Record<string, unknown>): Promise<T> {
+  const names = Object.keys(args);
+  const values = names.map((key) => (key === "p_results" || key === "p_rows" || key === "p_run" ? tx.json(args[key] as never) : args[key]));
+  const list = names.map((key, index) => `${key} => $${index + 1}`).join(", ");
+  const [row] = await tx.unsafe(`select public.${name}(${list}) as answer`, values as never[]);
+  return row?.answer as T;
+}
+
+export interface Claimed {
+  token: string;
+  rows: { id: string; valueCents: number; attemptCount: number; kind: string; orderId: string }[];
+}
+
+export function claimForScript(sql: postgres.Sql, team: Team, ids: string[], at?: Date): Promise<Claimed> {
+  return service(sql, "claim_offline_conversion_rows_for_script_export", { p_ids: ids, p_site_id: team.siteId }, at);
+}
+
+export function claimForWorker(sql: postgres.Sql, team: Team, { limit = 500, at }: { limit?: number; at?: Date } = {}): Promise<Claimed> {
+  return service(sql, "claim_offline_conversion_jobs_v2", { p_site_id: team.siteId, p_provider_key: "google_ads", p_limit: limit }, at);
+}
+
+/** What an operator does with a row, as the contract endpoint does it. */
+export async function moveConversion(
+  sql: postgres.Sql,
+  team: Team,
+  move: { id: string; to: "QUEUED" | "FAILED"; [more: string]: unknown },
+  at?: Date,
+): Promise<{ status: number; body: Record<string, unknown> }> {
+  const answer = await callAs<{ status: number; body: string }>(
+    sql,
+    team.operator,
+    (tx) => tx`select public.transition_contract(${tx.json({ contract: "conversion", ...move })}, ${randomUUID()}, ${"0".repeat(64)})`,
+    at,
+  );
+  return { status: answer.status, body: JSON.parse(answer.body) };
+}
+
+export async function readRow(sql: postgres.Sql, id: string): Promise<postgres.Row> {
+  const [row] = await sql`select * from public.offline_conversion_queue where id = ${id}`;
+  if (!row) throw new Error(`There is no row ${id}.`);
+  return row;
+}
