@@ -8,7 +8,12 @@ export const sealedAt = new Date("2026-11-16T09:00:00Z");
 export const minutesLater = (minutes: number, from = sealedAt) => new Date(from.getTime() + minutes * 60_000);
 
 /** A site whose conversions can be sent at once, by script or by worker. */
-export async function createQueueTeam(sql: postgres.Sql, name: string, founder?: Person, syncMethod: "script" | "api" = "script"): Promise<Team> {
+export async function createQueueTeam(
+  sql: postgres.Sql,
+  name: string,
+  founder?: Person,
+  syncMethod: "script" | "api" = "script",
+): Promise<Team> {
   const team = await createTeam(sql, name, founder, syncMethod);
   await deliverySettings(sql, team, { sendDelayMinutes: 0, clickMinAgeHours: 0 });
   return team;

@@ -7,8 +7,8 @@ import {
   minutesLater,
   moveConversion,
   readRow,
-  sealLead,
   sealedAt,
+  sealLead,
   service,
 } from "#tests/support/queue.ts";
 import { callAs, type Team } from "#tests/support/team.ts";
