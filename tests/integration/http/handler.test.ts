@@ -110,7 +110,7 @@ test("a body that nests ten thousand deep or carries __proto__ harms nothing", a
 test("an unexpected error is a 500 without its text, and its log line has the same request id", async () => {
   const lines: string[] = [];
   const write = vi.spyOn(process.stdout, "write").mockImplementation((line) => {
-    lines.push(String(line));
+    lines.push(...String(line).trimEnd().split("\n"));
     return true;
   });
   const route = handler({
