@@ -126,6 +126,7 @@ declare
   v_visitor text := p_event ->> 'visitor';
   v_consent boolean;
   v_clicked_at timestamptz := (p_event ->> 'clickedAt')::timestamptz;
+  v_has_clicked boolean;
   v_is_same_click boolean;
   v_is_newer_click boolean;
 begin
@@ -136,17 +137,21 @@ begin
     order by s.last_seen_at desc limit 1;
   v_consent := coalesce((p_event ->> 'marketingConsent')::boolean, v_session.marketing_consent, (p_event ->> 'marketingDefault')::boolean);
   if v_session.id is null then
+    -- Earlier visits: did an ad bring one, and did this click? Then it was first seen there. The order is for the planner: a plan made
+    -- while the table is small and kept by a busy connection would else read all of the site's sessions for each event.
+    select bool_or(e.clicked_at is not null),
+        case when v_clicked_at is not null then least(v_clicked_at, min(e.clicked_at) filter (where e.is_same_click)) end
+      into v_has_clicked, v_clicked_at
+      from (
+        select s.clicked_at, (s.gclid, s.wbraid, s.gbraid)
+          is not distinct from (p_event ->> 'gclid', p_event ->> 'wbraid', p_event ->> 'gbraid') as is_same_click
+        from public.sessions s where s.site_id = p_site_id and s.visitor_id = v_visitor order by s.last_seen_at desc) e;
     insert into public.sessions (site_id, visitor_id, started_at, last_seen_at, landing_url, referrer, device, country, city, utm,
         marketing_consent, from_google, returning_ad_user)
       values (p_site_id, v_visitor, p_at, p_at, p_event ->> 'url', p_event ->> 'referrer', p_event ->> 'device',
         p_event ->> 'country', p_event ->> 'city', coalesce(p_event -> 'utm', '{}'), v_consent, (p_event ->> 'fromGoogle')::boolean,
-        exists (select from public.sessions s where s.site_id = p_site_id and s.visitor_id = v_visitor and s.clicked_at is not null))
+        coalesce(v_has_clicked, false))
       returning * into v_session;
-    if v_clicked_at is not null then   -- a click that an earlier visit brought was first seen then
-      select least(v_clicked_at, min(s.clicked_at)) into v_clicked_at from public.sessions s
-        where s.site_id = p_site_id and s.visitor_id = v_visitor
-          and (s.gclid, s.wbraid, s.gbraid) is not distinct from (p_event ->> 'gclid', p_event ->> 'wbraid', p_event ->> 'gbraid');
-    end if;
   end if;
   if not v_consent or v_clicked_at < p_at - interval '90 days' then
     v_clicked_at := null;

@@ -5,10 +5,12 @@
 --   Safe     from many workers at once: skip locked gives each row to one of them.
 --   An event that was tried before is leased alone: if it ends its worker, it takes no other with it. It waits 15 s longer
 --   after each attempt, so that a passing trouble does not use up all five.
+--   Without bitmaps the planner walks pending_events in its order. With statistics from before a backlog it would take pending rows for
+--   few, and read and sort all of them for each batch: 350 ms instead of 10 with 200,000 waiting.
 --   Returns  {token, rows: [{id, siteId, payload, receivedAt}]}; no rows when nothing waits.
 --   Callers  service role only.
 create function public.get_and_claim_fallback_batch(p_limit int default 200) returns jsonb
-language plpgsql security definer set search_path = ''
+language plpgsql security definer set search_path = '' set enable_bitmapscan = off
 as $$
 declare
   v_now timestamptz := private.current_moment();
@@ -16,10 +18,6 @@ declare
   v_ids uuid[];
   v_answer jsonb;
 begin
-  update public.ingest_fallback_buffer b
-    set status = 'FAILED', claim_token = null, claimed_at = null, updated_at = v_now,
-        last_error = coalesce(b.last_error, 'Its worker ended five times without an answer.')
-    where b.status = 'PROCESSING' and b.claimed_at < v_now - interval '2 minutes' and b.attempt_count >= 5;
   select array_agg(t.id) into v_ids from (
     select b.id from public.ingest_fallback_buffer b
     where b.status = 'PENDING' and b.attempt_count = 0
@@ -30,7 +28,11 @@ begin
       where b.status = 'PENDING' and b.updated_at < v_now - interval '15 seconds' * b.attempt_count
       order by b.created_at, b.id limit 1 for update skip locked) t;
   end if;
-  if v_ids is null then
+  if v_ids is null then   -- only now: in a backlog each look at old leases steps over those of all events stored since the last vacuum
+    update public.ingest_fallback_buffer b
+      set status = 'FAILED', claim_token = null, claimed_at = null, updated_at = v_now,
+          last_error = coalesce(b.last_error, 'Its worker ended five times without an answer.')
+      where b.status = 'PROCESSING' and b.claimed_at < v_now - interval '2 minutes' and b.attempt_count >= 5;
     select array_agg(t.id) into v_ids from (
       select b.id from public.ingest_fallback_buffer b
       where b.status = 'PROCESSING' and b.claimed_at < v_now - interval '2 minutes'
@@ -61,7 +63,7 @@ begin
   update public.ingest_fallback_buffer b
     set status = case when b.attempt_count >= 5 then 'FAILED' else 'PENDING' end, claim_token = null, claimed_at = null,
         last_error = left(p_reason, 500), updated_at = private.current_moment()
-    where b.id = p_id and b.claim_token = p_token and b.status = 'PROCESSING'
+    where b.id = p_id and b.claim_token = p_token
     returning b.status into v_status;
   return jsonb_build_object('status', v_status);
 end
@@ -71,6 +73,8 @@ $$;
 --   Takes    p_rows [{id, visitor, receivedAt, category, action, label, value, url, …}] as lib/leads reads them from the payload.
 --   Moves    PROCESSING -> RECOVERED, only rows still under p_token: a redelivery or a second worker changes nothing.
 --   Safe     against workers with events of the same visitor: visitors are locked in order first.
+--   A row with a token is PROCESSING. Asking for the status too would offer the planner claimed_events, which looks small and holds an
+--   entry of each event stored since the last vacuum: with 90,000 of them a batch took 320 ms instead of 95.
 --   Returns  {stored, calls}.
 --   Callers  service role only.
 create function public.store_events(p_token uuid, p_rows jsonb) returns jsonb
@@ -89,7 +93,7 @@ begin
   for v_row in
     select b.id, b.site_id, b.counted, b.created_at as received_at, r as event
     from public.ingest_fallback_buffer b join jsonb_array_elements(p_rows) r on b.id = (r ->> 'id')::uuid
-    where b.claim_token = p_token and b.status = 'PROCESSING'
+    where b.claim_token = p_token
     order by b.created_at, b.id
     for update of b
   loop
@@ -106,14 +110,14 @@ begin
   insert into public.site_usage_monthly as u (site_id, year_month, event_count, updated_at)
     select b.site_id, private.billing_month(b.created_at), count(*), private.current_moment()
     from public.ingest_fallback_buffer b
-    where b.claim_token = p_token and b.status = 'PROCESSING' and not b.counted
+    where b.claim_token = p_token and not b.counted
       and b.id in (select (r ->> 'id')::uuid from jsonb_array_elements(p_rows) r)
     group by 1, 2 order by 1, 2
     on conflict (site_id, year_month) do update set event_count = u.event_count + excluded.event_count, updated_at = excluded.updated_at;
   update public.ingest_fallback_buffer b
     set status = 'RECOVERED', claim_token = null, claimed_at = null, counted = true, updated_at = private.current_moment(),
         payload = '{}'   -- what it said now stands in one place, where it can be erased
-    where b.claim_token = p_token and b.status = 'PROCESSING'
+    where b.claim_token = p_token
       and b.id in (select (r ->> 'id')::uuid from jsonb_array_elements(p_rows) r);
   return jsonb_build_object('stored', v_stored, 'calls', v_calls);
 end
