@@ -6,7 +6,7 @@ import { checkoutDir } from "./local/process/state-dir.ts";
 
 /** Builds the tracker in memory. */
 export async function renderTracker(): Promise<{ path: string; code: string; integrity: string }> {
-  const bundle = await rolldown({ input: "lib/tracker/main.ts", cwd: checkoutDir, transform: { target: "es2020" } });
+  const bundle = await rolldown({ input: "lib/tracker/main.ts", cwd: checkoutDir, transform: { target: "es2021" } });
   const { output } = await bundle.generate({ format: "iife", minify: true, comments: false });
   await bundle.close();
   const { code } = output[0];

@@ -1,6 +1,6 @@
 /** Written by scripts/build-tracker.ts. */
 export const tracker = {
   path: "/om.v1.js",
-  integrity: "sha384-nAKUWI4lpKf/F6370kbNCF7sHZUXQcszUG7BMk69ChklXxrLrzjDtpBHc73MDael",
-  gzipBytes: 2499,
+  integrity: "sha384-5tik8bpY/K++ZsvQHOR5KmiFY4HauzPyr02JIrEZHVXLKJepULGZPb6gvMyUmg/Y",
+  gzipBytes: 2500,
 };

@@ -1,14 +1,14 @@
 import { refused } from "./install.ts";
-import { erase, load, save, stored } from "./store.ts";
+import { erase, save, stored } from "./store.ts";
 import { forgetPage, viewPage } from "./view.ts";
 import { keepVisit } from "./visit.ts";
 
 /** What the visitor agreed to; undefined where the site has no consent manager. */
 export let scopes: string[] | undefined;
 /** Whether anything may be stored or sent. */
-export let active = false;
+export let active: boolean | undefined;
 /** Whether click ids may be. */
-export let marketing = false;
+export let marketing: boolean | undefined;
 
 /** A default of Consent Mode is no decision: it never erases what an earlier page was allowed to store. */
 export function consent(granted?: string[], isDefault?: boolean): void {
@@ -17,10 +17,9 @@ export function consent(granted?: string[], isDefault?: boolean): void {
   active = !refused && allows("analytics");
   marketing = allows("marketing");
   if (active) {
-    load();
-    keepVisit(Date.now());
+    keepVisit();
     if (!marketing && !isDefault && stored.g) {
-      stored.g = undefined;
+      stored.g = null;
       stored.q = [];
     }
     save();

@@ -1,7 +1,12 @@
+declare global {
+  interface Navigator {
+    globalPrivacyControl?: boolean;
+  }
+}
+
 /** What the install snippet says. */
 const script = document.currentScript as HTMLScriptElement | null;
 const { site, consent, dnt } = script?.dataset || {};
-const { doNotTrack, globalPrivacyControl } = navigator as Navigator & { doNotTrack?: string; globalPrivacyControl?: boolean };
 
 export { site };
 export const endpoint = script && new URL("/api/sync", script.src);
@@ -10,4 +15,4 @@ export const consentRequired = consent === "required";
  * The visitor asked not to be tracked, and the site said that it listens; or the page came without TLS, whose events the
  * server refuses and whose browser offers neither random ids nor locks.
  */
-export const refused = !crypto.randomUUID || (dnt === "respect" && (doNotTrack === "1" || globalPrivacyControl));
+export const refused = !crypto.randomUUID || (dnt === "respect" && (navigator.doNotTrack === "1" || navigator.globalPrivacyControl));

@@ -12,8 +12,7 @@ let hoverTimer: ReturnType<typeof setTimeout> | undefined;
 
 /** Calls `found` for the tel: or WhatsApp link an event happened on, inside open shadow roots too. */
 function onCallLink(event: Event, found: (action: string, number: string) => void): void {
-  for (const target of event.composedPath()) {
-    const { href } = target as HTMLAnchorElement;
+  for (const { href } of event.composedPath() as HTMLAnchorElement[]) {
     // The browser has already written scheme and host in small letters.
     if (/^(tel:|whatsapp:|https?:..(wa\.(me|link)|(api|web)\.whatsapp\.com)\/)/.test(href))
       found(href[0] === "t" ? "phone_call" : "whatsapp", href.replace(/^.*?(tel:|me\/|phone=)|[;?&].*/g, ""));
@@ -36,14 +35,14 @@ function onPointerOver(event: PointerEvent): void {
   clearTimeout(hoverTimer);
   if (event.pointerType === "mouse")
     onCallLink(event, (_action, number) => {
-      hoverTimer = setTimeout(() => firstOnPage("h") && track("hover_intent", number), hoverMs);
+      hoverTimer = setTimeout(() => firstOnPage("hover") && track("hover_intent", number), hoverMs);
     });
 }
 
 function onScroll(): void {
   viewPage();
   const percent = ((scrollY + innerHeight) / document.documentElement.scrollHeight) * 100;
-  for (const depth of [50, 90]) if (percent >= depth && firstOnPage(`${depth}%`)) track("scroll_depth", `${depth}%`, depth);
+  for (const depth of [50, 90]) if (percent >= depth && firstOnPage(depth)) track("scroll_depth", `${depth}%`, depth);
 }
 
 function viewSoon(): void {
@@ -88,8 +87,8 @@ export function listen(): void {
   });
   for (const method of ["pushState", "replaceState"] as const) {
     const original = history[method];
-    history[method] = function (...args) {
-      original.apply(this, args);
+    history[method] = (...args) => {
+      original.apply(history, args);
       if (method === "replaceState") tidyPage();
       viewSoon();
     };

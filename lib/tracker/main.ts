@@ -1,6 +1,6 @@
 /** The tracker of a customer's site. docs/tracker.md says what it sends and when. */
 import { consent, followConsentMode } from "./consent.ts";
-import { consentRequired, endpoint, refused, site } from "./install.ts";
+import { consentRequired, refused, site } from "./install.ts";
 import { listen } from "./listen.ts";
 import { erase } from "./store.ts";
 import { stamp, track } from "./track.ts";
@@ -15,12 +15,12 @@ const commands = {
 type Command = keyof typeof commands;
 type Tracker = ((command: Command, ...args: unknown[]) => unknown) & typeof commands & { q?: [Command, ...unknown[]][] };
 
-const host = window as { om?: Partial<Tracker> };
+type Host = { om?: Partial<Tracker> };
 
 function begin(): void {
-  const early = host.om?.q || [];
+  const early = (window as Host).om?.q || [];
   const om = (command: Command, ...args: unknown[]) => (commands[command] as (...values: unknown[]) => unknown)?.(...args);
-  host.om = Object.assign(om, commands);
+  (window as Host).om = Object.assign(om, commands);
   if (refused) {
     // What an earlier visit stored goes too.
     erase();
@@ -34,7 +34,7 @@ function begin(): void {
 }
 
 // A page that carries the snippet twice is counted once, and one that is rendered ahead of a visit not before the visit.
-if (endpoint && site && !host.om?.stamp) {
+if (site && !(window as Host).om?.stamp) {
   if ((document as { prerendering?: boolean }).prerendering) document.addEventListener("prerenderingchange", begin);
   else begin();
 }

@@ -16,40 +16,55 @@ export function flushSoon(delayMs: number): void {
 
 /** One tab at a time sends, because all of them share the queue. */
 export function flush(): void {
-  clearTimeout(timer);
-  timer = undefined;
+  timer = clearTimeout(timer) as undefined;
   // Where storage is blocked, locks are refused.
   navigator.locks.request(storeKey, send).catch(send);
 }
 
-/** A page that goes away cannot wait for a lock: it sends a second copy at worst, which the server knows by its eid. */
-export async function send(): Promise<void> {
+/**
+ * With a lock, or the reason why there is none. Without either for a page that goes away, which cannot wait for its turn: it sends a
+ * second copy at worst, which the server knows by its eid.
+ */
+export async function send(turn?: unknown): Promise<unknown> {
+  // Firefox before 133 ends the requests of a page that is left, also those under way. A beacon outlives it but hears no answer: the
+  // events stay queued, and the next page learns that the server has them.
+  const beacon = !(turn || "keepalive" in Request.prototype);
   load();
   const now = Date.now();
   const waitMs = (stored.w as number) - now;
-  const batch = stored.q.filter((event) => !inFlight.includes(event.eid)).slice(0, batchMax);
+  const batch = stored.q.filter((event) => beacon || !inFlight.includes(event.eid)).slice(0, batchMax);
   while (batch[1] && JSON.stringify(batch).length > batchMaxChars) batch.pop();
   if (!active || !batch[0]) return;
   // More than a day is a clock that was wrong when it was written.
   if (waitMs > 0 && waitMs < dayMs) return flushSoon(waitMs);
 
-  const ids = `${batch.map((event) => event.eid)}`;
-  inFlight += ids;
-  // A text body and no header of ours: a request without a preflight.
+  // A text body and no header of ours: a request without a preflight. To another origin it carries no cookies.
   const body = JSON.stringify({ s: site, events: batch.map((event) => ({ ...event, t: now - event.t })) });
-  const [status, retryAfterSeconds] = await fetch(endpoint as URL, { method: "POST", body, keepalive: true, credentials: "omit" }).then(
-    (response) => [response.status, +(response.headers.get("retry-after") as string)] as const,
-    () => [500, 0] as const, // no answer is no better than a failure
-  );
-  inFlight = inFlight.replace(ids, "");
+  if (beacon) return navigator.sendBeacon(endpoint as URL, body);
+  const ids = batch.map((event) => event.eid);
+
+  let status = 500; // no answer is no better than a failure
+  let pauseSeconds = 0;
+  let done = ids;
+  inFlight += ids;
+  try {
+    const response = await fetch(endpoint as URL, { method: "POST", body, keepalive: true });
+    status = response.status;
+    pauseSeconds = Math.min(+(response.headers.get("retry-after") as string) || (status === 429 ? 600 : 0), 8e4);
+    const { results } = await response.json();
+    // What found no room in the plan stays: sent again without the others, it is answered with a 429.
+    done = ids.filter((_id, index) => results[index] !== "quota");
+  } catch {
+    // The network failed, or the answer is one without results.
+  }
+  inFlight = inFlight.replace(`${ids}`, "");
   // Consent was withdrawn meanwhile: nothing may be written.
   if (!active) return;
   load();
-  if (status !== 429 && status < 500) {
-    stored.q = stored.q.filter((event) => !ids.includes(event.eid));
+  if (!pauseSeconds && status < 500) {
+    stored.q = stored.q.filter((event) => !done.includes(event.eid));
     stored.n = stored.w = 0;
   } else {
-    const pauseSeconds = Math.min(retryAfterSeconds || (status === 429 ? 600 : 0), 8e4);
     // Without a pause: 1-2 s, 2-4 s, … 2-4 min.
     stored.n = pauseSeconds ? 0 : Math.min((stored.n || 0) + 1, 8);
     stored.w = Date.now() + pauseSeconds * 1e3 + 500 * 2 ** stored.n * (1 + Math.random());

@@ -9,9 +9,9 @@ export interface Stored {
   s?: string;
   a?: number;
   /** Click ids, with the time they were first seen. */
-  g?: Record<string, string | number> | undefined;
+  g?: Record<string, string | number> | null;
   /** utm_* of this session. */
-  m?: Record<string, string> | undefined;
+  m?: Record<string, string> | null | undefined;
   /** Events that the server has not confirmed, oldest first. */
   q: TrackedEvent[];
   /** Failures in a row, and when to try again. */
@@ -22,12 +22,12 @@ export interface Stored {
 export const dayMs = 864e5;
 export const storeKey = `om_${site}`;
 export let stored: Stored = { q: [] };
-let writable = true;
+let unwritable: boolean | undefined;
 
 /** What cannot be read (blocked storage, another script's text) leaves this page's own copy in force. */
 export function load(): void {
   try {
-    if (writable) stored = JSON.parse(localStorage.getItem(storeKey) as string) || {};
+    if (!unwritable) stored = JSON.parse(localStorage[storeKey] || 0) || {};
   } catch {
     // The copy in memory is good.
   }
@@ -38,17 +38,17 @@ export function load(): void {
 /** To be called right after load() and an edit, so that another tab's events are not overwritten. */
 export function save(): void {
   try {
-    localStorage.setItem(storeKey, JSON.stringify(stored));
+    localStorage[storeKey] = JSON.stringify(stored);
   } catch {
     // Full or blocked: from here on only memory is true.
-    writable = false;
+    unwritable = true;
   }
 }
 
 export function erase(): void {
   stored = { q: [] };
   try {
-    localStorage.removeItem(storeKey);
+    delete localStorage[storeKey];
   } catch {
     // Blocked storage has nothing to erase.
   }

@@ -1,6 +1,6 @@
 import { active, marketing, scopes } from "./consent.ts";
 import { flush, flushSoon } from "./send.ts";
-import { load, save, stored } from "./store.ts";
+import { save, stored } from "./store.ts";
 import { page, referrer, viewPage } from "./view.ts";
 import { keepVisit } from "./visit.ts";
 
@@ -32,35 +32,35 @@ function bounded(url: string): string {
 export function track(ea: string, el?: unknown, ev?: number): void {
   viewPage();
   if (!active) return;
-  const t = Date.now();
   const eid = crypto.randomUUID();
   const converts = /^(phone_call|whatsapp|form_submit)$/.test(ea);
   if (converts) stamp = eid;
-  load();
-  keepVisit(t);
-  stored.q.push({
-    eid,
-    t,
-    sid: stored.s,
-    u: bounded(page),
-    r: bounded(referrer),
-    ec: converts ? "conversion" : "interaction",
-    ea,
-    el: `${el || ""}`.slice(0, 255),
-    // No number becomes null in JSON.
-    ev: +(ev as number),
-    meta: {
-      fp: stored.v,
-      ...stored.m,
-      ...(marketing && stored.g),
-      sw: screen.width,
-      sh: screen.height,
-      lan: navigator.language,
-      intent_stamp: converts ? eid : undefined,
+  keepVisit();
+  stored.q = [
+    ...stored.q,
+    {
+      eid,
+      t: stored.a as number,
+      sid: stored.s,
+      u: bounded(page),
+      r: bounded(referrer),
+      ec: converts ? "conversion" : "interaction",
+      ea,
+      el: `${el || ""}`.slice(0, 255),
+      // No number becomes null in JSON.
+      ev: +(ev as number),
+      meta: {
+        fp: stored.v,
+        ...stored.m,
+        ...(marketing && stored.g),
+        sw: screen.width,
+        sh: screen.height,
+        lan: navigator.language,
+        intent_stamp: converts ? eid : undefined,
+      },
+      consent_scopes: scopes,
     },
-    consent_scopes: scopes,
-  });
-  stored.q = stored.q.slice(-queueMax);
+  ].slice(-queueMax);
   save();
   // A lead is worth a request of its own: the visitor may be gone in a second.
   if (converts) flush();

@@ -6,7 +6,7 @@ import { readAddress } from "./visit.ts";
 export let page = "";
 export let referrer = document.referrer;
 /** What counts once per page and has been counted. */
-let counted = "";
+let counted: Record<string | number, boolean> = {};
 
 /** The address without its fragment, which may hold secrets, unless the fragment is the route. */
 function shownPage(): string {
@@ -19,7 +19,7 @@ export function viewPage(): void {
   if (!active || shown === page) return;
   referrer = page || referrer;
   page = shown;
-  counted = "";
+  counted = {};
   readAddress();
   track("view", document.title);
 }
@@ -35,8 +35,8 @@ export function forgetPage(): void {
   page = "";
 }
 
-export function firstOnPage(what: string): boolean {
-  const first = !counted.includes(what);
-  counted += what;
+export function firstOnPage(what: string | number): boolean {
+  const first = !counted[what];
+  counted[what] = true;
   return first;
 }

@@ -1,36 +1,38 @@
 import { marketing } from "./consent.ts";
-import { dayMs, stored } from "./store.ts";
+import { dayMs, load, stored } from "./store.ts";
 
 const sessionMs = 18e5;
 const clickDays = 90;
 
-let landedClick: Record<string, string> | undefined;
-let landedUtm: Record<string, string> | undefined;
+let landedClick: Record<string, string> | null;
+let landedUtm: Record<string, string> | null;
 
 /** Remembers in memory what the query and the fragment say, until consent allows to store it. */
 export function readAddress(): void {
   new URLSearchParams(location.href.replace(/[?#]/g, "&")).forEach((value, key) => {
-    const entry = { [key]: value.slice(0, 512) };
-    if (/^(gclid|[gw]braid)=./.test(`${key}=${value}`)) landedClick = { ...landedClick, ...entry };
-    if (/^utm_/.test(key)) landedUtm = { ...landedUtm, ...entry };
+    const bounded = value.slice(0, 512);
+    if (/^(gclid|[gw]braid)=./.test(`${key}=${value}`)) landedClick = { ...landedClick, [key]: bounded };
+    if (/^utm_/.test(key)) landedUtm = { ...landedUtm, [key]: bounded };
   });
 }
 
-/** Stores who this is and what led here, as far as consent allows. */
-export function keepVisit(now: number): void {
+/** Loads, and takes down who this is and what led here, as far as consent allows. */
+export function keepVisit(): void {
+  load();
+  const now = Date.now();
   stored.v ||= crypto.randomUUID();
   // Neither a long pause nor a clock that was set back continues a session.
   if (!(Math.abs(now - (stored.a as number)) < sessionMs)) {
     stored.s = crypto.randomUUID();
-    stored.m = undefined;
+    stored.m = null;
   }
   stored.a = now;
   stored.m = landedUtm || stored.m;
-  landedUtm = undefined;
+  landedUtm = null;
   if (!marketing) return;
   // A reload or the back button shows the same click again: its age counts from the first time.
-  if (landedClick && Object.values(landedClick)[0] !== Object.values(stored.g || {})[0]) stored.g = { ...landedClick, cts: now };
-  landedClick = undefined;
+  if (landedClick && Object.values(landedClick)[0] !== Object.values(stored.g || 0)[0]) stored.g = { ...landedClick, cts: now };
+  landedClick = null;
   // Older than what Google accepts, and never this visit's reason.
-  if (stored.g && Math.abs(now - (stored.g.cts as number)) > clickDays * dayMs) stored.g = undefined;
+  if (stored.g && Math.abs(now - (stored.g.cts as number)) > clickDays * dayMs) stored.g = null;
 }

@@ -98,6 +98,62 @@ test("a page that is left delivers what is queued", async ({ page, site }) => {
   await expect.poll(() => site.deliveries.map(actions)).toEqual([["view", "farewell"]]);
 });
 
+// Guarantee: the same in a browser that ends the requests of a page that is left (Firefox before 133), also for a lead whose request
+// was under way; and the server hears of it with the same id until it has answered. Mutation: send the beacon without what is in flight.
+test("without keepalive a page that is left sends a beacon, and the next page the same events", async ({ page, site }) => {
+  await page.addInitScript(() => {
+    Reflect.deleteProperty(Request.prototype, "keepalive");
+    const original = fetch;
+    globalThis.fetch = (url, options) => original(url, { ...options, keepalive: false });
+  });
+  site.answers = [new Promise(() => {}), { status: 200 }];
+  await openPaused(page, site);
+  await page.evaluate(() => om("event", "phone_call"));
+  await expect.poll(() => site.deliveries.length).toBe(1);
+  await page.evaluate(() => om("event", "farewell"));
+  await page.goto("about:blank");
+  await expect
+    .poll(() => site.deliveries.map(actions))
+    .toEqual([
+      ["view", "phone_call"],
+      ["view", "phone_call", "farewell"],
+    ]);
+  const [, beacon] = site.deliveries;
+  expect(beacon?.headers["sec-fetch-mode"]).toBe("no-cors"); // how a beacon differs from a fetch
+  expect(beacon?.headers["content-type"]).toMatch(/^text\/plain/);
+  expect(beacon?.headers.origin).toBe(site.url);
+
+  await page.goto(`${site.url}/next`);
+  await page.clock.runFor(3000); // the request that was ended may have been taken for a failure, which is waited after
+  await expect.poll(async () => (await storedBy(page))?.q).toEqual([]);
+  const ids = (delivery?: { events: { eid: string }[] }) => delivery?.events.map(({ eid }) => eid);
+  expect(ids(site.deliveries[2])?.slice(0, 3)).toEqual(ids(beacon));
+});
+
+// Guarantee: an event that found no room in the plan is not given up because others in its request did, and those are not sent again.
+// Mutation: clear the whole batch, or keep all of it.
+test("of a mixed answer only the events over the quota stay, and wait like any that were refused", async ({ page, site }) => {
+  site.answers = [
+    { status: 200, results: ["accepted", "quota", "duplicate", "quota", "invalid", "consent"] },
+    { status: 429, headers: { "retry-after": "600" }, results: ["quota", "quota"] },
+    { status: 200, results: ["accepted", "accepted"] },
+  ];
+  await openPaused(page, site);
+  await page.evaluate(() => ["second", "third", "fourth", "fifth", "sixth"].map((name) => om("event", name)));
+  await page.clock.runFor(1000);
+  await expect.poll(() => site.deliveries.length).toBe(2);
+  await heardFailure(page, 0);
+  await page.clock.runFor(590_000);
+  await site.barrier(page);
+  expect(site.deliveries).toHaveLength(2);
+  await page.clock.runFor(15_000);
+  await expect.poll(async () => (await storedBy(page))?.q).toEqual([]);
+  expect(site.deliveries.map(actions).slice(1)).toEqual([
+    ["second", "fourth"],
+    ["second", "fourth"],
+  ]);
+});
+
 // Guarantee: a long time offline neither fills the visitor's disk nor floods the server.
 test("the queue holds the newest 200 events and is sent in order, 20 at a time", async ({ page, context, site }) => {
   await page.goto(site.url);
@@ -176,9 +232,13 @@ for (const { name, block } of [
   {
     name: "is full",
     block: () => {
-      Storage.prototype.setItem = () => {
-        throw new DOMException("Full.", "QuotaExceededError");
-      };
+      for (let chars = 2 ** 23; chars >= 1; ) {
+        try {
+          localStorage[`filler-${localStorage.length}`] = "x".repeat(chars);
+        } catch {
+          chars /= 2;
+        }
+      }
     },
   },
 ]) {

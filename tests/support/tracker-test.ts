@@ -29,6 +29,8 @@ interface Delivery {
 interface Answer {
   status: number;
   headers?: OutgoingHttpHeaders;
+  /** What the gate says of each event, in order. */
+  results?: string[];
 }
 
 /** A customer's site on one origin, and on another the tracker with a server that remembers what it was sent. */
@@ -106,8 +108,8 @@ async function startTrackedSite(): Promise<TrackedSite & { stop(): Promise<void>
       const body = (await readBody(request)).toString("utf8");
       site.deliveries.push({ body, headers: request.headers, ...JSON.parse(body) });
       const answer = site.answers.length > 1 ? site.answers.shift() : site.answers[0];
-      const { status, headers } = (await answer) ?? { status: 200 };
-      response.writeHead(status, { ...cors, ...headers }).end();
+      const { status, headers, results } = (await answer) ?? { status: 200 };
+      response.writeHead(status, { ...cors, ...headers }).end(results && JSON.stringify({ results }));
     } else {
       site.others.push(`${request.method} ${request.url}`);
       response.writeHead(request.url === "/barrier" ? 204 : 404, cors).end();

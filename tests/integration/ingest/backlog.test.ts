@@ -22,18 +22,18 @@ beforeAll(async () => {
 afterAll(() => app.stop());
 
 /** Rows of a table that a connection has looked at, also those it then passed over; within a transaction the figure only grows. */
-async function rowsRead(tx: postgres.Sql, table: string): Promise<number> {
+async function rowsRead(tx: postgres.Sql | postgres.TransactionSql, table: string): Promise<number> {
   const [row] = await tx`select (seq_tup_read + idx_tup_fetch)::int as n from pg_stat_xact_user_tables
     where schemaname = 'public' and relname = ${table}`;
   return row?.n;
 }
 
-async function claim(tx: postgres.Sql) {
+async function claim(tx: postgres.Sql | postgres.TransactionSql) {
   const [row] = await tx`select public.get_and_claim_fallback_batch(${batchSize}) as batch`;
   return row?.batch as { token: string; rows: { id: string; payload: CapturedEvent; receivedAt: string }[] };
 }
 
-async function store(tx: postgres.Sql, { token, rows }: Awaited<ReturnType<typeof claim>>): Promise<void> {
+async function store(tx: postgres.Sql | postgres.TransactionSql, { token, rows }: Awaited<ReturnType<typeof claim>>): Promise<void> {
   const values = rows.map(({ id, payload, receivedAt }) => storedRow(id, payload, new Date(receivedAt)));
   await tx`select public.store_events(${token}, ${tx.json(values)})`;
 }
