@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { Agent, request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { seededRandom } from "#scripts/local/demo/seeded-random.ts";
 import { findRedisServer } from "#scripts/local/redis/redis.ts";
 import { type FaultStack, type Part, startFaultStack } from "#tests/support/fault-stack.ts";
 import { browser } from "#tests/support/ingest-app.ts";
-import { seededRandom } from "#tests/support/seeded-random.ts";
 import { callAs, createPerson } from "#tests/support/team.ts";
 
 const isFull = process.env.OPSMANTIK_FAULT === "full";

@@ -34,21 +34,24 @@ const blank: CapturedEvent = {
  * the way of real events. Gives the ids of the calls, oldest first.
  */
 export async function recordVisit(sql: postgres.Sql, siteId: string, visitor: string, steps: VisitStep[]): Promise<string[]> {
-  return await sql.begin(async (tx) => {
-    const stamps: string[] = [];
-    for (const [index, { at, ...given }] of steps.entries()) {
-      const event: CapturedEvent = { ...blank, ...given, visitor };
-      const name = `${event.category}/${event.action}`;
-      const key = createHash("sha256").update(`${visitor}/${index}/${at.toISOString()}/${name}`).digest("hex");
-      await tx`select set_config('opsmantik.now', ${at.toISOString()}, true)`;
-      await tx`select public.admit_events(${siteId}, ${tx.json([{ k: key, e: event.intentStamp, n: name, p: event }])})`;
-      await storePending(tx);
-      if (event.intentStamp) stamps.push(event.intentStamp);
-    }
-    const calls = await tx<{ id: string }[]>`
-      select id from public.calls where site_id = ${siteId} and intent_stamp = any (${stamps}) order by called_at, id`;
-    return calls.map(({ id }) => id);
-  });
+  return await sql.begin((tx) => recordSteps(tx, siteId, visitor, steps));
+}
+
+/** The same inside a transaction that holds more. Nothing else may wait to be stored: the worker's batch takes the oldest first. */
+export async function recordSteps(tx: postgres.TransactionSql, siteId: string, visitor: string, steps: VisitStep[]): Promise<string[]> {
+  const stamps: string[] = [];
+  for (const [index, { at, ...given }] of steps.entries()) {
+    const event: CapturedEvent = { ...blank, ...given, visitor };
+    const name = `${event.category}/${event.action}`;
+    const key = createHash("sha256").update(`${visitor}/${index}/${at.toISOString()}/${name}`).digest("hex");
+    await tx`select set_config('opsmantik.now', ${at.toISOString()}, true),
+      public.admit_events(${siteId}, ${tx.json([{ k: key, e: event.intentStamp, n: name, p: event }])})`;
+    if (event.intentStamp) stamps.push(event.intentStamp);
+  }
+  await storePending(tx);
+  const calls = await tx<{ id: string }[]>`
+    select id from public.calls where site_id = ${siteId} and intent_stamp = any (${stamps}) order by called_at, id`;
+  return calls.map(({ id }) => id);
 }
 
 /** What the worker does with a batch, in this transaction and at its time. */

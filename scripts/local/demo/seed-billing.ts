@@ -34,9 +34,9 @@ export async function seedBilling(sql: postgres.Sql, sites: BillingSite[], now =
   for (const [index, plan] of plans.entries()) {
     const site = sites[index];
     if (!site) continue;
-    const [row] = await sql`select id, exists (select from public.ingest_idempotency i where i.site_id = s.id) as counted
+    const [row] = await sql`select id, exists (select from public.site_plans p where p.site_id = s.id) as planned
       from public.sites s where public_id = ${site.publicId}`;
-    if (row?.counted !== false) continue;
+    if (row?.planned !== false) continue;
     await at(sql, `${firstMonth}-01T00:00:00Z`, (tx) => givePlan(tx, site, plan));
     await admitMonths(sql, { siteId: String(row.id), site, plan, firstMonth, now });
   }

@@ -5,6 +5,7 @@ import postgres from "postgres";
 import { actAs, createAuthUser } from "../postgres/auth-user.ts";
 import type { Stack } from "../stack.ts";
 import { seedBilling } from "./seed-billing.ts";
+import { seedLeads } from "./seed-leads.ts";
 
 interface DemoSite {
   publicId: string;
@@ -73,9 +74,10 @@ export async function seedDemo(stack: Pick<Stack, "adminUrl" | "stateDir">): Pro
 async function seedAll(sql: postgres.Sql): Promise<DemoSeed> {
   const ids: string[] = [];
   for (const person of people) ids.push(await createAuthUser(sql, { ...person, password }));
-  const [ownerId = "", ...others] = ids;
+  const [ownerId = "", operatorId = "", ...others] = ids;
   const sites: DemoSite[] = [];
-  for (const business of businesses) sites.push(await seedSite(sql, ownerId, others, business));
+  for (const business of businesses) sites.push(await seedSite(sql, ownerId, [operatorId, ...others], business));
+  await seedLeads(sql, sites, { owner: ownerId, operator: operatorId }); // before billing, whose events are left to the worker
   await seedBilling(sql, sites);
   return { sites, users: people.map(({ email, role }) => ({ email, password, role })) };
 }
