@@ -18,10 +18,18 @@ export type AmountRefusal =
   | "AMOUNT_TOO_FINE"
   | "AMOUNT_TOO_LARGE";
 
+/**
+ * ISO 4217's own lists. Intl knows decimals too, but CLDR's habit of writing (it gives HUF and IDR none) changes with the version
+ * of the runtime, and an amount must not become invalid with it. SQL has the first list; a test compares them.
+ */
+const withoutDecimals = new Set("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF".split(" "));
+const withThreeDecimals = new Set("BHD IQD JOD KWD LYD OMR TND".split(" "));
+
 /** Decimals of a currency; null for a code that is none. */
 function currencyDecimals(currency: string): number | null {
   if (!Intl.supportedValuesOf("currency").includes(currency)) return null;
-  return new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().maximumFractionDigits ?? null;
+  if (withoutDecimals.has(currency)) return 0;
+  return withThreeDecimals.has(currency) ? 3 : 2;
 }
 
 /** Whether cents are an amount that a sale in this currency can have. */

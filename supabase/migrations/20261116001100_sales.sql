@@ -120,23 +120,42 @@ create trigger snapshots_are_never_truncated before truncate on public.revenue_s
   for each statement execute function private.refuse_change();
 create trigger dispatches_are_never_deleted before delete on public.provider_dispatches
   for each row execute function private.refuse_change();
+-- What was handed over is fixed; only what the provider says of it later is added.
+create trigger dispatches_say_what_was_sent
+  before update of id, site_id, queue_id, sale_id, snapshot_id, kind, provider_key, transport, order_id, value_cents, currency, dispatched_at
+  on public.provider_dispatches for each row execute function private.refuse_change();
 create trigger dispatches_are_never_truncated before truncate on public.provider_dispatches
   for each statement execute function private.refuse_change();
 
--- intent_weight: the share of an average order that a stage is worth. lib/valuation has the same table; a test compares them.
+-- intent_weight: the share of an average order that a stage is worth: the site's own for the stage, else its own for what the stage
+-- counts as, else the default. lib/valuation has the same table; a test compares them.
 create function private.intent_weight(p_site public.sites, p_stage text) returns numeric
 language sql immutable set search_path = ''
 as $$
-  select coalesce((p_site.intent_weights ->> p_stage)::numeric, case
-    when p_stage in ('sealed', 'won', 'purchase') then 1.0
-    when p_stage in ('qualified', 'real', 'meeting') then 0.20
-    when p_stage in ('pending', 'open', 'intent') then 0.02
-    else 0 end)
+  select coalesce((p_site.intent_weights ->> p_stage)::numeric,
+    (p_site.intent_weights ->> case p_stage when 'meeting' then 'qualified' when 'intent' then 'pending' when 'cancelled' then 'lost' end)::numeric,
+    case
+      when p_stage in ('sealed', 'won', 'purchase') then 1.0
+      when p_stage in ('qualified', 'real', 'meeting') then 0.20
+      when p_stage in ('pending', 'open', 'intent') then 0.02
+      else 0 end)
 $$;
 
+-- has_no_decimals: currencies that ISO 4217 counts in whole units. Cents are hundredths in every currency; these have none.
+create function private.has_no_decimals(p_currency text) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select p_currency in ('BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'KMF', 'KRW', 'PYG', 'RWF', 'UGX', 'UYI', 'VND', 'VUV', 'XAF', 'XOF', 'XPF')
+$$;
+
+-- expected_value_cents: what a lead in a stage is worth before anybody says an amount, as its currency can express it.
 create function private.expected_value_cents(p_site public.sites, p_stage text) returns bigint
 language sql immutable set search_path = ''
-as $$ select round(p_site.default_aov_cents * private.intent_weight(p_site, p_stage))::bigint $$;
+as $$
+  select case when private.has_no_decimals(p_site.currency) then round(round(p_site.default_aov_cents * w.weight) / 100) * 100
+    else round(p_site.default_aov_cents * w.weight) end::bigint
+  from (select private.intent_weight(p_site, p_stage) as weight) w
+$$;
 
 -- decayed_value: MizanMantik. The nearer to the click, the more a signal is worth; whole units of the currency.
 create function private.decayed_value(p_base_cents bigint, p_clicked_at timestamptz, p_at timestamptz) returns bigint
@@ -146,7 +165,7 @@ as $$
   from (select ceil(greatest(0, extract(epoch from p_at - p_clicked_at)) / 86400) as days) d
 $$;
 
--- check_amount: what an amount of money must satisfy. Cents are hundredths in every currency; one without decimals has none.
+-- check_amount: what an amount of money must satisfy.
 create function private.check_amount(p_amount_cents bigint, p_currency text) returns void
 language plpgsql immutable set search_path = ''
 as $$
@@ -155,9 +174,25 @@ begin
     perform private.fail(400, 'INVALID_CURRENCY');
   end if;
   if p_amount_cents is null or p_amount_cents <= 0 or p_amount_cents > 100000000000
-     or (p_amount_cents % 100 <> 0 and p_currency in ('BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'KMF', 'KRW', 'PYG', 'RWF', 'UGX', 'VND', 'VUV', 'XAF', 'XOF', 'XPF')) then
+     or (p_amount_cents % 100 <> 0 and private.has_no_decimals(p_currency)) then
     perform private.fail(400, 'INVALID_AMOUNT');
   end if;
+end
+$$;
+
+-- asked_cents: the amount that a request names, or null when it names none. What is no whole number is refused, not rounded.
+create function private.asked_cents(p_args jsonb) returns bigint
+language plpgsql immutable set search_path = ''
+as $$
+begin
+  if p_args -> 'amountCents' is null or jsonb_typeof(p_args -> 'amountCents') = 'null' then
+    return null;
+  end if;
+  if jsonb_typeof(p_args -> 'amountCents') <> 'number' or (p_args -> 'amountCents')::numeric % 1 <> 0
+     or (p_args -> 'amountCents')::numeric not between 1 and 100000000000 then
+    perform private.fail(400, 'INVALID_AMOUNT');
+  end if;
+  return (p_args -> 'amountCents')::numeric::bigint;
 end
 $$;
 

@@ -1,5 +1,5 @@
 -- Sealing: an operator says that a lead was real and what it was worth. Call, sale, ledger, queue and proof change together or not at all.
--- Locks are taken in one order everywhere: call, session, sale, queue rows.
+-- Locks are taken in one order everywhere: call, visit, sale, queue rows.
 
 -- last_change: who made a call what it is, for somebody whose screen is older than that.
 create function private.last_change(p_call public.calls) returns jsonb
@@ -21,58 +21,84 @@ as $$
     when p_call.clicked_at < private.current_moment() - interval '90 days' then 'CLICK_EXPIRED' end
 $$;
 
+-- refuse_second_sale: one visit is one sale, unless the operator says that it is another. Two operators who seal two calls of one
+-- visit are decided one after the other. The lock is not the session's row: the worker holds that one while it waits for a call.
+create function private.refuse_second_sale(p_call public.calls, p_is_undo boolean) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_sibling public.sales;
+begin
+  perform pg_catalog.pg_advisory_xact_lock(hashtextextended('visit/' || p_call.session_id, 0));
+  select s.* into v_sibling from public.calls c join public.sales s on s.call_id = c.id and s.status = 'CONFIRMED'
+    where c.session_id = p_call.session_id and c.id <> p_call.id
+      and (not p_is_undo or c.status_at > p_call.status_at)   -- what stood beside it before comes back beside it
+    limit 1;
+  if v_sibling.id is not null then
+    perform private.fail(409, 'VISIT_ALREADY_SEALED', jsonb_build_object('callId', v_sibling.call_id, 'saleId', v_sibling.id,
+      'amountCents', v_sibling.amount_cents, 'currency', v_sibling.currency));
+  end if;
+end
+$$;
+
 -- seal_sale: the sale behind a call becomes CONFIRMED: a draft that waited for it, a cancelled one that Google was not told to forget,
--- or a new one.
---   Takes    p_args {amountCents?, currency?, note?, separateSale?, isUndo?}
---   Refuses  a second sale of one visit, unless the operator says that it is one.
+-- or a new one. Without an amount it is worth what it was worth before, else what the site expects of a sale.
+--   Takes    p_args {amountCents?, currency?, note?, separateSale?, isUndo?, saleId?}
+--   Refuses  a second sale of one visit, unless the operator says that it is one; a currency without an amount in it.
 create function private.seal_sale(p_site public.sites, p_actor private.actor, p_call public.calls, p_args jsonb) returns public.sales
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_now timestamptz := private.current_moment();
   v_sale public.sales;
-  v_sibling public.sales;
-  v_amount bigint := (p_args ->> 'amountCents')::bigint;
+  v_amount bigint := private.asked_cents(p_args);
+  v_currency text;
   v_source text := 'OPERATOR';
   v_kind text := 'SEAL';
 begin
-  if p_call.session_id is not null and not coalesce((p_args ->> 'separateSale')::boolean, (p_args ->> 'isUndo')::boolean, false) then
-    perform from public.sessions s where s.id = p_call.session_id for no key update;   -- two operators, two calls of one visit
-    select s.* into v_sibling from public.calls c join public.sales s on s.call_id = c.id and s.status = 'CONFIRMED'
-      where c.session_id = p_call.session_id and c.id <> p_call.id limit 1;
-    if v_sibling.id is not null then
-      perform private.fail(409, 'VISIT_ALREADY_SEALED', jsonb_build_object('callId', v_sibling.call_id, 'saleId', v_sibling.id,
-        'amountCents', v_sibling.amount_cents, 'currency', v_sibling.currency));
-    end if;
+  if p_call.session_id is not null and not coalesce((p_args ->> 'separateSale')::boolean, false) then
+    perform private.refuse_second_sale(p_call, coalesce((p_args ->> 'isUndo')::boolean, false));
   end if;
   select s.* into v_sale from public.sales s
-    where s.call_id = p_call.id and (s.status = 'DRAFT' or (s.status = 'CANCELED' and not exists (
-      select from public.offline_conversion_queue q where q.sale_id = s.id and q.kind = 'RETRACT' and q.status in ('PROCESSING', 'COMPLETED'))))
+    where s.call_id = p_call.id and s.id = coalesce((p_args ->> 'saleId')::uuid, s.id)
+      and (s.status = 'DRAFT' or (s.status = 'CANCELED' and not exists (
+        select from public.offline_conversion_queue q where q.sale_id = s.id and q.kind = 'RETRACT' and q.status in ('PROCESSING', 'COMPLETED'))))
     order by s.status = 'DRAFT' desc, s.created_at desc limit 1 for update;
-  if v_amount is null and v_sale.status = 'DRAFT' then
-    v_amount := v_sale.amount_cents;
-    v_source := v_sale.value_source;
-  elsif v_amount is null and v_sale.id is not null then   -- what comes back is worth what it was worth before
-    select r.amount_cents, r.value_source into v_amount, v_source from public.revenue_snapshots r
-      where r.sale_id = v_sale.id and r.amount_cents > 0 order by r.sequence desc limit 1;
-  elsif v_amount is null then
-    v_amount := private.expected_value_cents(p_site, 'sealed');
-    v_source := 'PREDICTED';
+  if v_amount is not null then
+    v_currency := coalesce(p_args ->> 'currency', v_sale.currency, p_site.currency);
+  else
+    if v_sale.status = 'DRAFT' then
+      v_amount := v_sale.amount_cents;
+      v_source := v_sale.value_source;
+      v_currency := v_sale.currency;
+    else   -- what comes back is worth what it was worth before, also when Google was told to forget it and it needs another order
+      select r.amount_cents, r.value_source, r.currency into v_amount, v_source, v_currency
+        from public.revenue_snapshots r join public.sales s on s.id = r.sale_id
+        where s.call_id = p_call.id and s.id = coalesce(v_sale.id, s.id) and r.amount_cents > 0
+        order by s.created_at desc, r.sequence desc limit 1;
+    end if;
+    if v_amount is null then
+      v_amount := private.expected_value_cents(p_site, 'sealed');
+      v_source := 'PREDICTED';
+      v_currency := p_site.currency;
+    end if;
+    if v_currency <> coalesce(p_args ->> 'currency', v_currency) then
+      perform private.fail(400, 'INVALID_CURRENCY');   -- the amount that we know is in another currency
+    end if;
   end if;
-  perform private.check_amount(v_amount, coalesce(p_args ->> 'currency', v_sale.currency, p_site.currency));
+  perform private.check_amount(v_amount, v_currency);
   if v_sale.id is null then
     v_sale.id := private.uuid_v7();
     insert into public.sales (id, site_id, call_id, status, version, order_id, amount_cents, currency, value_source, occurred_at, gclid, wbraid, gbraid,
         clicked_at, delivery_block, created_at, updated_at)
-      values (v_sale.id, p_site.id, p_call.id, 'CONFIRMED', 0, 'om_' || replace(v_sale.id::text, '-', ''), v_amount,
-        coalesce(p_args ->> 'currency', p_site.currency), v_source, p_call.called_at, p_call.gclid, p_call.wbraid, p_call.gbraid, p_call.clicked_at,
-        private.delivery_block_of(p_call), v_now, v_now);
+      values (v_sale.id, p_site.id, p_call.id, 'CONFIRMED', 0, 'om_' || replace(v_sale.id::text, '-', ''), v_amount, v_currency, v_source,
+        p_call.called_at, p_call.gclid, p_call.wbraid, p_call.gbraid, p_call.clicked_at, private.delivery_block_of(p_call), v_now, v_now);
   else
     v_kind := case v_sale.status when 'DRAFT' then 'SEAL' else 'RESTORE' end;
-    if v_sale.currency <> coalesce(p_args ->> 'currency', v_sale.currency) and v_kind = 'RESTORE' then
+    if v_sale.currency <> v_currency and exists (select from public.revenue_snapshots r where r.sale_id = v_sale.id) then
       perform private.fail(400, 'INVALID_CURRENCY');   -- one ledger, one currency: its lines must add up
     end if;
-    update public.sales s set currency = coalesce(p_args ->> 'currency', s.currency) where s.id = v_sale.id;
+    update public.sales s set currency = v_currency where s.id = v_sale.id;
   end if;
   v_sale := private.write_snapshot(v_sale.id, v_kind, v_amount, v_source, p_actor);
   if p_args ? 'note' then
@@ -104,15 +130,37 @@ begin
 end
 $$;
 
--- silence_signals: stages of a call that turned out to be nothing are not told to Google, or are again.
-create function private.silence_signals(p_call_id uuid, p_silent boolean) returns void
+-- silence_signals: stages that turned out to be nothing (CALL_IS_JUNK) or were taken back (STAGE_UNDONE) are not told to Google; or are again.
+create function private.silence_signals(p_call_id uuid, p_silent boolean, p_reason text, p_type text default null) returns void
 language sql security definer set search_path = ''
 as $$
   update public.marketing_signals g
-    set dispatch_status = case when p_silent then 'FAILED' else 'PENDING' end, last_error = case when p_silent then 'CALL_IS_JUNK' end,
+    set dispatch_status = case when p_silent then 'FAILED' else 'PENDING' end, last_error = case when p_silent then p_reason end,
         next_retry_at = null, updated_at = private.current_moment()
-    where g.call_id = p_call_id
-      and case when p_silent then g.dispatch_status = 'PENDING' else g.dispatch_status = 'FAILED' and g.last_error = 'CALL_IS_JUNK' end
+    where g.call_id = p_call_id and g.signal_type = coalesce(p_type, g.signal_type)
+      and case when p_silent then g.dispatch_status = 'PENDING' else g.dispatch_status = 'FAILED' and g.last_error = p_reason end
+$$;
+
+-- follow_stages: bring the signals of a call in line with a move of it.
+create function private.follow_stages(p_call public.calls, p_to text, p_is_undo boolean) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_entered text := case p_to when 'qualified' then 'SEAL_PENDING' when 'meeting' then 'MEETING_BOOKED' end;
+  v_left text := case p_call.status when 'qualified' then 'SEAL_PENDING' when 'meeting' then 'MEETING_BOOKED' end;
+begin
+  if p_to in ('junk', 'cancelled') then
+    perform private.silence_signals(p_call.id, true, 'CALL_IS_JUNK');
+  elsif p_call.status in ('junk', 'cancelled') then
+    perform private.silence_signals(p_call.id, false, 'CALL_IS_JUNK');
+  end if;
+  if p_is_undo and v_left is not null then
+    perform private.silence_signals(p_call.id, true, 'STAGE_UNDONE', v_left);
+  elsif v_entered is not null and not p_is_undo then
+    perform private.silence_signals(p_call.id, false, 'STAGE_UNDONE', v_entered);
+    perform private.emit_signal(p_call.id, v_entered, private.current_moment());
+  end if;
+end
 $$;
 
 -- move_call: one legal move of a call, with all that follows from it.
@@ -144,14 +192,7 @@ begin
     select s.* into v_sale from public.sales s where s.call_id = v_call.id and s.status = 'CONFIRMED';
     v_sale := private.end_sale(v_sale.id, p_actor);
   end if;
-  if v_to in ('junk', 'cancelled') then
-    perform private.silence_signals(v_call.id, true);
-  elsif v_call.status in ('junk', 'cancelled') then
-    perform private.silence_signals(v_call.id, false);
-  end if;
-  if v_to in ('qualified', 'meeting') then
-    perform private.emit_signal(v_call.id, case v_to when 'qualified' then 'SEAL_PENDING' else 'MEETING_BOOKED' end, v_now);
-  end if;
+  perform private.follow_stages(v_call, v_to, coalesce((p_args ->> 'isUndo')::boolean, false));
   v_proof_id := private.prove(p_site.id, p_actor, jsonb_build_object('contract', 'call', 'contractVersion', v_version, 'entityId', v_call.id,
     'from', v_call.status, 'to', v_to, 'note', p_args ->> 'reason', 'requestHash', p_args ->> 'requestHash',
     'facts', jsonb_build_object('version', v_call.version + 1, 'saleId', v_sale.id, 'amountCents', v_sale.amount_cents, 'currency', v_sale.currency,
@@ -193,7 +234,7 @@ begin
   end if;
   if v_sale.call_id is not null and not (v_to = 'CANCELED' and v_sale.status = 'DRAFT') then
     v_proof_id := private.move_call(p_site, p_actor, (p_args - 'expectedVersion') || jsonb_build_object('id', v_sale.call_id,
-      'to', case v_to when 'CONFIRMED' then 'sealed' else 'cancelled' end)) ->> 'proof_id';
+      'to', case v_to when 'CONFIRMED' then 'sealed' else 'cancelled' end, 'saleId', v_sale.id)) ->> 'proof_id';
   else
     if v_to = 'CANCELED' then
       v_after := private.end_sale(v_sale.id, p_actor);
@@ -221,6 +262,7 @@ as $$
 declare
   v_sale public.sales;
   v_after public.sales;
+  v_amount bigint := private.asked_cents(p_args);
   v_proof_id uuid;
 begin
   select s.* into v_sale from public.sales s where s.id = (p_args ->> 'id')::uuid and s.site_id = p_site.id for update;
@@ -234,11 +276,11 @@ begin
   if v_sale.status <> 'CONFIRMED' then
     perform private.fail(409, 'SALE_NOT_SEALED');
   end if;
-  perform private.check_amount((p_args ->> 'amountCents')::bigint, v_sale.currency);
-  if v_sale.amount_cents = (p_args ->> 'amountCents')::bigint and v_sale.value_source <> 'PREDICTED' then
+  perform private.check_amount(v_amount, v_sale.currency);
+  if v_sale.amount_cents = v_amount and v_sale.value_source <> 'PREDICTED' then
     perform private.fail(409, 'AMOUNT_UNCHANGED');
   end if;
-  v_after := private.write_snapshot(v_sale.id, 'CORRECT', (p_args ->> 'amountCents')::bigint, 'OPERATOR', p_actor);
+  v_after := private.write_snapshot(v_sale.id, 'CORRECT', v_amount, 'OPERATOR', p_actor);
   perform private.act(p_actor, 'CORRECT');
   perform private.follow_ledger(v_sale.id);
   v_proof_id := private.prove(p_site.id, p_actor, jsonb_build_object('contract', 'sale', 'contractVersion',

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { claim, succeed } from "#tests/support/delivery.ts";
+import { change, newLead } from "#tests/support/leads.ts";
+import { createTeam, type Team } from "#tests/support/team.ts";
+import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
+
+let db: TestDatabase;
+let team: Team;
+beforeAll(async () => {
+  db = await createTestDatabase();
+  team = await createTeam(db.sql, "permanent");
+  const call = await newLead(db.sql, team);
+  const { body } = await change(db.sql, { team }, "seal_call", { id: call, amountCents: 425_000 });
+  const later = new Date(Date.now() + 7 * 3_600_000);
+  await succeed(db.sql, String(await claim(db.sql, String(body.saleId), later)), later);
+  await db.sql`select public.seal_proof_blocks()`;
+  // What a careless function of ours could do: it runs as the owner, whoever calls it.
+  await db.sql.unsafe(`create function public.careless(p_statement text) returns void language plpgsql security definer set search_path = ''
+    as $$ begin execute p_statement; end $$; grant execute on function public.careless(text) to public`);
+});
+afterAll(() => db.drop());
+
+const ledgers = [
+  ["revenue_snapshots", "amount_cents = 1"],
+  ["transition_proofs", "facts = '{}'"],
+  ["queue_transitions", "reason = 'mine'"],
+  ["proof_blocks", "root = 'mine'"],
+] as const;
+const statements = ledgers.flatMap(([table, edit]) => [
+  [`update public.${table} set ${edit}`],
+  [`delete from public.${table}`],
+  [`truncate public.${table} cascade`],
+]);
+const dispatchStatements = [
+  ["delete from public.provider_dispatches"],
+  ["truncate public.provider_dispatches cascade"],
+  ["delete from public.offline_conversion_queue"],
+];
+
+const count = async () => {
+  const [row] = await db.sql`select (select count(*) from public.revenue_snapshots) + (select count(*) from public.transition_proofs)
+    + (select count(*) from public.queue_transitions) + (select count(*) from public.proof_blocks) + (select count(*) from public.provider_dispatches) as n`;
+  return Number(row?.n);
+};
+
+// Guarantee: nobody can make the books say something else, not the people who keep them and not our own code.
+describe.each([...statements, ...dispatchStatements])("%s", (statement) => {
+  test.each(["anon", "authenticated", "service_role", "opsmantik_app"])("is refused to %s", async (role) => {
+    const before = await count();
+    const attempt = db.sql.begin(async (tx) => {
+      await tx.unsafe(`set local role ${role}`);
+      await tx.unsafe(statement);
+    });
+    await expect(attempt).rejects.toMatchObject({ code: "42501" });
+    expect(await count()).toBe(before);
+  });
+
+  test("is refused to the owner, and to a function that runs as the owner", async () => {
+    const before = await count();
+    expect(before).toBeGreaterThan(5);
+    for (const attempt of [db.sql.unsafe(statement), db.sql`select public.careless(${statement})`])
+      await expect(attempt).rejects.toMatchObject({ code: "PT409", message: "RECORD_IS_PERMANENT" });
+    expect(await count()).toBe(before);
+  });
+});
+
+test("what was handed over stays what was handed over; only Google's verdict is added", async () => {
+  for (const edit of ["value_cents = 1", "currency = 'USD'", "kind = 'RETRACT'", "order_id = 'mine'", "dispatched_at = now()"])
+    await expect(db.sql.unsafe(`update public.provider_dispatches set ${edit}`)).rejects.toMatchObject({ message: "RECORD_IS_PERMANENT" });
+  await db.sql`update public.provider_dispatches set verdict = 'CONFIRMED', verdict_at = now()`;
+});

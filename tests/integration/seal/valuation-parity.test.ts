@@ -1,0 +1,98 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { chooseConversionValue } from "#lib/valuation/conversion-value.ts";
+import { checkCents } from "#lib/valuation/currency-cents.ts";
+import { calculateDecayedValue } from "#lib/valuation/mizan-mantik.ts";
+import { calculateExpectedValue } from "#lib/valuation/predictive-value.ts";
+import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+  // Many cases a query, with a refusal as a value.
+  await db.sql.unsafe(`create function private.amount_ok(p_cents bigint, p_currency text) returns boolean language plpgsql set search_path = ''
+    as $$ begin perform private.check_amount(p_cents, p_currency); return true; exception when sqlstate 'PT400' then return false; end $$`);
+});
+afterAll(() => db.drop());
+
+const numRuns = process.env.OPSMANTIK_FAULT === "full" ? 200 : 10;
+const cents = fc.oneof(
+  fc.integer({ min: 0, max: 100_000_000_000 }),
+  fc.integer({ min: 0, max: 100_000 }),
+  fc.constantFrom(1, 50, 99, 100, 150, 199),
+);
+const weight = fc.integer({ min: 0, max: 10_000_000 }).map((millionths) => millionths / 1_000_000);
+const stage = fc.constantFrom(
+  "intent",
+  "qualified",
+  "meeting",
+  "sealed",
+  "junk",
+  "cancelled",
+  "pending",
+  "open",
+  "won",
+  "purchase",
+  "real",
+  "lost",
+);
+
+// Guarantee: the value that a screen shows before a seal is the value that the ledger takes. SQL decides; lib/valuation explains.
+test("expected values are the same to the cent", async () => {
+  const aCase = fc.record({
+    aov: cents.map((value) => value + 1),
+    weights: fc.dictionary(stage, weight, { maxKeys: 4 }),
+    stage,
+    currency: fc.constantFrom("TRY", "GBP", "JPY", "KRW", "KWD"),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(aCase, { minLength: 50, maxLength: 50 }), async (cases) => {
+      const rows = await db.sql`
+        select private.expected_value_cents(jsonb_populate_record(null::public.sites, c), c ->> 'stage')::text as cents
+        from jsonb_array_elements(${db.sql.json(cases.map((c) => ({ default_aov_cents: c.aov, intent_weights: c.weights, stage: c.stage, currency: c.currency })))}) c`;
+      const expected = cases.map((c) => {
+        const expectedCents = calculateExpectedValue(c.stage, { aovCents: c.aov, intentWeights: c.weights });
+        const chosen = chooseConversionValue({ pipeline: "seal", amountCents: null, expectedCents, currency: c.currency });
+        return chosen.ok ? String(chosen.valueCents) : chosen.code;
+      });
+      const found = rows.map(({ cents: value }, index) =>
+        Number(value) === 0
+          ? "NO_EXPECTED_VALUE"
+          : expected[index] === "AMOUNT_TOO_LARGE" && Number(value) > 1e11
+            ? "AMOUNT_TOO_LARGE"
+            : value,
+      );
+      expect(found).toEqual(expected);
+    }),
+    { numRuns },
+  );
+});
+
+test("decayed values are the same, at every edge of a day", async () => {
+  const dayMs = 86_400_000;
+  const clickedAt = new Date("2026-03-01T10:00:00.000Z");
+  const age = fc.oneof(
+    fc.integer({ min: -dayMs, max: 90 * dayMs }),
+    fc.tuple(fc.constantFrom(0, 1, 3, 4, 10, 11, 90), fc.constantFrom(-1, 0, 1)).map(([days, ms]) => days * dayMs + ms),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.record({ base: cents, age }), { minLength: 100, maxLength: 100 }), async (cases) => {
+      const rows = await db.sql`
+        select (100 * private.decayed_value((c ->> 'base')::bigint, ${clickedAt}, ${clickedAt}::timestamptz + make_interval(secs => (c ->> 'age')::numeric / 1000)))::text as cents
+        from jsonb_array_elements(${db.sql.json(cases)}) c`;
+      const expected = cases.map((c) => String(calculateDecayedValue(c.base, clickedAt, new Date(clickedAt.getTime() + c.age)).valueCents));
+      expect(rows.map((row) => row.cents)).toEqual(expected);
+    }),
+    { numRuns },
+  );
+});
+
+test("an amount is refused by both or by neither, in every currency", async () => {
+  const currencies = Intl.supportedValuesOf("currency");
+  const amounts = [-100, -1, 0, 1, 99, 100, 150, 12_345, 100_000_000_000, 100_000_000_001];
+  const cases = currencies.flatMap((currency) => amounts.map((amount) => ({ currency, amount })));
+  const rows =
+    await db.sql`select private.amount_ok((c ->> 'amount')::bigint, c ->> 'currency') as ok from jsonb_array_elements(${db.sql.json(cases)}) c`;
+  const differing = cases.filter(({ amount, currency }, index) => rows[index]?.ok !== (checkCents(amount, currency) === null));
+  expect(differing).toEqual([]);
+});

@@ -1,0 +1,42 @@
+import type postgres from "postgres";
+
+/** What the queue's workers do, as small as it can be said: the ledger's tests need somebody who hands over and hears back. */
+
+/** QUEUED/RETRY -> PROCESSING with the newest value, unless the sale came to nothing. Gives the row's id, or null when none waited. */
+export async function claim(sql: postgres.Sql, saleId: string, at = new Date()): Promise<string | null> {
+  return await sql.begin(async (tx) => {
+    await tx`select set_config('opsmantik.now', ${at.toISOString()}, true), private.act(('system', null)::private.actor, 'CLAIM')`;
+    const [row] = await tx<{ id: string }[]>`
+      update public.offline_conversion_queue q
+      set status = 'PROCESSING', claimed_at = ${at}, claim_token = gen_random_uuid(), attempt_count = q.attempt_count + 1, next_retry_at = null,
+        snapshot_id = r.id, value_cents = r.amount_cents, updated_at = ${at}
+      from public.sales s, private.newest_snapshot(${saleId}) r
+      where q.sale_id = ${saleId} and s.id = q.sale_id and q.status in ('QUEUED', 'RETRY')
+        and (s.status = 'CONFIRMED') = (q.kind <> 'RETRACT') and q.not_before <= ${at}
+      returning q.id`;
+    return row?.id ?? null;
+  });
+}
+
+/** PROCESSING -> COMPLETED: what was claimed is what Google was told; the ledger may have gone on since. */
+export async function succeed(sql: postgres.Sql, queueId: string, at = new Date()): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`select set_config('opsmantik.now', ${at.toISOString()}, true), private.act(('system', null)::private.actor, 'UPLOADED')`;
+    const [sale] = await tx`select s.id from public.sales s join public.offline_conversion_queue q on q.sale_id = s.id
+      where q.id = ${queueId} for update of s`;
+    await tx`
+      insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind, provider_key, transport, order_id, value_cents, currency, dispatched_at)
+      select site_id, id, sale_id, snapshot_id, kind, provider_key, 'script', order_id, value_cents, currency, ${at}
+      from public.offline_conversion_queue where id = ${queueId}`;
+    await tx`update public.offline_conversion_queue
+      set status = 'COMPLETED', uploaded_at = ${at}, claimed_at = null, claim_token = null, updated_at = ${at},
+        provider_error_code = null, provider_error_category = null, last_error = null where id = ${queueId}`;
+    await tx`select private.follow_ledger(${String(sale?.id)})`;
+  });
+}
+
+/** PROCESSING -> RETRY: nobody knows better than to try again. */
+export async function retryLater(sql: postgres.Sql, queueId: string, at = new Date()): Promise<void> {
+  await sql`update public.offline_conversion_queue set status = 'RETRY', claimed_at = null, claim_token = null, updated_at = ${at}
+    where id = ${queueId}`;
+}
