@@ -35,6 +35,7 @@ export function problemResponse(error: unknown, requestId: string): Response {
     requestId,
     ...facts.extra,
   };
-  const headers = { "content-type": "application/problem+json", ...(status === 503 && { "retry-after": "5" }), ...facts.headers };
+  const comeAgain = status === 503 || code === "REQUEST_IN_FLIGHT";
+  const headers = { "content-type": "application/problem+json", ...(comeAgain && { "retry-after": "5" }), ...facts.headers };
   return new Response(JSON.stringify(body), { status, headers });
 }

@@ -1,10 +1,13 @@
 import { z } from "zod";
+import { onceAnswer, type RequestIdentity, serveOnce } from "#lib/contracts/answer-once.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import type { SiteRole, siteInput, sitePrivacy } from "./site-fields.ts";
 
 /** What owners and invited people change. Each is one SQL function, which checks the role and decides. */
 
 const done = z.object({ ok: z.literal(true) });
+/** Of a change of the team: with a key the stored bytes, without one the plain answer. */
+const doneOnce = z.union([onceAnswer.transform(serveOnce), done]);
 const joined = z.object({ publicId: z.string() });
 
 type SiteValues = z.output<typeof siteInput>;
@@ -36,14 +39,19 @@ export const setSitePrivacy = (db: SessionClient, publicId: string, privacy: z.o
 export const replayFailedEvents = (db: SessionClient, publicId: string, ids: string[]) =>
   callAsUser(db, "replay_failed_events", { p_public_id: publicId, p_ids: ids }, z.object({ replayed: z.number() }));
 
-export const changeMemberRole = (db: SessionClient, publicId: string, member: { userId: string; role: SiteRole }) =>
-  callAsUser(db, "change_member_role", { p_public_id: publicId, p_user_id: member.userId, p_role: member.role }, done);
+interface TeamChange {
+  publicId: string;
+  once: RequestIdentity;
+}
 
-export const removeMember = (db: SessionClient, publicId: string, userId: string) =>
-  callAsUser(db, "remove_member", { p_public_id: publicId, p_user_id: userId }, done);
+export const changeMemberRole = (db: SessionClient, { publicId, userId, role, once }: TeamChange & { userId: string; role: SiteRole }) =>
+  callAsUser(db, "change_member_role", { p_public_id: publicId, p_user_id: userId, p_role: role, ...once }, doneOnce);
 
-export const withdrawInvitation = (db: SessionClient, publicId: string, invitationId: string) =>
-  callAsUser(db, "withdraw_invitation", { p_public_id: publicId, p_invitation_id: invitationId }, done);
+export const removeMember = (db: SessionClient, { publicId, userId, once }: TeamChange & { userId: string }) =>
+  callAsUser(db, "remove_member", { p_public_id: publicId, p_user_id: userId, ...once }, doneOnce);
+
+export const withdrawInvitation = (db: SessionClient, { publicId, invitationId, once }: TeamChange & { invitationId: string }) =>
+  callAsUser(db, "withdraw_invitation", { p_public_id: publicId, p_invitation_id: invitationId, ...once }, doneOnce);
 
 export const acceptInvitation = (db: SessionClient, invitationId: string) =>
   callAsUser(db, "accept_invitation", { p_invitation_id: invitationId }, joined);

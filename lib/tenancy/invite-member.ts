@@ -1,11 +1,14 @@
 import { createHash } from "node:crypto";
 import { createClient } from "@supabase/supabase-js";
 import { z } from "zod";
+import { onceAnswer, type RequestIdentity, serveOnce } from "#lib/contracts/answer-once.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { env } from "#lib/env.ts";
 import { enforceLimit, type RateLimit } from "#lib/http/rate-limit.ts";
 import { log } from "#lib/platform/log.ts";
 import type { SiteRole } from "./site-fields.ts";
+
+type InviteArgs = { p_public_id: string; p_email: string; p_role: SiteRole } & RequestIdentity;
 
 /**
  * Mails a sign-in link, which also makes the account of a new address. Supabase Auth writes and sends it.
@@ -31,17 +34,42 @@ const mailsToOneAddress = (email: string): RateLimit => ({
   whenRedisIsDown: "fail-closed",
 });
 
+interface Invite {
+  publicId: string;
+  email: string;
+  role: SiteRole;
+  once: RequestIdentity;
+}
+
+const invited = z.object({ invitationId: z.string(), email: z.string() });
+
 /**
  * Invites an address. The invitation stands even when its mail could not be sent: `mailed` says so,
  * and the invited person finds it after signing in in any way.
  */
-export async function inviteMember(db: SessionClient, publicId: string, invite: { email: string; role: SiteRole }) {
-  await enforceLimit(mailsToOneAddress(invite.email), { request: new Request(env().APP_URL), actor: undefined });
-  const { invitationId, email } = await callAsUser(
-    db,
-    "invite_site_member",
-    { p_public_id: publicId, p_email: invite.email, p_role: invite.role },
-    z.object({ invitationId: z.string(), email: z.string() }),
-  );
-  return { invitationId, mailed: await mailSignInLink(email) };
+export async function inviteMember(db: SessionClient, { publicId, email, role, once }: Invite) {
+  await enforceLimit(mailsToOneAddress(email), { request: new Request(env().APP_URL), actor: undefined });
+  const args = { p_public_id: publicId, p_email: email, p_role: role, ...once };
+  if (once.p_key !== undefined) return inviteOnce(db, args, once.p_key);
+  const made = await callAsUser(db, "invite_site_member", args, invited);
+  return { invitationId: made.invitationId, mailed: await mailSignInLink(made.email) };
+}
+
+/**
+ * A mail can not be taken back with a transaction, so it is sent at most once: by the request that made the invitation.
+ * Whether it went out is then the last word of the answer. A repeat sends none; where the first died before it could tell, it says "not mailed".
+ */
+async function inviteOnce(db: SessionClient, args: InviteArgs, key: string): Promise<Response> {
+  const answer = await callAsUser(db, "invite_site_member", args, onceAnswer);
+  if (answer.status >= 400) return serveOnce(answer);
+  const { invitationId, email } = invited.parse(JSON.parse(answer.body));
+  const word = {
+    p_public_id: args.p_public_id,
+    p_invitation_id: invitationId,
+    p_mailed: !answer.replayed && (await mailSignInLink(email)),
+    p_request_hash: args.p_request_hash,
+    p_key: key,
+  };
+  const told = await callAsUser(db, "record_invitation_mail", word, onceAnswer);
+  return serveOnce({ ...told, replayed: answer.replayed });
 }

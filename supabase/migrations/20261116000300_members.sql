@@ -22,29 +22,30 @@ begin
 end
 $$;
 
--- invite_site_member: an open invitation for an address, valid 14 days. Inviting again renews it with the new role.
---   Refuses  an address that is a member already; more than 200 members and invitations together.
---   Callers  owners.
-create function public.invite_site_member(p_public_id text, p_email text, p_role public.site_role) returns jsonb
+-- Changes of the team take the hash and the key of the request, both optional. With a key they answer {status, replayed, body}, once;
+-- without one, the body itself. Whether the caller may is asked first: an answer is never given again to somebody who may not any more.
+
+-- invite_effect: p_args {site, email, role}
+create function private.invite_effect(p_args jsonb) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_site public.sites := private.require_open_site(p_public_id, 'owner');
   v_now timestamptz := private.current_moment();
-  v_email text := lower(btrim(p_email));
+  v_site_id uuid := (p_args ->> 'site')::uuid;
+  v_email text := lower(btrim(p_args ->> 'email'));
   v_id uuid;
 begin
-  perform from public.sites s where s.id = v_site.id for update;   -- the count below holds until commit
+  perform from public.sites s where s.id = v_site_id for update;   -- the count below holds until commit
   if exists (select from public.site_members m join auth.users u on u.id = m.user_id
-             where m.site_id = v_site.id and lower(u.email) = v_email) then
+             where m.site_id = v_site_id and lower(u.email) = v_email) then
     perform private.fail(409, 'ALREADY_MEMBER');
   end if;
-  if (select count(*) from public.site_members m where m.site_id = v_site.id)
-     + (select count(*) from public.site_invitations i where i.site_id = v_site.id and i.email <> v_email) >= 200 then
+  if (select count(*) from public.site_members m where m.site_id = v_site_id)
+     + (select count(*) from public.site_invitations i where i.site_id = v_site_id and i.email <> v_email) >= 200 then
     perform private.fail(409, 'TOO_MANY');
   end if;
   insert into public.site_invitations (site_id, email, role, invited_by, created_at, expires_at)
-    values (v_site.id, v_email, p_role, auth.uid(), v_now, v_now + interval '14 days')
+    values (v_site_id, v_email, (p_args ->> 'role')::public.site_role, auth.uid(), v_now, v_now + interval '14 days')
     on conflict (site_id, email) do update
       set role = excluded.role, invited_by = excluded.invited_by, created_at = excluded.created_at, expires_at = excluded.expires_at
     returning id into v_id;
@@ -52,19 +53,63 @@ begin
 end
 $$;
 
+-- invite_site_member: an open invitation for an address, valid 14 days. Inviting again renews it with the new role.
+--   Refuses  an address that is a member already; more than 200 members and invitations together.
+--   Callers  owners.
+create function public.invite_site_member(
+  p_public_id text, p_email text, p_role public.site_role, p_request_hash text default null, p_key text default null
+) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'owner');
+begin
+  return private.answer_plainly(v_site.id, 'member.invite', p_key, p_request_hash, 'private.invite_effect',
+    jsonb_build_object('site', v_site.id, 'email', p_email, 'role', p_role));
+end
+$$;
+
+create function private.invitation_mail_effect(p_args jsonb) returns jsonb
+language sql immutable set search_path = ''
+as $$ select jsonb_build_object('invitationId', p_args -> 'invitationId', 'mailed', p_args -> 'mailed') $$;
+
+-- record_invitation_mail: the last word on an invitation that was made with a key: whether its mail went out. The mail is sent between the
+-- two, outside any transaction; the first word that arrives stays, and a repeated request, which sends no mail, gets it.
+--   Returns  {status, replayed, body}: the body is {invitationId, mailed}.
+--   Callers  owners.
+create function public.record_invitation_mail(p_public_id text, p_invitation_id uuid, p_mailed boolean, p_request_hash text, p_key text) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'owner');
+begin
+  return private.answer_once(v_site.id, 'member.invite.mail', p_key, p_request_hash, 'private.invitation_mail_effect',
+    jsonb_build_object('invitationId', p_invitation_id, 'mailed', p_mailed));
+end
+$$;
+
+create function private.withdraw_effect(p_args jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  delete from public.site_invitations i where i.id = (p_args ->> 'invitation')::uuid and i.site_id = (p_args ->> 'site')::uuid;
+  if not found then
+    perform private.fail(404, 'NOT_FOUND');
+  end if;
+  return jsonb_build_object('ok', true);
+end
+$$;
+
 -- withdraw_invitation: an owner takes an open invitation back.
 --   Callers  owners.
-create function public.withdraw_invitation(p_public_id text, p_invitation_id uuid) returns jsonb
+create function public.withdraw_invitation(p_public_id text, p_invitation_id uuid, p_request_hash text default null, p_key text default null) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'owner');
 begin
-  delete from public.site_invitations i where i.id = p_invitation_id and i.site_id = v_site.id;
-  if not found then
-    perform private.fail(404, 'NOT_FOUND');
-  end if;
-  return jsonb_build_object('ok', true);
+  return private.answer_plainly(v_site.id, 'member.withdraw', p_key, p_request_hash, 'private.withdraw_effect',
+    jsonb_build_object('site', v_site.id, 'invitation', p_invitation_id));
 end
 $$;
 
@@ -122,15 +167,39 @@ begin
 end
 $$;
 
+create function private.member_role_effect(p_args jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  update public.site_members m set role = (p_args ->> 'role')::public.site_role
+    where m.site_id = (p_args ->> 'site')::uuid and m.user_id = (p_args ->> 'user')::uuid;
+  if not found then
+    perform private.fail(404, 'NOT_FOUND');
+  end if;
+  return jsonb_build_object('ok', true);
+end
+$$;
+
 -- change_member_role: the trigger a_site_keeps_an_owner refuses to demote the last owner.
 --   Callers  owners.
-create function public.change_member_role(p_public_id text, p_user_id uuid, p_role public.site_role) returns jsonb
+create function public.change_member_role(
+  p_public_id text, p_user_id uuid, p_role public.site_role, p_request_hash text default null, p_key text default null
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
-  update public.site_members m set role = p_role where m.site_id = v_site.id and m.user_id = p_user_id;
+  return private.answer_plainly(v_site.id, 'member.role', p_key, p_request_hash, 'private.member_role_effect',
+    jsonb_build_object('site', v_site.id, 'user', p_user_id, 'role', p_role));
+end
+$$;
+
+create function private.remove_member_effect(p_args jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  delete from public.site_members m where m.site_id = (p_args ->> 'site')::uuid and m.user_id = (p_args ->> 'user')::uuid;
   if not found then
     perform private.fail(404, 'NOT_FOUND');
   end if;
@@ -140,17 +209,14 @@ $$;
 
 -- remove_member: the trigger a_site_keeps_an_owner refuses to remove the last owner.
 --   Callers  owners; anyone for themselves.
-create function public.remove_member(p_public_id text, p_user_id uuid) returns jsonb
+create function public.remove_member(p_public_id text, p_user_id uuid, p_request_hash text default null, p_key text default null) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_site(p_public_id, case when p_user_id = auth.uid() then 'viewer' else 'owner' end::public.site_role);
 begin
-  delete from public.site_members m where m.site_id = v_site.id and m.user_id = p_user_id;
-  if not found then
-    perform private.fail(404, 'NOT_FOUND');
-  end if;
-  return jsonb_build_object('ok', true);
+  return private.answer_plainly(v_site.id, 'member.remove', p_key, p_request_hash, 'private.remove_member_effect',
+    jsonb_build_object('site', v_site.id, 'user', p_user_id));
 end
 $$;
 
@@ -174,11 +240,12 @@ $$;
 
 grant execute on function
   public.list_site_members(text),
-  public.invite_site_member(text, text, public.site_role),
-  public.withdraw_invitation(text, uuid),
+  public.invite_site_member(text, text, public.site_role, text, text),
+  public.record_invitation_mail(text, uuid, boolean, text, text),
+  public.withdraw_invitation(text, uuid, text, text),
   public.accept_invitation(uuid),
   public.decline_invitation(uuid),
-  public.change_member_role(text, uuid, public.site_role),
-  public.remove_member(text, uuid)
+  public.change_member_role(text, uuid, public.site_role, text, text),
+  public.remove_member(text, uuid, text, text)
 to authenticated;
 grant execute on function public.purge_expired_invitations() to opsmantik_app, service_role;

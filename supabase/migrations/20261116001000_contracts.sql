@@ -208,6 +208,7 @@ $$;
 --   Safe     against a twin at the same moment: it waits at the unique index and then replays. After 5 s it gives up: 409, try again.
 --   Keeps    answers and deterministic refusals (409). Anything else that fails leaves nothing, so a retry runs again.
 --   Returns  {status, replayed, body}: the body is text, served as it is.
+--   Refuses  400 for a key that is empty or longer than 255 characters, 422 for a key that was used with another request.
 create function private.answer_once(p_tenant_id uuid, p_scope text, p_key text, p_request_hash text, p_effect regproc, p_args jsonb) returns jsonb
 language plpgsql security definer set search_path = '' set lock_timeout = '5s'
 as $$
@@ -225,6 +226,9 @@ begin
   if p_key is null then
     execute format('select %s($1)', p_effect) into v_answer using p_args;
     return jsonb_build_object('status', 200, 'replayed', false, 'body', v_answer::text);
+  end if;
+  if char_length(p_key) not between 1 and 255 then
+    perform private.fail(400, 'INVALID_IDEMPOTENCY_KEY');
   end if;
   for v_try in 1..3 loop   -- the one we met may have rolled back, or run out, before we could read it
     begin
@@ -264,6 +268,21 @@ begin
 end
 $$;
 
+-- answer_plainly: for a change whose key is optional. With one, as answer_once; without, the effect's answer as it is.
+create function private.answer_plainly(p_tenant_id uuid, p_scope text, p_key text, p_request_hash text, p_effect regproc, p_args jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_answer jsonb;
+begin
+  if p_key is not null then
+    return private.answer_once(p_tenant_id, p_scope, p_key, p_request_hash, p_effect, p_args);
+  end if;
+  execute format('select %s($1)', p_effect) into v_answer using p_args;
+  return v_answer;
+end
+$$;
+
 -- purge_idempotency_keys: forget answers that ran out. At most p_limit a call; one in flight is not committed, so it is never seen here.
 --   Returns  {purged}.
 --   Callers  service role only (daily cron).
@@ -282,9 +301,17 @@ begin
 end
 $$;
 
+-- is_settled: whether a writer is older than every transaction still open, as the statement that asks sees it. A writer "from the
+-- future" is one from before this database was restored elsewhere: long committed.
+create function private.is_settled(p_writer xid8) returns boolean
+language sql stable set search_path = ''
+as $$
+  select p_writer < pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())
+      or p_writer >= pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())
+$$;
+
 -- seal_proof_blocks: put committed proofs into blocks, site by site, each block linked to the one before.
---   Takes only proofs of transactions older than every open one (pg_snapshot_xmin): a block never has to be opened again for a
---   late commit. A writer "from the future" is one from before this database was restored elsewhere: long committed.
+--   Takes only proofs of settled transactions: whatever a block holds was written before whatever a later one holds.
 --   Safe     to run twice at once: the second does nothing.
 --   Returns  {proofs, blocks, waiting}; at most 20 blocks of 1,000 a call.
 --   Callers  service role only (cron, each minute).
@@ -292,8 +319,6 @@ create function public.seal_proof_blocks() returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_horizon xid8 := pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot());
-  v_next xid8 := pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot());
   v_site_id uuid;
   v_last public.proof_blocks;
   v_ids uuid[];
@@ -306,11 +331,11 @@ begin
   end if;
   while v_blocks < 20 loop
     select u.site_id into v_site_id from private.unsealed_proofs u
-      where u.written_by < v_horizon or u.written_by >= v_next order by u.proof_id limit 1;
+      where private.is_settled(u.written_by) order by u.proof_id limit 1;
     exit when not found;
     select array_agg(t.proof_id order by t.proof_id), string_agg(t.hash, '' order by t.proof_id) into v_ids, v_hashes from (
       select u.proof_id, p.hash from private.unsealed_proofs u join public.transition_proofs p on p.id = u.proof_id
-      where u.site_id = v_site_id and (u.written_by < v_horizon or u.written_by >= v_next)
+      where u.site_id = v_site_id and private.is_settled(u.written_by)
       order by u.proof_id limit 1000) t;
     select b.* into v_last from public.proof_blocks b where b.site_id = v_site_id order by b.number desc limit 1;
     insert into public.proof_blocks (site_id, number, first_proof, last_proof, proof_ids, previous_root, root, sealed_at)
@@ -325,7 +350,8 @@ begin
 end
 $$;
 
--- proof_receipt: a proof as its tenant may keep and check it. facts stays text: the hash is over these bytes.
+-- proof_receipt: a proof as its tenant may keep and check it. facts stays text: the hash is over these bytes. The block comes with
+-- the hashes that its root is over, so that the receipt needs nothing else.
 create function private.proof_receipt(p_proof public.transition_proofs) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
@@ -333,7 +359,9 @@ as $$
     'contract_version', p_proof.contract_version, 'entity_id', p_proof.entity_id, 'from', p_proof.from_state, 'to', p_proof.to_state,
     'actor_kind', p_proof.actor_kind, 'actor_id', p_proof.actor_id, 'facts', p_proof.facts::text, 'request_hash', p_proof.request_hash,
     'occurred_at', private.exact_time(p_proof.occurred_at), 'hash', p_proof.hash,
-    'block', (select jsonb_build_object('number', b.number, 'root', b.root, 'previous_root', b.previous_root, 'sealed_at', private.exact_time(b.sealed_at))
+    'block', (select jsonb_build_object('number', b.number, 'root', b.root, 'previous_root', b.previous_root, 'sealed_at', private.exact_time(b.sealed_at),
+                'hashes', (select jsonb_agg(m.hash order by u.place) from unnest(b.proof_ids) with ordinality u (id, place)
+                           join public.transition_proofs m on m.id = u.id))
               from public.proof_blocks b where b.site_id = p_proof.site_id and p_proof.id between b.first_proof and b.last_proof
                 and p_proof.id = any (b.proof_ids) order by b.number limit 1))
   from public.sites s where s.id = p_proof.site_id
@@ -355,13 +383,27 @@ begin
 end
 $$;
 
+-- key_site_id: the site that a key speaks for, or 401: it may have been revoked after the guard let it in.
+create function private.key_site_id(p_key_id uuid) returns uuid
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_site_id uuid := (public.api_key_site(p_key_id) ->> 'siteId')::uuid;
+begin
+  if v_site_id is null then
+    perform private.fail(401, 'INVALID_API_KEY');
+  end if;
+  return v_site_id;
+end
+$$;
+
 -- get_proof_for_key: the same for the site that a key speaks for.
 --   Callers  service role only.
 create function public.get_proof_for_key(p_key_id uuid, p_proof_id uuid) returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  v_site_id uuid := (public.api_key_site(p_key_id) ->> 'siteId')::uuid;
+  v_site_id uuid := private.key_site_id(p_key_id);
   v_proof public.transition_proofs;
 begin
   select p.* into v_proof from public.transition_proofs p where p.id = p_proof_id and p.site_id = v_site_id;

@@ -14,6 +14,9 @@ declare
   v_version text;
   v_proof_id uuid;
 begin
+  -- The sale first, as everywhere: it must not be cancelled between the look at it below and our commit.
+  perform from public.sales s join public.offline_conversion_queue q on q.sale_id = s.id
+    where q.id = (p_args ->> 'id')::uuid and q.site_id = p_site.id for no key update of s;
   select q.* into v_row from public.offline_conversion_queue q where q.id = (p_args ->> 'id')::uuid and q.site_id = p_site.id for update;
   if v_row.id is null then
     perform private.fail(404, 'NOT_FOUND');
@@ -62,6 +65,25 @@ begin
 end
 $$;
 
+-- transition_args: what a caller of the contract endpoint may say, and nothing that only the desk or an undo may.
+create function private.transition_args(p_move jsonb, p_site_id uuid, p_actor private.actor, p_request_hash text) returns jsonb
+language sql immutable set search_path = ''
+as $$
+  select jsonb_build_object('effect', p_move -> 'contract', 'id', p_move -> 'id', 'to', p_move -> 'to', 'reason', p_move -> 'reason',
+    'expectedVersion', p_move -> 'expectedVersion', 'site', p_site_id, 'actorKind', p_actor.kind, 'actorId', p_actor.id, 'requestHash', p_request_hash)
+$$;
+
+create function private.require_key(p_key text) returns text
+language plpgsql immutable set search_path = ''
+as $$
+begin
+  if p_key is null then
+    perform private.fail(400, 'INVALID_IDEMPOTENCY_KEY');
+  end if;
+  return p_key;
+end
+$$;
+
 -- transition_effect: a move as the contract endpoint answers it: these five fields and no other.
 create function private.transition_effect(p_args jsonb) returns jsonb
 language sql security definer set search_path = ''
@@ -91,6 +113,7 @@ $$;
 
 -- transition_contract: one legal move, asked for by a person.
 --   Takes    p_move {contract, id, to, reason?, expectedVersion?}. The site is the entity's; unknown and not-yours are the same 404.
+--   Refuses  400 without a key, 409 ILLEGAL_MOVE with what is allowed.
 --   Callers  operators.
 create function public.transition_contract(p_move jsonb, p_key text, p_request_hash text) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -103,8 +126,8 @@ begin
     perform private.fail(404, 'NOT_FOUND');
   end if;
   v_site := private.require_open_site(v_site.public_id, 'operator');
-  return private.answer_once(v_site.id, 'contract.transition', p_key, p_request_hash, 'private.transition_effect'::regproc,
-    p_move || jsonb_build_object('effect', p_move ->> 'contract', 'site', v_site.id, 'actorKind', 'user', 'actorId', auth.uid(), 'requestHash', p_request_hash));
+  return private.answer_once(v_site.id, 'contract.transition', private.require_key(p_key), p_request_hash, 'private.transition_effect'::regproc,
+    private.transition_args(p_move, v_site.id, private.user_actor(), p_request_hash));
 end
 $$;
 
@@ -114,13 +137,13 @@ create function public.transition_contract_for_key(p_key_id uuid, p_move jsonb, 
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_site_id uuid := (public.api_key_site(p_key_id) ->> 'siteId')::uuid;
+  v_site_id uuid := private.key_site_id(p_key_id);
 begin
-  if v_site_id is null or v_site_id is distinct from private.site_of_entity(p_move ->> 'contract', (p_move ->> 'id')::uuid) then
+  if v_site_id is distinct from private.site_of_entity(p_move ->> 'contract', (p_move ->> 'id')::uuid) then
     perform private.fail(404, 'NOT_FOUND');
   end if;
-  return private.answer_once(v_site_id, 'contract.transition', p_key, p_request_hash, 'private.transition_effect'::regproc,
-    p_move || jsonb_build_object('effect', p_move ->> 'contract', 'site', v_site_id, 'actorKind', 'api_key', 'actorId', p_key_id, 'requestHash', p_request_hash));
+  return private.answer_once(v_site_id, 'contract.transition', private.require_key(p_key), p_request_hash, 'private.transition_effect'::regproc,
+    private.transition_args(p_move, v_site_id, ('api_key', p_key_id)::private.actor, p_request_hash));
 end
 $$;
 

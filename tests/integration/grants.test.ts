@@ -36,6 +36,7 @@ const grantedToUsers = [
   "list_site_api_keys",
   "list_site_members",
   "preview_export_page",
+  "record_invitation_mail",
   "remove_member",
   "replay_failed_events",
   "revoke_site_api_key",

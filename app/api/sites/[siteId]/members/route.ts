@@ -1,3 +1,4 @@
+import { requestIdentity } from "#lib/contracts/answer-once.ts";
 import { handler } from "#lib/http/handler.ts";
 import { siteMember } from "#lib/http/member-guards.ts";
 import { inviteMember } from "#lib/tenancy/invite-member.ts";
@@ -10,5 +11,6 @@ export const POST = handler({
     after: { name: "invite", requests: 20, windowSeconds: 600, key: ({ actor }) => actor.user.id, whenRedisIsDown: "fail-closed" },
   },
   body: memberInvite,
-  run: ({ actor, body }) => inviteMember(actor.db, actor.publicId, body),
+  run: ({ actor, body, request, rawBody }) =>
+    inviteMember(actor.db, { publicId: actor.publicId, ...body, once: requestIdentity(request, rawBody) }),
 });

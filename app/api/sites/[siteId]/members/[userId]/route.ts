@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { requestIdentity } from "#lib/contracts/answer-once.ts";
 import { handler } from "#lib/http/handler.ts";
 import { siteMember } from "#lib/http/member-guards.ts";
 import { changeMemberRole, removeMember } from "#lib/tenancy/changes.ts";
@@ -11,12 +12,14 @@ export const PATCH = handler({
   guard: siteMember("owner"),
   params,
   body: memberRole,
-  run: ({ actor, params, body }) => changeMemberRole(actor.db, actor.publicId, { ...params, ...body }),
+  run: ({ actor, params, body, request, rawBody }) =>
+    changeMemberRole(actor.db, { publicId: actor.publicId, ...params, ...body, once: requestIdentity(request, rawBody) }),
 });
 
 /** DELETE /api/sites/:siteId/members/:userId removes a member, or oneself; the last owner stays. */
 export const DELETE = handler({
   guard: siteMember("viewer"), // anyone may leave; SQL lets only owners remove others
   params,
-  run: ({ actor, params }) => removeMember(actor.db, actor.publicId, params.userId),
+  run: ({ actor, params, request, rawBody }) =>
+    removeMember(actor.db, { publicId: actor.publicId, ...params, once: requestIdentity(request, rawBody) }),
 });

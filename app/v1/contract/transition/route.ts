@@ -1,0 +1,21 @@
+import { requireIdentity, serveOnce } from "#lib/contracts/answer-once.ts";
+import { transitionContract, transitionRequest } from "#lib/contracts/transition.ts";
+import { handler } from "#lib/http/handler.ts";
+import { actorId, keyOrMember } from "#lib/http/key-or-member.ts";
+
+/** POST /v1/contract/transition makes one legal move of a call, a sale or a conversion, once per key (docs/api/contracts.md). */
+export const POST = handler({
+  guard: keyOrMember,
+  limits: {
+    after: {
+      name: "transition",
+      requests: 1200,
+      windowSeconds: 60,
+      key: ({ actor }) => actorId(actor),
+      whenRedisIsDown: "fail-open",
+    },
+  },
+  body: transitionRequest,
+  run: async ({ actor, body, request, rawBody }) =>
+    serveOnce(await transitionContract(actor, body, requireIdentity(request, rawBody, body.idempotency_key))),
+});

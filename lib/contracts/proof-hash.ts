@@ -1,0 +1,44 @@
+import { createHash } from "node:crypto";
+import type { ProofReceipt } from "./proof-receipt.ts";
+
+/** Computes proofs and blocks again from what a receipt says, with nothing of ours but this file. Postgres writes the same. */
+
+type ProvenFields = Omit<ProofReceipt, "hash" | "block">;
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+
+/** A field with its length in bytes before it, so that no two lists of fields run together; null is not the empty text. */
+const framed = (text: string | null) => (text === null ? "-" : `${Buffer.byteLength(text)}:${text}`);
+
+export function proofHash(proof: ProvenFields): string {
+  const fields = [
+    proof.proof_id,
+    proof.site,
+    proof.contract,
+    proof.contract_version,
+    proof.entity_id,
+    proof.from,
+    proof.to,
+    proof.actor_kind,
+    proof.actor_id,
+    proof.facts,
+    proof.request_hash,
+    proof.occurred_at,
+  ];
+  return sha256(fields.map(framed).join(""));
+}
+
+/** The previous_root of a site's first block. */
+export const genesisRoot = "0".repeat(64);
+
+export const blockRoot = (previousRoot: string, hashes: string[]) => sha256(previousRoot + hashes.join(""));
+
+/** What is wrong with a receipt, in a sentence; null when it holds. A receipt without a block says so itself and is not wrong. */
+export function receiptFault(receipt: ProofReceipt): string | null {
+  const { hash, block, ...fields } = receipt;
+  if (proofHash(fields) !== hash) return "its fields do not give its hash";
+  if (!block) return null;
+  if (!block.hashes.includes(hash)) return "its hash is not among those of its block";
+  if (blockRoot(block.previous_root, block.hashes) !== block.root) return "the hashes of its block do not give the block's root";
+  return null;
+}
