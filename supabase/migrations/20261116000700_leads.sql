@@ -65,7 +65,7 @@ create table public.calls (
   constraint call_status_is_known check (status in ('intent', 'qualified', 'meeting', 'sealed', 'junk', 'cancelled')),
   constraint lead_score_is_0_to_100 check (lead_score between 0 and 100)
 );
-create index calls_of_a_site on public.calls (site_id, called_at desc);
+create index calls_of_a_site on public.calls (site_id, called_at desc, id desc);
 
 -- Every event, in monthly partitions by receive time, where the API cannot see it. The default partition takes what has no
 -- month of its own, so a late cron loses nothing.

@@ -12,6 +12,7 @@ afterAll(() => db.drop());
 /** What signed-in people may call. A line is added here on purpose, by someone who has thought about who calls it. */
 const grantedToUsers = [
   "accept_invitation",
+  "amount_presets",
   "billing_overview",
   "call_event_secret",
   "cancel_sale",
@@ -22,6 +23,9 @@ const grantedToUsers = [
   "create_site",
   "create_site_api_key",
   "decline_invitation",
+  "desk_figures",
+  "desk_lead",
+  "desk_leads",
   "get_invoice",
   "get_proof",
   "get_site",
@@ -37,6 +41,7 @@ const grantedToUsers = [
   "list_site_members",
   "preview_export_page",
   "record_invitation_mail",
+  "open_leads",
   "remove_member",
   "replay_failed_events",
   "revoke_site_api_key",

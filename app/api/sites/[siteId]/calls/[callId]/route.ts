@@ -1,0 +1,11 @@
+import { z } from "zod";
+import { handler } from "#lib/http/handler.ts";
+import { siteMember } from "#lib/http/member-guards.ts";
+import { readLead } from "#lib/leads/desk-readers.ts";
+
+/** GET /api/sites/:siteId/calls/:callId is one lead with its journey, ledger and history. */
+export const GET = handler({
+  guard: siteMember("viewer"),
+  params: z.object({ callId: z.uuid() }),
+  run: ({ actor, params }) => readLead(actor.db, actor.publicId, params.callId),
+});

@@ -1,0 +1,51 @@
+import { z } from "zod";
+import { channels, views } from "./desk-shapes.ts";
+
+const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
+
+/** What an address of the desk says, as text; whatever cannot be read is left out, so that an old link still opens. */
+export const deskFilter = z.object({
+  view: z.enum(views).optional().catch(undefined),
+  channel: z.enum(channels).optional().catch(undefined),
+  score: z.coerce.number().int().min(1).max(100).optional().catch(undefined),
+  click: z.enum(["yes", "no"]).optional().catch(undefined),
+  from: day.optional().catch(undefined),
+  to: day.optional().catch(undefined),
+  phone: z
+    .string()
+    .transform((text) => text.replace(/\D/g, "").slice(-7))
+    .pipe(z.string().min(2))
+    .optional()
+    .catch(undefined),
+  campaign: z.string().min(1).max(200).optional().catch(undefined),
+});
+export type DeskFilter = z.output<typeof deskFilter>;
+
+/** The same for the reader in SQL. */
+export function filterForReader({ view, channel, score, click, from, to, phone, campaign }: DeskFilter): Record<string, string | number | boolean> {
+  const wanted = {
+    view,
+    channel,
+    scoreMin: score,
+    hasClick: click && click === "yes",
+    from,
+    to,
+    phoneEnding: phone,
+    campaign,
+  };
+  return Object.fromEntries(Object.entries(wanted).filter((entry): entry is [string, string | number | boolean] => entry[1] !== undefined));
+}
+
+/** The filter as a query, in one order, so that the same filter is the same address. */
+export function filterQuery(filter: DeskFilter, more: Record<string, string | undefined> = {}): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries({ ...filter, ...more }))
+    if (value !== undefined && !(name === "view" && value === "all")) query.set(name, String(value));
+  query.sort();
+  return query.size > 0 ? `?${query}` : "";
+}
+
+/** How many conditions beside the view narrow the list. */
+export function conditionCount({ view: _view, from, to, ...conditions }: DeskFilter): number {
+  return Object.values(conditions).filter((value) => value !== undefined).length + (from || to ? 1 : 0);
+}

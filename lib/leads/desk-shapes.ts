@@ -1,0 +1,175 @@
+import { z } from "zod";
+
+/** What the desk's readers answer. Numbers are masked in SQL; only a lead's own page, for operators, has the whole one. */
+
+export const channels = ["phone", "whatsapp", "form"] as const;
+export const views = ["all", "open", "needs_you", "sealed", "junk"] as const;
+const leadStatus = z.enum(["intent", "qualified", "meeting", "sealed", "junk", "cancelled"]);
+export type LeadStatus = z.output<typeof leadStatus>;
+const deliveryBlock = z.enum(["NO_CLICK_ID", "NO_CONSENT", "CLICK_EXPIRED", "NO_MATCH"]);
+export type DeliveryBlock = z.output<typeof deliveryBlock>;
+const verdict = z.enum(["CONFIRMED", "REJECTED", "DUPLICATE", "UNKNOWN"]);
+const adjustment = z.enum(["RESTATE", "RETRACT"]);
+
+const sale = z.object({
+  id: z.string(),
+  version: z.number(),
+  status: z.enum(["DRAFT", "CONFIRMED", "CANCELED"]),
+  amountCents: z.number(),
+  currency: z.string(),
+  isPredicted: z.boolean(),
+  deliveryBlock: deliveryBlock.nullable(),
+  note: z.string().nullable(),
+  adjustableUntil: z.string(),
+});
+export type DeskSale = z.output<typeof sale>;
+
+const delivery = z.object({
+  status: z.enum(["QUEUED", "RETRY", "PROCESSING", "COMPLETED", "FAILED"]),
+  notBefore: z.string(),
+  errorCode: z.string().nullable(),
+  uploadedAt: z.string().nullable(),
+  verdict: verdict.nullable(),
+  pendingAdjustment: adjustment.nullable(),
+});
+
+const deskLead = z.object({
+  id: z.string(),
+  channel: z.enum(channels),
+  phone: z.string().nullable(),
+  status: leadStatus,
+  version: z.number(),
+  score: z.number(),
+  points: z.record(z.string(), z.number()),
+  calledAt: z.string(),
+  pagePath: z.string().nullable(),
+  campaign: z.string().nullable(),
+  keyword: z.string().nullable(),
+  clickBlock: deliveryBlock.nullable(),
+  clickedAt: z.string().nullable(),
+  clickExpiresAt: z.string().nullable(),
+  needsYou: z.enum(["CLICK_EXPIRES", "WAITING"]).nullable(),
+  visitsBefore: z.number(),
+  changedAt: z.string().nullable(),
+  changedBy: z.string().nullable(),
+  changedByYou: z.boolean(),
+  undoUntil: z.string().nullable(),
+  sale: sale.nullable(),
+  delivery: delivery.nullable(),
+});
+export type DeskLead = z.output<typeof deskLead>;
+
+export const deskPage = z.object({
+  asOf: z.string(),
+  open: z.number(),
+  leads: z.array(deskLead),
+  next: z.string().nullable(),
+  needsYou: z.array(deskLead).default([]),
+  needsYouCount: z.number().default(0),
+  todayCount: z.number().default(0),
+});
+export type DeskPage = z.output<typeof deskPage>;
+
+export const deskChanges = z.object({ asOf: z.string(), open: z.number(), changed: z.array(deskLead.extend({ matches: z.boolean() })) });
+export type DeskChanges = z.output<typeof deskChanges>;
+
+const visit = z.object({
+  startedAt: z.string(),
+  clickedAt: z.string().nullable(),
+  isReturn: z.boolean(),
+  campaign: z.string().nullable(),
+  keyword: z.string().nullable(),
+  device: z.string().nullable(),
+  city: z.string().nullable(),
+  country: z.string().nullable(),
+  events: z.array(
+    z.object({ at: z.string(), action: z.string(), isLead: z.boolean(), value: z.number().nullable(), path: z.string().nullable() }),
+  ),
+});
+export type Visit = z.output<typeof visit>;
+
+const money = { amountCents: z.number(), currency: z.string() };
+const actor = { by: z.string().nullable(), byYou: z.boolean() };
+
+export const leadDetail = deskLead.extend({
+  asOf: z.string(),
+  fullPhone: z.string().nullable(),
+  clickKind: z.enum(["gclid", "gbraid", "wbraid"]).nullable(),
+  visits: z.array(visit),
+  history: z.array(
+    z.object({
+      proofId: z.string(),
+      at: z.string(),
+      contract: z.enum(["call", "sale", "conversion"]),
+      from: z.string().nullable(),
+      to: z.string(),
+      isUndo: z.boolean(),
+      note: z.string().nullable(),
+      amountCents: z.number().nullable(),
+      currency: z.string().nullable(),
+      ...actor,
+    }),
+  ),
+  ledger: z.array(
+    z.object({
+      id: z.string(),
+      at: z.string(),
+      kind: z.enum(["SEAL", "CORRECT", "CANCEL", "RESTORE"]),
+      deltaCents: z.number(),
+      isPredicted: z.boolean(),
+      ...money,
+      ...actor,
+    }),
+  ),
+  deliveries: z.array(
+    z.object({
+      id: z.string(),
+      at: z.string(),
+      kind: z.enum(["CONVERSION", "RESTATE", "RETRACT"]),
+      verdict: verdict.nullable(),
+      verdictAt: z.string().nullable(),
+      ...money,
+    }),
+  ),
+  siblings: z.array(z.object({ id: z.string(), channel: z.enum(channels), status: leadStatus, calledAt: z.string() })),
+});
+export type LeadDetail = z.output<typeof leadDetail>;
+
+const dayFigures = z.object({
+  day: z.string(),
+  leads: z.number(),
+  sealed: z.number(),
+  valueCents: z.number(),
+  medianMinutes: z.number().nullable(),
+  queued: z.number(),
+  delivered: z.number(),
+  failed: z.number(),
+});
+export type DayFigures = z.output<typeof dayFigures>;
+
+export const deskFigures = z.object({
+  asOf: z.string(),
+  today: z.string(),
+  currency: z.string(),
+  rules: z.object({ sendDelayMinutes: z.number(), clickMinAgeHours: z.number(), syncMethod: z.enum(["script", "api"]) }),
+  open: z.number(),
+  days: z.array(dayFigures),
+  otherCurrencySales: z.number(),
+  confirmed: z.number(),
+  waiting: z.object({ count: z.number(), valueCents: z.number() }),
+  failed: z.object({ count: z.number(), topCode: z.string().nullable() }),
+  lastWeekMedianMinutes: z.number().nullable(),
+  todayByStatus: z.partialRecord(leadStatus, z.number()),
+  campaigns: z.array(z.string()),
+  hasLeads: z.boolean(),
+  hasVisits: z.boolean(),
+});
+export type DeskFigures = z.output<typeof deskFigures>;
+export type DeskRules = DeskFigures["rules"];
+
+export const amountPresets = z.array(
+  z.object({ amountCents: z.number(), label: z.string().nullable(), isUsual: z.boolean(), isExpected: z.boolean() }),
+);
+export type AmountPreset = z.output<typeof amountPresets>[number];
+
+export const openLeads = z.record(z.string(), z.number());

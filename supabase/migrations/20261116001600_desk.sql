@@ -1,0 +1,374 @@
+-- The desk: what an operator sees of leads, today's figures and the usual amounts. Reads only; every change is in seal and transitions.
+
+-- The desk's ORDER BY, exactly (as calls_of_a_site): a page costs the same at any depth. Each view is few among many and has its own.
+create index open_leads_newest_first on public.calls (site_id, called_at desc, id desc) where status in ('intent', 'qualified', 'meeting');
+create index ended_leads_newest_first on public.calls (site_id, called_at desc, id desc) where status in ('junk', 'cancelled');
+create index sealed_leads_newest_first on public.calls (site_id, called_at desc, id desc) where status = 'sealed';
+create index sealed_leads_by_seal on public.calls (site_id, status_at) where status = 'sealed';
+-- Operators search by the last digits they see on their telephone: read backwards, an ending is a beginning.
+create index leads_by_phone_ending on public.calls (site_id, reverse(regexp_replace(phone, '\D', '', 'g')) text_pattern_ops) where phone is not null;
+-- What changed since a screen last asked. The queue is followed by its ledger: an index on its own updated_at would cost every delivery.
+create index leads_of_a_visit on public.calls (session_id);
+create index changed_leads on public.calls (site_id, updated_at);
+create index changed_sales on public.sales (site_id, updated_at);
+create index transitions_of_a_site on public.queue_transitions (site_id, created_at);
+create index verdicts_of_a_site on public.provider_dispatches (site_id, verdict_at) where verdict_at is not null;
+create index failed_rows_of_a_site on public.offline_conversion_queue (site_id, updated_at) where status = 'FAILED';
+
+-- masked_phone: enough to recognise a caller, too little to call one: +90 532 ••• 41 07.
+create function private.masked_phone(p_phone text) returns text
+language sql immutable set search_path = ''
+as $$
+  select case
+    when n.digits is null then null
+    when length(n.digits) < 8 then '••• ' || right(n.digits, 2)
+    else case when n.digits ~ '^90\d{10}$' then '+90 ' || substr(n.digits, 3, 3) when n.digits ~ '^0\d{10}$' then left(n.digits, 4)
+              when p_phone like '+%' then '+' || left(n.digits, 2) else left(n.digits, 3) end
+         || ' ••• ' || substr(right(n.digits, 4), 1, 2) || ' ' || right(n.digits, 2) end
+  from (select nullif(regexp_replace(p_phone, '\D', '', 'g'), '') as digits) n
+$$;
+
+create function private.url_path(p_url text) returns text
+language sql immutable set search_path = ''
+as $$
+  select case when p_url is null then null
+    else coalesce(nullif(left(split_part(split_part(regexp_replace(p_url, '^[a-z]+://[^/?#]*', '', 'i'), '?', 1), '#', 1), 120), ''), '/') end
+$$;
+
+-- actor_name: who did something, as people are called on screen; null for the system.
+create function private.actor_name(p_kind text, p_id uuid) returns text
+language sql stable security definer set search_path = ''
+as $$
+  select case p_kind when 'user' then (select private.display_name(u) from auth.users u where u.id = p_id)
+                     when 'api_key' then (select k.name from public.site_api_keys k where k.id = p_id) end
+$$;
+
+-- needs_you_of: why an open lead waits for somebody: its click runs out within a week, or it is older than the site allows.
+-- After 90 days neither Google nor the customer waits any more.
+create function private.needs_you_of(p_site public.sites, p_call public.calls) returns text
+language sql stable set search_path = ''
+as $$
+  select case
+    when p_call.status not in ('intent', 'qualified', 'meeting') or p_call.called_at < n.now - interval '90 days' then null
+    when p_call.marketing_consent and coalesce(p_call.gclid, p_call.wbraid, p_call.gbraid) is not null
+      and p_call.clicked_at + interval '90 days' between n.now and n.now + interval '7 days' then 'CLICK_EXPIRES'
+    when p_call.called_at < n.now - make_interval(hours => p_site.needs_you_after_hours) then 'WAITING' end
+  from (select private.current_moment() as now) n
+$$;
+
+-- lead_on_desk: one lead as a row of the desk. The number is masked here, so that no list ever carries it whole.
+create function private.lead_on_desk(p_site public.sites, p_call public.calls) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object(
+    'id', p_call.id, 'channel', p_call.channel, 'phone', private.masked_phone(p_call.phone), 'status', p_call.status, 'version', p_call.version,
+    'score', p_call.lead_score, 'points', p_call.score_breakdown, 'calledAt', p_call.called_at, 'pagePath', private.url_path(p_call.page_url),
+    'campaign', v.utm ->> 'campaign', 'keyword', v.utm ->> 'term',
+    'clickBlock', private.delivery_block_of(p_call), 'clickedAt', p_call.clicked_at, 'clickExpiresAt', p_call.clicked_at + interval '90 days',
+    'needsYou', private.needs_you_of(p_site, p_call),
+    'visitsBefore', (select count(*) from public.sessions o where o.site_id = v.site_id and o.visitor_id = v.visitor_id and o.started_at < v.started_at),
+    'changedAt', p_call.status_at, 'changedBy', private.actor_name(f.actor_kind, f.actor_id), 'changedByYou', coalesce(f.actor_id = auth.uid(), false),
+    'undoUntil', case when f.id is not null and not f.facts ? 'undo' and p_call.status_at > private.current_moment() - interval '10 minutes'
+                      then p_call.status_at + interval '10 minutes' end,
+    'sale', case when s.id is not null then jsonb_build_object('id', s.id, 'version', s.version, 'status', s.status, 'amountCents', s.amount_cents,
+      'currency', s.currency, 'isPredicted', s.value_source = 'PREDICTED', 'deliveryBlock', s.delivery_block, 'note', s.note,
+      'adjustableUntil', s.occurred_at + interval '54 days') end,
+    'delivery', case when q.id is not null then jsonb_build_object('status', q.status, 'notBefore', greatest(q.not_before, q.next_retry_at),
+      'errorCode', q.provider_error_code, 'uploadedAt', q.uploaded_at, 'verdict', d.verdict,
+      'pendingAdjustment', (select a.kind from public.offline_conversion_queue a where a.sale_id = s.id and a.kind <> 'CONVERSION'
+                            and a.status in ('QUEUED', 'RETRY', 'PROCESSING') limit 1)) end)
+  from (select 1) one
+  left join public.sessions v on v.id = p_call.session_id
+  left join public.transition_proofs f on f.id = p_call.last_proof_id
+  left join lateral (select x.* from public.sales x where x.call_id = p_call.id order by x.status = 'CONFIRMED' desc, x.created_at desc limit 1) s on true
+  left join lateral (select x.* from public.offline_conversion_queue x where x.sale_id = s.id and x.kind = 'CONVERSION'
+                     order by x.created_at desc limit 1) q on true
+  left join lateral (select x.verdict from public.provider_dispatches x where x.queue_id = q.id order by x.dispatched_at desc limit 1) d on true
+$$;
+
+-- start_of_day: when a day of the site's calendar begins.
+create function private.start_of_day(p_site public.sites, p_day date) returns timestamptz
+language sql stable set search_path = ''
+as $$ select p_day::timestamp at time zone p_site.timezone $$;
+
+create function private.today_at(p_site public.sites) returns date
+language sql stable set search_path = ''
+as $$ select (private.current_moment() at time zone p_site.timezone)::date $$;
+
+-- matching_leads: the leads that a filter shows, newest first.
+--   Takes    p_filter {view, channel, scoreMin, hasClick, from, to, phoneEnding, campaign, cursor}; p_among: look only at these.
+--   The view's condition is written into the query, one of five constants, because each has an index of its own.
+create function private.matching_leads(p_site public.sites, p_filter jsonb, p_limit int, p_among uuid[] default null) returns setof public.calls
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_open constant text := $q$c.status in ('intent', 'qualified', 'meeting')$q$;
+  v_cursor text := p_filter ->> 'cursor';
+begin
+  if (v_cursor is not null and v_cursor !~ '^\d{4}-\d\d-\d\dT[0-9:.]{8,15}Z_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')
+     or coalesce(p_filter ->> 'from', '2000-01-01') !~ '^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$'
+     or coalesce(p_filter ->> 'to', '2000-01-01') !~ '^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$'
+     or coalesce(p_filter ->> 'phoneEnding', '00') !~ '^\d{2,7}$' then
+    perform private.fail(400, 'VALIDATION_FAILED');
+  end if;
+  return query execute format($q$
+    select c.* from public.calls c
+    where c.site_id = $1 and %s
+      and ($2 is null or c.channel = $2) and ($3 is null or c.lead_score >= $3)
+      and ($4 is null or (coalesce(c.gclid, c.wbraid, c.gbraid) is not null) = $4)
+      and ($5 is null or c.called_at >= $5) and ($6 is null or c.called_at < $6)
+      and ($7 is null or (c.phone is not null and reverse(regexp_replace(c.phone, '\D', '', 'g')) like $7))
+      and ($8 is null or exists (select from public.sessions s where s.id = c.session_id and s.utm ->> 'campaign' = $8))
+      and ($9 is null or (c.called_at, c.id) < ($9, $10)) and ($11 is null or c.id = any ($11))
+    order by c.called_at desc, c.id desc limit $12$q$,
+    case p_filter ->> 'view' when 'open' then v_open when 'sealed' then $q$c.status = 'sealed'$q$
+      when 'junk' then $q$c.status in ('junk', 'cancelled')$q$ when 'needs_you' then v_open || ' and private.needs_you_of($13, c) is not null' else 'true' end)
+    using p_site.id, p_filter ->> 'channel', (p_filter ->> 'scoreMin')::int, (p_filter ->> 'hasClick')::boolean,
+      private.start_of_day(p_site, (p_filter ->> 'from')::date), private.start_of_day(p_site, (p_filter ->> 'to')::date + 1),
+      reverse(p_filter ->> 'phoneEnding') || '%', p_filter ->> 'campaign',
+      split_part(v_cursor, '_', 1)::timestamptz, split_part(v_cursor, '_', 2)::uuid, p_among, p_limit, p_site;
+exception when datetime_field_overflow or invalid_datetime_format or invalid_text_representation then
+  perform private.fail(400, 'VALIDATION_FAILED');   -- the 31st of a month that has 30 days
+end
+$$;
+
+create function private.count_open_leads(p_site_id uuid) returns bigint
+language sql stable security definer set search_path = ''
+as $$
+  select count(*) from (select from public.calls c where c.site_id = p_site_id and c.status in ('intent', 'qualified', 'meeting')
+    and c.called_at > private.current_moment() - interval '90 days' limit 1000) t
+$$;
+
+-- changed_lead_ids: calls whose row on the desk may look different from how it looked at a moment, at most 100.
+-- A transaction's clock is its beginning: 20 s of overlap show what was begun before that moment and committed after.
+create function private.changed_lead_ids(p_site_id uuid, p_since timestamptz) returns uuid[]
+language sql stable security definer set search_path = ''
+as $$
+  select array_agg(t.id) from (
+    select c.id from public.calls c where c.site_id = p_site_id and c.updated_at > p_since - interval '20 seconds'
+    union select s.call_id from public.sales s where s.site_id = p_site_id and s.updated_at > p_since - interval '20 seconds'
+    union select q.call_id from public.queue_transitions t join public.offline_conversion_queue q on q.id = t.queue_id
+      where t.site_id = p_site_id and t.created_at > p_since - interval '20 seconds'
+    union select s.call_id from public.provider_dispatches d join public.sales s on s.id = d.sale_id
+      where d.site_id = p_site_id and d.verdict_at > p_since - interval '20 seconds'
+    order by 1 desc limit 100) t
+$$;
+
+-- leads_on_desk: rows of the desk, in the order given.
+create function private.leads_on_desk(p_site public.sites, p_calls public.calls[]) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(private.lead_on_desk(p_site, p_calls[i]) order by i), '[]') from generate_series(1, cardinality(p_calls)) i
+$$;
+
+-- desk_leads: a page of 50 leads, newest first; or, with `since`, only what changed after that moment.
+--   Takes    p_filter {view: open|sealed|junk|needs_you|all, channel, scoreMin, hasClick, from, to, phoneEnding, campaign, cursor, since}.
+--   Returns  {asOf, leads, next, open, todayCount, needsYou, needsYouCount}, the last three on the first page only;
+--            with since {asOf, open, changed}, each lead saying whether the filter `matches` it.
+--   Callers  viewers.
+create function public.desk_leads(p_public_id text, p_filter jsonb default '{}') returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'viewer');
+  v_page constant int := 50;
+  v_answer jsonb := jsonb_build_object('asOf', private.current_moment(), 'open', private.count_open_leads(v_site.id));
+  v_changed uuid[];
+  v_matching uuid[];
+  v_leads public.calls[];
+  v_needing public.calls[];
+begin
+  if p_filter ? 'since' then
+    v_changed := coalesce(private.changed_lead_ids(v_site.id, (p_filter ->> 'since')::timestamptz), '{}');
+    select array_agg(m.id) into v_matching from private.matching_leads(v_site, p_filter - 'cursor', 100, v_changed) m;
+    return v_answer || jsonb_build_object('changed', coalesce((
+      select jsonb_agg(private.lead_on_desk(v_site, c) || jsonb_build_object('matches', coalesce(c.id = any (v_matching), false)) order by c.called_at desc, c.id desc)
+      from public.calls c where c.id = any (v_changed) and c.site_id = v_site.id), '[]'));
+  end if;
+  select array_agg(m order by m.called_at desc, m.id desc) into v_leads from private.matching_leads(v_site, p_filter, v_page + 1) m;
+  v_answer := v_answer || jsonb_build_object('leads', private.leads_on_desk(v_site, v_leads[1:v_page]),
+    'next', case when cardinality(v_leads) > v_page then private.exact_time(v_leads[v_page].called_at) || '_' || v_leads[v_page].id end);
+  if p_filter ? 'cursor' then
+    return v_answer;
+  end if;
+  if coalesce(p_filter ->> 'view', 'all') in ('all', 'open') then
+    select array_agg(m order by n.why, case n.why when 'CLICK_EXPIRES' then m.clicked_at end, m.called_at desc, m.id) into v_needing
+      from private.matching_leads(v_site, p_filter || '{"view": "needs_you"}', 500) m, private.needs_you_of(v_site, m) n (why);
+  end if;
+  return v_answer || jsonb_build_object('needsYou', private.leads_on_desk(v_site, v_needing[1:10]), 'needsYouCount', coalesce(cardinality(v_needing), 0),
+    'todayCount', (select count(*) from private.matching_leads(v_site, p_filter || jsonb_build_object('from', greatest(p_filter ->> 'from', private.today_at(v_site)::text)), 1000)));
+end
+$$;
+
+-- lead_history: every proven move of a lead and its sales, oldest first.
+create function private.lead_history(p_call_id uuid) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object('proofId', p.id, 'at', p.occurred_at, 'contract', p.contract, 'from', p.from_state, 'to', p.to_state,
+      'by', private.actor_name(p.actor_kind, p.actor_id), 'byYou', coalesce(p.actor_id = auth.uid(), false), 'isUndo', p.facts ? 'undo', 'note', n.note,
+      'amountCents', (p.facts ->> 'amountCents')::bigint, 'currency', p.facts ->> 'currency') order by p.occurred_at, p.id), '[]')
+  from public.transition_proofs p left join private.proof_notes n on n.proof_id = p.id
+  where p.entity_id = p_call_id or (p.contract = 'sale' and p.entity_id in (select s.id from public.sales s where s.call_id = p_call_id))
+$$;
+
+-- lead_ledger: the lines of a lead's sales, oldest first.
+create function private.lead_ledger(p_call_id uuid) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'at', r.created_at, 'kind', r.kind, 'amountCents', r.amount_cents, 'deltaCents', r.delta_cents,
+      'currency', r.currency, 'isPredicted', r.value_source = 'PREDICTED', 'by', private.actor_name(r.actor_kind, r.actor_id),
+      'byYou', coalesce(r.actor_id = auth.uid(), false)) order by r.created_at, r.sequence), '[]')
+  from public.revenue_snapshots r join public.sales s on s.id = r.sale_id where s.call_id = p_call_id
+$$;
+
+-- lead_deliveries: what Google was told of a lead's sales and what it said.
+create function private.lead_deliveries(p_call_id uuid) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'at', d.dispatched_at, 'kind', d.kind, 'amountCents', d.value_cents, 'currency', d.currency,
+      'verdict', d.verdict, 'verdictAt', d.verdict_at) order by d.dispatched_at, d.id), '[]')
+  from public.provider_dispatches d join public.sales s on s.id = d.sale_id where s.call_id = p_call_id
+$$;
+
+-- lead_visits: the visitor's last ten visits up to this lead's day, each with what happened in it.
+create function private.lead_visits(p_call public.calls) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object('startedAt', v.started_at, 'clickedAt', v.clicked_at, 'isReturn', v.returning_ad_user,
+      'campaign', v.utm ->> 'campaign', 'keyword', v.utm ->> 'term', 'device', v.device, 'city', v.city, 'country', v.country, 'events', coalesce((
+        select jsonb_agg(jsonb_build_object('at', e.received_at, 'action', e.action, 'isLead', e.category = 'conversion', 'value', e.value,
+          'path', private.url_path(e.url)) order by e.received_at, e.id)
+        from (select x.* from private.events x where x.session_id = v.id and x.received_at between v.started_at and v.last_seen_at
+              order by x.received_at, x.id limit 100) e), '[]')) order by v.started_at), '[]')
+  from (select o.* from public.sessions s join public.sessions o on o.site_id = s.site_id and o.visitor_id = s.visitor_id
+        where s.id = p_call.session_id and o.started_at <= p_call.called_at + interval '1 day' order by o.started_at desc limit 10) v
+$$;
+
+-- desk_lead: one lead with its journey, ledger, deliveries and history. Operators get the whole number, to call back.
+--   Callers  viewers.
+create function public.desk_lead(p_public_id text, p_call_id uuid) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'viewer');
+  v_call public.calls;
+begin
+  select c.* into v_call from public.calls c where c.id = p_call_id and c.site_id = v_site.id;
+  if v_call.id is null then
+    perform private.fail(404, 'NOT_FOUND');
+  end if;
+  return private.lead_on_desk(v_site, v_call) || jsonb_build_object('asOf', private.current_moment(),
+    'fullPhone', case when public.has_site_role(v_site.id, 'operator') then v_call.phone end,
+    'clickKind', case when v_call.gclid is not null then 'gclid' when v_call.gbraid is not null then 'gbraid' when v_call.wbraid is not null then 'wbraid' end,
+    'visits', private.lead_visits(v_call), 'history', private.lead_history(v_call.id), 'ledger', private.lead_ledger(v_call.id),
+    'deliveries', private.lead_deliveries(v_call.id),
+    'siblings', coalesce((select jsonb_agg(jsonb_build_object('id', o.id, 'channel', o.channel, 'status', o.status, 'calledAt', o.called_at) order by o.called_at)
+      from public.calls o where o.session_id = v_call.session_id and o.id <> v_call.id), '[]'));
+end
+$$;
+
+-- daily_figures: one row per day of the site's calendar. Sealed is counted on the day of the seal, a lead on the day it came.
+create function private.daily_figures(p_site public.sites, p_days int) returns table (day date, leads bigint, sealed bigint, value_cents bigint,
+  median_minutes numeric, queued bigint, delivered bigint, failed bigint)
+language sql stable security definer set search_path = ''
+as $$
+  with span as (select private.today_at(p_site) - (p_days - 1) as first, private.start_of_day(p_site, private.today_at(p_site) - (p_days - 1)) as since),
+  came as (select (c.called_at at time zone p_site.timezone)::date as day, count(*) as leads
+    from public.calls c, span where c.site_id = p_site.id and c.called_at >= span.since group by 1),
+  won as (select (c.status_at at time zone p_site.timezone)::date as day, count(*) as sealed,
+      sum(s.amount_cents) filter (where s.currency = p_site.currency)::bigint as value_cents,
+      round((percentile_cont(0.5) within group (order by extract(epoch from c.status_at - c.called_at)) / 60)::numeric, 1) as median_minutes
+    from span, public.calls c left join public.sales s on s.call_id = c.id and s.status = 'CONFIRMED'
+    where c.site_id = p_site.id and c.status = 'sealed' and c.status_at >= span.since group by 1),
+  put as (select (t.created_at at time zone p_site.timezone)::date as day, count(*) as queued
+    from public.queue_transitions t, span where t.site_id = p_site.id and t.created_at >= span.since and t.from_status is null group by 1),
+  sent as (select (q.uploaded_at at time zone p_site.timezone)::date as day, count(*) as delivered
+    from public.offline_conversion_queue q, span where q.site_id = p_site.id and q.provider_key = 'google_ads' and q.uploaded_at >= span.since group by 1),
+  lost as (select (q.updated_at at time zone p_site.timezone)::date as day, count(*) as failed
+    from public.offline_conversion_queue q, span where q.site_id = p_site.id and q.status = 'FAILED' and q.provider_error_category <> 'DETERMINISTIC_SKIP'
+      and q.updated_at >= span.since group by 1)
+  select d.day::date, coalesce(came.leads, 0), coalesce(won.sealed, 0), coalesce(won.value_cents, 0), won.median_minutes,
+    coalesce(put.queued, 0), coalesce(sent.delivered, 0), coalesce(lost.failed, 0)
+  from span, generate_series(span.first, span.first + (p_days - 1), interval '1 day') d (day)
+  left join came on came.day = d.day left join won on won.day = d.day left join put on put.day = d.day
+  left join sent on sent.day = d.day left join lost on lost.day = d.day
+  order by 1
+$$;
+
+-- desk_figures: today in the site's calendar, the 30 days that end with it and the 30 before, what is under way now, and what the desk
+-- needs to say what will happen: the site's delays.
+--   Callers  viewers.
+create function public.desk_figures(p_public_id text) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'viewer');
+  v_today date := private.today_at(v_site);
+  v_start timestamptz := private.start_of_day(v_site, v_today);
+  v_failing_since timestamptz := private.start_of_day(v_site, v_today - 29);
+begin
+  return jsonb_build_object('asOf', private.current_moment(), 'today', v_today, 'currency', v_site.currency,
+    'rules', jsonb_build_object('sendDelayMinutes', v_site.send_delay_minutes, 'clickMinAgeHours', v_site.click_min_age_hours, 'syncMethod', v_site.oci_sync_method),
+    'open', private.count_open_leads(v_site.id),
+    'days', (select jsonb_agg(jsonb_build_object('day', f.day, 'leads', f.leads, 'sealed', f.sealed, 'valueCents', f.value_cents, 'medianMinutes', f.median_minutes,
+      'queued', f.queued, 'delivered', f.delivered, 'failed', f.failed) order by f.day) from private.daily_figures(v_site, 60) f),
+    'otherCurrencySales', (select count(*) from public.calls c join public.sales s on s.call_id = c.id and s.status = 'CONFIRMED'
+      where c.site_id = v_site.id and c.status = 'sealed' and c.status_at >= v_start and s.currency <> v_site.currency),
+    'confirmed', (select count(*) from public.provider_dispatches d where d.site_id = v_site.id and d.dispatched_at >= v_start and d.verdict = 'CONFIRMED'),
+    'waiting', (select jsonb_build_object('count', count(*), 'valueCents', coalesce(sum(q.value_cents) filter (where q.kind = 'CONVERSION' and q.currency = v_site.currency), 0))
+      from public.offline_conversion_queue q where q.site_id = v_site.id and q.provider_key = 'google_ads' and q.status in ('QUEUED', 'RETRY', 'PROCESSING')),
+    'failed', (select jsonb_build_object('count', count(*), 'topCode', mode() within group (order by q.provider_error_code))
+      from public.offline_conversion_queue q where q.site_id = v_site.id and q.status = 'FAILED' and q.provider_error_category <> 'DETERMINISTIC_SKIP'
+        and q.updated_at >= v_failing_since),
+    'lastWeekMedianMinutes', (select round((percentile_cont(0.5) within group (order by extract(epoch from c.status_at - c.called_at)) / 60)::numeric, 1)
+      from public.calls c where c.site_id = v_site.id and c.status = 'sealed' and c.status_at >= private.start_of_day(v_site, v_today - 7) and c.status_at < v_start),
+    'todayByStatus', (select coalesce(jsonb_object_agg(t.status, t.count), '{}') from (select c.status, count(*) from public.calls c
+      where c.site_id = v_site.id and c.called_at >= v_start group by 1) t),
+    'campaigns', (select coalesce(jsonb_agg(t.campaign), '[]') from (select s.utm ->> 'campaign' as campaign from public.calls c join public.sessions s on s.id = c.session_id
+      where c.site_id = v_site.id and c.called_at >= v_start - interval '60 days' and s.utm ? 'campaign' group by 1 order by count(*) desc, 1 limit 30) t),
+    'hasLeads', exists (select from public.calls c where c.site_id = v_site.id),
+    'hasVisits', exists (select from public.sessions s where s.site_id = v_site.id));
+end
+$$;
+
+-- amount_presets: up to four amounts that this site seals most often, lowest first, named by what operators note beside them.
+--   Without a history: the site's expected value, which the desk offers as such.
+--   Returns  [{amountCents, label, isUsual, isExpected}].
+--   Callers  viewers.
+create function public.amount_presets(p_public_id text) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'viewer');
+  v_presets jsonb;
+begin
+  select jsonb_agg(jsonb_build_object('amountCents', t.amount_cents, 'label', t.label, 'isUsual', t.place = 1, 'isExpected', false) order by t.amount_cents)
+    into v_presets from (
+      select s.amount_cents, mode() within group (order by left(nullif(btrim(split_part(s.note, ',', 1)), ''), 28)) as label,
+        row_number() over (order by count(*) desc, max(s.updated_at) desc) as place
+      from public.sales s
+      where s.site_id = v_site.id and s.occurred_at >= private.current_moment() - interval '90 days' and s.status = 'CONFIRMED'
+        and s.value_source = 'OPERATOR' and s.currency = v_site.currency
+      group by s.amount_cents order by place limit 4) t;
+  return coalesce(v_presets, jsonb_build_array(jsonb_build_object('amountCents', private.expected_value_cents(v_site, 'sealed'), 'label', null,
+    'isUsual', true, 'isExpected', true)));
+end
+$$;
+
+-- open_leads: how many leads of each of the caller's sites wait for a decision, for the navigation.
+--   Returns  {publicId: count}.
+--   Callers  anyone who is signed in, for their own sites.
+create function public.open_leads() returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_object_agg(s.public_id, private.count_open_leads(s.id)), '{}')
+  from public.site_members m join public.sites s on s.id = m.site_id and s.archived_at is null where m.user_id = auth.uid()
+$$;
+
+grant execute on function
+  public.desk_leads(text, jsonb),
+  public.desk_lead(text, uuid),
+  public.desk_figures(text),
+  public.amount_presets(text),
+  public.open_leads()
+to authenticated;

@@ -1,0 +1,282 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { amountPresets, deskChanges, deskFigures, deskPage, leadDetail, openLeads } from "#lib/leads/desk-shapes.ts";
+import { recordVisit } from "#scripts/local/demo/record-visit.ts";
+import { change, newLead } from "#tests/support/leads.ts";
+import { callAs, createTeam, handOver, type Person, type Team } from "#tests/support/team.ts";
+import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
+
+let db: TestDatabase;
+let team: Team;
+let other: Team;
+/** Noon in Istanbul, so that an hour more or less is the same day. */
+const now = new Date("2026-11-16T09:00:00Z");
+const hours = (count: number) => new Date(now.getTime() - count * 3_600_000);
+const days = (count: number) => hours(24 * count);
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  team = await createTeam(db.sql, "desk");
+  other = await handOver(db.sql, await createTeam(db.sql, "theirs", team.owner), "owner@elsewhere.test");
+});
+afterAll(() => db.drop());
+
+const leads = async (filter: Record<string, unknown> = {}, on = team, person: Person = on.viewer) =>
+  deskPage.parse(
+    await callAs(db.sql, person, (tx) => tx`select public.desk_leads(${on.publicId}, ${tx.json(filter as never)})`, now),
+  );
+const changes = async (since: Date, filter: Record<string, unknown> = {}, at = now) =>
+  deskChanges.parse(
+    await callAs(
+      db.sql,
+      team.viewer,
+      (tx) => tx`select public.desk_leads(${team.publicId}, ${tx.json({ ...filter, since: since.toISOString() } as never)})`,
+      at,
+    ),
+  );
+const lead = async (id: string, person = team.operator, publicId = team.publicId) =>
+  leadDetail.parse(await callAs(db.sql, person, (tx) => tx`select public.desk_lead(${publicId}, ${id})`, now));
+const figures = async (on = team) =>
+  deskFigures.parse(await callAs(db.sql, on.viewer, (tx) => tx`select public.desk_figures(${on.publicId})`, now));
+const presets = async (on = team) =>
+  amountPresets.parse(await callAs(db.sql, on.viewer, (tx) => tx`select public.amount_presets(${on.publicId})`, now));
+const seal = (id: string, amountCents: number, at: Date, note?: string, on = team) =>
+  change(db.sql, { team: on }, "seal_call", { id, amountCents, ...(note && { note }) }, { at });
+
+describe("a page of leads", () => {
+  // Guarantee: nobody scrolls past a lead twice or misses one, even when many came in the same instant.
+  test("walks every lead once, newest first", async () => {
+    const own = await createTeam(db.sql, "pages", team.owner);
+    const made: string[] = [];
+    for (let index = 0; index < 120; index++) made.push(await newLead(db.sql, own, { at: hours(Math.floor(index / 40)) }));
+    const seen: string[] = [];
+    let cursor: string | null | undefined;
+    do {
+      const page = await leads(cursor ? { cursor } : {}, own);
+      expect(page.leads.length).toBeLessThanOrEqual(50);
+      seen.push(...page.leads.map(({ id }) => id));
+      cursor = page.next;
+    } while (cursor);
+    expect(seen).toHaveLength(120);
+    expect(new Set(seen)).toEqual(new Set(made));
+    const order = await db.sql`select id from public.calls where site_id = ${own.siteId} order by called_at desc, id desc`;
+    expect(seen).toEqual(order.map(({ id }) => id));
+  });
+
+  test("is narrowed by state, channel, score, click, day, campaign and the end of the number", async () => {
+    const own = await createTeam(db.sql, "filters", team.owner);
+    const phone = await newLead(db.sql, own, { at: hours(1), phone: "+905325554107", utm: { campaign: "Kadıköy", term: "kombi servisi" } });
+    const form = await newLead(db.sql, own, { at: days(3), action: "form_submit", gclid: null });
+    const junk = await newLead(db.sql, own, { at: hours(2), action: "whatsapp", phone: "0533 555 41 08" });
+    await change(db.sql, { team: own }, "change_call", { id: junk, to: "junk", reason: "Spam" }, { at: hours(1) });
+    const sealed = await newLead(db.sql, own, { at: hours(3), phone: "+442079460123" });
+    await seal(sealed, 50_000, hours(1), undefined, own);
+    const found = async (filter: Record<string, unknown>) => (await leads(filter, own)).leads.map(({ id }) => id);
+    expect(await found({ view: "open" })).toEqual([phone, form]);
+    expect(await found({ view: "sealed" })).toEqual([sealed]);
+    expect(await found({ view: "junk" })).toEqual([junk]);
+    expect(await found({ view: "needs_you" })).toEqual([form]);
+    expect(await found({ channel: "form" })).toEqual([form]);
+    expect(await found({ hasClick: false })).toEqual([form]);
+    expect(await found({ scoreMin: 51 })).toEqual([]);
+    expect(await found({ from: "2026-11-13", to: "2026-11-13" })).toEqual([form]);
+    expect(await found({ campaign: "Kadıköy" })).toEqual([phone]);
+    expect(await found({ phoneEnding: "4107" })).toEqual([phone]);
+    expect(await found({ phoneEnding: "41" })).toEqual([]);
+    expect(await found({ phoneEnding: "5554108" })).toEqual([junk]);
+    expect((await leads({}, own)).todayCount).toBe(3);
+  });
+
+  test.each([{ cursor: "nonsense" }, { from: "2026-02-31" }, { phoneEnding: "%" }, { phoneEnding: "1" }])("%j is refused as 400", async (filter) => {
+    await expect(leads(filter)).rejects.toMatchObject({ code: "PT400", message: "VALIDATION_FAILED" });
+  });
+
+  // Guarantee: a list that is left open on a counter shows no customer's number.
+  test("shows numbers masked, to everybody; an operator gets the whole one of one lead", async () => {
+    for (const [given, shown] of [
+      ["+905325554107", "+90 532 ••• 41 07"],
+      ["0532 555 41 07", "0532 ••• 41 07"],
+      ["+442079460123", "+44 ••• 01 23"],
+      ["155", "••• 55"],
+    ]) {
+      const id = await newLead(db.sql, team, { at: hours(1), phone: given ?? null });
+      const page = JSON.stringify(await leads({}, team, team.owner));
+      expect(page).toContain(shown);
+      expect(page).not.toContain(given);
+      expect((await lead(id)).fullPhone).toBe(given);
+      expect(JSON.stringify(await lead(id, team.viewer))).not.toContain(given);
+    }
+  });
+
+  test("puts on top what waits too long or whose click runs out", async () => {
+    const own = await createTeam(db.sql, "needs", team.owner);
+    const waiting = await newLead(db.sql, own, { at: hours(49) });
+    const expiring = await newLead(db.sql, own, { at: days(84) });
+    const fresh = await newLead(db.sql, own, { at: hours(47) });
+    const gone = await newLead(db.sql, own, { at: days(91) });
+    const decided = await newLead(db.sql, own, { at: hours(60) });
+    await seal(decided, 1000, hours(50), undefined, own);
+    const page = await leads({ view: "open" }, own);
+    expect(page.needsYou.map(({ id, needsYou }) => [id, needsYou])).toEqual([
+      [expiring, "CLICK_EXPIRES"],
+      [waiting, "WAITING"],
+    ]);
+    expect(page.leads.map(({ id }) => id)).toEqual([fresh, waiting, expiring, gone]);
+    expect(page.leads.at(-1)?.clickBlock).toBe("CLICK_EXPIRED");
+    expect(page.open).toBe(3);
+    const counts = openLeads.parse(await callAs(db.sql, own.viewer, (tx) => tx`select public.open_leads()`, now));
+    expect(counts).toEqual({ [own.publicId]: 3 });
+  });
+});
+
+describe("what changed", () => {
+  // Guarantee: a screen that polls learns of every new lead and every change of one, and of nothing else.
+  test("is new leads, moves, corrections; and says whether the filter shows them", async () => {
+    const old = await newLead(db.sql, team, { at: hours(5) });
+    const moved = await newLead(db.sql, team, { at: hours(5) });
+    const corrected = await newLead(db.sql, team, { at: hours(5) });
+    await seal(corrected, 90_000, hours(4));
+    const [before] = (await leads({ view: "sealed" })).leads;
+    const since = hours(0.5);
+    await change(db.sql, { team }, "change_call", { id: moved, to: "junk" }, { at: hours(0.3) });
+    await change(db.sql, { team }, "correct_sale", { id: before?.sale?.id, amountCents: 80_000 }, { at: hours(0.2) });
+    const fresh = await newLead(db.sql, team, { at: hours(0.1) });
+    const { changed } = await changes(since, { view: "open" });
+    expect(changed.map(({ id, matches }) => [id, matches])).toEqual([
+      [fresh, true],
+      ...[[corrected, false] as const, [moved, false] as const].sort(([a], [b]) => (a < b ? 1 : -1)),
+    ]);
+    expect(changed.map(({ id }) => id)).not.toContain(old);
+    expect(changed.find(({ id }) => id === corrected)?.sale?.amountCents).toBe(80_000);
+    expect((await changes(new Date(now.getTime() + 60_000))).changed).toEqual([]);
+  });
+});
+
+describe("one lead", () => {
+  test("tells its journey over all visits, its ledger with who and when, and can be undone for ten minutes", async () => {
+    const visitor = "journey-visitor";
+    const page = { url: "https://desk.test/kombi?x=1#y", utm: { campaign: "Kadıköy", term: "kombi servisi" } };
+    await recordVisit(db.sql, team.siteId, visitor, [
+      { at: days(4), ...page, gclid: "click-1", city: "Kadıköy" },
+      { at: new Date(days(4).getTime() + 60_000), ...page, action: "scroll_depth", value: 50 },
+    ]);
+    const [id = ""] = await recordVisit(db.sql, team.siteId, visitor, [
+      { at: hours(1), ...page, gclid: "click-2" },
+      { at: hours(0.9), ...page, category: "conversion", action: "phone_call", intentStamp: "journey-1", phone: "+905325550000" },
+    ]);
+    await seal(id, 425_000, hours(0.1), "Parça, acil");
+    const sale = (await lead(id)).sale;
+    await change(db.sql, { team }, "correct_sale", { id: sale?.id, amountCents: 400_000, reason: "İndirim" }, { at: hours(0.05) });
+    const found = await lead(id);
+    expect(found).toMatchObject({
+      visitsBefore: 1,
+      campaign: "Kadıköy",
+      keyword: "kombi servisi",
+      pagePath: "/kombi",
+      clickKind: "gclid",
+      points: { returningAdUser: 25 },
+      changedBy: "operator",
+      changedByYou: true,
+      undoUntil: expect.any(String),
+      sale: { amountCents: 400_000, note: "Parça, acil", isPredicted: false, deliveryBlock: null },
+      delivery: { status: "QUEUED", verdict: null, pendingAdjustment: null },
+    });
+    expect(found.visits.map(({ events }) => events.map(({ action }) => action))).toEqual([
+      ["view", "scroll_depth"],
+      ["view", "phone_call"],
+    ]);
+    expect(found.ledger.map(({ kind, amountCents, deltaCents, by }) => [kind, amountCents, deltaCents, by])).toEqual([
+      ["SEAL", 425_000, 425_000, "operator"],
+      ["CORRECT", 400_000, -25_000, "operator"],
+    ]);
+    expect(found.history.map(({ contract, to, note }) => [contract, to, note])).toEqual([
+      ["call", "sealed", null],
+      ["sale", "CONFIRMED", "İndirim"],
+    ]);
+    const eleven = new Date(hours(0.1).getTime() + 11 * 60_000);
+    const later = leadDetail.parse(
+      await callAs(db.sql, team.operator, (tx) => tx`select public.desk_lead(${team.publicId}, ${id})`, eleven),
+    );
+    expect(later.undoUntil).toBeNull();
+  });
+
+  test("says why Google cannot be told", async () => {
+    const direct = await newLead(db.sql, team, { at: hours(1), gclid: null });
+    const silent = await newLead(db.sql, team, { at: hours(1), marketingConsent: false, marketingDefault: false });
+    expect((await lead(direct)).clickBlock).toBe("NO_CLICK_ID");
+    expect((await lead(silent)).clickBlock).toBe("NO_CONSENT");
+    await seal(direct, 10_000, now);
+    expect(await lead(direct)).toMatchObject({ sale: { deliveryBlock: "NO_CLICK_ID" }, delivery: null });
+  });
+
+  // Guarantee: another customer's lead cannot be told from one that does not exist.
+  test("of another site is not there", async () => {
+    const theirs = await newLead(db.sql, other, { at: hours(1) });
+    await expect(lead(theirs)).rejects.toMatchObject({ code: "PT404" });
+    await expect(lead(theirs, other.operator)).rejects.toMatchObject({ code: "PT404" });
+    await expect(lead(theirs, team.operator, other.publicId)).rejects.toMatchObject({ code: "PT404" });
+    await expect(leads({}, other, team.owner)).rejects.toMatchObject({ code: "PT404" });
+    await expect(figures({ ...other, viewer: team.viewer })).rejects.toMatchObject({ code: "PT404" });
+    await expect(presets({ ...other, viewer: team.viewer })).rejects.toMatchObject({ code: "PT404" });
+    const counts = openLeads.parse(await callAs(db.sql, team.viewer, (tx) => tx`select public.open_leads()`, now));
+    expect(Object.keys(counts)).toEqual([team.publicId]);
+  });
+});
+
+describe("figures", () => {
+  // Guarantee: the figures are those that somebody would count by hand, in the site's own days.
+  test("equal a count by hand", async () => {
+    const own = await createTeam(db.sql, "figures", team.owner);
+    const lateYesterday = new Date("2026-11-15T20:30:00Z"); // 23:30 in Istanbul
+    const earlyToday = new Date("2026-11-15T21:30:00Z"); // 00:30 in Istanbul, still yesterday in UTC
+    const ids = [
+      await newLead(db.sql, own, { at: lateYesterday }),
+      await newLead(db.sql, own, { at: earlyToday }),
+      await newLead(db.sql, own, { at: hours(2) }),
+      await newLead(db.sql, own, { at: hours(2), gclid: null }),
+      await newLead(db.sql, own, { at: days(7) }),
+    ];
+    const [yesterday = "", early = "", noon = "", direct = ""] = ids;
+    await seal(yesterday, 100_000, new Date(lateYesterday.getTime() + 10 * 60_000), undefined, own);
+    await seal(early, 200_000, new Date(earlyToday.getTime() + 30 * 60_000), undefined, own);
+    await seal(noon, 300_000, new Date(hours(2).getTime() + 10 * 60_000), undefined, own);
+    await seal(direct, 50_000, new Date(hours(2).getTime() + 20 * 60_000), undefined, own);
+    const found = await figures(own);
+    const at = (day: string) => found.days.find((figure) => figure.day === day);
+    expect(found.days).toHaveLength(60);
+    expect(found.today).toBe("2026-11-16");
+    expect(at("2026-11-16")).toMatchObject({ leads: 3, sealed: 3, valueCents: 550_000, medianMinutes: 20, queued: 2, delivered: 0, failed: 0 });
+    expect(at("2026-11-15")).toMatchObject({ leads: 1, sealed: 1, valueCents: 100_000, medianMinutes: 10, queued: 1 });
+    expect(at("2026-11-09")).toMatchObject({ leads: 1, sealed: 0 });
+    expect(found).toMatchObject({
+      open: 1,
+      waiting: { count: 3, valueCents: 600_000 },
+      failed: { count: 0, topCode: null },
+      lastWeekMedianMinutes: 10,
+      todayByStatus: { sealed: 3 },
+      rules: { sendDelayMinutes: 10, clickMinAgeHours: 6, syncMethod: "script" },
+      hasLeads: true,
+    });
+  });
+});
+
+describe("usual amounts", () => {
+  test("are the four that were sealed most, lowest first, named by their notes; before that the expected value", async () => {
+    const own = await createTeam(db.sql, "amounts", team.owner);
+    expect(await presets(own)).toEqual([{ amountCents: 10_000, label: null, isUsual: true, isExpected: true }]);
+    const sold: [amount: number, times: number, note?: string][] = [
+      [425_000, 3, "Parça değişimi, Elif"],
+      [125_000, 2, "Bakım"],
+      [240_000, 2],
+      [890_000, 2, "Yeni kombi"],
+      [777_700, 1],
+    ];
+    for (const [amount, times, note] of sold)
+      for (let index = 0; index < times; index++) await seal(await newLead(db.sql, own, { at: days(2) }), amount, days(1), note, own);
+    expect((await presets(own)).map(({ amountCents, label, isUsual }) => [amountCents, label, isUsual])).toEqual([
+      [125_000, "Bakım", false],
+      [240_000, null, false],
+      [425_000, "Parça değişimi", true],
+      [890_000, "Yeni kombi", false],
+    ]);
+  });
+});
