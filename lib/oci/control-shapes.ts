@@ -1,0 +1,229 @@
+import { z } from "zod";
+
+/** What OCI Control's functions and endpoints answer. Times are ISO 8601, money is cents by currency, a site is its public id. */
+
+export const queueStatuses = ["QUEUED", "RETRY", "PROCESSING", "COMPLETED", "FAILED"] as const;
+export const errorCategories = ["VALIDATION", "AUTH", "TRANSIENT", "RATE_LIMIT", "PERMANENT", "DETERMINISTIC_SKIP"] as const;
+export const queueKinds = ["CONVERSION", "RESTATE", "RETRACT"] as const;
+export const leadChannels = ["phone", "whatsapp", "form"] as const;
+export const verdicts = ["CONFIRMED", "REJECTED", "DUPLICATE", "UNKNOWN"] as const;
+
+const status = z.enum(queueStatuses);
+const category = z.enum(errorCategories);
+const kind = z.enum(queueKinds);
+const channel = z.enum(leadChannels);
+const verdict = z.enum(verdicts);
+const moment = z.string();
+const centsByCurrency = z.record(z.string(), z.number());
+const totals = z.record(status, z.number());
+
+/** The provider's circuit and, for an API site whose credentials were refused, the block. Null until a worker has reported. */
+const circuit = z.object({
+  state: z.enum(["CLOSED", "OPEN", "HALF_OPEN"]),
+  failureCount: z.number(),
+  nextProbeAt: moment.nullable(),
+});
+const providerStats = z.object({
+  provider: z.string(),
+  totals,
+  valueWaitingCents: centsByCurrency,
+  blocked: z.object({ code: z.string(), since: moment }).nullable(),
+  circuit: circuit.nullable(),
+});
+
+export const queueStats = z.object({
+  /** Null when the figures are of all the reader's sites. */
+  siteId: z.string().nullable(),
+  scope: z.enum(["site", "multi"]),
+  totals,
+  stuckProcessing: z.number(),
+  lastUpdatedAt: moment.nullable(),
+  /** What QUEUED and RETRY rows are worth. */
+  valueWaitingCents: centsByCurrency,
+  /** failed / (failed + completed), without what was skipped on purpose (DETERMINISTIC_SKIP). Null before anything ended. */
+  failedRatio: z.number().nullable(),
+  oldestWaitingAt: moment.nullable(),
+  /** When the next waiting row may be sent; in the past: it may be sent now. */
+  nextDueAt: moment.nullable(),
+  perProvider: z.array(providerStats),
+  circuit: circuit.nullable(),
+  lastRun: z.object({ at: moment, ok: z.boolean() }).nullable(),
+  mainCause: z.object({ code: z.string(), category, count: z.number() }).nullable(),
+});
+export type QueueStats = z.output<typeof queueStats>;
+
+export const queueRow = z.object({
+  id: z.string(),
+  callId: z.string().nullable(),
+  saleId: z.string(),
+  provider: z.string(),
+  kind,
+  status,
+  orderId: z.string(),
+  valueCents: z.number(),
+  currency: z.string(),
+  conversionTime: moment,
+  channel: channel.nullable(),
+  clickKind: z.enum(["gclid", "wbraid", "gbraid"]).nullable(),
+  phoneEnding: z.string().nullable(),
+  attemptCount: z.number(),
+  attemptsLeft: z.number(),
+  notBefore: moment,
+  nextRetryAt: moment.nullable(),
+  claimedAt: moment.nullable(),
+  stuck: z.boolean(),
+  lastError: z.string().nullable(),
+  providerErrorCode: z.string().nullable(),
+  providerErrorCategory: category.nullable(),
+  uploadedAt: moment.nullable(),
+  providerRequestId: z.string().nullable(),
+  verdict: verdict.nullable(),
+  createdAt: moment,
+  updatedAt: moment,
+});
+export type QueueRow = z.output<typeof queueRow>;
+
+export const queueRows = z.object({ siteId: z.string(), rows: z.array(queueRow), nextCursor: z.string().nullable() });
+export type QueueRows = z.output<typeof queueRows>;
+
+const person = z.object({ kind: z.enum(["user", "api_key", "system"]), name: z.string().nullable() });
+
+export const queueRowStory = z.object({
+  siteId: z.string(),
+  row: queueRow,
+  seal: z
+    .object({ at: moment, by: person, amountCents: z.number(), currency: z.string(), valueSource: z.string(), note: z.string().nullable() })
+    .nullable(),
+  ledger: z.array(
+    z.object({
+      id: z.string(),
+      kind: z.enum(["SEAL", "CORRECT", "CANCEL", "RESTORE"]),
+      amountCents: z.number(),
+      deltaCents: z.number(),
+      currency: z.string(),
+      valueSource: z.string(),
+      by: person,
+      at: moment,
+    }),
+  ),
+  transitions: z.array(
+    z.object({
+      from: status.nullable(),
+      to: status,
+      reason: z.string(),
+      by: person,
+      attemptCount: z.number(),
+      errorCode: z.string().nullable(),
+      /** What the operator wrote beside the action, where there was one. */
+      note: z.string().nullable(),
+      at: moment,
+    }),
+  ),
+  /** Each time the row was handed out, and how that ended; without an end it is still under way. */
+  attempts: z.array(
+    z.object({
+      number: z.number(),
+      by: person,
+      startedAt: moment,
+      endedAt: moment.nullable(),
+      durationMs: z.number().nullable(),
+      outcome: status.nullable(),
+      errorCode: z.string().nullable(),
+    }),
+  ),
+  dispatches: z.array(
+    z.object({
+      id: z.string(),
+      kind,
+      transport: z.string(),
+      orderId: z.string(),
+      valueCents: z.number(),
+      currency: z.string(),
+      providerRequestId: z.string().nullable(),
+      at: moment,
+      verdict: verdict.nullable(),
+      verdictReason: z.string().nullable(),
+      verdictAt: moment.nullable(),
+    }),
+  ),
+  /** What was sent, or would be sent now. The click id is masked. */
+  payload: z.object({
+    sent: z.boolean(),
+    orderId: z.string(),
+    conversionName: z.string().nullable(),
+    conversionTime: moment,
+    valueCents: z.number(),
+    currency: z.string(),
+    clickKind: z.enum(["gclid", "wbraid", "gbraid"]).nullable(),
+    clickId: z.string().nullable(),
+  }),
+  proofs: z.array(z.object({ id: z.string(), contract: z.string(), from: z.string().nullable(), to: z.string(), at: moment })),
+  siblings: z.array(queueRow),
+  allowedActions: z.array(z.enum(["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"])),
+});
+export type QueueRowStory = z.output<typeof queueRowStory>;
+
+export const queueActions = ["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"] as const;
+export type QueueAction = (typeof queueActions)[number];
+
+/** Why an action left a row as it was. */
+export const skipReasons = ["NOT_FOUND", "CHANGED_SINCE", "ILLEGAL_MOVE", "SALE_CANCELLED", "ALREADY_QUEUED"] as const;
+const skipped = z.object({ id: z.string(), reason: z.enum(skipReasons), status: status.nullable() });
+
+/** While `cursor` is set there is more to do: send the same request again with it. Counts are of the whole action so far. */
+export const queueActionAnswer = z.object({
+  ok: z.literal(true),
+  actionId: z.string(),
+  affected: z.number(),
+  /** The rows that this call skipped; skippedCount counts all. */
+  skipped: z.array(skipped),
+  skippedCount: z.number(),
+  done: z.number(),
+  total: z.number(),
+  cursor: z.string().nullable(),
+  /** Until when it can be taken back; null for what can not. */
+  undoUntil: moment.nullable(),
+});
+export type QueueActionAnswer = z.output<typeof queueActionAnswer>;
+
+export const queueActionPreview = z.object({
+  previewId: z.string(),
+  digest: z.string(),
+  expiresAt: moment,
+  action: z.enum(queueActions),
+  /** Rows that would change, and what they are worth. */
+  count: z.number(),
+  valueCents: centsByCurrency,
+  byStatus: z.partialRecord(status, z.number()),
+  ineligible: z.partialRecord(z.enum(skipReasons), z.number()),
+  sample: z.array(queueRow),
+  /** More rows match than one action may take: these are the first. */
+  truncated: z.boolean(),
+});
+export type QueueActionPreview = z.output<typeof queueActionPreview>;
+
+export const chartRanges = ["24h", "7d", "30d", "90d"] as const;
+
+const causeCount = z.object({ code: z.string(), category: category.nullable(), count: z.number() });
+export const queueCharts = z.object({
+  siteId: z.string(),
+  range: z.enum(chartRanges),
+  from: moment,
+  to: moment,
+  /** Buckets are hours, or days of the site's own time zone; empty ones are there too. */
+  bucket: z.enum(["hour", "day"]),
+  activity: z.array(z.object({ at: moment, delivered: z.number(), failed: z.number(), retried: z.number() })),
+  /** Seconds from seal to delivery over the newest deliveries of the range. */
+  latency: z.object({
+    sample: z.number(),
+    p50Seconds: z.number().nullable(),
+    p90Seconds: z.number().nullable(),
+    p95Seconds: z.number().nullable(),
+    p99Seconds: z.number().nullable(),
+  }),
+  /** Failures that happened in the range, biggest cause first. */
+  causes: z.array(causeCount),
+  /** Rows that are FAILED now, biggest cause first, with what they are worth. */
+  failedNow: z.array(causeCount.extend({ valueCents: centsByCurrency })),
+});
+export type QueueCharts = z.output<typeof queueCharts>;
