@@ -1,0 +1,369 @@
+-- What operators do with rows of the queue: retry, reset, give up, take back. Always set-based: a thousand rows are one statement,
+-- one line in the ledger of transitions each, one proof each, and one record of who did it and why.
+
+create table public.queue_actions (
+  id uuid primary key default private.uuid_v7(),
+  site_id uuid not null,
+  actor_kind text not null,
+  actor_id uuid,
+  action text not null,
+  reason text,
+  options jsonb not null default '{}',             -- errorCode, errorCategory, clearErrors as they were given
+  filter jsonb,                                    -- what was selected by it, when it was not a list of rows
+  undoes uuid references public.queue_actions (id),
+  undone_by uuid,
+  total int not null,
+  done int not null default 0,
+  affected int not null default 0,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  constraint action_is_known check (action in ('RETRY_SELECTED', 'RESET_TO_QUEUED', 'MARK_FAILED', 'UNDO')),
+  constraint undo_names_its_action check ((action = 'UNDO') = (undoes is not null)),
+  constraint action_counts_fit check (affected between 0 and done and done <= total),
+  constraint action_reason_is_bounded check (char_length(reason) between 1 and 500)
+);
+create index actions_of_a_site on public.queue_actions (site_id, created_at desc, id desc);
+
+-- Each row of an action, before and after. What was left alone says why.
+create table private.queue_action_rows (
+  action_id uuid not null references public.queue_actions (id),
+  place int not null,
+  queue_id uuid not null,
+  skipped text,
+  before jsonb,
+  after jsonb,
+  version_after bigint,                            -- unchanged since: taking back is allowed
+  proof_id uuid,
+  primary key (action_id, place),
+  constraint changed_rows_are_proven check ((skipped is null) = (proof_id is not null))
+);
+
+-- A frozen answer to "everything that matches this filter": exactly these rows in exactly these versions can be committed.
+create table public.queue_action_previews (
+  id uuid primary key default private.uuid_v7(),
+  site_id uuid not null,
+  actor_id uuid not null,
+  action text not null,
+  filter jsonb not null,
+  ids uuid[] not null,
+  versions bigint[] not null,
+  digest text not null,
+  action_id uuid references public.queue_actions (id),
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  constraint previews_are_bounded check (cardinality(ids) <= 100000 and cardinality(ids) = cardinality(versions))
+);
+alter table public.queue_action_previews alter column ids set storage external, alter column versions set storage external;
+create index previews_of_a_site on public.queue_action_previews (site_id, expires_at);
+alter table public.queue_actions enable row level security;
+alter table private.queue_action_rows enable row level security;
+alter table public.queue_action_previews enable row level security;
+
+-- Taking back an action can lead where an action can not.
+insert into public.contract_moves (contract, contract_version, from_state, to_state, undo_only)
+  select 'conversion', 'conversion/1', f, t, true from (values ('QUEUED', 'RETRY'), ('QUEUED', 'PROCESSING'), ('FAILED', 'RETRY'), ('FAILED', 'PROCESSING')) m (f, t);
+
+-- queue_row_version: another number whenever anything about the row changed that an operator decides by.
+create function private.queue_row_version(q public.offline_conversion_queue) returns bigint
+language sql immutable set search_path = ''
+as $$
+  select hashtextextended(concat_ws('|', q.status, q.attempt_count, q.attempt_base, q.snapshot_id, extract(epoch from q.updated_at),
+    coalesce(extract(epoch from q.next_retry_at), 0), q.provider_error_code), 0)
+$$;
+
+create function private.queue_row_state(q public.offline_conversion_queue) returns jsonb
+language sql stable set search_path = ''
+as $$
+  select jsonb_strip_nulls(jsonb_build_object('status', q.status, 'claimedAt', q.claimed_at, 'claimToken', q.claim_token, 'nextRetryAt', q.next_retry_at,
+    'attemptBase', q.attempt_base, 'lastError', q.last_error, 'errorCode', q.provider_error_code, 'errorCategory', q.provider_error_category))
+$$;
+
+-- judge_queue_rows: for each row of an action where it would go, or why it stays. Preview and commit judge by the same rules.
+--   Takes    p_action; p_undoes for UNDO: rows then go back to what they were before that action. p_versions: null when any version will do.
+create function private.judge_queue_rows(p_site_id uuid, p_action text, p_undoes uuid, p_ids uuid[], p_versions bigint[])
+returns table (id uuid, place int, from_status text, to_status text, skipped text)
+language sql stable security definer set search_path = ''
+as $$
+  with given as (
+    select g.id, min(g.place)::int as place, min(g.version) as version
+    from rows from (unnest(p_ids), unnest(p_versions)) with ordinality g (id, version, place) group by 1),
+  moves as (
+    select m.from_state, m.to_state from public.contract_moves m join public.contracts c on c.contract = m.contract and c.contract_version = m.contract_version
+    where m.contract = 'conversion' and (p_action = 'UNDO' or not m.undo_only)),
+  aimed as (
+    select g.id, g.place, g.version, q.status, q.sale_id, q.provider_key, q.kind, q.created_at, private.queue_row_version(q) as version_now, s.status as sale_status,
+      case p_action when 'UNDO' then (select u.before ->> 'status' from private.queue_action_rows u where u.action_id = p_undoes and u.queue_id = g.id)
+        when 'MARK_FAILED' then 'FAILED' else 'QUEUED' end as to_status
+    from given g left join public.offline_conversion_queue q on q.id = g.id and q.site_id = p_site_id left join public.sales s on s.id = q.sale_id),
+  judged as (
+    select a.*, case
+      when a.status is null then 'NOT_FOUND'
+      when a.version <> a.version_now then 'CHANGED_SINCE'
+      when p_action <> 'UNDO' and a.status <> all (private.action_statuses(p_action)) then 'ILLEGAL_MOVE'
+      when (a.status, a.to_status) not in (select m.from_state, m.to_state from moves m) then 'ILLEGAL_MOVE'
+      when a.to_status <> 'FAILED' and a.kind <> 'RETRACT' and a.sale_status = 'CANCELED' then 'SALE_CANCELLED'
+      when a.to_status <> 'FAILED' and a.status = 'FAILED' and exists (select from public.offline_conversion_queue o
+        where o.sale_id = a.sale_id and o.provider_key = a.provider_key and o.kind = a.kind and o.status in ('QUEUED', 'RETRY', 'PROCESSING')) then 'ALREADY_QUEUED' end as why
+    from aimed a)
+  -- Two closed rows of one sale can not both be opened: the newest is.
+  select j.id, j.place, j.status, j.to_status, coalesce(j.why, case when j.status = 'FAILED' and j.to_status <> 'FAILED' and row_number() over (
+      partition by j.sale_id, j.provider_key, j.kind, j.why is null and j.status = 'FAILED' order by j.created_at desc, j.id desc) > 1 then 'ALREADY_QUEUED' end)
+  from judged j
+$$;
+
+-- change_queue_rows: one batch of an action.
+--   Moves    as the action says, or back for UNDO. QUEUED clears claim and next_retry_at and gives a fresh budget; errors stay unless clearErrors.
+--   Safe     against claims, answers and the ledger at the same time: sales are locked before rows, both in order of id.
+--   Returns  {affected, skipped}.
+create function private.change_queue_rows(p_action public.queue_actions, p_ids uuid[], p_versions bigint[], p_request_hash text) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_actor private.actor := (p_action.actor_kind, p_action.actor_id)::private.actor;
+  v_contract text := (select c.contract_version from public.contracts c where c.contract = 'conversion');
+  v_is_undo boolean := p_action.action = 'UNDO';
+  v_clear boolean := p_action.action = 'RESET_TO_QUEUED' and coalesce((p_action.options ->> 'clearErrors')::boolean, false);
+  v_answer jsonb;
+begin
+  perform from public.sales s
+    where s.id in (select q.sale_id from public.offline_conversion_queue q where q.id = any (p_ids) and q.site_id = p_action.site_id) order by s.id for share;
+  perform from public.offline_conversion_queue q where q.id = any (p_ids) and q.site_id = p_action.site_id order by q.id for update;
+  perform private.act(v_actor, p_action.action);
+  with judged as materialized (
+    select j.*, u.before as back, private.queue_row_state(q) as before
+    from private.judge_queue_rows(p_action.site_id, p_action.action, p_action.undoes, p_ids, p_versions) j
+    left join public.offline_conversion_queue q on q.id = j.id and q.site_id = p_action.site_id
+    left join private.queue_action_rows u on u.action_id = p_action.undoes and u.queue_id = j.id),
+  changed as (
+    update public.offline_conversion_queue q
+      set status = j.to_status, updated_at = v_now,
+          claimed_at = case when v_is_undo then (j.back ->> 'claimedAt')::timestamptz end,
+          claim_token = case when v_is_undo then (j.back ->> 'claimToken')::uuid end,
+          next_retry_at = case when v_is_undo then (j.back ->> 'nextRetryAt')::timestamptz end,
+          attempt_base = case when v_is_undo then (j.back ->> 'attemptBase')::int when j.to_status = 'QUEUED' then q.attempt_count else q.attempt_base end,
+          provider_error_code = case when v_is_undo then j.back ->> 'errorCode' when p_action.action = 'MARK_FAILED' then coalesce(p_action.options ->> 'errorCode', 'MANUAL_FAIL')
+                                     when not v_clear then q.provider_error_code end,
+          provider_error_category = case when v_is_undo then j.back ->> 'errorCategory' when p_action.action = 'MARK_FAILED' then coalesce(p_action.options ->> 'errorCategory', 'PERMANENT')
+                                         when not v_clear then q.provider_error_category end,
+          last_error = case when v_is_undo then j.back ->> 'lastError' when p_action.action = 'MARK_FAILED' then coalesce(p_action.reason, 'MANUALLY_MARKED_FAILED')
+                            when not v_clear then q.last_error end
+      from judged j where q.id = j.id and j.skipped is null
+      returning q.*),
+  proven as materialized (
+    select private.uuid_v7() as proof_id, c.id as queue_id, j.place, j.from_status, c.status as to_status, j.before, private.queue_row_state(c) as after,
+      private.queue_row_version(c) as version_after, jsonb_strip_nulls(jsonb_build_object('saleId', c.sale_id, 'attemptCount', c.attempt_count, 'actionId', p_action.id,
+        'undo', case when v_is_undo then true end)) as facts
+    from changed c join judged j on j.id = c.id),
+  proofs as (
+    insert into public.transition_proofs
+      select p.proof_id, p_action.site_id, 'conversion', v_contract, p.queue_id, p.from_status, p.to_status, p_action.actor_kind, p_action.actor_id, p.facts, p_request_hash, v_now,
+        private.proof_hash(row(p.proof_id, p_action.site_id, 'conversion', v_contract, p.queue_id, p.from_status, p.to_status, p_action.actor_kind, p_action.actor_id, p.facts,
+          p_request_hash, v_now, '')::public.transition_proofs)
+      from proven p),
+  unsealed as (insert into private.unsealed_proofs (proof_id, site_id) select p.proof_id, p_action.site_id from proven p),
+  notes as (insert into private.proof_notes (proof_id, note) select p.proof_id, p_action.reason from proven p where p_action.reason is not null),
+  recorded as (
+    insert into private.queue_action_rows (action_id, place, queue_id, skipped, before, after, version_after, proof_id)
+      select p_action.id, p_action.done + j.place, j.id, j.skipped, j.before, p.after, p.version_after, p.proof_id
+      from judged j left join proven p on p.queue_id = j.id)
+  select jsonb_build_object('affected', (select count(*) from changed),
+      'skipped', coalesce(jsonb_agg(jsonb_build_object('id', j.id, 'reason', j.skipped, 'status', j.from_status) order by j.place) filter (where j.skipped is not null), '[]'))
+    into v_answer from judged j;
+  return v_answer;
+end
+$$;
+
+-- advance_queue_action: the next batch of an action, and how far it is.
+create function private.advance_queue_action(p_action_id uuid, p_ids uuid[], p_versions bigint[], p_request_hash text) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_action public.queue_actions;
+  v_answer jsonb := '{"affected": 0, "skipped": []}';
+begin
+  select a.* into v_action from public.queue_actions a where a.id = p_action_id;
+  if cardinality(p_ids) > 0 then
+    v_answer := private.change_queue_rows(v_action, p_ids, p_versions, p_request_hash);
+    update public.queue_actions a
+      set done = a.done + cardinality(p_ids), affected = a.affected + (v_answer ->> 'affected')::int, updated_at = private.current_moment()
+      where a.id = p_action_id returning * into v_action;
+  end if;
+  return jsonb_build_object('ok', true, 'actionId', v_action.id, 'affected', v_action.affected, 'skipped', v_answer -> 'skipped',
+    'skippedCount', v_action.done - v_action.affected, 'done', v_action.done, 'total', v_action.total,
+    'cursor', case when v_action.done < v_action.total and v_action.undone_by is null then v_action.id || ':' || v_action.done end,
+    'undoUntil', case when v_action.action <> 'UNDO' and v_action.affected > 0 and v_action.undone_by is null then v_action.updated_at + interval '10 minutes' end);
+end
+$$;
+
+-- act_on_rows: the effect behind act_on_queue. By ids it ends at once; by a preview it takes the next 1,000 rows.
+--   Takes    p_args {site, actorId, action, ids | previewId + digest, reason?, errorCode?, errorCategory?, clearErrors?, requestHash}
+create function private.act_on_rows(p_args jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_site_id uuid := (p_args ->> 'site')::uuid;
+  v_preview public.queue_action_previews;
+  v_action public.queue_actions;
+  v_ids uuid[];
+begin
+  if p_args ? 'previewId' then
+    select p.* into v_preview from public.queue_action_previews p
+      where p.id = (p_args ->> 'previewId')::uuid and p.site_id = v_site_id and p.actor_id = (p_args ->> 'actorId')::uuid for update;
+    if v_preview.id is null then
+      perform private.fail(404, 'NOT_FOUND');
+    end if;
+    if v_preview.digest is distinct from p_args ->> 'digest' or v_preview.action is distinct from p_args ->> 'action' then
+      perform private.fail(409, 'PREVIEW_MISMATCH');
+    end if;
+    if v_preview.action_id is null and v_preview.expires_at <= v_now then
+      perform private.fail(409, 'PREVIEW_EXPIRED');
+    end if;
+    v_ids := v_preview.ids;
+  else
+    select array_agg(distinct i.id::uuid) into v_ids from jsonb_array_elements_text(p_args -> 'ids') i (id);
+    if v_ids is null or cardinality(v_ids) > 1000 then
+      perform private.fail(400, 'VALIDATION_FAILED', '{"field": "ids"}');
+    end if;
+  end if;
+  if v_preview.action_id is null then
+    insert into public.queue_actions (site_id, actor_kind, actor_id, action, reason, options, filter, total, created_at, updated_at)
+      values (v_site_id, 'user', (p_args ->> 'actorId')::uuid, p_args ->> 'action', nullif(left(btrim(p_args ->> 'reason'), 500), ''),
+        jsonb_strip_nulls(jsonb_build_object('errorCode', p_args -> 'errorCode', 'errorCategory', p_args -> 'errorCategory', 'clearErrors', p_args -> 'clearErrors')),
+        v_preview.filter, cardinality(v_ids), v_now, v_now) returning * into v_action;
+    update public.queue_action_previews p set action_id = v_action.id where p.id = v_preview.id;
+  else
+    select a.* into v_action from public.queue_actions a where a.id = v_preview.action_id for update;
+  end if;
+  return private.advance_queue_action(v_action.id, case when v_action.undone_by is null then v_ids[v_action.done + 1 : v_action.done + 1000] else '{}' end,
+    v_preview.versions[v_action.done + 1 : v_action.done + 1000], p_args ->> 'requestHash');
+end
+$$;
+
+-- undo_on_rows: the effect behind undo_queue_action: rows that nobody touched since go back, 1,000 a call. Begun in time it may end late.
+--   Refuses  409 UNDO_EXPIRED after ten minutes, 409 NOTHING_TO_UNDO for an undo, or when it is done already.
+create function private.undo_on_rows(p_args jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_undone public.queue_actions;
+  v_undo public.queue_actions;
+  v_ids uuid[];
+  v_versions bigint[];
+begin
+  select a.* into v_undone from public.queue_actions a where a.id = (p_args ->> 'actionId')::uuid and a.site_id = (p_args ->> 'site')::uuid for update;
+  if v_undone.id is null then
+    perform private.fail(404, 'NOT_FOUND');
+  end if;
+  select a.* into v_undo from public.queue_actions a where a.id = v_undone.undone_by for update;
+  if v_undone.action = 'UNDO' or v_undone.affected = 0 or v_undo.done = v_undo.total then
+    perform private.fail(409, 'NOTHING_TO_UNDO');
+  end if;
+  if v_undo.id is null then
+    if v_undone.updated_at < v_now - interval '10 minutes' then
+      perform private.fail(409, 'UNDO_EXPIRED');
+    end if;
+    insert into public.queue_actions (site_id, actor_kind, actor_id, action, undoes, total, created_at, updated_at)
+      values (v_undone.site_id, 'user', (p_args ->> 'actorId')::uuid, 'UNDO', v_undone.id, v_undone.affected, v_now, v_now) returning * into v_undo;
+    update public.queue_actions a set undone_by = v_undo.id where a.id = v_undone.id;
+  end if;
+  select array_agg(t.queue_id order by t.place), array_agg(t.version_after order by t.place) into v_ids, v_versions
+    from (select r.* from private.queue_action_rows r where r.action_id = v_undone.id and r.skipped is null order by r.place offset v_undo.done limit 1000) t;
+  return private.advance_queue_action(v_undo.id, v_ids, v_versions, p_args ->> 'requestHash');
+end
+$$;
+
+-- act_on_queue: an operator's action on rows of the queue, answered once per key.
+--   Takes    p_action {action, ids} or {action, previewId, digest}, and reason?, errorCode?, errorCategory?, clearErrors?
+--   Returns  {status, replayed, body}; the body {ok, actionId, affected, skipped, skippedCount, done, total, cursor, undoUntil}: repeat while there is a cursor.
+--   Callers  operators.
+create function public.act_on_queue(p_public_id text, p_action jsonb, p_request_hash text, p_key text default null) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'operator');
+begin
+  if private.action_statuses(p_action ->> 'action') is null then
+    perform private.fail(400, 'VALIDATION_FAILED', '{"field": "action"}');
+  end if;
+  return private.answer_once(v_site.id, 'queue.action', p_key, p_request_hash, 'private.act_on_rows'::regproc,
+    jsonb_strip_nulls(p_action) || jsonb_build_object('site', v_site.id, 'actorId', auth.uid(), 'requestHash', p_request_hash));
+end
+$$;
+
+-- undo_queue_action: take back an action within ten minutes, where nothing happened to its rows since.
+--   Takes    p_undo {actionId}
+--   Callers  operators.
+create function public.undo_queue_action(p_public_id text, p_undo jsonb, p_request_hash text, p_key text default null) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'operator');
+begin
+  return private.answer_once(v_site.id, 'queue.undo', p_key, p_request_hash, 'private.undo_on_rows'::regproc,
+    jsonb_build_object('actionId', p_undo -> 'actionId', 'site', v_site.id, 'actorId', auth.uid(), 'requestHash', p_request_hash));
+end
+$$;
+
+-- preview_queue_action: what an action on everything that matches a filter would do, and the set frozen for 15 minutes.
+--   Freezes  the rows that would change, at most 100,000, with their versions: rows that match later, or moved meanwhile, are not touched by the commit.
+--   Returns  {previewId, digest, expiresAt, action, count, valueCents, byStatus, ineligible, sample, truncated}.
+--   Callers  operators.
+create function public.preview_queue_action(p_public_id text, p_action text, p_filter jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'operator');
+  v_now timestamptz := private.current_moment();
+  v_preview public.queue_action_previews;
+  v_matching uuid[];
+  v_facts jsonb;
+begin
+  if private.action_statuses(p_action) is null then
+    perform private.fail(400, 'VALIDATION_FAILED', '{"field": "action"}');
+  end if;
+  delete from public.queue_action_previews p where p.site_id = v_site.id and p.expires_at < v_now - interval '1 day';
+  select array_agg(m.id) into v_matching from private.matching_rows(v_site.id, p_filter, null, null, 100001) m;
+  with judged as materialized (
+    select j.*, q.value_cents, q.currency, private.queue_row_version(q) as version
+    from private.judge_queue_rows(v_site.id, p_action, null, v_matching[1:100000], null) j join public.offline_conversion_queue q on q.id = j.id)
+  select array_agg(j.id order by j.place) filter (where j.skipped is null), array_agg(j.version order by j.place) filter (where j.skipped is null),
+      jsonb_build_object('count', count(*) filter (where j.skipped is null),
+        'valueCents', (select coalesce(jsonb_object_agg(v.currency, v.cents), '{}') from
+          (select x.currency, sum(x.value_cents) as cents from judged x where x.skipped is null group by 1) v),
+        'byStatus', (select coalesce(jsonb_object_agg(s.from_status, s.n), '{}') from
+          (select x.from_status, count(*) as n from judged x where x.skipped is null group by 1) s),
+        'ineligible', (select coalesce(jsonb_object_agg(s.skipped, s.n), '{}') from
+          (select x.skipped, count(*) as n from judged x where x.skipped is not null group by 1) s))
+    into v_preview.ids, v_preview.versions, v_facts from judged j;
+  insert into public.queue_action_previews (site_id, actor_id, action, filter, ids, versions, digest, created_at, expires_at)
+    values (v_site.id, auth.uid(), p_action, p_filter, coalesce(v_preview.ids, '{}'), coalesce(v_preview.versions, '{}'),
+      encode(sha256(convert_to(concat_ws('|', v_site.public_id, p_action, array_to_string(v_preview.ids, ','), array_to_string(v_preview.versions, ',')), 'UTF8')), 'hex'),
+      v_now, v_now + interval '15 minutes') returning * into v_preview;
+  return v_facts || jsonb_build_object('previewId', v_preview.id, 'digest', v_preview.digest, 'expiresAt', v_preview.expires_at, 'action', p_action,
+    'truncated', coalesce(cardinality(v_matching), 0) > 100000,
+    'sample', (select coalesce(jsonb_agg(private.queue_row_json(q) order by array_position(v_preview.ids[1:5], q.id)), '[]')
+               from public.offline_conversion_queue q where q.id = any (v_preview.ids[1:5])));
+end
+$$;
+
+-- list_queue_actions: who did what with a site's rows, newest first, at most 50.
+--   Callers  viewers.
+create function public.list_queue_actions(p_public_id text) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object('actionId', a.id, 'action', a.action, 'by', private.actor_json(a.actor_kind, a.actor_id), 'reason', a.reason,
+      'filter', a.filter, 'undoes', a.undoes, 'undoneBy', a.undone_by, 'total', a.total, 'done', a.done, 'affected', a.affected, 'at', a.created_at,
+      'undoUntil', case when a.action <> 'UNDO' and a.affected > 0 and a.undone_by is null and a.updated_at > private.current_moment() - interval '10 minutes'
+        then a.updated_at + interval '10 minutes' end) order by a.created_at desc, a.id desc), '[]')
+  from (select x.* from public.queue_actions x where x.site_id = (private.require_site(p_public_id, 'viewer')).id order by x.created_at desc, x.id desc limit 50) a
+$$;
+
+grant execute on function
+  public.act_on_queue(text, jsonb, text, text),
+  public.undo_queue_action(text, jsonb, text, text),
+  public.preview_queue_action(text, text, jsonb),
+  public.list_queue_actions(text)
+to authenticated;
