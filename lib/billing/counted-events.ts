@@ -1,6 +1,7 @@
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { type CountedEvents, countedEvents } from "./billing-shapes.ts";
 import { csvLine } from "./csv.ts";
+import { streamedCsv } from "./csv-response.ts";
 
 interface EventsPage {
   month?: string | undefined;
@@ -30,30 +31,8 @@ async function* csvOf(db: SessionClient, publicId: string, first: CountedEvents)
   }
 }
 
-/**
- * A whole month as CSV, read page by page while it is being sent, so that a million events need no more memory than five hundred.
- * A failure on the way breaks the download: a file that ends early must not look complete.
- */
+/** A whole month as CSV, read page by page while it is being sent. */
 export async function countedEventsCsv(db: SessionClient, publicId: string, month: string | undefined): Promise<Response> {
   const first = await readCountedEvents(db, publicId, { month, limit: pageMax });
-  const lines = csvOf(db, publicId, first);
-  const body = new ReadableStream<string>({
-    async pull(controller) {
-      const { value, done } = await lines.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel: () => void lines.return(undefined),
-  });
-  return csvResponse(body.pipeThrough(new TextEncoderStream()), `events-${first.yearMonth}.csv`);
-}
-
-export function csvResponse(body: BodyInit, fileName: string): Response {
-  return new Response(body, {
-    headers: {
-      "content-type": "text/csv; charset=utf-8",
-      "content-disposition": `attachment; filename="${fileName}"`,
-      "x-content-type-options": "nosniff",
-    },
-  });
+  return streamedCsv(csvOf(db, publicId, first), `events-${first.yearMonth}.csv`);
 }

@@ -31,7 +31,9 @@ export type QueueFilter = z.output<typeof queueFilter>;
 
 const siteId = z.string();
 
-export const queueStatsQuery = z.object({ siteId: siteId.optional(), scope: z.enum(["site", "multi"]).default("site") });
+export const queueStatsQuery = z
+  .object({ siteId: siteId.optional(), scope: z.enum(["site", "multi"]).default("site") })
+  .refine((query) => query.scope === "multi" || query.siteId !== undefined, { path: ["siteId"], message: "REQUIRED" });
 export const queueRowsQuery = queueFilter.extend({
   siteId,
   sort: z.enum(["created", "updated"]).default("created"),

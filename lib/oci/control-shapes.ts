@@ -202,6 +202,24 @@ export const queueActionPreview = z.object({
 });
 export type QueueActionPreview = z.output<typeof queueActionPreview>;
 
+export const queueActionLog = z.array(
+  z.object({
+    actionId: z.string(),
+    action: z.enum([...queueActions, "UNDO"]),
+    by: person,
+    reason: z.string().nullable(),
+    filter: z.record(z.string(), z.unknown()).nullable(),
+    undoes: z.string().nullable(),
+    undoneBy: z.string().nullable(),
+    total: z.number(),
+    done: z.number(),
+    affected: z.number(),
+    at: moment,
+    undoUntil: moment.nullable(),
+  }),
+);
+export type QueueActionLog = z.output<typeof queueActionLog>;
+
 export const chartRanges = ["24h", "7d", "30d", "90d"] as const;
 
 const causeCount = z.object({ code: z.string(), category: category.nullable(), count: z.number() });

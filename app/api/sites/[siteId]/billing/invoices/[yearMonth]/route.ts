@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { invoice } from "#lib/billing/billing-shapes.ts";
-import { csvResponse } from "#lib/billing/counted-events.ts";
+import { csvResponse } from "#lib/billing/csv-response.ts";
 import { invoiceCsv } from "#lib/billing/invoice-csv.ts";
 import { yearMonth } from "#lib/billing/year-month.ts";
 import { callAsUser } from "#lib/db/session-client.ts";

@@ -1,0 +1,11 @@
+import { handler } from "#lib/http/handler.ts";
+import { signedIn } from "#lib/http/member-guards.ts";
+import { readQueueStats } from "#lib/oci/control.ts";
+import { queueStatsQuery } from "#lib/oci/control-requests.ts";
+
+/** GET /api/oci/queue-stats gives the figures of a site's queue, or with scope=multi of all the reader's sites. */
+export const GET = handler({
+  guard: signedIn, // the site's role is checked by the function; all sites of a person need none
+  query: queueStatsQuery,
+  run: ({ actor, query }) => readQueueStats(actor.db, query.scope === "multi" ? undefined : query.siteId),
+});
