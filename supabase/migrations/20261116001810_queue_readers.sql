@@ -287,7 +287,7 @@ begin
                      'currency', d.currency, 'providerRequestId', d.provider_request_id, 'at', d.dispatched_at, 'verdict', d.verdict, 'verdictReason', d.verdict_reason,
                      'verdictAt', d.verdict_at) order by d.dispatched_at, d.id), '[]')
                    from public.provider_dispatches d where d.queue_id = v_row.id),
-    'payload', jsonb_build_object('sent', v_sent.id is not null, 'orderId', v_row.order_id, 'conversionName', v_site.conversion_names ->> 'seal',
+    'payload', jsonb_build_object('sent', v_sent.id is not null, 'orderId', v_row.order_id, 'conversionName', private.conversion_name(v_site, 'seal'),
       'conversionTime', v_row.conversion_time, 'valueCents', coalesce(v_sent.value_cents, v_row.value_cents), 'currency', coalesce(v_sent.currency, v_row.currency),
       'clickKind', private.click_kind(v_sale), 'clickId', left(v_click, 6) || '…' || right(v_click, 4)),
     'proofs', (select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'contract', p.contract, 'from', p.from_state, 'to', p.to_state, 'at', p.occurred_at)

@@ -63,6 +63,11 @@ alter table public.queue_action_previews enable row level security;
 insert into public.contract_moves (contract, contract_version, from_state, to_state, undo_only)
   select 'conversion', 'conversion/1', f, t, true from (values ('QUEUED', 'RETRY'), ('QUEUED', 'PROCESSING'), ('FAILED', 'RETRY'), ('FAILED', 'PROCESSING')) m (f, t);
 
+-- action_batch: how many rows one call changes. A thousand take about a quarter of a second, well within every timeout on the way.
+create function private.action_batch() returns int
+language sql stable set search_path = ''
+as $$ select least(coalesce(nullif(current_setting('opsmantik.action_batch', true), '')::int, 1000), 1000) $$;
+
 -- queue_row_version: another number whenever anything about the row changed that an operator decides by.
 create function private.queue_row_version(q public.offline_conversion_queue) returns bigint
 language sql immutable set search_path = ''
@@ -126,9 +131,7 @@ declare
   v_clear boolean := p_action.action = 'RESET_TO_QUEUED' and coalesce((p_action.options ->> 'clearErrors')::boolean, false);
   v_answer jsonb;
 begin
-  perform from public.sales s
-    where s.id in (select q.sale_id from public.offline_conversion_queue q where q.id = any (p_ids) and q.site_id = p_action.site_id) order by s.id for share;
-  perform from public.offline_conversion_queue q where q.id = any (p_ids) and q.site_id = p_action.site_id order by q.id for update;
+  perform private.lock_with_sales(private.of_this_site(p_action.site_id, p_ids));
   perform private.act(v_actor, p_action.action);
   with judged as materialized (
     select j.*, u.before as back, private.queue_row_state(q) as before
@@ -196,7 +199,7 @@ begin
 end
 $$;
 
--- act_on_rows: the effect behind act_on_queue. By ids it ends at once; by a preview it takes the next 1,000 rows.
+-- act_on_rows: the effect behind act_on_queue. By ids it ends at once; by a preview it takes the next batch.
 --   Takes    p_args {site, actorId, action, ids | previewId + digest, reason?, errorCode?, errorCategory?, clearErrors?, requestHash}
 create function private.act_on_rows(p_args jsonb) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -207,6 +210,7 @@ declare
   v_preview public.queue_action_previews;
   v_action public.queue_actions;
   v_ids uuid[];
+  v_batch int := case when p_args ? 'previewId' then private.action_batch() else 1000 end;
 begin
   if p_args ? 'previewId' then
     select p.* into v_preview from public.queue_action_previews p
@@ -236,12 +240,12 @@ begin
   else
     select a.* into v_action from public.queue_actions a where a.id = v_preview.action_id for update;
   end if;
-  return private.advance_queue_action(v_action.id, case when v_action.undone_by is null then v_ids[v_action.done + 1 : v_action.done + 1000] else '{}' end,
-    v_preview.versions[v_action.done + 1 : v_action.done + 1000], p_args ->> 'requestHash');
+  return private.advance_queue_action(v_action.id, case when v_action.undone_by is null then v_ids[v_action.done + 1 : v_action.done + v_batch] else '{}' end,
+    v_preview.versions[v_action.done + 1 : v_action.done + v_batch], p_args ->> 'requestHash');
 end
 $$;
 
--- undo_on_rows: the effect behind undo_queue_action: rows that nobody touched since go back, 1,000 a call. Begun in time it may end late.
+-- undo_on_rows: the effect behind undo_queue_action: rows that nobody touched since go back, a batch a call. Begun in time it may end late.
 --   Refuses  409 UNDO_EXPIRED after ten minutes, 409 NOTHING_TO_UNDO for an undo, or when it is done already.
 create function private.undo_on_rows(p_args jsonb) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -270,7 +274,7 @@ begin
     update public.queue_actions a set undone_by = v_undo.id where a.id = v_undone.id;
   end if;
   select array_agg(t.queue_id order by t.place), array_agg(t.version_after order by t.place) into v_ids, v_versions
-    from (select r.* from private.queue_action_rows r where r.action_id = v_undone.id and r.skipped is null order by r.place offset v_undo.done limit 1000) t;
+    from (select r.* from private.queue_action_rows r where r.action_id = v_undone.id and r.skipped is null order by r.place offset v_undo.done limit private.action_batch()) t;
   return private.advance_queue_action(v_undo.id, v_ids, v_versions, p_args ->> 'requestHash');
 end
 $$;
