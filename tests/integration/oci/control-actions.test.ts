@@ -36,12 +36,25 @@ test.each(cases)("%s on a %s row", async (action, state) => {
   const after = await readRow(db.sql, id);
   expect(status).toBe(200);
   if (!allowed[action].includes(state)) {
-    expect(body).toMatchObject({ affected: 0, skipped: [{ id, reason: "ILLEGAL_MOVE", status: state }], done: 1, total: 1, cursor: null, undoUntil: null });
+    expect(body).toMatchObject({
+      affected: 0,
+      skipped: [{ id, reason: "ILLEGAL_MOVE", status: state }],
+      done: 1,
+      total: 1,
+      cursor: null,
+      undoUntil: null,
+    });
     expect(after).toEqual(before);
     return;
   }
   expect(body).toMatchObject({ ok: true, affected: 1, skipped: [], cursor: null });
-  expect(after).toMatchObject({ claimed_at: null, claim_token: null, next_retry_at: null, updated_at: controlAt, attempt_count: before.attempt_count });
+  expect(after).toMatchObject({
+    claimed_at: null,
+    claim_token: null,
+    next_retry_at: null,
+    updated_at: controlAt,
+    attempt_count: before.attempt_count,
+  });
   if (action === "MARK_FAILED") {
     expect(after).toMatchObject({
       status: "FAILED",
@@ -51,7 +64,13 @@ test.each(cases)("%s on a %s row", async (action, state) => {
     });
   } else {
     const { provider_error_code, provider_error_category, last_error } = before;
-    expect(after).toMatchObject({ status: "QUEUED", attempt_base: before.attempt_count, provider_error_code, provider_error_category, last_error });
+    expect(after).toMatchObject({
+      status: "QUEUED",
+      attempt_base: before.attempt_count,
+      provider_error_code,
+      provider_error_category,
+      last_error,
+    });
   }
   const [written] = await db.sql`
     select t.reason, t.actor_id, p.from_state, p.to_state, p.facts ->> 'actionId' as action_id, r.before ->> 'status' as before, r.after ->> 'status' as after
@@ -71,7 +90,11 @@ test.each(cases)("%s on a %s row", async (action, state) => {
 test("MARK_FAILED takes the given code, category and reason; RESET_TO_QUEUED clears errors when told to", async () => {
   const [row] = await rowsIn(db.sql, team, "RETRY");
   const id = String(row?.id);
-  await act(db.sql, { action: "MARK_FAILED", ids: [id], errorCode: "WRONG_PRICE", errorCategory: "VALIDATION", reason: "Typed twice" }, { team });
+  await act(
+    db.sql,
+    { action: "MARK_FAILED", ids: [id], errorCode: "WRONG_PRICE", errorCategory: "VALIDATION", reason: "Typed twice" },
+    { team },
+  );
   expect(await readRow(db.sql, id)).toMatchObject({
     status: "FAILED",
     provider_error_code: "WRONG_PRICE",
@@ -79,7 +102,12 @@ test("MARK_FAILED takes the given code, category and reason; RESET_TO_QUEUED cle
     last_error: "Typed twice",
   });
   await act(db.sql, { action: "RESET_TO_QUEUED", ids: [id], clearErrors: true }, { team, at: minutesLater(41) });
-  expect(await readRow(db.sql, id)).toMatchObject({ status: "QUEUED", provider_error_code: null, provider_error_category: null, last_error: null });
+  expect(await readRow(db.sql, id)).toMatchObject({
+    status: "QUEUED",
+    provider_error_code: null,
+    provider_error_category: null,
+    last_error: null,
+  });
 });
 
 describe("who may act", () => {
@@ -210,11 +238,17 @@ describe("everything that matches a filter", () => {
   // Mutation: without the version in judge_queue_rows the second action marks a row failed that the first had just taken.
   test("a row that another operator is moving at this moment is waited for and then left alone", async () => {
     const [row] = await marked(1, "QUEUED");
-    const seen = await preview(db.sql, "MARK_FAILED", { status: "QUEUED", minValue: 777_000, maxValue: 777_000, q: String(row?.id) }, { team });
+    const seen = await preview(
+      db.sql,
+      "MARK_FAILED",
+      { status: "QUEUED", minValue: 777_000, maxValue: 777_000, q: String(row?.id) },
+      { team },
+    );
     const outcome = await forceRace(
       db.sql,
       team.owner,
-      (tx) => tx`select public.act_on_queue(${team.publicId}, ${tx.json({ action: "RESET_TO_QUEUED", ids: [String(row?.id)] })}, ${"1".repeat(64)})`,
+      (tx) =>
+        tx`select public.act_on_queue(${team.publicId}, ${tx.json({ action: "RESET_TO_QUEUED", ids: [String(row?.id)] })}, ${"1".repeat(64)})`,
       () => act(db.sql, { action: "MARK_FAILED", previewId: seen.previewId, digest: seen.digest, reason: "race" }, { team }),
     );
     expect(outcome).toMatchObject({ body: { affected: 0, skipped: [{ id: row?.id, reason: "CHANGED_SINCE", status: "QUEUED" }] } });
@@ -223,8 +257,7 @@ describe("everything that matches a filter", () => {
   test("another digest, another action and a preview of 15 minutes ago are refused; an unknown one is not found", async () => {
     await marked(1);
     const { previewId, digest } = await preview(db.sql, "RETRY_SELECTED", filter, { team });
-    const commit = (more: object, at = controlAt) =>
-      act(db.sql, { action: "RETRY_SELECTED", previewId, digest, ...more }, { team, at });
+    const commit = (more: object, at = controlAt) => act(db.sql, { action: "RETRY_SELECTED", previewId, digest, ...more }, { team, at });
     expect(await commit({ digest: "0".repeat(64) })).toMatchObject({ status: 409, body: { code: "PREVIEW_MISMATCH" } });
     expect(await commit({ action: "RESET_TO_QUEUED" })).toMatchObject({ status: 409, body: { code: "PREVIEW_MISMATCH" } });
     expect(await commit({}, minutesLater(15, controlAt))).toMatchObject({ status: 409, body: { code: "PREVIEW_EXPIRED" } });
@@ -248,7 +281,8 @@ describe("everything that matches a filter", () => {
     expect((await step()).body, "once more").toMatchObject({ affected: 6, done: 6, cursor: null });
     expect((await undo(small, first.actionId, { team })).body).toMatchObject({ affected: 4, done: 4, total: 6 });
     expect((await undo(small, first.actionId, { team })).body).toMatchObject({ affected: 6, cursor: null });
-    const [counted] = await db.sql`select count(*)::int as n from public.offline_conversion_queue where value_cents = 31 and status = 'QUEUED'`;
+    const [counted] =
+      await db.sql`select count(*)::int as n from public.offline_conversion_queue where value_cents = 31 and status = 'QUEUED'`;
     expect(counted?.n).toBe(6);
     await small.end();
   });
@@ -306,5 +340,11 @@ test("the log names who did what, why, and what became of it", async () => {
     minutesLater(2000),
   ).then((log) => log.filter((entry) => [entry.actionId, entry.undoes].includes(body.actionId)));
   expect(undone).toMatchObject({ action: "UNDO", undoes: body.actionId });
-  expect(done).toMatchObject({ action: "MARK_FAILED", by: { kind: "user", name: "operator" }, reason: "Sold twice", affected: 1, undoneBy: undone?.actionId });
+  expect(done).toMatchObject({
+    action: "MARK_FAILED",
+    by: { kind: "user", name: "operator" },
+    reason: "Sold twice",
+    affected: 1,
+    undoneBy: undone?.actionId,
+  });
 });
