@@ -15,13 +15,14 @@ export interface Database {
       ack_offline_conversions: { Args: { p_site_id: string; p_ids: string[]; p_key_id?: string }; Returns: Json };
       act_on_queue: { Args: { p_public_id: string; p_action: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       admit_events: { Args: { p_site_id: string; p_events: Json }; Returns: Json };
+      amount_presets: { Args: { p_public_id: string }; Returns: Json };
       api_key_site: { Args: { p_key_id: string }; Returns: Json };
       authenticate_api_key: { Args: { p_key_hash: string }; Returns: Json };
       billing_overview: { Args: { p_public_id: string }; Returns: Json };
       call_event_secret: { Args: { p_public_id: string; p_rotate?: boolean }; Returns: Json };
       cancel_sale: { Args: { p_public_id: string; p_cancel: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       change_call: { Args: { p_public_id: string; p_change: Json; p_request_hash: string; p_key?: string }; Returns: Json };
-      change_member_role: { Args: { p_public_id: string; p_user_id: string; p_role: Database["public"]["Enums"]["site_role"] }; Returns: Json };
+      change_member_role: { Args: { p_public_id: string; p_user_id: string; p_role: Database["public"]["Enums"]["site_role"]; p_request_hash?: string; p_key?: string }; Returns: Json };
       claim_marketing_signals: { Args: { p_site_id: string; p_limit: number; p_max_attempts?: number }; Returns: Json };
       claim_offline_conversion_jobs_v2: { Args: { p_site_id: string; p_provider_key: string; p_limit: number; p_max_attempts?: number }; Returns: Json };
       claim_offline_conversion_rows_for_script_export: { Args: { p_ids: string[]; p_site_id: string; p_max_attempts?: number; p_key_id?: string }; Returns: Json };
@@ -33,6 +34,9 @@ export interface Database {
       database_readiness: { Args: Record<never, never>; Returns: Json };
       decline_invitation: { Args: { p_invitation_id: string }; Returns: Json };
       defer_offline_conversion_jobs: { Args: { p_site_id: string; p_provider_key: string; p_limit: number; p_until: string; p_code: string; p_words: string; p_jitter_seconds?: number; p_max_attempts?: number }; Returns: Json };
+      desk_figures: { Args: { p_public_id: string }; Returns: Json };
+      desk_lead: { Args: { p_public_id: string; p_call_id: string }; Returns: Json };
+      desk_leads: { Args: { p_public_id: string; p_filter?: Json }; Returns: Json };
       ensure_event_partitions: { Args: Record<never, never>; Returns: Json };
       fail_marketing_signals: { Args: { p_site_id: string; p_ids: string[]; p_category: string; p_words: string; p_max_attempts?: number }; Returns: Json };
       fail_offline_conversions: { Args: { p_site_id: string; p_ids: string[]; p_code: string; p_category: string; p_words: string; p_max_attempts?: number; p_key_id?: string }; Returns: Json };
@@ -48,7 +52,7 @@ export interface Database {
       get_proof_for_key: { Args: { p_key_id: string; p_proof_id: string }; Returns: Json };
       get_site: { Args: { p_public_id: string }; Returns: Json };
       ingest_status: { Args: { p_public_id: string }; Returns: Json };
-      invite_site_member: { Args: { p_public_id: string; p_email: string; p_role: Database["public"]["Enums"]["site_role"] }; Returns: Json };
+      invite_site_member: { Args: { p_public_id: string; p_email: string; p_role: Database["public"]["Enums"]["site_role"]; p_request_hash?: string; p_key?: string }; Returns: Json };
       list_contract_moves: { Args: Record<never, never>; Returns: Json };
       list_counted_events: { Args: { p_public_id: string; p_year_month?: string; p_cursor?: string; p_limit?: number }; Returns: Json };
       list_failed_events: { Args: { p_public_id: string }; Returns: Json };
@@ -59,6 +63,7 @@ export interface Database {
       list_site_api_keys: { Args: { p_public_id: string }; Returns: Json };
       list_site_members: { Args: { p_public_id: string }; Returns: Json };
       oci_attempt_cap: { Args: { p_max_attempts?: number; p_min_age_minutes?: number }; Returns: Json };
+      open_leads: { Args: Record<never, never>; Returns: Json };
       preview_export_page: { Args: { p_public_id: string; p_limit?: number; p_max_attempts?: number }; Returns: Json };
       preview_queue_action: { Args: { p_public_id: string; p_action: string; p_filter: Json }; Returns: Json };
       purge_expired_idempotency: { Args: { p_limit?: number }; Returns: Json };
@@ -72,11 +77,12 @@ export interface Database {
       queue_stats: { Args: { p_public_id?: string }; Returns: Json };
       reconcile_queue_counts: { Args: Record<never, never>; Returns: Json };
       reconcile_usage: { Args: { p_limit?: number }; Returns: Json };
+      record_invitation_mail: { Args: { p_public_id: string; p_invitation_id: string; p_mailed: boolean; p_request_hash: string; p_key: string }; Returns: Json };
       record_script_run: { Args: { p_public_id: string; p_run: Json }; Returns: Json };
       recover_marketing_signals: { Args: { p_min_age_minutes?: number; p_max_attempts?: number }; Returns: Json };
       recover_stuck_offline_conversion_jobs: { Args: { p_min_age_minutes?: number }; Returns: Json };
       release_fallback_event: { Args: { p_token: string; p_id: string; p_reason: string }; Returns: Json };
-      remove_member: { Args: { p_public_id: string; p_user_id: string }; Returns: Json };
+      remove_member: { Args: { p_public_id: string; p_user_id: string; p_request_hash?: string; p_key?: string }; Returns: Json };
       replay_failed_events: { Args: { p_public_id: string; p_ids: string[] }; Returns: Json };
       revoke_site_api_key: { Args: { p_public_id: string; p_key_id: string }; Returns: Json };
       script_status: { Args: { p_public_id: string }; Returns: Json };
@@ -96,7 +102,7 @@ export interface Database {
       undo_queue_action: { Args: { p_public_id: string; p_undo: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       update_site: { Args: { p_public_id: string; p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string }; Returns: Json };
       verify_call_event_signature: { Args: { p_public_id: string; p_ts: string; p_body: string; p_signature: string }; Returns: Json };
-      withdraw_invitation: { Args: { p_public_id: string; p_invitation_id: string }; Returns: Json };
+      withdraw_invitation: { Args: { p_public_id: string; p_invitation_id: string; p_request_hash?: string; p_key?: string }; Returns: Json };
     };
     Enums: {
       site_role: "viewer" | "operator" | "owner";
@@ -155,6 +161,7 @@ export const serviceFunctions = {
 export type SessionFunction =
   | "accept_invitation"
   | "act_on_queue"
+  | "amount_presets"
   | "billing_overview"
   | "call_event_secret"
   | "cancel_sale"
@@ -165,6 +172,9 @@ export type SessionFunction =
   | "create_site"
   | "create_site_api_key"
   | "decline_invitation"
+  | "desk_figures"
+  | "desk_lead"
+  | "desk_leads"
   | "get_invoice"
   | "get_proof"
   | "get_site"
@@ -178,12 +188,14 @@ export type SessionFunction =
   | "list_queue_actions"
   | "list_site_api_keys"
   | "list_site_members"
+  | "open_leads"
   | "preview_export_page"
   | "preview_queue_action"
   | "queue_charts"
   | "queue_row_story"
   | "queue_rows"
   | "queue_stats"
+  | "record_invitation_mail"
   | "remove_member"
   | "replay_failed_events"
   | "revoke_site_api_key"
