@@ -1,0 +1,63 @@
+import type { Page } from "@playwright/test";
+import { expect, test } from "#tests/support/customer-site.ts";
+
+/** A visitor's call needs a wake-up, a worker and, where that was lost, the cron's minute. */
+const stored = { timeout: 30_000 };
+/** By keyboard: a mouse that stays on the link would be an event of its own. */
+const callUs = (page: Page) => page.getByText("Call us").press("Enter");
+const stampOf = (page: Page) => page.evaluate("om.stamp()");
+
+// Guarantee: a lead made without a network is one lead and one unit, however often it was tried. Mutation: let a retry make a new eid
+// (two calls), or clear the queue on a failed request (none).
+test("a call made offline is in the database once, with its click id, after the network is back", async ({ customer }) => {
+  const gclid = `offline-${Date.now()}`;
+  const page = await customer.visit(`/?gclid=${gclid}`);
+  await expect.poll(async () => (await customer.held()).events, stored).toBe(1);
+  await page.context().setOffline(true);
+  const failed = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/api/sync"));
+  await callUs(page);
+  const stamp = await stampOf(page);
+  await failed;
+  expect((await customer.held()).billed).toBe(1); // the page view
+
+  await page.context().setOffline(false);
+  await expect.poll(() => customer.calls(), stored).toEqual([{ gclid, phone: "+902165550101", intentStamp: stamp, billedRows: 1 }]);
+  // What the next page sends comes after anything that was left to send.
+  await page.goto(`${customer.url}/thanks`);
+  await expect.poll(async () => (await customer.held()).events, stored).toBe(3);
+  expect(await customer.held()).toEqual({ billed: 3, captured: 3, sessions: 1, events: 3, calls: 1 });
+});
+
+// Guarantee: a visitor who says no is nowhere, neither in a table nor on a bill; one who then says yes is counted from there on.
+// Mutation: let the gate take events without analytics consent, and the tracker send them.
+test("refused consent leaves no row anywhere; granted, the next call is stored", async ({ customer, stack }) => {
+  await customer.requireConsent();
+  const gclid = `consent-${Date.now()}`;
+  const page = await customer.visit(`/?gclid=${gclid}`);
+  const answers: number[] = [];
+  page.on("response", (response) => response.url().endsWith("/api/sync") && answers.push(response.status()));
+  await page.evaluate("om.consent([])");
+  await callUs(page);
+  await page.reload();
+  await callUs(page);
+  expect(await stampOf(page)).toBeUndefined();
+  expect(answers).toEqual([]);
+
+  // A page whose snippet does not say that consent is required sends all the same; the gate knows better.
+  const event = { u: customer.url, ec: "conversion", ea: "phone_call", el: "+902165550101", meta: { fp: "refused", gclid } };
+  for (const scopes of [undefined, [], ["marketing"]]) {
+    const status = await page.evaluate(
+      ([url, body]) => fetch(String(url), { method: "POST", body: String(body) }).then((response) => response.status),
+      [`${stack.baseUrl}/api/sync`, JSON.stringify({ s: customer.publicId, events: [{ ...event, consent_scopes: scopes }] })],
+    );
+    expect(status).toBe(204);
+  }
+  expect(await customer.held()).toEqual({ billed: 0, captured: 0, sessions: 0, events: 0, calls: 0 });
+  expect(await page.evaluate("Object.keys(localStorage)")).toEqual([]);
+
+  await page.evaluate(`om.consent(["analytics", "marketing"])`);
+  await callUs(page);
+  const stamp = await stampOf(page);
+  await expect.poll(() => customer.calls(), stored).toEqual([{ gclid, phone: "+902165550101", intentStamp: stamp, billedRows: 1 }]);
+  expect(await customer.held()).toEqual({ billed: 2, captured: 2, sessions: 1, events: 2, calls: 1 }); // the page, and the call
+});

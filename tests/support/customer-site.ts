@@ -1,0 +1,93 @@
+import { randomUUID } from "node:crypto";
+import { createServer } from "node:http";
+import { devices, type Page } from "@playwright/test";
+import postgres from "postgres";
+import { installSnippet } from "#lib/ingest/install-snippet.ts";
+import { closeServer, listenLocal } from "#scripts/local/process/local-server.ts";
+import { test as base, expect } from "./e2e-test.ts";
+import { callAs } from "./team.ts";
+
+interface Held {
+  billed: number;
+  captured: number;
+  sessions: number;
+  events: number;
+  calls: number;
+}
+
+/** A customer of the running stack, of whom no other test knows: a site of their own, and its pages. */
+interface Customer {
+  url: string;
+  publicId: string;
+  /** What the site's settings and its snippet say. To be called before a page is opened. */
+  requireConsent(): Promise<void>;
+  /** A page of a visitor in a browser of their own, whose telephone link leads nowhere. */
+  visit(path: string): Promise<Page>;
+  /** How many rows the database holds of this site. */
+  held(): Promise<Held>;
+  calls(): Promise<{ gclid: string | null; phone: string | null; intentStamp: string; billedRows: number }[]>;
+}
+
+export const test = base.extend<{ customer: Customer }>({
+  customer: async ({ stack, browser }, use) => {
+    const sql = postgres(stack.adminDatabaseUrl, { max: 1, onnotice: () => {} });
+    const [owner] = await sql`select id from auth.users where email = ${stack.users.find(({ role }) => role === "owner")?.email ?? ""}`;
+    const asOwner = { id: String(owner?.id) };
+    const name = `Customer ${randomUUID()}`;
+    const { publicId } = await callAs<{ publicId: string }>(
+      sql,
+      asOwner,
+      (tx) => tx`select public.create_site(${name}, ${["localhost"]}, 'TRY', 'Europe/Istanbul', 'tr')`,
+    );
+    const [site] = await sql`select id from public.sites where public_id = ${publicId}`;
+    const siteId = String(site?.id);
+
+    let snippet = installSnippet({ appUrl: stack.baseUrl, publicId });
+    const server = createServer((_request, response) =>
+      response.setHeader("content-type", "text/html").end(
+        `<!doctype html><html lang="en"><head><title>Kombi</title>${snippet}</head><body><a href="tel:+902165550101">Call us</a>
+         <script>document.querySelector("a").addEventListener("click", (event) => event.preventDefault())</script></body></html>`,
+      ),
+    );
+    const url = (await listenLocal(server, "customer's page")).replace("127.0.0.1", "localhost");
+
+    await use({
+      url,
+      publicId,
+      async requireConsent() {
+        await callAs(sql, asOwner, (tx) => tx`select public.set_site_privacy(${publicId}, 'required', false)`);
+        snippet = installSnippet({ appUrl: stack.baseUrl, publicId, consent: "required" });
+      },
+      async visit(path) {
+        // Without saying so, a headless browser is taken for the robot that it is.
+        const context = await browser.newContext({ userAgent: devices["Desktop Chrome"].userAgent });
+        const page = await context.newPage();
+        await page.goto(url + path);
+        return page;
+      },
+      async held() {
+        const [row] = await sql<Held[]>`
+          select (select count(*)::int from public.ingest_idempotency where site_id = ${siteId}) as billed,
+                 (select count(*)::int from public.ingest_fallback_buffer where site_id = ${siteId}) as captured,
+                 (select count(*)::int from public.sessions where site_id = ${siteId}) as sessions,
+                 (select count(*)::int from private.events where site_id = ${siteId}) as events,
+                 (select count(*)::int from public.calls where site_id = ${siteId}) as calls`;
+        if (!row) throw new Error("No figures.");
+        return { ...row };
+      },
+      async calls() {
+        return [
+          ...(await sql<{ gclid: string | null; phone: string | null; intentStamp: string; billedRows: number }[]>`
+            select c.gclid, c.phone, c.intent_stamp as "intentStamp",
+              (select count(*)::int from public.ingest_idempotency i where i.site_id = c.site_id and i.eid = c.intent_stamp) as "billedRows"
+            from public.calls c where c.site_id = ${siteId} order by c.called_at`),
+        ];
+      },
+    });
+    await closeServer(server);
+    await callAs(sql, asOwner, (tx) => tx`select public.set_site_archived(${publicId}, true)`); // other tests look at the owner's sites
+    await sql.end();
+  },
+});
+
+export { expect };
