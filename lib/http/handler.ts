@@ -79,7 +79,7 @@ async function answer<Actor, Params, Query, Body>(
   const actor = await route.guard({ request, rawBody, params: rawParams, responseHeaders });
   if (route.limits?.after) await enforceLimit(route.limits.after, { request, actor });
   const params = parseInput(route.params, rawParams);
-  const query = parseInput(route.query, Object.fromEntries(new URL(request.url).searchParams));
+  const query = route.query ? parseInput(route.query, Object.fromEntries(new URL(request.url).searchParams)) : (undefined as Query); // as the body
   const body = route.body ? parseInput(route.body, parseJson(rawBody)) : (undefined as Body); // without a schema nobody reads it
   const result = await route.run({ actor, params, query, body, request, rawBody });
   if (result instanceof Response) return result;
