@@ -49,6 +49,7 @@ const grantedToUsers = [
   "queue_row_story",
   "queue_rows",
   "queue_stats",
+  "record_invitation_mail",
   "remove_member",
   "replay_failed_events",
   "revoke_site_api_key",
