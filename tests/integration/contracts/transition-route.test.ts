@@ -171,11 +171,12 @@ describe("POST /v1/contract/transition", () => {
 
 describe("who may", () => {
   test.each([
-    ["nobody", {}, 401, "UNAUTHENTICATED"],
+    ["nobody", { cookie: "" }, 401, "UNAUTHENTICATED"],
+    ["a cookie of nobody's", { cookie: "om_session=forged" }, 401, "UNAUTHENTICATED"],
     ["an unknown key", { "x-api-key": "om_00" }, 401, "INVALID_API_KEY"],
     ["an empty key beside a session", { "x-api-key": "" }, 401, "INVALID_API_KEY"],
   ])("%s is refused", async (_name, headers, status, code) => {
-    const answer = await transition({ ...people.operator, cookie: "", ...headers }, moveCall(await lead(), "qualified"));
+    const answer = await transition({ ...people.operator, ...headers }, moveCall(await lead(), "qualified"));
     expect([answer.status, answer.body.code]).toEqual([status, code]);
   });
 
@@ -223,6 +224,11 @@ describe("who may", () => {
     await archive(false);
     expect([person.status, person.body.code, machine.status]).toEqual([409, "SITE_ARCHIVED", 401]);
   });
+});
+
+test("a program that forgot its key is told so, whatever page it says it comes from", async () => {
+  const answer = await transition({}, moveCall(await lead(), "qualified"));
+  expect([answer.status, answer.body.code, String(answer.body.detail)]).toEqual([401, "UNAUTHENTICATED", expect.stringContaining("x-api-key")]);
 });
 
 describe("GET /v1/contract/proofs/:proofId", () => {

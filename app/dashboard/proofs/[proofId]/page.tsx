@@ -1,0 +1,27 @@
+import type { Metadata } from "next";
+import { getTranslations } from "next-intl/server";
+import { ProofReceipt } from "#components/contracts/proof-receipt.tsx";
+import { PageHeader } from "#components/ui/page-header.tsx";
+import { receiptFault } from "#lib/contracts/proof-hash.ts";
+import { readProof } from "#lib/contracts/readers.ts";
+import { getSite } from "#lib/tenancy/readers.ts";
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("receipt");
+  return { title: t("title") };
+}
+
+/** The receipt of one move, for every member of its site. */
+export default async function ProofPage({ params }: { params: Promise<{ proofId: string }> }) {
+  const { proofId } = await params;
+  const [t, receipt] = await Promise.all([getTranslations("receipt"), readProof(proofId)]);
+  const site = await getSite(receipt.site);
+  return (
+    <>
+      <PageHeader title={t("title")} note={site.name} />
+      <div className="page">
+        <ProofReceipt receipt={receipt} siteName={site.name} timeZone={site.timezone} holds={receiptFault(receipt) === null} />
+      </div>
+    </>
+  );
+}

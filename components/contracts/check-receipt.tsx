@@ -1,0 +1,41 @@
+"use client";
+
+import { ShieldCheck } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { useState } from "react";
+import { Button } from "#components/ui/button.tsx";
+import { CopyButton } from "#components/ui/copy-button.tsx";
+import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
+
+const command = "node scripts/verify-receipt.ts receipt.json";
+const steps = ["hash", "block", "chain"] as const;
+
+/** Says how a receipt is checked by somebody who does not trust us. */
+export function CheckReceipt() {
+  const t = useTranslations("receipt.check");
+  const [open, setOpen] = useState(false);
+  const trigger = (
+    <Button>
+      <ShieldCheck className="i" />
+      {t("open")}
+    </Button>
+  );
+  return (
+    <Dialog open={open} onOpenChange={setOpen} title={t("title")} description={t("lead")} trigger={trigger}>
+      <ol className="stack sm list-decimal ps-5">
+        {steps.map((step) => (
+          <li key={step} className="text-pretty">
+            {t(`steps.${step}`)}
+          </li>
+        ))}
+      </ol>
+      <div className="secret">
+        <code className="grow id">{command}</code>
+        <CopyButton value={command} size="sm" />
+      </div>
+      <div className="dialog-f">
+        <DialogClose render={<Button tone="primary" />}>{t("close")}</DialogClose>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,99 @@
+import { ArrowRight } from "lucide-react";
+import { useLocale, useTranslations } from "next-intl";
+import type { ReactNode } from "react";
+import { Alert } from "#components/ui/alert.tsx";
+import { Badge, Tag } from "#components/ui/badge.tsx";
+import { Card } from "#components/ui/card.tsx";
+import { CopyButton } from "#components/ui/copy-button.tsx";
+import type { ProofReceipt as Receipt } from "#lib/contracts/proof-receipt.ts";
+import { siteFormat } from "#lib/i18n/site-format.ts";
+import { CheckReceipt } from "./check-receipt.tsx";
+
+interface ProofReceiptProps {
+  receipt: Receipt;
+  siteName: string;
+  timeZone: string;
+  /** Whether the receipt held when it was hashed again for this page. */
+  holds: boolean;
+}
+
+/** One move as a document to keep: what happened, who did it, its hash and its block. Copied as the JSON that a program checks. */
+export function ProofReceipt({ receipt, siteName, timeZone, holds }: ProofReceiptProps) {
+  const t = useTranslations("receipt");
+  const format = siteFormat({ locale: useLocale(), timeZone });
+  const { block } = receipt;
+  return (
+    <Card
+      title={t("card")}
+      end={block ? <Badge state="CONFIRMED">{t("sealed")}</Badge> : <Badge state="QUEUED">{t("waiting")}</Badge>}
+      className="sheet-paper"
+    >
+      <div className="card-b stack stack-4">
+        {holds ? null : (
+          <Alert tone="failed" title={t("broken")}>
+            {t("brokenNext")}
+          </Alert>
+        )}
+        <Facts
+          rows={[
+            [t("site"), siteName],
+            [
+              t("move"),
+              <span key="move" className="row flex-wrap">
+                {t(`contracts.${contractOf(receipt)}`)}
+                <Tag>{receipt.from ?? "–"}</Tag>
+                <ArrowRight className="i i-14 t3" aria-label={t("becomes")} />
+                <Tag>{receipt.to}</Tag>
+              </span>,
+            ],
+            [
+              t("at"),
+              <time key="at" dateTime={receipt.occurred_at} title={receipt.occurred_at}>{`${format.dateTime(receipt.occurred_at)}`}</time>,
+            ],
+            [t("by"), `${t(`actors.${receipt.actor_kind}`)}${receipt.actor_id ? ` ${receipt.actor_id}` : ""}`],
+            [t("record"), <Id key="record">{receipt.entity_id}</Id>],
+            [t("facts"), <Id key="facts">{receipt.facts}</Id>],
+          ]}
+        />
+        <Facts
+          rows={[
+            [t("proofId"), <Id key="id">{receipt.proof_id}</Id>],
+            [t("version"), <Id key="version">{receipt.contract_version}</Id>],
+            [t("hash"), <Id key="hash">{receipt.hash}</Id>],
+            [t("request"), <Id key="request">{receipt.request_hash ?? "–"}</Id>],
+            [t("block"), block ? t("blockNumber", { number: block.number, at: format.dateTime(block.sealed_at) }) : t("noBlock")],
+            ...(block
+              ? [
+                  [t("root"), <Id key="root">{block.root}</Id>] as const,
+                  [t("previousRoot"), <Id key="previous">{block.previous_root}</Id>] as const,
+                ]
+              : []),
+          ]}
+        />
+      </div>
+      <div className="card-f row flex-wrap no-print">
+        <CopyButton value={JSON.stringify(receipt, null, 2)} label={t("copy")} tone="primary" />
+        <CheckReceipt />
+      </div>
+    </Card>
+  );
+}
+
+function contractOf({ contract }: Receipt): "call" | "sale" | "conversion" | "other" {
+  return contract === "call" || contract === "sale" || contract === "conversion" ? contract : "other";
+}
+
+const Id = ({ children }: { children: ReactNode }) => <span className="id">{children}</span>;
+
+function Facts({ rows }: { rows: (readonly [string, ReactNode])[] }) {
+  return (
+    <dl className="facts">
+      {rows.map(([label, value]) => (
+        <div key={label} className="contents">
+          <dt>{label}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
