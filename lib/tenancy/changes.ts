@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { onceAnswer, type RequestIdentity, serveOnce } from "#lib/contracts/answer-once.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
+import type { deliveryInput } from "./site-delivery.ts";
 import type { SiteRole, siteInput, sitePrivacy } from "./site-fields.ts";
 
 /** What owners and invited people change. Each is one SQL function, which checks the role and decides. */
@@ -35,6 +36,9 @@ export const setSitePrivacy = (db: SessionClient, publicId: string, privacy: z.o
     { p_public_id: publicId, p_consent_mode: privacy.consentMode, p_respects_privacy_signal: privacy.respectsPrivacySignal },
     done,
   );
+
+export const setSiteDelivery = (db: SessionClient, publicId: string, settings: z.output<typeof deliveryInput>) =>
+  callAsUser(db, "set_site_delivery", { p_public_id: publicId, p_settings: settings }, done);
 
 export const replayFailedEvents = (db: SessionClient, publicId: string, ids: string[]) =>
   callAsUser(db, "replay_failed_events", { p_public_id: publicId, p_ids: ids }, z.object({ replayed: z.number() }));

@@ -4,6 +4,7 @@ import { cache } from "react";
 import { z } from "zod";
 import { readPage } from "#lib/auth/session.ts";
 import { AppError } from "#lib/platform/app-error.ts";
+import { siteDelivery } from "./site-delivery.ts";
 import { type SiteSummary, siteRoles, siteSummary } from "./site-fields.ts";
 
 const role = z.enum(siteRoles);
@@ -48,6 +49,7 @@ export const listSites = cache(() => readPage("list_my_sites", {}, mySites));
 export const getSite = cache(
   (publicId: string): Promise<SiteSummary> => readPage("get_site", { p_public_id: publicId }, siteSummary).catch(hideRefusal),
 );
+export const getSiteDelivery = (publicId: string) => readPage("site_delivery", { p_public_id: publicId }, siteDelivery).catch(hideRefusal);
 export const listMembers = (publicId: string) => readPage("list_site_members", { p_public_id: publicId }, team).catch(hideRefusal);
 export const listApiKeys = (publicId: string) => readPage("list_site_api_keys", { p_public_id: publicId }, apiKeys).catch(hideRefusal);
 export const readIngestStatus = (publicId: string) => readPage("ingest_status", { p_public_id: publicId }, ingestStatus).catch(hideRefusal);

@@ -5,6 +5,7 @@ import { DELETE as revokeKey } from "#app/api/sites/[siteId]/api-keys/[keyId]/ro
 import { POST as createKey } from "#app/api/sites/[siteId]/api-keys/route.ts";
 import { POST as archive, DELETE as restore } from "#app/api/sites/[siteId]/archive/route.ts";
 import { POST as callEventSecret } from "#app/api/sites/[siteId]/call-event-secret/route.ts";
+import { PATCH as setDelivery } from "#app/api/sites/[siteId]/delivery/route.ts";
 import { DELETE as withdraw } from "#app/api/sites/[siteId]/invitations/[invitationId]/route.ts";
 import { PATCH as changeRole, DELETE as removeMember } from "#app/api/sites/[siteId]/members/[userId]/route.ts";
 import { POST as invite } from "#app/api/sites/[siteId]/members/route.ts";
@@ -51,6 +52,7 @@ interface SiteRoute {
 /** Every route of a site, with a body it accepts. */
 const siteRoutes: SiteRoute[] = [
   { name: "PATCH site", route: updateSite, method: "PATCH", body: site },
+  { name: "PATCH delivery", route: setDelivery, method: "PATCH", body: { defaultAovCents: 310_000 } },
   { name: "POST archive", route: archive, method: "POST" },
   { name: "DELETE archive", route: restore, method: "DELETE" },
   { name: "POST members", route: invite, method: "POST", body: { email: "new@person.test", role: "viewer" } },

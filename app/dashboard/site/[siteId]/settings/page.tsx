@@ -2,13 +2,14 @@ import type { Metadata } from "next";
 import { getLocale, getTranslations } from "next-intl/server";
 import { OwnersOnly } from "#components/shell/owners-only.tsx";
 import { ArchiveSite } from "#components/sites/archive-site.tsx";
+import { DeliveryForm } from "#components/sites/delivery-form.tsx";
 import { RestoreSite } from "#components/sites/restore-site.tsx";
 import { siteChoices } from "#components/sites/site-choices.ts";
 import { SiteForm } from "#components/sites/site-form.tsx";
 import { Card } from "#components/ui/card.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { SecretText } from "#components/ui/secret-text.tsx";
-import { getSite } from "#lib/tenancy/readers.ts";
+import { getSite, getSiteDelivery } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("settings");
@@ -18,7 +19,12 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function SettingsPage({ params }: { params: Promise<{ siteId: string }> }) {
   const site = await getSite((await params).siteId);
   if (site.role !== "owner") return <OwnersOnly siteId={site.publicId} />;
-  const [t, archive, locale] = await Promise.all([getTranslations("settings"), getTranslations("archive"), getLocale()]);
+  const [t, archive, locale, delivery] = await Promise.all([
+    getTranslations("settings"),
+    getTranslations("archive"),
+    getLocale(),
+    getSiteDelivery(site.publicId),
+  ]);
   return (
     <>
       <PageHeader title={t("title")} />
@@ -34,6 +40,7 @@ export default async function SettingsPage({ params }: { params: Promise<{ siteI
             choices={siteChoices(locale, site)}
           />
         )}
+        {site.archivedAt === null && <DeliveryForm publicId={site.publicId} currency={site.currency} delivery={delivery} />}
         <Card title={t("siteId")}>
           <div className="card-b stack">
             <p className="sm t2 text-pretty">{t("siteIdHint")}</p>

@@ -1,0 +1,11 @@
+import { handler } from "#lib/http/handler.ts";
+import { siteMember } from "#lib/http/member-guards.ts";
+import { setSiteDelivery } from "#lib/tenancy/changes.ts";
+import { deliveryInput } from "#lib/tenancy/site-delivery.ts";
+
+/** PATCH /api/sites/:siteId/delivery sets what leads are worth and what Google is told. What is not given stays. */
+export const PATCH = handler({
+  guard: siteMember("owner"),
+  body: deliveryInput,
+  run: ({ actor, body }) => setSiteDelivery(actor.db, actor.publicId, body),
+});

@@ -1,0 +1,141 @@
+"use client";
+
+import { useTranslations } from "next-intl";
+import { type FormEvent, useState } from "react";
+import { FormFailure } from "#components/forms/form-failure.tsx";
+import type { SendFailure } from "#components/forms/send-json.ts";
+import { useErrorText } from "#components/forms/use-error-text.ts";
+import { useFocusInvalid } from "#components/forms/use-focus-invalid.ts";
+import { useSend } from "#components/forms/use-send.ts";
+import { Card } from "#components/ui/card.tsx";
+import { Checkbox } from "#components/ui/checkbox.tsx";
+import { Field } from "#components/ui/field.tsx";
+import { Input } from "#components/ui/input.tsx";
+import { SubmitButton } from "#components/ui/submit-button.tsx";
+import { conversionKeys, type SiteDelivery, weightedStages } from "#lib/tenancy/site-delivery.ts";
+import { centsOfAmount } from "#lib/valuation/currency-cents.ts";
+import { readAmount } from "#lib/valuation/read-amount.ts";
+import { type StageShares, StageValues, weightOf } from "./stage-values.tsx";
+
+interface DeliveryFormProps {
+  publicId: string;
+  currency: string;
+  delivery: SiteDelivery;
+}
+
+const timings = [
+  ["sendDelayMinutes", "sendDelay"],
+  ["clickMinAgeHours", "clickAge"],
+  ["needsYouAfterHours", "needsYou"],
+] as const;
+
+function centsIn(text: string, currency: string): number | null {
+  const read = centsOfAmount(readAmount(text) ?? "", currency);
+  return read.ok ? read.cents : null;
+}
+
+/** What leads are worth, when Google is told, and under which names. */
+export function DeliveryForm({ publicId, currency, delivery }: DeliveryFormProps) {
+  const t = useTranslations("delivery");
+  const errorText = useErrorText();
+  const { send, pending } = useSend();
+  const [failure, setFailure] = useState<SendFailure | null>(null);
+  const [order, setOrder] = useState(String(delivery.defaultAovCents / 100));
+  const [shares, setShares] = useState(
+    () =>
+      Object.fromEntries(
+        weightedStages.map((stage) => [stage, String(Number((delivery.intentWeights[stage] * 100).toFixed(4)))]),
+      ) as StageShares,
+  );
+  const form = useFocusInvalid(failure?.fields);
+  const errorOf = (field: string) => failure?.fields[field] && errorText(failure.fields[field]);
+  const orderCents = centsIn(order, currency);
+
+  const save = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const data = new FormData(event.currentTarget);
+    const number = (name: string) => (String(data.get(name) ?? "").trim() === "" ? null : Number(data.get(name)));
+    setFailure(null);
+    send({
+      method: "PATCH",
+      url: `/api/sites/${publicId}/delivery`,
+      body: {
+        defaultAovCents: orderCents,
+        intentWeights: Object.fromEntries(weightedStages.map((stage) => [stage, weightOf(shares[stage])])),
+        signalsEnabled: data.get("signalsEnabled") !== null,
+        pageViewsEnabled: data.get("pageViewsEnabled") !== null,
+        conversionNames: Object.fromEntries(conversionKeys.map((key) => [key, String(data.get(key) ?? "")])),
+        ...Object.fromEntries(timings.map(([name]) => [name, number(name)])),
+      },
+      done: t("saved"),
+      onFailed: setFailure,
+    });
+  };
+
+  return (
+    <Card title={t("title")}>
+      <form ref={form} onSubmit={save} noValidate>
+        <div className="card-b stack stack-5">
+          <p className="sm t2 text-pretty">{t("lead")}</p>
+          <Field label={t("averageOrder", { currency })} hint={t("averageOrderHint")} error={errorOf("defaultAovCents")}>
+            {(control) => (
+              <Input {...control} value={order} inputMode="decimal" autoComplete="off" onChange={(event) => setOrder(event.target.value)} />
+            )}
+          </Field>
+          <StageValues
+            shares={shares}
+            onChange={setShares}
+            averageOrderCents={orderCents}
+            currency={currency}
+            invalid={Boolean(errorOf("intentWeights"))}
+          />
+          {errorOf("intentWeights") && <p className="sm fg-failed">{errorOf("intentWeights")}</p>}
+          <fieldset className="stack">
+            <legend className="strong sm">{t("timing")}</legend>
+            {timings.map(([name, words]) => (
+              <Field key={name} label={t(words)} hint={t(`${words}Hint`)} error={errorOf(name)}>
+                {(control) => (
+                  <Input {...control} name={name} defaultValue={delivery[name]} inputMode="numeric" autoComplete="off" maxLength={4} />
+                )}
+              </Field>
+            ))}
+          </fieldset>
+          <fieldset className="stack">
+            <legend className="strong sm">{t("more")}</legend>
+            <Checkbox name="signalsEnabled" defaultChecked={delivery.signalsEnabled}>
+              {t("signals")}
+            </Checkbox>
+            <Checkbox name="pageViewsEnabled" defaultChecked={delivery.pageViewsEnabled}>
+              {t("pageViews")}
+            </Checkbox>
+            <p className="xs t3 text-pretty">{t("moreHint")}</p>
+          </fieldset>
+          <fieldset className="stack">
+            <legend className="strong sm">{t("names")}</legend>
+            <p className="xs t3 text-pretty">{t("namesHint")}</p>
+            {conversionKeys.map((key) => (
+              <Field key={key} label={t(`nameKeys.${key}`)} error={key === "seal" ? errorOf("conversionNames") : undefined}>
+                {(control) => (
+                  <Input
+                    {...control}
+                    name={key}
+                    defaultValue={delivery.conversionNames[key]}
+                    maxLength={100}
+                    autoComplete="off"
+                    spellCheck={false}
+                  />
+                )}
+              </Field>
+            ))}
+          </fieldset>
+          <FormFailure code={failure?.code} requestId={failure?.requestId ?? null} fields={failure?.fields} />
+        </div>
+        <div className="card-f">
+          <SubmitButton tone="primary" pending={pending}>
+            {t("save")}
+          </SubmitButton>
+        </div>
+      </form>
+    </Card>
+  );
+}

@@ -1,0 +1,29 @@
+import { z } from "zod";
+import { boundedText } from "#lib/platform/bounded-text.ts";
+
+/** What a site's leads are worth and what Google is told of them. SQL checks the same bounds; these name the field first. */
+
+export const weightedStages = ["intent", "qualified", "meeting", "sealed"] as const;
+export const conversionKeys = ["seal", "MEETING_BOOKED", "SEAL_PENDING", "INTENT_CAPTURED", "page_view"] as const;
+
+const whole = (min: number, max: number) => z.int("REQUIRED").min(min, "OUT_OF_RANGE").max(max, "OUT_OF_RANGE");
+const weight = z.number("REQUIRED").min(0, "OUT_OF_RANGE").max(10, "OUT_OF_RANGE");
+const name = boundedText(100);
+
+export const deliveryInput = z.strictObject({
+  defaultAovCents: whole(1, 100_000_000_000).optional(),
+  intentWeights: z
+    .strictObject({ intent: weight, qualified: weight, meeting: weight, sealed: weight.refine((share) => share > 0, "OUT_OF_RANGE") })
+    .optional(),
+  signalsEnabled: z.boolean("REQUIRED").optional(),
+  pageViewsEnabled: z.boolean("REQUIRED").optional(),
+  conversionNames: z
+    .strictObject({ seal: name, MEETING_BOOKED: name, SEAL_PENDING: name, INTENT_CAPTURED: name, page_view: name })
+    .optional(),
+  sendDelayMinutes: whole(0, 1440).optional(),
+  clickMinAgeHours: whole(0, 48).optional(),
+  needsYouAfterHours: whole(1, 2160).optional(),
+});
+
+export const siteDelivery = deliveryInput.required();
+export type SiteDelivery = z.output<typeof siteDelivery>;
