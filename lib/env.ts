@@ -20,6 +20,7 @@ const envSchema = z
     QSTASH_NEXT_SIGNING_KEY: secret(16),
     CRON_SECRET: secret(16),
     OCI_SESSION_SECRET: secret(32),
+    OCI_MAX_ATTEMPTS: z.coerce.number().int().min(1).max(100).optional(),
   })
   .refine((values) => values.DATABASE_URL || values.SUPABASE_SECRET_KEY, {
     path: ["DATABASE_URL"],

@@ -27,6 +27,8 @@ interface Route<Actor, Params, Query, Body> {
   /** `before` limits strangers by address, `after` limits whom the guard let in. */
   limits?: { before?: RateLimit<undefined>; after?: RateLimit<NoInfer<Actor>> };
   bodyMaxBytes?: number;
+  /** Where a contract fixes another shape than problem+json for refusals. */
+  refuse?: (error: unknown, requestId: string) => Response | Promise<Response>;
   /** On every answer of the route, also on refusals before anybody is known. */
   headers?: Record<string, string>;
   run(input: { actor: Actor; params: Params; query: Query; body: Body; request: Request; rawBody: string }): unknown;
@@ -47,7 +49,7 @@ export function handler<Actor, Params = undefined, Query = undefined, Body = und
       const startedAt = performance.now();
       const responseHeaders = new Headers({ ...route.headers, "x-request-id": requestId, "cache-control": "no-store" });
       const response = await answer(route, request, singleParams(await context.params), responseHeaders).catch((error: unknown) =>
-        problemResponse(error, requestId),
+        (route.refuse ?? problemResponse)(error, requestId),
       );
       for (const [name, value] of responseHeaders)
         if (name === "set-cookie" || !response.headers.has(name)) response.headers.append(name, value);

@@ -16,7 +16,7 @@ export interface SiteMachine {
   ociSyncMethod: "script" | "api";
 }
 
-const siteMachine = z
+export const siteMachine = z
   .object({ siteId: z.uuid(), publicId: z.string(), keyId: z.uuid(), ociSyncMethod: z.enum(["script", "api"]) })
   .nullable();
 

@@ -206,12 +206,12 @@ function checkColumns() {
   for (var i = 0; i < CLICK_KINDS.length; i += 1) checkCells(toCells({}, CLICK_KINDS[i]), columnsOf(CLICK_KINDS[i]));
 }
 
-/** Safe to repeat: an acknowledged conversion stays acknowledged, so a second call only counts fewer. */
+/** Safe to repeat: an acknowledged conversion stays acknowledged, and a second call gets the same answer. */
 function acknowledge(run, ids) {
   for (var start = 0; start < ids.length; start += ACK_CHUNK) {
     var chunk = ids.slice(start, start + ACK_CHUNK);
     var answer = parseJson(callServer(run, { path: "/api/oci/ack", payload: { siteId: run.settings.siteId, queueIds: chunk } }));
-    log("acknowledged " + chunk.length + ", of which " + (answer && answer.updated) + " were new");
+    log("acknowledged " + chunk.length + ", the server has " + (answer && answer.updated) + " of them as delivered");
     if (answer && answer.warnings) log("WARNING: " + JSON.stringify(answer.warnings).slice(0, 500));
   }
 }

@@ -55,7 +55,8 @@ export async function startFakeOciServer(): Promise<ScriptServer> {
   function settle(response: ServerResponse, ids: string[], state: DeliveryState): void {
     const settled = ids.flatMap((id) => jobs.get(id) ?? []).filter((job) => isLegal(job.state, state));
     for (const job of settled) job.state = state;
-    sendJson(response, 200, { ok: true, updated: settled.length });
+    const updated = ids.filter((id) => jobs.get(id)?.state.status === state.status).length; // what holds now, whoever did it
+    sendJson(response, 200, { ok: true, updated });
   }
 
   return {

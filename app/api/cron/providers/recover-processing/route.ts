@@ -1,0 +1,9 @@
+import { handler } from "#lib/http/handler.ts";
+import { cron } from "#lib/http/machine-guards.ts";
+import { recoverProcessing, recoverQuery } from "#lib/oci/recover.ts";
+
+export const maxDuration = 60;
+
+/** GET /api/cron/providers/recover-processing (every 10 minutes) brings back what was handed out and never answered for. */
+export const GET = handler({ guard: cron, query: recoverQuery, run: ({ query }) => recoverProcessing(query.min_age_minutes) });
+export const POST = GET;

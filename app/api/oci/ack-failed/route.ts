@@ -1,0 +1,18 @@
+import { handler } from "#lib/http/handler.ts";
+import { ackFailedBody, reportFailed } from "#lib/oci/ack.ts";
+import { ackFailedLimit, script } from "#lib/oci/script-guards.ts";
+import { scriptRefusal } from "#lib/oci/script-refusal.ts";
+import { recorded } from "#lib/oci/script-runs.ts";
+
+/** POST /api/oci/ack-failed says that the script could not hand these conversions to Google, and why. */
+export const POST = handler({
+  guard: script,
+  limits: { after: ackFailedLimit },
+  body: ackFailedBody,
+  refuse: scriptRefusal,
+  run: ({ actor, body, request }) =>
+    recorded({ publicId: actor.publicId, kind: "ack-failed", request }, async () => {
+      const answer = await reportFailed(actor, body);
+      return { answer, counts: { given: body.queueIds.length, updated: answer.updated } };
+    }),
+});

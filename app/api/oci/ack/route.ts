@@ -1,0 +1,18 @@
+import { handler } from "#lib/http/handler.ts";
+import { ackBody, acknowledge } from "#lib/oci/ack.ts";
+import { ackLimit, script } from "#lib/oci/script-guards.ts";
+import { scriptRefusal } from "#lib/oci/script-refusal.ts";
+import { recorded } from "#lib/oci/script-runs.ts";
+
+/** POST /api/oci/ack says that the script handed these conversions to Google. */
+export const POST = handler({
+  guard: script,
+  limits: { after: ackLimit },
+  body: ackBody,
+  refuse: scriptRefusal,
+  run: ({ actor, body, request }) =>
+    recorded({ publicId: actor.publicId, kind: "ack", request }, async () => {
+      const answer = await acknowledge(actor, body.queueIds);
+      return { answer, counts: { given: body.queueIds.length, updated: answer.updated } };
+    }),
+});

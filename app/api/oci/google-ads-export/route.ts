@@ -1,0 +1,12 @@
+import { handler } from "#lib/http/handler.ts";
+import { exporter } from "#lib/oci/script-guards.ts";
+import { scriptRefusal } from "#lib/oci/script-refusal.ts";
+import { exportQuery, serveExport } from "#lib/oci/serve-export.ts";
+
+/** GET /api/oci/google-ads-export hands conversions to a site's script, or shows what it would hand out. */
+export const GET = handler({
+  guard: exporter,
+  query: exportQuery,
+  refuse: scriptRefusal,
+  run: ({ actor, query, request }) => serveExport(actor, query.markAsExported === "true", request),
+});

@@ -1,0 +1,13 @@
+import { handler } from "#lib/http/handler.ts";
+import { openSession } from "#lib/oci/open-session.ts";
+import { scriptKey, verifyLimit } from "#lib/oci/script-guards.ts";
+import { scriptRefusal } from "#lib/oci/script-refusal.ts";
+
+/** POST /api/oci/v2/verify gives a Google Ads Script a session of five minutes for its site's key. */
+export const POST = handler({
+  guard: scriptKey,
+  limits: { after: verifyLimit },
+  refuse: scriptRefusal,
+  bodyMaxBytes: 4 * 1024,
+  run: ({ actor, request }) => openSession(actor, request),
+});

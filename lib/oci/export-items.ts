@@ -1,0 +1,120 @@
+import { z } from "zod";
+import { scriptTime } from "./conversion-time.ts";
+
+/** One conversion as the script uploads it. Ids say which pipeline it came through: seal_, signal_ or pv_. */
+export interface ExportItem {
+  id: string;
+  orderId: string;
+  gclid: string;
+  wbraid: string;
+  gbraid: string;
+  conversionName: string;
+  conversionTime: string;
+  conversionValue: number;
+  conversionCurrency: string;
+}
+
+const clickId = z.string().nullable();
+const clicks = { gclid: clickId, wbraid: clickId, gbraid: clickId };
+
+export const exportSite = z.object({
+  publicId: z.string(),
+  timezone: z.string(),
+  currency: z.string(),
+  pageViews: z.boolean(),
+  clickMinAgeHours: z.number(),
+  pageViewName: z.string(),
+  sealName: z.string(),
+});
+export type ExportSite = z.output<typeof exportSite>;
+
+export const sealRow = z.object({
+  id: z.uuid(),
+  orderId: z.string(),
+  ...clicks,
+  conversionTime: z.string(),
+  valueCents: z.number(),
+  currency: z.string(),
+});
+export const signalRow = z.object({
+  id: z.uuid(),
+  orderId: z.string(),
+  ...clicks,
+  conversionName: z.string(),
+  conversionTime: z.string(),
+  value: z.number(),
+  currency: z.string(),
+});
+
+/** An item with the instant it is sorted by: text with offsets does not sort. */
+export interface TimedItem {
+  at: number;
+  item: ExportItem;
+}
+
+interface Fields {
+  id: string;
+  orderId: string;
+  row: { gclid: string | null; wbraid: string | null; gbraid: string | null };
+  at: Date;
+  conversionName: string;
+  conversionValue: number;
+  conversionCurrency: string;
+}
+
+function timedItem({ id, orderId, row, at, ...rest }: Fields, timezone: string): TimedItem {
+  const { gclid, wbraid, gbraid } = row;
+  const item = {
+    id,
+    orderId,
+    gclid: gclid ?? "",
+    wbraid: wbraid ?? "",
+    gbraid: gbraid ?? "",
+    conversionTime: scriptTime(at, timezone),
+    ...rest,
+  };
+  return { at: at.getTime(), item };
+}
+
+export function sealItem(row: z.output<typeof sealRow>, site: ExportSite): TimedItem {
+  const money = { conversionName: site.sealName, conversionValue: row.valueCents / 100, conversionCurrency: row.currency };
+  return timedItem({ id: `seal_${row.id}`, orderId: row.orderId, row, at: new Date(row.conversionTime), ...money }, site.timezone);
+}
+
+export function signalItem(row: z.output<typeof signalRow>, site: ExportSite): TimedItem {
+  const money = { conversionName: row.conversionName, conversionValue: row.value, conversionCurrency: row.currency };
+  return timedItem({ id: `signal_${row.id}`, orderId: row.orderId, row, at: new Date(row.conversionTime), ...money }, site.timezone);
+}
+
+/** A page view says that the ad was seen to work, not what it was worth. */
+export function pageViewItem(
+  view: { id: string; gclid: string; wbraid: string; gbraid: string; viewedAt: string },
+  site: ExportSite,
+): TimedItem {
+  const money = { conversionName: site.pageViewName, conversionValue: 0, conversionCurrency: site.currency };
+  return timedItem({ id: view.id, orderId: view.id, row: view, at: new Date(view.viewedAt), ...money }, site.timezone);
+}
+
+export interface Unexportable {
+  id: string;
+  code: "NO_CLICK_ID" | "CLICK_EXPIRED" | "INVALID_CONVERSION_TIME";
+  words: string;
+}
+
+/** Why a conversion can never be sent as it is, in words for the operator who finds it among the failed; null when it can. */
+export function whyUnexportable(row: z.output<typeof sealRow> & { isExpired: boolean }, site: ExportSite): Unexportable | null {
+  if (!row.gclid && !row.wbraid && !row.gbraid)
+    return { id: row.id, code: "NO_CLICK_ID", words: "The lead has no Google click id any more, so Google cannot match it to an ad." };
+  if (row.isExpired)
+    return {
+      id: row.id,
+      code: "CLICK_EXPIRED",
+      words: "The click is older than 90 days; Google takes no conversion for it any more.",
+    };
+  try {
+    sealItem(row, site);
+    return null;
+  } catch {
+    return { id: row.id, code: "INVALID_CONVERSION_TIME", words: "The time of the sale cannot be written in the site's time zone." };
+  }
+}

@@ -1,0 +1,11 @@
+import { z } from "zod";
+import { env } from "#lib/env.ts";
+
+export const providerErrorCategory = z.enum(["VALIDATION", "AUTH", "TRANSIENT", "RATE_LIMIT", "PERMANENT", "DETERMINISTIC_SKIP"]);
+
+const MAX_ATTEMPTS = 5;
+
+/** How often a row is handed out before it fails for good; OCI_MAX_ATTEMPTS overrides it. SQL takes it as an argument. */
+export function maxAttempts(): number {
+  return env().OCI_MAX_ATTEMPTS ?? MAX_ATTEMPTS;
+}

@@ -1,0 +1,117 @@
+import { createServer } from "node:http";
+import { POST as ackRoute } from "#app/api/oci/ack/route.ts";
+import { POST as ackFailedRoute } from "#app/api/oci/ack-failed/route.ts";
+import { GET as exportRoute } from "#app/api/oci/google-ads-export/route.ts";
+import { POST as verifyRoute } from "#app/api/oci/v2/verify/route.ts";
+import { closeServer, listenLocal, readBody } from "#scripts/local/process/local-server.ts";
+import { useAppEnv as setAppEnv } from "./app-env.ts";
+import { deliverySettings } from "./queue.ts";
+import { send } from "./requests.ts";
+import { callAs, createPerson, type Person, type Team } from "./team.ts";
+import { createTestDatabase, type TestDatabase } from "./test-database.ts";
+import { startTestGateway, type TestGateway } from "./test-gateway.ts";
+
+/** A site whose owner does everybody's work, with a key for its script. */
+export interface OciSite extends Team {
+  key: string;
+  keyId: string;
+}
+
+export interface OciApp {
+  db: TestDatabase;
+  gateway: TestGateway;
+  env: Record<string, string>;
+  owner: Person;
+  newSite(options?: { syncMethod?: "script" | "api"; settings?: Record<string, unknown> }): Promise<OciSite>;
+  verify(body: unknown, headers?: Record<string, string>): Promise<Response>;
+  /** A session for the site's script. */
+  session(site: OciSite): Promise<string>;
+  exportRows(site: OciSite, token: string, isMarking?: boolean): Promise<Response>;
+  ack(site: OciSite, token: string, queueIds: string[]): Promise<Response>;
+  ackFailed(site: OciSite, token: string, body: { queueIds: string[]; [more: string]: unknown }): Promise<Response>;
+  stop(): Promise<void>;
+}
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}`, "x-opsmantik-script-version": "1.0.0" });
+
+/** The script's routes on a database of their own. */
+export async function startOciApp({ redisRest }: { redisRest?: { url: string; token: string } } = {}): Promise<OciApp> {
+  const db = await createTestDatabase();
+  const gateway = await startTestGateway(db.adminUrl);
+  const env = setAppEnv({ database: db, gateway, ...(redisRest && { redisRest }) });
+  const owner = await createPerson(db.sql, "owner@oci.test");
+  const verify: OciApp["verify"] = (body, headers = {}) => send(verifyRoute, { path: "/api/oci/v2/verify", body, headers });
+  return {
+    db,
+    gateway,
+    env,
+    owner,
+    newSite: (options) => newSite(db, owner, options),
+    verify,
+    async session(site) {
+      const response = await verify({ siteId: site.publicId }, { "x-api-key": site.key });
+      const { session_token } = await response.json();
+      return session_token;
+    },
+    exportRows: (site, token, isMarking = true) =>
+      send(exportRoute, {
+        method: "GET",
+        path: `/api/oci/google-ads-export?siteId=${site.publicId}&markAsExported=${isMarking}`,
+        headers: bearer(token),
+      }),
+    ack: (site, token, queueIds) =>
+      send(ackRoute, { path: "/api/oci/ack", body: { siteId: site.publicId, queueIds }, headers: bearer(token) }),
+    ackFailed: (site, token, body) =>
+      send(ackFailedRoute, { path: "/api/oci/ack-failed", body: { siteId: site.publicId, ...body }, headers: bearer(token) }),
+    async stop() {
+      await gateway.stop();
+      await db.drop();
+    },
+  };
+}
+
+let sitesMade = 0;
+
+async function newSite(db: TestDatabase, owner: Person, { syncMethod = "script", settings = {} } = {}): Promise<OciSite> {
+  const domain = `oci-${++sitesMade}.test`;
+  const { publicId } = await callAs<{ publicId: string }>(
+    db.sql,
+    owner,
+    (tx) => tx`select public.create_site(${domain}, ${[domain]}, 'TRY', 'Europe/Istanbul', 'tr', ${syncMethod})`,
+  );
+  const [row] = await db.sql`select id from public.sites where public_id = ${publicId}`;
+  const made = await callAs<{ id: string; key: string }>(
+    db.sql,
+    owner,
+    (tx) => tx`select public.create_site_api_key(${publicId}, 'Script')`,
+  );
+  const site = { publicId, siteId: String(row?.id), owner, operator: owner, viewer: owner, key: made.key, keyId: made.id };
+  await deliverySettings(db.sql, site, { sendDelayMinutes: 0, clickMinAgeHours: 0, ...settings });
+  return site;
+}
+
+const routes: Record<string, Parameters<typeof send>[0]> = {
+  "/api/oci/v2/verify": verifyRoute,
+  "/api/oci/google-ads-export": exportRoute,
+  "/api/oci/ack": ackRoute,
+  "/api/oci/ack-failed": ackFailedRoute,
+};
+
+/** The same routes behind a real HTTP server, for whoever speaks HTTP. */
+export async function serveOciRoutes(): Promise<{ url: string; stop(): Promise<void> }> {
+  const server = createServer(async (request, response) => {
+    const body = (await readBody(request)).toString("utf8");
+    const { pathname } = new URL(request.url ?? "", "http://local");
+    const route = routes[pathname];
+    if (!route) return response.writeHead(404).end();
+    const { connection: _connection, "content-length": _length, ...headers } = request.headers;
+    const answer = await send(route, {
+      method: request.method ?? "GET",
+      path: request.url ?? "",
+      headers: headers as Record<string, string>, // no header of a script comes twice
+      ...(request.method === "POST" && { body }),
+    });
+    response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+  });
+  return { url: await listenLocal(server, "the script's routes"), stop: () => closeServer(server) };
+}
