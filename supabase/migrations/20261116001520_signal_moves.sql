@@ -38,18 +38,19 @@ declare
   v_site public.sites;
   v_token uuid := gen_random_uuid();
   v_ids uuid[];
+  v_rows jsonb;
 begin
   select s.* into v_site from public.sites s where s.id = p_site_id;
   select array_agg(t.id) into v_ids from (
     select g.id from public.marketing_signals g
     where g.id in (select x.id from private.sendable_signals(v_site, least(greatest(p_limit, 0), 1000), p_max_attempts) x) and g.dispatch_status = 'PENDING'
     for update skip locked) t;
-  return (
-    with claimed as (
-      update public.marketing_signals g
-        set dispatch_status = 'PROCESSING', claim_token = v_token, claimed_at = v_now, attempt_count = g.attempt_count + 1, next_retry_at = null, updated_at = v_now
-        where g.id = any (v_ids) returning g as signal)
-    select jsonb_build_object('rows', coalesce(jsonb_agg(private.signal_row(v_site, c.signal) order by (c.signal).occurred_at), '[]')) from claimed c);
+  with claimed as (
+    update public.marketing_signals g
+      set dispatch_status = 'PROCESSING', claim_token = v_token, claimed_at = v_now, attempt_count = g.attempt_count + 1, next_retry_at = null, updated_at = v_now
+      where g.id = any (v_ids) returning g as signal)
+  select coalesce(jsonb_agg(private.signal_row(v_site, c.signal) order by (c.signal).occurred_at), '[]') into v_rows from claimed c;
+  return jsonb_build_object('rows', v_rows);
 end
 $$;
 

@@ -1,9 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { AdsAccount } from "#tests/support/ads-runtime.ts";
 import { type OciApp, startOciApp } from "#tests/support/oci-app.ts";
 import { describeScriptDelivery } from "#tests/support/script/delivery-scenarios.ts";
 import { describeScriptFaults } from "#tests/support/script/fault-scenarios.ts";
 import { openRealOciServer } from "#tests/support/script/real-oci-server.ts";
+
+vi.setConfig({ testTimeout: 180_000 }); // 1,200 sealed leads take their time to be made
 
 let app: OciApp;
 beforeAll(async () => {
