@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import en from "#lib/i18n/messages/en.json";
 import { causeOf } from "#lib/oci/causes.ts";
@@ -34,7 +34,7 @@ const codesIn = (path: string, pattern: RegExp) => [...readFileSync(path, "utf8"
 test("every code that SQL, the export or the script can leave on a row has a cause of its own", async () => {
   const codes = [
     ...(await codesInSql()),
-    ...codesIn("lib/oci/export-items.ts", /code: "([A-Z_]+)"/g),
+    ...readdirSync("lib/oci").flatMap((file) => codesIn(`lib/oci/${file}`, /id: row\.id,\s+code: "([A-Z_]+)"/g)),
     ...codesIn("scripts/google-ads-oci/GoogleAdsScript.js", /(?:return|code:) "([A-Z]+_[A-Z_]+)"/g).filter((code) => code !== "INVALID_ID"),
   ];
   for (const code of [
@@ -44,7 +44,6 @@ test("every code that SQL, the export or the script can leave on a row has a cau
     "SUPERSEDED",
     "CLICK_EXPIRED",
     "UNKNOWN",
-    "NO_CLICK_ID",
     "APPLY_FAILED",
     "MISSING_CLICK_ID",
   ])
