@@ -72,8 +72,8 @@ export interface Database {
       purge_script_runs: { Args: Record<never, never>; Returns: Json };
       purge_stored_events: { Args: Record<never, never>; Returns: Json };
       queue_charts: { Args: { p_public_id: string; p_range?: string }; Returns: Json };
-      queue_row_story: { Args: { p_public_id: string; p_id: string }; Returns: Json };
-      queue_rows: { Args: { p_public_id: string; p_filter?: Json; p_cursor?: string; p_limit?: number }; Returns: Json };
+      queue_row_story: { Args: { p_public_id: string; p_id: string; p_max_attempts?: number }; Returns: Json };
+      queue_rows: { Args: { p_public_id: string; p_filter?: Json; p_cursor?: string; p_limit?: number; p_max_attempts?: number }; Returns: Json };
       queue_stats: { Args: { p_public_id?: string }; Returns: Json };
       reconcile_queue_counts: { Args: Record<never, never>; Returns: Json };
       reconcile_usage: { Args: { p_limit?: number }; Returns: Json };

@@ -47,7 +47,8 @@ export const queueStats = z.object({
   nextDueAt: moment.nullable(),
   perProvider: z.array(providerStats),
   circuit: circuit.nullable(),
-  lastRun: z.object({ at: moment, ok: z.boolean() }).nullable(),
+  /** The last call of the site's script. */
+  lastRun: z.object({ at: moment, ok: z.boolean(), kind: z.string(), errorCode: z.string().nullable() }).nullable(),
   mainCause: z.object({ code: z.string(), category, count: z.number() }).nullable(),
 });
 export type QueueStats = z.output<typeof queueStats>;

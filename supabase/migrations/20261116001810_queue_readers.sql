@@ -61,13 +61,13 @@ as $$
 $$;
 
 -- queue_row_json: a row as the screen shows it.
-create function private.queue_row_json(q public.offline_conversion_queue) returns jsonb
+create function private.queue_row_json(q public.offline_conversion_queue, p_max_attempts int default 5) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   select jsonb_build_object('id', q.id, 'callId', q.call_id, 'saleId', q.sale_id, 'provider', q.provider_key, 'kind', q.kind, 'status', q.status,
     'orderId', q.order_id, 'valueCents', q.value_cents, 'currency', q.currency, 'conversionTime', q.conversion_time, 'channel', q.channel,
     'clickKind', private.click_kind(s), 'phoneEnding', (select nullif(right(regexp_replace(c.phone, '\D', '', 'g'), 4), '') from public.calls c where c.id = q.call_id),
-    'attemptCount', q.attempt_count, 'attemptsLeft', greatest(0, 5 - (q.attempt_count - q.attempt_base)), 'notBefore', q.not_before,
+    'attemptCount', q.attempt_count, 'attemptsLeft', greatest(0, p_max_attempts - (q.attempt_count - q.attempt_base)), 'notBefore', q.not_before,
     'nextRetryAt', q.next_retry_at, 'claimedAt', q.claimed_at,
     'stuck', q.status = 'PROCESSING' and q.claimed_at < private.current_moment() - private.stuck_after(),
     'lastError', q.last_error, 'providerErrorCode', q.provider_error_code, 'providerErrorCategory', q.provider_error_category,
@@ -191,7 +191,8 @@ $$;
 --   Takes    p_filter: the keys of queue_conditions, and sort 'created' (default) or 'updated'. At most 1,000 rows a page.
 --   Returns  {siteId, rows, nextCursor}. In the order of creation no row is skipped or comes twice, whatever moves between two pages.
 --   Callers  viewers.
-create function public.queue_rows(p_public_id text, p_filter jsonb default '{}', p_cursor text default null, p_limit int default 100) returns jsonb
+create function public.queue_rows(p_public_id text, p_filter jsonb default '{}', p_cursor text default null, p_limit int default 100,
+  p_max_attempts int default 5) returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
@@ -204,7 +205,7 @@ begin
   select * into v_after from private.cursor_parts(p_cursor, v_sort);
   select array_agg(m) into v_rows from private.matching_rows(v_site.id, p_filter, v_after.at, v_after.id, v_limit + 1) m;
   return jsonb_build_object('siteId', p_public_id,
-    'rows', coalesce((select jsonb_agg(private.queue_row_json(v_rows[i]) order by i) from generate_subscripts(v_rows, 1) i where i <= v_limit), '[]'),
+    'rows', coalesce((select jsonb_agg(private.queue_row_json(v_rows[i], p_max_attempts) order by i) from generate_subscripts(v_rows, 1) i where i <= v_limit), '[]'),
     'nextCursor', case when cardinality(v_rows) > v_limit then
       private.cursor_text(v_sort, case v_sort when 'updated' then v_rows[v_limit].updated_at else v_rows[v_limit].created_at end, v_rows[v_limit].id) end);
 end
@@ -240,7 +241,9 @@ begin
         'valueWaitingCents', (select coalesce(jsonb_object_agg(w.currency, w.v), '{}') from
           (select l.currency, sum(l.value_cents) as v from lines l where l.provider_key = p.provider_key and l.status in ('QUEUED', 'RETRY') group by 1) w),
         'blocked', null, 'circuit', null) order by p.provider_key), '[]') from providers p),
-    'circuit', null, 'lastRun', null,
+    'circuit', null,
+    'lastRun', (select jsonb_build_object('at', r.at, 'ok', r.error_code is null, 'kind', r.kind, 'errorCode', r.error_code) from unnest(v_sites) site (id)
+      cross join lateral (select x.* from public.script_runs x where x.site_id = site.id order by x.at desc, x.id desc limit 1) r order by r.at desc limit 1),
     'mainCause', (select jsonb_build_object('code', c.code, 'category', c.category, 'count', c.n) from
       (select l.code, l.category, sum(l.row_count) as n from lines l where l.status = 'FAILED' and l.category <> 'DETERMINISTIC_SKIP' group by 1, 2 order by 3 desc, 1 limit 1) c))
     into v_answer;
@@ -259,7 +262,7 @@ $$;
 -- queue_row_story: everything that is known of one row: the seal, the ledger, each move with who and why, each attempt, what was sent and its verdict.
 --   Refuses  404 for a row of another site.
 --   Callers  viewers.
-create function public.queue_row_story(p_public_id text, p_id uuid) returns jsonb
+create function public.queue_row_story(p_public_id text, p_id uuid, p_max_attempts int default 5) returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
@@ -276,7 +279,7 @@ begin
   select s.* into v_sale from public.sales s where s.id = v_row.sale_id;
   select d.* into v_sent from public.provider_dispatches d where d.queue_id = v_row.id order by d.dispatched_at desc, d.id desc limit 1;
   v_click := coalesce(v_sale.gclid, v_sale.gbraid, v_sale.wbraid);
-  return jsonb_build_object('siteId', p_public_id, 'row', private.queue_row_json(v_row),
+  return jsonb_build_object('siteId', p_public_id, 'row', private.queue_row_json(v_row, p_max_attempts),
     'seal', (select jsonb_build_object('at', r.created_at, 'by', private.actor_json(r.actor_kind, r.actor_id), 'amountCents', r.amount_cents, 'currency', r.currency,
                'valueSource', r.value_source, 'note', v_sale.note)
              from public.revenue_snapshots r where r.sale_id = v_sale.id and r.kind in ('SEAL', 'RESTORE') order by r.sequence desc limit 1),
@@ -294,7 +297,7 @@ begin
                  order by p.occurred_at, p.id), '[]')
                from (select x.* from public.transition_proofs x where x.entity_id in (v_row.id, v_row.sale_id, v_row.call_id) and x.site_id = v_site.id
                      order by x.occurred_at desc, x.id desc limit 200) p),
-    'siblings', (select coalesce(jsonb_agg(private.queue_row_json(q) order by q.created_at, q.id), '[]')
+    'siblings', (select coalesce(jsonb_agg(private.queue_row_json(q, p_max_attempts) order by q.created_at, q.id), '[]')
                  from public.offline_conversion_queue q where q.sale_id = v_row.sale_id and q.id <> v_row.id),
     'allowedActions', (select coalesce(jsonb_agg(a.action), '[]') from unnest('{RETRY_SELECTED,RESET_TO_QUEUED,MARK_FAILED}'::text[]) a (action)
                        where v_row.status = any (private.action_statuses(a.action))
@@ -364,5 +367,5 @@ begin
 end
 $$;
 
-grant execute on function public.queue_rows(text, jsonb, text, int), public.queue_stats(text), public.queue_row_story(text, uuid), public.queue_charts(text, text)
+grant execute on function public.queue_rows(text, jsonb, text, int, int), public.queue_stats(text), public.queue_row_story(text, uuid, int), public.queue_charts(text, text)
 to authenticated;
