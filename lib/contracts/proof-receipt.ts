@@ -18,12 +18,6 @@ export const proofReceipt = z.object({
   occurred_at: z.string(),
   hash: sha256,
   /** Null until the sealer came by, about a minute. */
-<<<<<<< HEAD
   block: z.object({ number: z.number(), root: sha256, previous_root: sha256, sealed_at: z.string(), hashes: z.array(sha256) }).nullable(),
-=======
-  block: z
-    .object({ number: z.number(), root: sha256, previous_root: sha256, sealed_at: z.string(), hashes: z.array(sha256) })
-    .nullable(),
->>>>>>> fec3a6b (contracts: one endpoint for every move, and member changes answer once per key)
 });
 export type ProofReceipt = z.output<typeof proofReceipt>;

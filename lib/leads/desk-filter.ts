@@ -22,7 +22,16 @@ export const deskFilter = z.object({
 export type DeskFilter = z.output<typeof deskFilter>;
 
 /** The same for the reader in SQL. */
-export function filterForReader({ view, channel, score, click, from, to, phone, campaign }: DeskFilter): Record<string, string | number | boolean> {
+export function filterForReader({
+  view,
+  channel,
+  score,
+  click,
+  from,
+  to,
+  phone,
+  campaign,
+}: DeskFilter): Record<string, string | number | boolean> {
   const wanted = {
     view,
     channel,

@@ -22,7 +22,8 @@ function noneWhenMissing(error: unknown): null {
 export const getDeskPage = (publicId: string, filter: DeskFilter) =>
   readPage("desk_leads", { p_public_id: publicId, p_filter: filterForReader(filter) }, deskPage).catch(hideRefusal);
 export const getDeskFigures = (publicId: string) => readPage("desk_figures", { p_public_id: publicId }, deskFigures).catch(hideRefusal);
-export const getAmountPresets = (publicId: string) => readPage("amount_presets", { p_public_id: publicId }, amountPresets).catch(hideRefusal);
+export const getAmountPresets = (publicId: string) =>
+  readPage("amount_presets", { p_public_id: publicId }, amountPresets).catch(hideRefusal);
 export const findLead = (publicId: string, callId: string) =>
   readPage("desk_lead", { p_public_id: publicId, p_call_id: callId }, leadDetail).catch(noneWhenMissing);
 export const countOpenLeads = cache(() => readPage("open_leads", {}, openLeads));

@@ -13,10 +13,14 @@ interface Ask {
 export const readLeads = (db: SessionClient, publicId: string, { filter, cursor, since }: Ask) =>
   since
     ? callAsUser(db, "desk_leads", { p_public_id: publicId, p_filter: { ...filterForReader(filter), since } }, deskChanges)
-    : callAsUser(db, "desk_leads", { p_public_id: publicId, p_filter: { ...filterForReader(filter), ...(cursor && { cursor }) } }, deskPage);
+    : callAsUser(
+        db,
+        "desk_leads",
+        { p_public_id: publicId, p_filter: { ...filterForReader(filter), ...(cursor && { cursor }) } },
+        deskPage,
+      );
 
 export const readLead = (db: SessionClient, publicId: string, callId: string) =>
   callAsUser(db, "desk_lead", { p_public_id: publicId, p_call_id: callId }, leadDetail);
 
-export const readFigures = (db: SessionClient, publicId: string) =>
-  callAsUser(db, "desk_figures", { p_public_id: publicId }, deskFigures);
+export const readFigures = (db: SessionClient, publicId: string) => callAsUser(db, "desk_figures", { p_public_id: publicId }, deskFigures);

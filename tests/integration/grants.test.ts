@@ -12,8 +12,8 @@ afterAll(() => db.drop());
 /** What signed-in people may call. A line is added here on purpose, by someone who has thought about who calls it. */
 const grantedToUsers = [
   "accept_invitation",
-  "amount_presets",
   "act_on_queue",
+  "amount_presets",
   "billing_overview",
   "call_event_secret",
   "cancel_sale",
@@ -41,9 +41,8 @@ const grantedToUsers = [
   "list_queue_actions",
   "list_site_api_keys",
   "list_site_members",
-  "preview_export_page",
-  "record_invitation_mail",
   "open_leads",
+  "preview_export_page",
   "preview_queue_action",
   "queue_charts",
   "queue_row_story",

@@ -228,7 +228,11 @@ describe("who may", () => {
 
 test("a program that forgot its key is told so, whatever page it says it comes from", async () => {
   const answer = await transition({}, moveCall(await lead(), "qualified"));
-  expect([answer.status, answer.body.code, String(answer.body.detail)]).toEqual([401, "UNAUTHENTICATED", expect.stringContaining("x-api-key")]);
+  expect([answer.status, answer.body.code, String(answer.body.detail)]).toEqual([
+    401,
+    "UNAUTHENTICATED",
+    expect.stringContaining("x-api-key"),
+  ]);
 });
 
 describe("GET /v1/contract/proofs/:proofId", () => {

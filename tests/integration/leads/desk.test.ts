@@ -21,9 +21,7 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 const leads = async (filter: Record<string, unknown> = {}, on = team, person: Person = on.viewer) =>
-  deskPage.parse(
-    await callAs(db.sql, person, (tx) => tx`select public.desk_leads(${on.publicId}, ${tx.json(filter as never)})`, now),
-  );
+  deskPage.parse(await callAs(db.sql, person, (tx) => tx`select public.desk_leads(${on.publicId}, ${tx.json(filter as never)})`, now));
 const changes = async (since: Date, filter: Record<string, unknown> = {}, at = now) =>
   deskChanges.parse(
     await callAs(
@@ -86,9 +84,12 @@ describe("a page of leads", () => {
     expect((await leads({}, own)).todayCount).toBe(3);
   });
 
-  test.each([{ cursor: "nonsense" }, { from: "2026-02-31" }, { phoneEnding: "%" }, { phoneEnding: "1" }])("%j is refused as 400", async (filter) => {
-    await expect(leads(filter)).rejects.toMatchObject({ code: "PT400", message: "VALIDATION_FAILED" });
-  });
+  test.each([{ cursor: "nonsense" }, { from: "2026-02-31" }, { phoneEnding: "%" }, { phoneEnding: "1" }])(
+    "%j is refused as 400",
+    async (filter) => {
+      await expect(leads(filter)).rejects.toMatchObject({ code: "PT400", message: "VALIDATION_FAILED" });
+    },
+  );
 
   // Guarantee: a list that is left open on a counter shows no customer's number.
   test("shows numbers masked, to everybody; an operator gets the whole one of one lead", async () => {
@@ -244,7 +245,15 @@ describe("figures", () => {
     const at = (day: string) => found.days.find((figure) => figure.day === day);
     expect(found.days).toHaveLength(60);
     expect(found.today).toBe("2026-11-16");
-    expect(at("2026-11-16")).toMatchObject({ leads: 3, sealed: 3, valueCents: 550_000, medianMinutes: 20, queued: 2, delivered: 0, failed: 0 });
+    expect(at("2026-11-16")).toMatchObject({
+      leads: 3,
+      sealed: 3,
+      valueCents: 550_000,
+      medianMinutes: 20,
+      queued: 2,
+      delivered: 0,
+      failed: 0,
+    });
     expect(at("2026-11-15")).toMatchObject({ leads: 1, sealed: 1, valueCents: 100_000, medianMinutes: 10, queued: 1 });
     expect(at("2026-11-09")).toMatchObject({ leads: 1, sealed: 0 });
     expect(found).toMatchObject({

@@ -1,9 +1,9 @@
 import type postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { seededRandom } from "#scripts/local/demo/seeded-random.ts";
 import { act, controlAt, readStats, rowsIn, startingStates } from "#tests/support/control.ts";
 import { change } from "#tests/support/leads.ts";
 import { type Claimed, callIn, claimForScript, createQueueTeam, minutesLater, sealLead, service } from "#tests/support/queue.ts";
-import { seededRandom } from "#tests/support/seeded-random.ts";
 import { callAs, handOver, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 

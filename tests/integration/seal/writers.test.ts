@@ -88,10 +88,15 @@ describe("nothing unsealed is on the queue", () => {
 });
 
 const knownWriters = [
+  "ack_offline_conversions",
   "cancel_sale",
   "change_call",
+  "complete_adjustment_by_hand",
   "correct_sale",
+  "fail_offline_conversions",
+  "recover_stuck_offline_conversion_jobs",
   "seal_call",
+  "settle_offline_conversion_jobs",
   "transition_contract",
   "transition_contract_for_key",
   "undo_call",
