@@ -122,6 +122,14 @@ test("one key is independent in each tenant and each scope", async () => {
   const desk = await change(app.db.sql, { team: app.team }, "change_call", { id: ours, to: "meeting" }, { key });
   const seal = await change(app.db.sql, { team: app.team }, "seal_call", { id: ours }, { key });
   expect([desk.replayed, desk.status, seal.replayed, seal.status]).toEqual([false, 200, false, 200]);
+  const again = [
+    await transition(byKey, { contract: "call", id: ours, to: "qualified", idempotency_key: key }),
+    await transition(withKey(app.otherKey), { contract: "call", id: theirs, to: "junk", idempotency_key: key }),
+  ];
+  expect(again.map(({ replayed, text }) => [replayed, text])).toEqual(answers.map(({ text }) => [true, text]));
+  const deskAgain = await change(app.db.sql, { team: app.team }, "change_call", { id: ours, to: "meeting" }, { key });
+  const sealAgain = await change(app.db.sql, { team: app.team }, "seal_call", { id: ours }, { key });
+  expect([deskAgain.body, sealAgain.body]).toEqual([desk.body, seal.body]);
   expect(await keysLike(key)).toBe(4);
 });
 
