@@ -113,13 +113,11 @@ async function readRows(sql: postgres.Sql, team: Team): Promise<void> {
     tx`select public.queue_rows(${team.publicId}, ${tx.json(filter as never)}, ${cursor}, 100)`;
   for (const [name, filter] of filters) {
     print(name, await measure(sql, team.viewer, ask(filter, null)));
-    const withStatus = await Promise.all(
-      queueStatuses.map(async (status) => ({
-        status,
-        taken: await measure(sql, team.viewer, ask({ ...filter, status }, null), Math.ceil(runs / 4)),
-      })),
-    );
-    const worst = withStatus.reduce((one, other) => (other.taken[1] > one.taken[1] ? other : one));
+    let worst: { status: string; taken: [number, number] } = { status: "", taken: [0, 0] };
+    for (const status of queueStatuses) {
+      const taken = await measure(sql, team.viewer, ask({ ...filter, status }, null), Math.ceil(runs / 2));
+      if (taken[1] > worst.taken[1]) worst = { status, taken };
+    }
     print(`${name} + status, the slowest`, worst.taken, worst.status);
   }
   const [middle] = await sql`select private.cursor_text('created', now() - interval '45 days', private.uuid_v7()) as cursor`;

@@ -32,6 +32,26 @@ create table private.queue_count_checks (
   rows_counted bigint not null,
   drift jsonb not null                             -- the lines that were wrong, with the difference; [] when none
 );
+
+-- What became of rows, by quarter of an hour: every time zone's days begin at one.
+create table private.queue_outcomes (
+  site_id uuid not null,
+  quarter timestamptz not null,
+  outcome text not null,                           -- COMPLETED, FAILED or RETRY
+  code text not null,                              -- of FAILED; '' for the others
+  row_count bigint not null,
+  primary key (site_id, quarter, outcome, code)
+);
+create table private.queue_outcome_deltas (
+  site_id uuid not null,
+  quarter timestamptz not null,
+  outcome text not null,
+  code text not null,
+  row_count bigint not null
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+create index outcome_deltas_of_a_site on private.queue_outcome_deltas (site_id);
+alter table private.queue_outcomes enable row level security;
+alter table private.queue_outcome_deltas enable row level security;
 alter table private.queue_counts enable row level security;
 alter table private.queue_count_deltas enable row level security;
 alter table private.queue_count_checks enable row level security;
@@ -67,6 +87,20 @@ create trigger new_rows_are_counted after insert on public.offline_conversion_qu
   referencing new table as after_rows for each statement execute function private.count_new_queue_rows();
 create trigger changes_are_counted after update on public.offline_conversion_queue
   referencing old table as before_rows new table as after_rows for each statement execute function private.count_changed_queue_rows();
+
+create function private.count_outcomes() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  insert into private.queue_outcome_deltas
+    select t.site_id, date_bin('15 minutes', t.created_at, timestamptz '2000-01-01 00:00:00+00'), t.to_status,
+      case t.to_status when 'FAILED' then coalesce(t.provider_error_code, 'UNKNOWN') else '' end, count(*)
+    from after_rows t where t.to_status in ('COMPLETED', 'FAILED', 'RETRY') and t.from_status <> t.to_status group by 1, 2, 3, 4;
+  return null;
+end
+$$;
+create trigger outcomes_are_counted after insert on public.queue_transitions
+  referencing new table as after_rows for each statement execute function private.count_outcomes();
 
 -- queue_totals: the lines of some sites, summed. One statement, so base and appended lines are of the same moment.
 create function private.queue_totals(p_site_ids uuid[])
@@ -105,6 +139,9 @@ begin
       do update set row_count = c.row_count + excluded.row_count, value_cents = c.value_cents + excluded.value_cents)
   select count(*) into v_folded from taken;
   delete from private.queue_counts c where c.row_count = 0 and c.value_cents = 0;
+  with taken as (delete from private.queue_outcome_deltas d returning d.*)
+  insert into private.queue_outcomes as o select t.site_id, t.quarter, t.outcome, t.code, sum(t.row_count) from taken t group by 1, 2, 3, 4
+    on conflict (site_id, quarter, outcome, code) do update set row_count = o.row_count + excluded.row_count;
   return jsonb_build_object('folded', v_folded);
 end
 $$;

@@ -348,8 +348,8 @@ begin
       v_now, v_now + interval '15 minutes') returning * into v_preview;
   return v_facts || jsonb_build_object('previewId', v_preview.id, 'digest', v_preview.digest, 'expiresAt', v_preview.expires_at, 'action', p_action,
     'truncated', coalesce(cardinality(v_matching), 0) > 100000,
-    'sample', (select coalesce(jsonb_agg(private.queue_row_json(q) order by array_position(v_preview.ids[1:5], q.id)), '[]')
-               from public.offline_conversion_queue q where q.id = any (v_preview.ids[1:5])));
+    'sample', private.queue_rows_json(array(select q from public.offline_conversion_queue q where q.id = any (v_preview.ids[1:5])
+      order by array_position(v_preview.ids[1:5], q.id))));
 end
 $$;
 
