@@ -1,6 +1,7 @@
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import type { QueueFilter } from "./control-requests.ts";
 import { queueActionLog, queueCharts, queueRowStory, queueRows, queueStats } from "./control-shapes.ts";
+import { maxAttempts } from "./queue-types.ts";
 
 /** What OCI Control reads. Each is one SQL function that checks the reader's role. */
 
@@ -15,10 +16,15 @@ export interface QueuePage {
 }
 
 export const readQueueRows = (db: SessionClient, publicId: string, { filter, cursor, limit }: QueuePage) =>
-  callAsUser(db, "queue_rows", { p_public_id: publicId, p_filter: filter, p_limit: limit, ...(cursor && { p_cursor: cursor }) }, queueRows);
+  callAsUser(
+    db,
+    "queue_rows",
+    { p_public_id: publicId, p_filter: filter, p_limit: limit, p_max_attempts: maxAttempts(), ...(cursor && { p_cursor: cursor }) },
+    queueRows,
+  );
 
 export const readQueueRowStory = (db: SessionClient, publicId: string, id: string) =>
-  callAsUser(db, "queue_row_story", { p_public_id: publicId, p_id: id }, queueRowStory);
+  callAsUser(db, "queue_row_story", { p_public_id: publicId, p_id: id, p_max_attempts: maxAttempts() }, queueRowStory);
 
 export const readQueueCharts = (db: SessionClient, publicId: string, range: string) =>
   callAsUser(db, "queue_charts", { p_public_id: publicId, p_range: range }, queueCharts);

@@ -43,7 +43,7 @@ export async function fillQueue(sql: postgres.Sql, rows: number): Promise<Team> 
     (tx) => tx`select public.set_site_delivery(${team.publicId}, '{"sendDelayMinutes": 0, "clickMinAgeHours": 0}'::jsonb)`,
   );
   const pattern = await sealOne(sql, team);
-  await withoutIndexes(sql, () => copySeal(sql, team, pattern, rows));
+  await withoutIndexes(sql, () => copySeal(sql, pattern, rows));
   for (const table of filled) await sql.unsafe(`vacuum analyze public.${table}`);
   await sql`insert into private.queue_outcomes
     select q.site_id, date_bin('15 minutes', q.updated_at, timestamptz '2000-01-01 00:00:00+00'), q.status, coalesce(q.provider_error_code, ''), count(*)
@@ -53,7 +53,7 @@ export async function fillQueue(sql: postgres.Sql, rows: number): Promise<Team> 
   return team;
 }
 
-async function copySeal(sql: postgres.Sql, team: Team, pattern: Pattern, rows: number): Promise<void> {
+async function copySeal(sql: postgres.Sql, pattern: Pattern, rows: number): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`set local session_replication_role = replica`;
     await tx`set local work_mem = '256MB'`;

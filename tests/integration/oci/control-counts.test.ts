@@ -70,6 +70,12 @@ test(`after ${rounds} random moves the kept counts equal a full count`, { timeou
   }
   expect(plain(await keptCount(db.sql))).toEqual(plain(await fullCount(db.sql)));
   expect(await service(db.sql, "reconcile_queue_counts", {})).toMatchObject({ drift: 0 });
+  const kept = await db.sql`select outcome, code, sum(row_count)::text as n
+    from (select * from private.queue_outcomes union all select * from private.queue_outcome_deltas) o group by 1, 2 order by 1, 2`;
+  const written =
+    await db.sql`select to_status as outcome, case to_status when 'FAILED' then provider_error_code else '' end as code, count(*)::text as n
+    from public.queue_transitions where to_status in ('COMPLETED', 'FAILED', 'RETRY') and from_status <> to_status group by 1, 2 order by 1, 2`;
+  expect(plain(kept), "what the charts count").toEqual(plain(written));
 });
 
 test("the figures of a site", async () => {
