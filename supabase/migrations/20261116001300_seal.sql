@@ -41,7 +41,7 @@ begin
 end
 $$;
 
--- seal_sale: the sale behind a call becomes CONFIRMED: a draft that waited for it, a cancelled one that Google was not told to forget,
+-- seal_sale: the sale behind a call becomes CONFIRMED: a draft that waited for it, a cancelled one that nobody may have told Google to forget,
 -- or a new one. Without an amount it is worth what it was worth before, else what the site expects of a sale.
 --   Takes    p_args {amountCents?, currency?, note?, separateSale?, isUndo?, saleId?}
 --   Refuses  a second sale of one visit, unless the operator says that it is one; a currency without an amount in it.
@@ -62,7 +62,7 @@ begin
   select s.* into v_sale from public.sales s
     where s.call_id = p_call.id and s.id = coalesce((p_args ->> 'saleId')::uuid, s.id)
       and (s.status = 'DRAFT' or (s.status = 'CANCELED' and not exists (
-        select from public.offline_conversion_queue q where q.sale_id = s.id and q.kind = 'RETRACT' and q.status in ('PROCESSING', 'COMPLETED'))))
+        select from public.offline_conversion_queue q where q.sale_id = s.id and q.kind = 'RETRACT' and (q.attempt_count > 0 or q.status = 'COMPLETED'))))
     order by s.status = 'DRAFT' desc, s.created_at desc limit 1 for update;
   if v_amount is not null then
     v_currency := coalesce(p_args ->> 'currency', v_sale.currency, p_site.currency);
@@ -229,7 +229,7 @@ begin
   end if;
   v_version := private.require_move('sale', v_sale.status, v_to);
   if v_sale.status = 'CANCELED' and exists (select from public.offline_conversion_queue q
-      where q.sale_id = v_sale.id and q.kind = 'RETRACT' and q.status in ('PROCESSING', 'COMPLETED')) then
+      where q.sale_id = v_sale.id and q.kind = 'RETRACT' and (q.attempt_count > 0 or q.status = 'COMPLETED')) then
     perform private.fail(409, 'SALE_RETRACTED');
   end if;
   if v_sale.call_id is not null and not (v_to = 'CANCELED' and v_sale.status = 'DRAFT') then
