@@ -23,6 +23,8 @@ const trackerHeaders = [
 const config: NextConfig = {
   poweredByHeader: false,
   reactStrictMode: true,
+  // Read when a page is shown, so the build cannot see it by itself.
+  outputFileTracingIncludes: { "/dashboard/site/*/connections/**": ["./scripts/google-ads-oci/GoogleAdsScript.js"] },
   headers: async () => [
     { source: "/:path*", headers: securityHeaders },
     { source: "/:file(om\\.v\\d+\\.js)", headers: trackerHeaders },

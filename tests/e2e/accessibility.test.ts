@@ -14,7 +14,16 @@ const publicPages = [
   "/nowhere",
 ];
 const ownPages = ["/dashboard", "/dashboard/sites/new", "/dashboard/account", "/dashboard/site/none"];
-const sitePages = ["", "/billing", "/billing/events", `/billing/invoices/${closedMonth}`, "/members", "/connections", "/settings"];
+const sitePages = [
+  "",
+  "/billing",
+  "/billing/events",
+  `/billing/invoices/${closedMonth}`,
+  "/members",
+  "/connections",
+  "/connections/google-ads",
+  "/settings",
+];
 
 for (const theme of ["light", "dark"] as const) {
   for (const phone of [false, true]) {

@@ -4,10 +4,13 @@ import { ApiKeyCard } from "#components/connections/api-key-card.tsx";
 import { CallEventSecret } from "#components/connections/call-event-secret.tsx";
 import { FailedEvents } from "#components/connections/failed-events.tsx";
 import { TrackerCard } from "#components/connections/tracker-card.tsx";
+import { ScriptLink } from "#components/google-ads/script-link.tsx";
 import { OwnersOnly } from "#components/shell/owners-only.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { env } from "#lib/env.ts";
-import { getSite, listApiKeys, listFailedEvents, readIngestStatus } from "#lib/tenancy/readers.ts";
+import { currentScriptVersion } from "#lib/oci/customer-script.ts";
+import { diagnose } from "#lib/oci/script-diagnosis.ts";
+import { getSite, listApiKeys, listFailedEvents, readIngestStatus, readScriptStatus } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("connections");
@@ -17,10 +20,11 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function ConnectionsPage({ params }: { params: Promise<{ siteId: string }> }) {
   const site = await getSite((await params).siteId);
   if (site.role !== "owner") return <OwnersOnly siteId={site.publicId} />;
-  const [t, keys, { lastEventAt, failed }] = await Promise.all([
+  const [t, keys, { lastEventAt, failed }, script] = await Promise.all([
     getTranslations("connections"),
     listApiKeys(site.publicId),
     readIngestStatus(site.publicId),
+    readScriptStatus(site.publicId),
   ]);
   const editable = site.archivedAt === null;
   return (
@@ -29,6 +33,7 @@ export default async function ConnectionsPage({ params }: { params: Promise<{ si
       <div className="page">
         <TrackerCard site={site} appUrl={env().APP_URL} lastEventAt={lastEventAt} editable={editable} />
         {failed > 0 && <FailedEvents siteId={site.publicId} events={await listFailedEvents(site.publicId)} timeZone={site.timezone} />}
+        <ScriptLink siteId={site.publicId} diagnosis={diagnose(script, currentScriptVersion())} waiting={script.waiting} />
         <ApiKeyCard siteId={site.publicId} keys={keys} timeZone={site.timezone} editable={editable} />
         <CallEventSecret siteId={site.publicId} editable={editable} />
       </div>

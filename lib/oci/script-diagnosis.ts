@@ -1,0 +1,46 @@
+import { z } from "zod";
+import { isOlder } from "./script-version.ts";
+
+export const scriptStatus = z.object({
+  syncMethod: z.enum(["script", "api"]),
+  now: z.string(),
+  hasKey: z.boolean(),
+  waiting: z.number(),
+  runs: z.array(
+    z.object({
+      kind: z.enum(["verify", "export", "preview", "ack", "ack-failed"]),
+      counts: z.record(z.string(), z.number()),
+      version: z.string().nullable(),
+      errorCode: z.string().nullable(),
+      times: z.number(),
+      at: z.string(),
+    }),
+  ),
+});
+export type ScriptStatus = z.output<typeof scriptStatus>;
+export type ScriptRunLine = ScriptStatus["runs"][number];
+
+/** The script is meant to run every hour; one that runs once a day is still well. */
+const silentAfterHours = 25;
+
+export interface Diagnosis {
+  code: "API" | "NO_KEY" | "NEVER_RAN" | "FAILED" | "SILENT" | "OLD" | "IDLE" | "WELL";
+  tone: "failed" | "retry" | "completed";
+  hours?: number;
+  errorCode?: string;
+}
+
+/** In one sentence how a site's script is doing: the first thing that is wrong, or that nothing is. */
+export function diagnose(status: ScriptStatus, currentVersion: string): Diagnosis {
+  if (status.syncMethod === "api") return { code: "API", tone: "completed" };
+  const [last] = status.runs;
+  if (!last) return status.hasKey ? { code: "NEVER_RAN", tone: "retry" } : { code: "NO_KEY", tone: "retry" };
+  if (last.errorCode) return { code: "FAILED", tone: "failed", errorCode: last.errorCode };
+  const hours = Math.floor((Date.parse(status.now) - Date.parse(last.at)) / 3_600_000);
+  if (hours >= silentAfterHours) return { code: "SILENT", tone: status.waiting > 0 ? "failed" : "retry", hours };
+  if (last.kind === "ack-failed") return { code: "FAILED", tone: "failed", errorCode: "APPLY_FAILED" };
+  if (isOlder(last.version, currentVersion)) return { code: "OLD", tone: "retry" };
+  const exported = status.runs.find(({ kind }) => kind === "export");
+  if (status.waiting === 0 && exported && (exported.counts.seals ?? 0) === 0) return { code: "IDLE", tone: "completed" };
+  return { code: "WELL", tone: "completed" };
+}
