@@ -16,15 +16,25 @@ export function csvCell(value: CsvValue): string {
 
 export const csvLine = (cells: CsvValue[]) => `${cells.map(csvCell).join(",")}\r\n`;
 
-/** Reads RFC 4180 text into rows of cells. */
-export function parseCsv(text: string): string[][] {
+const cellPatterns = new Map<string, RegExp>();
+
+/** A quoted cell, or a bare one, and what ends it. */
+function cellPattern(delimiter: string): RegExp {
+  const known = cellPatterns.get(delimiter);
+  if (known) return known;
+  const made = new RegExp(`(?:"((?:[^"]|"")*)"|([^"${delimiter}\\r\\n]*))(${delimiter}|\\r?\\n|$)`, "g");
+  cellPatterns.set(delimiter, made);
+  return made;
+}
+
+/** Reads RFC 4180 text into rows of cells. Spreadsheets of some languages separate by ";" or a tab. */
+export function parseCsv(text: string, delimiter = ","): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];
-  // A quoted cell, or a bare one, and what ends it. An empty match at the very end is no cell of its own.
-  for (const [match, quoted, bare = "", end = ""] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g)) {
-    if (match === "" && row.length === 0) break;
+  for (const [match, quoted, bare = "", end = ""] of text.matchAll(cellPattern(delimiter))) {
+    if (match === "" && row.length === 0) break; // an empty match at the very end is no cell of its own
     row.push(quoted === undefined ? bare : quoted.replaceAll('""', '"'));
-    if (end === ",") continue;
+    if (end === delimiter) continue;
     rows.push(row);
     row = [];
     if (end === "") break;

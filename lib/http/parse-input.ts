@@ -11,6 +11,7 @@ const fieldSentences: Record<string, string> = {
   INVALID_EMAIL: "is not an e-mail address",
   INVALID_DOMAIN: "is not a domain name such as example.com",
   INVALID_TIMEZONE: "is not an IANA time zone such as Europe/Istanbul",
+  INVALID_AMOUNT: "is not an amount such as 1500.50",
   INVALID_CURRENCY: "is not an ISO 4217 currency such as TRY",
 };
 

@@ -99,6 +99,7 @@ export async function reportCall(actor: SignedSystem, body: z.output<typeof call
     marketingDefault: actor.consentMode === "off",
     intentStamp: stamp,
     phone: body.phone_number,
+    isCallerPhone: body.phone_number !== null,
   };
   const { results, overage } = await admitEvents(actor.siteId, [{ eid: stamp, label: stamp, captured }], Date.now());
   const headers: Record<string, string> = { ...(overage && { "x-opsmantik-overage": "true" }) };
@@ -108,8 +109,12 @@ export async function reportCall(actor: SignedSystem, body: z.output<typeof call
       { status: 429, headers: { "x-opsmantik-quota-exceeded": "1", "retry-after": "600" } },
     );
   }
-  if (results[0] === "duplicate")
+  if (results[0] === "duplicate") {
+    // Counted already, but the tracker could not know who called.
+    const added = { p_site_id: actor.siteId, p_intent_stamp: stamp, p_phone: body.phone_number ?? "" };
+    if (body.phone_number !== null) await callRpc("add_caller_number", added, z.object({ added: z.number() }));
     return Response.json({ ok: true, status: "duplicate" }, { headers: { ...headers, "x-opsmantik-dedup": "1" } });
+  }
   const woken = await wakeWorker(actor.publicId);
   return Response.json(
     { ok: true, status: woken ? "queued" : "degraded" },

@@ -25,5 +25,7 @@ export const capturedEvent = z.object({
   marketingDefault: z.boolean(),
   intentStamp: z.string().nullable(),
   phone: z.string().nullable(),
+  /** Whether `phone` is who called. A click on a `tel:` link only tells which number was clicked: the site's own. */
+  isCallerPhone: z.boolean().optional(),
 });
 export type CapturedEvent = z.output<typeof capturedEvent>;

@@ -24,6 +24,7 @@ export const stageRequest = z.strictObject({
 export const undoRequest = z.strictObject({ expectedVersion: expectedVersion.optional() });
 export const correctionRequest = z.strictObject({ amountCents, reason: note.optional(), expectedVersion: expectedVersion.optional() });
 export const cancelRequest = z.strictObject({ reason: note.optional(), expectedVersion: expectedVersion.optional() });
+export const confirmRequest = z.strictObject({ separateSale: z.boolean().optional(), expectedVersion: expectedVersion.optional() });
 
 interface Change<Body> {
   publicId: string;
@@ -46,3 +47,6 @@ export const correctSale = (db: SessionClient, { publicId, id, body, once }: Cha
 
 export const cancelSale = (db: SessionClient, { publicId, id, body, once }: Change<z.output<typeof cancelRequest>>) =>
   callAsUser(db, "cancel_sale", { p_public_id: publicId, p_cancel: { ...body, id }, ...once }, onceAnswer);
+
+export const confirmSale = (db: SessionClient, { publicId, id, body, once }: Change<z.output<typeof confirmRequest>>) =>
+  callAsUser(db, "confirm_sale", { p_public_id: publicId, p_confirm: { ...body, id }, ...once }, onceAnswer);

@@ -43,7 +43,8 @@ create table public.calls (
   session_id uuid references public.sessions (id),
   intent_stamp text not null,                      -- the click's id, the same whoever reports it: one click is one call
   channel text not null,
-  phone text,
+  phone text,                                      -- the caller's where a telephone system reported it, else the number that was clicked
+  caller_hash text,                                -- SHA-256 of the caller's number in E.164: sales from elsewhere find their call by it
   status text not null default 'intent',
   seal_status text not null generated always as (case when status = 'sealed' then 'sealed' else 'unsealed' end) stored,
   version int not null default 1,
@@ -66,6 +67,10 @@ create table public.calls (
   constraint lead_score_is_0_to_100 check (lead_score between 0 and 100)
 );
 create index calls_of_a_site on public.calls (site_id, called_at desc, id desc);
+create index calls_of_a_caller on public.calls (site_id, caller_hash, called_at desc) where caller_hash is not null;
+create index calls_of_a_gclid on public.calls (site_id, gclid) where gclid is not null;
+create index calls_of_a_wbraid on public.calls (site_id, wbraid) where wbraid is not null;
+create index calls_of_a_gbraid on public.calls (site_id, gbraid) where gbraid is not null;
 
 -- Every event, in monthly partitions by receive time, where the API cannot see it. The default partition takes what has no
 -- month of its own, so a late cron loses nothing.
@@ -189,22 +194,56 @@ as $$
     'returningAdUser', case when p_session.returning_ad_user then 25 end))
 $$;
 
--- store_call: one call per click. A second report of the same click only adds what the first did not know.
+-- calling_code: the country whose numbers a site's people write without a code.
+create function private.calling_code(p_site public.sites) returns text
+language sql immutable set search_path = ''
+as $$
+  select case p_site.currency
+    when 'TRY' then '90' when 'GBP' then '44' when 'USD' then '1' when 'CHF' then '41' when 'PLN' then '48' when 'RON' then '40' when 'BGN' then '359'
+    when 'UAH' then '380' when 'AZN' then '994' when 'GEL' then '995' when 'AED' then '971' when 'SAR' then '966' when 'KWD' then '965' when 'JPY' then '81'
+    else case p_site.timezone
+      when 'Europe/Berlin' then '49' when 'Europe/Paris' then '33' when 'Europe/Madrid' then '34' when 'Europe/Rome' then '39' when 'Europe/Vienna' then '43'
+      when 'Europe/Amsterdam' then '31' when 'Europe/Brussels' then '32' when 'Europe/Athens' then '30' when 'Europe/Lisbon' then '351'
+      when 'Europe/Dublin' then '353' when 'Europe/Istanbul' then '90' when 'Europe/London' then '44' end end
+$$;
+
+-- e164: a telephone number as people and machines write it, in the one spelling that can be compared: +905321234567. Null for what is none.
+create function private.e164(p_site public.sites, p_phone text) returns text
+language sql immutable set search_path = ''
+as $$
+  select case
+    when n.number ~ '^\+[1-9][0-9]{6,14}$' then n.number
+    when n.number ~ '^00[1-9][0-9]{6,14}$' then '+' || substr(n.number, 3)
+    when n.number ~ '^0[1-9][0-9]{5,12}$' and n.code is not null then '+' || n.code || substr(n.number, 2)
+    when n.number like n.code || '%' and n.number ~ '^[1-9][0-9]{10,14}$' then '+' || n.number
+    when n.code in ('90', '1') and n.number ~ '^[2-9][0-9]{9}$' then '+' || n.code || n.number end
+  from (select regexp_replace(replace(left(p_phone, 64), '(0)', ''), '[^0-9+]', '', 'g') as number, private.calling_code(p_site) as code) n
+$$;
+
+create function private.phone_hash(p_e164 text) returns text
+language sql immutable set search_path = ''
+as $$ select encode(sha256(convert_to(p_e164, 'UTF8')), 'hex') $$;
+
+-- store_call: one call per click. A second report of the same click adds what the first did not know; a caller's own number takes the
+-- place of the one that was clicked, which is the site's.
 create function private.store_call(p_session public.sessions, p_at timestamptz, p_event jsonb) returns int
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_made boolean;
   v_id uuid;
+  v_phone text := case when p_session.marketing_consent then p_event ->> 'phone' end;
+  v_is_caller boolean := v_phone is not null and coalesce((p_event ->> 'isCallerPhone')::boolean, false);
 begin
-  insert into public.calls as c (site_id, session_id, intent_stamp, channel, phone, gclid, wbraid, gbraid, clicked_at, marketing_consent,
+  insert into public.calls as c (site_id, session_id, intent_stamp, channel, phone, caller_hash, gclid, wbraid, gbraid, clicked_at, marketing_consent,
       lead_score, score_breakdown, page_url, called_at, created_at, updated_at)
-    values (p_session.site_id, p_session.id, p_event ->> 'intentStamp', p_event ->> 'channel',
-      case when p_session.marketing_consent then p_event ->> 'phone' end, p_session.gclid,
+    values (p_session.site_id, p_session.id, p_event ->> 'intentStamp', p_event ->> 'channel', v_phone,
+      case when v_is_caller then (select private.phone_hash(private.e164(s, v_phone)) from public.sites s where s.id = p_session.site_id) end, p_session.gclid,
       p_session.wbraid, p_session.gbraid, p_session.clicked_at, p_session.marketing_consent, p_session.lead_score,
       private.score_breakdown(p_session), p_event ->> 'url', p_at, private.current_moment(), private.current_moment())
     on conflict (site_id, intent_stamp) do update
-      set phone = coalesce(c.phone, excluded.phone), gclid = coalesce(c.gclid, excluded.gclid), wbraid = coalesce(c.wbraid, excluded.wbraid),
+      set phone = case when v_is_caller then excluded.phone else coalesce(c.phone, excluded.phone) end,
+          caller_hash = coalesce(excluded.caller_hash, c.caller_hash), gclid = coalesce(c.gclid, excluded.gclid), wbraid = coalesce(c.wbraid, excluded.wbraid),
           gbraid = coalesce(c.gbraid, excluded.gbraid), clicked_at = coalesce(c.clicked_at, excluded.clicked_at), updated_at = excluded.updated_at
     returning c.id, (xmax = 0) into v_id, v_made;
   if v_made then

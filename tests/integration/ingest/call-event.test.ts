@@ -42,6 +42,20 @@ test("a signed call is queued, billed once and stored as a call", async () => {
   ]);
 });
 
+// Guarantee: a call is billed once, whoever reports it, and who called is known from the one who can know. The tracker only sees which
+// number was pressed: the site's own.
+test("a call that the tracker reported first gets the caller's number, and no second unit", async () => {
+  const site = await app.newSite();
+  await app.sync(site, phoneCall(site, { meta: { fp: "both", gclid: "click", intent_stamp: "both" } }));
+  await drainEvents();
+  const response = await app.call(site, { intent_stamp: "both", phone_number: "0532 999 88 77" });
+  expect(await response.json()).toEqual({ ok: true, status: "duplicate" });
+  const [row] = await app.db
+    .sql`select phone, caller_hash = private.phone_hash('+905329998877') as matches from public.calls where site_id = ${site.siteId}`;
+  expect({ ...row }).toEqual({ phone: "0532 999 88 77", matches: true });
+  expect(await figuresOf(app.db, site)).toMatchObject({ billed: 1, calls: 1 });
+});
+
 describe("the signature", () => {
   // Guarantee: without the site's secret nobody makes a call, and nothing of a call can be changed on its way.
   test.each<[string, (site: IngestSite) => Parameters<IngestApp["call"]>[2]]>([

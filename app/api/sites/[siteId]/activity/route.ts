@@ -1,0 +1,10 @@
+import { activityCsv, activityFilter } from "#lib/contracts/activity.ts";
+import { handler } from "#lib/http/handler.ts";
+import { siteMember } from "#lib/http/member-guards.ts";
+
+/** GET /api/sites/:siteId/activity gives the filtered activity log as CSV. */
+export const GET = handler({
+  guard: siteMember("viewer"),
+  query: activityFilter,
+  run: ({ actor, query }) => activityCsv(actor.db, actor.publicId, query),
+});

@@ -1,0 +1,14 @@
+import { z } from "zod";
+import { requestIdentity, serveOnce } from "#lib/contracts/answer-once.ts";
+import { handler } from "#lib/http/handler.ts";
+import { siteMember } from "#lib/http/member-guards.ts";
+import { confirmRequest, confirmSale } from "#lib/seal/desk-changes.ts";
+
+/** POST /api/sites/:siteId/sales/:saleId/confirm seals a draft. */
+export const POST = handler({
+  guard: siteMember("operator"),
+  params: z.object({ saleId: z.uuid() }),
+  body: confirmRequest,
+  run: async ({ actor, params, body, request, rawBody }) =>
+    serveOnce(await confirmSale(actor.db, { publicId: actor.publicId, id: params.saleId, body, once: requestIdentity(request, rawBody) })),
+});

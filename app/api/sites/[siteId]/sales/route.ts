@@ -1,0 +1,10 @@
+import { handler } from "#lib/http/handler.ts";
+import { siteMember } from "#lib/http/member-guards.ts";
+import { salesCsv, salesFilter } from "#lib/seal/sales-list.ts";
+
+/** GET /api/sites/:siteId/sales gives the filtered list of sales as CSV. */
+export const GET = handler({
+  guard: siteMember("viewer"),
+  query: salesFilter,
+  run: ({ actor, query }) => salesCsv(actor.db, actor.publicId, query),
+});

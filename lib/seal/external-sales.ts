@@ -1,0 +1,86 @@
+import { z } from "zod";
+import { onceAnswer, type RequestIdentity } from "#lib/contracts/answer-once.ts";
+import { callRpc } from "#lib/db/call-rpc.ts";
+import type { SiteMachine } from "#lib/http/machine-guards.ts";
+import type { RateLimit } from "#lib/http/rate-limit.ts";
+import { AppError } from "#lib/platform/app-error.ts";
+import { boundedText } from "#lib/platform/bounded-text.ts";
+import { centsOfAmount } from "#lib/valuation/currency-cents.ts";
+
+/** Sales that another system knows of. SQL matches, decides and answers once per key and once per reference. */
+
+/** Systems send "" and null for what they do not know. */
+const optional = <T>(schema: z.ZodType<T>) =>
+  z.preprocess((value) => (value === "" || value === null ? undefined : value), schema.optional());
+const clickId = optional(boundedText(512));
+
+export const externalSaleRequest = z
+  .strictObject({
+    site_id: optional(z.string()),
+    external_ref: boundedText(120),
+    occurred_at: z.iso.datetime({ offset: true, error: "REQUIRED" }),
+    amount: optional(z.union([z.number(), z.string().regex(/^\d{1,12}(\.\d{1,3})?$/, "INVALID_AMOUNT")])),
+    amount_cents: optional(z.int()),
+    currency: optional(z.string().regex(/^[A-Z]{3}$/, "INVALID_CURRENCY")),
+    customer_phone: optional(boundedText(40)),
+    customer_hash: optional(z.string().regex(/^[0-9a-fA-F]{64}$/, "is not a SHA-256 in hex")),
+    gclid: clickId,
+    wbraid: clickId,
+    gbraid: clickId,
+    marketing_consent: optional(z.boolean()),
+    notes: optional(boundedText(500)),
+  })
+  .refine(({ amount, amount_cents }) => (amount === undefined) !== (amount_cents === undefined), {
+    path: ["amount"],
+    error: "send either amount or amount_cents",
+  });
+export const confirmSaleRequest = z.strictObject({
+  site_id: optional(z.string()),
+  sale_id: z.uuid("REQUIRED"),
+  separate_sale: optional(z.boolean()),
+});
+
+export const salesLimit: RateLimit<SiteMachine> = {
+  name: "sales",
+  requests: 300,
+  windowSeconds: 60,
+  key: ({ actor }) => actor.publicId,
+  whenRedisIsDown: "fail-open",
+};
+
+/** Without a currency the site's holds, which only SQL knows: hundredths are read here, and what it has none of is refused there. */
+function centsOf({ amount, amount_cents, currency }: z.output<typeof externalSaleRequest>): number | undefined {
+  if (amount === undefined) return amount_cents;
+  const read = centsOfAmount(String(amount), currency ?? "TRY");
+  if (!read.ok) throw new AppError(read.code === "CURRENCY_UNKNOWN" ? "INVALID_CURRENCY" : "INVALID_AMOUNT", { detail: read.code });
+  return read.cents;
+}
+
+/** A body may name its site, but only the key decides it. */
+function refuseOtherSite({ publicId }: SiteMachine, named: string | undefined): void {
+  if (named !== undefined && named !== publicId) throw new AppError("FORBIDDEN", { detail: "This key belongs to another site." });
+}
+
+export function recordExternalSale(actor: SiteMachine, sale: z.output<typeof externalSaleRequest>, once: RequestIdentity) {
+  refuseOtherSite(actor, sale.site_id);
+  const sent = {
+    externalRef: sale.external_ref,
+    occurredAt: sale.occurred_at,
+    amountCents: centsOf(sale),
+    currency: sale.currency,
+    customerPhone: sale.customer_phone,
+    customerHash: sale.customer_hash,
+    gclid: sale.gclid,
+    wbraid: sale.wbraid,
+    gbraid: sale.gbraid,
+    marketingConsent: sale.marketing_consent,
+    note: sale.notes,
+  };
+  return callRpc("record_external_sale", { p_key_id: actor.keyId, p_sale: sent, ...once }, onceAnswer);
+}
+
+export function confirmExternalSale(actor: SiteMachine, confirm: z.output<typeof confirmSaleRequest>, once: RequestIdentity) {
+  refuseOtherSite(actor, confirm.site_id);
+  const asked = { id: confirm.sale_id, separateSale: confirm.separate_sale };
+  return callRpc("confirm_sale_and_enqueue", { p_key_id: actor.keyId, p_confirm: asked, ...once }, onceAnswer);
+}

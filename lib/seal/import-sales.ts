@@ -1,0 +1,33 @@
+import { z } from "zod";
+import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
+import { importRowsMax } from "./read-import.ts";
+
+/** Lines of a file, checked field by field in SQL: a bad line is a result of its own, not a refusal of the file. */
+export const importRequest = z.strictObject({
+  rows: z
+    .array(z.record(z.string(), z.union([z.string().max(600), z.number(), z.boolean()])))
+    .min(1, "REQUIRED")
+    .max(importRowsMax, "TOO_MANY"),
+  seal: z.boolean().default(false),
+  preview: z.boolean().default(false),
+});
+
+const importResults = z.array(
+  z.object({
+    line: z.number(),
+    result: z.enum(["created", "known", "sealed", "refused"]),
+    code: z.string().nullish(),
+    field: z.string().nullish(),
+    saleId: z.string().optional(),
+    matchedBy: z.enum(["click", "phone"]).optional(),
+    deliveryBlock: z.string().optional(),
+    amountCents: z.number().optional(),
+    currency: z.string().optional(),
+  }),
+);
+export type ImportResult = z.output<typeof importResults>[number];
+
+export async function importSales(db: SessionClient, publicId: string, { rows, seal, preview }: z.output<typeof importRequest>) {
+  const args = { p_public_id: publicId, p_rows: rows, p_seal: seal, p_preview: preview };
+  return { results: await callAsUser(db, "import_sales", args, importResults) };
+}

@@ -1,0 +1,258 @@
+import { createHash, randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { POST as confirmRoute } from "#app/api/sales/confirm/route.ts";
+import { POST as recordRoute } from "#app/api/sales/route.ts";
+import { useAppEnv } from "#tests/support/app-env.ts";
+import { change, newLead } from "#tests/support/leads.ts";
+import { send } from "#tests/support/requests.ts";
+import { callAs, createTeam, type Team } from "#tests/support/team.ts";
+import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
+import { startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
+import { whileOpen } from "#tests/support/while-open.ts";
+
+let db: TestDatabase;
+let gateway: TestGateway;
+let team: Team;
+let other: Team;
+let key: { id: string; key: string };
+const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
+const newKey = (site: Team) =>
+  callAs<{ id: string; key: string }>(db.sql, site.owner, (tx) => tx`select public.create_site_api_key(${site.publicId}, 'CRM')`);
+beforeAll(async () => {
+  db = await createTestDatabase();
+  gateway = await startTestGateway(db.adminUrl);
+  useAppEnv({ database: db, gateway });
+  team = await createTeam(db.sql, "till");
+  other = await createTeam(db.sql, "other", team.owner);
+  key = await newKey(team);
+});
+afterAll(async () => {
+  await gateway.stop();
+  await db.drop();
+});
+
+interface Answer {
+  status: number;
+  body: Record<string, unknown>;
+  replayed: boolean;
+}
+async function post(route: typeof recordRoute, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  const response = await send(route, { path: "/api/sales", body, headers: { "x-api-key": key.key, ...headers } });
+  return { status: response.status, body: await response.json(), replayed: response.headers.get("idempotent-replayed") === "true" };
+}
+const sale = (more: Record<string, unknown> = {}) => ({
+  external_ref: `order-${randomUUID()}`,
+  occurred_at: minutesAgo(1).toISOString(),
+  amount: 4250,
+  ...more,
+});
+const record = (more: Record<string, unknown> = {}, headers = {}) => post(recordRoute, sale(more), headers);
+const confirm = (saleId: unknown, more = {}) => post(confirmRoute, { sale_id: saleId, ...more });
+const rowsOf = (saleId: unknown) =>
+  db.sql`select kind, status, value_cents::int as cents from public.offline_conversion_queue where sale_id = ${String(saleId)}`;
+
+describe("a sale from elsewhere", () => {
+  test("is a draft: in no ledger and on no queue until somebody confirms it", async () => {
+    const { status, body } = await record({ amount: "4250.50", notes: "Boiler" });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      status: "DRAFT",
+      amount_cents: 425_050,
+      currency: "TRY",
+      matched_by: null,
+      call_id: null,
+      delivery_block: "NO_MATCH",
+    });
+    const [row] =
+      await db.sql`select (select count(*)::int from public.revenue_snapshots where sale_id = s.id) as lines, s.note, s.value_source as source
+      from public.sales s where s.id = ${String(body.sale_id)}`;
+    expect({ ...row }).toEqual({ lines: 0, note: "Boiler", source: "EXTERNAL" });
+    expect(await rowsOf(body.sale_id)).toHaveLength(0);
+    // The queue's own trigger, past every function.
+    await expect(
+      db.sql`insert into public.offline_conversion_queue (site_id, sale_id, order_id, snapshot_id, value_cents, currency, conversion_time, click_expires_at,
+        not_before, created_at, updated_at) values (${team.siteId}, ${String(body.sale_id)}, 'om_by_hand', gen_random_uuid(), 1, 'TRY', now(), now(), now(), now(), now())`,
+    ).rejects.toMatchObject({ message: "SALE_NOT_SEALED" });
+  });
+
+  // Guarantee: a system that sends everything again every night records nothing twice, and notices when it changed something.
+  test("sent again with the same values is the same sale, with others a conflict", async () => {
+    const sent = sale({ customer_phone: "0532 111 22 33" });
+    const first = await post(recordRoute, sent);
+    expect(await post(recordRoute, sent)).toEqual(first);
+    expect((await post(recordRoute, { ...sent, amount: undefined, amount_cents: 425_000 })).body).toEqual(first.body);
+    const changed = await post(recordRoute, { ...sent, amount: 4251 });
+    expect(changed).toMatchObject({ status: 409, body: { code: "EXTERNAL_REF_CONFLICT", saleId: first.body.sale_id } });
+  });
+
+  test("two at the same moment with one reference are one sale", async () => {
+    const sent = { externalRef: `order-${randomUUID()}`, occurredAt: minutesAgo(1).toISOString(), amountCents: 425_000 };
+    const call = (tx: Pick<TestDatabase, "sql">["sql"]) =>
+      tx`select public.record_external_sale(${key.id}, ${tx.json(sent)}, ${"0".repeat(64)}) ->> 'body' as body`;
+    let first: string | undefined;
+    const [second] = await whileOpen(
+      db.sql,
+      async (tx) => {
+        first = (await call(tx as unknown as TestDatabase["sql"]))[0]?.body;
+      },
+      () => call(db.sql),
+    );
+    expect(second?.body).toBe(first);
+  });
+
+  test("with an Idempotency-Key is answered with the same bytes", async () => {
+    const sent = sale();
+    const headers = { "idempotency-key": randomUUID() };
+    const first = await post(recordRoute, sent, headers);
+    expect(await post(recordRoute, sent, headers)).toEqual({ ...first, replayed: true });
+    expect(await post(recordRoute, { ...sent, amount: 1 }, headers)).toMatchObject({
+      status: 422,
+      body: { code: "IDEMPOTENCY_KEY_REUSED" },
+    });
+  });
+
+  test.each([
+    ["no reference", { external_ref: "" }, 400, "VALIDATION_FAILED"],
+    ["no time", { occurred_at: "yesterday" }, 400, "VALIDATION_FAILED"],
+    ["a time without a zone", { occurred_at: "2026-11-16T10:00:00" }, 400, "VALIDATION_FAILED"],
+    ["91 days ago", { occurred_at: minutesAgo(91 * 1440).toISOString() }, 400, "VALIDATION_FAILED"],
+    ["in two hours", { occurred_at: minutesAgo(-120).toISOString() }, 400, "VALIDATION_FAILED"],
+    ["both amounts", { amount_cents: 1 }, 400, "VALIDATION_FAILED"],
+    ["nothing", { amount: 0 }, 400, "INVALID_AMOUNT"],
+    ["less than nothing", { amount: -1 }, 400, "INVALID_AMOUNT"],
+    ["a tenth of a cent", { amount: "1.001" }, 400, "INVALID_AMOUNT"],
+    ["half a yen", { amount: 1.5, currency: "JPY" }, 400, "INVALID_AMOUNT"],
+    ["a number that is none", { customer_phone: "ask for Ayşe" }, 400, "VALIDATION_FAILED"],
+    ["a field of another system", { total: 1 }, 400, "VALIDATION_FAILED"],
+    ["another site", { site_id: "0".repeat(32) }, 403, "FORBIDDEN"],
+  ])("with %s is refused", async (_name, more, status, code) => {
+    expect(await record(more)).toMatchObject({ status, body: { code } });
+  });
+
+  test("without a key, or with a revoked one, is 401", async () => {
+    expect((await record({}, { "x-api-key": "" })).status).toBe(401);
+    expect((await record({}, { "x-api-key": "om_live_wrong" })).status).toBe(401);
+  });
+
+  test.each([60, -89 * 1440])("at the edge of its time is taken", async (minutes) => {
+    expect((await record({ occurred_at: minutesAgo(minutes < 0 ? -minutes : -(minutes - 1)).toISOString() })).status).toBe(200);
+  });
+});
+
+describe("the match", () => {
+  const withCaller = (phone: string, step = {}) => newLead(db.sql, team, { at: minutesAgo(30), phone, isCallerPhone: true, ...step });
+
+  test("is by click first, and delivers with that call's click", async () => {
+    const gclid = `click-${randomUUID()}`;
+    const call = await newLead(db.sql, team, { at: minutesAgo(30), gclid });
+    const { body } = await record({ gclid });
+    expect(body).toMatchObject({ matched_by: "click", call_id: call, delivery_block: null });
+    expect((await confirm(body.sale_id)).body).toMatchObject({ status: "CONFIRMED" });
+    const [row] = await db.sql`select c.status, q.status as queue, q.value_cents::int as cents from public.calls c
+      join public.offline_conversion_queue q on q.call_id = c.id where c.id = ${call}`;
+    expect({ ...row }).toEqual({ status: "sealed", queue: "QUEUED", cents: 425_000 });
+  });
+
+  test.each([
+    ["+90 532 123 45 67", "0532 123 45 67"],
+    ["905321234568", "+905321234568"],
+    ["5321234569", "0090 532 123 45 69"],
+    ["0 (532) 123-4570", "+90 (0) 532 123 45 70"],
+  ])("is by the caller's number, however each side writes it: %s and %s", async (reported, sent) => {
+    const call = await withCaller(reported);
+    expect((await record({ customer_phone: sent })).body).toMatchObject({ matched_by: "phone", call_id: call });
+  });
+
+  test("is by the number's hash too", async () => {
+    const call = await withCaller("+905321230000");
+    const hash = createHash("sha256").update("+905321230000").digest("hex");
+    expect((await record({ customer_hash: hash.toUpperCase() })).body).toMatchObject({ matched_by: "phone", call_id: call });
+  });
+
+  // Guarantee: the number on the site's own call button matches everybody; a sale must not go to whoever pressed it last.
+  test("is never by the number that was clicked", async () => {
+    await newLead(db.sql, team, { at: minutesAgo(30), phone: "+902161112233" });
+    expect((await record({ customer_phone: "+902161112233" })).body).toMatchObject({ matched_by: null, call_id: null });
+  });
+
+  test("takes the newest call before the sale that has no sale yet, and no junk", async () => {
+    const phone = "+905327770000";
+    const oldest = await withCaller(phone, { at: minutesAgo(300) });
+    const taken = await withCaller(phone, { at: minutesAgo(200) });
+    const junk = await withCaller(phone, { at: minutesAgo(100) });
+    await withCaller(phone, { at: minutesAgo(0) }); // after the sale
+    await change(db.sql, { team }, "seal_call", { id: taken, amountCents: 100 });
+    await change(db.sql, { team }, "change_call", { id: junk, to: "junk" });
+    expect((await record({ customer_phone: phone })).body.call_id).toBe(oldest);
+    expect((await record({ customer_phone: phone })).body.call_id).toBeNull();
+  });
+
+  // Guarantee: a sale is one customer's: two drafts never wait for the same call. Mutation: without "for update" both take it.
+  test("two sales at the same moment take two calls, or one of them none", async () => {
+    const phone = "+905326660000";
+    const call = await withCaller(phone);
+    const sent = (ref: string) => ({ externalRef: ref, occurredAt: minutesAgo(1).toISOString(), amountCents: 100, customerPhone: phone });
+    const run = (tx: Pick<TestDatabase, "sql">["sql"], ref: string) =>
+      tx`select public.record_external_sale(${key.id}, ${tx.json(sent(ref))}, ${"0".repeat(64)}) ->> 'body' as body`;
+    let first: string | undefined;
+    const [second] = await whileOpen(
+      db.sql,
+      async (tx) => {
+        first = (await run(tx as unknown as TestDatabase["sql"], randomUUID()))[0]?.body;
+      },
+      () => run(db.sql, randomUUID()),
+    );
+    expect([JSON.parse(String(first)).call_id, JSON.parse(second?.body).call_id]).toEqual([call, null]);
+  });
+
+  test("does not reach another site's calls", async () => {
+    const gclid = `click-${randomUUID()}`;
+    await newLead(db.sql, other, { at: minutesAgo(30), gclid });
+    expect((await record({ gclid })).body).toMatchObject({ call_id: null, delivery_block: "NO_CONSENT" });
+  });
+});
+
+describe("a sale without a call", () => {
+  test("is delivered with its own click where the customer agreed", async () => {
+    const { body } = await record({ gclid: "own-click", marketing_consent: true });
+    expect(body).toMatchObject({ call_id: null, delivery_block: null });
+    await confirm(body.sale_id);
+    expect((await rowsOf(body.sale_id)).map((row) => ({ ...row }))).toEqual([{ kind: "CONVERSION", status: "QUEUED", cents: 425_000 }]);
+  });
+
+  test.each([{}, { marketing_consent: false }])("keeps no click id without consent, and says why it stays here: %j", async (more) => {
+    const { body } = await record({ gclid: "own-click", ...more });
+    expect(body.delivery_block).toBe("NO_CONSENT");
+    expect((await confirm(body.sale_id)).body).toMatchObject({ status: "CONFIRMED", delivery_block: "NO_CONSENT" });
+    expect(await rowsOf(body.sale_id)).toHaveLength(0);
+    const [row] = await db.sql`select gclid from public.sales where id = ${String(body.sale_id)}`;
+    expect(row?.gclid).toBeNull();
+  });
+});
+
+describe("confirming", () => {
+  test("twice is refused with what is possible", async () => {
+    const { body } = await record();
+    await confirm(body.sale_id);
+    expect(await confirm(body.sale_id)).toMatchObject({
+      status: 409,
+      body: { code: "ILLEGAL_MOVE", from: "CONFIRMED", allowed: ["CANCELED"] },
+    });
+  });
+
+  test("an unknown sale and another site's are the same 404", async () => {
+    const theirs = await newKey(other);
+    const { body } = await record({}, { "x-api-key": theirs.key });
+    for (const id of [randomUUID(), body.sale_id]) expect(await confirm(id)).toMatchObject({ status: 404, body: { code: "NOT_FOUND" } });
+  });
+
+  test("a second sale of one visit needs to be said", async () => {
+    const visitor = randomUUID();
+    const first = await newLead(db.sql, team, { at: minutesAgo(20), visitor });
+    await newLead(db.sql, team, { at: minutesAgo(19), visitor, phone: "+905325550000", isCallerPhone: true });
+    await change(db.sql, { team }, "seal_call", { id: first, amountCents: 100 });
+    const { body } = await record({ customer_phone: "+905325550000" });
+    expect(await confirm(body.sale_id)).toMatchObject({ status: 409, body: { code: "VISIT_ALREADY_SEALED" } });
+    expect((await confirm(body.sale_id, { separate_sale: true })).body).toMatchObject({ status: "CONFIRMED" });
+  });
+});
