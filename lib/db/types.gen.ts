@@ -3,7 +3,7 @@
 export type Json = string | number | boolean | null | { [key: string]: Json | undefined } | Json[];
 
 /** The newest migration this code was written against. */
-export const latestMigration = "20261116001710";
+export const latestMigration = "20261116001820";
 
 export interface Database {
   public: {
@@ -11,15 +11,23 @@ export interface Database {
     Views: Record<never, never>;
     Functions: {
       accept_invitation: { Args: { p_invitation_id: string }; Returns: Json };
+      ack_marketing_signals: { Args: { p_site_id: string; p_ids: string[] }; Returns: Json };
+      ack_offline_conversions: { Args: { p_site_id: string; p_ids: string[]; p_key_id?: string }; Returns: Json };
+      act_on_queue: { Args: { p_public_id: string; p_action: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       add_caller_number: { Args: { p_site_id: string; p_intent_stamp: string; p_phone: string }; Returns: Json };
       admit_events: { Args: { p_site_id: string; p_events: Json }; Returns: Json };
+      amount_presets: { Args: { p_public_id: string }; Returns: Json };
       api_key_site: { Args: { p_key_id: string }; Returns: Json };
       authenticate_api_key: { Args: { p_key_hash: string }; Returns: Json };
       billing_overview: { Args: { p_public_id: string }; Returns: Json };
       call_event_secret: { Args: { p_public_id: string; p_rotate?: boolean }; Returns: Json };
       cancel_sale: { Args: { p_public_id: string; p_cancel: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       change_call: { Args: { p_public_id: string; p_change: Json; p_request_hash: string; p_key?: string }; Returns: Json };
-      change_member_role: { Args: { p_public_id: string; p_user_id: string; p_role: Database["public"]["Enums"]["site_role"] }; Returns: Json };
+      change_member_role: { Args: { p_public_id: string; p_user_id: string; p_role: Database["public"]["Enums"]["site_role"]; p_request_hash?: string; p_key?: string }; Returns: Json };
+      claim_marketing_signals: { Args: { p_site_id: string; p_limit: number; p_max_attempts?: number }; Returns: Json };
+      claim_offline_conversion_jobs_v2: { Args: { p_site_id: string; p_provider_key: string; p_limit: number; p_max_attempts?: number }; Returns: Json };
+      claim_offline_conversion_rows_for_script_export: { Args: { p_ids: string[]; p_site_id: string; p_max_attempts?: number; p_key_id?: string }; Returns: Json };
+      complete_adjustment_by_hand: { Args: { p_public_id: string; p_done: Json }; Returns: Json };
       confirm_sale: { Args: { p_public_id: string; p_confirm: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       confirm_sale_and_enqueue: { Args: { p_key_id: string; p_confirm: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       correct_sale: { Args: { p_public_id: string; p_correction: Json; p_request_hash: string; p_key?: string }; Returns: Json };
@@ -28,10 +36,19 @@ export interface Database {
       create_site_api_key: { Args: { p_public_id: string; p_name: string }; Returns: Json };
       database_readiness: { Args: Record<never, never>; Returns: Json };
       decline_invitation: { Args: { p_invitation_id: string }; Returns: Json };
+      defer_offline_conversion_jobs: { Args: { p_site_id: string; p_provider_key: string; p_limit: number; p_until: string; p_code: string; p_words: string; p_jitter_seconds?: number; p_max_attempts?: number }; Returns: Json };
+      desk_figures: { Args: { p_public_id: string }; Returns: Json };
+      desk_lead: { Args: { p_public_id: string; p_call_id: string }; Returns: Json };
+      desk_leads: { Args: { p_public_id: string; p_filter?: Json }; Returns: Json };
       ensure_event_partitions: { Args: Record<never, never>; Returns: Json };
+      fail_marketing_signals: { Args: { p_site_id: string; p_ids: string[]; p_category: string; p_words: string; p_max_attempts?: number }; Returns: Json };
+      fail_offline_conversions: { Args: { p_site_id: string; p_ids: string[]; p_code: string; p_category: string; p_words: string; p_max_attempts?: number; p_key_id?: string }; Returns: Json };
+      fail_unexportable_rows: { Args: { p_site_id: string; p_rows: Json; p_key_id?: string }; Returns: Json };
       fold_drops: { Args: Record<never, never>; Returns: Json };
+      fold_queue_counts: { Args: Record<never, never>; Returns: Json };
       freeze_invoices: { Args: { p_year_month?: string; p_limit?: number }; Returns: Json };
       get_and_claim_fallback_batch: { Args: { p_limit?: number }; Returns: Json };
+      get_export_page: { Args: { p_site_id: string; p_limit?: number; p_max_attempts?: number }; Returns: Json };
       get_invoice: { Args: { p_public_id: string; p_year_month: string }; Returns: Json };
       get_pending_conversions_for_worker: { Args: { p_site_id: string; p_limit?: number }; Returns: Json };
       get_proof: { Args: { p_proof_id: string }; Returns: Json };
@@ -39,41 +56,60 @@ export interface Database {
       get_site: { Args: { p_public_id: string }; Returns: Json };
       import_sales: { Args: { p_public_id: string; p_rows: Json; p_seal?: boolean; p_preview?: boolean }; Returns: Json };
       ingest_status: { Args: { p_public_id: string }; Returns: Json };
-      invite_site_member: { Args: { p_public_id: string; p_email: string; p_role: Database["public"]["Enums"]["site_role"] }; Returns: Json };
+      invite_site_member: { Args: { p_public_id: string; p_email: string; p_role: Database["public"]["Enums"]["site_role"]; p_request_hash?: string; p_key?: string }; Returns: Json };
       list_activity: { Args: { p_public_id: string; p_filter?: Json }; Returns: Json };
       list_contract_moves: { Args: Record<never, never>; Returns: Json };
       list_counted_events: { Args: { p_public_id: string; p_year_month?: string; p_cursor?: string; p_limit?: number }; Returns: Json };
       list_failed_events: { Args: { p_public_id: string }; Returns: Json };
       list_invoices: { Args: { p_public_id: string }; Returns: Json };
       list_my_sites: { Args: Record<never, never>; Returns: Json };
+      list_offline_conversion_groups: { Args: { p_limit_groups?: number; p_max_attempts?: number }; Returns: Json };
+      list_queue_actions: { Args: { p_public_id: string }; Returns: Json };
       list_sales: { Args: { p_public_id: string; p_filter?: Json }; Returns: Json };
       list_site_api_keys: { Args: { p_public_id: string }; Returns: Json };
       list_site_members: { Args: { p_public_id: string }; Returns: Json };
+      oci_attempt_cap: { Args: { p_max_attempts?: number; p_min_age_minutes?: number }; Returns: Json };
+      open_leads: { Args: Record<never, never>; Returns: Json };
+      preview_export_page: { Args: { p_public_id: string; p_limit?: number; p_max_attempts?: number }; Returns: Json };
+      preview_queue_action: { Args: { p_public_id: string; p_action: string; p_filter: Json }; Returns: Json };
       purge_expired_idempotency: { Args: { p_limit?: number }; Returns: Json };
       purge_expired_invitations: { Args: Record<never, never>; Returns: Json };
       purge_idempotency_keys: { Args: { p_limit?: number }; Returns: Json };
+      purge_script_runs: { Args: Record<never, never>; Returns: Json };
       purge_stored_events: { Args: Record<never, never>; Returns: Json };
+      queue_charts: { Args: { p_public_id: string; p_range?: string }; Returns: Json };
+      queue_row_story: { Args: { p_public_id: string; p_id: string; p_max_attempts?: number }; Returns: Json };
+      queue_rows: { Args: { p_public_id: string; p_filter?: Json; p_cursor?: string; p_limit?: number; p_max_attempts?: number }; Returns: Json };
+      queue_stats: { Args: { p_public_id?: string }; Returns: Json };
+      reconcile_queue_counts: { Args: Record<never, never>; Returns: Json };
       reconcile_usage: { Args: { p_limit?: number }; Returns: Json };
       record_external_sale: { Args: { p_key_id: string; p_sale: Json; p_request_hash: string; p_key?: string }; Returns: Json };
+      record_invitation_mail: { Args: { p_public_id: string; p_invitation_id: string; p_mailed: boolean; p_request_hash: string; p_key: string }; Returns: Json };
+      record_script_run: { Args: { p_public_id: string; p_run: Json }; Returns: Json };
+      recover_marketing_signals: { Args: { p_min_age_minutes?: number; p_max_attempts?: number }; Returns: Json };
+      recover_stuck_offline_conversion_jobs: { Args: { p_min_age_minutes?: number }; Returns: Json };
       release_fallback_event: { Args: { p_token: string; p_id: string; p_reason: string }; Returns: Json };
-      remove_member: { Args: { p_public_id: string; p_user_id: string }; Returns: Json };
+      remove_member: { Args: { p_public_id: string; p_user_id: string; p_request_hash?: string; p_key?: string }; Returns: Json };
       replay_failed_events: { Args: { p_public_id: string; p_ids: string[] }; Returns: Json };
       revoke_site_api_key: { Args: { p_public_id: string; p_key_id: string }; Returns: Json };
+      script_status: { Args: { p_public_id: string }; Returns: Json };
       seal_call: { Args: { p_public_id: string; p_seal: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       seal_proof_blocks: { Args: Record<never, never>; Returns: Json };
       set_site_archived: { Args: { p_public_id: string; p_archived: boolean }; Returns: Json };
       set_site_delivery: { Args: { p_public_id: string; p_settings: Json }; Returns: Json };
       set_site_plan: { Args: { p_public_id: string; p_name: string; p_monthly_limit: number; p_enforcement: string; p_currency: string; p_hard_cap_multiplier?: number; p_base_price_cents?: number; p_overage_cents_per_1000?: number }; Returns: Json };
       set_site_privacy: { Args: { p_public_id: string; p_consent_mode: string; p_respects_privacy_signal: boolean }; Returns: Json };
+      settle_offline_conversion_jobs: { Args: { p_token: string; p_results: Json; p_transport?: string; p_max_attempts?: number }; Returns: Json };
       site_delivery: { Args: { p_public_id: string }; Returns: Json };
       site_for_ingest: { Args: { p_public_id: string }; Returns: Json };
       store_events: { Args: { p_token: string; p_rows: Json }; Returns: Json };
       transition_contract: { Args: { p_move: Json; p_key: string; p_request_hash: string }; Returns: Json };
       transition_contract_for_key: { Args: { p_key_id: string; p_move: Json; p_key: string; p_request_hash: string }; Returns: Json };
       undo_call: { Args: { p_public_id: string; p_undo: Json; p_request_hash: string; p_key?: string }; Returns: Json };
+      undo_queue_action: { Args: { p_public_id: string; p_undo: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       update_site: { Args: { p_public_id: string; p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string }; Returns: Json };
       verify_call_event_signature: { Args: { p_public_id: string; p_ts: string; p_body: string; p_signature: string }; Returns: Json };
-      withdraw_invitation: { Args: { p_public_id: string; p_invitation_id: string }; Returns: Json };
+      withdraw_invitation: { Args: { p_public_id: string; p_invitation_id: string; p_request_hash?: string; p_key?: string }; Returns: Json };
     };
     Enums: {
       site_role: "viewer" | "operator" | "owner";
@@ -84,28 +120,47 @@ export interface Database {
 
 /** What the service door may call, with argument names: they become SQL text, so nothing else is let through. */
 export const serviceFunctions = {
+  ack_marketing_signals: ["p_site_id", "p_ids"],
+  ack_offline_conversions: ["p_site_id", "p_ids", "p_key_id"],
   add_caller_number: ["p_site_id", "p_intent_stamp", "p_phone"],
   admit_events: ["p_site_id", "p_events"],
   api_key_site: ["p_key_id"],
   authenticate_api_key: ["p_key_hash"],
+  claim_marketing_signals: ["p_site_id", "p_limit", "p_max_attempts"],
+  claim_offline_conversion_jobs_v2: ["p_site_id", "p_provider_key", "p_limit", "p_max_attempts"],
+  claim_offline_conversion_rows_for_script_export: ["p_ids", "p_site_id", "p_max_attempts", "p_key_id"],
   confirm_sale_and_enqueue: ["p_key_id", "p_confirm", "p_request_hash", "p_key"],
   count_drops: ["p_site_id", "p_reason", "p_drops"],
   database_readiness: [],
+  defer_offline_conversion_jobs: ["p_site_id", "p_provider_key", "p_limit", "p_until", "p_code", "p_words", "p_jitter_seconds", "p_max_attempts"],
   ensure_event_partitions: [],
+  fail_marketing_signals: ["p_site_id", "p_ids", "p_category", "p_words", "p_max_attempts"],
+  fail_offline_conversions: ["p_site_id", "p_ids", "p_code", "p_category", "p_words", "p_max_attempts", "p_key_id"],
+  fail_unexportable_rows: ["p_site_id", "p_rows", "p_key_id"],
   fold_drops: [],
+  fold_queue_counts: [],
   freeze_invoices: ["p_year_month", "p_limit"],
   get_and_claim_fallback_batch: ["p_limit"],
+  get_export_page: ["p_site_id", "p_limit", "p_max_attempts"],
   get_pending_conversions_for_worker: ["p_site_id", "p_limit"],
   get_proof_for_key: ["p_key_id", "p_proof_id"],
+  list_offline_conversion_groups: ["p_limit_groups", "p_max_attempts"],
+  oci_attempt_cap: ["p_max_attempts", "p_min_age_minutes"],
   purge_expired_idempotency: ["p_limit"],
   purge_expired_invitations: [],
   purge_idempotency_keys: ["p_limit"],
+  purge_script_runs: [],
   purge_stored_events: [],
+  reconcile_queue_counts: [],
   reconcile_usage: ["p_limit"],
   record_external_sale: ["p_key_id", "p_sale", "p_request_hash", "p_key"],
+  record_script_run: ["p_public_id", "p_run"],
+  recover_marketing_signals: ["p_min_age_minutes", "p_max_attempts"],
+  recover_stuck_offline_conversion_jobs: ["p_min_age_minutes"],
   release_fallback_event: ["p_token", "p_id", "p_reason"],
   seal_proof_blocks: [],
   set_site_plan: ["p_public_id", "p_name", "p_monthly_limit", "p_enforcement", "p_currency", "p_hard_cap_multiplier", "p_base_price_cents", "p_overage_cents_per_1000"],
+  settle_offline_conversion_jobs: ["p_token", "p_results", "p_transport", "p_max_attempts"],
   site_for_ingest: ["p_public_id"],
   store_events: ["p_token", "p_rows"],
   transition_contract_for_key: ["p_key_id", "p_move", "p_key", "p_request_hash"],
@@ -115,16 +170,22 @@ export const serviceFunctions = {
 /** What signed-in people may call through the session door. */
 export type SessionFunction =
   | "accept_invitation"
+  | "act_on_queue"
+  | "amount_presets"
   | "billing_overview"
   | "call_event_secret"
   | "cancel_sale"
   | "change_call"
   | "change_member_role"
+  | "complete_adjustment_by_hand"
   | "confirm_sale"
   | "correct_sale"
   | "create_site"
   | "create_site_api_key"
   | "decline_invitation"
+  | "desk_figures"
+  | "desk_lead"
+  | "desk_leads"
   | "get_invoice"
   | "get_proof"
   | "get_site"
@@ -137,12 +198,22 @@ export type SessionFunction =
   | "list_failed_events"
   | "list_invoices"
   | "list_my_sites"
+  | "list_queue_actions"
   | "list_sales"
   | "list_site_api_keys"
   | "list_site_members"
+  | "open_leads"
+  | "preview_export_page"
+  | "preview_queue_action"
+  | "queue_charts"
+  | "queue_row_story"
+  | "queue_rows"
+  | "queue_stats"
+  | "record_invitation_mail"
   | "remove_member"
   | "replay_failed_events"
   | "revoke_site_api_key"
+  | "script_status"
   | "seal_call"
   | "set_site_archived"
   | "set_site_delivery"
@@ -150,5 +221,6 @@ export type SessionFunction =
   | "site_delivery"
   | "transition_contract"
   | "undo_call"
+  | "undo_queue_action"
   | "update_site"
   | "withdraw_invitation";
