@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { csvLine } from "#lib/billing/csv.ts";
-import { csvResponse, streamed } from "#lib/billing/csv-response.ts";
+import { streamedCsv } from "#lib/billing/csv-response.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 
 export const activityKinds = ["sealed", "corrected", "cancelled", "undone", "junk", "stage", "recorded", "requeued", "stopped"] as const;
@@ -73,5 +73,5 @@ async function* csvOf(db: SessionClient, publicId: string, filter: ActivityFilte
 
 /** The filtered log as a file, read page by page while it is sent. */
 export function activityCsv(db: SessionClient, publicId: string, { cursor: _, ...filter }: ActivityFilter): Response {
-  return csvResponse(streamed(csvOf(db, publicId, filter)), "activity.csv");
+  return streamedCsv(csvOf(db, publicId, filter), "activity.csv");
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { csvLine } from "#lib/billing/csv.ts";
-import { csvResponse, streamed } from "#lib/billing/csv-response.ts";
+import { streamedCsv } from "#lib/billing/csv-response.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 
 export const saleStatuses = ["DRAFT", "CONFIRMED", "CANCELED"] as const;
@@ -80,5 +80,5 @@ function csvCells({ delivery, ...sale }: Sale) {
 
 /** The filtered list as a file, read page by page while it is sent. */
 export function salesCsv(db: SessionClient, publicId: string, { cursor: _, ...filter }: SalesFilter): Response {
-  return csvResponse(streamed(csvOf(db, publicId, filter)), "sales.csv");
+  return streamedCsv(csvOf(db, publicId, filter), "sales.csv");
 }
