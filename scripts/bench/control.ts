@@ -29,10 +29,11 @@ try {
   await stopList.stopAll();
 }
 
+type Taken = [fastest: number, p50: number, p95: number];
 type Ask = (tx: postgres.TransactionSql) => Promise<unknown>;
 
-/** p50 and p95 in milliseconds. Each call is a transaction of its own; signing in is not timed. */
-async function measure(sql: postgres.Sql, person: { id: string }, ask: Ask, times = runs): Promise<[number, number]> {
+/** The fastest, p50 and p95 in milliseconds: on a machine that others use, the fastest is what the work costs. Each call is a transaction of its own; signing in is not timed. */
+async function measure(sql: postgres.Sql, person: { id: string }, ask: Ask, times = runs): Promise<Taken> {
   const taken: number[] = [];
   for (let run = 0; run < times + 2; run++) {
     await actAs(sql, person.id, async (tx) => {
@@ -43,11 +44,11 @@ async function measure(sql: postgres.Sql, person: { id: string }, ask: Ask, time
   }
   taken.sort((one, other) => one - other);
   const at = (share: number) => taken[Math.min(taken.length - 1, Math.floor(taken.length * share))] ?? 0;
-  return [at(0.5), at(0.95)];
+  return [at(0), at(0.5), at(0.95)];
 }
 
-function print(name: string, [p50, p95]: [number, number], note = ""): void {
-  console.log(`| ${name.padEnd(44)} | ${p50.toFixed(1).padStart(7)} | ${p95.toFixed(1).padStart(7)} | ${note}`);
+function print(name: string, taken: Taken, note = ""): void {
+  console.log(`| ${name.padEnd(44)} | ${taken.map((ms) => ms.toFixed(1).padStart(7)).join(" | ")} | ${note}`);
 }
 
 async function bench(): Promise<void> {
@@ -58,7 +59,7 @@ async function bench(): Promise<void> {
   const startedAt = performance.now();
   const team = await fillQueue(sql, rows);
   console.log(`${rows.toLocaleString("en")} rows of one site, made in ${((performance.now() - startedAt) / 1000).toFixed(0)} s\n`);
-  console.log(`| ${"what".padEnd(44)} | p50, ms | p95, ms |`);
+  console.log(`| ${"what".padEnd(44)} | fastest |     p50 |     p95 | ms`);
   await readFigures(sql, team);
   await readRows(sql, team);
   await actOnRows(sql, team);
@@ -113,7 +114,7 @@ async function readRows(sql: postgres.Sql, team: Team): Promise<void> {
     tx`select public.queue_rows(${team.publicId}, ${tx.json(filter as never)}, ${cursor}, 100)`;
   for (const [name, filter] of filters) {
     print(name, await measure(sql, team.viewer, ask(filter, null)));
-    let worst: { status: string; taken: [number, number] } = { status: "", taken: [0, 0] };
+    let worst: { status: string; taken: Taken } = { status: "", taken: [0, 0, 0] };
     for (const status of queueStatuses) {
       const taken = await measure(sql, team.viewer, ask({ ...filter, status }, null), Math.ceil(runs / 2));
       if (taken[1] > worst.taken[1]) worst = { status, taken };
@@ -161,6 +162,6 @@ async function actOnRows(sql: postgres.Sql, team: Team): Promise<void> {
         taken.push(performance.now() - startedAt);
       });
     taken.sort((one, other) => one - other);
-    print(`a claim of 500, ${without ? "without" : "with"} the readers' indexes`, [taken[5] ?? 0, taken[11] ?? 0]);
+    print(`a claim of 500, ${without ? "without" : "with"} the readers' indexes`, [taken[0] ?? 0, taken[5] ?? 0, taken[11] ?? 0]);
   }
 }
