@@ -18,7 +18,7 @@ create index queue_rows_of_a_site on public.offline_conversion_queue (site_id, c
 create index queue_rows_by_status on public.offline_conversion_queue (site_id, status, created_at desc, id desc);
 create index queue_rows_by_change on public.offline_conversion_queue (site_id, updated_at desc, id desc);
 create index queue_rows_by_channel on public.offline_conversion_queue (site_id, channel, created_at desc, id desc);
-create index queue_rows_by_value on public.offline_conversion_queue (site_id, value_cents);
+create index queue_rows_by_value on public.offline_conversion_queue (site_id, status, value_cents);
 create index queue_rows_by_error_code on public.offline_conversion_queue (site_id, provider_error_code, status, created_at desc, id desc)
   where provider_error_code is not null;
 create index queue_rows_by_error_category on public.offline_conversion_queue (site_id, provider_error_category, status, created_at desc, id desc)
@@ -126,7 +126,8 @@ begin
     case when p_filter ? 'createdFrom' then 'q.created_at >= ($2 ->> ''createdFrom'')::timestamptz' end,
     case when p_filter ? 'createdTo' then 'q.created_at < ($2 ->> ''createdTo'')::timestamptz' end,
     case when p_filter ? 'updatedFrom' then 'q.updated_at >= ($2 ->> ''updatedFrom'')::timestamptz' end,
-    case when p_filter ? 'updatedTo' then 'q.updated_at < ($2 ->> ''updatedTo'')::timestamptz' end,
+    -- No row is changed before it is made (an hour covers transactions that overlap): the walk through the newest rows begins there and not today.
+    case when p_filter ? 'updatedTo' then 'q.updated_at < ($2 ->> ''updatedTo'')::timestamptz and q.created_at < ($2 ->> ''updatedTo'')::timestamptz + interval ''1 hour''' end,
     case when (p_filter ->> 'minAttempts')::int > 0 then 'q.attempt_count >= ($2 ->> ''minAttempts'')::int' end,
     case when (p_filter ->> 'stuck')::boolean then 'q.status = ''PROCESSING'' and q.claimed_at < $3 - private.stuck_after()' end,
     case when (p_filter ->> 'waitingForDelay')::boolean then 'q.status in (''QUEUED'', ''RETRY'') and greatest(q.not_before, q.next_retry_at) > $3' end,
@@ -143,8 +144,10 @@ as $$
 declare
   v_column text := case p_filter ->> 'sort' when 'updated' then 'updated_at' else 'created_at' end;
   v_conditions text := private.queue_conditions(p_filter);
-  -- Rows with an error are in one of four states, each read in order off the error's own index; a state that is given is one of them at most.
-  v_states text[] := case when p_filter ?| '{errorCode,errorCategory}' and not p_filter ? 'status' then '{QUEUED,RETRY,PROCESSING,FAILED}'::text[] end;
+  -- Errors and values have indexes that hold the status before the order: without a status, each state is read by itself and the heads are merged.
+  v_states text[] := case when p_filter ? 'status' then null
+    when p_filter ?| '{errorCode,errorCategory}' then '{QUEUED,RETRY,PROCESSING,FAILED}'::text[]   -- a completed row has no error
+    when p_filter ?| '{minValue,maxValue}' then '{QUEUED,RETRY,PROCESSING,FAILED,COMPLETED}' end;
   v_branch text;
   v_found uuid[];
 begin
