@@ -172,6 +172,7 @@ begin
     group by 1, 2, 3, 4, 5, 6 having sum(d.n) <> 0 or sum(d.v) <> 0),
   put_right as (insert into private.queue_count_deltas select w.* from wrong w)
   select coalesce((select jsonb_agg(to_jsonb(w)) from wrong w), '[]'), coalesce((select sum(t.n) from truth t), 0) into v_drift, v_rows;
+  delete from private.queue_outcomes o where o.quarter < private.current_moment() - interval '100 days';   -- charts go back 90
   insert into private.queue_count_checks (checked_at, rows_counted, drift) values (private.current_moment(), v_rows, v_drift);
   return jsonb_build_object('rowsCounted', v_rows, 'drift', jsonb_array_length(v_drift));
 end
