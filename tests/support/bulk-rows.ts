@@ -2,9 +2,9 @@ import type postgres from "postgres";
 
 /**
  * Many waiting rows, copied from one sealed sale by insert … select. Sealing 100,000 leads one by one takes many minutes and would
- * tell nothing more: what is looked at here is how the queue reads its own table. Half of them wait for later.
+ * tell nothing more: what is looked at here is how the queue reads its own table. Half of them wait for later, if asked.
  */
-export async function copyRows(sql: postgres.Sql, saleId: string, rows: number): Promise<void> {
+export async function copyRows(sql: postgres.Sql, saleId: string, rows: number, { halfDeferred = true } = {}): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`set local session_replication_role = replica`;
     await tx`create temporary table copies on commit drop as
@@ -18,7 +18,7 @@ export async function copyRows(sql: postgres.Sql, saleId: string, rows: number):
     await tx`insert into public.offline_conversion_queue (site_id, sale_id, status, order_id, snapshot_id, value_cents, currency, conversion_time,
         click_expires_at, not_before, next_retry_at, created_at, updated_at)
       select q.site_id, c.sale_id, case when c.n % 2 = 0 then 'QUEUED' else 'RETRY' end, 'om_' || replace(c.sale_id::text, '-', ''), c.snapshot_id,
-        q.value_cents, q.currency, q.conversion_time, q.click_expires_at, q.not_before, case when c.n % 2 = 1 then q.created_at + interval '10 days' end,
+        q.value_cents, q.currency, q.conversion_time, q.click_expires_at, q.not_before, case when c.n % 2 = 1 and ${halfDeferred} then q.created_at + interval '10 days' end,
         q.created_at + c.n * interval '1 millisecond', q.updated_at
       from copies c, public.offline_conversion_queue q where q.sale_id = ${saleId}`;
   });

@@ -1,0 +1,43 @@
+import { AdsAccount } from "#tests/support/ads-runtime.ts";
+import { expect, test } from "#tests/support/e2e-test.ts";
+
+// Guarantee: an owner gets from nothing to a running script on one page, and sees there whether it runs and why not.
+test("an owner copies the script, runs it, and sees its runs; a wrong key is named", async ({ as, baseURL }) => {
+  const page = await as("owner");
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.goto("/dashboard/sites/new");
+  await page.getByLabel("Name").fill(`Betik ${Date.now()}`);
+  await page.getByLabel("Domains").fill("betik.test");
+  await page.getByRole("button", { name: "Create site" }).click();
+  await expect(page).toHaveURL(/\/dashboard\/site\/[0-9a-f]{32}$/);
+  const siteId = page.url().split("/").at(-1) ?? "";
+
+  await page.goto(`/dashboard/site/${siteId}/connections`);
+  await expect(page.getByText("The script is not set up.")).toBeVisible();
+  await page.getByRole("link", { name: "Open" }).click();
+  await page.getByRole("button", { name: "Create key" }).first().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("Google Ads");
+  await dialog.getByRole("button", { name: "Create key" }).click();
+  await expect(page.getByText("Copy your key now")).toBeVisible();
+  const key = ((await dialog.textContent()) ?? "").match(/om_[0-9a-f]{48}/)?.[0] ?? (await dialog.getByLabel("API key").inputValue());
+  await page.getByRole("button", { name: "I stored it" }).click();
+  await page.reload();
+  await expect(page.getByText("The script has not run yet.")).toBeVisible();
+
+  await page.getByRole("button", { name: "Copy script" }).click();
+  await expect(page.getByText("Copied").first()).toBeAttached();
+  const script = await page.evaluate(() => navigator.clipboard.readText());
+  expect(script).toContain(`var OPSMANTIK_SITE_ID = "${siteId}"`);
+  expect(script).not.toContain("{{");
+  const account = new AdsAccount({ OPSMANTIK_BASE_URL: String(baseURL) });
+  const withKey = (value: string) => () => script.replace('OPSMANTIK_API_KEY = ""', `OPSMANTIK_API_KEY = "${value}"`);
+  expect(await account.runScript({ edit: withKey(key) })).toMatchObject({ error: null });
+  await page.reload();
+  await expect(page.getByText("The script runs, and there is nothing to send.")).toBeVisible();
+  await expect(page.getByRole("table", { name: "Runs" }).getByText("Nothing to send")).toBeVisible();
+
+  expect((await account.runScript({ edit: withKey("om_wrong") })).error).toContain("INVALID_CREDENTIALS");
+  await page.reload();
+  await expect(page.getByText("The last run failed: the key was refused.")).toBeVisible();
+});
