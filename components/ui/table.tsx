@@ -35,8 +35,8 @@ export function Table({ label, columns, children }: { label: string; columns: Co
 
 const cell = cva("", {
   variants: {
-    /** First line: main, end. Second: sub and meta, or one that is wide. `desk` is left out on a phone. */
-    at: { main: "at-main", end: "at-end", sub: "at-sub", meta: "at-meta", wide: "at-wide", desk: "" },
+    /** First line: main, end. Second: sub and meta, or one that is wide. Third: foot. `desk` is left out on a phone. */
+    at: { main: "at-main", end: "at-end", sub: "at-sub", meta: "at-meta", wide: "at-wide", foot: "at-foot", desk: "" },
     priority: priorities,
     align: { end: "num" },
     /** Grows with its content instead of cutting it. */

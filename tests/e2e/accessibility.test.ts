@@ -23,6 +23,9 @@ const sitePages = [
   "/connections",
   "/connections/google-ads",
   "/settings",
+  "/sales",
+  "/sales/import",
+  "/activity",
 ];
 
 for (const theme of ["light", "dark"] as const) {

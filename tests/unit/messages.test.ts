@@ -18,7 +18,23 @@ const turkish = flatten(tr);
 const keys = [...english.keys()];
 
 /** Words that are the same in both languages: names, a search phrase, a unit. */
-const sameInBoth = new Set(["nav.site", "sites.site", "proof.facts.click", "causes.who.google", "apiKeys.prefix", "status.latency"]);
+const sameInBoth = new Set([
+  "nav.site",
+  "sites.site",
+  "proof.facts.click",
+  "causes.who.google",
+  "apiKeys.prefix",
+  "status.latency",
+  "filters.csv",
+  "sales.delivery",
+  "sales.filterDelivery",
+  "sales.channels.whatsapp",
+  "sales.channels.form",
+  "salesImport.fields.gclid",
+  "salesImport.fields.wbraid",
+  "salesImport.fields.gbraid",
+  "activity.system",
+]);
 
 /**
  * Arguments of a message, found by formatting it: the formatter names the first one it misses, so they are given one by one.

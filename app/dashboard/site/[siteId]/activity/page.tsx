@@ -1,0 +1,73 @@
+import { Download, History } from "lucide-react";
+import type { Metadata } from "next";
+import { getTranslations } from "next-intl/server";
+import { ActivityTable } from "#components/activity/activity-table.tsx";
+import { DownloadLink } from "#components/billing/download-link.tsx";
+import { sitePath } from "#components/shell/nav-items.ts";
+import { ButtonLink } from "#components/ui/button.tsx";
+import { EmptyState } from "#components/ui/empty-state.tsx";
+import { FilterDay, FilterSelect } from "#components/ui/filter-select.tsx";
+import { PageHeader } from "#components/ui/page-header.tsx";
+import { filteredPath, PageLinks } from "#components/ui/page-links.tsx";
+import { activityFilter, activityKinds } from "#lib/contracts/activity.ts";
+import { listActivity } from "#lib/seal/readers.ts";
+import { getSite } from "#lib/tenancy/readers.ts";
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("activity");
+  return { title: t("title") };
+}
+
+interface ActivityPageProps {
+  params: Promise<{ siteId: string }>;
+  searchParams: Promise<Record<string, string | string[] | undefined>>;
+}
+
+export default async function ActivityPage({ params, searchParams }: ActivityPageProps) {
+  const site = await getSite((await params).siteId);
+  const filter = activityFilter.parse(await searchParams);
+  const [t, words, { entries, actors, next }] = await Promise.all([
+    getTranslations("activity"),
+    getTranslations("filters"),
+    listActivity(site.publicId, filter),
+  ]);
+  const path = sitePath(site.publicId, "/activity");
+  const filtered = Boolean(filter.actor ?? filter.kind ?? filter.day);
+  const today = new Intl.DateTimeFormat("sv-SE", { timeZone: site.timezone }).format(new Date());
+  const { cursor: _, ...kept } = filter;
+  return (
+    <>
+      <PageHeader title={t("title")} note={t("lead")}>
+        <DownloadLink href={filteredPath(`/api/sites/${site.publicId}/activity`, kept)} fileName="activity.csv">
+          <Download className="i i-14" />
+          {words("csv")}
+        </DownloadLink>
+      </PageHeader>
+      <div className="page">
+        <div className="row flex-wrap">
+          <FilterSelect name="actor" label={t("filterActor")} options={actors.map(({ id, name }) => ({ value: id, label: name }))} />
+          <FilterSelect
+            name="kind"
+            label={t("filterKind")}
+            options={activityKinds.map((value) => ({ value, label: t(`kinds.${value}`) }))}
+          />
+          <FilterDay name="day" label={t("filterDay")} max={today} />
+        </div>
+        <section className="card" aria-label={t("title")}>
+          {entries.length > 0 ? (
+            <ActivityTable entries={entries} timeZone={site.timezone} />
+          ) : (
+            <EmptyState
+              icon={History}
+              title={filtered ? t("noneFiltered") : t("none")}
+              action={filtered && <ButtonLink href={path}>{words("clear")}</ButtonLink>}
+            >
+              {filtered ? "" : t("noneBody")}
+            </EmptyState>
+          )}
+        </section>
+        <PageLinks path={path} filter={filter} next={next} />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,56 @@
+"use client";
+
+import { useTranslations } from "next-intl";
+import { useState } from "react";
+import { useSend } from "#components/forms/use-send.ts";
+import { Button } from "#components/ui/button.tsx";
+import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
+import { SubmitButton } from "#components/ui/submit-button.tsx";
+
+interface DraftActionsProps {
+  siteId: string;
+  saleId: string;
+  version: number;
+  /** As it is written on the button. */
+  amount: string;
+}
+
+/** What an operator does with a sale that another system reported. */
+export function DraftActions({ siteId, saleId, version, amount }: DraftActionsProps) {
+  const t = useTranslations("sales");
+  const seal = useSend();
+  const discard = useSend();
+  const [asking, setAsking] = useState(false);
+  const change = (path: "confirm" | "cancel") => ({
+    method: "POST" as const,
+    url: `/api/sites/${siteId}/sales/${saleId}/${path}`,
+    body: { expectedVersion: version },
+  });
+  return (
+    <div className="row">
+      <SubmitButton
+        type="button"
+        size="sm"
+        pending={seal.pending}
+        onClick={() => seal.send({ ...change("confirm"), done: t("sealed", { amount }) })}
+      >
+        {t("seal", { amount })}
+      </SubmitButton>
+      <ConfirmDialog
+        open={asking}
+        onOpenChange={setAsking}
+        title={t("discardQuestion", { amount })}
+        description={t("discardConsequence")}
+        confirm={t("discardConfirm")}
+        cancel={t("keep")}
+        pending={discard.pending}
+        onConfirm={() => discard.send({ ...change("cancel"), done: t("discarded"), onDone: () => setAsking(false) })}
+        trigger={
+          <Button tone="ghost" size="sm">
+            {t("discard")}
+          </Button>
+        }
+      />
+    </div>
+  );
+}

@@ -1,0 +1,177 @@
+"use client";
+
+import { Download, FileUp } from "lucide-react";
+import { useLocale, useTranslations } from "next-intl";
+import { type ChangeEvent, useState } from "react";
+import { useErrorText } from "#components/forms/use-error-text.ts";
+import { sitePath } from "#components/shell/nav-items.ts";
+import { Alert } from "#components/ui/alert.tsx";
+import { Button, ButtonLink } from "#components/ui/button.tsx";
+import { Card } from "#components/ui/card.tsx";
+import { Checkbox } from "#components/ui/checkbox.tsx";
+import { SubmitButton } from "#components/ui/submit-button.tsx";
+import { siteFormat } from "#lib/i18n/site-format.ts";
+import { decodeFile, importBytesMax, importRowsMax, type ReadImport, readImport } from "#lib/seal/read-import.ts";
+import { type ImportLine, importLines, lineReason, previewLines, resultCsv } from "./import-lines.ts";
+import { ImportPreview } from "./import-preview.tsx";
+
+interface ImportSalesProps {
+  siteId: string;
+  currency: string;
+  timezone: string;
+}
+
+type Step =
+  | { at: "choose"; problem?: string }
+  | { at: "reading" }
+  | { at: "preview"; read: ReadImport; lines: ImportLine[] }
+  | { at: "importing"; done: number; total: number }
+  | { at: "done"; lines: ImportLine[]; stopped?: string };
+
+/** A file of sales: chosen, shown line by line before anything is saved, then imported batch by batch. */
+export function ImportSales({ siteId, currency, timezone }: ImportSalesProps) {
+  const t = useTranslations("salesImport");
+  const errorText = useErrorText();
+  const [step, setStep] = useState<Step>({ at: "choose" });
+  const [seal, setSeal] = useState(false);
+
+  const choose = async (event: ChangeEvent<HTMLInputElement>) => {
+    const file = event.target.files?.[0];
+    event.target.value = ""; // the same file can be chosen again after it was corrected
+    if (!file) return;
+    setStep({ at: "reading" });
+    if (file.size > importBytesMax) return setStep({ at: "choose", problem: t("tooLarge") });
+    const text = decodeFile(await file.arrayBuffer());
+    if (text.split("\n").length > importRowsMax + 2) return setStep({ at: "choose", problem: t("tooLarge") });
+    const read = readImport(text, { currency, timezone });
+    if (read.missing.length > 0)
+      return setStep({ at: "choose", problem: t("missing", { fields: read.missing.map((field) => t(`fields.${field}`)).join(", ") }) });
+    if (read.rows.length + read.problems.length === 0) return setStep({ at: "choose", problem: t("empty") });
+    const preview = await previewLines(siteId, read);
+    setStep("code" in preview ? { at: "choose", problem: errorText(preview.code) } : { at: "preview", read, lines: preview.lines });
+  };
+
+  const commit = async (read: ReadImport) => {
+    const total = read.rows.length;
+    setStep({ at: "importing", done: 0, total });
+    const { lines, code } = await importLines({ siteId, read, seal, onProgress: (done) => setStep({ at: "importing", done, total }) });
+    const saved = lines.filter((line) => line.row !== null).length;
+    setStep({ at: "done", lines, ...(code && { stopped: `${errorText(code)} ${t("interrupted", { done: saved, total })}` }) });
+  };
+
+  if (step.at === "preview")
+    return (
+      <PreviewCard
+        {...step}
+        currency={currency}
+        timezone={timezone}
+        seal={seal}
+        onSeal={setSeal}
+        onCancel={() => setStep({ at: "choose" })}
+        onCommit={() => commit(step.read)}
+      />
+    );
+  if (step.at === "importing")
+    return (
+      <Card title={t("title")}>
+        <div className="card-b stack" role="status">
+          <progress className="w-full" value={step.done} max={step.total} aria-label={t("title")} />
+          <p className="sm t2">{t("progress", { done: step.done, total: step.total })}</p>
+        </div>
+      </Card>
+    );
+  if (step.at === "done") return <DoneCard {...step} siteId={siteId} timezone={timezone} />;
+  return (
+    <Card title={t("title")}>
+      <div className="card-b stack">
+        {step.at === "choose" && step.problem && <Alert tone="failed">{step.problem}</Alert>}
+        <label className="file-drop">
+          <FileUp className="i i-18" />
+          <span className="strong">{step.at === "reading" ? t("reading") : t("choose")}</span>
+          <span className="sm t3 text-pretty">{t("chooseHint")}</span>
+          <input type="file" accept=".csv,text/csv,.txt,text/plain" className="sr" onChange={choose} disabled={step.at === "reading"} />
+        </label>
+      </div>
+    </Card>
+  );
+}
+
+interface PreviewCardProps {
+  read: ReadImport;
+  lines: ImportLine[];
+  currency: string;
+  timezone: string;
+  seal: boolean;
+  onSeal: (seal: boolean) => void;
+  onCancel: () => void;
+  onCommit: () => void;
+}
+
+function PreviewCard({ read, lines, currency, timezone, seal, onSeal, onCancel, onCommit }: PreviewCardProps) {
+  const t = useTranslations("salesImport");
+  const format = siteFormat({ locale: useLocale(), timeZone: timezone, currency });
+  const fresh = lines.filter((line) => line.result === "created");
+  const count = (result: ImportLine["result"]) => lines.filter((line) => line.result === result).length;
+  // A file in several currencies has no one sum; the site's own is shown.
+  const sum = fresh.reduce((total, { row }) => total + (row?.currency === currency ? row.amountCents : 0), 0);
+  return (
+    <Card title={t("preview")}>
+      <div className="card-b stack">
+        <p className="text-pretty" role="status">
+          {t("summary", {
+            count: fresh.length,
+            amount: format.money(sum),
+            matched: fresh.filter((line) => line.matchedBy).length,
+            known: count("known"),
+            refused: count("refused"),
+          })}
+        </p>
+        <p className="xs t3">{t("found", { fields: read.found.map((field) => t(`fields.${field}`)).join(", ") })}</p>
+      </div>
+      <ImportPreview lines={lines} timeZone={timezone} />
+      <div className="card-f stack">
+        <Checkbox checked={seal} onChange={(event) => onSeal(event.target.checked)}>
+          {t("sealNow")}
+        </Checkbox>
+        <p className="xs t3 text-pretty">{t("sealNowHint")}</p>
+        <div className="row">
+          <SubmitButton type="button" tone="primary" disabled={fresh.length === 0 && !(seal && count("known") > 0)} onClick={onCommit}>
+            {t("submit", { count: fresh.length + (seal ? count("known") : 0) })}
+          </SubmitButton>
+          <Button onClick={onCancel}>{t("cancel")}</Button>
+        </div>
+      </div>
+    </Card>
+  );
+}
+
+function DoneCard({ lines, stopped, siteId, timezone }: { lines: ImportLine[]; stopped?: string; siteId: string; timezone: string }) {
+  const t = useTranslations("salesImport");
+  const refused = lines.filter((line) => line.result === "refused").length;
+  const download = () => {
+    const words = (line: ImportLine) => (line.result === "refused" ? t(`problems.${lineReason(line)}`) : t(`results.${line.result}`));
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob(["\ufeff", resultCsv(lines, words)], { type: "text/csv" }));
+    link.download = "import-result.csv";
+    link.click();
+    URL.revokeObjectURL(link.href);
+  };
+  return (
+    <Card title={t("title")}>
+      <div className="card-b stack">
+        {stopped && <Alert tone="failed">{stopped}</Alert>}
+        <Alert tone={refused > 0 ? "retry" : "completed"}>{t("done", { saved: lines.length - refused, refused })}</Alert>
+        <div className="row flex-wrap">
+          <Button onClick={download}>
+            <Download className="i i-14" />
+            {t("download")}
+          </Button>
+          <ButtonLink href={sitePath(siteId, "/sales")} tone="primary">
+            {t("toSales")}
+          </ButtonLink>
+        </div>
+      </div>
+      <ImportPreview lines={lines} timeZone={timezone} />
+    </Card>
+  );
+}

@@ -1,0 +1,17 @@
+import { useTranslations } from "next-intl";
+import { Badge } from "#components/ui/badge.tsx";
+import type { Sale } from "#lib/seal/sales-list.ts";
+
+const blocks = ["NO_CLICK_ID", "NO_CONSENT", "CLICK_EXPIRED", "NO_MATCH"] as const;
+
+/** How far Google has been told of a sale, or why it never is. */
+export function SaleDelivery({ delivery, status }: Pick<Sale, "delivery" | "status">) {
+  const t = useTranslations("sales");
+  const { state, reason, verdict } = delivery;
+  if (state === "BLOCKED") {
+    const block = blocks.find((known) => known === reason);
+    return <Badge state="BLOCKED">{block && t(`blocks.${block}`)}</Badge>;
+  }
+  if (state === "NONE") return <span className="t3">{status === "DRAFT" ? t("notYet") : "–"}</span>;
+  return <Badge state={state === "COMPLETED" && verdict === "CONFIRMED" ? "CONFIRMED" : state} />;
+}

@@ -1,0 +1,73 @@
+import { CircleCheck, CircleDashed, CircleSlash } from "lucide-react";
+import { useLocale, useTranslations } from "next-intl";
+import { Tag } from "#components/ui/badge.tsx";
+import { Cell, Table } from "#components/ui/table.tsx";
+import { siteFormat } from "#lib/i18n/site-format.ts";
+import type { Sale } from "#lib/seal/sales-list.ts";
+import { DraftActions } from "./draft-actions.tsx";
+import { SaleDelivery } from "./sale-delivery.tsx";
+
+const statusIcons = { DRAFT: CircleDashed, CONFIRMED: CircleCheck, CANCELED: CircleSlash };
+const channels = ["phone", "whatsapp", "form"] as const;
+
+interface SalesTableProps {
+  siteId: string;
+  sales: Sale[];
+  timeZone: string;
+  /** Viewers look only. */
+  editable: boolean;
+}
+
+export function SalesTable({ siteId, sales, timeZone, editable }: SalesTableProps) {
+  const t = useTranslations("sales");
+  const locale = useLocale();
+  const moneyOf = ({ amountCents, currency }: Sale) => siteFormat({ locale, timeZone, currency }).money(amountCents);
+  const { dateTime } = siteFormat({ locale, timeZone });
+  const columns = [
+    { key: "when", header: t("when"), width: "160px" },
+    { key: "amount", header: t("amount"), width: "130px", align: "end" as const },
+    { key: "what", header: t("what") },
+    { key: "from", header: t("from"), width: "190px", priority: 3 as const },
+    { key: "status", header: t("status"), width: "120px" },
+    { key: "delivery", header: t("delivery"), width: "150px", priority: 2 as const },
+    ...(editable ? [{ key: "actions", header: t("actions"), hidden: true, width: "210px" }] : []),
+  ];
+  const sourceOf = ({ externalRef, channel, matchedBy, callId }: Sale) => {
+    const known = channels.find((name) => name === channel);
+    if (externalRef === null) return known ? t(`channels.${known}`) : t("sources.desk");
+    return callId && matchedBy ? t(`matched.${matchedBy}`) : t("noMatch");
+  };
+  return (
+    <Table label={t("title")} columns={columns}>
+      {sales.map((sale) => (
+        <tr key={sale.id} className={sale.status === "CANCELED" ? "off" : undefined}>
+          <Cell at="sub">
+            <time dateTime={sale.occurredAt}>{dateTime(sale.occurredAt)}</time>
+          </Cell>
+          <Cell at="main" align="end" className="strong">
+            {moneyOf(sale)}
+            {sale.valueSource === "PREDICTED" && <span className="xs t3"> {t("predicted")}</span>}
+          </Cell>
+          <Cell at="desk" title={sale.note ?? undefined} data-untranslated>
+            {sale.note}
+            {sale.externalRef && <span className="t3 id"> {sale.externalRef}</span>}
+          </Cell>
+          <Cell at="desk" priority={3} className="t2">
+            {sourceOf(sale)}
+          </Cell>
+          <Cell at="end">
+            <Tag icon={statusIcons[sale.status]}>{t(`statuses.${sale.status}`)}</Tag>
+          </Cell>
+          <Cell at="meta" priority={2}>
+            <SaleDelivery delivery={sale.delivery} status={sale.status} />
+          </Cell>
+          {editable && (
+            <Cell at="foot">
+              {sale.status === "DRAFT" && <DraftActions siteId={siteId} saleId={sale.id} version={sale.version} amount={moneyOf(sale)} />}
+            </Cell>
+          )}
+        </tr>
+      ))}
+    </Table>
+  );
+}
