@@ -57,14 +57,15 @@ export function ActivityTable({ entries, timeZone }: { entries: ActivityEntry[];
               <span className="row">
                 <Icon className="i i-14 t3" />
                 <span className="med">{t(`kinds.${entry.kind}`)}</span>
-                <span className="t3 clip">{subjectOf(entry)}</span>
+                <span className="t3 clip desk-only">{subjectOf(entry)}</span>
               </span>
             </Cell>
             <Cell at="meta">
               <BeforeAfter entry={entry} timeZone={timeZone} />
             </Cell>
             <Cell at="foot" priority={3} className="t2" title={entry.note ?? undefined} data-untranslated>
-              {entry.note}
+              <span className="phone-only t3">{[subjectOf(entry), entry.note].filter(Boolean).join(": ")}</span>
+              <span className="desk-only">{entry.note}</span>
             </Cell>
           </tr>
         );

@@ -6,6 +6,7 @@ import type { ImportRow, LineProblem, ReadImport } from "#lib/seal/read-import.t
 /** One line of a file with what became of it, here or in the database. */
 export interface ImportLine {
   line: number;
+  ref: string;
   row: ImportRow | null;
   result: ImportResult["result"];
   problem?: LineProblem;
@@ -25,7 +26,7 @@ export function lineReason({ problem, field, code }: ImportLine): LineProblem | 
 }
 
 function unread({ problems }: ReadImport): ImportLine[] {
-  return problems.map(({ line, problem }) => ({ line, row: null, result: "refused", problem }));
+  return problems.map(({ line, problem, ref }) => ({ line, ref, row: null, result: "refused", problem }));
 }
 
 function withRows(rows: ImportRow[], results: unknown): ImportLine[] {
@@ -33,6 +34,7 @@ function withRows(rows: ImportRow[], results: unknown): ImportLine[] {
   const byLine = new Map(rows.map((row) => [row.line, row]));
   return (results as ImportResult[]).map(({ line, result, code, field, matchedBy }) => ({
     line,
+    ref: byLine.get(line)?.externalRef ?? "",
     row: byLine.get(line) ?? null,
     result,
     code,

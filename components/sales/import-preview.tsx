@@ -37,7 +37,7 @@ export function ImportPreview({ lines, timeZone }: { lines: ImportLine[]; timeZo
               {line.line}
             </Cell>
             <Cell at="main" className="id" data-untranslated>
-              {line.row?.externalRef ?? "–"}
+              {line.ref || "–"}
             </Cell>
             <Cell at="desk" priority={3} className="t2">
               {line.row ? dateTime(line.row.occurredAt) : "–"}

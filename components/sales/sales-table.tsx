@@ -47,6 +47,10 @@ export function SalesTable({ siteId, sales, timeZone, editable }: SalesTableProp
           <Cell at="main" align="end" className="strong">
             {moneyOf(sale)}
             {sale.valueSource === "PREDICTED" && <span className="xs t3"> {t("predicted")}</span>}
+            <span className="phone-only med t2" data-untranslated>
+              {" "}
+              {sale.note ?? sale.externalRef}
+            </span>
           </Cell>
           <Cell at="desk" title={sale.note ?? undefined} data-untranslated>
             {sale.note}

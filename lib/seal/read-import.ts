@@ -22,7 +22,7 @@ export interface ImportRow {
 export type LineProblem = "REF_MISSING" | "REF_TWICE" | "DATE_UNREADABLE" | "AMOUNT_UNREADABLE" | "CURRENCY_UNKNOWN";
 export interface ReadImport {
   rows: ImportRow[];
-  problems: { line: number; problem: LineProblem }[];
+  problems: { line: number; problem: LineProblem; ref: string }[];
   found: ImportField[];
   missing: ImportField[];
 }
@@ -86,8 +86,9 @@ export function readImport(text: string, site: ImportSite): ReadImport {
   for (const [index, cells] of lines.slice(0, importRowsMax).entries()) {
     if (cells.every((cell) => cell.trim() === "")) continue;
     const line = index + 2;
-    const read = readLine({ line, cell: (field) => cells[places.get(field) ?? -1]?.trim() ?? "" }, site, seen);
-    if (typeof read === "string") result.problems.push({ line, problem: read });
+    const cell = (field: ImportField) => cells[places.get(field) ?? -1]?.trim() ?? "";
+    const read = readLine({ line, cell }, site, seen);
+    if (typeof read === "string") result.problems.push({ line, problem: read, ref: cell("externalRef").slice(0, 120) });
     else result.rows.push(read);
   }
   return result;

@@ -56,13 +56,13 @@ describe("a file of sales", () => {
     const text =
       "ref,date,amount,currency\n,2026-11-01,1,\nA,2026-02-30,1,\nB,2026-11-01,free,\nC,2026-11-01,1,XXQ\nD,2026-11-01,1,\nD,2026-11-01,2,\n\nE,2026-11-01,0,\nF,2026-11-01 25:00,1,";
     expect(readImport(text, istanbul).problems).toEqual([
-      { line: 2, problem: "REF_MISSING" },
-      { line: 3, problem: "DATE_UNREADABLE" },
-      { line: 4, problem: "AMOUNT_UNREADABLE" },
-      { line: 5, problem: "CURRENCY_UNKNOWN" },
-      { line: 7, problem: "REF_TWICE" },
-      { line: 9, problem: "AMOUNT_UNREADABLE" },
-      { line: 10, problem: "DATE_UNREADABLE" },
+      { line: 2, problem: "REF_MISSING", ref: "" },
+      { line: 3, problem: "DATE_UNREADABLE", ref: "A" },
+      { line: 4, problem: "AMOUNT_UNREADABLE", ref: "B" },
+      { line: 5, problem: "CURRENCY_UNKNOWN", ref: "C" },
+      { line: 7, problem: "REF_TWICE", ref: "D" },
+      { line: 9, problem: "AMOUNT_UNREADABLE", ref: "E" },
+      { line: 10, problem: "DATE_UNREADABLE", ref: "F" },
     ]);
   });
 

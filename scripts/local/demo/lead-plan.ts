@@ -114,9 +114,10 @@ function planMoves(story: LeadStory, { next, pick }: Chance, { at, ageHours, now
   let when = at.getTime();
   const actor: Actor = next() < 0.8 ? "operator" : "owner";
   const outcome = next();
-  const settled = ageHours > 14 || (ageHours > 1 && outcome < 0.45);
+  const settled = ageHours > 14 || (ageHours > 1 && outcome < 0.7);
+  const haste = Math.min(1, ageHours / 14); // what came today was decided soon, or is not decided yet
   const add = (minutesMin: number, minutesMax: number, move: LeadMove) => {
-    when += (minutesMin + next() * (minutesMax - minutesMin)) * minuteMs;
+    when += (minutesMin + next() * (minutesMax - minutesMin)) * minuteMs * haste;
     if (when < now.getTime() - minuteMs) moves.push({ at: new Date(when), actor, move });
   };
   if (!settled) return moves;

@@ -37,7 +37,8 @@ test("a month of leads has every kind of outcome, and a second start adds nothin
       count(*) filter (where c.status = 'intent' and c.called_at < now() - interval '48 hours') as needs_you,
       count(*) filter (where not c.marketing_consent) as no_consent, count(*) filter (where c.gclid is null and c.marketing_consent) as no_click,
       count(*) filter (where c.clicked_at < c.called_at - interval '80 days') as expiring,
-      count(*) filter (where c.called_at > now() - interval '3 hours') as fresh
+      count(*) filter (where c.called_at > now() - interval '3 hours') as fresh,
+      count(*) filter (where c.status = 'sealed' and c.status_at > now() - interval '14 hours') as sealed_today
     from public.calls c join public.sites s on s.id = c.site_id group by 1`;
   expect(kinds).toHaveLength(2);
   for (const { public_id: _, ...counts } of kinds) {

@@ -1,0 +1,241 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { GET as activityRoute } from "#app/api/sites/[siteId]/activity/route.ts";
+import { POST as confirmRoute } from "#app/api/sites/[siteId]/sales/[saleId]/confirm/route.ts";
+import { POST as importRoute } from "#app/api/sites/[siteId]/sales/import/route.ts";
+import { GET as salesRoute } from "#app/api/sites/[siteId]/sales/route.ts";
+import { parseCsv } from "#lib/billing/csv.ts";
+import { activityPage } from "#lib/contracts/activity.ts";
+import { salesPage } from "#lib/seal/sales-list.ts";
+import { useAppEnv } from "#tests/support/app-env.ts";
+import { change, newLead } from "#tests/support/leads.ts";
+import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
+import { callAs, createTeam, handOver, type Person, type Team } from "#tests/support/team.ts";
+import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
+import { startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
+
+let db: TestDatabase;
+let gateway: TestGateway;
+let team: Team;
+const cookies: Record<string, string> = {};
+const hourAgo = () => new Date(Date.now() - 3_600_000);
+beforeAll(async () => {
+  db = await createTestDatabase();
+  gateway = await startTestGateway(db.adminUrl);
+  useAppEnv({ database: db, gateway });
+  team = await createTeam(db.sql, "lists");
+  const other = await handOver(db.sql, await createTeam(db.sql, "theirs", team.owner), "owner@elsewhere.test");
+  for (const [name, person] of Object.entries({ operator: team.operator, viewer: team.viewer, outsider: other.owner }))
+    cookies[name] = await cookiesOf(gateway, person);
+});
+afterAll(async () => {
+  await gateway.stop();
+  await db.drop();
+});
+
+const row = (line: number, more: Record<string, unknown> = {}) => ({
+  line,
+  externalRef: `row-${randomUUID()}`,
+  occurredAt: hourAgo().toISOString(),
+  amountCents: 125_000,
+  currency: "TRY",
+  ...more,
+});
+type Result = { line: number; result: string; code?: string; field?: string; saleId?: string; matchedBy?: string };
+const importRows = (
+  rows: unknown[],
+  { seal = false, preview = false, person = team.operator }: { seal?: boolean; preview?: boolean; person?: Person } = {},
+) =>
+  callAs<Result[]>(
+    db.sql,
+    person,
+    (tx) => tx`select public.import_sales(${team.publicId}, ${tx.json(rows as never)}, ${seal}, ${preview})`,
+  );
+const saleCount = async () => Number((await db.sql`select count(*) as n from public.sales`)[0]?.n);
+
+describe("an import", () => {
+  // Guarantee: a preview says exactly what an import will do, and does none of it. Mutation: without the rollback the sales are there.
+  test("is previewed without a trace, and then does the same", async () => {
+    const phone = "+905321110000";
+    await newLead(db.sql, team, { at: new Date(Date.now() - 7_200_000), phone, isCallerPhone: true });
+    const rows = [
+      row(2, { customerPhone: phone }),
+      row(3, { customerPhone: phone }),
+      row(4, { amountCents: 0 }),
+      row(5, { occurredAt: "2001-01-01" }),
+    ];
+    const proofs = async () => (await db.sql`select from public.transition_proofs`).length;
+    const before = [await saleCount(), await proofs()];
+    const preview = await importRows(rows, { preview: true });
+    expect([await saleCount(), await proofs()]).toEqual(before);
+    expect(preview.map(({ line, result, code, field, matchedBy }) => ({ line, result, code, field, matchedBy }))).toEqual([
+      { line: 2, result: "created", matchedBy: "phone" },
+      { line: 3, result: "created" }, // the first has taken the call
+      { line: 4, result: "refused", code: "INVALID_AMOUNT", field: null },
+      { line: 5, result: "refused", code: "VALIDATION_FAILED", field: "occurred_at" },
+    ]);
+    const imported = await importRows(rows);
+    const plain = (results: Result[]) => results.map(({ saleId: _, ...rest }) => rest);
+    expect(plain(imported)).toEqual(plain(preview));
+    expect(plain(await importRows(rows)).map(({ result }) => result)).toEqual(["known", "known", "refused", "refused"]);
+    expect(await saleCount()).toBe((before[0] ?? 0) + 2);
+  });
+
+  test("seals what can be sealed; what stands in the way of the rest is said", async () => {
+    const visitor = randomUUID();
+    const at = new Date(Date.now() - 7_200_000);
+    const first = await newLead(db.sql, team, { at, visitor });
+    await newLead(db.sql, team, { at: new Date(at.getTime() + 1000), visitor, gclid: `second-${visitor}` });
+    await change(db.sql, { team }, "seal_call", { id: first, amountCents: 100 });
+    const results = await importRows([row(2), row(3, { gclid: `second-${visitor}` })], { seal: true });
+    expect(results).toMatchObject([
+      { line: 2, result: "sealed" },
+      { line: 3, result: "created", code: "VISIT_ALREADY_SEALED" },
+    ]);
+    const statuses =
+      await db.sql`select status from public.sales where id = any (${results.map(({ saleId }) => String(saleId))}) order by status`;
+    expect(statuses.map(({ status }) => status)).toEqual(["CONFIRMED", "DRAFT"]);
+  });
+
+  test("is for operators, in batches of 200, or 2,000 to look at", async () => {
+    await expect(importRows([row(2)], { person: team.viewer })).rejects.toMatchObject({ message: "FORBIDDEN" });
+    const many = Array.from({ length: 201 }, (_, index) => row(index + 2));
+    await expect(importRows(many)).rejects.toMatchObject({ message: "VALIDATION_FAILED" });
+    expect(await importRows(many, { preview: true })).toHaveLength(201);
+  });
+});
+
+describe("the list of sales", () => {
+  const list = async (filter: Record<string, unknown> = {}) =>
+    salesPage.parse(await callAs(db.sql, team.viewer, (tx) => tx`select public.list_sales(${team.publicId}, ${tx.json(filter as never)})`));
+
+  test("walks every sale once, newest first", async () => {
+    await importRows(
+      Array.from({ length: 7 }, (_, index) => row(index + 2, { occurredAt: new Date(Date.now() - index * 60_000).toISOString() })),
+    );
+    const seen: string[] = [];
+    for (let cursor: string | null = null, turn = 0; turn < 50; turn++) {
+      const { sales, next } = await list({ limit: 3, ...(cursor && { cursor }) });
+      seen.push(...sales.map(({ id }) => id));
+      if (!next) break;
+      cursor = next;
+    }
+    const all = await db.sql`select id from public.sales where site_id = ${team.siteId} order by occurred_at desc, id`;
+    expect(seen).toEqual(all.map(({ id }) => id));
+  });
+
+  test("is narrowed by status, source and delivery", async () => {
+    const call = await newLead(db.sql, team, { gclid: null });
+    await change(db.sql, { team }, "seal_call", { id: call, amountCents: 100 });
+    expect(new Set((await list({ status: "DRAFT" })).sales.map(({ status }) => status))).toEqual(new Set(["DRAFT"]));
+    expect((await list({ source: "desk" })).sales.every(({ externalRef }) => externalRef === null)).toBe(true);
+    const never = (await list({ delivery: "never", source: "desk" })).sales;
+    expect(never.map(({ callId, delivery }) => [callId, delivery])).toContainEqual([call, { state: "BLOCKED", reason: "NO_CLICK_ID" }]);
+    expect((await list({ delivery: "waiting" })).sales.every(({ delivery }) => delivery.state === "QUEUED")).toBe(true);
+  });
+});
+
+describe("the activity log", () => {
+  const log = async (filter: Record<string, unknown> = {}) =>
+    activityPage.parse(
+      await callAs(db.sql, team.viewer, (tx) => tx`select public.list_activity(${team.publicId}, ${tx.json(filter as never)})`),
+    );
+
+  // Guarantee: every change that was proven is on the log, with who made it, what was before and what they wrote.
+  test("names who did what, before and after", async () => {
+    const at = new Date("2026-11-02T22:30:00Z"); // the 3rd in Istanbul
+    const later = (minutes: number) => ({ at: new Date(at.getTime() + minutes * 60_000) });
+    const call = await newLead(db.sql, team, { at });
+    const { body } = await change(db.sql, { team }, "seal_call", { id: call, amountCents: 425_000 }, later(1));
+    await change(
+      db.sql,
+      { team, person: team.owner },
+      "correct_sale",
+      { id: body.saleId, amountCents: 430_000, reason: "Part added" },
+      later(2),
+    );
+    await change(db.sql, { team }, "cancel_sale", { id: body.saleId, reason: "Changed their mind" }, later(3));
+    await change(db.sql, { team }, "undo_call", { id: call }, later(4));
+    const { entries } = await log({ day: "2026-11-03" });
+    expect(
+      entries.map(({ kind, actorName, from, to, amountBeforeCents, amountCents, note }) => ({
+        kind,
+        actorName,
+        from,
+        to,
+        amountBeforeCents,
+        amountCents,
+        note,
+      })),
+    ).toEqual([
+      { kind: "undone", actorName: "operator", from: "cancelled", to: "sealed", amountBeforeCents: null, amountCents: 430_000, note: null },
+      {
+        kind: "cancelled",
+        actorName: "operator",
+        from: "sealed",
+        to: "cancelled",
+        amountBeforeCents: null,
+        amountCents: 0,
+        note: "Changed their mind",
+      },
+      {
+        kind: "corrected",
+        actorName: "owner",
+        from: "CONFIRMED",
+        to: "CONFIRMED",
+        amountBeforeCents: 425_000,
+        amountCents: 430_000,
+        note: "Part added",
+      },
+      { kind: "sealed", actorName: "operator", from: "intent", to: "sealed", amountBeforeCents: null, amountCents: 425_000, note: null },
+    ]);
+    expect((await log({ day: "2026-11-02" })).entries).toEqual([]);
+    expect((await log({ day: "2026-11-03", actor: team.owner.id })).entries.map(({ kind }) => kind)).toEqual(["corrected"]);
+    expect((await log({ day: "2026-11-03", kind: "undone" })).entries).toHaveLength(1);
+  });
+});
+
+describe("the routes", () => {
+  const call = (
+    route: typeof importRoute,
+    who: string | undefined,
+    {
+      method = "POST",
+      siteId = team.publicId,
+      ...more
+    }: { method?: string; siteId?: string; body?: unknown; path?: string; params?: Record<string, string> } = {},
+  ) => send(route, { method, headers: fromOurPage(who && cookies[who]), ...more, params: { siteId, ...more.params } });
+
+  test.each([
+    ["import", importRoute, "POST", { rows: [{ line: 2 }] }, 403],
+    ["confirm", confirmRoute, "POST", {}, 403],
+    ["sales", salesRoute, "GET", undefined, 200],
+    ["activity", activityRoute, "GET", undefined, 200],
+  ] as const)("%s: nobody is 401, a stranger 404, a viewer as they may", async (_name, route, method, body, viewer) => {
+    const params = { saleId: randomUUID() };
+    const given = { method, params, ...(body && { body }) };
+    expect((await call(route, undefined, given)).status).toBe(401);
+    expect((await call(route, "outsider", given)).status).toBe(404);
+    expect((await call(route, "viewer", given)).status).toBe(viewer);
+  });
+
+  test("an operator imports and seals; bad bodies are 400", async () => {
+    const imported = await call(importRoute, "operator", { body: { rows: [row(2)] } });
+    const { results } = await imported.json();
+    expect(results).toMatchObject([{ line: 2, result: "created" }]);
+    const confirmed = await call(confirmRoute, "operator", { params: { saleId: results[0].saleId }, body: { expectedVersion: 1 } });
+    expect([confirmed.status, await confirmed.json()]).toMatchObject([200, { from: "DRAFT", to: "CONFIRMED" }]);
+    expect((await call(importRoute, "operator", { body: { rows: [] } })).status).toBe(400);
+    expect((await call(importRoute, "operator", { body: { rows: [{ line: { a: 1 } }] } })).status).toBe(400);
+  });
+
+  // Guarantee: a file of ours does not run somebody's formula on the bookkeeper's machine.
+  test("an exported note that looks like a formula is made inert", async () => {
+    await importRows([row(2, { note: '=HYPERLINK("http://evil.test")', externalRef: "@SUM(A1)" })]);
+    const response = await call(salesRoute, "viewer", { method: "GET", path: `/api/sites/${team.publicId}/sales?source=elsewhere` });
+    const cells = parseCsv(await response.text()).flat();
+    expect(cells).toContain('\'=HYPERLINK("http://evil.test")');
+    expect(cells).toContain("'@SUM(A1)");
+    expect(cells.filter((cell) => /^[=+@]/.test(cell))).toEqual([]);
+  });
+});
