@@ -5,24 +5,29 @@ import { AppShell } from "#components/shell/app-shell.tsx";
 import type { ShellSite } from "#components/shell/current-site.ts";
 import { requireUser } from "#lib/auth/session.ts";
 import { parseTheme, themeCookie } from "#lib/i18n/theme.ts";
+import { countOpenLeads } from "#lib/leads/desk-page-readers.ts";
 import { listSites } from "#lib/tenancy/readers.ts";
 
 /** The shell stands even when the database is away: the page inside then says what is wrong. */
-async function shellSites(): Promise<{ sites: ShellSite[]; mayCreate: boolean }> {
+async function shellSites(): Promise<{ sites: ShellSite[]; mayCreate: boolean; open: Record<string, number> }> {
   try {
-    const { sites, mayCreate } = await listSites();
-    return { mayCreate, sites: sites.map(({ publicId, name, domains, role }) => ({ publicId, name, domain: domains[0] ?? null, role })) };
+    const [{ sites, mayCreate }, open] = await Promise.all([listSites(), countOpenLeads()]);
+    return {
+      mayCreate,
+      open,
+      sites: sites.map(({ publicId, name, domains, role }) => ({ publicId, name, domain: domains[0] ?? null, role })),
+    };
   } catch (error) {
     unstable_rethrow(error); // a redirect to sign-in is not a failure
-    return { sites: [], mayCreate: false };
+    return { sites: [], mayCreate: false, open: {} };
   }
 }
 
 export default async function DashboardLayout({ children }: { children: ReactNode }) {
   const user = await requireUser();
-  const [{ sites, mayCreate }, jar] = await Promise.all([shellSites(), cookies()]);
+  const [{ sites, mayCreate, open }, jar] = await Promise.all([shellSites(), cookies()]);
   return (
-    <AppShell user={user} sites={sites} mayCreate={mayCreate} theme={parseTheme(jar.get(themeCookie)?.value)}>
+    <AppShell user={user} sites={sites} mayCreate={mayCreate} open={open} theme={parseTheme(jar.get(themeCookie)?.value)}>
       {children}
     </AppShell>
   );

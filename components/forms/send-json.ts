@@ -5,6 +5,8 @@ export interface SendFailure {
   requestId: string | null;
   /** Code of the first error of each field. An error inside a list counts for the list. */
   fields: Record<string, string>;
+  /** What else the answer says, for example who was faster. */
+  facts: Record<string, unknown>;
 }
 export type Sent = { ok: true; value: Record<string, unknown> } | SendFailure;
 
@@ -27,13 +29,17 @@ async function readBody(response: Response): Promise<Record<string, unknown>> {
   return isRecord(body) ? body : {};
 }
 
-/** Calls one of our JSON routes. It never throws: no connection is the code OFFLINE, an answer without a code is INTERNAL. */
-export async function sendJson(method: "POST" | "PATCH" | "DELETE", url: string, body: unknown = {}): Promise<Sent> {
+/**
+ * Calls one of our JSON routes. It never throws: no connection is the code OFFLINE, an answer without a code is INTERNAL.
+ * A key makes a repetition harmless: the same key gets the same answer, and the change happens once.
+ */
+export async function sendJson(method: "POST" | "PATCH" | "DELETE", url: string, body: unknown = {}, key?: string): Promise<Sent> {
   let response: Response;
   try {
-    response = await fetch(url, { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+    const headers = { "content-type": "application/json", ...(key && { "idempotency-key": key }) };
+    response = await fetch(url, { method, headers, body: JSON.stringify(body) });
   } catch {
-    return { ok: false, code: "OFFLINE", requestId: null, fields: {} };
+    return { ok: false, code: "OFFLINE", requestId: null, fields: {}, facts: {} };
   }
   const value = await readBody(response);
   if (response.ok) return { ok: true, value };
@@ -42,5 +48,6 @@ export async function sendJson(method: "POST" | "PATCH" | "DELETE", url: string,
     code: typeof value.code === "string" ? value.code : "INTERNAL",
     requestId: typeof value.requestId === "string" ? value.requestId : response.headers.get("x-request-id"),
     fields: readFields(value.errors),
+    facts: value,
   };
 }

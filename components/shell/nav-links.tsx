@@ -4,6 +4,7 @@ import Link from "next/link";
 import { usePathname } from "next/navigation";
 import { useTranslations } from "next-intl";
 import type { ShellSite } from "./current-site.ts";
+import { useNavCount } from "./nav-counts.tsx";
 import { type NavItem, sitePath } from "./nav-items.ts";
 
 /** One link per page; the page in view is marked for eye and screen reader. */
@@ -16,7 +17,21 @@ export function NavLinks({ site, items, iconClass = "i" }: { site: ShellSite; it
       <Link key={key} href={href} aria-current={pathname === href ? "page" : undefined}>
         <Icon className={iconClass} />
         <span className="clip">{t(key)}</span>
+        {key === "today" && <WaitingCount item={key} siteId={site.publicId} />}
       </Link>
     );
   });
+}
+
+/** How many wait there; none is no news. */
+function WaitingCount({ item, siteId }: { item: NavItem["key"]; siteId: string }) {
+  const t = useTranslations("nav");
+  const [count] = useNavCount(item, siteId);
+  if (count === 0) return null;
+  return (
+    <span className="count act">
+      <span aria-hidden="true">{count > 99 ? "99+" : count}</span>
+      <span className="sr">{t("waiting", { count })}</span>
+    </span>
+  );
 }

@@ -45,7 +45,7 @@ function ToastList() {
 }
 
 interface ToastAction {
-  label: string;
+  label: ReactNode;
   onPress: () => void;
 }
 

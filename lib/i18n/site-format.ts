@@ -3,6 +3,8 @@ import type { Locale } from "./locale.ts";
 /** English is written the European way (16 Nov, 20:12), as the operators of these sites expect it. */
 const intlLocales: Record<Locale, string> = { en: "en-GB", tr: "tr-TR" };
 
+export const intlTag = (locale: Locale) => intlLocales[locale];
+
 const relativeSteps: [limitSeconds: number, unitSeconds: number, unit: Intl.RelativeTimeFormatUnit][] = [
   [60, 60, "second"], // always "now"
   [60 * 60, 60, "minute"],
@@ -18,7 +20,7 @@ export interface SiteFormatOptions {
 
 /** Dates, numbers and money in the reader's language and the site's zone and currency. */
 export function siteFormat({ locale, timeZone, currency }: SiteFormatOptions) {
-  const tag = intlLocales[locale];
+  const tag = intlTag(locale);
   const dateWith = (options: Intl.DateTimeFormatOptions) => (value: string | Date) =>
     new Intl.DateTimeFormat(tag, { timeZone, ...options }).format(new Date(value));
   const date = dateWith({ day: "numeric", month: "short", year: "numeric" });

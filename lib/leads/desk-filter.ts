@@ -11,6 +11,8 @@ export const deskFilter = z.object({
   click: z.enum(["yes", "no"]).optional().catch(undefined),
   from: day.optional().catch(undefined),
   to: day.optional().catch(undefined),
+  /** The day on which somebody decided, not the day on which the lead came. */
+  decided: day.optional().catch(undefined),
   phone: z
     .string()
     .transform((text) => text.replace(/\D/g, "").slice(-7))
@@ -29,6 +31,7 @@ export function filterForReader({
   click,
   from,
   to,
+  decided,
   phone,
   campaign,
 }: DeskFilter): Record<string, string | number | boolean> {
@@ -39,6 +42,7 @@ export function filterForReader({
     hasClick: click && click === "yes",
     from,
     to,
+    decidedOn: decided,
     phoneEnding: phone,
     campaign,
   };

@@ -96,7 +96,7 @@ language sql stable set search_path = ''
 as $$ select (private.current_moment() at time zone p_site.timezone)::date $$;
 
 -- matching_leads: the leads that a filter shows, newest first.
---   Takes    p_filter {view, channel, scoreMin, hasClick, from, to, phoneEnding, campaign, cursor}; p_among: look only at these.
+--   Takes    p_filter {view, channel, scoreMin, hasClick, from, to, decidedOn, phoneEnding, campaign, cursor}; p_among: look only at these.
 --   The view's condition is written into the query, one of five constants, because each has an index of its own.
 create function private.matching_leads(p_site public.sites, p_filter jsonb, p_limit int, p_among uuid[] default null) returns setof public.calls
 language plpgsql stable security definer set search_path = ''
@@ -108,6 +108,7 @@ begin
   if (v_cursor is not null and v_cursor !~ '^\d{4}-\d\d-\d\dT[0-9:.]{8,15}Z_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')
      or coalesce(p_filter ->> 'from', '2000-01-01') !~ '^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$'
      or coalesce(p_filter ->> 'to', '2000-01-01') !~ '^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$'
+     or coalesce(p_filter ->> 'decidedOn', '2000-01-01') !~ '^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$'
      or coalesce(p_filter ->> 'phoneEnding', '00') !~ '^\d{2,7}$' then
     perform private.fail(400, 'VALIDATION_FAILED');
   end if;
@@ -117,6 +118,7 @@ begin
       and ($2 is null or c.channel = $2) and ($3 is null or c.lead_score >= $3)
       and ($4 is null or (coalesce(c.gclid, c.wbraid, c.gbraid) is not null) = $4)
       and ($5 is null or c.called_at >= $5) and ($6 is null or c.called_at < $6)
+      and ($14 is null or (c.status_at >= $14 and c.status_at < $15))
       and ($7 is null or (c.phone is not null and reverse(regexp_replace(c.phone, '\D', '', 'g')) like $7))
       and ($8 is null or exists (select from public.sessions s where s.id = c.session_id and s.utm ->> 'campaign' = $8))
       and ($9 is null or (c.called_at, c.id) < ($9, $10)) and ($11 is null or c.id = any ($11))
@@ -126,7 +128,8 @@ begin
     using p_site.id, p_filter ->> 'channel', (p_filter ->> 'scoreMin')::int, (p_filter ->> 'hasClick')::boolean,
       private.start_of_day(p_site, (p_filter ->> 'from')::date), private.start_of_day(p_site, (p_filter ->> 'to')::date + 1),
       reverse(p_filter ->> 'phoneEnding') || '%', p_filter ->> 'campaign',
-      split_part(v_cursor, '_', 1)::timestamptz, split_part(v_cursor, '_', 2)::uuid, p_among, p_limit, p_site;
+      split_part(v_cursor, '_', 1)::timestamptz, split_part(v_cursor, '_', 2)::uuid, p_among, p_limit, p_site,
+      private.start_of_day(p_site, (p_filter ->> 'decidedOn')::date), private.start_of_day(p_site, (p_filter ->> 'decidedOn')::date + 1);
 exception when datetime_field_overflow or invalid_datetime_format or invalid_text_representation then
   perform private.fail(400, 'VALIDATION_FAILED');   -- the 31st of a month that has 30 days
 end
@@ -162,7 +165,7 @@ as $$
 $$;
 
 -- desk_leads: a page of 50 leads, newest first; or, with `since`, only what changed after that moment.
---   Takes    p_filter {view: open|sealed|junk|needs_you|all, channel, scoreMin, hasClick, from, to, phoneEnding, campaign, cursor, since}.
+--   Takes    p_filter {view: open|sealed|junk|needs_you|all, channel, scoreMin, hasClick, from, to, decidedOn, phoneEnding, campaign, cursor, since}.
 --   Returns  {asOf, leads, next, open, todayCount, needsYou, needsYouCount}, the last three on the first page only;
 --            with since {asOf, open, changed}, each lead saying whether the filter `matches` it.
 --   Callers  viewers.

@@ -34,6 +34,9 @@ const sameInBoth = new Set([
   "salesImport.fields.wbraid",
   "salesImport.fields.gbraid",
   "activity.system",
+  "desk.channel.whatsapp",
+  "desk.channel.form",
+  "desk.detail.device.tablet",
 ]);
 
 /**

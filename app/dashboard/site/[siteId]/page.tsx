@@ -1,76 +1,59 @@
-import { Building2, KeyRound, Radio, Users } from "lucide-react";
 import type { Metadata } from "next";
-import { getLocale, getTranslations } from "next-intl/server";
-import { sitePath } from "#components/shell/nav-items.ts";
-import { GettingReady, type ReadyStep } from "#components/sites/getting-ready.tsx";
-import { EmptyState } from "#components/ui/empty-state.tsx";
-import { PageHeader } from "#components/ui/page-header.tsx";
-import { siteFormat } from "#lib/i18n/site-format.ts";
-import { getSite, listApiKeys, listMembers, readIngestStatus } from "#lib/tenancy/readers.ts";
-import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
+import { getTranslations } from "next-intl/server";
+import { Desk } from "#components/desk/desk.tsx";
+import { DeskClock } from "#components/desk/desk-clock.tsx";
+import { parseFigure } from "#components/desk/figures/figure-list.ts";
+import { type DeskFilter, deskFilter } from "#lib/leads/desk-filter.ts";
+import { findLead, getAmountPresets, getDeskFigures, getDeskPage } from "#lib/leads/desk-page-readers.ts";
+import { getSite } from "#lib/tenancy/readers.ts";
+import { hasRole } from "#lib/tenancy/site-fields.ts";
+import { OwnerSteps } from "./owner-steps.tsx";
+
+interface TodayProps {
+  params: Promise<{ siteId: string }>;
+  searchParams: Promise<Record<string, string | string[] | undefined>>;
+}
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("nav");
   return { title: t("today") };
 }
 
-/** Owners see what is left to do, ticked by what the site really has. */
-async function ownerSteps({ publicId, domains }: SiteSummary): Promise<ReadyStep[]> {
-  const [t, team, keys, { lastEventAt }] = await Promise.all([
-    getTranslations("ready"),
-    listMembers(publicId),
-    listApiKeys(publicId),
-    readIngestStatus(publicId),
+const isId = (text: unknown): text is string => typeof text === "string" && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+
+/** Everything that the first paint shows, the lead in view included. */
+async function readDesk(siteId: string, filter: DeskFilter, named: unknown) {
+  const [page, figures, presets, namedLead] = await Promise.all([
+    getDeskPage(siteId, filter),
+    getDeskFigures(siteId),
+    getAmountPresets(siteId),
+    isId(named) ? findLead(siteId, named) : null,
   ]);
-  const memberCount = team.members.length;
-  const liveKeys = keys.filter((key) => !key.revokedAt).length;
-  return [
-    { key: "site", icon: Building2, done: true, title: t("site"), note: t("siteNote", { domains: domains.join(", ") }) },
-    {
-      key: "snippet",
-      icon: Radio,
-      done: lastEventAt !== null,
-      title: t(lastEventAt ? "snippetHere" : "snippet"),
-      note: t(lastEventAt ? "snippetDone" : "snippetNote"),
-      action: { href: sitePath(publicId, "/connections"), label: t("snippetAction") },
-    },
-    {
-      key: "team",
-      icon: Users,
-      done: memberCount > 1,
-      title: t(memberCount > 1 ? "teamHere" : "team"),
-      note: memberCount > 1 ? t("teamDone", { count: memberCount }) : t("teamNote", { open: team.invitations.length }),
-      action: { href: sitePath(publicId, "/members"), label: t("teamAction") },
-    },
-    {
-      key: "apiKey",
-      icon: KeyRound,
-      done: liveKeys > 0,
-      title: t(liveKeys > 0 ? "apiKeyHere" : "apiKey"),
-      note: liveKeys > 0 ? t("apiKeyDone", { count: liveKeys }) : t("apiKeyNote"),
-      action: { href: sitePath(publicId, "/connections"), label: t("apiKeyAction") },
-    },
-  ];
+  const today = page.leads.find(({ needsYou }) => needsYou === null) ?? page.needsYou[0] ?? page.leads[0];
+  const first = namedLead ?? (today ? await findLead(siteId, today.id) : null);
+  return { page, figures, presets, first, isNamed: namedLead !== null };
 }
 
-/** Until the first lead: owners get the list, the others are told that it is not their turn. No figure is invented. */
-export default async function TodayPage({ params }: { params: Promise<{ siteId: string }> }) {
-  const site = await getSite((await params).siteId);
-  const [t, nav, locale] = await Promise.all([getTranslations("ready"), getTranslations("nav"), getLocale()]);
+/** Today: the leads, what they need, and what came of them. Before the first lead, owners see what is left to do. */
+export default async function TodayPage({ params, searchParams }: TodayProps) {
+  const [{ siteId }, { lead, figure, ...query }] = await Promise.all([params, searchParams]);
+  const filter = deskFilter.parse(query);
+  const [site, desk] = await Promise.all([getSite(siteId), readDesk(siteId, filter, lead)]);
+  if (!desk.figures.hasLeads && site.role === "owner") return <OwnerSteps site={site} />;
   return (
-    <>
-      <PageHeader title={nav("today")} note={siteFormat({ locale, timeZone: site.timezone }).weekday(new Date())} />
-      {site.role === "owner" ? (
-        <div className="page narrow">
-          <GettingReady steps={await ownerSteps(site)} footer={t("footer")} />
-        </div>
-      ) : (
-        <section className="card">
-          <EmptyState icon={Radio} title={t("noLead")}>
-            {t("noLeadNext")}
-          </EmptyState>
-        </section>
-      )}
-    </>
+    <DeskClock asOf={desk.page.asOf}>
+      <Desk
+        {...desk}
+        site={{
+          publicId: site.publicId,
+          timezone: site.timezone,
+          currency: site.currency,
+          canAct: hasRole(site.role, "operator") && site.archivedAt === null,
+          mayInstall: site.role === "owner",
+        }}
+        filter={filter}
+        figure={parseFigure(figure)}
+      />
+    </DeskClock>
   );
 }

@@ -1,0 +1,59 @@
+import { Building2, KeyRound, Radio, Users } from "lucide-react";
+import { getLocale, getTranslations } from "next-intl/server";
+import { sitePath } from "#components/shell/nav-items.ts";
+import { GettingReady, type ReadyStep } from "#components/sites/getting-ready.tsx";
+import { PageHeader } from "#components/ui/page-header.tsx";
+import { siteFormat } from "#lib/i18n/site-format.ts";
+import { listApiKeys, listMembers, readIngestStatus } from "#lib/tenancy/readers.ts";
+import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
+
+async function ownerSteps({ publicId, domains }: SiteSummary): Promise<ReadyStep[]> {
+  const [t, team, keys, { lastEventAt }] = await Promise.all([
+    getTranslations("ready"),
+    listMembers(publicId),
+    listApiKeys(publicId),
+    readIngestStatus(publicId),
+  ]);
+  const memberCount = team.members.length;
+  const liveKeys = keys.filter((key) => !key.revokedAt).length;
+  return [
+    { key: "site", icon: Building2, done: true, title: t("site"), note: t("siteNote", { domains: domains.join(", ") }) },
+    {
+      key: "snippet",
+      icon: Radio,
+      done: lastEventAt !== null,
+      title: t(lastEventAt ? "snippetHere" : "snippet"),
+      note: t(lastEventAt ? "snippetDone" : "snippetNote"),
+      action: { href: sitePath(publicId, "/connections"), label: t("snippetAction") },
+    },
+    {
+      key: "team",
+      icon: Users,
+      done: memberCount > 1,
+      title: t(memberCount > 1 ? "teamHere" : "team"),
+      note: memberCount > 1 ? t("teamDone", { count: memberCount }) : t("teamNote", { open: team.invitations.length }),
+      action: { href: sitePath(publicId, "/members"), label: t("teamAction") },
+    },
+    {
+      key: "apiKey",
+      icon: KeyRound,
+      done: liveKeys > 0,
+      title: t(liveKeys > 0 ? "apiKeyHere" : "apiKey"),
+      note: liveKeys > 0 ? t("apiKeyDone", { count: liveKeys }) : t("apiKeyNote"),
+      action: { href: sitePath(publicId, "/connections"), label: t("apiKeyAction") },
+    },
+  ];
+}
+
+/** Until the first lead: the list of what is left to do. No figure is invented. */
+export async function OwnerSteps({ site }: { site: SiteSummary }) {
+  const [t, nav, locale, steps] = await Promise.all([getTranslations("ready"), getTranslations("nav"), getLocale(), ownerSteps(site)]);
+  return (
+    <>
+      <PageHeader title={nav("today")} note={siteFormat({ locale, timeZone: site.timezone }).weekday(new Date())} />
+      <div className="page narrow">
+        <GettingReady steps={steps} footer={t("footer")} />
+      </div>
+    </>
+  );
+}

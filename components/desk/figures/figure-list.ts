@@ -1,0 +1,25 @@
+import type { DayFigures } from "#lib/leads/desk-shapes.ts";
+
+/** The figures that the chart can draw; the others lead to OCI Control. */
+export const chartFigures = ["leads", "sealed", "value", "minutes"] as const;
+export type ChartFigure = (typeof chartFigures)[number];
+export type FigureKey = ChartFigure | "delivered" | "waiting" | "failed";
+
+export const figureValue: Record<FigureKey, (day: DayFigures) => number> = {
+  leads: (day) => day.leads,
+  sealed: (day) => day.sealed,
+  value: (day) => day.valueCents / 100,
+  minutes: (day) => day.medianMinutes ?? 0,
+  delivered: (day) => day.delivered,
+  waiting: (day) => day.queued,
+  failed: (day) => day.failed,
+};
+
+export function parseFigure(text: unknown): ChartFigure {
+  return chartFigures.find((figure) => figure === text) ?? "leads";
+}
+
+/** The 30 days that end today, and the 30 before them. */
+export function periods(days: DayFigures[]): { current: DayFigures[]; before: DayFigures[] } {
+  return { current: days.slice(-30), before: days.slice(-60, -30) };
+}

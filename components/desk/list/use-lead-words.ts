@@ -1,0 +1,67 @@
+"use client";
+
+import { useTranslations } from "next-intl";
+import type { DeskLead } from "#lib/leads/desk-shapes.ts";
+
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const signs = ["returningAdUser", "scroll90", "scroll50", "hoverIntent", "google"] as const;
+
+/** A lead in words: who, why it matters, where it came from. */
+export function useLeadWords() {
+  const t = useTranslations("desk");
+
+  const who = (lead: Pick<DeskLead, "phone" | "channel">) => lead.phone ?? t(`noNumber.${lead.channel}`);
+
+  /** What the visitor did, the strongest signs first; reading to the end includes half. */
+  function behaviour({ channel, points, clickBlock }: DeskLead): string {
+    const seen = signs.filter((sign) => points[sign] !== undefined && !(sign === "scroll50" && points.scroll90 !== undefined));
+    const parts = [t(`why.${channel}`), ...seen.slice(0, 2).map((sign) => t(`why.${sign}`))];
+    return (clickBlock ? [t(`why.${channel}`), t(`why.${clickBlock}`)] : parts).join(" · ");
+  }
+
+  function waiting({ calledAt }: DeskLead, now: Date): string {
+    const hours = Math.floor((now.getTime() - Date.parse(calledAt)) / hourMs);
+    const time = hours < 72 ? t("why.hours", { count: hours }) : t("why.days", { count: Math.floor(hours / 24) });
+    return t("why.waiting", { time });
+  }
+
+  function expiry({ clickExpiresAt }: DeskLead, now: Date): string {
+    return t("why.expires", { days: Math.max(0, Math.floor((Date.parse(clickExpiresAt ?? "") - now.getTime()) / dayMs)) });
+  }
+
+  function decided({ status, changedBy, changedByYou }: DeskLead): string {
+    if (status !== "sealed" && status !== "junk" && status !== "cancelled") return "";
+    if (changedByYou) return t(`why.${status}ByYou`);
+    return changedBy ? t(`why.${status}By`, { name: changedBy }) : t(`why.${status}`);
+  }
+
+  /** What Google knows of a sealed lead. */
+  function delivered({ sale, delivery }: DeskLead): string {
+    if (sale?.deliveryBlock) return t(`why.${sale.deliveryBlock}`);
+    if (!delivery) return "";
+    if (delivery.pendingAdjustment) return t(delivery.pendingAdjustment === "RESTATE" ? "why.restate" : "why.retract");
+    if (delivery.verdict) return t(`why.${lowered[delivery.verdict]}`);
+    return t(`why.${lowered[delivery.status]}`);
+  }
+
+  function source({ keyword, campaign, clickBlock, points }: DeskLead): { main: string; campaign: string | null } {
+    if (keyword || campaign) return { main: keyword ?? campaign ?? "", campaign: keyword ? campaign : null };
+    if (clickBlock === "NO_CONSENT") return { main: t("why.noConsent"), campaign: null };
+    return { main: points.google === undefined ? t("why.direct") : t("why.fromGoogle"), campaign: null };
+  }
+
+  return { who, behaviour, waiting, expiry, decided, delivered, source };
+}
+
+const lowered = {
+  QUEUED: "queued",
+  RETRY: "retry",
+  PROCESSING: "processing",
+  COMPLETED: "completed",
+  FAILED: "failed",
+  CONFIRMED: "confirmed",
+  REJECTED: "rejected",
+  DUPLICATE: "duplicate",
+  UNKNOWN: "unknown",
+} as const;

@@ -1,0 +1,46 @@
+"use client";
+
+import { useTranslations } from "next-intl";
+import { useState } from "react";
+import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
+import { Field } from "#components/ui/field.tsx";
+import { Input } from "#components/ui/input.tsx";
+import type { DeskLead, DeskSale } from "#lib/leads/desk-shapes.ts";
+import { useServerTime } from "../desk-clock.tsx";
+import { useDesk } from "../desk-context.tsx";
+import { adjustmentCase } from "./adjustment-words.ts";
+
+interface CancelDialogProps {
+  lead: DeskLead;
+  sale: DeskSale;
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+}
+
+/** A sealed sale did not happen after all. */
+export function CancelDialog({ lead, sale, open, onOpenChange }: CancelDialogProps) {
+  const t = useTranslations("desk");
+  const { format, rules, actions } = useDesk();
+  const serverTime = useServerTime();
+  const [reason, setReason] = useState("");
+  const amount = format.money(sale.amountCents, sale.currency);
+  return (
+    <ConfirmDialog
+      open={open}
+      onOpenChange={onOpenChange}
+      title={t("cancel.title", { amount })}
+      description={t(`cancel.${adjustmentCase(lead, sale, rules, serverTime())}`, { amount, date: format.date(sale.adjustableUntil) })}
+      confirm={t("cancel.confirm")}
+      cancel={t("cancel.keep")}
+      pending={false}
+      onConfirm={() => {
+        onOpenChange(false);
+        actions.cancel(lead, reason);
+      }}
+    >
+      <Field label={t("cancel.reason")} hint={t("correct.reasonHint")}>
+        {(control) => <Input {...control} value={reason} maxLength={200} onChange={(event) => setReason(event.target.value)} />}
+      </Field>
+    </ConfirmDialog>
+  );
+}

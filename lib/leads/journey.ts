@@ -1,0 +1,101 @@
+import type { DeskLead, LeadDetail, LeadStatus, Visit } from "./desk-shapes.ts";
+
+/** What happened, in order, from the first ad click to what Google said, and what is still to come. */
+export type JourneyStep =
+  | { kind: "click"; at: string; isReturn: boolean; keyword: string | null; campaign: string | null; device: string | null }
+  | { kind: "visit"; at: string; isReturn: boolean; device: string | null }
+  | { kind: "page"; at: string; path: string; depth: number; seconds: number }
+  | { kind: "hover"; at: string }
+  | { kind: "lead"; at: string; channel: DeskLead["channel"]; path: string; isThis: boolean }
+  | { kind: "gap"; at: string; seconds: number }
+  | ({ kind: "move"; at: string; to: LeadStatus | "corrected"; isUndo: boolean; note: string | null; proofId: string } & Doer & Amount)
+  | ({ kind: "sent"; at: string; delivery: LeadDetail["deliveries"][number]["kind"] } & Amount)
+  | { kind: "verdict"; at: string; verdict: NonNullable<LeadDetail["deliveries"][number]["verdict"]> }
+  | { kind: "todo"; what: "seal" | "send" | "confirm"; from: string | null };
+
+interface Doer {
+  by: string | null;
+  byYou: boolean;
+}
+interface Amount {
+  amountCents: number | null;
+  currency: string | null;
+}
+
+const channelOf: Record<string, DeskLead["channel"]> = { phone_call: "phone", whatsapp: "whatsapp", form_submit: "form" };
+const gapMinSeconds = 30 * 60;
+const secondsBetween = (from: string, to: string) => Math.round((Date.parse(to) - Date.parse(from)) / 1000);
+
+function visitSteps(visit: Visit, isReturn: boolean, calledAt: string): JourneyStep[] {
+  const { startedAt: at, keyword, campaign, device } = visit;
+  const steps: JourneyStep[] = [
+    visit.clickedAt ? { kind: "click", at, isReturn, keyword, campaign, device } : { kind: "visit", at, isReturn, device },
+  ];
+  let page: Extract<JourneyStep, { kind: "page" }> | undefined;
+  for (const event of visit.events) {
+    const path = event.path ?? "/";
+    if (page) page.seconds = secondsBetween(page.at, event.at); // until the last thing that was heard of it
+    if (event.isLead) {
+      steps.push({ kind: "lead", at: event.at, channel: channelOf[event.action] ?? "form", path, isThis: event.at === calledAt });
+    } else if (event.action === "view") {
+      if (page?.path === path && page.seconds < 2) continue;
+      page = { kind: "page", at: event.at, path, depth: 0, seconds: 0 };
+      steps.push(page);
+    } else if (event.action === "scroll_depth" && page) {
+      page.depth = Math.max(page.depth, event.value ?? 0);
+    } else if (event.action === "hover_intent") {
+      steps.push({ kind: "hover", at: event.at });
+    }
+  }
+  return steps;
+}
+
+function moveSteps({ history }: LeadDetail): JourneyStep[] {
+  return history
+    .filter(({ contract, from, to }) => contract === "call" || (contract === "sale" && from === to))
+    .map(({ at, contract, to, isUndo, note, proofId, by, byYou, amountCents, currency }) => ({
+      kind: "move",
+      at,
+      to: contract === "sale" ? "corrected" : (to as LeadStatus), // a proof of a call names a state of a call
+      isUndo,
+      note,
+      proofId,
+      by,
+      byYou,
+      amountCents,
+      currency,
+    }));
+}
+
+function deliverySteps({ deliveries }: LeadDetail): JourneyStep[] {
+  return deliveries.flatMap(({ at, kind, amountCents, currency, verdict, verdictAt }): JourneyStep[] => [
+    { kind: "sent", at, delivery: kind, amountCents, currency },
+    ...(verdict && verdictAt ? [{ kind: "verdict", at: verdictAt, verdict } as const] : []),
+  ]);
+}
+
+function stepsToCome(lead: LeadDetail, sendFrom: string | null): JourneyStep[] {
+  const todo = (what: "seal" | "send" | "confirm", from: string | null = null): JourneyStep => ({ kind: "todo", what, from });
+  const isOpen = lead.status === "intent" || lead.status === "qualified" || lead.status === "meeting";
+  if (isOpen) return [todo("seal"), ...(lead.clickBlock ? [] : [todo("send", sendFrom), todo("confirm")])];
+  if (lead.status !== "sealed" || lead.sale?.deliveryBlock || !lead.delivery || lead.delivery.status === "FAILED") return [];
+  const last = lead.deliveries.at(-1);
+  if (!last) return [todo("send", lead.delivery.notBefore), todo("confirm")];
+  return last.verdict ? [] : [todo("confirm")];
+}
+
+/** `sendFrom` is when Google would be told if the lead were sealed now. */
+export function journeyOf(lead: LeadDetail, sendFrom: string | null): JourneyStep[] {
+  const steps: JourneyStep[] = [];
+  let lastHeard: string | undefined;
+  for (const [index, visit] of lead.visits.entries()) {
+    const away = lastHeard === undefined ? 0 : secondsBetween(lastHeard, visit.startedAt);
+    if (away >= gapMinSeconds) steps.push({ kind: "gap", at: visit.startedAt, seconds: away });
+    steps.push(...visitSteps(visit, index > 0, lead.calledAt));
+    lastHeard = visit.events.at(-1)?.at ?? visit.startedAt;
+  }
+  const done = [...steps, ...moveSteps(lead), ...deliverySteps(lead)];
+  const timed = done.map((step, place) => ({ step, place, at: "at" in step ? Date.parse(step.at) : 0 }));
+  timed.sort((a, b) => a.at - b.at || a.place - b.place);
+  return [...timed.map(({ step }) => step), ...stepsToCome(lead, sendFrom)];
+}
