@@ -29,7 +29,7 @@ export function Sheet({ open, onOpenChange, title, trigger, lead, note, children
         <Base.Backdrop className="scrim" />
         <Base.Popup className="sheet">
           <span className="grab" />
-          <div className="row row-3">
+          <div className="row gap-3">
             {lead}
             <div className="grow">
               <Base.Title className="dialog-t">{title}</Base.Title>

@@ -18,10 +18,12 @@ export function deskFormat(locale: Locale, timeZone: string) {
   const dayTime = dateWith({ day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
   const day = (value: string | Date) => dayKey.format(new Date(value));
   const unit = (value: number, name: string) =>
-    new Intl.NumberFormat(tag, { style: "unit", unit: name, unitDisplay: "short" }).format(value);
+    new Intl.NumberFormat(locale, { style: "unit", unit: name, unitDisplay: "short" }).format(value);
   return {
     ...base,
     money: (cents: number, currency: string) => siteFormat({ locale, timeZone, currency }).money(cents),
+    /** +50 */
+    points: (value: number) => new Intl.NumberFormat(tag, { signDisplay: "always" }).format(value),
     /** Axis labels: 40 or 12K. */
     compact: (value: number) => new Intl.NumberFormat(tag, { notation: "compact" }).format(value),
     /** 2026-11-16, in the site's zone. */

@@ -17,6 +17,7 @@ export function FigureChart({ figures, chosen }: { figures: DeskFigures; chosen:
   const last = current.length - 1;
   const [active, setActive] = useState(last);
   const [shown, setShown] = useState(false);
+  const [isTable, setTable] = useState(false);
   const value = figureValue[chosen];
   const now = current.map(value);
   const then = before.map(value);
@@ -47,6 +48,9 @@ export function FigureChart({ figures, chosen }: { figures: DeskFigures; chosen:
               {t("before")}
             </span>
           </span>
+          <button type="button" className="link xs desk-only" aria-expanded={isTable} onClick={() => setTable(!isTable)}>
+            {t("asTable")}
+          </button>
         </div>
         <div className="chart">
           <div className="y" aria-hidden="true">
@@ -87,8 +91,7 @@ export function FigureChart({ figures, chosen }: { figures: DeskFigures; chosen:
           </div>
         </div>
       </figure>
-      <details className="as-table">
-        <summary>{t("asTable")}</summary>
+      {isTable && (
         <Table
           label={t(chosen)}
           columns={[
@@ -109,7 +112,7 @@ export function FigureChart({ figures, chosen }: { figures: DeskFigures; chosen:
             </tr>
           ))}
         </Table>
-      </details>
+      )}
     </>
   );
 }

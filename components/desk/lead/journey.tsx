@@ -71,7 +71,7 @@ function JourneySkeleton() {
     <div role="status">
       <span className="sr">{t("loading")}</span>
       {widths.map((width) => (
-        <div key={width} className="row row-3 h-[42px] items-start" aria-hidden="true">
+        <div key={width} className="row h-[42px] items-start gap-3" aria-hidden="true">
           <Skeleton width={22} height={22} radius={11} />
           <span className="grow pt-1">
             <Skeleton width={width} />

@@ -2,6 +2,7 @@
 
 import { useTranslations } from "next-intl";
 import type { DeskLead } from "#lib/leads/desk-shapes.ts";
+import { useDesk } from "../desk-context.tsx";
 
 const reasons = ["conversion", "returningAdUser", "scroll90", "hoverIntent", "scroll50", "interaction", "google"] as const;
 
@@ -9,6 +10,7 @@ const reasons = ["conversion", "returningAdUser", "scroll90", "hoverIntent", "sc
 export function ScoreReasons({ lead: { score, points, channel } }: { lead: DeskLead }) {
   const t = useTranslations("desk.score");
   const why = useTranslations("desk.why");
+  const { format } = useDesk();
   const sum = Object.values(points).reduce((total, count) => total + count, 0);
   return (
     <>
@@ -21,7 +23,7 @@ export function ScoreReasons({ lead: { score, points, channel } }: { lead: DeskL
           const count = points[reason];
           return count === undefined ? null : (
             <li key={reason} className="tag">
-              {reason === "conversion" ? why(channel) : t(reason)} <b>{t("points", { points: count })}</b>
+              {reason === "conversion" ? why(channel) : t(reason)} <b>{format.points(count)}</b>
             </li>
           );
         })}

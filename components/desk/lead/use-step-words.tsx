@@ -24,8 +24,9 @@ export function useStepWords(): (step: JourneyStep) => StepWords {
 
   const spent = (seconds: number) => {
     if (seconds < 5) return undefined;
-    return seconds < minuteSeconds
-      ? t("seconds", { seconds })
+    if (seconds < minuteSeconds) return t("seconds", { seconds });
+    return seconds % minuteSeconds === 0
+      ? t("minutesOnly", { minutes: seconds / minuteSeconds })
       : t("minutes", { minutes: Math.floor(seconds / minuteSeconds), seconds: seconds % minuteSeconds });
   };
   const deviceName = (device: string | null) => {

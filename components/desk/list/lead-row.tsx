@@ -12,6 +12,9 @@ import { UndoButton } from "../seal/undo-button.tsx";
 import { channelIcons, deliveryLook, isOpen } from "./lead-state.ts";
 import { useLeadWords } from "./use-lead-words.ts";
 
+/** So long a lead that nobody has touched counts as new. */
+const newMs = 15 * 60_000;
+
 interface LeadRowProps {
   lead: DeskLead;
   isCurrent: boolean;
@@ -28,6 +31,7 @@ export const LeadRow = memo(function LeadRow({ lead, isCurrent, isFresh, href, o
   const now = useNow(30_000);
   const Channel = channelIcons[lead.channel];
   const { main, campaign } = words.source(lead);
+  const isNew = isFresh || (lead.status === "intent" && now.getTime() - Date.parse(lead.calledAt) < newMs);
   const choose = (event: MouseEvent) => {
     if (event.metaKey || event.ctrlKey || event.shiftKey) return;
     event.preventDefault();
@@ -40,7 +44,7 @@ export const LeadRow = memo(function LeadRow({ lead, isCurrent, isFresh, href, o
       </span>
       <div className="lb">
         <div className="row gap-[7px]">
-          {isFresh && <span className="new" title={t("list.new")} />}
+          {isNew && <span className="new" title={t("list.new")} />}
           <a className="who grow row-link" href={href} aria-current={isCurrent || undefined} onClick={choose}>
             {words.who(lead)}
           </a>

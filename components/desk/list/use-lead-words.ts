@@ -5,7 +5,7 @@ import type { DeskLead } from "#lib/leads/desk-shapes.ts";
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
-const signs = ["returningAdUser", "scroll90", "scroll50", "hoverIntent", "google"] as const;
+const signs = ["returningAdUser", "scroll90", "scroll50", "hoverIntent"] as const;
 
 /** A lead in words: who, why it matters, where it came from. */
 export function useLeadWords() {

@@ -1,0 +1,318 @@
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+import { recordVisit } from "#scripts/local/demo/record-visit.ts";
+import { type DeskSite, openDeskSite } from "#tests/support/desk-site.ts";
+import { e2eStack } from "#tests/support/e2e-stack.ts";
+import { expect, test } from "#tests/support/e2e-test.ts";
+import { change, newLead } from "#tests/support/leads.ts";
+
+let desk: DeskSite;
+test.beforeAll(async () => {
+  desk = await openDeskSite(e2eStack(), "desk");
+});
+test.afterAll(() => desk.end());
+
+let numbers = 1000;
+/** A lead with a number of its own, and how the desk shows it. */
+async function lead(step: Parameters<typeof newLead>[2] = {}): Promise<{ id: string; shown: string; ending: string }> {
+  const ending = String(numbers++);
+  const id = await newLead(desk.sql, desk.team, { phone: `+90532555${ending}`, ...step });
+  return { id, ending, shown: `+90 532 ••• ${ending.slice(0, 2)} ${ending.slice(2)}` };
+}
+const row = (page: Page, shown: string) => page.locator(".lead", { hasText: shown });
+const panel = (page: Page, shown: string) => page.getByRole("region", { name: `Lead ${shown}` });
+async function stored(id: string) {
+  const [call] = await desk.sql`
+    select c.status, s.amount_cents::int as cents, s.note, (select count(*)::int from public.revenue_snapshots r where r.sale_id = s.id) as lines
+    from public.calls c left join public.sales s on s.call_id = c.id where c.id = ${id}`;
+  return call;
+}
+
+test("an operator seals a lead for an amount with a note, sees what follows, and takes it back", async ({ visit }) => {
+  const { id, shown } = await lead();
+  const page = await visit();
+  await desk.open(page, desk.team.operator);
+  await row(page, shown).getByRole("link").click();
+  const detail = panel(page, shown);
+  await detail.getByLabel("Other amount").fill("4.250");
+  await expect(detail.getByText(/Google is told ₺4,250 .*from .*when the click is 6 hours old.*You can undo until/)).toBeVisible();
+  await detail.getByRole("button", { name: "Add a note" }).click();
+  await detail.getByLabel("Note").fill("Part replaced");
+  await detail.getByRole("button", { name: "Seal ₺4,250" }).click();
+  await expect(page.getByText("Sealed for ₺4,250.")).toBeVisible();
+  await expect(row(page, shown)).toContainText("Sealed by you · queued");
+  await expect(row(page, shown).getByRole("button", { name: /^Undo 9:|^Undo 10:00/ })).toBeVisible();
+  expect(await stored(id)).toEqual({ status: "sealed", cents: 425_000, note: "Part replaced", lines: 1 });
+  await expect(detail.getByText("by you · ").or(detail.getByText("Sealed for")).first()).toBeVisible();
+
+  await detail.getByRole("button", { name: /^Undo/ }).click();
+  await expect(page.getByText("Undone. The lead is open again.")).toBeVisible();
+  await expect(detail.getByRole("button", { name: /^Seal ₺/ })).toBeVisible();
+  expect(await stored(id)).toMatchObject({ status: "intent", cents: 0 });
+});
+
+test("a sealed amount is corrected, and the sale cancelled, each saying what Google will be told", async ({ visit }) => {
+  const { id, shown } = await lead();
+  await change(desk.sql, desk, "seal_call", { id, amountCents: 425_000 });
+  const page = await visit();
+  await desk.open(page, desk.team.operator, `?lead=${id}`);
+  const detail = panel(page, shown);
+  await detail.getByRole("button", { name: "Correct amount" }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByText("Google was not told yet and only hears the new amount.")).toBeVisible();
+  await dialog.getByLabel("Amount that was really paid").fill("4000");
+  await dialog.getByLabel("Reason").fill("Discount");
+  await dialog.getByRole("button", { name: "Correct to ₺4,000" }).click();
+  await expect(page.getByText("Corrected to ₺4,000.")).toBeVisible();
+  expect(await stored(id)).toMatchObject({ cents: 400_000, lines: 2 });
+  await expect(detail.getByRole("list", { name: "Journey" })).toContainText("Corrected to ₺4,000");
+
+  await detail.getByRole("button", { name: "Cancel sale" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel sale" }).click();
+  await expect(detail.getByRole("heading", { name: "Sale cancelled" })).toBeVisible();
+  await expect.poll(() => stored(id)).toMatchObject({ status: "cancelled", cents: 0, lines: 3 });
+});
+
+test("junk asks for a reason and keeps it", async ({ visit }) => {
+  const { id, shown } = await lead();
+  const page = await visit();
+  await desk.open(page, desk.team.operator, `?lead=${id}`);
+  await panel(page, shown).getByRole("button", { name: "Junk" }).click();
+  await page.getByRole("dialog").getByText("Wrong number").click();
+  await page.getByRole("dialog").getByRole("button", { name: "Mark as junk" }).click();
+  await expect(row(page, shown)).toContainText("Junk, by you");
+  const [note] =
+    await desk.sql`select n.note from public.calls c join private.proof_notes n on n.proof_id = c.last_proof_id where c.id = ${id}`;
+  expect(note?.note).toBe("Wrong number");
+  await panel(page, shown).getByRole("button", { name: "Open again" }).click();
+  await expect.poll(() => stored(id)).toMatchObject({ status: "intent" });
+});
+
+test("the visitor's journey stands beside the lead, over both visits and with what is to come", async ({ visit }) => {
+  const visitor = `journey-${Date.now()}`;
+  const now = Date.now();
+  const at = (minutes: number) => new Date(now - minutes * 60_000);
+  const ad = (gclid: string, term: string) => ({ gclid, utm: { term, campaign: "Kadıköy Servis" }, url: "https://desk.test/kombi-bakim" });
+  await recordVisit(desk.sql, desk.team.siteId, visitor, [
+    { at: at(4 * 1440), ...ad("j1", "kombi servisi") },
+    { at: at(4 * 1440 - 2), ...ad("j1", "kombi servisi"), action: "scroll_depth", value: 50 },
+  ]);
+  const [id] = await recordVisit(desk.sql, desk.team.siteId, visitor, [
+    { at: at(10), ...ad("j2", "kombi arıza") },
+    { at: at(8), ...ad("j2", "kombi arıza"), action: "hover_intent" },
+    { at: at(7), ...ad("j2", "kombi arıza"), category: "conversion", action: "phone_call", intentStamp: visitor },
+  ]);
+  const page = await visit();
+  await desk.open(page, desk.team.operator, `?lead=${id}`);
+  const journey = page.getByRole("region", { name: /^Lead/ }).getByRole("list", { name: "Journey" });
+  await expect(journey.getByRole("listitem")).toContainText([
+    "Clicked the ad kombi servisi",
+    "Read half of /kombi-bakim",
+    "Away for 4 days",
+    "Came back through the ad kombi arıza",
+    "Looked at /kombi-bakim",
+    "Paused on the call button",
+    "Called from /kombi-bakim",
+    "Your seal",
+    "Sent to Google",
+    "Confirmed by Google",
+  ]);
+});
+
+test("the filter is the address: it can be shared, searched and cleared", async ({ visit }) => {
+  const { shown, ending } = await lead();
+  const other = await lead({ action: "form_submit" });
+  const page = await visit();
+  await desk.open(page, desk.team.operator, "?channel=form");
+  await expect(row(page, other.shown)).toBeVisible();
+  await expect(row(page, shown)).toHaveCount(0);
+  await page.getByLabel("Search by phone ending").fill(ending);
+  await expect(page).toHaveURL(new RegExp(`phone=${ending}`));
+  await expect(row(page, shown)).toBeVisible();
+  await expect(row(page, other.shown)).toHaveCount(0);
+  await page.getByLabel("Search by phone ending").fill("0000000");
+  await expect(page.getByText("No lead matches")).toBeVisible();
+  await page.getByRole("link", { name: "Clear filter" }).click();
+  await expect(row(page, other.shown)).toBeVisible();
+  await page.getByRole("navigation", { name: "View" }).getByRole("link", { name: /Open/ }).click();
+  await expect(page).toHaveURL(/view=open/);
+});
+
+test("everything is done with the keyboard alone", async ({ visit }) => {
+  const first = await lead();
+  const second = await lead();
+  const page = await visit();
+  await desk.open(page, desk.team.operator, `?view=open&lead=${second.id}`);
+  await expect(panel(page, second.shown)).toBeVisible();
+  await page.keyboard.press("j");
+  await expect(panel(page, first.shown)).toBeVisible();
+  await page.keyboard.press("k");
+  await expect(panel(page, second.shown)).toBeVisible();
+  await page.keyboard.press("s");
+  await expect.poll(() => stored(second.id)).toMatchObject({ status: "sealed" });
+  await expect(row(page, second.shown)).toContainText("Sealed by you");
+  await page.keyboard.press("u");
+  await expect.poll(() => stored(second.id)).toMatchObject({ status: "intent" });
+  await page.keyboard.press("x");
+  await expect(page.getByRole("dialog", { name: /Why is/ })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await page.keyboard.press("?");
+  await expect(page.getByRole("dialog", { name: "Keyboard shortcuts" })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("/");
+  await expect(page.getByLabel("Search by phone ending")).toBeFocused();
+  // Keys sleep while somebody types.
+  await page.keyboard.type("sx");
+  expect(await stored(second.id)).toMatchObject({ status: "intent" });
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+});
+
+test("on a phone a lead is sealed in two taps, and its journey is one level below", async ({ visit }) => {
+  const { id, shown } = await lead();
+  const page = await visit({ phone: true });
+  await desk.open(page, desk.team.operator);
+  expect(await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")).toBe(0);
+  await row(page, shown).getByRole("link").tap();
+  const sheet = page.getByRole("dialog", { name: shown });
+  await sheet.getByRole("button", { name: /Journey/ }).tap();
+  await expect(sheet.getByRole("list", { name: "Journey" })).toBeVisible();
+  await sheet.getByRole("button", { name: "Back" }).tap();
+  await sheet.getByRole("button", { name: /^Seal ₺/ }).tap();
+  await expect(sheet).toHaveCount(0);
+  await expect.poll(() => stored(id)).toMatchObject({ status: "sealed" });
+  await expect(row(page, shown)).toContainText("Sealed by you");
+});
+
+// Guarantee: a viewer reads the whole desk and changes nothing, on the screen or past it.
+test("a viewer sees the leads and no action", async ({ visit }) => {
+  const { id, shown } = await lead();
+  const page = await visit();
+  await desk.open(page, desk.team.viewer, `?lead=${id}`);
+  const detail = panel(page, shown);
+  await expect(detail.getByRole("list", { name: "Journey" })).toBeVisible();
+  for (const name of [/^Seal/, /Junk/, /Qualified/, /Undo/, /Correct/]) await expect(page.getByRole("button", { name })).toHaveCount(0);
+  await expect(detail.getByRole("link", { name: "Call back" })).toHaveCount(0);
+  await page.keyboard.press("s");
+  const status = await page.evaluate(
+    async (path) => (await fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" })).status,
+    `/api/sites/${desk.team.publicId}/calls/${id}/seal`,
+  );
+  expect(status).toBe(403);
+  expect(await stored(id)).toMatchObject({ status: "intent" });
+});
+
+// Guarantee: an operator whose screen is old never seals over a colleague, and learns who was first.
+test("a seal from a stale screen is refused with who was faster", async ({ visit }) => {
+  const { id, shown } = await lead();
+  const page = await visit();
+  await desk.open(page, desk.team.operator, `?lead=${id}`);
+  await page.route("**/calls?*", (route) => route.abort());
+  await change(desk.sql, { team: desk.team, person: desk.team.owner }, "seal_call", { id, amountCents: 240_000 });
+  const detail = panel(page, shown);
+  await detail.getByLabel("Other amount").fill("4250");
+  await detail.getByRole("button", { name: "Seal ₺4,250" }).click();
+  await expect(page.getByText(/Deniz Aydın sealed this lead .* for ₺2,400\. Your ₺4,250 was not saved\./)).toBeVisible();
+  await expect(row(page, shown)).toContainText("Sealed by Deniz Aydın");
+  expect(await stored(id)).toMatchObject({ cents: 240_000, lines: 1 });
+});
+
+// Guarantee: an answer that got lost on the way can be asked for again; the sale happens once.
+test("a seal whose answer is lost is tried again and happens once", async ({ visit }) => {
+  const { id, shown } = await lead();
+  const page = await visit();
+  await desk.open(page, desk.team.operator, `?lead=${id}`);
+  const keys: (string | undefined)[] = [];
+  await page.route("**/seal", async (route) => {
+    keys.push(route.request().headers()["idempotency-key"]);
+    if (keys.length > 1) return route.continue();
+    await route.fetch();
+    await route.abort();
+  });
+  await panel(page, shown)
+    .getByRole("button", { name: /^Seal ₺/ })
+    .click();
+  await page.getByRole("button", { name: "Try again" }).click();
+  await expect(page.getByText(/^Sealed for/).first()).toBeVisible();
+  expect(new Set(keys).size).toBe(1);
+  expect(await stored(id)).toMatchObject({ status: "sealed", lines: 1 });
+});
+
+test("a second call of a sealed visit asks whether it is another sale", async ({ visit }) => {
+  const visitor = `twice-${Date.now()}`;
+  const first = await lead({ visitor });
+  const second = await lead({ visitor, action: "whatsapp" });
+  await change(desk.sql, desk, "seal_call", { id: first.id, amountCents: 240_000 });
+  const page = await visit();
+  await desk.open(page, desk.team.operator, `?lead=${second.id}`);
+  await panel(page, second.shown)
+    .getByRole("button", { name: /^Seal ₺/ })
+    .click();
+  const dialog = page.getByRole("dialog", { name: "Seal a second sale of this visit?" });
+  await expect(dialog).toContainText("already sealed for ₺2,400");
+  await dialog.getByRole("button", { name: /It is another sale/ }).click();
+  await expect.poll(() => stored(second.id)).toMatchObject({ status: "sealed" });
+});
+
+// Guarantee: a new lead is seen without a reload, and never moves the row under somebody's hand.
+test("new leads slide in, and wait above while the list is touched", async ({ visit }) => {
+  const { shown } = await lead();
+  const page = await visit();
+  await desk.open(page, desk.team.operator);
+  await expect(row(page, shown)).toBeVisible();
+  const fresh = await lead();
+  await expect(row(page, fresh.shown)).toBeVisible({ timeout: 20_000 });
+  await row(page, shown).hover();
+  const before = await row(page, shown).boundingBox();
+  const waiting = await lead();
+  const pill = page.getByRole("button", { name: "1 new lead" });
+  await expect(pill).toBeVisible({ timeout: 20_000 });
+  expect((await row(page, shown).boundingBox())?.y).toBe(before?.y);
+  await expect(row(page, waiting.shown)).toHaveCount(0);
+  await pill.click();
+  await expect(row(page, waiting.shown)).toBeVisible();
+});
+
+test("offline the desk can be read and says why nothing can be sealed", async ({ visit }) => {
+  const { id, shown } = await lead();
+  const page = await visit();
+  await desk.open(page, desk.team.operator, `?lead=${id}`);
+  await expect(panel(page, shown).getByRole("button", { name: /^Seal ₺/ })).toBeEnabled();
+  await page.context().setOffline(true);
+  await expect(page.getByText("You are offline. You can look, but not seal, until you are back.").first()).toBeVisible();
+  await expect(panel(page, shown).getByRole("button", { name: /^Seal ₺/ })).toBeDisabled();
+  await page.context().setOffline(false);
+  await expect(panel(page, shown).getByRole("button", { name: /^Seal ₺/ })).toBeEnabled();
+});
+
+for (const theme of ["light", "dark"] as const) {
+  for (const phone of [false, true]) {
+    test(`the desk is accessible and quiet, ${theme}, ${phone ? "phone" : "desktop"}`, async ({ visit }) => {
+      const { id, shown } = await lead();
+      const sealed = await lead();
+      await change(desk.sql, desk, "seal_call", { id: sealed.id, amountCents: 240_000 });
+      const page = await visit({ theme, phone });
+      const noise: string[] = [];
+      page.on("console", (message) => message.type() === "error" && noise.push(message.text()));
+      page.on("pageerror", (error) => noise.push(String(error)));
+      const check = async (what: string) => {
+        await page.waitForFunction("document.getAnimations().every((animation) => animation.playState !== 'running')");
+        const { violations } = await new AxeBuilder({ page })
+          .withTags(["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"])
+          .analyze();
+        const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+        expect(
+          serious.map(({ id: rule, nodes }) => [rule, nodes.map((node) => node.html)]),
+          what,
+        ).toEqual([]);
+      };
+      await desk.open(page, desk.team.operator, phone ? "" : `?lead=${id}`);
+      await expect(row(page, shown)).toBeVisible();
+      await check("an open lead");
+      await row(page, sealed.shown).getByRole("link").click();
+      await expect(page.getByRole("button", { name: "Correct amount" })).toBeVisible();
+      await check("a sealed lead");
+      expect(noise).toEqual([]);
+    });
+  }
+}

@@ -1,0 +1,46 @@
+import type { BrowserContextOptions, Page } from "@playwright/test";
+import postgres from "postgres";
+import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
+import { fillSignIn } from "./e2e-test.ts";
+import { createTeam, type Person, password, type Team } from "./team.ts";
+
+export interface DeskSite {
+  sql: postgres.Sql;
+  team: Team;
+  /** A signed-in person's page on the desk of this site. */
+  open(page: Page, person: Person, query?: string): Promise<void>;
+  end(): Promise<void>;
+}
+
+/** A site of a test's own in the running stack, so that the demo's leads neither help nor hinder. */
+export async function openDeskSite(stack: DemoFile, name: string): Promise<DeskSite> {
+  const sql = postgres(stack.adminDatabaseUrl, { max: 2, onnotice: () => {} });
+  const [founder] = await sql<
+    { id: string; email: string }[]
+  >`select id, email from auth.users where email = ${String(stack.users[0]?.email)}`;
+  if (!founder) throw new Error("The stack has no owner.");
+  const team = await createTeam(sql, `${name}-${Date.now().toString(36)}`, founder);
+  const sessions = new Map<string, NonNullable<Exclude<BrowserContextOptions["storageState"], string>>["cookies"]>();
+  return {
+    sql,
+    team,
+    async open(page, person, query = "") {
+      const known = sessions.get(person.id);
+      if (known) {
+        await page.context().addCookies(known);
+      } else {
+        await page.goto("/sign-in");
+        const signs = person.id === founder.id ? stack.users[0]?.password : password;
+        await fillSignIn(page, person.email, signs ?? "");
+        await page.waitForURL("**/dashboard");
+        const { cookies } = await page.context().storageState();
+        sessions.set(
+          person.id,
+          cookies.filter((cookie) => cookie.name.startsWith("om_session")),
+        );
+      }
+      await page.goto(`/dashboard/site/${team.publicId}${query}`);
+    },
+    end: () => sql.end(),
+  };
+}

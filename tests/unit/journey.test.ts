@@ -1,0 +1,124 @@
+import { expect, test } from "vitest";
+import { type LeadDetail, leadDetail, type Visit } from "#lib/leads/desk-shapes.ts";
+import { journeyOf } from "#lib/leads/journey.ts";
+
+const at = (minute: number) => new Date(Date.UTC(2026, 10, 16, 9, minute)).toISOString();
+const event = (minute: number, action: string, path = "/a", value: number | null = null) => ({
+  at: at(minute),
+  action,
+  isLead: action === "phone_call",
+  value,
+  path,
+});
+const visit = (minute: number, events: Visit["events"], more: Partial<Visit> = {}): Visit => ({
+  startedAt: at(minute),
+  clickedAt: at(minute),
+  isReturn: false,
+  campaign: "Kadıköy",
+  keyword: "kombi",
+  device: "mobile",
+  city: null,
+  country: null,
+  events,
+  ...more,
+});
+
+const lead = (more: Partial<LeadDetail> = {}): LeadDetail =>
+  leadDetail.parse({
+    id: "x",
+    channel: "phone",
+    phone: null,
+    status: "intent",
+    version: 1,
+    score: 50,
+    points: {},
+    calledAt: at(130),
+    pagePath: "/",
+    campaign: null,
+    keyword: null,
+    clickBlock: null,
+    clickedAt: at(0),
+    clickExpiresAt: at(0),
+    needsYou: null,
+    visitsBefore: 1,
+    changedAt: null,
+    changedBy: null,
+    changedByYou: false,
+    undoUntil: null,
+    sale: null,
+    delivery: null,
+    asOf: at(140),
+    fullPhone: null,
+    clickKind: "gclid",
+    visits: [
+      visit(0, [event(0, "view"), event(1, "scroll_depth", "/a", 50), event(2, "view", "/b"), event(3, "scroll_depth", "/b", 90)]),
+      visit(120, [event(120, "view"), event(125, "hover_intent"), event(130, "phone_call")]),
+    ],
+    history: [],
+    ledger: [],
+    deliveries: [],
+    siblings: [],
+    ...more,
+  });
+
+const kinds = (detail: LeadDetail) => journeyOf(detail, at(500)).map((step) => (step.kind === "todo" ? `todo ${step.what}` : step.kind));
+
+test("a journey is clicks, pages with how far they were read, the pause between visits, the call, and what is to come", () => {
+  const steps = journeyOf(lead(), at(500));
+  expect(kinds(lead())).toEqual([
+    "click",
+    "page",
+    "page",
+    "gap",
+    "click",
+    "page",
+    "hover",
+    "lead",
+    "todo seal",
+    "todo send",
+    "todo confirm",
+  ]);
+  expect(steps[1]).toMatchObject({ path: "/a", depth: 50, seconds: 120 });
+  expect(steps[2]).toMatchObject({ path: "/b", depth: 90, seconds: 60 });
+  expect(steps[3]).toMatchObject({ seconds: 117 * 60 });
+  expect(steps[4]).toMatchObject({ isReturn: true });
+  expect(steps[7]).toMatchObject({ isThis: true, channel: "phone" });
+});
+
+// Guarantee: the screen never promises that Google will be told of a lead that cannot be delivered.
+test("without a usable click only the seal is to come", () => {
+  expect(kinds(lead({ clickBlock: "NO_CONSENT" })).slice(-1)).toEqual(["todo seal"]);
+});
+
+test("after the seal stand who sealed, what was sent and what Google said", () => {
+  const amount = { amountCents: 425_000, currency: "TRY" };
+  const sealed = lead({
+    status: "sealed",
+    history: [
+      {
+        proofId: "p",
+        at: at(135),
+        contract: "call",
+        from: "intent",
+        to: "sealed",
+        isUndo: false,
+        note: null,
+        by: "Elif",
+        byYou: true,
+        ...amount,
+      },
+    ],
+    delivery: {
+      status: "COMPLETED",
+      notBefore: at(136),
+      errorCode: null,
+      uploadedAt: at(137),
+      verdict: "CONFIRMED",
+      pendingAdjustment: null,
+    },
+    deliveries: [{ id: "d", at: at(137), kind: "CONVERSION", verdict: "CONFIRMED", verdictAt: at(139), ...amount }],
+  });
+  expect(kinds(sealed).slice(-3)).toEqual(["move", "sent", "verdict"]);
+  const waiting = { ...sealed, deliveries: [], delivery: { ...sealed.delivery, status: "QUEUED", verdict: null } } as LeadDetail;
+  expect(kinds(waiting).slice(-3)).toEqual(["move", "todo send", "todo confirm"]);
+});
