@@ -24,7 +24,8 @@ export type DeskEvent =
   | { type: "showArrived" }
   | { type: "expect"; id: string; patch: Partial<DeskLead> }
   | { type: "refused"; id: string }
-  | { type: "detail"; detail: LeadDetail };
+  /** The whole lead as it was read; as the answer to a change of ours it ends the expectation. */
+  | { type: "detail"; detail: LeadDetail; isAnswer?: boolean };
 
 const newestFirst = (a: DeskLead, b: DeskLead) => Date.parse(b.calledAt) - Date.parse(a.calledAt) || (a.id < b.id ? 1 : -1);
 
@@ -108,6 +109,7 @@ export function reduceDesk(state: DeskState, event: DeskEvent): DeskState {
     }
     case "detail": {
       const { detail } = event;
+      if (detail.id in state.before && !event.isAnswer) return state; // read while our own change was under way
       const next = { ...state, before: without(state.before, detail.id), details: { ...state.details, [detail.id]: detail } };
       return replaceEverywhere(next, detail.id, () => detail);
     }

@@ -1,7 +1,7 @@
 "use client";
 
 import { useTranslations } from "next-intl";
-import { type Dispatch, type ReactNode, useState } from "react";
+import { type Dispatch, type ReactNode, useRef, useState } from "react";
 import { type SendFailure, sendJson } from "#components/forms/send-json.ts";
 import { useErrorText } from "#components/forms/use-error-text.ts";
 import { useToast } from "#components/ui/toast.tsx";
@@ -64,14 +64,26 @@ export function useLeadActions({ siteId, currency, format, dispatch }: Options) 
   const staleWords = useStaleWords(format);
   const serverTime = useServerTime();
   const [second, setSecond] = useState<SecondSale | null>(null);
+  const underWay = useRef(new Map<string, Promise<void>>());
 
   async function readAgain(id: string): Promise<void> {
     const detail = await fetchLead(siteId, id);
-    if (detail) dispatch({ type: "detail", detail });
+    if (detail) dispatch({ type: "detail", detail, isAnswer: true });
+  }
+
+  /** One change of a lead after the other: an undo must not overtake the seal that it takes back. */
+  async function perform(change: Change, key: string = crypto.randomUUID()): Promise<void> {
+    const before = underWay.current.get(change.lead.id);
+    const run = (async () => {
+      await before;
+      await send(change, key);
+    })();
+    underWay.current.set(change.lead.id, run);
+    await run;
   }
 
   /** The key belongs to the intention: trying again with it can not seal twice. */
-  async function perform(change: Change, key: string = crypto.randomUUID()): Promise<void> {
+  async function send(change: Change, key: string): Promise<void> {
     const { lead, path, body, expect, done, isUndoable = false } = change;
     dispatch({ type: "expect", id: lead.id, patch: { ...expect, changedByYou: true, changedAt: serverTime().toISOString() } });
     const sent = await sendJson("POST", `/api/sites/${siteId}/${path}`, body, key);
@@ -119,6 +131,7 @@ export function useLeadActions({ siteId, currency, format, dispatch }: Options) 
         },
         expect: {
           status: "sealed",
+          version: lead.version + 1,
           needsYou: null,
           undoUntil: undoUntil(),
           sale: {
@@ -148,7 +161,7 @@ export function useLeadActions({ siteId, currency, format, dispatch }: Options) 
         lead,
         path: `calls/${lead.id}/stage`,
         body: { to, ...(reason && { reason }), expectedVersion: lead.version },
-        expect: { status: to, needsYou: null, undoUntil: undoUntil() },
+        expect: { status: to, version: lead.version + 1, needsYou: null, undoUntil: undoUntil() },
         done: t(`seal.stageDone.${to}`),
         isUndoable: true,
       });
@@ -158,7 +171,7 @@ export function useLeadActions({ siteId, currency, format, dispatch }: Options) 
         lead,
         path: `calls/${lead.id}/undo`,
         body: { expectedVersion: lead.version },
-        expect: { undoUntil: null },
+        expect: { version: lead.version + 1, undoUntil: null },
         done: t("seal.undone"),
       });
     },
@@ -180,7 +193,12 @@ export function useLeadActions({ siteId, currency, format, dispatch }: Options) 
         lead,
         path: `sales/${lead.sale.id}/cancel`,
         body: { ...(reason.trim() && { reason: reason.trim() }), expectedVersion: lead.sale.version },
-        expect: { status: "cancelled", undoUntil: undoUntil(), sale: { ...lead.sale, status: "CANCELED", amountCents: 0 } },
+        expect: {
+          status: "cancelled",
+          version: lead.version + 1,
+          undoUntil: undoUntil(),
+          sale: { ...lead.sale, status: "CANCELED", amountCents: 0 },
+        },
         done: t("cancel.done"),
         isUndoable: true,
       });

@@ -5,6 +5,8 @@ import type { DeskChanges } from "#lib/leads/desk-shapes.ts";
 
 const pollMs = 4000;
 const pollMaxMs = 30_000;
+/** The page may have waited in a tab or a cache: the first question comes early. */
+const firstPollMs = 500;
 
 interface LiveOptions {
   siteId: string;
@@ -58,7 +60,7 @@ export function useLive({ siteId, query, asOf, onChanges }: LiveOptions): number
       if (document.hidden) asking?.abort();
       else void ask();
     };
-    again();
+    if (!document.hidden) timer = setTimeout(ask, firstPollMs);
     document.addEventListener("visibilitychange", wake);
     window.addEventListener("online", wake);
     return () => {

@@ -1,7 +1,7 @@
 import type { BrowserContextOptions, Page } from "@playwright/test";
 import postgres from "postgres";
 import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
-import { fillSignIn } from "./e2e-test.ts";
+import { expect, fillSignIn } from "./e2e-test.ts";
 import { createTeam, type Person, password, type Team } from "./team.ts";
 
 export interface DeskSite {
@@ -40,6 +40,7 @@ export async function openDeskSite(stack: DemoFile, name: string): Promise<DeskS
         );
       }
       await page.goto(`/dashboard/site/${team.publicId}${query}`);
+      await expect(page.getByText(/^Live, \d+ s ago$/), "the page is awake").toBeVisible();
     },
     end: () => sql.end(),
   };

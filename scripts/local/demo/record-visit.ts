@@ -54,11 +54,13 @@ export async function recordSteps(tx: postgres.TransactionSql, siteId: string, v
   return calls.map(({ id }) => id);
 }
 
-/** What the worker does with a batch, in this transaction and at its time. */
+/** What the worker does, in this transaction and at its time: batch after batch until nothing waits. */
 async function storePending(tx: postgres.TransactionSql): Promise<void> {
-  const [claim] = await tx<{ batch: { token: string; rows: { id: string; payload: unknown; receivedAt: string }[] } }[]>`
-    select public.get_and_claim_fallback_batch(500) as batch`;
-  if (!claim) return;
-  const rows = claim.batch.rows.map((row) => storedRow(row.id, capturedEvent.parse(row.payload), new Date(row.receivedAt)));
-  await tx`select public.store_events(${claim.batch.token}, ${tx.json(rows)})`;
+  for (;;) {
+    const [claim] = await tx<{ batch: { token: string; rows: { id: string; payload: unknown; receivedAt: string }[] } }[]>`
+      select public.get_and_claim_fallback_batch(500) as batch`;
+    if (!claim || claim.batch.rows.length === 0) return;
+    const rows = claim.batch.rows.map((row) => storedRow(row.id, capturedEvent.parse(row.payload), new Date(row.receivedAt)));
+    await tx`select public.store_events(${claim.batch.token}, ${tx.json(rows)})`;
+  }
 }
