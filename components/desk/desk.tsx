@@ -28,7 +28,7 @@ import { PhoneSearch } from "./phone-search.tsx";
 import { SealSheet } from "./seal/seal-sheet.tsx";
 import { SecondSaleDialog } from "./seal/second-sale-dialog.tsx";
 import { useChosenLead } from "./use-chosen-lead.ts";
-import { useDeskKeys } from "./use-desk-keys.ts";
+import { isAsking, useDeskKeys } from "./use-desk-keys.ts";
 import { useLeadActions } from "./use-lead-actions.tsx";
 import { useLive } from "./use-live.ts";
 import { useOffline } from "./use-offline.ts";
@@ -153,10 +153,5 @@ export function Desk({ site, filter, page, figures: firstFigures, presets, figur
 function isTouched(list: HTMLElement | null): boolean {
   if (!list) return false;
   const isHovered = window.matchMedia("(hover: hover)").matches && list.matches(":hover");
-  return (
-    isHovered ||
-    list.contains(document.activeElement) ||
-    list.getBoundingClientRect().top < 0 ||
-    document.querySelector('[role="dialog"]') !== null
-  );
+  return isHovered || list.contains(document.activeElement) || list.getBoundingClientRect().top < 0 || isAsking();
 }

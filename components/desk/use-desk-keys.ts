@@ -19,6 +19,9 @@ const isTyping = (target: EventTarget | null) =>
   (target.isContentEditable ||
     (target.matches("input, textarea, select") && !target.matches('[type="radio"], [type="checkbox"], [type="range"]')));
 
+/** Whether a dialog or a sheet is open. A toast has the role of a dialog too, and must not put the keys to sleep. */
+export const isAsking = () => document.querySelector(".dialog, .sheet") !== null;
+
 /** One key for each deed. They sleep while somebody types, holds another key, or answers a question. */
 export function useDeskKeys(keys: DeskKeys): void {
   const latest = useRef(keys);
@@ -30,7 +33,7 @@ export function useDeskKeys(keys: DeskKeys): void {
       const now = latest.current;
       if (event.key === "Escape") return now.onEscape();
       if (event.metaKey || event.ctrlKey || event.altKey || event.isComposing || event.defaultPrevented) return;
-      if (isTyping(event.target) || document.querySelector('[role="dialog"]')) return;
+      if (isTyping(event.target) || isAsking()) return;
       const deeds: Record<string, () => void> = {
         j: () => now.onStep(1),
         k: () => now.onStep(-1),

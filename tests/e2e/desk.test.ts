@@ -58,7 +58,7 @@ test("a sealed amount is corrected, and the sale cancelled, each saying what Goo
   await desk.open(page, desk.team.operator, `?lead=${id}`);
   const detail = panel(page, shown);
   await detail.getByRole("button", { name: "Correct amount" }).click();
-  const dialog = page.getByRole("dialog");
+  const dialog = page.getByRole("dialog", { name: /^Correct the amount/ });
   await expect(dialog.getByText("Google was not told yet and only hears the new amount.")).toBeVisible();
   await dialog.getByLabel("Amount that was really paid").fill("4000");
   await dialog.getByLabel("Reason").fill("Discount");
@@ -68,7 +68,10 @@ test("a sealed amount is corrected, and the sale cancelled, each saying what Goo
   await expect(detail.getByRole("list", { name: "Journey" })).toContainText("Corrected to ₺4,000");
 
   await detail.getByRole("button", { name: "Cancel sale" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Cancel sale" }).click();
+  await page
+    .getByRole("dialog", { name: /^Cancel the sale/ })
+    .getByRole("button", { name: "Cancel sale" })
+    .click();
   await expect(detail.getByRole("heading", { name: "Sale cancelled" })).toBeVisible();
   await expect.poll(() => stored(id)).toMatchObject({ status: "cancelled", cents: 0, lines: 3 });
 });
@@ -78,8 +81,9 @@ test("junk asks for a reason and keeps it", async ({ visit }) => {
   const page = await visit();
   await desk.open(page, desk.team.operator, `?lead=${id}`);
   await panel(page, shown).getByRole("button", { name: "Junk" }).click();
-  await page.getByRole("dialog").getByText("Wrong number").click();
-  await page.getByRole("dialog").getByRole("button", { name: "Mark as junk" }).click();
+  const dialog = page.getByRole("dialog", { name: /^Why is/ });
+  await dialog.getByText("Wrong number").click();
+  await dialog.getByRole("button", { name: "Mark as junk" }).click();
   await expect(row(page, shown)).toContainText("Junk, by you");
   const [note] =
     await desk.sql`select n.note from public.calls c join private.proof_notes n on n.proof_id = c.last_proof_id where c.id = ${id}`;
@@ -156,16 +160,17 @@ test("everything is done with the keyboard alone", async ({ visit }) => {
   await page.keyboard.press("x");
   await expect(page.getByRole("dialog", { name: /Why is/ })).toBeVisible();
   await page.keyboard.press("Escape");
-  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await expect(page.getByRole("dialog", { name: /Why is/ })).toHaveCount(0);
   await page.keyboard.press("?");
   await expect(page.getByRole("dialog", { name: "Keyboard shortcuts" })).toBeVisible();
   await page.keyboard.press("Escape");
+  await expect(page.getByRole("dialog", { name: "Keyboard shortcuts" })).toHaveCount(0);
   await page.keyboard.press("/");
   await expect(page.getByLabel("Search by phone ending")).toBeFocused();
   // Keys sleep while somebody types.
   await page.keyboard.type("sx");
   expect(await stored(second.id)).toMatchObject({ status: "intent" });
-  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await expect(page.getByRole("dialog", { name: /Why is/ })).toHaveCount(0);
 });
 
 test("on a phone a lead is sealed in two taps, and its journey is one level below", async ({ visit }) => {
