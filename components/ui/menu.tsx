@@ -1,7 +1,7 @@
 "use client";
 
 import { Menu as Base } from "@base-ui/react/menu";
-import type { LucideIcon } from "lucide-react";
+import { Check, type LucideIcon } from "lucide-react";
 import Link from "next/link";
 import type { ReactElement, ReactNode } from "react";
 
@@ -53,4 +53,14 @@ export function MenuAction({ icon: Icon, onSelect, children }: { icon: LucideIco
 
 export function MenuSeparator() {
   return <Base.Separator className="menu-hr" />;
+}
+
+/** A line that is on or off; the menu stays open, since the next one may follow. */
+export function MenuCheck({ checked, onChange, children }: { checked: boolean; onChange: (checked: boolean) => void; children: ReactNode }) {
+  return (
+    <Base.CheckboxItem className="menu-item" checked={checked} onCheckedChange={onChange} closeOnClick={false}>
+      <Check className={checked ? "i" : "i invisible"} />
+      {children}
+    </Base.CheckboxItem>
+  );
 }

@@ -54,7 +54,10 @@ export function useToast() {
   const manager = Base.useToastManager();
   const actionProps = (action?: ToastAction) => (action ? { children: action.label, onClick: action.onPress } : undefined);
   return {
-    done: (result: ReactNode, action?: ToastAction) => manager.add({ title: result, actionProps: actionProps(action) }),
+    /** What can be taken back stays longer (`shownMs`). */
+    done: (result: ReactNode, action?: ToastAction, shownMs?: number) =>
+      manager.add({ title: result, actionProps: actionProps(action), ...(shownMs && { timeout: shownMs }) }),
+    close: (id: string) => manager.close(id),
     failed: (reason: ReactNode, action?: ToastAction) =>
       manager.add({ type: "error", title: reason, timeout: 0, actionProps: actionProps(action) }),
   };

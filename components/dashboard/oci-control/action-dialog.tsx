@@ -1,0 +1,83 @@
+"use client";
+
+import { useTranslations } from "next-intl";
+import { type FormEvent, useState } from "react";
+import { Button } from "#components/ui/button.tsx";
+import { Checkbox } from "#components/ui/checkbox.tsx";
+import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
+import { Field } from "#components/ui/field.tsx";
+import { Textarea } from "#components/ui/input.tsx";
+import { SubmitButton } from "#components/ui/submit-button.tsx";
+import { canTake, sumByCurrency } from "#lib/oci/row-state.ts";
+import { useControlFormat } from "./control-context.tsx";
+import { PreviewFacts } from "./preview-facts.tsx";
+import type { Actions, Question } from "./use-actions.tsx";
+
+/** Says what will happen in numbers and money, and only then does it. */
+export function ActionDialog({ actions }: { actions: Actions }) {
+  const { question, progress, cancel } = actions;
+  // Kept while it closes, so that it does not go blank on its way out.
+  const [shown, setShown] = useState<Question | null>(null);
+  if (question && question !== shown) setShown(question);
+  return (
+    <Dialog open={question !== null} onOpenChange={(open) => !open && !progress && cancel()} guarded={progress !== null} title={shown && <Title question={shown} />}>
+      {shown && <QuestionForm key={shown.action + (shown.preview?.previewId ?? "")} question={shown} actions={actions} />}
+    </Dialog>
+  );
+}
+
+function factsOf({ action, rows, preview }: Question) {
+  if (preview) return { count: preview.count, cents: preview.valueCents, skipped: 0 };
+  const eligible = rows.filter((row) => canTake(action, row));
+  return { count: eligible.length, cents: sumByCurrency(eligible), skipped: rows.length - eligible.length };
+}
+
+function Title({ question }: { question: Question }) {
+  const t = useTranslations("oci.actions.ask");
+  return t(question.action, { count: factsOf(question).count });
+}
+
+function QuestionForm({ question, actions }: { question: Question; actions: Actions }) {
+  const t = useTranslations("oci.actions");
+  const format = useControlFormat();
+  const { action, preview } = question;
+  const { count, cents, skipped } = factsOf(question);
+  const [reason, setReason] = useState("");
+  const [missing, setMissing] = useState(false);
+  const [clearErrors, setClearErrors] = useState(false);
+  const failing = action === "MARK_FAILED";
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (failing && !reason.trim()) return setMissing(true);
+    actions.confirm({ ...(reason.trim() && { reason: reason.trim() }), ...(action === "RESET_TO_QUEUED" && { clearErrors }) });
+  };
+  return (
+    <form className="stack stack-4" onSubmit={submit}>
+      <p className="sm t2">{t(`effect.${action}`, { count, money: format.sums(cents) })}</p>
+      {skipped > 0 && <p className="sm t2">{t("someSkipped", { count: skipped })}</p>}
+      {preview && <PreviewFacts preview={preview} />}
+      {failing && (
+        <Field label={t("reason")} hint={t("reasonHint")} error={missing ? t("reasonMissing") : undefined}>
+          {(control) => <Textarea {...control} maxLength={500} value={reason} onChange={(event) => setReason(event.target.value)} />}
+        </Field>
+      )}
+      {action === "RESET_TO_QUEUED" && (
+        <Checkbox checked={clearErrors} onChange={(event) => setClearErrors(event.target.checked)}>
+          {t("clearErrors")}
+        </Checkbox>
+      )}
+      {actions.progress && (
+        <div className="stack" role="status">
+          <progress className="prog" value={actions.progress.done} max={Math.max(1, actions.progress.total)} aria-label={t("progress")} />
+          <span className="xs t3">{t("progressOf", { done: format.number(actions.progress.done), total: format.number(actions.progress.total) })}</span>
+        </div>
+      )}
+      <div className="dialog-f">
+        <DialogClose render={<Button disabled={actions.progress !== null} />}>{t("cancel")}</DialogClose>
+        <SubmitButton tone={failing ? "destroy" : "primary"} pending={actions.progress !== null} disabled={count === 0}>
+          {t(`do.${action}`, { count })}
+        </SubmitButton>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,53 @@
+"use client";
+
+import { useTranslations } from "next-intl";
+import { sitePath } from "#components/shell/nav-items.ts";
+import { Button, ButtonLink } from "#components/ui/button.tsx";
+import type { QueueRow } from "#lib/oci/control-shapes.ts";
+import type { ViewFilter } from "#lib/oci/control-view.ts";
+import type { RowState } from "#lib/oci/row-state.ts";
+import { useControl } from "./control-context.tsx";
+import type { Actions } from "./use-actions.tsx";
+import type { Cause } from "./use-cause.ts";
+
+interface DeedProps {
+  row: QueueRow;
+  state: RowState;
+  cause: Cause;
+  sameCause: number;
+  actions: Actions;
+  onFilter: (filter: ViewFilter) => void;
+}
+
+/** The button that does what "Fix" says, where a button can; and the way to all that share the cause. */
+export function CureDeed({ row, state, cause, sameCause, actions, onFilter }: DeedProps) {
+  const t = useTranslations("oci.drawer");
+  const { site, mayAct } = useControl();
+  const connect = cause.place === "connections" && site.role === "owner";
+  const retry = mayAct && !connect && cause.helps && (state === "FAILED" || state === "RETRY");
+  const free = mayAct && state === "STUCK";
+  return (
+    <div className="row">
+      {connect && (
+        <ButtonLink tone="primary" href={sitePath(site.publicId, "/connections")}>
+          {t("toConnections")}
+        </ButtonLink>
+      )}
+      {retry && (
+        <Button tone="primary" onClick={() => actions.act("RETRY_SELECTED", [row])}>
+          {t("retryNow")}
+        </Button>
+      )}
+      {free && (
+        <Button tone="primary" onClick={() => actions.act("RESET_TO_QUEUED", [row])}>
+          {t("freeNow")}
+        </Button>
+      )}
+      {row.providerErrorCode && sameCause > 1 && state === "FAILED" && (
+        <Button tone="ghost" onClick={() => onFilter({ status: "FAILED", errorCode: row.providerErrorCode ?? "" })}>
+          {t("showSame", { count: sameCause })}
+        </Button>
+      )}
+    </div>
+  );
+}

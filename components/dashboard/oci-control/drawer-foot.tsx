@@ -1,0 +1,37 @@
+"use client";
+
+import { RotateCw } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { Button } from "#components/ui/button.tsx";
+import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
+import { canTake } from "#lib/oci/row-state.ts";
+import { useControl } from "./control-context.tsx";
+import type { Actions } from "./use-actions.tsx";
+
+/** What can be done with this one. A viewer has no foot at all; a row that is done says so. */
+export function DrawerFoot({ row, story, actions }: { row: QueueRow; story: QueueRowStory | null; actions: Actions }) {
+  const t = useTranslations("oci.drawer");
+  const { mayAct } = useControl();
+  if (!mayAct) return null;
+  // The list knows the newest state, the story what SQL allows in the state it saw.
+  const can = (action: Parameters<typeof canTake>[0]) =>
+    canTake(action, row) && (!story || story.row.status !== row.status || story.allowedActions.includes(action));
+  const none = !can("RETRY_SELECTED") && !can("RESET_TO_QUEUED") && !can("MARK_FAILED");
+  return (
+    <div className="drawer-f">
+      {can("RETRY_SELECTED") && (
+        <Button onClick={() => actions.act("RETRY_SELECTED", [row])}>
+          <RotateCw className="i" />
+          {t("sendAgain")}
+        </Button>
+      )}
+      {can("RESET_TO_QUEUED") && <Button onClick={() => actions.act("RESET_TO_QUEUED", [row])}>{t("backToQueue")}</Button>}
+      {can("MARK_FAILED") && (
+        <Button tone="danger" onClick={() => actions.act("MARK_FAILED", [row])}>
+          {t("markFailed")}
+        </Button>
+      )}
+      {none && <span className="xs t2">{t("nothingToDo")}</span>}
+    </div>
+  );
+}

@@ -1,0 +1,91 @@
+"use client";
+
+import { CircleCheck, CircleX, Clock, Loader, type LucideIcon, RotateCw } from "lucide-react";
+import { useTranslations } from "next-intl";
+import type { ReactNode } from "react";
+import type { QueueStats } from "#lib/oci/control-shapes.ts";
+import type { ViewFilter } from "#lib/oci/control-view.ts";
+import { useControl, useControlFormat } from "./control-context.tsx";
+
+interface SummaryProps {
+  stats: QueueStats;
+  filter: ViewFilter;
+  onFilter: (filter: ViewFilter) => void;
+}
+
+const looks: Record<keyof QueueStats["totals"], { icon: LucideIcon; tone: string }> = {
+  QUEUED: { icon: Clock, tone: "fg-queued" },
+  RETRY: { icon: RotateCw, tone: "fg-retry" },
+  PROCESSING: { icon: Loader, tone: "fg-processing" },
+  COMPLETED: { icon: CircleCheck, tone: "fg-completed" },
+  FAILED: { icon: CircleX, tone: "fg-failed" },
+};
+
+/** Where every conversion stands. Each figure is a filter; pressed again it lets go. */
+export function OciControlSummary({ stats, filter, onFilter }: SummaryProps) {
+  const t = useTranslations("oci.tiles");
+  const format = useControlFormat();
+  const { blocked, now } = useControl();
+  const { totals, stuckProcessing, failedRatio, nextDueAt, oldestWaitingAt } = stats;
+  const { status: _, stuck: __, waitingForDelay: ___, ...others } = filter;
+  const ended = totals.COMPLETED + totals.FAILED;
+  const held = stats.perProvider.filter(({ provider }) => blocked.has(provider)).reduce((sum, { totals: { QUEUED } }) => sum + QUEUED, 0);
+  const due = nextDueAt && Date.parse(nextDueAt) > now.getTime() ? t("next", { time: format.moment(nextDueAt) }) : t("ready");
+  const subs: Record<keyof typeof looks, ReactNode> = {
+    QUEUED: held > 0 ? <span className="fg-blocked med">{t("blocked", { count: held })}</span> : totals.QUEUED > 0 && due,
+    RETRY: totals.RETRY > 0 && due,
+    PROCESSING: stuckProcessing > 0 && <span className="fg-stuck med">{t("stuck", { count: stuckProcessing })}</span>,
+    COMPLETED: ended > 0 && t("delivered", { share: format.percent(totals.COMPLETED / ended) }),
+    FAILED: failedRatio !== null && t("share", { share: format.percent(failedRatio), count: format.number(ended) }),
+  };
+  return (
+    <fieldset className="tiles" aria-label={t("label")}>
+      {(Object.keys(looks) as (keyof typeof looks)[]).map((status) => {
+        // The figure that has stuck rows leads to them first: they are what somebody must look at.
+        const target: ViewFilter = status === "PROCESSING" && stuckProcessing > 0 ? { stuck: "true" } : { status };
+        const pressed = filter.status === status || (status === "PROCESSING" && filter.stuck === "true");
+        return (
+          <Tile
+            key={status}
+            {...looks[status]}
+            label={t(status)}
+            figure={format.number(totals[status])}
+            sub={subs[status]}
+            pressed={pressed}
+            onPress={() => onFilter(pressed ? others : { ...others, ...target })}
+          />
+        );
+      })}
+      <Tile
+        label={t("value")}
+        figure={format.sums(stats.valueWaitingCents)}
+        sub={oldestWaitingAt && t("oldest", { age: format.age(oldestWaitingAt) })}
+        pressed={filter.waitingForDelay === "true"}
+        onPress={() => onFilter(filter.waitingForDelay ? others : { ...others, waitingForDelay: "true" })}
+      />
+    </fieldset>
+  );
+}
+
+interface TileProps {
+  label: string;
+  figure: string;
+  sub: ReactNode;
+  icon?: LucideIcon;
+  tone?: string;
+  pressed: boolean;
+  onPress: () => void;
+}
+
+function Tile({ label, figure, sub, icon: Icon, tone, pressed, onPress }: TileProps) {
+  return (
+    <button type="button" className="tile" aria-pressed={pressed} onClick={onPress}>
+      <span className={`lab ${tone ?? ""}`}>{label}</span>
+      <span className="fig">
+        {Icon && <Icon className={`i ${tone}`} />}
+        {figure}
+      </span>
+      <span className="sub">{sub}</span>
+    </button>
+  );
+}

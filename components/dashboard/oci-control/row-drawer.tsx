@@ -1,0 +1,86 @@
+"use client";
+
+import { Dialog } from "@base-ui/react/dialog";
+import { useTranslations } from "next-intl";
+import type { ReactNode } from "react";
+import { EmptyState } from "#components/ui/empty-state.tsx";
+import { CloudOff } from "lucide-react";
+import { Skeleton } from "#components/ui/skeleton.tsx";
+import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
+import type { ViewFilter } from "#lib/oci/control-view.ts";
+import { AmountSection } from "./amount-section.tsx";
+import { DrawerFoot } from "./drawer-foot.tsx";
+import { DrawerHead } from "./drawer-head.tsx";
+import { LedgerSection } from "./ledger-section.tsx";
+import { SentSection } from "./sent-section.tsx";
+import { shortOrder } from "./short-order.ts";
+import { TimelineSection } from "./timeline-section.tsx";
+import type { Actions } from "./use-actions.tsx";
+import { usePhone } from "./use-phone.ts";
+import { VerdictSection } from "./verdict-section.tsx";
+
+interface DrawerProps {
+  /** The newest the list knows of it; the story may be a moment behind. */
+  row: QueueRow | null;
+  story: QueueRowStory | null;
+  failed: boolean;
+  actions: Actions;
+  sameCause: number;
+  onStep: ((step: 1 | -1) => void) | null;
+  onFilter: (filter: ViewFilter) => void;
+  onChanged: () => void;
+  onClose: () => void;
+}
+
+/** One conversion's whole story, beside the list; on a phone it is a page over it. */
+export function RowDrawer({ row, story, failed, actions, sameCause, onStep, onFilter, onChanged, onClose }: DrawerProps) {
+  const t = useTranslations("oci.drawer");
+  const shown = row && story && Date.parse(row.updatedAt) >= Date.parse(story.row.updatedAt) ? row : (story?.row ?? row);
+  const title = t("title", { order: shown ? shortOrder(shown.orderId) : "" });
+  return (
+    <Frame title={title} onClose={onClose}>
+      <DrawerHead order={shown?.orderId ?? ""} onStep={onStep} onClose={onClose} />
+      <div className="drawer-b">
+        {shown && <AmountSection row={shown} story={story} sameCause={sameCause} actions={actions} onFilter={onFilter} onChanged={onChanged} />}
+        {story ? (
+          <>
+            <VerdictSection story={story} row={shown ?? story.row} />
+            <TimelineSection story={story} />
+            <SentSection story={story} />
+            <LedgerSection story={story} />
+          </>
+        ) : failed ? (
+          <EmptyState icon={CloudOff} title={t("missing")}>
+            {t("missingBody")}
+          </EmptyState>
+        ) : (
+          <section className="stack" aria-hidden="true">
+            <Skeleton width="40%" height={16} />
+            <Skeleton width="100%" height={84} />
+            <Skeleton width="100%" height={180} />
+          </section>
+        )}
+      </div>
+      {shown && <DrawerFoot row={shown} story={story} actions={actions} />}
+    </Frame>
+  );
+}
+
+function Frame({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
+  if (!usePhone()) {
+    return (
+      <aside className="drawer" aria-label={title}>
+        {children}
+      </aside>
+    );
+  }
+  return (
+    <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
+      <Dialog.Portal>
+        <Dialog.Popup className="drawer" aria-label={title}>
+          {children}
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}

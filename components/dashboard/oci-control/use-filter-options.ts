@@ -1,0 +1,25 @@
+"use client";
+
+import { useTranslations } from "next-intl";
+import type { QueueCharts } from "#lib/oci/control-shapes.ts";
+import { channels, kinds, periods, statuses } from "#lib/oci/control-view.ts";
+import { useCause } from "./use-cause.ts";
+
+export interface FilterOptions {
+  codes: QueueCharts["failedNow"];
+}
+
+/** What each filter offers, in the reader's words. Causes are those that something failed of. */
+export function useFilterOptions(codes: FilterOptions["codes"]) {
+  const t = useTranslations("oci");
+  const states = useTranslations("states");
+  const causeOf = useCause();
+  return {
+    statuses: statuses.map((value) => ({ value, label: states(value) })),
+    codes: codes.map(({ code, category }) => ({ value: code, label: causeOf(code, category).what })),
+    periods: periods.map((value) => ({ value, label: t("filters.days", { count: Number(value) }) })),
+    attempts: [2, 3, 4, 5].map((count) => ({ value: String(count), label: t("filters.attemptsFrom", { count }) })),
+    channel: (value: (typeof channels)[number]) => t(`channels.${value}`),
+    kind: (value: (typeof kinds)[number]) => t(`kinds.${value}`),
+  };
+}

@@ -1,0 +1,42 @@
+import type { QueueAction, QueueRow, QueueStats } from "./control-shapes.ts";
+
+export type RowState = QueueRow["status"] | "STUCK" | "CONFIRMED" | "BLOCKED";
+
+/** A claim that old has lost whoever held it; recovery takes the row back. */
+export const stuckAfterMinutes = 15;
+
+export const isStuck = (row: QueueRow, now: Date) =>
+  row.status === "PROCESSING" && row.claimedAt !== null && now.getTime() - Date.parse(row.claimedAt) > stuckAfterMinutes * 60_000;
+
+/** Which providers refuse our access at the moment. */
+export const blockedProviders = (stats: QueueStats): ReadonlySet<string> =>
+  new Set(stats.perProvider.filter(({ blocked }) => blocked).map(({ provider }) => provider));
+
+/** The state in which a row is shown: stuck and blocked are views of the stored one, confirmed is Google's word beside it. */
+export function rowState(row: QueueRow, blocked: ReadonlySet<string>, now: Date): RowState {
+  if (isStuck(row, now)) return "STUCK";
+  if (row.status === "COMPLETED") return row.verdict === "CONFIRMED" ? "CONFIRMED" : "COMPLETED";
+  const waits = row.status === "QUEUED" || row.status === "RETRY";
+  if (blocked.has(row.provider) && (waits || row.providerErrorCategory === "AUTH")) return "BLOCKED";
+  return row.status;
+}
+
+const takes: Record<QueueAction, readonly QueueRow["status"][]> = {
+  RETRY_SELECTED: ["FAILED", "RETRY"],
+  RESET_TO_QUEUED: ["QUEUED", "RETRY", "PROCESSING", "FAILED"],
+  MARK_FAILED: ["PROCESSING", "QUEUED", "RETRY"],
+};
+
+/** Whether an action can take a row from where it stands. SQL decides; this only keeps a button from promising what it will refuse. */
+export const canTake = (action: QueueAction, row: Pick<QueueRow, "status">) => takes[action].includes(row.status);
+
+/** On a site whose script sends, a correction of what Google already has is a person's work. */
+export const isByHand = (row: QueueRow, syncMethod: "script" | "api") =>
+  syncMethod === "script" && row.kind !== "CONVERSION" && (row.status === "QUEUED" || row.status === "RETRY");
+
+/** Money of several rows, per currency. */
+export function sumByCurrency(rows: readonly Pick<QueueRow, "currency" | "valueCents">[]): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const { currency, valueCents } of rows) sums[currency] = (sums[currency] ?? 0) + valueCents;
+  return sums;
+}
