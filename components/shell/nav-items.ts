@@ -1,9 +1,9 @@
-import { BadgeCheck, History, Inbox, type LucideIcon, Plug, ReceiptText, Settings2, Users } from "lucide-react";
+import { BadgeCheck, History, Inbox, type LucideIcon, Plug, ReceiptText, Send, Settings2, Users } from "lucide-react";
 import type { SiteRole } from "#lib/tenancy/site-fields.ts";
 
 export interface NavItem {
   /** A key of the `nav` messages. */
-  key: "today" | "sales" | "activity" | "billing" | "connections" | "members" | "settings";
+  key: "today" | "ociControl" | "sales" | "activity" | "billing" | "connections" | "members" | "settings";
   /** Below /dashboard/site/[siteId]. */
   path: "" | `/${string}`;
   icon: LucideIcon;
@@ -20,11 +20,12 @@ const owners = ["owner"] as const;
 /** Every page of a site, in the order of the navigation. A new page is one line here. */
 const navItems: NavItem[] = [
   { key: "today", path: "", icon: Inbox, group: "work", roles: everyone, onPhoneBar: true },
+  { key: "ociControl", path: "/oci-control", icon: Send, group: "work", roles: everyone, onPhoneBar: true },
   { key: "sales", path: "/sales", icon: BadgeCheck, group: "work", roles: everyone, onPhoneBar: false },
   { key: "activity", path: "/activity", icon: History, group: "work", roles: everyone, onPhoneBar: false },
   { key: "billing", path: "/billing", icon: ReceiptText, group: "work", roles: everyone, onPhoneBar: true },
   { key: "connections", path: "/connections", icon: Plug, group: "site", roles: owners, onPhoneBar: false },
-  { key: "members", path: "/members", icon: Users, group: "site", roles: owners, onPhoneBar: true },
+  { key: "members", path: "/members", icon: Users, group: "site", roles: owners, onPhoneBar: false },
   { key: "settings", path: "/settings", icon: Settings2, group: "site", roles: owners, onPhoneBar: false },
 ];
 

@@ -6,11 +6,21 @@ import { useTranslations } from "next-intl";
 import type { ShellSite } from "./current-site.ts";
 import { useNavCount } from "./nav-counts.tsx";
 import { type NavItem, sitePath } from "./nav-items.ts";
+import { useWarnings } from "./warning-counts.ts";
+
+interface NavLinksProps {
+  site: ShellSite;
+  items: NavItem[];
+  iconClass?: string;
+  /** On the phone's bar a count sits on the icon. */
+  pip?: boolean;
+}
 
 /** One link per page; the page in view is marked for eye and screen reader. */
-export function NavLinks({ site, items, iconClass = "i" }: { site: ShellSite; items: NavItem[]; iconClass?: string }) {
+export function NavLinks({ site, items, iconClass = "i", pip = false }: NavLinksProps) {
   const t = useTranslations("nav");
   const pathname = usePathname();
+  const warnings = useWarnings(site.publicId);
   return items.map(({ key, path, icon: Icon }) => {
     const href = sitePath(site.publicId, path);
     return (
@@ -18,6 +28,11 @@ export function NavLinks({ site, items, iconClass = "i" }: { site: ShellSite; it
         <Icon className={iconClass} />
         <span className="clip">{t(key)}</span>
         {key === "today" && <WaitingCount item={key} siteId={site.publicId} />}
+        {key === "ociControl" && warnings > 0 && (
+          <span className={pip ? "pip" : "count warn"} title={t("warnings", { count: warnings })}>
+            {warnings > 99 ? t("many") : warnings}
+          </span>
+        )}
       </Link>
     );
   });

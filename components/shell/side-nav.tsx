@@ -10,12 +10,14 @@ import { type ShellSite, useCurrentSite } from "./current-site.ts";
 import { navItemsFor } from "./nav-items.ts";
 import { NavLinks } from "./nav-links.tsx";
 import { SiteSwitcher } from "./site-switcher.tsx";
+import { useWatchWarnings } from "./warning-counts.ts";
 
 /** The desk's navigation: which site, its pages, and at the foot the reader. */
 export function SideNav({ sites, mayCreate, children }: { sites: ShellSite[]; mayCreate: boolean; children: ReactNode }) {
   const t = useTranslations("nav");
   const pathname = usePathname();
   const site = useCurrentSite(sites);
+  useWatchWarnings(site?.publicId, pathname.endsWith("/oci-control"));
   const items = site ? navItemsFor(site.role) : [];
   const siteItems = items.filter((item) => item.group === "site");
   return (

@@ -31,7 +31,7 @@ export function TabBar({ sites, children }: { sites: ShellSite[]; children: Reac
   return (
     <nav className="tabbar" aria-label={t("main")}>
       {site ? (
-        <NavLinks site={site} items={items.filter((item) => item.onPhoneBar)} />
+        <NavLinks site={site} items={items.filter((item) => item.onPhoneBar)} pip />
       ) : (
         <Link href="/dashboard" aria-current={pathname === "/dashboard" ? "page" : undefined}>
           <LayoutGrid className="i" />

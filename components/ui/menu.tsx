@@ -56,7 +56,15 @@ export function MenuSeparator() {
 }
 
 /** A line that is on or off; the menu stays open, since the next one may follow. */
-export function MenuCheck({ checked, onChange, children }: { checked: boolean; onChange: (checked: boolean) => void; children: ReactNode }) {
+export function MenuCheck({
+  checked,
+  onChange,
+  children,
+}: {
+  checked: boolean;
+  onChange: (checked: boolean) => void;
+  children: ReactNode;
+}) {
   return (
     <Base.CheckboxItem className="menu-item" checked={checked} onCheckedChange={onChange} closeOnClick={false}>
       <Check className={checked ? "i" : "i invisible"} />

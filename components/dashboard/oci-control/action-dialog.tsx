@@ -20,7 +20,12 @@ export function ActionDialog({ actions }: { actions: Actions }) {
   const [shown, setShown] = useState<Question | null>(null);
   if (question && question !== shown) setShown(question);
   return (
-    <Dialog open={question !== null} onOpenChange={(open) => !open && !progress && cancel()} guarded={progress !== null} title={shown && <Title question={shown} />}>
+    <Dialog
+      open={question !== null}
+      onOpenChange={(open) => !open && !progress && cancel()}
+      guarded={progress !== null}
+      title={shown && <Title question={shown} />}
+    >
       {shown && <QuestionForm key={shown.action + (shown.preview?.previewId ?? "")} question={shown} actions={actions} />}
     </Dialog>
   );
@@ -69,7 +74,9 @@ function QuestionForm({ question, actions }: { question: Question; actions: Acti
       {actions.progress && (
         <div className="stack" role="status">
           <progress className="prog" value={actions.progress.done} max={Math.max(1, actions.progress.total)} aria-label={t("progress")} />
-          <span className="xs t3">{t("progressOf", { done: format.number(actions.progress.done), total: format.number(actions.progress.total) })}</span>
+          <span className="xs t3">
+            {t("progressOf", { done: format.number(actions.progress.done), total: format.number(actions.progress.total) })}
+          </span>
         </div>
       )}
       <div className="dialog-f">

@@ -27,11 +27,20 @@ export function AmountSection({ row, story, sameCause, actions, onFilter, onChan
   const t = useTranslations("oci");
   const format = useControlFormat();
   const { site } = useControl();
-  const facts = [row.channel && t(`channels.${row.channel}`), row.phoneEnding && `••• ${row.phoneEnding}`, row.clickKind, t(`kinds.${row.kind}`)];
+  const facts = [
+    row.channel && t(`channels.${row.channel}`),
+    row.phoneEnding && `••• ${row.phoneEnding}`,
+    row.clickKind,
+    t(`kinds.${row.kind}`),
+  ];
   const worth = row.kind === "RETRACT" ? (story?.ledger.at(0)?.amountCents ?? 0) : row.valueCents;
   return (
     <section>
-      <div className="fig-xl">{row.kind === "RETRACT" ? t("drawer.takeBack", { money: format.money(worth, row.currency) }) : format.exactMoney(worth, row.currency)}</div>
+      <div className="fig-xl">
+        {row.kind === "RETRACT"
+          ? t("drawer.takeBack", { money: format.money(worth, row.currency) })
+          : format.exactMoney(worth, row.currency)}
+      </div>
       <p className="sm t2 mt-0.5">{facts.filter(Boolean).join(" · ")}</p>
       {isByHand(row, site.ociSyncMethod) ? (
         <ByHandCard row={row} onChanged={onChanged} />
@@ -46,10 +55,11 @@ function CureCard({ row, sameCause, actions, onFilter }: Pick<AmountProps, "row"
   const t = useTranslations("oci.drawer");
   const { blocked, now } = useControl();
   const { line, next } = useWhatHappens()(row);
-  const cause = useCause()(row.providerErrorCode ?? "", row.providerErrorCategory);
+  const cause = useCause()(row.providerErrorCode ?? "");
   const state = rowState(row, blocked, now);
   const refused = row.verdict === "REJECTED";
-  const tone = state === "FAILED" || state === "STUCK" || refused ? "failed" : state === "BLOCKED" ? "blocked" : state === "RETRY" ? "retry" : null;
+  const tone =
+    state === "FAILED" || state === "STUCK" || refused ? "failed" : state === "BLOCKED" ? "blocked" : state === "RETRY" ? "retry" : null;
   const who = row.providerErrorCode ? cause.who : t(refused ? "whoRefused" : state === "STUCK" ? "whoStuck" : "whoNobody");
   return (
     <div className={cn("cure-card", tone)}>
@@ -71,7 +81,9 @@ function CureCard({ row, sameCause, actions, onFilter }: Pick<AmountProps, "row"
         {row.providerErrorCode && (
           <>
             <dt>{t("code")}</dt>
-            <dd className="id xs t2">{[row.providerErrorCode, row.lastError !== row.providerErrorCode && row.lastError].filter(Boolean).join(": ")}</dd>
+            <dd className="id xs t2">
+              {[row.providerErrorCode, row.lastError !== row.providerErrorCode && row.lastError].filter(Boolean).join(": ")}
+            </dd>
           </>
         )}
       </dl>

@@ -10,7 +10,7 @@ import { EmptyState } from "#components/ui/empty-state.tsx";
 import type { QueueCharts, QueueStats } from "#lib/oci/control-shapes.ts";
 import type { ViewFilter } from "#lib/oci/control-view.ts";
 import { useControl, useControlFormat } from "./control-context.tsx";
-import { useCause } from "./use-cause.ts";
+import { asLine, useCause } from "./use-cause.ts";
 
 interface CausesCardProps {
   causes: QueueCharts["failedNow"];
@@ -37,9 +37,7 @@ export function CausesCard({ causes, stats, filter, onFilter, onRetry }: CausesC
         <EmptyState
           icon={CircleCheck}
           title={t("none")}
-          action={
-            stats.totals.COMPLETED > 0 && <Button onClick={() => onFilter({ status: "COMPLETED" })}>{t("showDelivered")}</Button>
-          }
+          action={stats.totals.COMPLETED > 0 && <Button onClick={() => onFilter({ status: "COMPLETED" })}>{t("showDelivered")}</Button>}
         >
           {t("noneBody", { count: stats.totals.COMPLETED })}
         </EmptyState>
@@ -58,7 +56,7 @@ function CauseLine({ code, category, count, valueCents, filter, onFilter, onRetr
   const t = useTranslations("oci.causesCard");
   const format = useControlFormat();
   const { mayAct, blocked } = useControl();
-  const { what, fix, helps } = useCause()(code, category);
+  const { what, fix, helps } = useCause()(code);
   const on = filter.errorCode === code && filter.status === "FAILED";
   const group: ViewFilter = { status: "FAILED", errorCode: code };
   const held = category === "AUTH" && blocked.size > 0;
@@ -68,7 +66,7 @@ function CauseLine({ code, category, count, valueCents, filter, onFilter, onRetr
       <div className="min-w-0">
         <div className="nm">
           {held ? <Hand className="i fg-blocked" /> : <CircleX className="i fg-failed" />}
-          <span>{what}</span>
+          <span>{asLine(what)}</span>
         </div>
         <div className="cure">{`${format.sums(valueCents)} · ${fix}`}</div>
       </div>

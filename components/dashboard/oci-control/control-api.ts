@@ -13,8 +13,7 @@ async function getJson<Answer>(path: string, query: Record<string, string>): Pro
 }
 
 export const fetchStats = (siteId: string) => getJson<QueueStats>("/api/oci/queue-stats", { siteId });
-export const fetchRows = (siteId: string, query: Record<string, string>) =>
-  getJson<QueueRows>("/api/oci/queue-rows", { siteId, ...query });
+export const fetchRows = (siteId: string, query: Record<string, string>) => getJson<QueueRows>("/api/oci/queue-rows", { siteId, ...query });
 export const fetchCharts = (siteId: string, range: string) => getJson<QueueCharts>("/api/oci/queue-charts", { siteId, range });
 export const fetchStory = (siteId: string, id: string) => getJson<QueueRowStory>(`/api/oci/queue-rows/${id}`, { siteId });
 
@@ -31,7 +30,7 @@ export interface ExportPreview {
     conversionCurrency: string;
   }[];
   counts: { queued: number; skipped: number };
-  warnings: unknown[];
+  warnings: string[];
 }
 export const fetchExportPreview = (siteId: string) =>
   getJson<ExportPreview>("/api/oci/google-ads-export", { siteId, markAsExported: "false" });

@@ -44,6 +44,11 @@ export function useControlFormat() {
     number,
     dateTime,
     money,
+    /** Every cent: the one figure that is compared with a bill. */
+    exactMoney: (cents: number, currency: string) =>
+      new Intl.NumberFormat(locale === "tr" ? "tr-TR" : "en-GB", { style: "currency", currency, currencyDisplay: "narrowSymbol" }).format(
+        cents / 100,
+      ),
     /** "₺79,650", or "₺79,650 + £120" where two currencies wait. */
     sums: (cents: Record<string, number>) => {
       const parts = Object.entries(cents).map(([currency, value]) => money(value, currency));

@@ -19,23 +19,26 @@ interface DeedProps {
   onFilter: (filter: ViewFilter) => void;
 }
 
+const places: Partial<Record<Cause["cure"], `/${string}`>> = { reconnect: "/connections", settings: "/settings" };
+
 /** The button that does what "Fix" says, where a button can; and the way to all that share the cause. */
 export function CureDeed({ row, state, cause, sameCause, actions, onFilter }: DeedProps) {
   const t = useTranslations("oci.drawer");
   const { site, mayAct } = useControl();
-  const connect = cause.place === "connections" && site.role === "owner";
-  const retry = mayAct && !connect && cause.helps && (state === "FAILED" || state === "RETRY");
+  // Where an owner puts it right; sending again comes after that and stands at the foot.
+  const place = site.role === "owner" ? places[cause.cure] : undefined;
+  const retry = mayAct && !place && cause.helps && (state === "FAILED" || state === "RETRY");
   const free = mayAct && state === "STUCK";
   return (
     <div className="row">
-      {connect && (
-        <ButtonLink tone="primary" href={sitePath(site.publicId, "/connections")}>
-          {t("toConnections")}
+      {place && (
+        <ButtonLink tone="primary" href={sitePath(site.publicId, place)}>
+          {cause.deed}
         </ButtonLink>
       )}
       {retry && (
-        <Button tone="primary" onClick={() => actions.act("RETRY_SELECTED", [row])}>
-          {t("retryNow")}
+        <Button tone="primary" onClick={() => actions.act(cause.cure === "reset" ? "RESET_TO_QUEUED" : "RETRY_SELECTED", [row])}>
+          {cause.cure === "reset" ? cause.deed : t("retryNow")}
         </Button>
       )}
       {free && (

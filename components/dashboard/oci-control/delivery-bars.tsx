@@ -34,7 +34,9 @@ export function DeliveryBars({ buckets, ticks, active }: BarsProps) {
           below += value;
           // A hairline of air between the parts tells them apart without colour.
           const height = Math.max(0.6, y(from) - y(below) - (from > 0 ? 0.9 : 0));
-          return <rect key={bucket.at + key} className={className} x={(index + 0.13) * slot} width={0.74 * slot} y={y(below)} height={height} />;
+          return (
+            <rect key={bucket.at + key} className={className} x={(index + 0.13) * slot} width={0.74 * slot} y={y(below)} height={height} />
+          );
         });
       })}
     </svg>

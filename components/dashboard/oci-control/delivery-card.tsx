@@ -21,7 +21,13 @@ export function DeliveryCard({ charts, stats, onRange }: DeliveryCardProps) {
   const range = (
     <fieldset className="seg" aria-label={t("range")}>
       {ranges.map((each) => (
-        <button key={each} type="button" aria-pressed={each === charts.range} aria-label={t(`ranges.${each}`)} onClick={() => onRange(each)}>
+        <button
+          key={each}
+          type="button"
+          aria-pressed={each === charts.range}
+          aria-label={t(`ranges.${each}`)}
+          onClick={() => onRange(each)}
+        >
           {t(`short.${each}`)}
         </button>
       ))}

@@ -51,7 +51,10 @@ export function DeliveryChart({ charts }: { charts: QueueCharts }) {
             onBlur={() => setShown(false)}
           />
           {shown && chosen && (
-            <div className="tip" style={at < buckets.length / 2 ? { left: `${Math.max(0, place - 4)}%` } : { right: `${Math.max(0, 96 - place)}%` }}>
+            <div
+              className="tip"
+              style={at < buckets.length / 2 ? { left: `${Math.max(0, place - 4)}%` } : { right: `${Math.max(0, 96 - place)}%` }}
+            >
               {words(chosen)}
             </div>
           )}

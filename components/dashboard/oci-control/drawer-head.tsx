@@ -37,7 +37,14 @@ export function DrawerHead({ order, onStep, onClose }: HeadProps) {
           </Button>
         </>
       )}
-      <Button tone="ghost" size="sm" icon aria-label={copied ? t("linkCopied") : t("copyLink")} onClick={copy} onBlur={() => setCopied(false)}>
+      <Button
+        tone="ghost"
+        size="sm"
+        icon
+        aria-label={copied ? t("linkCopied") : t("copyLink")}
+        onClick={copy}
+        onBlur={() => setCopied(false)}
+      >
         {copied ? <Check className="i fg-completed" /> : <Link2 className="i" />}
       </Button>
       <Button tone="ghost" size="sm" icon aria-label={t("close")} onClick={onClose}>

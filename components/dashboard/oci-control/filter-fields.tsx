@@ -56,14 +56,27 @@ export function FilterFields({ filter, codes, all, onApply }: FilterFieldsProps)
       {all && choice("errorCode", t("cause"), options.codes)}
       {all && choice("days", t("period"), options.periods)}
       <div className="field-pair">
-        {choice("channel", t("channel"), channels.map((value) => ({ value, label: options.channel(value) })))}
-        {choice("kind", t("kind"), kinds.map((value) => ({ value, label: options.kind(value) })))}
+        {choice(
+          "channel",
+          t("channel"),
+          channels.map((value) => ({ value, label: options.channel(value) })),
+        )}
+        {choice(
+          "kind",
+          t("kind"),
+          kinds.map((value) => ({ value, label: options.kind(value) })),
+        )}
       </div>
       <div className="field-pair">
         {(["minValue", "maxValue"] as const).map((key) => (
           <Field key={key} label={t(key, { currency: site.currency })}>
             {(control) => (
-              <Input {...control} inputMode="numeric" defaultValue={inUnits(draft[key])} onChange={(event) => set(key)(inCents(event.target.value))} />
+              <Input
+                {...control}
+                inputMode="numeric"
+                defaultValue={inUnits(draft[key])}
+                onChange={(event) => set(key)(inCents(event.target.value))}
+              />
             )}
           </Field>
         ))}

@@ -39,7 +39,7 @@ export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row
               <span className="xs t3 clip">{valueSource}</span>
               <span className="v">
                 <span className="med">{format.money(amountCents, currency)}</span>
-                {kind !== "SEAL" && ` (${deltaCents > 0 ? "+" : ""}${format.money(deltaCents, currency)})`} · {format.moment(at)}
+                {`${kind === "SEAL" ? "" : ` (${deltaCents > 0 ? "+" : ""}${format.money(deltaCents, currency)})`} · ${format.moment(at)}`}
               </span>
             </li>
           ))}

@@ -18,6 +18,8 @@ interface BulkProps {
   onAct: (action: QueueAction) => void;
 }
 
+const retryKey = "R";
+
 /** Count and money of what is ticked, and what can be done with it. */
 export function OciControlBulkActions({ selection, matchingCount, hasMore, onAct }: BulkProps) {
   const t = useTranslations("oci.bulk");
@@ -42,9 +44,9 @@ export function OciControlBulkActions({ selection, matchingCount, hasMore, onAct
       <Button size="sm" disabled={!can("RETRY_SELECTED")} onClick={() => onAct("RETRY_SELECTED")}>
         <RotateCw className="i i-14" />
         {t("retry")}
-        <kbd className="desk-only" aria-hidden="true">
-          {t("retryKey")}
-        </kbd>
+        <span className="kbd desk-only" aria-hidden="true">
+          {retryKey}
+        </span>
       </Button>
       <Button size="sm" disabled={!can("RESET_TO_QUEUED")} onClick={() => onAct("RESET_TO_QUEUED")}>
         {t("reset")}

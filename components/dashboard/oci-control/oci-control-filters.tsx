@@ -31,7 +31,10 @@ export function OciControlFilters({ filter, codes, sort, search, onFilter, onSea
     onFilter(value ? { ...rest, [key]: value } : rest);
   };
   // A filter that came by a link stays in the list, even when nothing fails of that cause now.
-  const causes = codes.some(({ code }) => code === filter.errorCode) || !filter.errorCode ? options.codes : [...options.codes, { value: filter.errorCode, label: filter.errorCode }];
+  const causes =
+    codes.some(({ code }) => code === filter.errorCode) || !filter.errorCode
+      ? options.codes
+      : [...options.codes, { value: filter.errorCode, label: filter.errorCode }];
   const { status: _, errorCode: __, days: ___, q, ...hidden } = filter;
   return (
     <div className="filters">

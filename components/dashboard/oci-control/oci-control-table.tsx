@@ -2,8 +2,8 @@
 
 import { useTranslations } from "next-intl";
 import { useEffect, useRef } from "react";
-import type { QueueRow } from "#lib/oci/control-shapes.ts";
 import { cn } from "#components/ui/cn.ts";
+import type { QueueRow } from "#lib/oci/control-shapes.ts";
 import { QueueTableRow } from "./queue-table-row.tsx";
 import type { Selection } from "./use-selection.ts";
 import { useTableLook } from "./use-table-look.ts";

@@ -73,7 +73,9 @@ export function QueueTableRow({ row, look, open, selected, href, onOpen, onToggl
           </time>
         </td>
       )}
-      {look.shows("tries") && <td className="p2 num t2">{t("table.triesOf", { count: row.attemptCount, max: row.attemptCount + row.attemptsLeft })}</td>}
+      {look.shows("tries") && (
+        <td className="p2 num t2">{t("table.triesOf", { count: row.attemptCount, max: row.attemptCount + row.attemptsLeft })}</td>
+      )}
       {look.shows("updated") && (
         <td className="k-upd num t3">
           <time dateTime={row.updatedAt} title={format.dateTime(row.updatedAt)}>

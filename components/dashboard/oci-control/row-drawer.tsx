@@ -1,10 +1,10 @@
 "use client";
 
 import { Dialog } from "@base-ui/react/dialog";
+import { CloudOff } from "lucide-react";
 import { useTranslations } from "next-intl";
 import type { ReactNode } from "react";
 import { EmptyState } from "#components/ui/empty-state.tsx";
-import { CloudOff } from "lucide-react";
 import { Skeleton } from "#components/ui/skeleton.tsx";
 import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
 import type { ViewFilter } from "#lib/oci/control-view.ts";
@@ -41,7 +41,9 @@ export function RowDrawer({ row, story, failed, actions, sameCause, onStep, onFi
     <Frame title={title} onClose={onClose}>
       <DrawerHead order={shown?.orderId ?? ""} onStep={onStep} onClose={onClose} />
       <div className="drawer-b">
-        {shown && <AmountSection row={shown} story={story} sameCause={sameCause} actions={actions} onFilter={onFilter} onChanged={onChanged} />}
+        {shown && (
+          <AmountSection row={shown} story={story} sameCause={sameCause} actions={actions} onFilter={onFilter} onChanged={onChanged} />
+        )}
         {story ? (
           <>
             <VerdictSection story={story} row={shown ?? story.row} />

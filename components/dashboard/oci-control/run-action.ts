@@ -37,7 +37,11 @@ async function sendOnce(url: string, body: unknown) {
 }
 
 /** One request after the other until the server says that nothing is left. */
-async function repeat(url: string, body: Record<string, unknown>, onAnswer: (answer: QueueActionAnswer) => void): Promise<SendFailure | null> {
+async function repeat(
+  url: string,
+  body: Record<string, unknown>,
+  onAnswer: (answer: QueueActionAnswer) => void,
+): Promise<SendFailure | null> {
   let cursor: string | null = null;
   do {
     const sent = await sendOnce(url, { ...body, ...(cursor && { cursor }) });
@@ -74,7 +78,10 @@ export async function runAction(run: Run): Promise<Outcome | SendFailure> {
 }
 
 /** Takes an action back, as far as nobody touched its rows since. */
-export async function runUndo(siteId: string, actionIds: string[]): Promise<{ ok: true; affected: number; skippedCount: number } | SendFailure> {
+export async function runUndo(
+  siteId: string,
+  actionIds: string[],
+): Promise<{ ok: true; affected: number; skippedCount: number } | SendFailure> {
   let affected = 0;
   let skippedCount = 0;
   for (const actionId of [...actionIds].reverse()) {
@@ -89,7 +96,11 @@ export async function runUndo(siteId: string, actionIds: string[]): Promise<{ ok
   return { ok: true, affected, skippedCount };
 }
 
-export async function askPreview(siteId: string, action: QueueAction, filter: Record<string, string>): Promise<QueueActionPreview | SendFailure> {
+export async function askPreview(
+  siteId: string,
+  action: QueueAction,
+  filter: Record<string, string>,
+): Promise<QueueActionPreview | SendFailure> {
   const sent = await sendJson("POST", "/api/oci/queue-actions/preview", { siteId, action, filter });
   return sent.ok ? (sent.value as QueueActionPreview) : sent; // the route's own shape
 }

@@ -5,9 +5,18 @@ import { useTranslations } from "next-intl";
 import { type RefObject, useEffect, useState } from "react";
 
 const settleMs = 300;
+const searchKey = "/";
 
 /** Finds an order, a click or a phone number. It asks when the typing rests. */
-export function SearchBox({ value, onSearch, box }: { value: string; onSearch: (text: string) => void; box: RefObject<HTMLInputElement | null> }) {
+export function SearchBox({
+  value,
+  onSearch,
+  box,
+}: {
+  value: string;
+  onSearch: (text: string) => void;
+  box: RefObject<HTMLInputElement | null>;
+}) {
   const t = useTranslations("oci.filters");
   const [text, setText] = useState(value);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the address changed by another hand, such as Back
@@ -33,7 +42,9 @@ export function SearchBox({ value, onSearch, box }: { value: string; onSearch: (
         value={text}
         onChange={(event) => setText(event.target.value)}
       />
-      <kbd aria-hidden="true">{t("searchKey")}</kbd>
+      <span className="kbd" aria-hidden="true">
+        {searchKey}
+      </span>
     </label>
   );
 }

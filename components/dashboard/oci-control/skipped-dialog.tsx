@@ -34,7 +34,9 @@ export function SkippedDialog({ outcome, rows, onClose }: { outcome: Outcome | n
           </li>
         ))}
       </ul>
-      {shown && shown.skippedCount > listed.length && <p className="xs t3">{t("skippedMore", { count: shown.skippedCount - listed.length })}</p>}
+      {shown && shown.skippedCount > listed.length && (
+        <p className="xs t3">{t("skippedMore", { count: shown.skippedCount - listed.length })}</p>
+      )}
       <div className="dialog-f">
         <DialogClose render={<Button tone="primary" />}>{t("understood")}</DialogClose>
       </div>

@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import type { QueueRowStory } from "#lib/oci/control-shapes.ts";
 import { useControlFormat } from "./control-context.tsx";
 import { timelineOf } from "./timeline.ts";
-import { useCause } from "./use-cause.ts";
+import { asLine, useCause } from "./use-cause.ts";
 
 /** Everything that happened, oldest first, each with its hand. */
 export function TimelineSection({ story }: { story: QueueRowStory }) {
@@ -20,7 +20,7 @@ export function TimelineSection({ story }: { story: QueueRowStory }) {
           const Icon = event.icon;
           const small = [
             event.money !== undefined && format.money(event.money, story.row.currency),
-            event.code && causeOf(event.code, null).what,
+            event.code && asLine(causeOf(event.code).what),
             event.lengthMs !== undefined && t("after", { length: format.length(event.lengthMs / 1000) }),
             event.note && `“${event.note}”`,
           ].filter(Boolean);

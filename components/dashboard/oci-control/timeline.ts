@@ -41,7 +41,8 @@ const ledgerWords = { SEAL: "sealed", CORRECT: "corrected", CANCEL: "cancelled",
 function wordOf({ to, from, reason, by }: Move): Pick<TimelineEvent, "word" | "icon" | "tone"> {
   if (reason === "UNDO") return { word: "undone", icon: Undo2, tone: "act" };
   if (to === "PROCESSING") return { word: "try", icon: Send, tone: "" };
-  if (to === "COMPLETED") return reason === "DONE_BY_HAND" ? { word: "byHand", icon: Hand, tone: "ok" } : { word: "handedOver", icon: CircleCheck, tone: "ok" };
+  if (to === "COMPLETED")
+    return reason === "DONE_BY_HAND" ? { word: "byHand", icon: Hand, tone: "ok" } : { word: "handedOver", icon: CircleCheck, tone: "ok" };
   if (to === "RETRY") {
     if (reason === "DEFERRED") return { word: "deferred", icon: Clock, tone: "retry" };
     return { word: reason === "RECOVERED" ? "recovered" : "retryPlanned", icon: RotateCw, tone: "retry" };

@@ -45,7 +45,11 @@ export function useActions(siteId: string, onChanged: () => void) {
     if (result.affected > 0 && result.undoUntil) {
       const taken = { actionIds: result.actionIds, undoUntil: result.undoUntil };
       setLast(taken);
-      const id = toast.done(words, { label: <UndoLabel until={taken.undoUntil} />, onPress: () => (toast.close(id), undo(taken)) }, undoShownMs);
+      const takeBack = () => {
+        toast.close(id);
+        undo(taken);
+      };
+      const id = toast.done(words, { label: <UndoLabel until={taken.undoUntil} />, onPress: takeBack }, undoShownMs);
     } else toast.done(words);
     if (result.skippedCount > 0) setOutcome(result);
   }

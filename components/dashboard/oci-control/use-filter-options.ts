@@ -2,8 +2,8 @@
 
 import { useTranslations } from "next-intl";
 import type { QueueCharts } from "#lib/oci/control-shapes.ts";
-import { channels, kinds, periods, statuses } from "#lib/oci/control-view.ts";
-import { useCause } from "./use-cause.ts";
+import { type channels, type kinds, periods, statuses } from "#lib/oci/control-view.ts";
+import { asLine, useCause } from "./use-cause.ts";
 
 export interface FilterOptions {
   codes: QueueCharts["failedNow"];
@@ -16,7 +16,7 @@ export function useFilterOptions(codes: FilterOptions["codes"]) {
   const causeOf = useCause();
   return {
     statuses: statuses.map((value) => ({ value, label: states(value) })),
-    codes: codes.map(({ code, category }) => ({ value: code, label: causeOf(code, category).what })),
+    codes: codes.map(({ code }) => ({ value: code, label: asLine(causeOf(code).what) })),
     periods: periods.map((value) => ({ value, label: t("filters.days", { count: Number(value) }) })),
     attempts: [2, 3, 4, 5].map((count) => ({ value: String(count), label: t("filters.attemptsFrom", { count }) })),
     channel: (value: (typeof channels)[number]) => t(`channels.${value}`),

@@ -3,7 +3,11 @@
 import { useEffect, useRef, useState } from "react";
 
 /** A value that is read again whenever `version` changes; the old one stays until the new one is here. `key` says what it is of. */
-export function useRefetched<Value>(start: { key: string; value: Value | null }, wanted: { key: string; version: string }, read: () => Promise<Value | null>) {
+export function useRefetched<Value>(
+  start: { key: string; value: Value | null },
+  wanted: { key: string; version: string },
+  read: () => Promise<Value | null>,
+) {
   const [held, setHeld] = useState(start);
   const [failed, setFailed] = useState(false);
   const done = useRef(start.value ? `${start.key} ${wanted.version}` : "");

@@ -5,7 +5,12 @@ import { Badge, type State } from "#components/ui/badge.tsx";
 import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
 import { useControlFormat } from "./control-context.tsx";
 
-const looks: Record<NonNullable<QueueRow["verdict"]>, State> = { CONFIRMED: "CONFIRMED", REJECTED: "FAILED", DUPLICATE: "COMPLETED", UNKNOWN: "QUEUED" };
+const looks: Record<NonNullable<QueueRow["verdict"]>, State> = {
+  CONFIRMED: "CONFIRMED",
+  REJECTED: "FAILED",
+  DUPLICATE: "COMPLETED",
+  UNKNOWN: "QUEUED",
+};
 
 /** What we did and what Google says of it, side by side: the one never replaces the other. */
 export function VerdictSection({ story, row }: { story: QueueRowStory; row: QueueRow }) {

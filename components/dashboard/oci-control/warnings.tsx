@@ -33,12 +33,14 @@ export function Warnings({ stats, onFilter }: { stats: QueueStats; onFilter: (fi
     );
   }
   if (failedRatio !== null && failedRatio > alarmingShare && mainCause) {
-    const { what, fix } = causeOf(mainCause.code, mainCause.category);
+    const { what, fix } = causeOf(mainCause.code);
     return (
       <Alert
         tone="failed"
         title={t("failing", { share: format.percent(failedRatio), count: totals.FAILED })}
-        action={<Button onClick={() => onFilter({ status: "FAILED", errorCode: mainCause.code })}>{t("show", { count: mainCause.count })}</Button>}
+        action={
+          <Button onClick={() => onFilter({ status: "FAILED", errorCode: mainCause.code })}>{t("show", { count: mainCause.count })}</Button>
+        }
       >
         {t("failingBody", { count: mainCause.count, what, fix })}
       </Alert>
@@ -46,7 +48,11 @@ export function Warnings({ stats, onFilter }: { stats: QueueStats; onFilter: (fi
   }
   if (stuckProcessing > 0) {
     return (
-      <Alert tone="retry" title={t("stuck", { count: stuckProcessing })} action={<Button onClick={() => onFilter({ stuck: "true" })}>{t("showStuck")}</Button>}>
+      <Alert
+        tone="retry"
+        title={t("stuck", { count: stuckProcessing })}
+        action={<Button onClick={() => onFilter({ stuck: "true" })}>{t("showStuck")}</Button>}
+      >
         {t("stuckBody")}
       </Alert>
     );

@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import type { QueueRow } from "#lib/oci/control-shapes.ts";
 import { isByHand, rowState } from "#lib/oci/row-state.ts";
 import { useControl, useControlFormat } from "./control-context.tsx";
-import { useCause } from "./use-cause.ts";
+import { asLine, useCause } from "./use-cause.ts";
 
 /** A row in two lines: what is happening to it, and what comes next. */
 export function useWhatHappens(): (row: QueueRow) => { line: string; next: string; bad: boolean } {
@@ -14,11 +14,12 @@ export function useWhatHappens(): (row: QueueRow) => { line: string; next: strin
   const causeOf = useCause();
   const isLater = (moment: string | null) => moment !== null && Date.parse(moment) > now.getTime();
   return (row) => {
-    const cause = row.providerErrorCode ? causeOf(row.providerErrorCode, row.providerErrorCategory) : null;
-    if (isByHand(row, site.ociSyncMethod)) return { line: t("byHand"), next: t(row.kind === "RETRACT" ? "retractNext" : "restateNext"), bad: false };
+    const cause = row.providerErrorCode ? causeOf(row.providerErrorCode) : null;
+    if (isByHand(row, site.ociSyncMethod))
+      return { line: t("byHand"), next: t(row.kind === "RETRACT" ? "retractNext" : "restateNext"), bad: false };
     switch (rowState(row, blocked, now)) {
       case "BLOCKED":
-        return { line: cause?.what ?? t("blocked"), next: cause?.fix ?? t("blockedNext"), bad: false };
+        return { line: cause ? asLine(cause.what) : t("blocked"), next: cause?.fix ?? t("blockedNext"), bad: false };
       case "STUCK":
         return { line: t("stuck", { age: format.age(row.claimedAt ?? row.updatedAt) }), next: t("stuckNext"), bad: true };
       case "PROCESSING":
@@ -28,7 +29,7 @@ export function useWhatHappens(): (row: QueueRow) => { line: string; next: strin
         return { line: t("ready"), next: t(site.ociSyncMethod === "script" ? "readyScript" : "readyWorker"), bad: false };
       case "RETRY": {
         const when = isLater(row.nextRetryAt) ? t("again", { time: format.moment(row.nextRetryAt ?? "") }) : t("againSoon");
-        return { line: cause?.what ?? t("retry"), next: when, bad: false };
+        return { line: cause ? asLine(cause.what) : t("retry"), next: when, bad: false };
       }
       case "CONFIRMED":
         return { line: t("confirmed"), next: t("confirmedNext"), bad: false };
@@ -37,7 +38,7 @@ export function useWhatHappens(): (row: QueueRow) => { line: string; next: strin
         if (row.verdict === "DUPLICATE") return { line: t("duplicate"), next: t("duplicateNext"), bad: false };
         return { line: t("handed", { time: format.moment(row.uploadedAt ?? row.updatedAt) }), next: t("handedNext"), bad: false };
       case "FAILED":
-        return { line: cause?.what ?? t("failed"), next: cause?.fix ?? "", bad: false };
+        return { line: cause ? asLine(cause.what) : t("failed"), next: cause?.fix ?? "", bad: false };
     }
   };
 }

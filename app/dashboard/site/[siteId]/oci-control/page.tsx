@@ -1,0 +1,32 @@
+import type { Metadata } from "next";
+import { getTranslations } from "next-intl/server";
+import { OciControl } from "#components/dashboard/oci-control/oci-control.tsx";
+import { readView } from "#lib/oci/control-view.ts";
+import { readControlPage, rowsPerPage } from "#lib/oci/page-readers.ts";
+import { getSite } from "#lib/tenancy/readers.ts";
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("oci");
+  return { title: t("title") };
+}
+
+interface OciControlPageProps {
+  params: Promise<{ siteId: string }>;
+  searchParams: Promise<Record<string, string | string[] | undefined>>;
+}
+
+export default async function OciControlPage({ params, searchParams }: OciControlPageProps) {
+  const [{ siteId }, query] = await Promise.all([params, searchParams]);
+  const given = Object.entries(query).flatMap(([key, value]) => (typeof value === "string" ? [[key, value]] : []));
+  const now = new Date();
+  const [site, start] = await Promise.all([getSite(siteId), readControlPage(siteId, readView(new URLSearchParams(given)), now)]);
+  const { publicId, currency, timezone, ociSyncMethod, role } = site;
+  return (
+    <OciControl
+      site={{ publicId, currency, timezone, ociSyncMethod, role }}
+      start={start}
+      readAt={now.toISOString()}
+      pageSize={rowsPerPage}
+    />
+  );
+}

@@ -1,0 +1,21 @@
+import type { ExportPreview } from "./control-api.ts";
+
+type Item = ExportPreview["items"][number];
+export type Check = "click" | "clicks" | "value" | "time" | "order" | "name";
+
+/** `yyyy-mm-dd hh:mm:ss+0300`, what Google's upload by script takes. */
+const scriptTime = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}[+-]\d{4}$/;
+
+/** Our own rules over what would be sent, once more at the last moment: which of them an item breaks. */
+export function checkItem(item: Item): Check[] {
+  const clicks = [item.gclid, item.wbraid, item.gbraid].filter(Boolean).length;
+  const broken: [Check, boolean][] = [
+    ["click", clicks === 0],
+    ["clicks", Boolean(item.wbraid) && clicks > 1],
+    ["value", !(item.conversionValue > 0)],
+    ["time", !scriptTime.test(item.conversionTime)],
+    ["order", item.orderId.length === 0 || item.orderId.length > 64],
+    ["name", item.conversionName.trim() === ""],
+  ];
+  return broken.flatMap(([check, isBroken]) => (isBroken ? [check] : []));
+}

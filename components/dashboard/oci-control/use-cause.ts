@@ -1,0 +1,34 @@
+"use client";
+
+import { useTranslations } from "next-intl";
+import { type Cure, causeOf } from "#lib/oci/causes.ts";
+
+export interface Cause {
+  /** What happened, who can fix it, what to do: in plain words, without the code. */
+  what: string;
+  who: string;
+  fix: string;
+  cure: Cure;
+  /** The word on the button that does it. */
+  deed: string;
+  /** Whether sending it again can work, at once or after "fix". */
+  helps: boolean;
+}
+
+export function useCause(): (code: string) => Cause {
+  const t = useTranslations("causes");
+  return (code) => {
+    const { name, fixer, cure } = causeOf(code);
+    return {
+      what: t(`${name}.what`),
+      who: t(`who.${fixer}`),
+      fix: t(`${name}.fix`),
+      cure,
+      deed: t(`cure.${cure}`),
+      helps: cure !== "none" && cure !== "wait",
+    };
+  };
+}
+
+/** A sentence as one line of a table: it needs no full stop. */
+export const asLine = (sentence: string) => sentence.replace(/\.$/, "");
