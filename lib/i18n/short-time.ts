@@ -3,18 +3,17 @@ import type { Locale } from "./locale.ts";
 /** Lengths and moments in as few letters as a table has room for. */
 const tags: Record<Locale, string> = { en: "en-GB", tr: "tr-TR" };
 
-const steps: [limitSeconds: number, unitSeconds: number, unit: "second" | "minute" | "hour" | "day"][] = [
-  [60, 1, "second"],
-  [60 * 60, 60, "minute"],
-  [24 * 60 * 60, 60 * 60, "hour"],
-  [Number.POSITIVE_INFINITY, 24 * 60 * 60, "day"],
+const steps: [limitSeconds: number, unitSeconds: number, words: Record<Locale, string>][] = [
+  [60, 1, { en: "s", tr: "sn" }],
+  [60 * 60, 60, { en: "min", tr: "dk" }],
+  [48 * 60 * 60, 60 * 60, { en: "h", tr: "sa" }],
+  [Number.POSITIVE_INFINITY, 24 * 60 * 60, { en: "days", tr: "gün" }],
 ];
 
-/** "40 s", "11 min", "3 h", "2 days". */
+/** "40 s", "11 min", "3 h", "2 days". Intl's own short units are longer than a column: "11 mins". */
 export function shortLength(locale: Locale, seconds: number): string {
-  const [, unitSeconds, unit] = steps.find(([limit]) => seconds < limit) ?? [0, 1, "second"];
-  const unitDisplay = unit === "day" ? "long" : "short";
-  return new Intl.NumberFormat(tags[locale], { style: "unit", unit, unitDisplay }).format(Math.max(0, Math.floor(seconds / unitSeconds)));
+  const [, unitSeconds, words] = steps.find(([limit]) => seconds < limit) ?? [0, 1, { en: "s", tr: "sn" }];
+  return `${Math.max(0, Math.floor(seconds / unitSeconds))} ${words[locale]}`;
 }
 
 /** "14:32" today, "12 Nov 14:32" on any other day, in the site's zone. */

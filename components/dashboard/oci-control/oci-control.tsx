@@ -139,7 +139,7 @@ export function OciControl({ site, start, readAt, pageSize }: OciControlProps) {
             <OciControlSummary stats={stats} filter={view.filter} onFilter={nav.filterBy} />
             <div className="two">
               <CausesCard
-                causes={shownCharts.failedNow}
+                causes={needsYouFirst(shownCharts.failedNow)}
                 stats={stats}
                 filter={view.filter}
                 onFilter={nav.filterBy}
@@ -186,6 +186,12 @@ export function OciControl({ site, start, readAt, pageSize }: OciControlProps) {
       <KeysDialog open={help} onOpenChange={setHelp} mayAct={mayAct} />
     </ControlProvider>
   );
+}
+
+/** What was rightly not sent is no trouble: it comes after what is. */
+function needsYouFirst(causes: ControlPage["charts"]["failedNow"]) {
+  const skipped = (category: string | null) => Number(category === "DETERMINISTIC_SKIP");
+  return causes.toSorted((a, b) => skipped(a.category) - skipped(b.category) || b.count - a.count);
 }
 
 /** The figures know how many rows match when the state is the only filter, or there is none. */

@@ -5,6 +5,7 @@ import postgres from "postgres";
 import { actAs, createAuthUser } from "../postgres/auth-user.ts";
 import type { Stack } from "../stack.ts";
 import { seedBilling } from "./seed-billing.ts";
+import { seedQueue } from "./seed-queue.ts";
 import { seedLeads } from "./seed-leads.ts";
 
 interface DemoSite {
@@ -78,8 +79,15 @@ async function seedAll(sql: postgres.Sql): Promise<DemoSeed> {
   const sites: DemoSite[] = [];
   for (const business of businesses) sites.push(await seedSite(sql, ownerId, [operatorId, ...others], business));
   await seedLeads(sql, sites, { owner: ownerId, operator: operatorId }); // before billing, whose events are left to the worker
+  await seedConversions(sql, sites[0]?.publicId ?? "", ownerId, operatorId);
   await seedBilling(sql, sites);
   return { sites, users: people.map(({ email, role }) => ({ email, password, role })) };
+}
+
+/** The first site sends by script; what its operators sealed has gone out, or shows why not. */
+async function seedConversions(sql: postgres.Sql, publicId: string, ownerId: string, operatorId: string): Promise<void> {
+  const [site] = await sql`select id from public.sites where public_id = ${publicId}`;
+  await seedQueue(sql, { publicId, siteId: String(site?.id), ownerId, operatorId });
 }
 
 async function seedSite(sql: postgres.Sql, ownerId: string, memberIds: string[], business: (typeof businesses)[number]): Promise<DemoSite> {

@@ -74,6 +74,18 @@ export class QueueScene {
     await this.#call(minutesAgo, (tx) => tx`select public.ack_offline_conversions(${this.#site.siteId}, ${ids}::uuid[])`);
   }
 
+  /** The script ran every ten minutes: what could be sent until then has been sent. */
+  async deliverWaiting(untilMinutesAgo: number): Promise<void> {
+    const rows = await this.#sql<{ id: string; ago: number }[]>`
+      select id, extract(epoch from ${new Date(this.#now)}::timestamptz - greatest(not_before, created_at))::float8 / 60 as ago
+      from public.offline_conversion_queue
+      where site_id = ${this.#site.siteId} and status in ('QUEUED', 'RETRY') and kind = 'CONVERSION' order by not_before, id`;
+    const runs = Map.groupBy(rows, ({ ago }) => Math.floor(ago / 10) * 10);
+    for (const [minutesAgo, due] of runs) {
+      if (minutesAgo > untilMinutesAgo) await this.deliver(due.map(({ id }) => id), minutesAgo - 2);
+    }
+  }
+
   async fail(ids: string[], minutesAgo: number, { code, category, words }: { code: string; category: string; words: string }): Promise<void> {
     await this.claim(ids, minutesAgo + 1);
     await this.#call(
@@ -130,25 +142,20 @@ export class QueueScene {
   }
 }
 
-/** Two weeks of a site: most was delivered, some failed for three reasons, some wait, two are stuck, one needs a person. */
-export async function seedQueue(sql: postgres.Sql, site: QueueSite, now = new Date()): Promise<void> {
-  const scene = new QueueScene(sql, site, now);
+/** What can go wrong, and what waits: three causes of failure, tries to come, stuck and held rows, a correction for a person. */
+export async function addTroubles(scene: QueueScene): Promise<void> {
   const day = 24 * 60;
-  await scene.sendAtOnce();
-  let toCorrect = "";
-  for (const [index, count] of [2, 3, 4, 2, 1, 3, 4, 3, 2, 4, 3, 2, 1].entries()) {
-    const daysAgo = 13 - index;
-    const ids = await scene.some(count, daysAgo * day + 90);
-    await scene.deliver(ids, daysAgo * day + 20 + (index % 4) * 9);
-    toCorrect = ids[0] ?? toCorrect;
-  }
+  const [toCorrect = "", ...others] = await scene.some(3, 3 * day);
+  await scene.deliver([toCorrect, ...others], 3 * day - 40);
   const refusal = { code: "NO_CONVERSION_ACTION_FOUND", category: "VALIDATION", words: "No conversion action named OpsMantik_Won exists." };
   await scene.fail(await scene.some(4, 4 * day), 4 * day - 60, refusal);
   await scene.fail(await scene.some(1, day), day - 60, refusal);
-  await scene.fail(await scene.some(2, 2 * day), 2 * day - 30, { code: "UNPARSEABLE_GCLID", category: "VALIDATION", words: "The gclid cannot be decoded." });
-  await scene.fail(await scene.some(1, 5 * 60), 4 * 60, { code: "USER_PERMISSION_DENIED", category: "AUTH", words: "The user lost access to the account." });
-  const slow = await scene.some(3, 110);
-  await scene.fail(slow, 60, { code: "APPLY_FAILED", category: "TRANSIENT", words: "Exception: Service timed out: Google Ads" });
+  const unreadable = { code: "UNPARSEABLE_GCLID", category: "VALIDATION", words: "The gclid cannot be decoded." };
+  await scene.fail(await scene.some(2, 2 * day), 2 * day - 30, unreadable);
+  const locked = { code: "USER_PERMISSION_DENIED", category: "AUTH", words: "The user has no access to the account." };
+  await scene.fail(await scene.some(1, 5 * 60), 4 * 60, locked);
+  const broken = { code: "APPLY_FAILED", category: "TRANSIENT", words: "Exception: Service timed out: Google Ads" };
+  await scene.fail(await scene.some(3, 110), 60, broken);
   await scene.recover(28);
   await scene.claim(await scene.some(2, 50), 22);
   await scene.claim(await scene.some(1, 20), 3);
@@ -156,4 +163,12 @@ export async function seedQueue(sql: postgres.Sql, site: QueueSite, now = new Da
   await scene.sendAtOnce(6);
   await scene.some(2, 4);
   await scene.correct(toCorrect, 199_000, 15);
+}
+
+/** A site whose script has sent what its leads brought, with the troubles of a usual week. */
+export async function seedQueue(sql: postgres.Sql, site: QueueSite, now = new Date()): Promise<void> {
+  const scene = new QueueScene(sql, site, now);
+  await scene.deliverWaiting(40);
+  await scene.sendAtOnce();
+  await addTroubles(scene);
 }
