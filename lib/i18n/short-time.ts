@@ -1,3 +1,4 @@
+import { dateFormat } from "./cached-format.ts";
 import type { Locale } from "./locale.ts";
 
 /** Lengths and moments in as few letters as a table has room for. */
@@ -19,8 +20,8 @@ export function shortLength(locale: Locale, seconds: number): string {
 /** "14:32" today, "12 Nov 14:32" on any other day, in the site's zone. */
 export function shortMoment({ locale, timeZone }: { locale: Locale; timeZone: string }, value: string, now: Date): string {
   const at = new Date(value);
-  const day = new Intl.DateTimeFormat("en-CA", { timeZone, dateStyle: "short" });
-  const time = new Intl.DateTimeFormat(tags[locale], { timeZone, hour: "2-digit", minute: "2-digit" }).format(at);
+  const day = dateFormat("en-CA", { timeZone, dateStyle: "short" });
+  const time = dateFormat(tags[locale], { timeZone, hour: "2-digit", minute: "2-digit" }).format(at);
   if (day.format(at) === day.format(now)) return time;
-  return `${new Intl.DateTimeFormat(tags[locale], { timeZone, day: "numeric", month: "short" }).format(at)} ${time}`;
+  return `${dateFormat(tags[locale], { timeZone, day: "numeric", month: "short" }).format(at)} ${time}`;
 }

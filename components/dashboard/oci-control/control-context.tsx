@@ -1,9 +1,8 @@
 "use client";
 
 import { useLocale } from "next-intl";
-import { createContext, type ReactNode, useContext } from "react";
-import { shortLength, shortMoment } from "#lib/i18n/short-time.ts";
-import { siteFormat } from "#lib/i18n/site-format.ts";
+import { createContext, type ReactNode, useContext, useMemo } from "react";
+import { type ControlFormat, controlFormat } from "./control-format.ts";
 
 export interface ControlSite {
   publicId: string;
@@ -15,49 +14,29 @@ export interface ControlSite {
 
 interface Control {
   site: ControlSite;
-  /** Ticks once a second, so that "2 s ago" stays true; the first value is the server's. */
+  /** Moves on every few seconds: ages in a table are minutes. The first value is the server's. */
   now: Date;
   blocked: ReadonlySet<string>;
 }
 
-const Context = createContext<Control | null>(null);
+const Context = createContext<(Control & { format: ControlFormat }) | null>(null);
 
-export function ControlProvider({ children, ...control }: Control & { children: ReactNode }) {
+export function ControlProvider({ children, site, now, blocked }: Control & { children: ReactNode }) {
+  const locale = useLocale();
+  const format = useMemo(() => controlFormat(locale, site, now), [locale, site, now]);
+  const control = useMemo(() => ({ site, now, blocked, format }), [site, now, blocked, format]);
   return <Context value={control}>{children}</Context>;
 }
 
-export function useControl(): Control & { mayAct: boolean } {
+function useContextValue() {
   const control = useContext(Context);
   if (!control) throw new Error("This part belongs inside OCI Control.");
-  return { ...control, mayAct: control.site.role !== "viewer" };
+  return control;
 }
 
-/** Money, moments and lengths as this page writes them: the reader's language, the site's zone. */
-export function useControlFormat() {
-  const locale = useLocale();
-  const { site, now } = useControl();
-  const timeZone = site.timezone;
-  const money = (cents: number, currency = site.currency) => siteFormat({ locale, timeZone, currency }).money(cents);
-  const { number, dateTime } = siteFormat({ locale, timeZone });
-  return {
-    locale,
-    number,
-    dateTime,
-    money,
-    /** Every cent: the one figure that is compared with a bill. */
-    exactMoney: (cents: number, currency: string) =>
-      new Intl.NumberFormat(locale === "tr" ? "tr-TR" : "en-GB", { style: "currency", currency, currencyDisplay: "narrowSymbol" }).format(
-        cents / 100,
-      ),
-    /** "₺79,650", or "₺79,650 + £120" where two currencies wait. */
-    sums: (cents: Record<string, number>) => {
-      const parts = Object.entries(cents).map(([currency, value]) => money(value, currency));
-      return parts.length > 0 ? parts.join(" + ") : money(0);
-    },
-    moment: (value: string) => shortMoment({ locale, timeZone }, value, now),
-    age: (value: string) => shortLength(locale, (now.getTime() - Date.parse(value)) / 1000),
-    length: (seconds: number) => shortLength(locale, seconds),
-    percent: (share: number) =>
-      new Intl.NumberFormat(locale === "tr" ? "tr-TR" : "en-GB", { style: "percent", maximumFractionDigits: 0 }).format(share),
-  };
+export function useControl(): Control & { mayAct: boolean } {
+  const { site, now, blocked } = useContextValue();
+  return { site, now, blocked, mayAct: site.role !== "viewer" };
 }
+
+export const useControlFormat = (): ControlFormat => useContextValue().format;

@@ -2,6 +2,7 @@
 
 import { useLocale, useTranslations } from "next-intl";
 import { type PointerEvent, useState } from "react";
+import { dateFormat } from "#lib/i18n/cached-format.ts";
 import type { QueueCharts } from "#lib/oci/control-shapes.ts";
 import { type Bucket, chartBuckets, ticksFor } from "./activity-buckets.ts";
 import { useControl, useControlFormat } from "./control-context.tsx";
@@ -84,6 +85,6 @@ export function useBucketName(range: QueueCharts["range"]): (at: string) => stri
   const tag = useLocale() === "tr" ? "tr-TR" : "en-GB";
   const { site } = useControl();
   const options: Intl.DateTimeFormatOptions = range === "24h" ? { hour: "2-digit", minute: "2-digit" } : { day: "numeric", month: "short" };
-  const format = new Intl.DateTimeFormat(tag, { timeZone: site.timezone, ...options });
+  const format = dateFormat(tag, { timeZone: site.timezone, ...options });
   return (at) => (at ? format.format(new Date(at)) : "");
 }

@@ -41,11 +41,7 @@ export function ExportTotals({ preview }: { preview: ExportPreview }) {
           <ul className="mt-1 grid gap-1">
             {warnings.slice(0, 20).map((warning) => {
               const [id = "", code] = warning.split(": ");
-              const words = code
-                ? causeOf(code).what
-                : t.has(`warningWords.${id}` as never)
-                  ? t(`warningWords.${id}` as never)
-                  : id;
+              const words = code ? causeOf(code).what : t.has(`warningWords.${id}` as never) ? t(`warningWords.${id}` as never) : id;
               return (
                 <li key={warning}>
                   {code && <span className="id">{`${shortOrder(id)}: `}</span>}

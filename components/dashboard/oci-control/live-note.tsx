@@ -1,7 +1,8 @@
 "use client";
 
 import { useTranslations } from "next-intl";
-import { useControl, useControlFormat } from "./control-context.tsx";
+import { useControlFormat } from "./control-context.tsx";
+import { useNow } from "./use-now.ts";
 
 /** Three looks missed: what stands here may not be true any more. */
 const staleAfterSeconds = 15;
@@ -10,11 +11,11 @@ const staleAfterSeconds = 15;
 export function LiveNote({ freshAt }: { freshAt: string }) {
   const t = useTranslations("oci.live");
   const format = useControlFormat();
-  const seconds = (useControl().now.getTime() - Date.parse(freshAt)) / 1000;
+  const seconds = (useNow(freshAt, 1000).getTime() - Date.parse(freshAt)) / 1000;
   const stale = seconds > staleAfterSeconds;
   return (
     <span className={stale ? "live stale" : "live"} role={stale ? "status" : undefined}>
-      {stale ? t("stale", { time: format.moment(freshAt) }) : t("fresh", { ago: format.length(seconds) })}
+      {stale ? t("stale", { time: format.moment(freshAt) }) : t("fresh", { ago: format.length(Math.max(0, seconds)) })}
     </span>
   );
 }

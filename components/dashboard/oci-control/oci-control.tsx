@@ -2,7 +2,7 @@
 
 import { Download, Keyboard } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { publishWarnings } from "#components/shell/warning-counts.ts";
 import { Button } from "#components/ui/button.tsx";
 import type { QueueAction } from "#lib/oci/control-shapes.ts";
@@ -42,7 +42,7 @@ interface OciControlProps {
 /** Every conversion of a site: where it stands, why it failed, what to do, and the button that does it. */
 export function OciControl({ site, start, readAt, pageSize }: OciControlProps) {
   const t = useTranslations("oci");
-  const now = useNow(readAt);
+  const now = useNow(readAt, 10_000);
   const nav = useView();
   const { view } = nav;
   const search = useRef<HTMLInputElement>(null);
@@ -69,6 +69,7 @@ export function OciControl({ site, start, readAt, pageSize }: OciControlProps) {
     { key: view.row ?? "", version: openRow?.updatedAt ?? moved },
     () => fetchStory(site.publicId, view.row ?? ""),
   );
+  const blocked = useMemo(() => blockedProviders(stats), [stats]);
   const warnings = stats.totals.FAILED + stats.stuckProcessing;
   useEffect(() => publishWarnings(site.publicId, warnings), [site.publicId, warnings]);
 
@@ -107,7 +108,7 @@ export function OciControl({ site, start, readAt, pageSize }: OciControlProps) {
   const sameCause = shownCharts.failedNow.find(({ code }) => code === openRow?.providerErrorCode)?.count ?? 1;
   const undoable = actions.last && Date.parse(actions.last.undoUntil) > now.getTime() ? actions.last : null;
   return (
-    <ControlProvider site={site} now={now} blocked={blockedProviders(stats)}>
+    <ControlProvider site={site} now={now} blocked={blocked}>
       <header className="bar">
         <h1>{t("title")}</h1>
         <LiveNote freshAt={queue.freshAt} />

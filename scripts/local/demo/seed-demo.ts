@@ -5,8 +5,8 @@ import postgres from "postgres";
 import { actAs, createAuthUser } from "../postgres/auth-user.ts";
 import type { Stack } from "../stack.ts";
 import { seedBilling } from "./seed-billing.ts";
-import { seedQueue } from "./seed-queue.ts";
 import { seedLeads } from "./seed-leads.ts";
+import { seedQueue } from "./seed-queue.ts";
 
 interface DemoSite {
   publicId: string;

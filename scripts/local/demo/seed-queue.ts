@@ -66,7 +66,10 @@ export class QueueScene {
   }
 
   claim(ids: string[], minutesAgo: number): Promise<void> {
-    return this.#call(minutesAgo, (tx) => tx`select public.claim_offline_conversion_rows_for_script_export(${ids}::uuid[], ${this.#site.siteId})`);
+    return this.#call(
+      minutesAgo,
+      (tx) => tx`select public.claim_offline_conversion_rows_for_script_export(${ids}::uuid[], ${this.#site.siteId})`,
+    );
   }
 
   async deliver(ids: string[], minutesAgo: number): Promise<void> {
@@ -82,11 +85,19 @@ export class QueueScene {
       where site_id = ${this.#site.siteId} and status in ('QUEUED', 'RETRY') and kind = 'CONVERSION' order by not_before, id`;
     const runs = Map.groupBy(rows, ({ ago }) => Math.floor(ago / 10) * 10);
     for (const [minutesAgo, due] of runs) {
-      if (minutesAgo > untilMinutesAgo) await this.deliver(due.map(({ id }) => id), minutesAgo - 2);
+      if (minutesAgo > untilMinutesAgo)
+        await this.deliver(
+          due.map(({ id }) => id),
+          minutesAgo - 2,
+        );
     }
   }
 
-  async fail(ids: string[], minutesAgo: number, { code, category, words }: { code: string; category: string; words: string }): Promise<void> {
+  async fail(
+    ids: string[],
+    minutesAgo: number,
+    { code, category, words }: { code: string; category: string; words: string },
+  ): Promise<void> {
     await this.claim(ids, minutesAgo + 1);
     await this.#call(
       minutesAgo,

@@ -1,0 +1,158 @@
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+import { addTroubles } from "#scripts/local/demo/seed-queue.ts";
+import { expect, test } from "#tests/support/e2e-test.ts";
+import { openControl, statusOf, withQueueSite } from "#tests/support/queue-scene.ts";
+
+const noAction = { code: "NO_CONVERSION_ACTION_FOUND", category: "VALIDATION", words: "No conversion action named Sale exists." };
+
+async function seriousProblems(page: Page): Promise<unknown[]> {
+  const { violations } = await new AxeBuilder({ page }).withTags(["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]).analyze();
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => [id, nodes.slice(0, 3).map((node) => node.html)]);
+}
+
+// Guarantee: everything that a mouse does here a keyboard does too, and keys sleep while somebody types.
+test("the queue is worked through by keyboard alone", async ({ stack, visit }) => {
+  await withQueueSite(stack, async ({ team, scene, sql }) => {
+    const [older = "", newer = ""] = await scene.sealed([
+      { amountCents: 425_000, sealedAgo: 95 },
+      { amountCents: 240_000, sealedAgo: 90 },
+    ]);
+    await scene.fail([older, newer], 60, noAction);
+    const page = await openControl(await visit(), team, team.operator);
+    const rows = page.locator(".queue-tbl tbody tr");
+    await expect(rows).toHaveCount(2);
+    await page.keyboard.press("?");
+    await expect(page.getByRole("dialog").getByText("Keys sleep while you type.")).toBeVisible();
+    await page.keyboard.press("Escape");
+    await expect(page.getByRole("dialog")).toBeHidden();
+    await page.keyboard.press("j");
+    await expect(page.locator(`[data-row="${newer}"] .row-link`)).toBeFocused();
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await expect(page).toHaveURL(new RegExp(`row=${older}`));
+    await page.keyboard.press("k");
+    await expect(page).toHaveURL(new RegExp(`row=${newer}`));
+    await page.keyboard.press("Escape");
+    await expect(page.getByRole("complementary")).toHaveCount(0);
+    await page.keyboard.press("x");
+    await expect(page.getByRole("toolbar").getByText("1 selected")).toBeVisible();
+    await page.keyboard.press("/");
+    await page.keyboard.type("rux");
+    await expect(page.getByRole("searchbox")).toHaveValue("rux");
+    await expect(page.getByText("No conversion matches")).toBeVisible();
+    expect(await statusOf(sql, [older, newer])).toEqual(["FAILED", "FAILED"]);
+    await page.getByRole("searchbox").fill("");
+    await expect(rows).toHaveCount(2);
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("r");
+    await expect(page.getByText("1 conversion will be sent again.")).toBeVisible();
+    expect(await statusOf(sql, [older, newer])).toEqual(["FAILED", "QUEUED"]);
+    await page.keyboard.press("u");
+    await expect(page.getByText("1 conversion is as before.")).toBeVisible();
+    expect(await statusOf(sql, [older, newer])).toEqual(["FAILED", "FAILED"]);
+  });
+});
+
+test("Shift carries the selection along", async ({ stack, visit }) => {
+  await withQueueSite(stack, async ({ team, scene }) => {
+    await scene.some(5, 30);
+    const page = await openControl(await visit(), team, team.operator);
+    const boxes = page.locator(".queue-tbl tbody .check");
+    await boxes.nth(0).click();
+    await boxes.nth(3).click({ modifiers: ["Shift"] });
+    await expect(page.getByRole("toolbar").getByText("4 selected")).toBeVisible();
+  });
+});
+
+// Guarantee: a list that somebody is reading does not jump: rows change where they stand, new ones wait to be asked for.
+test("news arrive by themselves, and wait while the list is touched", async ({ stack, visit }) => {
+  await withQueueSite(stack, async ({ team, scene }) => {
+    const [id = ""] = await scene.some(1, 30);
+    const page = await openControl(await visit(), team, team.operator);
+    const row = page.locator(`[data-row="${id}"]`);
+    await row.hover();
+    await expect(row.getByText("Queued")).toBeVisible();
+    await scene.deliver([id], 0);
+    await scene.some(1, 0);
+    await expect(row.getByText("Completed")).toBeVisible({ timeout: 20_000 });
+    await expect(page.locator(".queue-tbl tbody tr")).toHaveCount(1);
+    await page.getByRole("button", { name: "Show 1 new conversion" }).click();
+    await expect(page.locator(".queue-tbl tbody tr")).toHaveCount(2);
+  });
+});
+
+test("on a phone: cards, a filter sheet, the bulk bar and a page for one row", async ({ stack, visit }) => {
+  await withQueueSite(stack, async ({ team, scene, sql }) => {
+    const failed = await scene.some(2, 90);
+    await scene.fail(failed, 60, noAction);
+    await scene.some(2, 30);
+    const page = await openControl(await visit({ phone: true }), team, team.operator);
+    await page.getByRole("button", { name: "Filter", exact: true }).click();
+    const sheet = page.getByRole("dialog", { name: "Filter" });
+    await sheet.getByLabel("State").selectOption("FAILED");
+    await sheet.getByRole("button", { name: "Apply" }).click();
+    const cards = page.locator(".queue-tbl tbody tr");
+    await expect(cards).toHaveCount(2);
+    await cards.nth(0).getByRole("checkbox").check();
+    await page
+      .getByRole("toolbar")
+      .getByRole("button", { name: /^Retry/ })
+      .click();
+    await expect(page.getByText("1 conversion will be sent again.")).toBeVisible();
+    await page.getByRole("toolbar").getByRole("button", { name: "Clear selection" }).click();
+    await page.locator(`[data-row="${failed[0]}"] .row-link`).or(page.locator(".row-link")).last().click();
+    const story = page.getByRole("dialog", { name: /^Conversion / });
+    await expect(story.getByText("Timeline")).toBeVisible();
+    await story.getByRole("button", { name: "Close" }).click();
+    await expect(story).toBeHidden();
+    expect((await statusOf(sql, failed)).sort()).toEqual(["FAILED", "QUEUED"]);
+    expect(await page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")).toBe(true);
+  });
+});
+
+// Guarantee: who may only look is never offered what would be refused.
+test("a viewer sees everything and can do nothing", async ({ stack, visit }) => {
+  await withQueueSite(stack, async ({ team, scene }) => {
+    const [id = ""] = await scene.some(1, 90);
+    await scene.fail([id], 60, noAction);
+    const page = await openControl(await visit(), team, team.viewer, `?row=${id}`);
+    const drawer = page.getByRole("complementary", { name: /^Conversion / });
+    await expect(drawer.getByText("Timeline")).toBeVisible();
+    await expect(drawer.getByRole("button", { name: /Retry|Send again|Back to queue|Mark failed/ })).toHaveCount(0);
+    await expect(page.getByRole("checkbox")).toHaveCount(0);
+    await page.keyboard.press("r");
+    await expect(page.getByText(/will be sent again/)).toHaveCount(0);
+  });
+});
+
+for (const theme of ["light", "dark"] as const) {
+  for (const phone of [false, true]) {
+    test(`list, story and question are accessible, ${theme}, ${phone ? "phone" : "desktop"}`, async ({ stack, visit }) => {
+      test.slow();
+      await withQueueSite(stack, async ({ team, scene }) => {
+        await addTroubles(scene);
+        const page = await openControl(await visit({ theme, phone }), team, team.operator);
+        const noise: string[] = [];
+        page.on("console", (message) => message.type() === "error" && noise.push(message.text()));
+        page.on("pageerror", (error) => noise.push(String(error)));
+        await page.locator(".queue-tbl tbody .check").nth(1).click();
+        expect(await seriousProblems(page), "list").toEqual([]);
+        await page.getByRole("toolbar").getByRole("button", { name: "Back to queue" }).click();
+        await expect(page.getByRole("dialog").getByRole("button", { name: "Put 1 back" })).toBeVisible();
+        expect(await seriousProblems(page), "question").toEqual([]);
+        await page.getByRole("button", { name: "Cancel" }).click();
+        await page.locator(".queue-tbl .row-link").nth(8).click();
+        await expect(page.getByText("Timeline")).toBeVisible();
+        expect(await seriousProblems(page), "story").toEqual([]);
+        await page.getByRole("button", { name: "Close", exact: true }).last().click();
+        await page.getByRole("button", { name: "Next export" }).click();
+        await expect(page.getByText("A dry run.")).toBeVisible();
+        expect(await seriousProblems(page), "export").toEqual([]);
+        expect(noise).toEqual([]);
+      });
+    });
+  }
+}
