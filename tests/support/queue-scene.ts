@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import type { Page } from "@playwright/test";
 import postgres from "postgres";
 import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
-import { storeAllPending } from "#scripts/local/demo/record-visit.ts";
 import { QueueScene } from "#scripts/local/demo/seed-queue.ts";
 import { fillSignIn } from "./e2e-test.ts";
 import { createTeam, handOver, type Person, password, type Team } from "./team.ts";
@@ -17,7 +16,6 @@ export interface Site {
 export async function withQueueSite<T>(stack: DemoFile, run: (site: Site) => Promise<T>): Promise<T> {
   const sql = postgres(stack.adminDatabaseUrl, { max: 1, onnotice: () => {} });
   try {
-    await storeAllPending(sql);
     const [founder] = await sql`select id, email from auth.users where email = ${stack.users[0]?.email ?? ""}`;
     const name = `queue-${randomUUID().slice(0, 8)}`;
     const made = await createTeam(sql, name, { id: String(founder?.id), email: String(founder?.email) });
