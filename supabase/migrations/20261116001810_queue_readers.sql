@@ -24,7 +24,7 @@ create index queue_rows_by_error_code on public.offline_conversion_queue (site_i
 create index queue_rows_by_error_category on public.offline_conversion_queue (site_id, provider_error_category, status, created_at desc, id desc)
   where provider_error_category is not null;
 create index queue_adjustments on public.offline_conversion_queue (site_id, kind, created_at desc, id desc) where kind <> 'CONVERSION';
-create index queue_rows_tried_again on public.offline_conversion_queue (site_id, attempt_count) where attempt_count > 1;
+create index queue_rows_tried_again on public.offline_conversion_queue (site_id, status, attempt_count) where attempt_count > 1;
 create index waiting_rows_by_due_time on public.offline_conversion_queue (site_id, greatest(not_before, next_retry_at)) where status in ('QUEUED', 'RETRY');
 create index calls_by_phone_ending on public.calls (site_id, reverse(regexp_replace(phone, '\D', '', 'g')) text_pattern_ops) where phone is not null;
 create index sales_by_gclid on public.sales (site_id, gclid) where gclid is not null;
@@ -78,6 +78,7 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   v_digits text := regexp_replace(p_text, '\D', '', 'g');
+  v_calls uuid[];
   v_sales uuid[];
 begin
   if p_text ~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then
@@ -87,10 +88,11 @@ begin
     if length(v_digits) < 4 then
       return '{}';   -- three digits are half of everybody
     end if;
-    -- Text, so that the prefix is a constant to the planner and the index is used.
-    execute format('select array_agg(t.id) from (select s.id from public.calls c join public.sales s on s.call_id = c.id
+    -- Text, so that the prefix is a constant to the planner and the index is used; calls first, because a join would guess how many there are.
+    execute format('select array_agg(t.id) from (select c.id from public.calls c
         where c.site_id = $1 and c.phone is not null and reverse(regexp_replace(c.phone, ''\D'', '''', ''g'')) like %L limit 1000) t', reverse(v_digits) || '%')
-      into v_sales using p_site_id;
+      into v_calls using p_site_id;
+    select array_agg(s.id) into v_sales from public.sales s where s.call_id = any (v_calls) and s.site_id = p_site_id;
   else
     select array_agg(t.id) into v_sales from (
       select s.id from public.sales s where s.order_id = p_text and s.site_id = p_site_id
@@ -144,10 +146,10 @@ as $$
 declare
   v_column text := case p_filter ->> 'sort' when 'updated' then 'updated_at' else 'created_at' end;
   v_conditions text := private.queue_conditions(p_filter);
-  -- Errors and values have indexes that hold the status before the order: without a status, each state is read by itself and the heads are merged.
+  -- Errors, values and attempts have indexes that hold the status before the order: without a status, each state is read by itself and the heads are merged.
   v_states text[] := case when p_filter ? 'status' then null
     when p_filter ?| '{errorCode,errorCategory}' then '{QUEUED,RETRY,PROCESSING,FAILED}'::text[]   -- a completed row has no error
-    when p_filter ?| '{minValue,maxValue}' then '{QUEUED,RETRY,PROCESSING,FAILED,COMPLETED}' end;
+    when p_filter ?| '{minValue,maxValue}' or (p_filter ->> 'minAttempts')::int > 1 then '{QUEUED,RETRY,PROCESSING,FAILED,COMPLETED}' end;
   v_branch text;
   v_found uuid[];
 begin

@@ -96,7 +96,8 @@ as $$
     select m.from_state, m.to_state from public.contract_moves m join public.contracts c on c.contract = m.contract and c.contract_version = m.contract_version
     where m.contract = 'conversion' and (p_action = 'UNDO' or not m.undo_only)),
   aimed as (
-    select g.id, g.place, g.version, q.status, q.sale_id, q.provider_key, q.kind, q.created_at, private.queue_row_version(q) as version_now, s.status as sale_status,
+    select g.id, g.place, g.version, q.status, q.sale_id, q.provider_key, q.kind, q.created_at, s.status as sale_status,
+      case when g.version is not null then private.queue_row_version(q) end as version_now,   -- a preview has nothing to compare with
       case p_action when 'UNDO' then (select u.before ->> 'status' from private.queue_action_rows u where u.action_id = p_undoes and u.queue_id = g.id)
         when 'MARK_FAILED' then 'FAILED' else 'QUEUED' end as to_status
     from given g left join public.offline_conversion_queue q on q.id = g.id and q.site_id = p_site_id left join public.sales s on s.id = q.sale_id),
@@ -104,7 +105,7 @@ as $$
     select a.*, case
       when a.status is null then 'NOT_FOUND'
       when a.version <> a.version_now then 'CHANGED_SINCE'
-      when p_action <> 'UNDO' and a.status <> all (private.action_statuses(p_action)) then 'ILLEGAL_MOVE'
+      when p_action <> 'UNDO' and a.status <> all ((select private.action_statuses(p_action))::text[]) then 'ILLEGAL_MOVE'
       when (a.status, a.to_status) not in (select m.from_state, m.to_state from moves m) then 'ILLEGAL_MOVE'
       when a.to_status <> 'FAILED' and a.kind <> 'RETRACT' and a.sale_status = 'CANCELED' then 'SALE_CANCELLED'
       when a.to_status <> 'FAILED' and a.status = 'FAILED' and exists (select from public.offline_conversion_queue o
