@@ -76,6 +76,12 @@ as $$
     coalesce(extract(epoch from q.next_retry_at), 0), q.provider_error_code), 0)
 $$;
 
+-- The same as a view, for many rows: a function call costs 20 µs and a preview looks at a hundred thousand. Undoing compares one with the other.
+create view private.versioned_queue as
+  select q.*, hashtextextended(concat_ws('|', q.status, q.attempt_count, q.attempt_base, q.snapshot_id, extract(epoch from q.updated_at),
+    coalesce(extract(epoch from q.next_retry_at), 0), q.provider_error_code), 0) as version
+  from public.offline_conversion_queue q;
+
 create function private.queue_row_state(q public.offline_conversion_queue) returns jsonb
 language sql stable set search_path = ''
 as $$
@@ -96,11 +102,10 @@ as $$
     select m.from_state, m.to_state from public.contract_moves m join public.contracts c on c.contract = m.contract and c.contract_version = m.contract_version
     where m.contract = 'conversion' and (p_action = 'UNDO' or not m.undo_only)),
   aimed as (
-    select g.id, g.place, g.version, q.status, q.sale_id, q.provider_key, q.kind, q.created_at, s.status as sale_status,
-      case when g.version is not null then private.queue_row_version(q) end as version_now,   -- a preview has nothing to compare with
+    select g.id, g.place, g.version, q.status, q.sale_id, q.provider_key, q.kind, q.created_at, s.status as sale_status, q.version as version_now,
       case p_action when 'UNDO' then (select u.before ->> 'status' from private.queue_action_rows u where u.action_id = p_undoes and u.queue_id = g.id)
         when 'MARK_FAILED' then 'FAILED' else 'QUEUED' end as to_status
-    from given g left join public.offline_conversion_queue q on q.id = g.id and q.site_id = p_site_id left join public.sales s on s.id = q.sale_id),
+    from given g left join private.versioned_queue q on q.id = g.id and q.site_id = p_site_id left join public.sales s on s.id = q.sale_id),
   judged as (
     select a.*, case
       when a.status is null then 'NOT_FOUND'
@@ -332,8 +337,8 @@ begin
   delete from public.queue_action_previews p where p.site_id = v_site.id and p.expires_at < v_now - interval '1 day';
   select array_agg(m.id) into v_matching from private.matching_rows(v_site.id, p_filter, null, null, 100001) m;
   with judged as materialized (
-    select j.*, q.value_cents, q.currency, private.queue_row_version(q) as version
-    from private.judge_queue_rows(v_site.id, p_action, null, v_matching[1:100000], null) j join public.offline_conversion_queue q on q.id = j.id)
+    select j.*, q.value_cents, q.currency, q.version
+    from private.judge_queue_rows(v_site.id, p_action, null, v_matching[1:100000], null) j join private.versioned_queue q on q.id = j.id)
   select array_agg(j.id order by j.place) filter (where j.skipped is null), array_agg(j.version order by j.place) filter (where j.skipped is null),
       jsonb_build_object('count', count(*) filter (where j.skipped is null),
         'valueCents', (select coalesce(jsonb_object_agg(v.currency, v.cents), '{}') from
