@@ -127,14 +127,7 @@ const moments: [string, Step[]][] = [
   ],
   [
     "between two claims that were both sent",
-    [
-      { do: "send" },
-      { do: "recover" },
-      { do: "correct", amountCents: 200_00 },
-      { do: "send" },
-      { do: "correct", amountCents: 100_00 },
-      { do: "answer" },
-    ],
+    [{ do: "send" }, { do: "recover" }, { do: "correct", amountCents: 200_00 }, { do: "send" }, { do: "answer" }, { do: "answer" }],
   ],
   ["after it is delivered", [{ do: "send" }, { do: "answer" }, { do: "correct", amountCents: 200_00 }]],
 ];

@@ -1,0 +1,139 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+import postgres from "postgres";
+import { copyRows } from "#tests/support/bulk-rows.ts";
+import type { Team } from "#tests/support/team.ts";
+
+export const workerCount = 4;
+
+/** Something that hands out jobs and is told that they are done. */
+export interface QueueSystem {
+  name: string;
+  fill(rows: number): Promise<void>;
+  /** Claims and settles `rows` jobs with four workers, `batch` at a time. */
+  drain(rows: number, batch: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Four loops that take batches until together they have had enough. */
+async function race(rows: number, takeBatch: (worker: number) => Promise<number>): Promise<void> {
+  let left = rows;
+  const loop = async (worker: number) => {
+    while (left > 0) {
+      const taken = await takeBatch(worker);
+      if (taken === 0) return;
+      left -= taken;
+    }
+  };
+  await Promise.all(Array.from({ length: workerCount }, (_value, worker) => loop(worker)));
+}
+
+export function ours({ adminUrl, appUrl, team, saleId }: { adminUrl: string; appUrl: string; team: Team; saleId: string }): QueueSystem {
+  const app = postgres(appUrl, { max: workerCount, onnotice: () => {} });
+  const admin = postgres(adminUrl, { max: 1, onnotice: () => {} });
+  return {
+    name: "OpsMantik",
+    fill: (rows) => copyRows(admin, saleId, rows, { halfDeferred: false }),
+    drain: (rows, batch) =>
+      race(rows, async () => {
+        const [claimed] = await app<{ claim: { token: string; rows: { id: string }[] } }[]>`
+          select public.claim_offline_conversion_jobs_v2(${team.siteId}, 'google_ads', ${batch}) as claim`;
+        const { token, rows: taken } = claimed?.claim ?? { token: "", rows: [] };
+        const results = taken.map(({ id }) => ({ id, outcome: "COMPLETED", requestId: token }));
+        if (taken.length > 0) await app`select public.settle_offline_conversion_jobs(${token}, ${app.json(results)})`;
+        return taken.length;
+      }),
+    async stop() {
+      await app.end();
+      await admin.end();
+    },
+  };
+}
+
+/** The least that any queue on Postgres can do: two updates of each row by its key. Nothing is written down, nothing can fail. */
+export function floor(adminUrl: string): QueueSystem {
+  const sql = postgres(adminUrl, { max: workerCount, onnotice: () => {} });
+  let next = 1;
+  return {
+    name: "floor: two updates by key",
+    async fill(rows) {
+      await sql`create table if not exists public.bench_floor (id int primary key generated always as identity, state int not null default 0, payload text)
+        with (fillfactor = 50)`;
+      await sql`insert into public.bench_floor (payload) select repeat('x', 160) from generate_series(1, ${rows}::int)`;
+      await sql`analyze public.bench_floor`;
+    },
+    drain: (rows, batch) =>
+      race(rows, async () => {
+        const ids = Array.from({ length: batch }, (_value, index) => next + index);
+        next += batch;
+        await sql`update public.bench_floor set state = 1 where id = any (${ids})`;
+        await sql`update public.bench_floor set state = 2 where id = any (${ids})`;
+        return batch;
+      }),
+    stop: () => sql.end(),
+  };
+}
+
+const rivals = createRequire(new URL("./rivals/package.json", import.meta.url));
+export const hasRivals = () => existsSync(new URL("./rivals/node_modules/pg-boss", import.meta.url));
+// Installed apart from the app, so the compiler cannot know them.
+// biome-ignore lint/suspicious/noExplicitAny: as said
+const load = (name: string): Promise<any> => import(pathToFileURL(rivals.resolve(name)).href);
+
+export async function pgBoss(connectionString: string): Promise<QueueSystem> {
+  const module = await load("pg-boss");
+  const boss = new (module.PgBoss ?? module.default)({ connectionString, supervise: false, schedule: false, max: workerCount });
+  boss.on("error", console.error);
+  await boss.start();
+  await boss.createQueue("bench");
+  const job = { data: { payload: "x".repeat(160) } };
+  return {
+    name: "pg-boss 12.35",
+    async fill(rows) {
+      for (let made = 0; made < rows; made += 5000) await boss.insert("bench", Array(Math.min(5000, rows - made)).fill(job));
+    },
+    drain: (rows, batch) =>
+      race(rows, async () => {
+        const jobs: { id: string }[] = await boss.fetch("bench", { batchSize: batch });
+        if (jobs.length > 0)
+          await boss.complete(
+            "bench",
+            jobs.map(({ id }) => id),
+          );
+        return jobs.length;
+      }),
+    stop: () => boss.stop({ graceful: false }),
+  };
+}
+
+export async function graphileWorker(connectionString: string): Promise<QueueSystem> {
+  const { run, runMigrations, makeWorkerUtils } = await load("graphile-worker");
+  await runMigrations({ connectionString });
+  const utils = await makeWorkerUtils({ connectionString });
+  const sql = postgres(connectionString, { max: 1, onnotice: () => {} });
+  return {
+    name: "graphile-worker 0.18",
+    async fill(rows) {
+      await sql`select count(*) from generate_series(1, ${rows}::int) n cross join lateral
+        graphile_worker.add_job('noop', json_build_object('payload', repeat('x', 160))) j`;
+    },
+    async drain(rows, batch) {
+      let left = rows;
+      const done = Promise.withResolvers<void>();
+      const noop = async () => {
+        if (--left === 0) done.resolve();
+      };
+      // Its own documented settings for throughput: a local queue, and answers in batches.
+      const fast = batch > 1 ? { localQueue: { size: batch }, completeJobBatchDelay: 0 } : {};
+      const worker = { concurrentJobs: batch > 1 ? Math.min(batch, 24) : workerCount, maxPoolSize: workerCount + 2, ...fast };
+      const runner = await run({ connectionString, taskList: { noop }, noHandleSignals: true, preset: { worker } });
+      await done.promise;
+      await runner.stop();
+    },
+    async stop() {
+      await utils.release();
+      await sql.end();
+    },
+  };
+}

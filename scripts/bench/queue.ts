@@ -1,0 +1,116 @@
+/**
+ * What a job costs in our queue, in the least a Postgres can do, and in two well-known queues: npm run bench:queue
+ *   --scale 1   share of the counts below      --repeats 3   medians of so many      --backlog 1000000   biggest backlog for the latency
+ * A durable Postgres of its own (fsync on), four workers, systems in turn. The rivals are installed apart: npm install --prefix scripts/bench/rivals
+ */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import postgres from "postgres";
+import { copyRows } from "#tests/support/bulk-rows.ts";
+import { createQueueTeam, sealLead } from "#tests/support/queue.ts";
+import { prepareDatabase, urlAs } from "../local/postgres/database.ts";
+import { startPostgres } from "../local/postgres/postgres.ts";
+import { loadSecrets } from "../local/process/secrets.ts";
+import { temporaryStateDir } from "../local/process/state-dir.ts";
+import { StopList } from "../local/process/stop-list.ts";
+import { startWatchdog } from "../local/process/watchdog.ts";
+import { floor, graphileWorker, hasRivals, ours, pgBoss, type QueueSystem } from "./queue-systems.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    scale: { type: "string", default: "1" },
+    repeats: { type: "string", default: "3" },
+    backlog: { type: "string", default: "1000000" },
+  },
+});
+const scale = Number(options.scale);
+const counts = [
+  { batch: 1, rows: 2_000 * scale },
+  { batch: 50, rows: 20_000 * scale },
+  { batch: 500, rows: 40_000 * scale },
+];
+
+const stopList = new StopList();
+const stateDir = temporaryStateDir();
+stopList.add(async () => rmSync(stateDir, { recursive: true, force: true }));
+try {
+  await bench();
+} finally {
+  await stopList.stopAll();
+}
+
+async function bench(): Promise<void> {
+  const watchdog = startWatchdog();
+  stopList.add(async () => watchdog.end());
+  const secrets = await loadSecrets(stateDir);
+  const logPath = join(stateDir, "postgres.log");
+  const server = await startPostgres({ dataDir: join(stateDir, "postgres"), password: secrets.postgresPassword, watchdog, logPath });
+  stopList.add(server.stop);
+  const { adminUrl } = server;
+  const { gateway } = await prepareDatabase(
+    { databaseUrl: adminUrl, siteUrl: "http://127.0.0.1", keys: secrets, logPath: join(stateDir, "gateway.log") },
+    secrets.appDatabasePassword,
+  );
+  await gateway.stop();
+  const sql = postgres(adminUrl, { max: 2, onnotice: () => {} });
+  stopList.add(() => sql.end());
+  const team = await createQueueTeam(sql, "bench", undefined, "api");
+  const sealed = await sealLead(sql, team, { at: new Date(Date.now() - 3_600_000) });
+  const appUrl = urlAs(adminUrl, "opsmantik_app", secrets.appDatabasePassword);
+
+  const systems = [ours({ adminUrl, appUrl, team, saleId: sealed.saleId }), floor(adminUrl)];
+  if (hasRivals()) systems.push(await pgBoss(adminUrl), await graphileWorker(adminUrl));
+  else console.log("Without rivals: npm install --prefix scripts/bench/rivals\n");
+  console.log(`| claim + settle, µs per row (WAL bytes per row) | ${counts.map(({ batch }) => `batch ${batch}`).join(" | ")} |`);
+  for (const system of systems) {
+    const cells = [];
+    for (const { batch, rows } of counts) cells.push(await cost(sql, system, { batch, rows }));
+    console.log(`| ${system.name} | ${cells.join(" | ")} |`);
+  }
+  for (const system of systems) await system.stop();
+  await latency(sql, { siteId: team.siteId, saleId: sealed.saleId });
+}
+
+async function cost(sql: postgres.Sql, system: QueueSystem, { batch, rows }: { batch: number; rows: number }): Promise<string> {
+  const measured: { micros: number; wal: number }[] = [];
+  for (let repeat = 0; repeat < Number(options.repeats); repeat++) {
+    await system.fill(rows);
+    await sql`checkpoint`;
+    const [before] = await sql`select pg_current_wal_insert_lsn() as lsn`;
+    const startedAt = performance.now();
+    await system.drain(rows, batch);
+    const micros = ((performance.now() - startedAt) * 1000) / rows;
+    const [after] = await sql`select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), ${before?.lsn}::pg_lsn)::float8 as bytes`;
+    measured.push({ micros, wal: Number(after?.bytes) / rows });
+  }
+  const { micros, wal } = measured.toSorted((a, b) => a.micros - b.micros)[Math.floor(measured.length / 2)] ?? { micros: 0, wal: 0 };
+  return `${micros.toFixed(1)} (${wal.toFixed(0)})`;
+}
+
+/** A claim of 50 with growing backlogs behind it; each is rolled back, so that all see the same. */
+async function latency(sql: postgres.Sql, { siteId, saleId }: { siteId: string; saleId: string }): Promise<void> {
+  console.log("\n| backlog | claim of 50: p50 ms | p99 ms |");
+  let waiting = 0;
+  for (const backlog of [1_000, 100_000, 1_000_000].filter((size) => size <= Number(options.backlog))) {
+    for (; waiting < backlog; waiting += Math.min(100_000, backlog - waiting))
+      await copyRows(sql, saleId, Math.min(100_000, backlog - waiting), { halfDeferred: false });
+    await sql`vacuum analyze public.offline_conversion_queue`;
+    const taken: number[] = [];
+    for (let run = 0; run < 210; run++) {
+      const undo = new Error("rolled back on purpose");
+      await sql
+        .begin(async (tx) => {
+          const startedAt = performance.now();
+          await tx`select public.claim_offline_conversion_jobs_v2(${siteId}, 'google_ads', 50)`;
+          if (run >= 10) taken.push(performance.now() - startedAt);
+          throw undo;
+        })
+        .catch((error: unknown) => {
+          if (error !== undo) throw error;
+        });
+    }
+    taken.sort((a, b) => a - b);
+    console.log(`| ${backlog.toLocaleString("en")} | ${taken[100]?.toFixed(2)} | ${taken[198]?.toFixed(2)} |`);
+  }
+}
