@@ -106,34 +106,3 @@ export async function pgBoss(connectionString: string): Promise<QueueSystem> {
     stop: () => boss.stop({ graceful: false }),
   };
 }
-
-export async function graphileWorker(connectionString: string): Promise<QueueSystem> {
-  const { run, runMigrations, makeWorkerUtils } = await load("graphile-worker");
-  await runMigrations({ connectionString });
-  const utils = await makeWorkerUtils({ connectionString });
-  const sql = postgres(connectionString, { max: 1, onnotice: () => {} });
-  return {
-    name: "graphile-worker 0.18",
-    async fill(rows) {
-      await sql`select count(*) from generate_series(1, ${rows}::int) n cross join lateral
-        graphile_worker.add_job('noop', json_build_object('payload', repeat('x', 160))) j`;
-    },
-    async drain(rows, batch) {
-      let left = rows;
-      const done = Promise.withResolvers<void>();
-      const noop = async () => {
-        if (--left === 0) done.resolve();
-      };
-      // Its own documented settings for throughput: a local queue, and answers in batches.
-      const fast = batch > 1 ? { localQueue: { size: batch }, completeJobBatchDelay: 0 } : {};
-      const worker = { concurrentJobs: batch > 1 ? Math.min(batch, 24) : workerCount, maxPoolSize: workerCount + 2, ...fast };
-      const runner = await run({ connectionString, taskList: { noop }, noHandleSignals: true, preset: { worker } });
-      await done.promise;
-      await runner.stop();
-    },
-    async stop() {
-      await utils.release();
-      await sql.end();
-    },
-  };
-}

@@ -1,7 +1,7 @@
 /**
- * What a job costs in our queue, in the least a Postgres can do, and in two well-known queues: npm run bench:queue
+ * What a job costs in our queue, in the least a Postgres can do, and in pg-boss: npm run bench:queue
  *   --scale 1   share of the counts below      --repeats 3   medians of so many      --backlog 1000000   biggest backlog for the latency
- * A durable Postgres of its own (fsync on), four workers, systems in turn. The rivals are installed apart: npm install --prefix scripts/bench/rivals
+ * A durable Postgres of its own (fsync on), four workers, systems in turn. pg-boss is installed apart: npm install --prefix scripts/bench/rivals
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { loadSecrets } from "../local/process/secrets.ts";
 import { temporaryStateDir } from "../local/process/state-dir.ts";
 import { StopList } from "../local/process/stop-list.ts";
 import { startWatchdog } from "../local/process/watchdog.ts";
-import { floor, graphileWorker, hasRivals, ours, pgBoss, type QueueSystem } from "./queue-systems.ts";
+import { floor, hasRivals, ours, pgBoss, type QueueSystem } from "./queue-systems.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -60,8 +60,8 @@ async function bench(): Promise<void> {
   const appUrl = urlAs(adminUrl, "opsmantik_app", secrets.appDatabasePassword);
 
   const systems = [ours({ adminUrl, appUrl, team, saleId: sealed.saleId }), floor(adminUrl)];
-  if (hasRivals()) systems.push(await pgBoss(adminUrl), await graphileWorker(adminUrl));
-  else console.log("Without rivals: npm install --prefix scripts/bench/rivals\n");
+  if (hasRivals()) systems.push(await pgBoss(adminUrl));
+  else console.log("Without pg-boss: npm install --prefix scripts/bench/rivals\n");
   console.log(`| claim + settle, µs per row (WAL bytes per row) | ${counts.map(({ batch }) => `batch ${batch}`).join(" | ")} |`);
   for (const system of systems) {
     const cells = [];
