@@ -19,8 +19,9 @@ export interface DeskState {
 
 export type DeskEvent =
   | { type: "page"; page: DeskPage }
-  | { type: "older"; page: DeskPage }
-  | { type: "changes"; changes: DeskChanges; isTouched: boolean }
+  /** `of`: the asOf of the page it was asked for; an answer that comes after another filter was chosen belongs to nobody. */
+  | { type: "older"; page: DeskPage; of: string }
+  | { type: "changes"; changes: DeskChanges; isTouched: boolean; of: string }
   | { type: "showArrived" }
   | { type: "expect"; id: string; patch: Partial<DeskLead> }
   | { type: "refused"; id: string }
@@ -86,10 +87,12 @@ export function reduceDesk(state: DeskState, event: DeskEvent): DeskState {
     case "page":
       return startDesk(event.page, state.details);
     case "older": {
+      if (event.of !== state.source.asOf) return state;
       const known = new Set(state.leads.map(({ id }) => id));
       return { ...state, next: event.page.next, leads: [...state.leads, ...event.page.leads.filter(({ id }) => !known.has(id))] };
     }
     case "changes":
+      if (event.of !== state.source.asOf) return state;
       return event.changes.changed.length === 0 && (event.isTouched || state.arrived.length === 0)
         ? { ...state, open: event.changes.open }
         : applyChanges(state, event.changes, event.isTouched);

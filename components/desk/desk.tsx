@@ -71,12 +71,12 @@ export function Desk({ site, filter, page, figures: firstFigures, presets, figur
   const detail = lead && state.details[lead.id];
   useLeadDetail(siteId, lead, detail, dispatch);
   const figures = useFigures(siteId, firstFigures, state);
-  const older = useOlderLeads({ siteId, query, next: state.next, dispatch });
+  const older = useOlderLeads({ siteId, query, next: state.next, of: page.asOf, dispatch });
   const heardAtMs = useLive({
     siteId,
     query,
     asOf: page.asOf,
-    onChanges: (changes) => dispatch({ type: "changes", changes, isTouched: isTouched(listRef.current) }),
+    onChanges: (changes, of) => dispatch({ type: "changes", changes, of, isTouched: isTouched(listRef.current) }),
   });
   const [, setOpenCount] = useNavCount("today", siteId);
   useEffect(() => setOpenCount(state.open), [state.open, setOpenCount]);

@@ -13,7 +13,8 @@ interface LiveOptions {
   /** The filter as a query. */
   query: string;
   asOf: string;
-  onChanges: (changes: DeskChanges) => void;
+  /** `of` is the asOf that the question was asked for. */
+  onChanges: (changes: DeskChanges, of: string) => void;
 }
 
 /**
@@ -48,7 +49,7 @@ export function useLive({ siteId, query, asOf, onChanges }: LiveOptions): number
         since = changes.asOf;
         waitMs = pollMs;
         setHeardAtMs(Date.now());
-        latest.current(changes);
+        latest.current(changes, asOf);
       } catch {
         if (own.signal.aborted) return;
         waitMs = Math.min(2 * waitMs, pollMaxMs);

@@ -85,9 +85,9 @@ test("junk asks for a reason and keeps it", async ({ visit }) => {
   await dialog.getByText("Wrong number").click();
   await dialog.getByRole("button", { name: "Mark as junk" }).click();
   await expect(row(page, shown)).toContainText("Junk, by you");
-  const [note] =
-    await desk.sql`select n.note from public.calls c join private.proof_notes n on n.proof_id = c.last_proof_id where c.id = ${id}`;
-  expect(note?.note).toBe("Wrong number");
+  const notes = () =>
+    desk.sql`select n.note from public.calls c join private.proof_notes n on n.proof_id = c.last_proof_id where c.id = ${id}`;
+  await expect.poll(async () => (await notes())[0]?.note).toBe("Wrong number");
   await panel(page, shown).getByRole("button", { name: "Open again" }).click();
   await expect.poll(() => stored(id)).toMatchObject({ status: "intent" });
 });
@@ -157,6 +157,7 @@ test("everything is done with the keyboard alone", async ({ visit }) => {
   await expect(row(page, second.shown)).toContainText("Sealed by you");
   await page.keyboard.press("u");
   await expect.poll(() => stored(second.id)).toMatchObject({ status: "intent" });
+  await expect(panel(page, second.shown).getByRole("button", { name: /^Seal ₺/ })).toBeVisible();
   await page.keyboard.press("x");
   await expect(page.getByRole("dialog", { name: /Why is/ })).toBeVisible();
   await page.keyboard.press("Escape");

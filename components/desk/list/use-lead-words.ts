@@ -48,6 +48,7 @@ export function useLeadWords() {
   function source({ keyword, campaign, clickBlock, points }: DeskLead): { main: string; campaign: string | null } {
     if (keyword || campaign) return { main: keyword ?? campaign ?? "", campaign: keyword ? campaign : null };
     if (clickBlock === "NO_CONSENT") return { main: t("why.noConsent"), campaign: null };
+    if (!clickBlock) return { main: t("why.adClick"), campaign: null };
     return { main: points.google === undefined ? t("why.direct") : t("why.fromGoogle"), campaign: null };
   }
 

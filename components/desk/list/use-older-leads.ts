@@ -9,11 +9,13 @@ interface Options {
   siteId: string;
   query: string;
   next: string | null;
+  /** The asOf of the page that it continues. */
+  of: string;
   dispatch: Dispatch<DeskEvent>;
 }
 
 /** The next page of the list, below what is there. */
-export function useOlderLeads({ siteId, query, next, dispatch }: Options) {
+export function useOlderLeads({ siteId, query, next, of, dispatch }: Options) {
   const t = useTranslations("errors");
   const toast = useToast();
   const [isLoading, setLoading] = useState(false);
@@ -24,7 +26,7 @@ export function useOlderLeads({ siteId, query, next, dispatch }: Options) {
     parameters.set("cursor", next);
     const response = await fetch(`/api/sites/${siteId}/calls?${parameters}`).catch(() => null);
     if (response?.ok)
-      dispatch({ type: "older", page: await response.json() }); // our own route, checked where it was read
+      dispatch({ type: "older", page: await response.json(), of }); // our own route, checked where it was read
     else toast.failed(t(response ? "INTERNAL" : "OFFLINE"));
     setLoading(false);
   }
