@@ -302,7 +302,9 @@ for (const theme of ["light", "dark"] as const) {
       page.on("console", (message) => message.type() === "error" && noise.push(message.text()));
       page.on("pageerror", (error) => noise.push(String(error)));
       const check = async (what: string) => {
-        await page.waitForFunction("document.getAnimations().every((animation) => animation.playState !== 'running')");
+        await expect
+          .poll(() => page.evaluate("document.getAnimations().every((animation) => animation.playState !== 'running')"))
+          .toBe(true);
         const { violations } = await new AxeBuilder({ page })
           .withTags(["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"])
           .analyze();

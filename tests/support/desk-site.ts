@@ -40,7 +40,7 @@ export async function openDeskSite(stack: DemoFile, name: string): Promise<DeskS
         );
       }
       await page.goto(`/dashboard/site/${team.publicId}${query}`);
-      await expect(page.getByText(/^Live, \d+ s ago$/), "the page is awake").toBeVisible();
+      await expect(page.getByText(/^Live, \d+ s ago$/), "the page is awake").toBeVisible({ timeout: 30_000 });
     },
     end: () => sql.end(),
   };

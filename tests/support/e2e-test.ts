@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type BrowserContextOptions, test as base, expect, type Page } from "@playwright/test";
+import { type BrowserContext, type BrowserContextOptions, test as base, expect, type Page } from "@playwright/test";
 import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
 import { e2eStack } from "./e2e-stack.ts";
 
@@ -35,7 +35,10 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
   // biome-ignore lint/correctness/noEmptyPattern: as above
   stack: async ({}, use) => use(e2eStack()),
   visit: async ({ browser, baseURL }, use) => {
+    const contexts: BrowserContext[] = [];
     await use(async ({ phone = false, theme = "light", language = "en" } = {}) => openPage({ phone, theme, language }));
+    // A page that stays open goes on asking what is new.
+    await Promise.all(contexts.map((context) => context.close()));
 
     async function openPage(
       { phone, theme, language }: Required<Visit>,
@@ -51,6 +54,7 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
         extraHTTPHeaders: { "x-forwarded-for": `test-${randomUUID()}` },
         ...(storageState && { storageState }),
       });
+      contexts.push(context);
       return context.newPage();
     }
   },
