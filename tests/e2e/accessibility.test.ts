@@ -27,6 +27,7 @@ const sitePages = [
   "/sales/import",
   "/activity",
 ];
+const sitePages = ["", "/oci-control", "/billing", "/billing/events", `/billing/invoices/${closedMonth}`, "/members", "/connections", "/settings"];
 
 for (const theme of ["light", "dark"] as const) {
   for (const phone of [false, true]) {

@@ -106,6 +106,9 @@ test("on a phone: cards, a filter sheet, the bulk bar and a page for one row", a
     await page.locator(`[data-row="${failed[0]}"] .row-link`).or(page.locator(".row-link")).last().click();
     const story = page.getByRole("dialog", { name: /^Conversion / });
     await expect(story.getByText("Timeline")).toBeVisible();
+    await story.getByRole("button", { name: "Back to queue" }).click();
+    await expect(page.getByRole("button", { name: "Put 1 back" })).toBeVisible();
+    await page.getByRole("button", { name: "Cancel" }).click();
     await story.getByRole("button", { name: "Close" }).click();
     await expect(story).toBeHidden();
     expect((await statusOf(sql, failed)).sort()).toEqual(["FAILED", "QUEUED"]);

@@ -59,6 +59,7 @@ test("on a phone the bottom bar leads everywhere and nothing scrolls sideways", 
   for (const path of [
     "/dashboard",
     base,
+    `${base}/oci-control`,
     `${base}/members`,
     `${base}/connections`,
     `${base}/settings`,
@@ -69,8 +70,10 @@ test("on a phone the bottom bar leads everywhere and nothing scrolls sideways", 
     expect(await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"), path).toBe(0);
   }
   await page.goto(base);
-  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Members" }).click();
-  await expect(page.getByRole("heading", { name: "Members" })).toBeVisible();
+  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "OCI Control" }).click();
+  await expect(page.getByRole("heading", { name: "OCI Control" })).toBeVisible();
   await page.getByRole("button", { name: "More" }).click();
   await expect(page.getByRole("dialog").getByRole("link", { name: "Settings" })).toBeVisible();
+  await page.getByRole("dialog").getByRole("link", { name: "Members" }).click();
+  await expect(page.getByRole("heading", { name: "Members" })).toBeVisible();
 });

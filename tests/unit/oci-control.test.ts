@@ -1,0 +1,155 @@
+import { describe, expect, test } from "vitest";
+import { chartBuckets, ticksFor } from "#components/dashboard/oci-control/activity-buckets.ts";
+import { checkItem } from "#components/dashboard/oci-control/export-checks.ts";
+import { shortLength, shortMoment } from "#lib/i18n/short-time.ts";
+import type { QueueRow } from "#lib/oci/control-shapes.ts";
+import { apiFilter, filterCount, readView, writeView } from "#lib/oci/control-view.ts";
+import { patchRows, replaceStart, rowsAbove, rowsBetween } from "#lib/oci/live-rows.ts";
+import { canTake, isByHand, rowState, sumByCurrency } from "#lib/oci/row-state.ts";
+
+const now = new Date("2026-11-16T12:00:00Z");
+const row = (id: string, more: Partial<QueueRow> = {}): QueueRow => ({
+  id,
+  callId: null,
+  saleId: id,
+  provider: "google_ads",
+  kind: "CONVERSION",
+  status: "QUEUED",
+  orderId: `om_${id}`,
+  valueCents: 10_000,
+  currency: "TRY",
+  conversionTime: now.toISOString(),
+  channel: null,
+  clickKind: "gclid",
+  phoneEnding: null,
+  attemptCount: 0,
+  attemptsLeft: 5,
+  notBefore: now.toISOString(),
+  nextRetryAt: null,
+  claimedAt: null,
+  stuck: false,
+  lastError: null,
+  providerErrorCode: null,
+  providerErrorCategory: null,
+  uploadedAt: null,
+  providerRequestId: null,
+  verdict: null,
+  createdAt: now.toISOString(),
+  updatedAt: now.toISOString(),
+  ...more,
+});
+const ids = (rows: QueueRow[]) => rows.map(({ id }) => id).join("");
+
+describe("the address", () => {
+  // Guarantee: a shared link shows the same, and a made-up one reaches no query.
+  test("what is written is read again", () => {
+    const view = readView(
+      new URLSearchParams("status=FAILED&errorCode=CLICK_EXPIRED&minValue=5000&days=30&q=9597&sort=updated&range=24h&tab=export"),
+    );
+    expect(readView(new URLSearchParams(writeView(view)))).toEqual(view);
+    expect(filterCount(view.filter)).toBe(4);
+  });
+  test("what is not of the closed set is left out", () => {
+    const view = readView(new URLSearchParams("status=DROPPED&errorCode=a%27b&minValue=-1&days=5&stuck=1&row=x&range=1y&sort=id&more=1"));
+    expect(view).toEqual({ tab: "queue", filter: {}, sort: "created", range: "30d", row: null });
+    expect(writeView(view)).toBe("?");
+  });
+  test("a length of days becomes a moment for the API", () => {
+    expect(apiFilter({ days: "7", status: "FAILED" }, now)).toEqual({ status: "FAILED", createdFrom: "2026-11-09T12:00:00.000Z" });
+  });
+});
+
+describe("a row's state", () => {
+  const blocked = new Set(["google_ads"]);
+  const claimed = (minutes: number) =>
+    row("a", { status: "PROCESSING", claimedAt: new Date(now.getTime() - minutes * 60_000).toISOString() });
+  test("stuck after 15 minutes, not at 15", () => {
+    expect(rowState(claimed(15), new Set(), now)).toBe("PROCESSING");
+    expect(rowState(claimed(15.1), new Set(), now)).toBe("STUCK");
+  });
+  test("blocked is a view of what waits and of refused access, never of what is done", () => {
+    expect(rowState(row("a"), blocked, now)).toBe("BLOCKED");
+    expect(rowState(row("a", { status: "FAILED", providerErrorCategory: "AUTH" }), blocked, now)).toBe("BLOCKED");
+    expect(rowState(row("a", { status: "FAILED", providerErrorCategory: "VALIDATION" }), blocked, now)).toBe("FAILED");
+    expect(rowState(row("a", { status: "COMPLETED", verdict: "CONFIRMED" }), blocked, now)).toBe("CONFIRMED");
+    expect(rowState(row("a", { status: "COMPLETED", verdict: "REJECTED" }), blocked, now)).toBe("COMPLETED");
+  });
+  test("a completed row takes no action", () => {
+    for (const action of ["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"] as const)
+      expect(canTake(action, { status: "COMPLETED" })).toBe(false);
+    expect(canTake("RETRY_SELECTED", { status: "PROCESSING" })).toBe(false);
+  });
+  test("a correction is a person's work only where a script sends", () => {
+    expect(isByHand(row("a", { kind: "RESTATE" }), "script")).toBe(true);
+    expect(isByHand(row("a", { kind: "RESTATE" }), "api")).toBe(false);
+    expect(isByHand(row("a", { kind: "RESTATE", status: "COMPLETED" }), "script")).toBe(false);
+  });
+  test("money is summed per currency", () => {
+    expect(sumByCurrency([row("a"), row("b"), row("c", { currency: "GBP", valueCents: 5 })])).toEqual({ TRY: 20_000, GBP: 5 });
+  });
+});
+
+describe("a list that is being read", () => {
+  const rows = [row("c"), row("b"), row("a")];
+  test("changed rows stay where they stand", () => {
+    const patched = patchRows(rows, [row("a", { status: "COMPLETED" }), row("x")]);
+    expect(ids(patched)).toBe("cba");
+    expect(patched[2]?.status).toBe("COMPLETED");
+    expect(patchRows(rows, [row("x")])).toBe(rows);
+  });
+  test("new rows are those above what is shown", () => {
+    expect(ids(rowsAbove(rows, [row("e"), row("d"), row("c"), row("b")]))).toBe("ed");
+    expect(ids(rowsAbove([], [row("a")]))).toBe("a");
+    expect(ids(rowsAbove(rows, rows))).toBe("");
+  });
+  test("a fresh start keeps what was loaded further down", () => {
+    expect(ids(replaceStart([row("d"), row("c"), row("b"), row("a")], [row("e"), row("c")], 3))).toBe("eca");
+  });
+  test("Shift selects everything between, in both directions", () => {
+    expect(rowsBetween(rows, "c", "a")).toEqual(["c", "b", "a"]);
+    expect(rowsBetween(rows, "a", "b")).toEqual(["b", "a"]);
+    expect(rowsBetween(rows, "gone", "b")).toEqual(["b"]);
+  });
+});
+
+test("a week's hours become the days of the site's zone", () => {
+  const hours = ["2026-11-15T20:00:00Z", "2026-11-15T21:00:00Z"].map((at) => ({ at, delivered: 1, failed: 0, retried: 2 }));
+  expect(chartBuckets({ activity: hours, range: "7d" }, "Europe/Istanbul")).toHaveLength(2);
+  expect(chartBuckets({ activity: hours, range: "7d" }, "UTC")).toEqual([{ at: hours[0]?.at, delivered: 2, failed: 0, retried: 4 }]);
+  expect(chartBuckets({ activity: hours, range: "24h" }, "UTC")).toBe(hours);
+});
+
+test.each([
+  [0, 2],
+  [3, 4],
+  [9, 10],
+  [17, 20],
+  [260, 400],
+])("a highest bar of %i stands below the last line, %i", (highest, last) => {
+  expect(ticksFor([{ at: "", delivered: highest, failed: 0, retried: 0 }]).at(-1)).toBe(last);
+});
+
+test("the dry run names the rule an item breaks", () => {
+  const item = {
+    id: "seal_1",
+    orderId: "om_1",
+    gclid: "g",
+    wbraid: "",
+    gbraid: "",
+    conversionName: "Sale",
+    conversionTime: "2026-11-16 12:00:00+0300",
+    conversionValue: 10,
+    conversionCurrency: "TRY",
+  };
+  expect(checkItem(item)).toEqual([]);
+  expect(checkItem({ ...item, gclid: "" })).toEqual(["click"]);
+  expect(checkItem({ ...item, wbraid: "w" })).toEqual(["clicks"]);
+  expect(checkItem({ ...item, conversionValue: 0, conversionTime: "2026-11-16T12:00:00Z" })).toEqual(["value", "time"]);
+});
+
+test("lengths and moments are short", () => {
+  expect([5, 90, 7200, 200_000].map((seconds) => shortLength("en", seconds))).toEqual(["5 s", "1 min", "2 h", "2 days"]);
+  expect(shortLength("tr", 90)).toBe("1 dk");
+  expect(shortMoment({ locale: "en", timeZone: "Europe/Istanbul" }, "2026-11-16T09:05:00Z", now)).toBe("12:05");
+  expect(shortMoment({ locale: "en", timeZone: "Europe/Istanbul" }, "2026-11-14T09:05:00Z", now)).toBe("14 Nov 12:05");
+});
