@@ -3,9 +3,9 @@ import type { QueueAction, QueueRow, QueueStats } from "./control-shapes.ts";
 export type RowState = QueueRow["status"] | "STUCK" | "CONFIRMED" | "BLOCKED";
 
 /** A claim that old has lost whoever held it; recovery takes the row back. */
-export const stuckAfterMinutes = 15;
+const stuckAfterMinutes = 15;
 
-export const isStuck = (row: QueueRow, now: Date) =>
+const isStuck = (row: QueueRow, now: Date) =>
   row.status === "PROCESSING" && row.claimedAt !== null && now.getTime() - Date.parse(row.claimedAt) > stuckAfterMinutes * 60_000;
 
 /** Which providers refuse our access at the moment. */
