@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { chartBuckets, ticksFor } from "#components/dashboard/oci-control/activity-buckets.ts";
-import { checkItem } from "#components/dashboard/oci-control/export-checks.ts";
+import { chartBuckets, ticksFor } from "#components/dashboard/oci-control/charts/activity-buckets.ts";
+import { checkItem } from "#components/dashboard/oci-control/export/export-checks.ts";
 import { shortLength, shortMoment } from "#lib/i18n/short-time.ts";
 import type { QueueRow } from "#lib/oci/control-shapes.ts";
 import { apiFilter, filterCount, readView, writeView } from "#lib/oci/control-view.ts";

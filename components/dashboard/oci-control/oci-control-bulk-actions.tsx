@@ -2,12 +2,12 @@
 
 import { CircleX, Ellipsis, ListChecks, RotateCw, X } from "lucide-react";
 import { useTranslations } from "next-intl";
+import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
+import type { Selection } from "#components/dashboard/oci-control/table/use-selection.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Menu, MenuAction } from "#components/ui/menu.tsx";
 import type { QueueAction } from "#lib/oci/control-shapes.ts";
 import { canTake, sumByCurrency } from "#lib/oci/row-state.ts";
-import { useControlFormat } from "./control-context.tsx";
-import type { Selection } from "./use-selection.ts";
 
 interface BulkProps {
   selection: Selection;

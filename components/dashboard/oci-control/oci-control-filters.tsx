@@ -4,13 +4,13 @@ import { Popover } from "@base-ui/react/popover";
 import { ListFilter, Plus } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type RefObject, useState } from "react";
+import { ChipSelect } from "#components/dashboard/oci-control/filters/chip-select.tsx";
+import { FilterFields } from "#components/dashboard/oci-control/filters/filter-fields.tsx";
+import { SearchBox } from "#components/dashboard/oci-control/filters/search-box.tsx";
+import { type FilterOptions, useFilterOptions } from "#components/dashboard/oci-control/filters/use-filter-options.ts";
+import { TableLookMenu } from "#components/dashboard/oci-control/table/table-look-menu.tsx";
 import { Sheet } from "#components/ui/sheet.tsx";
 import { filterCount, type ViewFilter } from "#lib/oci/control-view.ts";
-import { ChipSelect } from "./chip-select.tsx";
-import { FilterFields } from "./filter-fields.tsx";
-import { SearchBox } from "./search-box.tsx";
-import { TableLookMenu } from "./table-look-menu.tsx";
-import { type FilterOptions, useFilterOptions } from "./use-filter-options.ts";
 
 interface FiltersProps {
   filter: ViewFilter;

@@ -3,9 +3,9 @@
 import { CircleCheck, CircleX, Clock, Loader, type LucideIcon, RotateCw } from "lucide-react";
 import { useTranslations } from "next-intl";
 import type { ReactNode } from "react";
+import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import type { QueueStats } from "#lib/oci/control-shapes.ts";
 import type { ViewFilter } from "#lib/oci/control-view.ts";
-import { useControl, useControlFormat } from "./control-context.tsx";
 
 interface SummaryProps {
   stats: QueueStats;

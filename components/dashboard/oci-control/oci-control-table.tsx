@@ -2,11 +2,11 @@
 
 import { useTranslations } from "next-intl";
 import { useEffect, useRef } from "react";
+import { QueueTableRow } from "#components/dashboard/oci-control/table/queue-table-row.tsx";
+import type { Selection } from "#components/dashboard/oci-control/table/use-selection.ts";
+import { useTableLook } from "#components/dashboard/oci-control/table/use-table-look.ts";
 import { cn } from "#components/ui/cn.ts";
 import type { QueueRow } from "#lib/oci/control-shapes.ts";
-import { QueueTableRow } from "./queue-table-row.tsx";
-import type { Selection } from "./use-selection.ts";
-import { useTableLook } from "./use-table-look.ts";
 
 interface TableProps {
   rows: QueueRow[];

@@ -1,12 +1,12 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
+import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
 import { Alert } from "#components/ui/alert.tsx";
 import { Button, ButtonLink } from "#components/ui/button.tsx";
 import type { QueueStats } from "#lib/oci/control-shapes.ts";
 import type { ViewFilter } from "#lib/oci/control-view.ts";
-import { useControl, useControlFormat } from "./control-context.tsx";
-import { useCause } from "./use-cause.ts";
 
 /** Above this share of failures something is wrong that will not pass by itself. */
 const alarmingShare = 0.2;

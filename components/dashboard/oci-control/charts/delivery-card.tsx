@@ -1,12 +1,12 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { Card } from "#components/ui/card.tsx";
 import { Cell, Table } from "#components/ui/table.tsx";
 import type { QueueCharts, QueueStats } from "#lib/oci/control-shapes.ts";
 import { ranges } from "#lib/oci/control-view.ts";
 import { chartBuckets } from "./activity-buckets.ts";
-import { useControl, useControlFormat } from "./control-context.tsx";
 import { DeliveryChart, useBucketName } from "./delivery-chart.tsx";
 
 interface DeliveryCardProps {

@@ -1,10 +1,10 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
+import { asLine, useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
 import type { QueueRowStory } from "#lib/oci/control-shapes.ts";
-import { useControlFormat } from "./control-context.tsx";
 import { timelineOf } from "./timeline.ts";
-import { asLine, useCause } from "./use-cause.ts";
 
 /** Everything that happened, oldest first, each with its hand. */
 export function TimelineSection({ story }: { story: QueueRowStory }) {

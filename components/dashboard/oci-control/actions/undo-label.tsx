@@ -1,7 +1,7 @@
 "use client";
 
 import { useTranslations } from "next-intl";
-import { useNow } from "./use-now.ts";
+import { useNow } from "#components/dashboard/oci-control/live/use-now.ts";
 
 /** "Undo 9:48", counting down. */
 export function UndoLabel({ until }: { until: string }) {

@@ -1,12 +1,12 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
+import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
+import type { ExportPreview } from "#components/dashboard/oci-control/live/control-api.ts";
+import { shortOrder } from "#components/dashboard/oci-control/table/short-order.ts";
 import { Alert } from "#components/ui/alert.tsx";
-import type { ExportPreview } from "./control-api.ts";
-import { useControlFormat } from "./control-context.tsx";
 import { checkItem } from "./export-checks.ts";
-import { shortOrder } from "./short-order.ts";
-import { useCause } from "./use-cause.ts";
 
 /** How many, how much, and what would be left behind and why. */
 export function ExportTotals({ preview }: { preview: ExportPreview }) {

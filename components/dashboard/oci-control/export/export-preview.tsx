@@ -3,13 +3,13 @@
 import { CircleCheck, CloudOff, RotateCw } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useEffect, useState } from "react";
+import { useControl } from "#components/dashboard/oci-control/context/control-context.tsx";
+import { fetchExportPreview, type ExportPreview as Preview } from "#components/dashboard/oci-control/live/control-api.ts";
 import { Alert } from "#components/ui/alert.tsx";
 import { Button } from "#components/ui/button.tsx";
 import { Card } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import { SkeletonRows } from "#components/ui/skeleton.tsx";
-import { fetchExportPreview, type ExportPreview as Preview } from "./control-api.ts";
-import { useControl } from "./control-context.tsx";
 import { ExportItems } from "./export-items.tsx";
 import { ExportTotals } from "./export-totals.tsx";
 

@@ -2,11 +2,11 @@
 
 import { RotateCw } from "lucide-react";
 import { useTranslations } from "next-intl";
+import type { Actions } from "#components/dashboard/oci-control/actions/use-actions.tsx";
+import { useControl } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { Button } from "#components/ui/button.tsx";
 import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
 import { canTake } from "#lib/oci/row-state.ts";
-import { useControl } from "./control-context.tsx";
-import type { Actions } from "./use-actions.tsx";
 
 /** What can be done with this one. A viewer has no foot at all; a row that is done says so. */
 export function DrawerFoot({ row, story, actions }: { row: QueueRow; story: QueueRowStory | null; actions: Actions }) {

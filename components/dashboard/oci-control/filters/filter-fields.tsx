@@ -2,13 +2,13 @@
 
 import { useTranslations } from "next-intl";
 import { useState } from "react";
+import { useControl } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { Button } from "#components/ui/button.tsx";
 import { Checkbox } from "#components/ui/checkbox.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import { Select } from "#components/ui/select.tsx";
 import { channels, kinds, type ViewFilter } from "#lib/oci/control-view.ts";
-import { useControl } from "./control-context.tsx";
 import { type FilterOptions, useFilterOptions } from "./use-filter-options.ts";
 
 interface FilterFieldsProps {

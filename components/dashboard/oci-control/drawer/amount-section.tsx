@@ -1,16 +1,16 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import type { Actions } from "#components/dashboard/oci-control/actions/use-actions.tsx";
+import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
+import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
+import { useWhatHappens } from "#components/dashboard/oci-control/table/what-happens.tsx";
 import { cn } from "#components/ui/cn.ts";
 import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
 import type { ViewFilter } from "#lib/oci/control-view.ts";
 import { isByHand, rowState } from "#lib/oci/row-state.ts";
 import { ByHandCard } from "./by-hand-card.tsx";
-import { useControl, useControlFormat } from "./control-context.tsx";
 import { CureDeed } from "./cure-deed.tsx";
-import type { Actions } from "./use-actions.tsx";
-import { useCause } from "./use-cause.ts";
-import { useWhatHappens } from "./what-happens.tsx";
 
 interface AmountProps {
   row: QueueRow;

@@ -2,12 +2,12 @@
 
 import { useTranslations } from "next-intl";
 import { useState } from "react";
+import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { useSend } from "#components/forms/use-send.ts";
 import { Button } from "#components/ui/button.tsx";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
 import type { QueueRow } from "#lib/oci/control-shapes.ts";
-import { useControl, useControlFormat } from "./control-context.tsx";
 
 /** A correction that no script can make: the steps in Google Ads, and the button that says they are done. */
 export function ByHandCard({ row, onChanged }: { row: QueueRow; onChanged: () => void }) {

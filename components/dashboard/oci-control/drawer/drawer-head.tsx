@@ -3,8 +3,8 @@
 import { Check, ChevronDown, ChevronUp, Link2, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
+import { shortOrder } from "#components/dashboard/oci-control/table/short-order.ts";
 import { Button } from "#components/ui/button.tsx";
-import { shortOrder } from "./short-order.ts";
 
 interface HeadProps {
   order: string;

@@ -1,14 +1,14 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import type { Actions } from "#components/dashboard/oci-control/actions/use-actions.tsx";
+import { useControl } from "#components/dashboard/oci-control/context/control-context.tsx";
+import type { Cause } from "#components/dashboard/oci-control/context/use-cause.ts";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { Button, ButtonLink } from "#components/ui/button.tsx";
 import type { QueueRow } from "#lib/oci/control-shapes.ts";
 import type { ViewFilter } from "#lib/oci/control-view.ts";
 import type { RowState } from "#lib/oci/row-state.ts";
-import { useControl } from "./control-context.tsx";
-import type { Actions } from "./use-actions.tsx";
-import type { Cause } from "./use-cause.ts";
 
 interface DeedProps {
   row: QueueRow;

@@ -2,9 +2,9 @@
 
 import Link from "next/link";
 import { useTranslations } from "next-intl";
+import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { Badge } from "#components/ui/badge.tsx";
 import type { QueueRowStory } from "#lib/oci/control-shapes.ts";
-import { useControlFormat } from "./control-context.tsx";
 
 /** The tries, the money lines, other rows of the sale, and the proofs. */
 export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row } }: { story: QueueRowStory }) {

@@ -2,11 +2,11 @@
 
 import { useTranslations } from "next-intl";
 import type { MouseEvent } from "react";
+import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { Badge } from "#components/ui/badge.tsx";
 import { cn } from "#components/ui/cn.ts";
 import type { QueueRow } from "#lib/oci/control-shapes.ts";
 import { rowState } from "#lib/oci/row-state.ts";
-import { useControl, useControlFormat } from "./control-context.tsx";
 import { shortOrder } from "./short-order.ts";
 import type { useTableLook } from "./use-table-look.ts";
 import { useWhatHappens } from "./what-happens.tsx";

@@ -1,9 +1,9 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
+import { shortOrder } from "#components/dashboard/oci-control/table/short-order.ts";
 import type { QueueActionPreview } from "#lib/oci/control-shapes.ts";
-import { useControlFormat } from "./control-context.tsx";
-import { shortOrder } from "./short-order.ts";
 
 /** What a preview found: where the rows stand now, which stay as they are and why, and the first few by name. */
 export function PreviewFacts({ preview }: { preview: QueueActionPreview }) {

@@ -1,9 +1,9 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { Badge, type State } from "#components/ui/badge.tsx";
 import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
-import { useControlFormat } from "./control-context.tsx";
 
 const looks: Record<NonNullable<QueueRow["verdict"]>, State> = {
   CONFIRMED: "CONFIRMED",

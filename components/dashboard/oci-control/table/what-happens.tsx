@@ -1,10 +1,10 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
+import { asLine, useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
 import type { QueueRow } from "#lib/oci/control-shapes.ts";
 import { isByHand, rowState } from "#lib/oci/row-state.ts";
-import { useControl, useControlFormat } from "./control-context.tsx";
-import { asLine, useCause } from "./use-cause.ts";
 
 /** A row in two lines: what is happening to it, and what comes next. */
 export function useWhatHappens(): (row: QueueRow) => { line: string; next: string; bad: boolean } {

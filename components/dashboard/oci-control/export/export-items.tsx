@@ -1,12 +1,12 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
+import type { ExportPreview } from "#components/dashboard/oci-control/live/control-api.ts";
+import { shortOrder } from "#components/dashboard/oci-control/table/short-order.ts";
 import { Badge } from "#components/ui/badge.tsx";
 import { Cell, Table } from "#components/ui/table.tsx";
-import type { ExportPreview } from "./control-api.ts";
-import { useControlFormat } from "./control-context.tsx";
 import { checkItem } from "./export-checks.ts";
-import { shortOrder } from "./short-order.ts";
 
 const mask = (id: string) => (id.length > 12 ? `${id.slice(0, 6)}…${id.slice(-4)}` : id);
 

@@ -2,10 +2,10 @@
 
 import { useLocale, useTranslations } from "next-intl";
 import { type PointerEvent, useState } from "react";
+import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { dateFormat } from "#lib/i18n/cached-format.ts";
 import type { QueueCharts } from "#lib/oci/control-shapes.ts";
 import { type Bucket, chartBuckets, ticksFor } from "./activity-buckets.ts";
-import { useControl, useControlFormat } from "./control-context.tsx";
 import { DeliveryBars } from "./delivery-bars.tsx";
 
 /** What was delivered, tried again and failed over time. The tip follows the pointer and the arrow keys. */

@@ -3,16 +3,16 @@
 import { Inbox, SearchX } from "lucide-react";
 import { useTranslations } from "next-intl";
 import type { RefObject } from "react";
+import { useControl } from "#components/dashboard/oci-control/context/control-context.tsx";
+import type { useQueue } from "#components/dashboard/oci-control/live/use-queue.ts";
+import type { useView } from "#components/dashboard/oci-control/live/use-view.ts";
+import { OciControlFilters } from "#components/dashboard/oci-control/oci-control-filters.tsx";
+import { OciControlTable } from "#components/dashboard/oci-control/oci-control-table.tsx";
 import { Button, ButtonLink } from "#components/ui/button.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import type { QueueCharts } from "#lib/oci/control-shapes.ts";
 import type { ViewFilter } from "#lib/oci/control-view.ts";
-import { useControl } from "./control-context.tsx";
-import { OciControlFilters } from "./oci-control-filters.tsx";
-import { OciControlTable } from "./oci-control-table.tsx";
-import type { useQueue } from "./use-queue.ts";
 import type { Selection } from "./use-selection.ts";
-import type { useView } from "./use-view.ts";
 
 interface QueueTabProps {
   nav: ReturnType<typeof useView>;

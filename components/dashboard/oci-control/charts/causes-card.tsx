@@ -3,14 +3,14 @@
 import { CircleCheck, CircleX, Hand } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
+import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
+import { asLine, useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Card } from "#components/ui/card.tsx";
 import { cn } from "#components/ui/cn.ts";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import type { QueueCharts, QueueStats } from "#lib/oci/control-shapes.ts";
 import type { ViewFilter } from "#lib/oci/control-view.ts";
-import { useControl, useControlFormat } from "./control-context.tsx";
-import { asLine, useCause } from "./use-cause.ts";
 
 interface CausesCardProps {
   causes: QueueCharts["failedNow"];

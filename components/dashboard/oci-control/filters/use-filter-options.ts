@@ -1,9 +1,9 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import { asLine, useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
 import type { QueueCharts } from "#lib/oci/control-shapes.ts";
 import { type channels, type kinds, periods, statuses } from "#lib/oci/control-view.ts";
-import { asLine, useCause } from "./use-cause.ts";
 
 export interface FilterOptions {
   codes: QueueCharts["failedNow"];

@@ -1,4 +1,4 @@
-import type { ExportPreview } from "./control-api.ts";
+import type { ExportPreview } from "#components/dashboard/oci-control/live/control-api.ts";
 
 type Item = ExportPreview["items"][number];
 export type Check = "click" | "clicks" | "value" | "time" | "order" | "name";

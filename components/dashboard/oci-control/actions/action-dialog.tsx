@@ -2,6 +2,7 @@
 
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
+import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { Button } from "#components/ui/button.tsx";
 import { Checkbox } from "#components/ui/checkbox.tsx";
 import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
@@ -9,7 +10,6 @@ import { Field } from "#components/ui/field.tsx";
 import { Textarea } from "#components/ui/input.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { canTake, sumByCurrency } from "#lib/oci/row-state.ts";
-import { useControlFormat } from "./control-context.tsx";
 import { PreviewFacts } from "./preview-facts.tsx";
 import type { Actions, Question } from "./use-actions.tsx";
 

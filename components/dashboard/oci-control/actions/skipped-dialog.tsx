@@ -2,11 +2,11 @@
 
 import { useTranslations } from "next-intl";
 import { useState } from "react";
+import { shortOrder } from "#components/dashboard/oci-control/table/short-order.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
 import type { QueueRow } from "#lib/oci/control-shapes.ts";
 import type { Outcome } from "./run-action.ts";
-import { shortOrder } from "./short-order.ts";
 
 /** Which rows an action left as they were, each with its reason. */
 export function SkippedDialog({ outcome, rows, onClose }: { outcome: Outcome | null; rows: QueueRow[]; onClose: () => void }) {

@@ -1,7 +1,7 @@
 "use client";
 
 import { useTranslations } from "next-intl";
-import { useControlFormat } from "./control-context.tsx";
+import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { useNow } from "./use-now.ts";
 
 /** Three looks missed: what stands here may not be true any more. */

@@ -4,6 +4,8 @@ import { Dialog } from "@base-ui/react/dialog";
 import { CloudOff } from "lucide-react";
 import { useTranslations } from "next-intl";
 import type { ReactNode } from "react";
+import type { Actions } from "#components/dashboard/oci-control/actions/use-actions.tsx";
+import { shortOrder } from "#components/dashboard/oci-control/table/short-order.ts";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import { Skeleton } from "#components/ui/skeleton.tsx";
 import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
@@ -13,9 +15,7 @@ import { DrawerFoot } from "./drawer-foot.tsx";
 import { DrawerHead } from "./drawer-head.tsx";
 import { LedgerSection } from "./ledger-section.tsx";
 import { SentSection } from "./sent-section.tsx";
-import { shortOrder } from "./short-order.ts";
 import { TimelineSection } from "./timeline-section.tsx";
-import type { Actions } from "./use-actions.tsx";
 import { usePhone } from "./use-phone.ts";
 import { VerdictSection } from "./verdict-section.tsx";
 

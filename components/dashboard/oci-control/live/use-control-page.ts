@@ -1,0 +1,109 @@
+"use client";
+
+import { useEffect, useMemo, useRef } from "react";
+import { useActions } from "#components/dashboard/oci-control/actions/use-actions.tsx";
+import type { ControlSite } from "#components/dashboard/oci-control/context/control-context.tsx";
+import { focusedRow, focusRow, stepFocus, useKeyboard } from "#components/dashboard/oci-control/keys/use-keyboard.ts";
+import { useSelection } from "#components/dashboard/oci-control/table/use-selection.ts";
+import { publishWarnings } from "#components/shell/warning-counts.ts";
+import type { QueueAction } from "#lib/oci/control-shapes.ts";
+import { apiFilter } from "#lib/oci/control-view.ts";
+import type { ControlPage } from "#lib/oci/page-readers.ts";
+import { blockedProviders } from "#lib/oci/row-state.ts";
+import { fetchCharts, fetchStory } from "./control-api.ts";
+import { useNow } from "./use-now.ts";
+import { useQueue } from "./use-queue.ts";
+import { useRefetched } from "./use-refetched.ts";
+import { useView } from "./use-view.ts";
+
+export interface ControlStart {
+  site: ControlSite;
+  start: ControlPage;
+  readAt: string;
+  pageSize: number;
+}
+
+/** How often ages in the table move on; the live note counts its own seconds. */
+const ageMs = 10_000;
+
+/** What OCI Control knows and can do, kept true while it is open. */
+export function useControlPage({ site, start, readAt, pageSize }: ControlStart, onHelp: () => void) {
+  const now = useNow(readAt, ageMs);
+  const nav = useView();
+  const { view } = nav;
+  const search = useRef<HTMLInputElement>(null);
+  const list = useRef<HTMLElement>(null);
+  const isTouched = () =>
+    view.row !== null || selection.matching || selection.rows.length > 0 || Boolean(list.current?.matches(":hover, :focus-within"));
+  const queue = useQueue(
+    { siteId: site.publicId, view, stats: start.stats, rows: start.page.rows, nextCursor: start.page.nextCursor, readAt, pageSize },
+    isTouched,
+  );
+  const { stats, rows } = queue;
+  const selection = useSelection(rows);
+  const actions = useActions(site.publicId, queue.look);
+  const moved = stats.lastUpdatedAt ?? "";
+  const charts = useRefetched({ key: start.charts.range, value: start.charts }, { key: view.range, version: moved }, () =>
+    fetchCharts(site.publicId, view.range),
+  );
+  const openRow = rows.find((row) => row.id === view.row) ?? null;
+  const story = useRefetched(
+    { key: start.story?.row.id ?? "", value: start.story },
+    { key: view.row ?? "", version: openRow?.updatedAt ?? moved },
+    () => fetchStory(site.publicId, view.row ?? ""),
+  );
+  const blocked = useMemo(() => blockedProviders(stats), [stats]);
+  const warnings = stats.totals.FAILED + stats.stuckProcessing;
+  useEffect(() => publishWarnings(site.publicId, warnings), [site.publicId, warnings]);
+
+  const mayAct = site.role !== "viewer";
+  const query = () => apiFilter(view.filter, new Date());
+  const act = (action: QueueAction) => (selection.matching ? actions.actOnMatching(action, query()) : actions.act(action, selection.rows));
+  const close = () => {
+    const id = view.row;
+    nav.slide({ row: null });
+    if (id) focusRow(id);
+  };
+  const step = (by: 1 | -1) => {
+    const id = stepFocus(by, view.row);
+    if (id && view.row) nav.slide({ row: id });
+  };
+  const retryHere = () => {
+    const here = rows.find((row) => row.id === (view.row ?? focusedRow()));
+    if (selection.matching || selection.rows.length > 0) act("RETRY_SELECTED");
+    else if (here) actions.act("RETRY_SELECTED", [here]);
+  };
+  const selectHere = () => {
+    const id = focusedRow() ?? view.row;
+    if (id) selection.toggle(id, false);
+  };
+  const letGo = () => (view.row ? close() : selection.clear());
+  useKeyboard({
+    "/": () => search.current?.focus(),
+    j: () => step(1),
+    k: () => step(-1),
+    "?": onHelp,
+    Escape: letGo,
+    ...(mayAct && { x: selectHere, r: retryHere, u: actions.undo }),
+  });
+
+  return {
+    now,
+    nav,
+    search,
+    list,
+    queue,
+    selection,
+    actions,
+    charts: charts.value ?? start.charts,
+    openRow,
+    story,
+    blocked,
+    mayAct,
+    query,
+    act,
+    close,
+    step,
+    open: (id: string) => (view.row ? nav.slide({ row: id }) : nav.show({ row: id })),
+  };
+}
