@@ -16,6 +16,7 @@ const publicPages = [
 const ownPages = ["/dashboard", "/dashboard/sites/new", "/dashboard/account", "/dashboard/site/none"];
 const sitePages = [
   "",
+  "/oci-control",
   "/billing",
   "/billing/events",
   `/billing/invoices/${closedMonth}`,
@@ -27,7 +28,6 @@ const sitePages = [
   "/sales/import",
   "/activity",
 ];
-const sitePages = ["", "/oci-control", "/billing", "/billing/events", `/billing/invoices/${closedMonth}`, "/members", "/connections", "/settings"];
 
 for (const theme of ["light", "dark"] as const) {
   for (const phone of [false, true]) {

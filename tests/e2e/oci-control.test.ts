@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parseCsv } from "#lib/billing/csv.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
-import { openControl, statusOf, withQueueSite } from "#tests/support/queue-scene.ts";
+import { alive, openControl, statusOf, withQueueSite } from "#tests/support/queue-scene.ts";
 
 const noAction = { code: "NO_CONVERSION_ACTION_FOUND", category: "VALIDATION", words: "No conversion action named Sale exists." };
 const unreadable = { code: "UNPARSEABLE_GCLID", category: "VALIDATION", words: "The gclid cannot be decoded." };
@@ -26,7 +26,7 @@ test("why one failed: what, who and fix, under an address of its own", async ({ 
     await expect(drawer.getByText(/^Try 1/)).toBeVisible();
     await expect(drawer.getByText("Would be sent to Google")).toBeVisible();
     await expect(page).toHaveURL(new RegExp(`row=${lost}`));
-    await page.reload();
+    await alive(page, () => page.reload());
     await expect(drawer.getByText("₺6,750.00")).toBeVisible();
     await page.keyboard.press("Escape");
     await expect(drawer).toBeHidden();

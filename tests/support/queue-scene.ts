@@ -33,8 +33,13 @@ export async function openControl(page: Page, team: Team, person: Person, query 
   await page.goto("/sign-in");
   await fillSignIn(page, person.email, password);
   await page.waitForURL("**/dashboard**");
-  await page.goto(`/dashboard/site/${team.publicId}/oci-control${query}`);
+  await alive(page, () => page.goto(`/dashboard/site/${team.publicId}/oci-control${query}`));
   return page;
+}
+
+/** The page's first look says that it listens; before it a press would fall on HTML that nobody has taken over yet. */
+export async function alive(page: Page, go: () => Promise<unknown>): Promise<void> {
+  await Promise.all([page.waitForResponse(/\/api\/oci\/queue-stats/), go()]);
 }
 
 /** Where a row stands now, as the database says. */
