@@ -13,5 +13,7 @@ export function SaleDelivery({ delivery, status }: Pick<Sale, "delivery" | "stat
     return <Badge state="BLOCKED">{block && t(`blocks.${block}`)}</Badge>;
   }
   if (state === "NONE") return <span className="t3">{status === "DRAFT" ? t("notYet") : "–"}</span>;
+  // The row was closed because the sale was cancelled before Google heard of it: nothing failed.
+  if (state === "FAILED" && reason === "SALE_CANCELLED") return <span className="t3">{t("deliveries.never")}</span>;
   return <Badge state={state === "COMPLETED" && verdict === "CONFIRMED" ? "CONFIRMED" : state} />;
 }

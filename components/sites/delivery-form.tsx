@@ -91,7 +91,7 @@ export function DeliveryForm({ publicId, currency, delivery }: DeliveryFormProps
           />
           {errorOf("intentWeights") && <p className="sm fg-failed">{errorOf("intentWeights")}</p>}
           <fieldset className="stack">
-            <legend className="strong sm">{t("timing")}</legend>
+            <legend className="strong sm pb-2">{t("timing")}</legend>
             {timings.map(([name, words]) => (
               <Field key={name} label={t(words)} hint={t(`${words}Hint`)} error={errorOf(name)}>
                 {(control) => (
@@ -101,7 +101,7 @@ export function DeliveryForm({ publicId, currency, delivery }: DeliveryFormProps
             ))}
           </fieldset>
           <fieldset className="stack">
-            <legend className="strong sm">{t("more")}</legend>
+            <legend className="strong sm pb-2">{t("more")}</legend>
             <Checkbox name="signalsEnabled" defaultChecked={delivery.signalsEnabled}>
               {t("signals")}
             </Checkbox>
@@ -111,7 +111,7 @@ export function DeliveryForm({ publicId, currency, delivery }: DeliveryFormProps
             <p className="xs t3 text-pretty">{t("moreHint")}</p>
           </fieldset>
           <fieldset className="stack">
-            <legend className="strong sm">{t("names")}</legend>
+            <legend className="strong sm pb-2">{t("names")}</legend>
             <p className="xs t3 text-pretty">{t("namesHint")}</p>
             {conversionKeys.map((key) => (
               <Field key={key} label={t(`nameKeys.${key}`)} error={key === "seal" ? errorOf("conversionNames") : undefined}>

@@ -36,10 +36,11 @@ begin
       and (p_filter ->> 'from' is null or s.occurred_at >= (p_filter ->> 'from')::timestamptz)
       and (p_filter ->> 'to' is null or s.occurred_at < (p_filter ->> 'to')::timestamptz)
       and case p_filter ->> 'delivery'
-        when 'never' then s.delivery_block is not null
+        when 'never' then s.delivery_block is not null or (s.status = 'CANCELED' and not exists (select from public.provider_dispatches d where d.sale_id = s.id))
         when 'sent' then exists (select from public.provider_dispatches d where d.sale_id = s.id)
         when 'waiting' then exists (select from public.offline_conversion_queue q where q.sale_id = s.id and q.status in ('QUEUED', 'RETRY', 'PROCESSING'))
-        when 'failed' then exists (select from public.offline_conversion_queue q where q.sale_id = s.id and q.status = 'FAILED')
+        when 'failed' then exists (select from public.offline_conversion_queue q where q.sale_id = s.id and q.status = 'FAILED'
+                                   and q.provider_error_code not in ('SALE_CANCELLED', 'SUPERSEDED'))
           and not exists (select from public.offline_conversion_queue q where q.sale_id = s.id and q.status in ('QUEUED', 'RETRY', 'PROCESSING', 'COMPLETED'))
         else true end
     order by s.occurred_at desc, s.id limit v_limit) t;
