@@ -91,7 +91,7 @@ function rejection(file: CsvFile, row: Row): string | null {
   if (file.columns.some((column) => !knownColumns.includes(column))) return "unknown column";
   if (clickColumns.filter((column) => row[column]).length !== 1) return "not one click id";
   // In the tests a gclid starts with its name and a braid does not.
-  if (row["Google Click ID"] && !/^gclid-/.test(String(row["Google Click ID"]))) return "unparseable gclid";
+  if (row["Google Click ID"] && !/^(gclid-|Cj0KCQ|EAIaIQ)/.test(String(row["Google Click ID"]))) return "unparseable gclid";
   if (!/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:?\d\d$/.test(String(row["Conversion time"]))) return "malformed time";
   if (!row["Order ID"] || !row["Conversion name"]) return "missing field";
   if (typeof row["Conversion value"] !== "number" || !/^[A-Z]{3}$/.test(String(row["Conversion currency"]))) return "malformed value";
