@@ -198,7 +198,7 @@ begin
     select array_agg(m order by n.why, case n.why when 'CLICK_EXPIRES' then m.clicked_at end, m.called_at desc, m.id) into v_needing
       from private.matching_leads(v_site, p_filter || '{"view": "needs_you"}', 500) m, private.needs_you_of(v_site, m) n (why);
   end if;
-  return v_answer || jsonb_build_object('needsYou', private.leads_on_desk(v_site, v_needing[1:10]), 'needsYouCount', coalesce(cardinality(v_needing), 0),
+  return v_answer || jsonb_build_object('needsYou', private.leads_on_desk(v_site, v_needing[1:3]), 'needsYouCount', coalesce(cardinality(v_needing), 0),
     'todayCount', (select count(*) from private.matching_leads(v_site, p_filter || jsonb_build_object('from', greatest(p_filter ->> 'from', private.today_at(v_site)::text)), 1000)));
 end
 $$;

@@ -47,7 +47,10 @@ function Step({ step, next, isNewDay, now }: { step: JourneyStep; next: JourneyS
   }
   const { icon: Icon, className } = stepLook(step);
   const time = () => {
-    if (step.kind === "todo") return step.what === "seal" ? t("now") : step.from && t("from", { time: format.moment(step.from, now) });
+    if (step.kind === "todo")
+      return step.what === "seal"
+        ? t("now")
+        : step.from && Date.parse(step.from) > now.getTime() && t("from", { time: format.moment(step.from, now) });
     return isNewDay ? format.moment(step.at, now) : format.time(step.at);
   };
   return (

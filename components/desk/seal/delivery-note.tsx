@@ -21,7 +21,8 @@ export function DeliveryNote({ lead: { delivery }, sale }: { lead: DeskLead; sal
       delivery.status
     ];
     const adjustment = delivery.pendingAdjustment && t(delivery.pendingAdjustment === "RESTATE" ? "sale.restate" : "sale.retract");
-    return [t(`sale.${key}`, { time }), adjustment].filter(Boolean).join(" ");
+    const isDue = delivery.status === "QUEUED" && Date.parse(delivery.notBefore) <= now.getTime();
+    return [isDue ? t("sale.queuedDue") : t(`sale.${key}`, { time }), adjustment].filter(Boolean).join(" ");
   };
   const text = words();
   if (!text) return null;
