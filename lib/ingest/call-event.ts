@@ -99,7 +99,6 @@ export async function reportCall(actor: SignedSystem, body: z.output<typeof call
     marketingDefault: actor.consentMode === "off",
     intentStamp: stamp,
     phone: body.phone_number,
-    isCallerPhone: body.phone_number !== null,
   };
   const { results, overage } = await admitEvents(actor.siteId, [{ eid: stamp, label: stamp, captured }], Date.now());
   const headers: Record<string, string> = { ...(overage && { "x-opsmantik-overage": "true" }) };

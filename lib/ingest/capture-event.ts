@@ -67,6 +67,6 @@ export function captureEvent(event: WireEvent, site: IngestSite, facts: RequestF
     marketingConsent: marketing,
     marketingDefault: marketing,
     intentStamp: isCall ? (event.meta.intent_stamp ?? event.eid) : null,
-    phone: marketing && isPhone && event.el ? event.el.replace(/^tel:/i, "").slice(0, 32) : null,
+    phone: null, // a click on a `tel:` link tells which number was called, the site's own, and not who calls
   };
 }

@@ -24,8 +24,7 @@ export const capturedEvent = z.object({
   marketingConsent: z.boolean().nullable(),
   marketingDefault: z.boolean(),
   intentStamp: z.string().nullable(),
+  /** Who called, where a telephone system knows it. */
   phone: z.string().nullable(),
-  /** Whether `phone` is who called. A click on a `tel:` link only tells which number was clicked: the site's own. */
-  isCallerPhone: z.boolean().optional(),
 });
 export type CapturedEvent = z.output<typeof capturedEvent>;

@@ -43,7 +43,7 @@ create table public.calls (
   session_id uuid references public.sessions (id),
   intent_stamp text not null,                      -- the click's id, the same whoever reports it: one click is one call
   channel text not null,
-  phone text,                                      -- the caller's where a telephone system reported it, else the number that was clicked
+  phone text,                                      -- the caller's, where a telephone system reported it
   caller_hash text,                                -- SHA-256 of the caller's number in E.164: sales from elsewhere find their call by it
   status text not null default 'intent',
   seal_status text not null generated always as (case when status = 'sealed' then 'sealed' else 'unsealed' end) stored,
@@ -224,8 +224,7 @@ create function private.phone_hash(p_e164 text) returns text
 language sql immutable set search_path = ''
 as $$ select encode(sha256(convert_to(p_e164, 'UTF8')), 'hex') $$;
 
--- store_call: one call per click. A second report of the same click adds what the first did not know; a caller's own number takes the
--- place of the one that was clicked, which is the site's.
+-- store_call: one call per click. A second report of the same click adds what the first did not know, such as who called.
 create function private.store_call(p_session public.sessions, p_at timestamptz, p_event jsonb) returns int
 language plpgsql security definer set search_path = ''
 as $$
@@ -233,16 +232,15 @@ declare
   v_made boolean;
   v_id uuid;
   v_phone text := case when p_session.marketing_consent then p_event ->> 'phone' end;
-  v_is_caller boolean := v_phone is not null and coalesce((p_event ->> 'isCallerPhone')::boolean, false);
 begin
   insert into public.calls as c (site_id, session_id, intent_stamp, channel, phone, caller_hash, gclid, wbraid, gbraid, clicked_at, marketing_consent,
       lead_score, score_breakdown, page_url, called_at, created_at, updated_at)
     values (p_session.site_id, p_session.id, p_event ->> 'intentStamp', p_event ->> 'channel', v_phone,
-      case when v_is_caller then (select private.phone_hash(private.e164(s, v_phone)) from public.sites s where s.id = p_session.site_id) end, p_session.gclid,
+      (select private.phone_hash(private.e164(s, v_phone)) from public.sites s where s.id = p_session.site_id), p_session.gclid,
       p_session.wbraid, p_session.gbraid, p_session.clicked_at, p_session.marketing_consent, p_session.lead_score,
       private.score_breakdown(p_session), p_event ->> 'url', p_at, private.current_moment(), private.current_moment())
     on conflict (site_id, intent_stamp) do update
-      set phone = case when v_is_caller then excluded.phone else coalesce(c.phone, excluded.phone) end,
+      set phone = coalesce(excluded.phone, c.phone),
           caller_hash = coalesce(excluded.caller_hash, c.caller_hash), gclid = coalesce(c.gclid, excluded.gclid), wbraid = coalesce(c.wbraid, excluded.wbraid),
           gbraid = coalesce(c.gbraid, excluded.gbraid), clicked_at = coalesce(c.clicked_at, excluded.clicked_at), updated_at = excluded.updated_at
     returning c.id, (xmax = 0) into v_id, v_made;

@@ -33,8 +33,9 @@ describe("captured", () => {
     expect(capture({}).visitor).toBe("unknown");
   });
 
-  test("a phone call keeps its number as a number and not as a label; another event keeps its label", () => {
-    expect(capture({ ec: "conversion", ea: "phone_call", el: "TEL:+902121112233" })).toMatchObject({ phone: "+902121112233", label: null });
+  // Guarantee: the site's own number is never shown as the caller's.
+  test("the number that was clicked is not who called, and is kept nowhere; another event keeps its label", () => {
+    expect(capture({ ec: "conversion", ea: "phone_call", el: "TEL:+902121112233" })).toMatchObject({ phone: null, label: null });
     expect(capture({ ea: "view", el: "Contact" })).toMatchObject({ phone: null, label: "Contact" });
   });
 
@@ -52,7 +53,7 @@ describe("captured", () => {
   ] as const)("consent mode %s with scopes %j: marketing %s", (mode, consent_scopes, marketing) => {
     const event = capture({ consent_scopes, meta: { gclid: "click", cts: 5 }, ec: "conversion", ea: "phone_call", el: "+90" }, mode);
     expect(event.marketingConsent).toBe(marketing);
-    expect([event.gclid, event.clickFirstSeenMs, event.phone]).toEqual(marketing ? ["click", 5, "+90"] : [null, null, null]);
+    expect([event.gclid, event.clickFirstSeenMs, event.phone]).toEqual(marketing ? ["click", 5, null] : [null, null, null]);
   });
 
   test.each([

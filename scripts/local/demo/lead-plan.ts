@@ -96,7 +96,6 @@ function planLead(story: LeadStory, chance: Chance, lead: Lead): PlannedVisit[] 
     action: contact,
     intentStamp: lead.id.slice(0, 32),
     phone: contact === "phone_call" && hasConsent ? story.phone(digits) : null,
-    isCallerPhone: true,
   });
   const visits: PlannedVisit[] = [{ visitor: lead.id.slice(32), steps, moves: planMoves(story, chance, lead) }];
   // Some looked around some days before and left.

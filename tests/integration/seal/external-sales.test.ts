@@ -140,7 +140,7 @@ describe("a sale from elsewhere", () => {
 });
 
 describe("the match", () => {
-  const withCaller = (phone: string, step = {}) => newLead(db.sql, team, { at: minutesAgo(30), phone, isCallerPhone: true, ...step });
+  const withCaller = (phone: string, step = {}) => newLead(db.sql, team, { at: minutesAgo(30), phone, ...step });
 
   test("is by click first, and delivers with that call's click", async () => {
     const gclid = `click-${randomUUID()}`;
@@ -249,7 +249,7 @@ describe("confirming", () => {
   test("a second sale of one visit needs to be said", async () => {
     const visitor = randomUUID();
     const first = await newLead(db.sql, team, { at: minutesAgo(20), visitor });
-    await newLead(db.sql, team, { at: minutesAgo(19), visitor, phone: "+905325550000", isCallerPhone: true });
+    await newLead(db.sql, team, { at: minutesAgo(19), visitor, phone: "+905325550000" });
     await change(db.sql, { team }, "seal_call", { id: first, amountCents: 100 });
     const { body } = await record({ customer_phone: "+905325550000" });
     expect(await confirm(body.sale_id)).toMatchObject({ status: 409, body: { code: "VISIT_ALREADY_SEALED" } });

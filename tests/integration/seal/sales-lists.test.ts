@@ -57,7 +57,7 @@ describe("an import", () => {
   // Guarantee: a preview says exactly what an import will do, and does none of it. Mutation: without the rollback the sales are there.
   test("is previewed without a trace, and then does the same", async () => {
     const phone = "+905321110000";
-    await newLead(db.sql, team, { at: new Date(Date.now() - 7_200_000), phone, isCallerPhone: true });
+    await newLead(db.sql, team, { at: new Date(Date.now() - 7_200_000), phone });
     const rows = [
       row(2, { customerPhone: phone }),
       row(3, { customerPhone: phone }),
