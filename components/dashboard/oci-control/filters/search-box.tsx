@@ -41,6 +41,7 @@ export function SearchBox({
         maxLength={512}
         value={text}
         onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => event.key === "Escape" && box.current?.blur()}
       />
       <span className="kbd" aria-hidden="true">
         {searchKey}
