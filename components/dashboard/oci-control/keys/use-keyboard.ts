@@ -4,13 +4,16 @@ import { useEffect, useRef } from "react";
 
 type Keys = Partial<Record<string, () => void>>;
 
+/** What lies over the page and takes the keys. A toast has the role of a dialog, too, and must not silence "undo". */
+const overlays = ".dialog, .sheet, .pop, [role=menu]";
+
 /** Keys sleep while somebody types, while a dialog is open, and with a modifier held. */
 function isBusy(event: KeyboardEvent): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return true;
   const { target } = event;
   const typing =
     target instanceof HTMLElement && target.matches("input:not([type=checkbox]):not([type=range]), textarea, select, [contenteditable]");
-  return typing || document.querySelector("[role=dialog]:not(.drawer), [role=menu]") !== null;
+  return typing || document.querySelector(overlays) !== null;
 }
 
 export function useKeyboard(keys: Keys): void {
