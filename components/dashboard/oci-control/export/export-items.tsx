@@ -18,7 +18,7 @@ export function ExportItems({ items }: { items: ExportPreview["items"] }) {
     { key: "check", header: t("check"), width: "132px" },
     { key: "value", header: t("value"), width: "96px", align: "end" as const },
     { key: "name", header: t("name") },
-    { key: "time", header: t("time"), width: "190px" },
+    { key: "time", header: t("time"), width: "230px" },
     { key: "order", header: t("order"), width: "150px", priority: 2 as const },
     { key: "click", header: t("click"), width: "170px", priority: 3 as const },
   ];
