@@ -3,7 +3,7 @@
 
 -- move_conversion: what an operator may do with a row of the queue. A fresh budget of attempts comes with it.
 --   Moves    FAILED/RETRY/QUEUED/PROCESSING -> QUEUED, QUEUED/RETRY/PROCESSING -> FAILED. COMPLETED never changes.
---   Takes    p_args {id, to, reason?, errorCode?, errorCategory?, clearErrors?, requestHash?}
+--   Takes    p_args {id, to, reason?, requestHash?}. Codes of one's own and cleared errors are for OCI Control's actions.
 create function private.move_conversion(p_site public.sites, p_actor private.actor, p_args jsonb) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -33,12 +33,9 @@ begin
   update public.offline_conversion_queue q
     set status = v_to, claimed_at = null, claim_token = null, next_retry_at = null, updated_at = v_now,
         attempt_base = case v_to when 'QUEUED' then q.attempt_count else q.attempt_base end,
-        provider_error_code = case when v_to = 'FAILED' then coalesce(p_args ->> 'errorCode', 'MANUAL_FAIL')
-                                   when (p_args ->> 'clearErrors')::boolean then null else q.provider_error_code end,
-        provider_error_category = case when v_to = 'FAILED' then coalesce(p_args ->> 'errorCategory', 'PERMANENT')
-                                       when (p_args ->> 'clearErrors')::boolean then null else q.provider_error_category end,
-        last_error = case when v_to = 'FAILED' then left(coalesce(p_args ->> 'reason', 'MANUALLY_MARKED_FAILED'), 1024)
-                          when (p_args ->> 'clearErrors')::boolean then null else q.last_error end
+        provider_error_code = case when v_to = 'FAILED' then 'MANUAL_FAIL' else q.provider_error_code end,
+        provider_error_category = case v_to when 'FAILED' then 'PERMANENT' else q.provider_error_category end,
+        last_error = case v_to when 'FAILED' then left(coalesce(p_args ->> 'reason', 'MANUALLY_MARKED_FAILED'), 1024) else q.last_error end
     where q.id = v_row.id;
   v_proof_id := private.prove(p_site.id, p_actor, jsonb_build_object('contract', 'conversion', 'contractVersion', v_version, 'entityId', v_row.id,
     'from', v_row.status, 'to', v_to, 'note', p_args ->> 'reason', 'requestHash', p_args ->> 'requestHash',

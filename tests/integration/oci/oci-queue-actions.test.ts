@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { act } from "#tests/support/control.ts";
 import { change } from "#tests/support/leads.ts";
 import {
   claimForScript,
@@ -68,7 +69,8 @@ describe("RESET_TO_QUEUED", () => {
     await service(db.sql, "recover_stuck_offline_conversion_jobs", {}, minutesLater(30));
     await claim(row, 31);
     expect((await readRow(db.sql, row.id)).status).toBe("PROCESSING");
-    await moveConversion(db.sql, team, { id: row.id, to: "QUEUED", ...(clearErrors !== undefined && { clearErrors }) }, minutesLater(32));
+    const reset = { action: "RESET_TO_QUEUED", ids: [row.id], ...(clearErrors !== undefined && { clearErrors }) } as const;
+    expect((await act(db.sql, reset, { team, at: minutesLater(32) })).body).toMatchObject({ ok: true, affected: 1 });
     expect(await readRow(db.sql, row.id)).toMatchObject({ status: "QUEUED", claimed_at: null, claim_token: null, next_retry_at: null });
     expect(await errorsOf(row)).toEqual(errors);
   });
@@ -99,12 +101,8 @@ describe("MARK_FAILED", () => {
 
   test("keeps what it is given", async () => {
     const row = await sealLead(db.sql, team);
-    await moveConversion(
-      db.sql,
-      team,
-      { id: row.id, to: "FAILED", reason: "Wrong number", errorCode: "NOT_OURS", errorCategory: "VALIDATION" },
-      minutesLater(1),
-    );
+    const given = { reason: "Wrong number", errorCode: "NOT_OURS", errorCategory: "VALIDATION" };
+    await act(db.sql, { action: "MARK_FAILED", ids: [row.id], ...given }, { team, at: minutesLater(1) });
     expect(await errorsOf(row)).toEqual(["Wrong number", "NOT_OURS", "VALIDATION"]);
   });
 });

@@ -169,12 +169,6 @@ describe("the match", () => {
     expect((await record({ customer_hash: hash.toUpperCase() })).body).toMatchObject({ matched_by: "phone", call_id: call });
   });
 
-  // Guarantee: the number on the site's own call button matches everybody; a sale must not go to whoever pressed it last.
-  test("is never by the number that was clicked", async () => {
-    await newLead(db.sql, team, { at: minutesAgo(30), phone: "+902161112233" });
-    expect((await record({ customer_phone: "+902161112233" })).body).toMatchObject({ matched_by: null, call_id: null });
-  });
-
   test("takes the newest call before the sale that has no sale yet, and no junk", async () => {
     const phone = "+905327770000";
     const oldest = await withCaller(phone, { at: minutesAgo(300) });
