@@ -60,7 +60,12 @@ async function storePending(tx: postgres.TransactionSql): Promise<void> {
     const [claim] = await tx<{ batch: { token: string; rows: { id: string; payload: unknown; receivedAt: string }[] } }[]>`
       select public.get_and_claim_fallback_batch(500) as batch`;
     if (!claim || claim.batch.rows.length === 0) return;
-    const rows = claim.batch.rows.map((row) => storedRow(row.id, capturedEvent.parse(row.payload), new Date(row.receivedAt)));
+    const rows: ReturnType<typeof storedRow>[] = [];
+    for (const { id, payload, receivedAt } of claim.batch.rows) {
+      const event = capturedEvent.safeParse(payload);
+      if (event.success) rows.push(storedRow(id, event.data, new Date(receivedAt)));
+      else await tx`select public.release_fallback_event(${claim.batch.token}, ${id}, 'The captured payload cannot be read.')`;
+    }
     await tx`select public.store_events(${claim.batch.token}, ${tx.json(rows)})`;
   }
 }
