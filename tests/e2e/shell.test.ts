@@ -72,7 +72,7 @@ test("on a phone the bottom bar leads everywhere and nothing scrolls sideways", 
   await page.goto(base);
   await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "OCI Control" }).click();
   await expect(page.getByRole("heading", { name: "OCI Control" })).toBeVisible();
-  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("button", { name: "More", exact: true }).click();
   await expect(page.getByRole("dialog").getByRole("link", { name: "Settings" })).toBeVisible();
   await page.getByRole("dialog").getByRole("link", { name: "Members" }).click();
   await expect(page.getByRole("heading", { name: "Members" })).toBeVisible();

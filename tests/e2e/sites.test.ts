@@ -15,10 +15,10 @@ test("an owner creates a site, changes it, archives and restores it", async ({ a
   await page.goto(`${base}/settings`);
   await expect(page.getByLabel("Domains")).toHaveValue("deneme.com.tr\nblog.deneme.com.tr");
   await page.getByLabel("Domains").fill("not a domain");
-  await page.getByRole("button", { name: "Save changes" }).click();
+  await page.getByRole("region", { name: "About the site" }).getByRole("button", { name: "Save changes" }).click();
   await expect(page.getByText(/not a domain such as example.com/)).toBeVisible();
   await page.getByLabel("Domains").fill("deneme.com.tr");
-  await page.getByRole("button", { name: "Save changes" }).click();
+  await page.getByRole("region", { name: "About the site" }).getByRole("button", { name: "Save changes" }).click();
   await expect(page.getByText("Changes saved")).toBeVisible();
 
   await page.getByRole("button", { name: "Archive site" }).click();

@@ -51,6 +51,8 @@ test("in Turkish no page shows a text that is not one of the Turkish messages", 
         `${base}/sales`,
         `${base}/sales/import`,
         `${base}/activity`,
+        `${base}/oci-control`,
+        `${base}/connections/google-ads`,
       ],
     },
   ];

@@ -99,7 +99,7 @@ async function seedSite(sql: postgres.Sql, ownerId: string, memberIds: string[],
     ownerId,
     async (tx) => {
       const [key] =
-        await tx`select public.create_site_api_key(${publicId}, ${syncMethod === "script" ? "Google Ads Script" : "CRM"}) as made`;
+        await tx`select public.create_site_api_key(${publicId}, ${syncMethod === "script" ? "Google Ads betiği" : "CRM"}) as made`;
       const [secret] = await tx`select public.call_event_secret(${publicId}) as shown`;
       return { publicId, domain: domains[0], syncMethod, apiKey: String(key?.made.key), callEventSecret: String(secret?.shown.secret) };
     },
