@@ -2,7 +2,7 @@ import type postgres from "postgres";
 import { blockRoot, genesisRoot, proofHash } from "./proof-hash.ts";
 
 /** Where the chain breaks first. `block` is null for a proof that is in none. */
-export interface ChainFault {
+interface ChainFault {
   site: string;
   block: number | null;
   proof: string | null;

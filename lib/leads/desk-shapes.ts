@@ -7,7 +7,6 @@ export const views = ["all", "open", "needs_you", "sealed", "junk"] as const;
 const leadStatus = z.enum(["intent", "qualified", "meeting", "sealed", "junk", "cancelled"]);
 export type LeadStatus = z.output<typeof leadStatus>;
 const deliveryBlock = z.enum(["NO_CLICK_ID", "NO_CONSENT", "CLICK_EXPIRED", "NO_MATCH"]);
-export type DeliveryBlock = z.output<typeof deliveryBlock>;
 const verdict = z.enum(["CONFIRMED", "REJECTED", "DUPLICATE", "UNKNOWN"]);
 const adjustment = z.enum(["RESTATE", "RETRACT"]);
 

@@ -4,7 +4,7 @@
  */
 
 /** Who can make it work. */
-export type Fixer = "nobody" | "operator" | "owner" | "google" | "us";
+type Fixer = "nobody" | "operator" | "owner" | "google" | "us";
 /** What to press: send again, send again from the start, connect Google again, change a setting, wait, or nothing. */
 export type Cure = "retry" | "reset" | "reconnect" | "settings" | "wait" | "none";
 
@@ -148,7 +148,7 @@ const groups = {
   unknown: { fixer: "us", cure: "retry", codes: ["UNKNOWN", "ERROR_CODE_NOT_PUBLISHED"] },
 } as const satisfies Record<string, CauseGroup>;
 
-export type CauseName = keyof typeof groups;
+type CauseName = keyof typeof groups;
 export interface Cause {
   /** Names the words: `causes.<name>.what` and `causes.<name>.fix`; who is `causes.who.<fixer>`. */
   name: CauseName;

@@ -8,7 +8,7 @@ const cents = z.coerce.number().int().min(0).max(100_000_000_000);
 const at = z.iso.datetime({ offset: true });
 
 /** The closed set of filters. Addresses carry them as text; a preview carries them as JSON. */
-export const queueFilter = z.strictObject({
+const queueFilter = z.strictObject({
   status: z.enum(queueStatuses).optional(),
   errorCategory: z.enum(errorCategories).optional(),
   errorCode: z.string().min(1).max(64).optional(),

@@ -6,7 +6,7 @@ export const queueStatuses = ["QUEUED", "RETRY", "PROCESSING", "COMPLETED", "FAI
 export const errorCategories = ["VALIDATION", "AUTH", "TRANSIENT", "RATE_LIMIT", "PERMANENT", "DETERMINISTIC_SKIP"] as const;
 export const queueKinds = ["CONVERSION", "RESTATE", "RETRACT"] as const;
 export const leadChannels = ["phone", "whatsapp", "form"] as const;
-export const verdicts = ["CONFIRMED", "REJECTED", "DUPLICATE", "UNKNOWN"] as const;
+const verdicts = ["CONFIRMED", "REJECTED", "DUPLICATE", "UNKNOWN"] as const;
 
 const status = z.enum(queueStatuses);
 const category = z.enum(errorCategories);
@@ -53,7 +53,7 @@ export const queueStats = z.object({
 });
 export type QueueStats = z.output<typeof queueStats>;
 
-export const queueRow = z.object({
+const queueRow = z.object({
   id: z.string(),
   callId: z.string().nullable(),
   saleId: z.string(),
@@ -168,7 +168,7 @@ export const queueActions = ["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"]
 export type QueueAction = (typeof queueActions)[number];
 
 /** Why an action left a row as it was. */
-export const skipReasons = ["NOT_FOUND", "CHANGED_SINCE", "ILLEGAL_MOVE", "SALE_CANCELLED", "ALREADY_QUEUED"] as const;
+const skipReasons = ["NOT_FOUND", "CHANGED_SINCE", "ILLEGAL_MOVE", "SALE_CANCELLED", "ALREADY_QUEUED"] as const;
 const skipped = z.object({ id: z.string(), reason: z.enum(skipReasons), status: status.nullable() });
 
 /** While `cursor` is set there is more to do: send the same request again with it. Counts are of the whole action so far. */
@@ -219,7 +219,6 @@ export const queueActionLog = z.array(
     undoUntil: moment.nullable(),
   }),
 );
-export type QueueActionLog = z.output<typeof queueActionLog>;
 
 export const chartRanges = ["24h", "7d", "30d", "90d"] as const;
 

@@ -26,7 +26,7 @@ const previewLimit: RateLimit<SiteMember> = { ...perMinute("oci-preview", 30), k
 const publicId = z.string().regex(/^[0-9a-f]{32}$/);
 
 /** A site is named by its public id. The internal one must never be accepted, or it would have to be given out. */
-export function refuseInternalId(context: GuardContext): void {
+function refuseInternalId(context: GuardContext): void {
   if (z.uuid().safeParse(claimedSiteId(context)).success) {
     throw new AppError("IDENTITY_BOUNDARY", { detail: "siteId is the 32 characters shown in the site's settings, not an internal id." });
   }

@@ -1,7 +1,7 @@
 import type { DayFigures } from "#lib/leads/desk-shapes.ts";
 
 /** The figures that the chart can draw; the others lead to OCI Control. */
-export const chartFigures = ["leads", "sealed", "value", "minutes"] as const;
+const chartFigures = ["leads", "sealed", "value", "minutes"] as const;
 export type ChartFigure = (typeof chartFigures)[number];
 export type FigureKey = ChartFigure | "delivered" | "waiting" | "failed";
 
