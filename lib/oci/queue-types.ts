@@ -1,7 +1,4 @@
-import { z } from "zod";
 import { env } from "#lib/env.ts";
-
-const providerErrorCategory = z.enum(["VALIDATION", "AUTH", "TRANSIENT", "RATE_LIMIT", "PERMANENT", "DETERMINISTIC_SKIP"]);
 
 const MAX_ATTEMPTS = 5;
 
