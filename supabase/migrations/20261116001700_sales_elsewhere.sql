@@ -184,20 +184,6 @@ begin
 end
 $$;
 
--- key_site: the site that a key speaks for; 401 when it was revoked since the request came in.
-create function private.key_site(p_key_id uuid) returns uuid
-language plpgsql stable security definer set search_path = ''
-as $$
-declare
-  v_site_id uuid := (public.api_key_site(p_key_id) ->> 'siteId')::uuid;
-begin
-  if v_site_id is null then
-    perform private.fail(401, 'INVALID_API_KEY');
-  end if;
-  return v_site_id;
-end
-$$;
-
 -- record_external_sale: a machine reports a sale.
 --   Returns  {status, replayed, body} with {sale_id, external_ref, status, amount_cents, currency, occurred_at, matched_by, call_id, delivery_block}.
 --   Callers  service role only.
@@ -205,7 +191,7 @@ create function public.record_external_sale(p_key_id uuid, p_sale jsonb, p_reque
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_site_id uuid := private.key_site(p_key_id);
+  v_site_id uuid := private.key_site_id(p_key_id);
 begin
   return private.answer_once(v_site_id, 'sale.record', p_key, p_request_hash, 'private.record_sale_effect'::regproc,
     p_sale || jsonb_build_object('site', v_site_id, 'actorId', p_key_id, 'requestHash', p_request_hash));
@@ -220,7 +206,7 @@ create function public.confirm_sale_and_enqueue(p_key_id uuid, p_confirm jsonb, 
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_site_id uuid := private.key_site(p_key_id);
+  v_site_id uuid := private.key_site_id(p_key_id);
 begin
   return private.answer_once(v_site_id, 'sale.confirm', p_key, p_request_hash, 'private.confirm_sale_effect'::regproc,
     jsonb_build_object('effect', 'sale', 'to', 'CONFIRMED', 'id', p_confirm -> 'id', 'separateSale', p_confirm -> 'separateSale', 'site', v_site_id,

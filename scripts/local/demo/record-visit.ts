@@ -7,7 +7,8 @@ export interface VisitStep extends Partial<CapturedEvent> {
   at: Date;
 }
 
-const blank: CapturedEvent = {
+/** A page view of nobody yet. */
+export const blankEvent: CapturedEvent = {
   visitor: "",
   category: "interaction",
   action: "view",
@@ -58,7 +59,7 @@ export async function recordSteps(tx: postgres.TransactionSql, siteId: string, v
 
 async function admitSteps(tx: postgres.TransactionSql, siteId: string, visitor: string, steps: VisitStep[]): Promise<string[]> {
   for (const [index, { at, ...given }] of steps.entries()) {
-    const event: CapturedEvent = { ...blank, ...given, visitor };
+    const event: CapturedEvent = { ...blankEvent, ...given, visitor };
     const name = `${event.category}/${event.action}`;
     const key = createHash("sha256").update(`${visitor}/${index}/${at.toISOString()}/${name}`).digest("hex");
     await tx`select set_config('opsmantik.now', ${at.toISOString()}, true),

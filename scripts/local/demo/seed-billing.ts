@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type postgres from "postgres";
 import { daysOf, shiftMonth } from "#lib/billing/year-month.ts";
 import type { CapturedEvent } from "#lib/ingest/captured-event.ts";
+import { blankEvent } from "./record-visit.ts";
 
 interface BillingSite {
   publicId: string;
@@ -102,24 +103,7 @@ function eventsOf({ publicId, domain }: BillingSite, day: string, count: number,
       .slice(0, 32);
     const [category = "", action = ""] = name.split("/");
     const url = `https://${domain}${paths[(index + turn) % paths.length]}`;
-    const captured: CapturedEvent = { ...blank, visitor, category, action, url, value: action === "scroll_depth" ? 60 : null };
+    const captured: CapturedEvent = { ...blankEvent, visitor, category, action, url, value: action === "scroll_depth" ? 60 : null };
     return { k: createHash("sha256").update(`${visitor}/${name}/${url}/${index}`).digest("hex"), e: null, n: name, p: captured };
   });
 }
-
-const blank = {
-  label: null,
-  referrer: null,
-  device: "mobile",
-  country: null,
-  city: null,
-  utm: {},
-  gclid: null,
-  wbraid: null,
-  gbraid: null,
-  clickFirstSeenMs: null,
-  marketingConsent: true,
-  marketingDefault: true,
-  intentStamp: null,
-  phone: null,
-};

@@ -1,4 +1,5 @@
 import type { QueueCharts, QueueRowStory, QueueRows, QueueStats } from "#lib/oci/control-shapes.ts";
+import type { ExportItem } from "#lib/oci/export-items.ts";
 
 /** What this page asks the server while it is open. The answers are our own routes' and have their shapes checked there. */
 
@@ -18,17 +19,7 @@ export const fetchCharts = (siteId: string, range: string) => getJson<QueueChart
 export const fetchStory = (siteId: string, id: string) => getJson<QueueRowStory>(`/api/oci/queue-rows/${id}`, { siteId });
 
 export interface ExportPreview {
-  items: {
-    id: string;
-    orderId: string;
-    gclid: string;
-    wbraid: string;
-    gbraid: string;
-    conversionName: string;
-    conversionTime: string;
-    conversionValue: number;
-    conversionCurrency: string;
-  }[];
+  items: ExportItem[];
   counts: { queued: number; skipped: number };
   warnings: string[];
 }
