@@ -141,6 +141,9 @@ begin
       and s.last_seen_at > p_at - interval '30 minutes' and s.started_at < p_at + interval '30 minutes'
     order by s.last_seen_at desc limit 1;
   v_consent := coalesce((p_event ->> 'marketingConsent')::boolean, v_session.marketing_consent, (p_event ->> 'marketingDefault')::boolean);
+  if v_session.marketing_consent and not v_consent then
+    perform private.withdraw_consent(v_session.id);
+  end if;
   if v_session.id is null then
     -- Earlier visits: did an ad bring one, and did this click? Then it was first seen there. The order is for the planner: a plan made
     -- while the table is small and kept by a busy connection would else read all of the site's sessions for each event.

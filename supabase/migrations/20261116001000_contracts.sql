@@ -55,7 +55,8 @@ create table public.transition_proofs (
   occurred_at timestamptz not null,
   hash text not null,
   constraint actor_kind_is_known check (actor_kind in ('user', 'api_key', 'system')),
-  constraint proof_hash_is_sha_256 check (hash ~ '^[0-9a-f]{64}$')
+  constraint proof_hash_is_sha_256 check (hash ~ '^[0-9a-f]{64}$'),
+  constraint proven_request_is_sha_256 check (request_hash ~ '^[0-9a-f]{64}$')
 );
 create index proofs_of_an_entity on public.transition_proofs (entity_id, occurred_at desc, id desc);
 create index proofs_of_a_site on public.transition_proofs (site_id, occurred_at desc, id desc);

@@ -4,12 +4,14 @@ create table public.sales (
   id uuid primary key default private.uuid_v7(),
   site_id uuid not null references public.sites (id),
   call_id uuid references public.calls (id),
+  sibling_call_id uuid,                            -- a call of the same customer that had its sale before this one came from elsewhere
   external_ref text,                               -- the sale's number in the system it comes from
   status text not null,
   seal_status text not null generated always as (case when status = 'CONFIRMED' then 'sealed' else 'unsealed' end) stored,
   version int not null default 1,
   order_id text not null unique,                   -- the same on every way to Google: a second upload is a duplicate there, never a second sale
   amount_cents bigint not null,                    -- always the sum of the snapshots; 0 when cancelled
+  drafted_cents bigint,                            -- what a draft said that was cancelled: it has no snapshot to come back from
   currency text not null,
   value_source text not null,
   occurred_at timestamptz not null,                -- when the customer bought, or reached out: the conversion's time

@@ -132,6 +132,11 @@ $$;
 create trigger only_sealed_sales_are_queued before insert on public.offline_conversion_queue
   for each row execute function private.require_sealed_sale();
 
+-- masked_click: enough of a click id to tell two apart, too little to use it.
+create function private.masked_click(p_click text) returns text
+language sql immutable set search_path = ''
+as $$ select case when char_length(p_click) >= 16 then left(p_click, 6) || '…' || right(p_click, 4) when p_click is not null then '…' end $$;
+
 -- newest_snapshot: what a sale is worth now, as it would be sent.
 create function private.newest_snapshot(p_sale_id uuid) returns public.revenue_snapshots
 language sql stable security definer set search_path = ''
@@ -144,7 +149,7 @@ as $$
       click_expires_at, not_before, created_at, updated_at)
     select p_sale.site_id, p_sale.id, p_sale.call_id, p_kind, p_sale.order_id, r.id, r.amount_cents, r.currency, p_sale.occurred_at,
       p_sale.clicked_at + interval '90 days',
-      greatest(n.now + make_interval(mins => s.send_delay_minutes),
+      greatest(n.now + make_interval(mins => s.send_delay_minutes), p_sale.occurred_at,
         case p_kind when 'CONVERSION' then p_sale.clicked_at + make_interval(hours => s.click_min_age_hours) end),
       n.now, n.now
     from public.sites s, private.newest_snapshot(p_sale.id) r, (select private.current_moment() as now) n
@@ -206,7 +211,9 @@ begin
       where q.sale_id = p_sale_id and q.kind = 'CONVERSION' and q.status = 'FAILED' and q.provider_error_code = 'SALE_CANCELLED';
   end if;
   if not exists (select from public.offline_conversion_queue q where q.sale_id = p_sale_id and q.kind = v_needed
-                 and (q.status in ('QUEUED', 'RETRY', 'PROCESSING') or v_needed = 'CONVERSION')) then
+                 and (q.status in ('QUEUED', 'RETRY', 'PROCESSING') or v_needed = 'CONVERSION'
+                   -- One that failed with this very value is for an operator to try again: by itself it would fail for ever.
+                   or (q.status = 'FAILED' and q.snapshot_id = v_newest.id and q.provider_error_code <> 'SUPERSEDED'))) then
     perform private.enqueue(v_sale, v_needed);
   end if;
 end

@@ -51,6 +51,7 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
   v_sale public.sales;
+  v_other public.sales;
   v_amount bigint := private.asked_cents(p_args);
   v_currency text;
   v_source text := 'OPERATOR';
@@ -61,9 +62,16 @@ begin
   end if;
   select s.* into v_sale from public.sales s
     where s.call_id = p_call.id and s.id = coalesce((p_args ->> 'saleId')::uuid, s.id)
-      and (s.status = 'DRAFT' or (s.status = 'CANCELED' and not exists (
+      and (s.status = 'DRAFT' or (s.status = 'CANCELED' and (p_args ? 'saleId' or exists (select from public.revenue_snapshots r where r.sale_id = s.id)) and not exists (
         select from public.offline_conversion_queue q where q.sale_id = s.id and q.kind = 'RETRACT' and (q.attempt_count > 0 or q.status = 'COMPLETED'))))
     order by s.status = 'DRAFT' desc, s.created_at desc limit 1 for update;
+  if p_args ? 'saleId' then   -- the one that is named comes back only while no other lives
+    select s.* into v_other from public.sales s where s.call_id = p_call.id and s.status <> 'CANCELED' and s.id is distinct from v_sale.id;
+    if v_other.id is not null then
+      perform private.fail(409, 'VISIT_ALREADY_SEALED', jsonb_build_object('callId', v_other.call_id, 'saleId', v_other.id,
+        'amountCents', v_other.amount_cents, 'currency', v_other.currency));
+    end if;
+  end if;
   if v_amount is not null then
     v_currency := coalesce(p_args ->> 'currency', v_sale.currency, p_site.currency);
   else
@@ -76,6 +84,11 @@ begin
         from public.revenue_snapshots r join public.sales s on s.id = r.sale_id
         where s.call_id = p_call.id and s.id = coalesce(v_sale.id, s.id) and r.amount_cents > 0
         order by s.created_at desc, r.sequence desc limit 1;
+    end if;
+    if v_amount is null and v_sale.drafted_cents is not null then
+      v_amount := v_sale.drafted_cents;
+      v_source := v_sale.value_source;
+      v_currency := v_sale.currency;
     end if;
     if v_amount is null then
       v_amount := private.expected_value_cents(p_site, 'sealed');
@@ -94,7 +107,7 @@ begin
       values (v_sale.id, p_site.id, p_call.id, 'CONFIRMED', 0, 'om_' || replace(v_sale.id::text, '-', ''), v_amount, v_currency, v_source,
         p_call.called_at, p_call.gclid, p_call.wbraid, p_call.gbraid, p_call.clicked_at, private.delivery_block_of(p_call), v_now, v_now);
   else
-    v_kind := case v_sale.status when 'DRAFT' then 'SEAL' else 'RESTORE' end;
+    v_kind := case when exists (select from public.revenue_snapshots r where r.sale_id = v_sale.id) then 'RESTORE' else 'SEAL' end;
     if v_sale.currency <> v_currency and exists (select from public.revenue_snapshots r where r.sale_id = v_sale.id) then
       perform private.fail(400, 'INVALID_CURRENCY');   -- one ledger, one currency: its lines must add up
     end if;
@@ -119,7 +132,7 @@ declare
 begin
   select s.* into v_sale from public.sales s where s.id = p_sale_id for update;
   if v_sale.status = 'DRAFT' then
-    update public.sales s set status = 'CANCELED', amount_cents = 0, version = s.version + 1, updated_at = private.current_moment()
+    update public.sales s set status = 'CANCELED', drafted_cents = s.amount_cents, amount_cents = 0, version = s.version + 1, updated_at = private.current_moment()
       where s.id = p_sale_id returning * into v_sale;
     return v_sale;   -- a draft has no ledger
   end if;
@@ -205,6 +218,22 @@ begin
 end
 $$;
 
+-- refuse_told_twice: a sale from elsewhere whose call was sealed on the desk is that sale, unless somebody says that it is another.
+create function private.refuse_told_twice(p_sale public.sales, p_args jsonb) returns void
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_sealed public.sales;
+begin
+  select s.* into v_sealed from public.sales s
+    where s.call_id = p_sale.sibling_call_id and s.status = 'CONFIRMED' and not coalesce((p_args ->> 'separateSale')::boolean, false);
+  if v_sealed.id is not null then
+    perform private.fail(409, 'VISIT_ALREADY_SEALED', jsonb_build_object('callId', v_sealed.call_id, 'saleId', v_sealed.id,
+      'amountCents', v_sealed.amount_cents, 'currency', v_sealed.currency));
+  end if;
+end
+$$;
+
 -- move_sale: one legal move of a sale. A sale that belongs to a call moves with it.
 --   Takes    p_args {id, to, expectedVersion?, reason?, requestHash?, amountCents?, currency?}
 create function private.move_sale(p_site public.sites, p_actor private.actor, p_args jsonb) returns jsonb
@@ -239,8 +268,9 @@ begin
     if v_to = 'CANCELED' then
       v_after := private.end_sale(v_sale.id, p_actor);
     else
+      perform private.refuse_told_twice(v_sale, p_args);
       v_after := private.write_snapshot(v_sale.id, case v_sale.status when 'DRAFT' then 'SEAL' else 'RESTORE' end, case v_sale.status when 'DRAFT' then v_sale.amount_cents
-        else (select r.amount_cents from public.revenue_snapshots r where r.sale_id = v_sale.id and r.amount_cents > 0 order by r.sequence desc limit 1) end,
+        else coalesce((select r.amount_cents from public.revenue_snapshots r where r.sale_id = v_sale.id and r.amount_cents > 0 order by r.sequence desc limit 1), v_sale.drafted_cents) end,
         v_sale.value_source, p_actor);
       perform private.act(p_actor, 'SEAL');
       perform private.follow_ledger(v_sale.id);
@@ -309,7 +339,36 @@ begin
     perform private.fail(409, 'UNDO_EXPIRED');
   end if;
   -- Fenced by the move it takes back: a change between this read and the move's lock makes the version stale.
-  return private.move_call(p_site, p_actor, p_args || jsonb_build_object('to', v_proof.from_state, 'isUndo', true,
+  return private.move_call(p_site, p_actor, p_args || jsonb_strip_nulls(jsonb_build_object('saleId', case when v_proof.from_state = 'sealed' then v_proof.facts -> 'saleId' end))
+    || jsonb_build_object('to', v_proof.from_state, 'isUndo', true,
     'expectedVersion', coalesce((p_args ->> 'expectedVersion')::int, (v_proof.facts ->> 'version')::int)));
+end
+$$;
+
+-- withdraw_consent: a visitor took back the consent under which a visit's calls were recorded. What Google was not told yet it is never
+-- told, and what only consent allowed us to keep is gone. What was told before stays as it is.
+create function private.withdraw_consent(p_session_id uuid) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_call_ids uuid[];
+  v_sale public.sales;
+begin
+  with silenced as (
+    update public.calls c
+      set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null, phone = null, caller_hash = null,
+          updated_at = private.current_moment()
+      where c.session_id = p_session_id and c.marketing_consent returning c.id)
+  select array_agg(x.id) into v_call_ids from silenced x;
+  update public.marketing_signals g
+    set dispatch_status = 'FAILED', last_error = 'NO_CONSENT', next_retry_at = null, updated_at = private.current_moment()
+    where g.call_id = any (v_call_ids) and g.dispatch_status = 'PENDING';
+  for v_sale in select s.* from public.sales s where s.call_id = any (v_call_ids) and s.delivery_block is null order by s.id for update loop
+    continue when exists (select from public.provider_dispatches d where d.sale_id = v_sale.id);
+    perform private.act(('system', null)::private.actor, 'CONSENT_WITHDRAWN');
+    perform private.close_waiting(v_sale.id, '{CONVERSION}', 'NO_CONSENT', 'The visitor withdrew consent before Google was told.');
+    update public.sales s set delivery_block = 'NO_CONSENT', gclid = null, wbraid = null, gbraid = null, clicked_at = null, updated_at = private.current_moment()
+      where s.id = v_sale.id;
+  end loop;
 end
 $$;

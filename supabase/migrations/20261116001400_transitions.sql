@@ -25,6 +25,11 @@ begin
   if v_to = 'QUEUED' and v_row.kind <> 'RETRACT' and exists (select from public.sales s where s.id = v_row.sale_id and s.status = 'CANCELED') then
     perform private.fail(409, 'SALE_CANCELLED');
   end if;
+  -- A retraction of a sale that lives, and an adjustment that a later one replaced, would undo what Google was told since.
+  if v_to = 'QUEUED' and (v_row.provider_error_code = 'SUPERSEDED'
+      or (v_row.kind = 'RETRACT' and exists (select from public.sales s where s.id = v_row.sale_id and s.status <> 'CANCELED'))) then
+    perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object('from', v_row.status, 'to', v_to, 'contract_version', v_version, 'allowed', '[]'::jsonb));
+  end if;
   if v_to = 'QUEUED' and v_row.status = 'FAILED' and exists (select from public.offline_conversion_queue o
       where o.sale_id = v_row.sale_id and o.provider_key = v_row.provider_key and o.kind = v_row.kind and o.status in ('QUEUED', 'RETRY', 'PROCESSING')) then
     perform private.fail(409, 'ALREADY_QUEUED');
@@ -161,7 +166,8 @@ create function public.seal_call(p_public_id text, p_seal jsonb, p_request_hash 
 language sql security definer set search_path = ''
 as $$
   select private.change_once(private.require_open_site(p_public_id, 'operator'), 'call.seal', p_key, p_request_hash,
-    jsonb_strip_nulls(p_seal) || '{"effect": "call", "to": "sealed", "isUndo": false}')
+    jsonb_strip_nulls(jsonb_build_object('effect', 'call', 'to', 'sealed', 'id', p_seal -> 'id', 'amountCents', p_seal -> 'amountCents',
+      'currency', p_seal -> 'currency', 'note', p_seal -> 'note', 'expectedVersion', p_seal -> 'expectedVersion', 'separateSale', p_seal -> 'separateSale')))
 $$;
 
 -- undo_call: take back the last move of a lead, within ten minutes.

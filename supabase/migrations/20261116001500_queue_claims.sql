@@ -83,6 +83,7 @@ begin
     where q.site_id = p_site_id and q.provider_key = p_provider_key and q.status in ('QUEUED', 'RETRY') and q.next_retry_at is null
       and q.not_before <= v_now and q.attempt_count - q.attempt_base < p_max_attempts
       and case q.kind when 'CONVERSION' then q.click_expires_at > v_now else private.may_be_adjusted(q.sale_id) end
+      and exists (select from public.sales s where s.id = q.sale_id and (s.status = 'CANCELED') = (q.kind = 'RETRACT'))
     order by q.next_retry_at nulls first, q.created_at, q.id limit p_limit
     for update skip locked),
   due as materialized (
@@ -90,6 +91,7 @@ begin
     where q.site_id = p_site_id and q.provider_key = p_provider_key and q.status in ('QUEUED', 'RETRY') and q.next_retry_at <= v_now
       and q.not_before <= v_now and q.attempt_count - q.attempt_base < p_max_attempts
       and case q.kind when 'CONVERSION' then q.click_expires_at > v_now else private.may_be_adjusted(q.sale_id) end
+      and exists (select from public.sales s where s.id = q.sale_id and (s.status = 'CANCELED') = (q.kind = 'RETRACT'))
     order by q.next_retry_at nulls first, q.created_at, q.id limit p_limit - (select count(*) from fresh)
     for update skip locked)
   select array_agg(t.id), array_agg(t.sale_id) into row_ids, sale_ids from (select * from fresh union all select * from due) t;

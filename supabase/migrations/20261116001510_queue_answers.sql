@@ -215,7 +215,8 @@ begin
   if v_row.status = 'COMPLETED' and v_row.value_cents = (p_done ->> 'valueCents')::bigint then
     return jsonb_build_object('ok', true);
   end if;
-  if v_row.kind = 'CONVERSION' or v_row.status not in ('QUEUED', 'RETRY') or v_site.oci_sync_method <> 'script' then
+  if v_row.kind = 'CONVERSION' or v_row.status not in ('QUEUED', 'RETRY') or v_site.oci_sync_method <> 'script'
+     or (v_row.kind = 'RETRACT') <> exists (select from public.sales s where s.id = v_row.sale_id and s.status = 'CANCELED') then
     perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object('from', v_row.status, 'to', 'COMPLETED', 'allowed', '[]'::jsonb));
   end if;
   if v_row.value_cents is distinct from (p_done ->> 'valueCents')::bigint then

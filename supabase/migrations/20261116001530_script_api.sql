@@ -45,11 +45,23 @@ begin
 end
 $$;
 
+create function private.mask_clicks(p_rows jsonb) returns jsonb
+language sql immutable set search_path = ''
+as $$
+  select coalesce(jsonb_agg(r || jsonb_build_object('gclid', private.masked_click(r ->> 'gclid'), 'wbraid', private.masked_click(r ->> 'wbraid'),
+    'gbraid', private.masked_click(r ->> 'gbraid')) order by n), '[]')
+  from jsonb_array_elements(p_rows) with ordinality t (r, n)
+$$;
+
 -- preview_export_page: the same for a person who wants to see what would be sent, whichever way the site sends.
+--   Click ids are masked: they are for Google.
 --   Callers  viewers.
 create function public.preview_export_page(p_public_id text, p_limit int default 500, p_max_attempts int default 5) returns jsonb
 language sql stable security definer set search_path = ''
-as $$ select private.export_page(private.require_site(p_public_id, 'viewer'), least(greatest(p_limit, 1), 1000), p_max_attempts) $$;
+as $$
+  select p || jsonb_build_object('seals', private.mask_clicks(p -> 'seals'), 'signals', private.mask_clicks(p -> 'signals'))
+  from private.export_page(private.require_site(p_public_id, 'viewer'), least(greatest(p_limit, 1), 1000), p_max_attempts) p
+$$;
 
 -- One row per call of a script, so that an owner sees whether theirs runs. Failures that repeat within an hour are one row.
 create table public.script_runs (

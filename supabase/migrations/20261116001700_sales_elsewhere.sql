@@ -50,6 +50,17 @@ begin
 end
 $$;
 
+-- sold_call: the newest call of the same customer that has its sale already.
+create function private.sold_call(p_site public.sites, p_sale public.sales) returns uuid
+language sql stable security definer set search_path = ''
+as $$
+  select c.id from public.calls c
+  where c.site_id = p_site.id and c.called_at <= p_sale.occurred_at and c.called_at > p_sale.occurred_at - interval '90 days'
+    and (c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid or c.gbraid = p_sale.gbraid or c.caller_hash = p_sale.customer_hash)
+    and exists (select from public.sales s where s.call_id = c.id and s.status <> 'CANCELED')
+  order by c.called_at desc, c.id limit 1
+$$;
+
 -- read_external_sale: what was sent, as a sale that is not stored yet. Refuses by field.
 --   Takes    p_args {externalRef, occurredAt, amountCents, currency?, customerPhone?, customerHash?, gclid?, wbraid?, gbraid?, marketingConsent?, note?}
 create function private.read_external_sale(p_site public.sites, p_args jsonb) returns public.sales
@@ -98,6 +109,13 @@ as $$
 declare
   v_has_own boolean := coalesce(p_sale.gclid, p_sale.wbraid, p_sale.gbraid) is not null;
 begin
+  if not p_consent then   -- said, not left out: whatever the call's visitor agreed to, this customer did not
+    p_sale.gclid := null;
+    p_sale.wbraid := null;
+    p_sale.gbraid := null;
+    p_sale.delivery_block := 'NO_CONSENT';
+    return p_sale;
+  end if;
   p_sale.delivery_block := case when p_call.id is not null then private.delivery_block_of(p_call) when not v_has_own then 'NO_MATCH' else 'NO_CONSENT' end;
   if p_call.id is not null and p_sale.delivery_block is null then
     p_sale.gclid := p_call.gclid;
@@ -143,9 +161,9 @@ begin
     v_sale.matched_by := case when v_call.id is null then null
       when v_call.gclid = v_sent.gclid or v_call.wbraid = v_sent.wbraid or v_call.gbraid = v_sent.gbraid then 'click' else 'phone' end;
     v_sale.id := private.uuid_v7();
-    insert into public.sales (id, site_id, call_id, external_ref, external_hash, matched_by, status, version, order_id, amount_cents, currency, value_source,
+    insert into public.sales (id, site_id, call_id, sibling_call_id, external_ref, external_hash, matched_by, status, version, order_id, amount_cents, currency, value_source,
         occurred_at, gclid, wbraid, gbraid, clicked_at, customer_hash, delivery_block, note, created_at, updated_at)
-      values (v_sale.id, p_site.id, v_call.id, v_sale.external_ref, v_sale.external_hash, v_sale.matched_by, 'DRAFT', 1,
+      values (v_sale.id, p_site.id, v_call.id, case when v_call.id is null then private.sold_call(p_site, v_sent) end, v_sale.external_ref, v_sale.external_hash, v_sale.matched_by, 'DRAFT', 1,
         'om_' || replace(v_sale.id::text, '-', ''), v_sale.amount_cents, v_sale.currency, 'EXTERNAL', v_sale.occurred_at, v_sale.gclid, v_sale.wbraid,
         v_sale.gbraid, v_sale.clicked_at, v_sale.customer_hash, v_sale.delivery_block, v_sale.note, v_now, v_now)
       on conflict (site_id, external_ref) do nothing

@@ -77,7 +77,8 @@ create function private.search_queue(p_site_id uuid, p_text text) returns uuid[]
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  v_digits text := regexp_replace(p_text, '\D', '', 'g');
+  -- Viewers see numbers masked: with more digits they could find the hidden ones by trying.
+  v_digits text := right(regexp_replace(p_text, '\D', '', 'g'), case when public.has_site_role(p_site_id, 'operator') then 15 else 4 end);
   v_calls uuid[];
   v_sales uuid[];
 begin
@@ -300,7 +301,7 @@ begin
     'payload', jsonb_build_object('sent', v_sent.id is not null, 'orderId', v_row.order_id, 'conversionName', private.conversion_name(v_site, 'seal'),
       'conversionTime', v_row.conversion_time, 'valueCents', coalesce(v_sent.value_cents, v_row.value_cents), 'currency', coalesce(v_sent.currency, v_row.currency),
       'clickKind', case when v_sale.gclid is not null then 'gclid' when v_sale.gbraid is not null then 'gbraid' when v_sale.wbraid is not null then 'wbraid' end,
-      'clickId', left(v_click, 6) || '…' || right(v_click, 4)),
+      'clickId', private.masked_click(v_click)),
     'proofs', (select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'contract', p.contract, 'from', p.from_state, 'to', p.to_state, 'at', p.occurred_at)
                  order by p.occurred_at, p.id), '[]')
                from (select x.* from public.transition_proofs x where x.entity_id in (v_row.id, v_row.sale_id, v_row.call_id) and x.site_id = v_site.id

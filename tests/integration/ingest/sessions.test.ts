@@ -154,7 +154,7 @@ describe("the lead score", () => {
       where site_id = ${site.siteId} order by called_at`;
     const breakdown = { conversion: 50, interaction: 10, scroll50: 10, scroll90: 20, hoverIntent: 15, google: 5 };
     expect([...calls]).toEqual([
-      { channel: "phone", phone: "+902121112233", status: "intent", lead_score: 100, score_breakdown: breakdown },
+      { channel: "phone", phone: null, status: "intent", lead_score: 100, score_breakdown: breakdown },
       { channel: "whatsapp", phone: null, status: "intent", lead_score: 100, score_breakdown: breakdown },
     ]);
   });

@@ -100,11 +100,12 @@ describe("a page of leads", () => {
       ["155", "••• 55"],
     ]) {
       const id = await newLead(db.sql, team, { at: hours(1), phone: given ?? null });
-      const page = JSON.stringify(await leads({}, team, team.owner));
+      const withoutIds = (answer: unknown) => JSON.stringify(answer, (key, value) => (/(^i|I)d$|At$|^asOf$/.test(key) ? undefined : value));
+      const page = withoutIds(await leads({}, team, team.owner)); // three digits stand in many an id
       expect(page).toContain(shown);
       expect(page).not.toContain(given);
       expect((await lead(id)).fullPhone).toBe(given);
-      expect(JSON.stringify(await lead(id, team.viewer))).not.toContain(given);
+      expect(withoutIds(await lead(id, team.viewer))).not.toContain(given);
     }
   });
 
