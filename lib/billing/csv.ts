@@ -1,7 +1,7 @@
 type CsvValue = string | number | null;
 
 /** What a spreadsheet takes for a formula when a cell begins with it. */
-const opensFormula = /^[=+\-@\t\r]/;
+const opensFormula = /^[=+\-@\t\r\n]/;
 
 /**
  * One cell by RFC 4180. Event names come from strangers' browsers: a text that a spreadsheet would run is made inert by an

@@ -13,6 +13,8 @@ test.each([
   ["-1", "'-1"],
   ["@sum", "'@sum"],
   ["\tx", "'\tx"],
+  ["\r=1+1", '"\'\r=1+1"'],
+  ["\n=1+1", '"\'\n=1+1"'],
   ['=cmd|"/c calc"!A0,', '"\'=cmd|""/c calc""!A0,"'],
 ])("the text %j is the cell %j", (text, cell) => {
   expect(csvCell(text)).toBe(cell);
