@@ -1,4 +1,4 @@
-import type { DeskChanges, DeskLead, DeskPage, LeadDetail } from "#lib/leads/desk-shapes.ts";
+import type { DeskChanges, DeskLead, DeskPage, DeskSale, LeadDetail } from "#lib/leads/desk-shapes.ts";
 
 export interface DeskState {
   /** The page that the server rendered; another one starts afresh. */
@@ -25,6 +25,8 @@ export type DeskEvent =
   | { type: "showArrived" }
   | { type: "expect"; id: string; patch: Partial<DeskLead> }
   | { type: "refused"; id: string }
+  /** The server took our change, but how the lead is now could not be read: what the next look finds holds. */
+  | { type: "unread"; id: string }
   /** The whole lead as it was read; as the answer to a change of ours it ends the expectation. */
   | { type: "detail"; detail: LeadDetail; isAnswer?: boolean };
 
@@ -34,6 +36,9 @@ export function startDesk(page: DeskPage, details: Readonly<Record<string, LeadD
   const { leads, needsYou, next, open, todayCount } = page;
   return { source: page, leads, needsYou, next, open, todayCount, arrived: [], freshIds: new Set(), details, before: {} };
 }
+
+/** A sale that the server has told of. One that is only expected has no id or no version to change it by. */
+export const isSaved = ({ id, version }: DeskSale): boolean => id !== "" && version > 0;
 
 export const findIn = ({ leads, needsYou, arrived }: DeskState, id: string | null): DeskLead | undefined =>
   [...needsYou, ...leads, ...arrived].find((lead) => lead.id === id);
@@ -110,6 +115,8 @@ export function reduceDesk(state: DeskState, event: DeskEvent): DeskState {
       const lead = state.before[event.id];
       return lead ? replaceEverywhere({ ...state, before: without(state.before, event.id) }, event.id, () => lead) : state;
     }
+    case "unread":
+      return { ...state, before: without(state.before, event.id) };
     case "detail": {
       const { detail } = event;
       if (detail.id in state.before && !event.isAnswer) return state; // read while our own change was under way

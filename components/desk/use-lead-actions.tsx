@@ -8,11 +8,13 @@ import { useToast } from "#components/ui/toast.tsx";
 import type { DeskFormat } from "#lib/i18n/desk-format.ts";
 import type { DeskLead, LeadDetail, LeadStatus } from "#lib/leads/desk-shapes.ts";
 import { useServerTime } from "./desk-clock.tsx";
-import type { DeskEvent } from "./desk-state.ts";
+import { type DeskEvent, isSaved } from "./desk-state.ts";
 import { UndoCountdown } from "./undo-countdown.tsx";
 import { useStaleWords } from "./use-stale-words.ts";
 
 const undoMs = 10 * 60_000;
+/** Shorter than the 20 s by which two looks for changes overlap: one that was passed over meanwhile is found by the next. */
+const readMs = 10_000;
 
 export interface SealDraft {
   /** Null: the site's expected value, marked as such. */
@@ -52,8 +54,8 @@ interface Options {
 }
 
 export async function fetchLead(siteId: string, id: string): Promise<LeadDetail | null> {
-  const response = await fetch(`/api/sites/${siteId}/calls/${id}`).catch(() => null);
-  return response?.ok ? await response.json() : null; // our own route, checked where it was read
+  const response = await fetch(`/api/sites/${siteId}/calls/${id}`, { signal: AbortSignal.timeout(readMs) }).catch(() => null);
+  return response?.ok ? await response.json().catch(() => null) : null; // our own route, checked where it was read
 }
 
 /** What an operator does. Shown at once, taken back with a reason if the server refuses. */
@@ -68,7 +70,7 @@ export function useLeadActions({ siteId, currency, format, dispatch }: Options) 
 
   async function readAgain(id: string): Promise<void> {
     const detail = await fetchLead(siteId, id);
-    if (detail) dispatch({ type: "detail", detail, isAnswer: true });
+    dispatch(detail ? { type: "detail", detail, isAnswer: true } : { type: "unread", id });
   }
 
   /** One change of a lead after the other: an undo must not overtake the seal that it takes back. */
@@ -176,7 +178,7 @@ export function useLeadActions({ siteId, currency, format, dispatch }: Options) 
       });
     },
     correct(lead: DeskLead, amountCents: number, reason: string) {
-      if (!lead.sale) return;
+      if (!lead.sale || !isSaved(lead.sale)) return;
       const amount = format.money(amountCents, lead.sale.currency);
       void perform({
         lead,
@@ -188,7 +190,7 @@ export function useLeadActions({ siteId, currency, format, dispatch }: Options) 
       });
     },
     cancel(lead: DeskLead, reason: string) {
-      if (!lead.sale) return;
+      if (!lead.sale || !isSaved(lead.sale)) return;
       void perform({
         lead,
         path: `sales/${lead.sale.id}/cancel`,

@@ -7,6 +7,7 @@ import { Button } from "#components/ui/button.tsx";
 import type { DeskLead, DeskSale } from "#lib/leads/desk-shapes.ts";
 import { useNow } from "../desk-clock.tsx";
 import { useDesk } from "../desk-context.tsx";
+import { isSaved } from "../desk-state.ts";
 import { CancelDialog } from "./cancel-dialog.tsx";
 import { CorrectDialog } from "./correct-dialog.tsx";
 import { DeliveryNote } from "./delivery-note.tsx";
@@ -19,7 +20,6 @@ export function SalePanel({ lead, sale }: { lead: DeskLead; sale: DeskSale }) {
   const [dialog, setDialog] = useState<"correct" | "cancel" | null>(null);
   const now = useNow(60_000);
   const time = lead.changedAt ? format.moment(lead.changedAt, now) : "";
-  const isSaved = sale.id !== "";
   const state: State | undefined = lead.delivery?.verdict === "CONFIRMED" ? "CONFIRMED" : lead.delivery?.status;
   return (
     <div className="stack">
@@ -41,10 +41,10 @@ export function SalePanel({ lead, sale }: { lead: DeskLead; sale: DeskSale }) {
           <UndoButton lead={lead} look="btn big" />
           <div className="hr" />
           <div className="stage two">
-            <Button size="sm" disabled={isOffline || !isSaved} onClick={() => setDialog("correct")}>
+            <Button size="sm" disabled={isOffline || !isSaved(sale)} onClick={() => setDialog("correct")}>
               {t("correct")}
             </Button>
-            <Button size="sm" tone="danger" disabled={isOffline || !isSaved} onClick={() => setDialog("cancel")}>
+            <Button size="sm" tone="danger" disabled={isOffline || !isSaved(sale)} onClick={() => setDialog("cancel")}>
               {t("cancel")}
             </Button>
           </div>
