@@ -60,7 +60,8 @@ function bodies({ siteId, action, target, choices }: Run): Record<string, unknow
   return Array.from({ length: parts }, (_, part) => ({ ...same, ids: target.ids.slice(part * idsMax, (part + 1) * idsMax) }));
 }
 
-export async function runAction(run: Run): Promise<Outcome | SendFailure> {
+/** A failure midway does not take back what was done before it: both are told. */
+export async function runAction(run: Run): Promise<{ outcome: Outcome; failure: SendFailure | null }> {
   const outcome: Outcome = { actionIds: [], affected: 0, skipped: [], skippedCount: 0, undoUntil: null };
   for (const body of bodies(run)) {
     const before = { ...outcome };
@@ -72,9 +73,9 @@ export async function runAction(run: Run): Promise<Outcome | SendFailure> {
       outcome.actionIds = [...before.actionIds, answer.actionId];
       run.onProgress(answer.done, answer.total);
     });
-    if (failure) return failure;
+    if (failure) return { outcome, failure };
   }
-  return outcome;
+  return { outcome, failure: null };
 }
 
 /** Takes an action back, as far as nobody touched its rows since. */

@@ -2,6 +2,7 @@
 
 import { useTranslations } from "next-intl";
 import { useState } from "react";
+import type { SendFailure } from "#components/forms/send-json.ts";
 import { useErrorText } from "#components/forms/use-error-text.ts";
 import { useToast } from "#components/ui/toast.tsx";
 import type { QueueAction, QueueActionPreview, QueueRow } from "#lib/oci/control-shapes.ts";
@@ -40,8 +41,9 @@ export function useActions(siteId: string, onChanged: () => void) {
     onChanged();
   }
 
-  function tell(action: QueueAction, result: Outcome): void {
-    const words = t(`did.${action}`, { count: result.affected, skipped: result.skippedCount });
+  function tell(action: QueueAction, result: Outcome, failure: SendFailure | null): void {
+    const did = t(`did.${action}`, { count: result.affected, skipped: result.skippedCount });
+    const words = failure ? `${errorText(failure.code)} ${did}` : did;
     if (result.affected > 0 && result.undoUntil) {
       const taken = { actionIds: result.actionIds, undoUntil: result.undoUntil };
       setLast(taken);
@@ -49,19 +51,29 @@ export function useActions(siteId: string, onChanged: () => void) {
         toast.close(id);
         undo(taken);
       };
-      const id = toast.done(words, { label: <UndoLabel until={taken.undoUntil} />, onPress: takeBack }, undoShownMs);
-    } else toast.done(words);
+      const button = { label: <UndoLabel until={taken.undoUntil} />, onPress: takeBack };
+      const id = failure ? toast.failed(words, button) : toast.done(words, button, undoShownMs);
+    } else if (failure) toast.failed(words);
+    else toast.done(words);
     if (result.skippedCount > 0) setOutcome(result);
   }
 
+  /** Whether anything was done: then the question, which was about the rows as they were, is answered. */
   async function run(action: QueueAction, target: Target, choices: Choices = {}): Promise<boolean> {
     setProgress({ done: 0, total: "ids" in target ? target.ids.length : 0 });
-    const result = await runAction({ siteId, action, target, choices, onProgress: (done, total) => setProgress({ done, total }) });
+    const { outcome: result, failure } = await runAction({
+      siteId,
+      action,
+      target,
+      choices,
+      onProgress: (done, total) => setProgress({ done, total }),
+    });
     setProgress(null);
-    if ("ok" in result) toast.failed(errorText(result.code));
-    else tell(action, result);
+    const isBegun = result.actionIds.length > 0;
+    if (failure && !isBegun) toast.failed(errorText(failure.code));
+    else tell(action, result, failure);
     onChanged();
-    return !("ok" in result);
+    return isBegun || !failure;
   }
 
   return {
