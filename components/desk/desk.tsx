@@ -25,6 +25,7 @@ import { ListHead } from "./list/list-head.tsx";
 import { useOlderLeads } from "./list/use-older-leads.ts";
 import { LiveMark } from "./live-mark.tsx";
 import { PhoneSearch } from "./phone-search.tsx";
+import { reloadGate } from "./reload-gate.ts";
 import { SealSheet } from "./seal/seal-sheet.tsx";
 import { SecondSaleDialog } from "./seal/second-sale-dialog.tsx";
 import { useChosenLead } from "./use-chosen-lead.ts";
@@ -62,6 +63,7 @@ export function Desk({ site, filter, page, figures: firstFigures, presets, figur
   const actions = useLeadActions({ siteId, currency, format, dispatch });
   const [isHelping, setHelping] = useState(false);
   const [isTurning, startTurn] = useTransition();
+  const [isReloadDue] = useState(reloadGate);
 
   const base = sitePath(siteId);
   const query = filterQuery(filter);
@@ -76,7 +78,11 @@ export function Desk({ site, filter, page, figures: firstFigures, presets, figur
     siteId,
     query,
     asOf: page.asOf,
-    onChanges: (changes, of) => dispatch({ type: "changes", changes, of, isTouched: isTouched(listRef.current) }),
+    onChanges: (changes, of) => {
+      const touched = isTouched(listRef.current);
+      dispatch({ type: "changes", changes, of, isTouched: touched });
+      if (isReloadDue({ isTruncated: changes.truncated, isTouched: touched, nowMs: Date.now() })) startTurn(() => router.refresh());
+    },
   });
   const [, setOpenCount] = useNavCount("today", siteId);
   useEffect(() => setOpenCount(state.open), [state.open, setOpenCount]);

@@ -143,7 +143,8 @@ as $$
     and c.called_at > private.current_moment() - interval '90 days' limit 1000) t
 $$;
 
--- changed_lead_ids: calls whose row on the desk may look different from how it looked at a moment, at most 100.
+-- changed_lead_ids: calls whose row on the desk may look different from how it looked at a moment, at most 101:
+-- one more than is shown says that there are more.
 -- A transaction's clock is its beginning: 20 s of overlap show what was begun before that moment and committed after.
 create function private.changed_lead_ids(p_site_id uuid, p_since timestamptz) returns uuid[]
 language sql stable security definer set search_path = ''
@@ -155,7 +156,7 @@ as $$
       where t.site_id = p_site_id and t.created_at > p_since - interval '20 seconds'
     union select s.call_id from public.provider_dispatches d join public.sales s on s.id = d.sale_id
       where d.site_id = p_site_id and d.verdict_at > p_since - interval '20 seconds'
-    order by 1 desc limit 100) t
+    order by 1 desc nulls last limit 101) t
 $$;
 
 -- leads_on_desk: rows of the desk, in the order given.
@@ -168,7 +169,8 @@ $$;
 -- desk_leads: a page of 50 leads, newest first; or, with `since`, only what changed after that moment.
 --   Takes    p_filter {view: open|sealed|junk|needs_you|all, channel, scoreMin, hasClick, from, to, decidedOn, phoneEnding, campaign, cursor, since}.
 --   Returns  {asOf, leads, next, open, todayCount, needsYou, needsYouCount}, the last three on the first page only;
---            with since {asOf, open, changed}, each lead saying whether the filter `matches` it.
+--            with since {asOf, open, changed, truncated}, each lead saying whether the filter `matches` it. Of more than 100
+--            changed leads 100 are given and truncated is true: then the list must be read anew.
 --   Callers  viewers.
 create function public.desk_leads(p_public_id text, p_filter jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -184,6 +186,8 @@ declare
 begin
   if p_filter ? 'since' then
     v_changed := coalesce(private.changed_lead_ids(v_site.id, (p_filter ->> 'since')::timestamptz), '{}');
+    v_answer := v_answer || jsonb_build_object('truncated', v_changed[101] is not null);
+    v_changed := v_changed[1:100];
     select array_agg(m.id) into v_matching from private.matching_leads(v_site, p_filter - 'cursor', 100, v_changed) m;
     return v_answer || jsonb_build_object('changed', coalesce((
       select jsonb_agg(private.lead_on_desk(v_site, c) || jsonb_build_object('matches', coalesce(c.id = any (v_matching), false)) order by c.called_at desc, c.id desc)

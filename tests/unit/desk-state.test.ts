@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { isSaved, reduceDesk, startDesk } from "#components/desk/desk-state.ts";
+import { reloadGate } from "#components/desk/reload-gate.ts";
 import type { DeskLead, DeskSale } from "#lib/leads/desk-shapes.ts";
 
 const at = "2026-11-16T09:00:00Z";
@@ -44,7 +45,7 @@ const sealed: DeskLead = { ...lead, status: "sealed", version: 2, sale: { ...sal
 const look = (state: ReturnType<typeof startDesk>) =>
   reduceDesk(state, {
     type: "changes",
-    changes: { asOf: at, open: 0, changed: [{ ...sealed, matches: true }] },
+    changes: { asOf: at, open: 0, changed: [{ ...sealed, matches: true }], truncated: false },
     isTouched: false,
     of: at,
   }).leads[0];
@@ -62,4 +63,16 @@ test("a sale is saved when the server has told its id and version", () => {
   expect(isSaved(sale)).toBe(false);
   expect(isSaved({ ...sale, id: "sale" })).toBe(false);
   expect(isSaved({ ...sale, id: "sale", version: 1 })).toBe(true);
+});
+
+// Guarantee: changes that were too many for one answer reach the list, without moving it under a hand or reading it at every look.
+test("too many changes reload the list once nobody touches it, and at most every 15 s", () => {
+  const isDue = reloadGate();
+  const look = (nowMs: number, isTruncated: boolean, isTouched = false) => isDue({ nowMs, isTruncated, isTouched });
+  expect(look(0, false)).toBe(false);
+  expect(look(4000, true, true)).toBe(false);
+  expect(look(8000, false)).toBe(true);
+  expect(look(12_000, true)).toBe(false);
+  expect(look(23_000, false)).toBe(true);
+  expect(look(60_000, false)).toBe(false);
 });

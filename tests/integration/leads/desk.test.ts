@@ -22,12 +22,12 @@ afterAll(() => db.drop());
 
 const leads = async (filter: Record<string, unknown> = {}, on = team, person: Person = on.viewer) =>
   deskPage.parse(await callAs(db.sql, person, (tx) => tx`select public.desk_leads(${on.publicId}, ${tx.json(filter as never)})`, now));
-const changes = async (since: Date, filter: Record<string, unknown> = {}, at = now) =>
+const changes = async (since: Date, filter: Record<string, unknown> = {}, at = now, on = team) =>
   deskChanges.parse(
     await callAs(
       db.sql,
-      team.viewer,
-      (tx) => tx`select public.desk_leads(${team.publicId}, ${tx.json({ ...filter, since: since.toISOString() } as never)})`,
+      on.viewer,
+      (tx) => tx`select public.desk_leads(${on.publicId}, ${tx.json({ ...filter, since: since.toISOString() } as never)})`,
       at,
     ),
   );
@@ -149,7 +149,19 @@ describe("what changed", () => {
     ]);
     expect(changed.map(({ id }) => id)).not.toContain(old);
     expect(changed.find(({ id }) => id === corrected)?.sale?.amountCents).toBe(80_000);
-    expect((await changes(new Date(now.getTime() + 60_000))).changed).toEqual([]);
+    expect(await changes(new Date(now.getTime() + 60_000))).toMatchObject({ changed: [], truncated: false });
+  });
+
+  // Guarantee: a screen is told when more changed than it was given.
+  test("of more than a hundred, a hundred are given and the answer says that it is cut", async () => {
+    const own = await createTeam(db.sql, "burst", team.owner);
+    const since = hours(0.5);
+    for (let index = 0; index < 100; index++) await newLead(db.sql, own, { at: hours(0.2) });
+    const all = await changes(since, {}, now, own);
+    expect([all.changed.length, all.truncated]).toEqual([100, false]);
+    await newLead(db.sql, own, { at: hours(0.1) });
+    const cut = await changes(since, {}, now, own);
+    expect([cut.changed.length, cut.truncated]).toEqual([100, true]);
   });
 });
 
