@@ -77,3 +77,21 @@ export function clientAddress(headers: Headers): string {
   const forwarded = headers.get("x-vercel-forwarded-for") ?? headers.get("x-forwarded-for") ?? "";
   return forwarded.split(",")[0]?.trim().slice(0, 64) || "unknown";
 }
+
+const aMinute = { windowSeconds: 60, whenRedisIsDown: "fail-open" as const };
+
+/** So many a minute from one address, before anybody is known: guessing keys costs the database nothing beyond that. */
+export const addressLimit = (name: string, requests: number): RateLimit => ({
+  ...aMinute,
+  name,
+  requests,
+  key: ({ request }) => clientAddress(request.headers),
+});
+
+/** So many a minute by one person, for what costs the database much. */
+export const personLimit = (name: string, requests: number): RateLimit<{ user: { id: string } }> => ({
+  ...aMinute,
+  name,
+  requests,
+  key: ({ actor }) => actor.user.id,
+});

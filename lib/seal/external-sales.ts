@@ -2,7 +2,7 @@ import { z } from "zod";
 import { onceAnswer, type RequestIdentity } from "#lib/contracts/answer-once.ts";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import type { SiteMachine } from "#lib/http/machine-guards.ts";
-import type { RateLimit } from "#lib/http/rate-limit.ts";
+import { addressLimit, type RateLimit } from "#lib/http/rate-limit.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { boundedText } from "#lib/platform/bounded-text.ts";
 import { centsOfAmount } from "#lib/valuation/currency-cents.ts";
@@ -40,13 +40,14 @@ export const confirmSaleRequest = z.strictObject({
   separate_sale: optional(z.boolean()),
 });
 
-export const salesLimit: RateLimit<SiteMachine> = {
+const bySite: RateLimit<SiteMachine> = {
   name: "sales",
   requests: 300,
   windowSeconds: 60,
   key: ({ actor }) => actor.publicId,
   whenRedisIsDown: "fail-open",
 };
+export const salesLimits = { before: addressLimit("sales-address", 300), after: bySite };
 
 /** Without a currency the site's holds, which only SQL knows: hundredths are read here, and what it has none of is refused there. */
 function centsOf({ amount, amount_cents, currency }: z.output<typeof externalSaleRequest>): number | undefined {

@@ -40,7 +40,7 @@ beforeAll(async () => {
   env = useAppEnv({ database: db, gateway });
   team = await createQueueTeam(db.sql, "routes");
   const other = await handOver(db.sql, await createQueueTeam(db.sql, "others", team.owner), "owner@others-routes.test");
-  for (const [name, person] of Object.entries({ operator: team.operator, viewer: team.viewer, outsider: other.owner }))
+  for (const [name, person] of Object.entries({ owner: team.owner, operator: team.operator, viewer: team.viewer, outsider: other.owner }))
     cookies[name] = await cookiesOf(gateway, person);
   failed = (await rowsIn(db.sql, team, "FAILED", 3)).map(({ id }) => id);
 });
@@ -189,4 +189,15 @@ test("the crons fold and check the counts, and need their secret", async () => {
   expect(folded).toBeGreaterThan(0);
   expect(await (await send(reconcileRoute, asCron)).json()).toEqual({ rowsCounted: 4, drift: 0 });
   for (const route of [foldRoute, reconcileRoute]) expect((await send(route, { method: "GET" })).status).toBe(401);
+});
+
+// Guarantee: one person cannot keep the database busy with previews or exports; another is not held up by it.
+test.each([
+  ["previews", 20, (who: string) => post(previewRoute, { action: "MARK_FAILED", filter: { status: "FAILED" } }, { who })],
+  ["exports", 10, (who: string) => get(exportRoute, { who, query: "&status=FAILED" })],
+] as const)("%s: over %d a minute by one person are 429", async (_, most, ask) => {
+  const statuses: number[] = [];
+  for (let index = 0; index < most + 5; index++) statuses.push((await ask("operator")).status);
+  expect(new Set(statuses)).toEqual(new Set([200, 429]));
+  expect((await ask("owner")).status).toBe(200);
 });

@@ -139,6 +139,19 @@ describe("a sale from elsewhere", () => {
   });
 });
 
+// Guarantee: whoever guesses keys is stopped by address before the database is asked; others are not.
+test.each([
+  ["record", recordRoute],
+  ["confirm", confirmRoute],
+])("%s: over 300 a minute from one address is 429, from another it is not", async (_, route) => {
+  const guess = (address: string) => send(route, { path: "/api/sales", body: {}, headers: { "x-forwarded-for": address } });
+  const from = randomUUID();
+  const statuses = await Promise.all(Array.from({ length: 320 }, async () => (await guess(from)).status));
+  expect(new Set(statuses)).toEqual(new Set([401, 429]));
+  expect(statuses.filter((status) => status === 401).length).toBeGreaterThanOrEqual(300);
+  expect((await guess(randomUUID())).status).toBe(401);
+});
+
 describe("the match", () => {
   const withCaller = (phone: string, step = {}) => newLead(db.sql, team, { at: minutesAgo(30), phone, ...step });
 

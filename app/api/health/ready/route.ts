@@ -1,20 +1,12 @@
 import { handler } from "#lib/http/handler.ts";
 import { anyone } from "#lib/http/machine-guards.ts";
-import { clientAddress } from "#lib/http/rate-limit.ts";
+import { addressLimit } from "#lib/http/rate-limit.ts";
 import { readiness } from "#lib/platform/readiness.ts";
 
 /** GET /api/health/ready says whether each part behind this deployment answers, and how fast. 503 when one does not. */
 export const GET = handler({
   guard: anyone,
-  limits: {
-    before: {
-      name: "ready",
-      requests: 60,
-      windowSeconds: 60,
-      key: ({ request }) => clientAddress(request.headers),
-      whenRedisIsDown: "fail-open",
-    },
-  },
+  limits: { before: addressLimit("ready", 60) },
   run: async () => {
     const state = await readiness();
     return Response.json(state, { status: state.ready ? 200 : 503 });
