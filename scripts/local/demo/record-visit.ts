@@ -39,12 +39,12 @@ export async function recordVisit(sql: postgres.Sql, siteId: string, visitor: st
   const stamps = await sql.begin((tx) => admitSteps(tx, siteId, visitor, steps));
   const at = steps.at(-1)?.at ?? new Date();
   for (let looks = 0; looks < 300; looks++) {
-    const calls = await callsOf(sql, siteId, stamps);
-    if (calls.length === stamps.length) return calls;
     const stored = await sql.begin(async (tx) => {
       await tx`select set_config('opsmantik.now', ${at.toISOString()}, true)`;
       return storeBatch(tx);
     });
+    const calls = await callsOf(sql, siteId, stamps);
+    if (calls.length === stamps.length && (stamps.length > 0 || stored === 0)) return calls;
     if (stored === 0) await new Promise((resolve) => setTimeout(resolve, 50));
   }
   throw new Error("The visit was not stored.");

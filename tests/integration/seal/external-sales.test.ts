@@ -253,6 +253,27 @@ describe("confirming", () => {
     for (const id of [randomUUID(), body.sale_id]) expect(await confirm(id)).toMatchObject({ status: 404, body: { code: "NOT_FOUND" } });
   });
 
+  // Guarantee: a purchase that was sealed on the desk and is then reported by the till is told to Google once.
+  test("of a call that was sealed on the desk needs to be said to be another sale", async () => {
+    const gclid = `gclid-${randomUUID()}`;
+    const call = await newLead(db.sql, team, { at: minutesAgo(30), gclid });
+    await change(db.sql, { team }, "seal_call", { id: call, amountCents: 500_000 });
+    const { body } = await record({ gclid, marketing_consent: true });
+    expect(await confirm(body.sale_id)).toMatchObject({ status: 409, body: { code: "VISIT_ALREADY_SEALED", callId: call } });
+    expect(await rowsOf(body.sale_id)).toEqual([]);
+    expect((await confirm(body.sale_id, { separate_sale: true })).body).toMatchObject({ status: "CONFIRMED" });
+  });
+
+  // Guarantee: what comes back is worth what it was worth.
+  test("that was cancelled as a draft comes back with its own amount", async () => {
+    const { body } = await record({ amount: "5000.00" });
+    await change(db.sql, { team }, "cancel_sale", { id: body.sale_id });
+    await confirm(body.sale_id);
+    const [row] =
+      await db.sql`select status, amount_cents::int as cents, value_source from public.sales where id = ${String(body.sale_id)}`;
+    expect({ ...row }).toEqual({ status: "CONFIRMED", cents: 500_000, value_source: "EXTERNAL" });
+  });
+
   test("a second sale of one visit needs to be said", async () => {
     const visitor = randomUUID();
     const first = await newLead(db.sql, team, { at: minutesAgo(20), visitor });
