@@ -6,7 +6,6 @@ import { useTranslations } from "next-intl";
 import type { ShellSite } from "./current-site.ts";
 import { useNavCount } from "./nav-counts.tsx";
 import { type NavItem, sitePath } from "./nav-items.ts";
-import { useWarnings } from "./warning-counts.ts";
 
 interface NavLinksProps {
   site: ShellSite;
@@ -20,7 +19,7 @@ interface NavLinksProps {
 export function NavLinks({ site, items, iconClass = "i", pip = false }: NavLinksProps) {
   const t = useTranslations("nav");
   const pathname = usePathname();
-  const warnings = useWarnings(site.publicId);
+  const [warnings] = useNavCount("ociControl", site.publicId);
   return items.map(({ key, path, icon: Icon }) => {
     const href = sitePath(site.publicId, path);
     return (

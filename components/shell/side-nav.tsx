@@ -10,7 +10,7 @@ import { type ShellSite, useCurrentSite } from "./current-site.ts";
 import { navItemsFor } from "./nav-items.ts";
 import { NavLinks } from "./nav-links.tsx";
 import { SiteSwitcher } from "./site-switcher.tsx";
-import { useWatchWarnings } from "./warning-counts.ts";
+import { useWatchWarnings } from "./use-watch-warnings.ts";
 
 /** The desk's navigation: which site, its pages, and at the foot the reader. */
 export function SideNav({ sites, mayCreate, children }: { sites: ShellSite[]; mayCreate: boolean; children: ReactNode }) {

@@ -21,6 +21,38 @@ as $$
     when p_call.clicked_at < private.current_moment() - interval '90 days' then 'CLICK_EXPIRED' end
 $$;
 
+-- refuse_sealed_visit: 409 with the sale that is there already.
+create function private.refuse_sealed_visit(p_sale public.sales) returns void
+language sql set search_path = ''
+as $$
+  select private.fail(409, 'VISIT_ALREADY_SEALED', jsonb_build_object('callId', p_sale.call_id, 'saleId', p_sale.id,
+    'amountCents', p_sale.amount_cents, 'currency', p_sale.currency))
+$$;
+
+-- lock_visit: two who decide about one visit do it one after the other. Taken after the call and before any sale, by everybody.
+create function private.lock_visit(p_session_id uuid) returns void
+language sql set search_path = ''
+as $$ select pg_catalog.pg_advisory_xact_lock(hashtextextended('visit/' || p_session_id, 0)) where p_session_id is not null $$;
+
+-- take_sale: the named sale of a site, locked; 404 for another's, 409 with what it is now when the caller knows an older version.
+create function private.take_sale(p_site public.sites, p_args jsonb) returns public.sales
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_sale public.sales;
+begin
+  select s.* into v_sale from public.sales s where s.id = (p_args ->> 'id')::uuid and s.site_id = p_site.id for update;
+  if v_sale.id is null then
+    perform private.fail(404, 'NOT_FOUND');
+  end if;
+  if v_sale.version <> coalesce((p_args ->> 'expectedVersion')::int, v_sale.version) then
+    perform private.fail(409, 'STALE_VERSION', jsonb_build_object('status', v_sale.status, 'version', v_sale.version,
+      'amountCents', v_sale.amount_cents, 'currency', v_sale.currency));
+  end if;
+  return v_sale;
+end
+$$;
+
 -- refuse_second_sale: one visit is one sale, unless the operator says that it is another. Two operators who seal two calls of one
 -- visit are decided one after the other. The lock is not the session's row: the worker holds that one while it waits for a call.
 create function private.refuse_second_sale(p_call public.calls, p_is_undo boolean) returns void
@@ -29,14 +61,13 @@ as $$
 declare
   v_sibling public.sales;
 begin
-  perform pg_catalog.pg_advisory_xact_lock(hashtextextended('visit/' || p_call.session_id, 0));
+  perform private.lock_visit(p_call.session_id);
   select s.* into v_sibling from public.calls c join public.sales s on s.call_id = c.id and s.status = 'CONFIRMED'
     where c.session_id = p_call.session_id and c.id <> p_call.id
       and (not p_is_undo or c.status_at > p_call.status_at)   -- what stood beside it before comes back beside it
     limit 1;
   if v_sibling.id is not null then
-    perform private.fail(409, 'VISIT_ALREADY_SEALED', jsonb_build_object('callId', v_sibling.call_id, 'saleId', v_sibling.id,
-      'amountCents', v_sibling.amount_cents, 'currency', v_sibling.currency));
+    perform private.refuse_sealed_visit(v_sibling);
   end if;
 end
 $$;
@@ -68,8 +99,7 @@ begin
   if p_args ? 'saleId' then   -- the one that is named comes back only while no other lives
     select s.* into v_other from public.sales s where s.call_id = p_call.id and s.status <> 'CANCELED' and s.id is distinct from v_sale.id;
     if v_other.id is not null then
-      perform private.fail(409, 'VISIT_ALREADY_SEALED', jsonb_build_object('callId', v_other.call_id, 'saleId', v_other.id,
-        'amountCents', v_other.amount_cents, 'currency', v_other.currency));
+      perform private.refuse_sealed_visit(v_other);
     end if;
   end if;
   if v_amount is not null then
@@ -228,8 +258,7 @@ begin
   select s.* into v_sealed from public.sales s
     where s.call_id = p_sale.sibling_call_id and s.status = 'CONFIRMED' and not coalesce((p_args ->> 'separateSale')::boolean, false);
   if v_sealed.id is not null then
-    perform private.fail(409, 'VISIT_ALREADY_SEALED', jsonb_build_object('callId', v_sealed.call_id, 'saleId', v_sealed.id,
-      'amountCents', v_sealed.amount_cents, 'currency', v_sealed.currency));
+    perform private.refuse_sealed_visit(v_sealed);
   end if;
 end
 $$;
@@ -241,21 +270,17 @@ language plpgsql security definer set search_path = ''
 as $$
 declare
   v_sale public.sales;
+  v_session_id uuid;
   v_after public.sales;
   v_to text := p_args ->> 'to';
   v_version text;
   v_proof_id uuid;
 begin
-  perform from public.calls c join public.sales s on s.call_id = c.id
-    where s.id = (p_args ->> 'id')::uuid and s.site_id = p_site.id for update of c;   -- the call first, as everywhere
-  select s.* into v_sale from public.sales s where s.id = (p_args ->> 'id')::uuid and s.site_id = p_site.id for update;
-  if v_sale.id is null then
-    perform private.fail(404, 'NOT_FOUND');
-  end if;
-  if v_sale.version <> coalesce((p_args ->> 'expectedVersion')::int, v_sale.version) then
-    perform private.fail(409, 'STALE_VERSION', jsonb_build_object('status', v_sale.status, 'version', v_sale.version,
-      'amountCents', v_sale.amount_cents, 'currency', v_sale.currency));
-  end if;
+  -- The call, then its visit, then the sale, as everywhere.
+  select c.session_id into v_session_id from public.calls c join public.sales s on s.call_id = c.id
+    where s.id = (p_args ->> 'id')::uuid and s.site_id = p_site.id for update of c;
+  perform private.lock_visit(v_session_id);
+  v_sale := private.take_sale(p_site, p_args);
   v_version := private.require_move('sale', v_sale.status, v_to);
   if v_sale.status = 'CANCELED' and exists (select from public.offline_conversion_queue q
       where q.sale_id = v_sale.id and q.kind = 'RETRACT' and (q.attempt_count > 0 or q.status = 'COMPLETED')) then
@@ -295,14 +320,7 @@ declare
   v_amount bigint := private.asked_cents(p_args);
   v_proof_id uuid;
 begin
-  select s.* into v_sale from public.sales s where s.id = (p_args ->> 'id')::uuid and s.site_id = p_site.id for update;
-  if v_sale.id is null then
-    perform private.fail(404, 'NOT_FOUND');
-  end if;
-  if v_sale.version <> coalesce((p_args ->> 'expectedVersion')::int, v_sale.version) then
-    perform private.fail(409, 'STALE_VERSION', jsonb_build_object('status', v_sale.status, 'version', v_sale.version,
-      'amountCents', v_sale.amount_cents, 'currency', v_sale.currency));
-  end if;
+  v_sale := private.take_sale(p_site, p_args);
   if v_sale.status <> 'CONFIRMED' then
     perform private.fail(409, 'SALE_NOT_SEALED');
   end if;

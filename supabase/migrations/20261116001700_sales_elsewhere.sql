@@ -295,6 +295,8 @@ begin
   if jsonb_typeof(p_rows) is distinct from 'array' or jsonb_array_length(p_rows) > (case when p_preview then 2000 else 200 end) then
     perform private.refuse_setting('rows');
   end if;
+  -- Lines lock calls in the order of the file: two files of one site are read one after the other.
+  perform pg_catalog.pg_advisory_xact_lock(hashtextextended('import/' || v_site.id, 0));
   begin
     select coalesce(jsonb_agg(private.import_row(v_site, private.user_actor(), r.line, p_seal) order by r.place), '[]') into v_results
       from jsonb_array_elements(p_rows) with ordinality r (line, place);

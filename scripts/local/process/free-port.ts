@@ -1,5 +1,8 @@
+import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 
+const firstPort = 10_000;
+const firstOutgoingPort = 32_768;
 const lastPort = 65_535;
 
 /** The first free port from `preferred` on, or any free one when none is preferred. */
@@ -25,14 +28,13 @@ function canListen(port: number, host: string): Promise<boolean> {
   });
 }
 
-function anyFreePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      const port = typeof address === "object" && address ? address.port : 0;
-      probe.close(() => resolve(port));
-    });
-  });
+/**
+ * Any free port below those that the system gives to outgoing connections (32768 and up on Linux, 49152 elsewhere): one
+ * of those could become a connection's own port between this look and the server's start, or while that server is down.
+ */
+async function anyFreePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(firstPort, firstOutgoingPort);
+    if (await isFree(port)) return port;
+  }
 }

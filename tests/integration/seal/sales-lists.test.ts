@@ -13,6 +13,7 @@ import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
 import { callAs, createTeam, handOver, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
+import { whileOpen } from "#tests/support/while-open.ts";
 
 let db: TestDatabase;
 let gateway: TestGateway;
@@ -54,6 +55,21 @@ const importRows = (
 const saleCount = async () => Number((await db.sql`select count(*) as n from public.sales`)[0]?.n);
 
 describe("an import", () => {
+  // Guarantee: two files that name the same calls in opposite order do not end in a deadlock. Mutation: without the site's lock the
+  // second never waits, and this test times out.
+  test("waits for another of the same site", async () => {
+    const claims = JSON.stringify({ sub: team.operator.id, role: "authenticated" });
+    const second = await whileOpen(
+      db.sql,
+      async (tx) => {
+        await tx`select set_config('request.jwt.claims', ${claims}, true)`;
+        await tx`select public.import_sales(${team.publicId}, ${tx.json([row(2)])}, false, false)`;
+      },
+      () => importRows([row(2)]),
+    );
+    expect(second).toMatchObject([{ line: 2, result: "created" }]);
+  });
+
   // Guarantee: a preview says exactly what an import will do, and does none of it. Mutation: without the rollback the sales are there.
   test("is previewed without a trace, and then does the same", async () => {
     const phone = "+905321110000";

@@ -48,6 +48,12 @@ test("a second Postgres on the same data is refused, and the first one's data ou
   watchdog.end();
 });
 
+// Guarantee: a port that waits for its server, or whose server is down, cannot become some connection's own port.
+test("a free port is never one that outgoing connections are given", async () => {
+  const ports = await Promise.all(Array.from({ length: 200 }, () => freePort()));
+  expect(Math.max(...ports)).toBeLessThan(32_768);
+});
+
 // Guarantee: a taken port is a sentence that names it, not a stack trace from an event nobody could catch.
 test("a busy port is answered with its number, and the next free one is found", async () => {
   const squatter = createServer();

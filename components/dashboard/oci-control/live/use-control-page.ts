@@ -5,7 +5,7 @@ import { useActions } from "#components/dashboard/oci-control/actions/use-action
 import type { ControlSite } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { focusedRow, focusRow, stepFocus, useKeyboard } from "#components/dashboard/oci-control/keys/use-keyboard.ts";
 import { useSelection } from "#components/dashboard/oci-control/table/use-selection.ts";
-import { publishWarnings } from "#components/shell/warning-counts.ts";
+import { useNavCount } from "#components/shell/nav-counts.tsx";
 import type { QueueAction } from "#lib/oci/control-shapes.ts";
 import { apiFilter } from "#lib/oci/control-view.ts";
 import type { ControlPage } from "#lib/oci/page-readers.ts";
@@ -54,7 +54,8 @@ export function useControlPage({ site, start, readAt, pageSize }: ControlStart, 
   );
   const blocked = useMemo(() => blockedProviders(stats), [stats]);
   const warnings = stats.totals.FAILED + stats.stuckProcessing;
-  useEffect(() => publishWarnings(site.publicId, warnings), [site.publicId, warnings]);
+  const [, setWarnings] = useNavCount("ociControl", site.publicId);
+  useEffect(() => setWarnings(warnings), [setWarnings, warnings]);
 
   const mayAct = site.role !== "viewer";
   const query = () => apiFilter(view.filter, new Date());

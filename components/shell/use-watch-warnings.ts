@@ -1,0 +1,28 @@
+"use client";
+
+import { useEffect } from "react";
+import { useNavCount } from "./nav-counts.tsx";
+
+const askAgainMs = 60_000;
+
+/** How many conversions of a site need a person, asked now and then while the tab is seen. A `live` page tells by itself. */
+export function useWatchWarnings(siteId: string | undefined, live: boolean): void {
+  const [, setCount] = useNavCount("ociControl", siteId ?? "");
+  useEffect(() => {
+    if (!siteId || live) return;
+    const look = async () => {
+      if (document.hidden) return;
+      try {
+        const response = await fetch(`/api/oci/queue-stats?siteId=${siteId}`);
+        if (!response.ok) return;
+        const { totals, stuckProcessing } = await response.json();
+        setCount(Number(totals.FAILED) + Number(stuckProcessing));
+      } catch {
+        // no connection: the last count stays
+      }
+    };
+    look();
+    const timer = setInterval(look, askAgainMs);
+    return () => clearInterval(timer);
+  }, [siteId, live, setCount]);
+}
