@@ -62,8 +62,8 @@ create table public.provider_dispatches (
   id uuid primary key default private.uuid_v7(),
   site_id uuid not null,
   queue_id uuid not null,
-  sale_id uuid not null references public.sales (id),
-  snapshot_id uuid not null references public.revenue_snapshots (id),
+  sale_id uuid not null,                           -- taken with its snapshot from the queue's row: foreign keys would look both up again
+  snapshot_id uuid not null,
   kind text not null,
   provider_key text not null,
   transport text not null,
@@ -81,7 +81,6 @@ create table public.provider_dispatches (
   constraint verdict_is_known check (verdict in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN'))
 );
 create index dispatches_of_a_sale on public.provider_dispatches (sale_id, dispatched_at desc);
-create index dispatches_of_a_queue_row on public.provider_dispatches (queue_id);
 create index dispatches_of_a_site on public.provider_dispatches (site_id, dispatched_at desc);
 
 -- Pipeline B: stages before the seal, valued by how fresh the click was. One per call and type.

@@ -41,11 +41,13 @@ create table public.offline_conversion_queue (
   constraint values_are_sendable check (case kind when 'RETRACT' then value_cents = 0 else value_cents > 0 end),
   constraint errors_are_bounded check (char_length(last_error) <= 1024 and char_length(provider_error_code) <= 64 and char_length(provider_request_id) <= 256)
 ) with (
-  -- A row is updated three or four times within minutes and then never again: room on its page keeps the updates that touch no
-  -- index local, and vacuum must come by count, not by share of a table that is mostly history.
+  -- A row is updated three or four times within minutes and then never again: room on its page keeps it there, and vacuum must come
+  -- by count, not by share of a table that is mostly history.
   fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
   autovacuum_analyze_scale_factor = 0.02
 );
+-- Most indexes hold only the rows that are open or only those that are closed: an update writes into every index that takes the row, so a claim
+-- must not pay for the filters of a screen.
 -- The claim's ORDER BY, exactly: a claim reads its rows off this index whatever the backlog.
 create index idx_offline_conversion_queue_eligible_scan
   on public.offline_conversion_queue (site_id, provider_key, next_retry_at nulls first, created_at, id) where status in ('QUEUED', 'RETRY');
@@ -59,7 +61,7 @@ create unique index one_open_row_per_sale_and_kind on public.offline_conversion_
   where status in ('QUEUED', 'RETRY', 'PROCESSING');
 
 create table public.queue_transitions (
-  id bigint generated always as identity primary key,
+  id bigint generated always as identity,
   queue_id uuid not null,
   site_id uuid not null,
   from_status text,
@@ -69,9 +71,9 @@ create table public.queue_transitions (
   actor_id uuid,
   attempt_count int not null,
   provider_error_code text,
-  created_at timestamptz not null
+  created_at timestamptz not null,
+  primary key (queue_id, id)
 );
-create index transitions_of_a_row on public.queue_transitions (queue_id, id);
 alter table public.offline_conversion_queue enable row level security;
 alter table public.queue_transitions enable row level security;
 create trigger transitions_are_permanent before update or delete on public.queue_transitions

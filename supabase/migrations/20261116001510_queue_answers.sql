@@ -1,23 +1,30 @@
 -- Answers: what became of rows that were handed out, and what happens to those of which nobody ever heard again.
 -- Locks are taken in one order everywhere: sales by id, then queue rows by id.
 
+-- For an answer the sales are enough: everybody who moves a row away from an answer holds its sale, but for claims, which never wait.
+create function private.lock_sales_of(p_ids uuid[]) returns void
+language sql security definer set search_path = ''
+as $$
+  select from public.sales s where s.id in (select q.sale_id from public.offline_conversion_queue q where q.id = any (p_ids)) order by s.id for no key update
+$$;
+
+-- For a person's action, which decides by what the row is: no claim may change it meanwhile.
 create function private.lock_with_sales(p_ids uuid[]) returns void
 language plpgsql security definer set search_path = ''
 as $$
 begin
-  perform from public.sales s where s.id in (select q.sale_id from public.offline_conversion_queue q where q.id = any (p_ids))
-    order by s.id for no key update;
+  perform private.lock_sales_of(p_ids);
   perform from public.offline_conversion_queue q where q.id = any (p_ids) order by q.id for update;
 end
 $$;
 
--- complete_rows: Google has these. Called with the rows and their sales locked.
+-- complete_rows: Google has these. Called with their sales locked.
 --   Moves    any but COMPLETED -> COMPLETED, if the row was ever handed out (or a person did it by hand): a success that comes after a
 --            recovery, a cap or an operator's reset is still a success. Clears errors; the row says from now on what was delivered.
 --   Writes   the dispatch with the snapshot that was handed out, then brings the queue in line with what the sale is worth by now.
 --   Returns  how many rows moved.
 create function private.complete_rows(p_ids uuid[], p_request_ids text[], p_transport text) returns int
-language plpgsql security definer set search_path = ''
+language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'   -- by key, however many: a plan per call costs more than it saves
 as $$
 declare
   v_now timestamptz := private.current_moment();
@@ -57,7 +64,7 @@ create function private.retry_delay(p_attempts int) returns interval
 language sql volatile set search_path = ''
 as $$ select least(interval '1 hour', interval '2 minutes' * power(2, least(greatest(p_attempts, 1), 10) - 1)) * (0.75 + random() * 0.5) $$;
 
--- end_claims: these rows were not delivered. Called with the rows and their sales locked.
+-- end_claims: these rows were not delivered. Called with their sales locked.
 --   Takes    p_results [{id, outcome RETRY|FAILED, code?, category?, words?, retryAt?}]
 --   Moves    PROCESSING -> RETRY or FAILED, only under the given claim (null: whichever it is). TRANSIENT and RATE_LIMIT get a time for the next
 --            try while attempts are left, and MAX_ATTEMPTS when none is; everything else is final.
@@ -112,7 +119,7 @@ as $$
 declare
   v_ids uuid[] := private.of_this_site(p_site_id, p_ids);
 begin
-  perform private.lock_with_sales(v_ids);
+  perform private.lock_sales_of(v_ids);
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_ACK');
   perform private.complete_rows(v_ids, array_fill(null::text, array[cardinality(v_ids)]), 'script');
   return (select jsonb_build_object('updated', count(q.id), 'refused', coalesce(jsonb_agg(i.id order by i.id) filter (where q.id is null), '[]'))
@@ -135,7 +142,7 @@ declare
   v_ids uuid[] := private.of_this_site(p_site_id, p_ids);
   v_ended jsonb;
 begin
-  perform private.lock_with_sales(v_ids);
+  perform private.lock_sales_of(v_ids);
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_ACK_FAILED');
   v_ended := private.end_claims(null, (select coalesce(jsonb_agg(jsonb_build_object('id', i, 'outcome', 'FAILED', 'code', p_code, 'category', p_category,
     'words', p_words)), '[]') from unnest(v_ids) i), p_max_attempts);
@@ -159,7 +166,7 @@ declare
   v_completed int;
   v_ended jsonb;
 begin
-  perform private.lock_with_sales(array(select (r ->> 'id')::uuid from jsonb_array_elements(p_results) r));
+  perform private.lock_sales_of(array(select (r ->> 'id')::uuid from jsonb_array_elements(p_results) r));
   perform private.act(('system', null)::private.actor, 'WORKER_SETTLE');
   select private.complete_rows(coalesce(array_agg((r ->> 'id')::uuid), '{}'), coalesce(array_agg(r ->> 'requestId'), '{}'), p_transport) into v_completed
     from jsonb_array_elements(p_results) r where r ->> 'outcome' = 'COMPLETED';

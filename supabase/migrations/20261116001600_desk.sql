@@ -83,7 +83,7 @@ as $$
   left join lateral (select x.* from public.sales x where x.call_id = p_call.id order by x.status = 'CONFIRMED' desc, x.created_at desc limit 1) s on true
   left join lateral (select x.* from public.offline_conversion_queue x where x.sale_id = s.id and x.kind = 'CONVERSION'
                      order by x.created_at desc limit 1) q on true
-  left join lateral (select x.verdict from public.provider_dispatches x where x.queue_id = q.id order by x.dispatched_at desc limit 1) d on true
+  left join lateral (select x.verdict from public.provider_dispatches x where x.sale_id = q.sale_id and x.queue_id = q.id order by x.dispatched_at desc limit 1) d on true
 $$;
 
 -- start_of_day: when a day of the site's calendar begins.

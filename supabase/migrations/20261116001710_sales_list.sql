@@ -6,7 +6,7 @@ language sql stable security definer set search_path = ''
 as $$
   select case when p_sale.delivery_block is not null then jsonb_build_object('state', 'BLOCKED', 'reason', p_sale.delivery_block)
     else coalesce((select jsonb_build_object('state', q.status, 'kind', q.kind, 'reason', q.provider_error_code,
-                     'verdict', (select d.verdict from public.provider_dispatches d where d.queue_id = q.id order by d.dispatched_at desc limit 1))
+                     'verdict', (select d.verdict from public.provider_dispatches d where d.sale_id = q.sale_id and d.queue_id = q.id order by d.dispatched_at desc limit 1))
                    from public.offline_conversion_queue q where q.sale_id = p_sale.id order by q.created_at desc, q.id desc limit 1),
                   '{"state": "NONE"}') end
 $$;

@@ -80,6 +80,11 @@ begin
           select -1, b.site_id, b.provider_key, b.status, b.currency, b.provider_error_code, b.provider_error_category, b.value_cents from before_rows b) d
     group by 1, 2, 3, 4, 5, 6
     having sum(d.n) <> 0 or sum(d.n * d.value_cents) <> 0;
+  insert into private.queue_outcome_deltas
+    select a.site_id, date_bin('15 minutes', a.updated_at, timestamptz '2000-01-01 00:00:00+00'), a.status,
+      case a.status when 'FAILED' then a.provider_error_code else '' end, count(*)
+    from after_rows a join before_rows b on b.id = a.id
+    where a.status in ('COMPLETED', 'FAILED', 'RETRY') and a.status <> b.status group by 1, 2, 3, 4;
   return null;
 end
 $$;
@@ -87,20 +92,6 @@ create trigger new_rows_are_counted after insert on public.offline_conversion_qu
   referencing new table as after_rows for each statement execute function private.count_new_queue_rows();
 create trigger changes_are_counted after update on public.offline_conversion_queue
   referencing old table as before_rows new table as after_rows for each statement execute function private.count_changed_queue_rows();
-
-create function private.count_outcomes() returns trigger
-language plpgsql security definer set search_path = ''
-as $$
-begin
-  insert into private.queue_outcome_deltas
-    select t.site_id, date_bin('15 minutes', t.created_at, timestamptz '2000-01-01 00:00:00+00'), t.to_status,
-      case t.to_status when 'FAILED' then coalesce(t.provider_error_code, 'UNKNOWN') else '' end, count(*)
-    from after_rows t where t.to_status in ('COMPLETED', 'FAILED', 'RETRY') and t.from_status <> t.to_status group by 1, 2, 3, 4;
-  return null;
-end
-$$;
-create trigger outcomes_are_counted after insert on public.queue_transitions
-  referencing new table as after_rows for each statement execute function private.count_outcomes();
 
 -- queue_totals: the lines of some sites, summed. One statement, so base and appended lines are of the same moment.
 create function private.queue_totals(p_site_ids uuid[])

@@ -13,12 +13,12 @@ $$;
 create trigger rows_take_the_channel before insert on public.offline_conversion_queue
   for each row execute function private.take_channel();
 
--- One index per order and per filter that can be rare. docs/decisions/control.md says what they cost a claim.
-create index queue_rows_of_a_site on public.offline_conversion_queue (site_id, created_at desc, id desc);
-create index queue_rows_by_status on public.offline_conversion_queue (site_id, status, created_at desc, id desc);
-create index queue_rows_by_change on public.offline_conversion_queue (site_id, updated_at desc, id desc);
-create index queue_rows_by_channel on public.offline_conversion_queue (site_id, channel, created_at desc, id desc);
-create index queue_rows_by_value on public.offline_conversion_queue (site_id, status, value_cents);
+-- One index per order and per filter that can be rare. What is open is walked for a channel, a value or the order of change: it is a small part of all.
+create index queue_rows_by_status on public.offline_conversion_queue (site_id, status, created_at desc, id desc)
+  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');   -- what is away is found by its claim
+create index closed_rows_by_change on public.offline_conversion_queue (site_id, updated_at desc, id desc) where status in ('COMPLETED', 'FAILED');
+create index closed_rows_by_channel on public.offline_conversion_queue (site_id, channel, created_at desc, id desc) where status in ('COMPLETED', 'FAILED');
+create index closed_rows_by_value on public.offline_conversion_queue (site_id, status, value_cents) where status in ('COMPLETED', 'FAILED');
 create index queue_rows_by_error_code on public.offline_conversion_queue (site_id, provider_error_code, status, created_at desc, id desc)
   where provider_error_code is not null;
 create index queue_rows_by_error_category on public.offline_conversion_queue (site_id, provider_error_category, status, created_at desc, id desc)
@@ -66,7 +66,7 @@ as $$
     'nextRetryAt', q.next_retry_at, 'claimedAt', q.claimed_at, 'stuck', q.status = 'PROCESSING' and q.claimed_at < n.stuck_before,
     'lastError', q.last_error, 'providerErrorCode', q.provider_error_code, 'providerErrorCategory', q.provider_error_category,
     'uploadedAt', q.uploaded_at, 'providerRequestId', q.provider_request_id,
-    'verdict', (select d.verdict from public.provider_dispatches d where d.queue_id = q.id order by d.dispatched_at desc, d.id desc limit 1),
+    'verdict', (select d.verdict from public.provider_dispatches d where d.sale_id = q.sale_id and d.queue_id = q.id order by d.dispatched_at desc, d.id desc limit 1),
     'createdAt', q.created_at, 'updatedAt', q.updated_at) order by i), '[]')
   from (select private.current_moment() - private.stuck_after() as stuck_before offset 0) n,
     generate_subscripts(p_rows, 1) i cross join lateral (select (p_rows[i]).*) q left join public.sales s on s.id = q.sale_id
@@ -147,10 +147,10 @@ as $$
 declare
   v_column text := case p_filter ->> 'sort' when 'updated' then 'updated_at' else 'created_at' end;
   v_conditions text := private.queue_conditions(p_filter);
-  -- Errors, values and attempts have indexes that hold the status before the order: without a status, each state is read by itself and the heads are merged.
-  v_states text[] := case when p_filter ? 'status' then null
-    when p_filter ?| '{errorCode,errorCategory}' then '{QUEUED,RETRY,PROCESSING,FAILED}'::text[]   -- a completed row has no error
-    when p_filter ?| '{minValue,maxValue}' or (p_filter ->> 'minAttempts')::int > 1 then '{QUEUED,RETRY,PROCESSING,FAILED,COMPLETED}' end;
+  -- Each index holds closed rows, or the status before the order: without a status, each state is read by itself and the heads are merged.
+  v_states text[] := case when p_filter ? 'status' then array[p_filter ->> 'status']
+    when p_filter ?| '{errorCode,errorCategory}' then '{QUEUED,RETRY,PROCESSING,FAILED}'   -- a completed row has no error
+    else '{QUEUED,RETRY,PROCESSING,FAILED,COMPLETED}' end;
   v_branch text;
   v_found uuid[];
 begin
@@ -285,7 +285,7 @@ begin
     perform private.fail(404, 'NOT_FOUND');
   end if;
   select s.* into v_sale from public.sales s where s.id = v_row.sale_id;
-  select d.* into v_sent from public.provider_dispatches d where d.queue_id = v_row.id order by d.dispatched_at desc, d.id desc limit 1;
+  select d.* into v_sent from public.provider_dispatches d where d.sale_id = v_row.sale_id and d.queue_id = v_row.id order by d.dispatched_at desc, d.id desc limit 1;
   v_click := coalesce(v_sale.gclid, v_sale.gbraid, v_sale.wbraid);
   return jsonb_build_object('siteId', p_public_id, 'row', private.queue_rows_json(array[v_row], p_max_attempts) -> 0,
     'seal', (select jsonb_build_object('at', r.created_at, 'by', private.actor_json(r.actor_kind, r.actor_id), 'amountCents', r.amount_cents, 'currency', r.currency,
@@ -297,7 +297,7 @@ begin
     'dispatches', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'kind', d.kind, 'transport', d.transport, 'orderId', d.order_id, 'valueCents', d.value_cents,
                      'currency', d.currency, 'providerRequestId', d.provider_request_id, 'at', d.dispatched_at, 'verdict', d.verdict, 'verdictReason', d.verdict_reason,
                      'verdictAt', d.verdict_at) order by d.dispatched_at, d.id), '[]')
-                   from public.provider_dispatches d where d.queue_id = v_row.id),
+                   from public.provider_dispatches d where d.sale_id = v_row.sale_id and d.queue_id = v_row.id),
     'payload', jsonb_build_object('sent', v_sent.id is not null, 'orderId', v_row.order_id, 'conversionName', private.conversion_name(v_site, 'seal'),
       'conversionTime', v_row.conversion_time, 'valueCents', coalesce(v_sent.value_cents, v_row.value_cents), 'currency', coalesce(v_sent.currency, v_row.currency),
       'clickKind', case when v_sale.gclid is not null then 'gclid' when v_sale.gbraid is not null then 'gbraid' when v_sale.wbraid is not null then 'wbraid' end,
