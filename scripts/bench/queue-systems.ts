@@ -76,7 +76,7 @@ export function floor(adminUrl: string): QueueSystem {
 }
 
 const rivals = createRequire(new URL("./rivals/package.json", import.meta.url));
-export const hasRivals = () => existsSync(new URL("./rivals/node_modules/pg-boss", import.meta.url));
+export const hasRivals = () => existsSync(new URL("./rivals/node_modules", import.meta.url));
 // Installed apart from the app, so the compiler cannot know them.
 // biome-ignore lint/suspicious/noExplicitAny: as said
 const load = (name: string): Promise<any> => import(pathToFileURL(rivals.resolve(name)).href);
@@ -104,5 +104,37 @@ export async function pgBoss(connectionString: string): Promise<QueueSystem> {
         return jobs.length;
       }),
     stop: () => boss.stop({ graceful: false }),
+  };
+}
+
+/** Its own runner, since it offers no claim by hand: a local queue of `batch` jobs, and completions sent together. */
+export async function graphileWorker(connectionString: string): Promise<QueueSystem> {
+  const { run, makeWorkerUtils, Logger } = await load("graphile-worker");
+  const logger = new Logger(() => () => {}); // it would print a line for each job
+  const utils = await makeWorkerUtils({ connectionString, logger });
+  await utils.migrate();
+  const job = { identifier: "bench", payload: { payload: "x".repeat(160) } };
+  return {
+    name: "graphile-worker 0.18",
+    async fill(rows) {
+      for (let made = 0; made < rows; made += 5000) await utils.addJobs(Array(Math.min(5000, rows - made)).fill(job));
+    },
+    async drain(rows, batch) {
+      let left = rows;
+      const { promise: drained, resolve } = Promise.withResolvers<void>();
+      const bench = async () => {
+        left -= 1;
+        if (left === 0) resolve();
+      };
+      const worker = {
+        concurrentJobs: workerCount,
+        pollInterval: 100,
+        ...(batch > 1 && { localQueue: { size: batch }, completeJobBatchDelay: 0 }),
+      };
+      const runner = await run({ connectionString, logger, taskList: { bench }, noHandleSignals: true, preset: { worker } });
+      await drained;
+      await runner.stop(); // waits until the last completions are written
+    },
+    stop: () => utils.release(),
   };
 }

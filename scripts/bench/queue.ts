@@ -1,7 +1,7 @@
 /**
- * What a job costs in our queue, in the least a Postgres can do, and in pg-boss: npm run bench:queue
+ * What a job costs in our queue, in the least a Postgres can do, and in its rivals: npm run bench:queue
  *   --scale 1   share of the counts below      --repeats 3   medians of so many      --backlog 1000000   biggest backlog for the latency
- * A durable Postgres of its own (fsync on), four workers, systems in turn. pg-boss is installed apart: npm install --prefix scripts/bench/rivals
+ * A durable Postgres of its own (fsync on), four workers, systems in shuffled turns. The rivals are installed apart: npm install --prefix scripts/bench/rivals
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { loadSecrets } from "../local/process/secrets.ts";
 import { temporaryStateDir } from "../local/process/state-dir.ts";
 import { StopList } from "../local/process/stop-list.ts";
 import { startWatchdog } from "../local/process/watchdog.ts";
-import { floor, hasRivals, ours, pgBoss, type QueueSystem } from "./queue-systems.ts";
+import { floor, graphileWorker, hasRivals, ours, pgBoss, type QueueSystem } from "./queue-systems.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -60,32 +60,45 @@ async function bench(): Promise<void> {
   const appUrl = urlAs(adminUrl, "opsmantik_app", secrets.appDatabasePassword);
 
   const systems = [ours({ adminUrl, appUrl, team, saleId: sealed.saleId }), floor(adminUrl)];
-  if (hasRivals()) systems.push(await pgBoss(adminUrl));
-  else console.log("Without pg-boss: npm install --prefix scripts/bench/rivals\n");
-  console.log(`| claim + settle, µs per row (WAL bytes per row) | ${counts.map(({ batch }) => `batch ${batch}`).join(" | ")} |`);
-  for (const system of systems) {
-    const cells = [];
-    for (const { batch, rows } of counts) cells.push(await cost(sql, system, { batch, rows }));
-    console.log(`| ${system.name} | ${cells.join(" | ")} |`);
+  if (hasRivals()) systems.push(await pgBoss(adminUrl), await graphileWorker(adminUrl));
+  else console.log("Without pg-boss and graphile-worker: npm install --prefix scripts/bench/rivals\n");
+  const cells = new Map(systems.map(({ name }) => [name, [] as string[]]));
+  for (const size of counts) {
+    const measured = new Map(systems.map(({ name }) => [name, [] as Cost[]]));
+    for (let repeat = 0; repeat < Number(options.repeats); repeat++)
+      for (const system of shuffled(systems)) measured.get(system.name)?.push(await cost(sql, system, size));
+    for (const [name, costs] of measured) cells.get(name)?.push(medianOf(costs));
   }
+  console.log(`| claim + settle, µs per row (WAL bytes per row) | ${counts.map(({ batch }) => `batch ${batch}`).join(" | ")} |`);
+  for (const [name, line] of cells) console.log(`| ${name} | ${line.join(" | ")} |`);
   for (const system of systems) await system.stop();
   await latency(sql, { siteId: team.siteId, saleId: sealed.saleId });
 }
 
-async function cost(sql: postgres.Sql, system: QueueSystem, { batch, rows }: { batch: number; rows: number }): Promise<string> {
-  const measured: { micros: number; wal: number }[] = [];
-  for (let repeat = 0; repeat < Number(options.repeats); repeat++) {
-    await system.fill(rows);
-    await sql`checkpoint`;
-    const [before] = await sql`select pg_current_wal_insert_lsn() as lsn`;
-    const startedAt = performance.now();
-    await system.drain(rows, batch);
-    const micros = ((performance.now() - startedAt) * 1000) / rows;
-    const [after] = await sql`select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), ${before?.lsn}::pg_lsn)::float8 as bytes`;
-    measured.push({ micros, wal: Number(after?.bytes) / rows });
-  }
-  const { micros, wal } = measured.toSorted((a, b) => a.micros - b.micros)[Math.floor(measured.length / 2)] ?? { micros: 0, wal: 0 };
-  return `${micros.toFixed(1)} (${wal.toFixed(0)})`;
+interface Cost {
+  micros: number;
+  walBytes: number;
+}
+
+function shuffled<T>(items: T[]): T[] {
+  const placed = items.map((item) => ({ item, place: Math.random() }));
+  return placed.toSorted((a, b) => a.place - b.place).map(({ item }) => item);
+}
+
+function medianOf(costs: Cost[]): string {
+  const { micros, walBytes } = costs.toSorted((a, b) => a.micros - b.micros)[Math.floor(costs.length / 2)] ?? { micros: 0, walBytes: 0 };
+  return `${micros.toFixed(1)} (${walBytes.toFixed(0)})`;
+}
+
+async function cost(sql: postgres.Sql, system: QueueSystem, { batch, rows }: { batch: number; rows: number }): Promise<Cost> {
+  await system.fill(rows);
+  await sql`checkpoint`;
+  const [before] = await sql`select pg_current_wal_insert_lsn() as lsn`;
+  const startedAt = performance.now();
+  await system.drain(rows, batch);
+  const micros = ((performance.now() - startedAt) * 1000) / rows;
+  const [after] = await sql`select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), ${before?.lsn}::pg_lsn)::float8 as bytes`;
+  return { micros, walBytes: Number(after?.bytes) / rows };
 }
 
 /** A claim of 50 with growing backlogs behind it; each is rolled back, so that all see the same. */

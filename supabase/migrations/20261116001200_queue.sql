@@ -87,10 +87,12 @@ create trigger queue_is_never_truncated before truncate on public.offline_conver
 
 -- act: who changes queue rows in this transaction from here on, and why. The ledger below reads it.
 create function private.act(p_actor private.actor, p_reason text) returns void
-language sql set search_path = ''
+language plpgsql set search_path = ''
 as $$
-  select set_config('opsmantik.actor_kind', p_actor.kind, true), set_config('opsmantik.actor_id', coalesce(p_actor.id::text, ''), true),
-    set_config('opsmantik.reason', p_reason, true)
+begin
+  perform set_config('opsmantik.actor_kind', p_actor.kind, true), set_config('opsmantik.actor_id', coalesce(p_actor.id::text, ''), true),
+    set_config('opsmantik.reason', p_reason, true);
+end
 $$;
 
 create function private.record_queue_transitions() returns trigger

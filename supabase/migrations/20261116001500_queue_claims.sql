@@ -1,18 +1,23 @@
 -- Claims: how a row of the queue is handed to whoever sends it. A claim spends one attempt, takes the newest value of the sale, and
--- gives its caller exactly the rows it claimed.
+-- gives its caller exactly the rows it claimed. Claims and answers are plpgsql with generic plans throughout: a function in SQL is planned
+-- anew at each call, and planning took longer than changing fifty rows.
 
 -- hand_out: claim rows that the caller has locked.
 --   Moves    QUEUED/RETRY -> PROCESSING.
 --   Returns  the rows as they must be sent, in the order given. A row whose sale came to nothing meanwhile is left out.
 create function private.hand_out(p_ids uuid[], p_sale_ids uuid[], p_token uuid) returns jsonb
-language sql security definer set search_path = ''
+language plpgsql security definer set search_path = ''
 as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_rows jsonb;
+begin
   with claimed as (
     update public.offline_conversion_queue q
-      set status = 'PROCESSING', claimed_at = n.now, claim_token = p_token, attempt_count = q.attempt_count + 1, next_retry_at = null, updated_at = n.now,
+      set status = 'PROCESSING', claimed_at = v_now, claim_token = p_token, attempt_count = q.attempt_count + 1, next_retry_at = null, updated_at = v_now,
           snapshot_id = r.id, value_cents = r.amount_cents, handed_snapshot_id = r.id, handed_value_cents = r.amount_cents,
           handed_values_differ = q.handed_values_differ or coalesce(q.handed_value_cents <> r.amount_cents, false)
-      from (select private.current_moment() as now) n, unnest(p_ids, p_sale_ids) with ordinality i (id, sale_id, position)
+      from unnest(p_ids, p_sale_ids) with ordinality i (id, sale_id, position)
         join public.sales s on s.id = i.sale_id
         cross join lateral (select x.id, x.amount_cents from public.revenue_snapshots x where x.sale_id = s.id order by x.sequence desc limit 1) r
       where q.id = i.id and (s.status = 'CONFIRMED') = (q.kind <> 'RETRACT') and (r.amount_cents > 0) = (q.kind <> 'RETRACT')
@@ -21,7 +26,9 @@ as $$
   select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'saleId', c.sale_id, 'kind', c.kind, 'orderId', c.order_id, 'valueCents', c.value_cents,
     'currency', c.currency, 'conversionTime', c.conversion_time, 'attemptCount', c.attempt_count, 'gclid', c.gclid, 'wbraid', c.wbraid, 'gbraid', c.gbraid,
     'clickedAt', c.clicked_at, 'customerHash', c.customer_hash) order by c.position), '[]')
-  from claimed c
+  into v_rows from claimed c;
+  return v_rows;
+end
 $$;
 
 -- claim_offline_conversion_rows_for_script_export: hand conversions to a site's Google Ads Script.
@@ -32,7 +39,7 @@ $$;
 --   Refuses  400 WRONG_SYNC_METHOD on a site that sends by API; 400 over 1,000 ids.
 --   Callers  service role only.
 create function public.claim_offline_conversion_rows_for_script_export(p_ids uuid[], p_site_id uuid, p_max_attempts int default 5, p_key_id uuid default null) returns jsonb
-language plpgsql security definer set search_path = ''
+language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   v_now timestamptz := private.current_moment();
@@ -104,7 +111,7 @@ $$;
 --   Returns  {token, rows}; no rows on a site whose script sends.
 --   Callers  service role only.
 create function public.claim_offline_conversion_jobs_v2(p_site_id uuid, p_provider_key text, p_limit int, p_max_attempts int default 5) returns jsonb
-language plpgsql security definer set search_path = ''
+language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   v_token uuid := gen_random_uuid();

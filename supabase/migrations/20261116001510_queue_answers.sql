@@ -3,9 +3,11 @@
 
 -- For an answer the sales are enough: everybody who moves a row away from an answer holds its sale, but for claims, which never wait.
 create function private.lock_sales_of(p_ids uuid[]) returns void
-language sql security definer set search_path = ''
+language plpgsql security definer set search_path = ''
 as $$
-  select from public.sales s where s.id in (select q.sale_id from public.offline_conversion_queue q where q.id = any (p_ids)) order by s.id for no key update
+begin
+  perform from public.sales s where s.id in (select q.sale_id from public.offline_conversion_queue q where q.id = any (p_ids)) order by s.id for no key update;
+end
 $$;
 
 -- For a person's action, which decides by what the row is: no claim may change it meanwhile.
@@ -24,7 +26,7 @@ $$;
 --   Writes   the dispatch with the snapshot that was handed out, then brings the queue in line with what the sale is worth by now.
 --   Returns  how many rows moved.
 create function private.complete_rows(p_ids uuid[], p_request_ids text[], p_transport text) returns int
-language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'   -- by key, however many: a plan per call costs more than it saves
+language plpgsql security definer set search_path = ''
 as $$
 declare
   v_now timestamptz := private.current_moment();
@@ -105,8 +107,12 @@ $$;
 
 -- of_this_site: the given rows that belong to a site; of another's nothing is changed and nothing is learnt.
 create function private.of_this_site(p_site_id uuid, p_ids uuid[]) returns uuid[]
-language sql stable security definer set search_path = ''
-as $$ select coalesce(array_agg(q.id), '{}') from public.offline_conversion_queue q where q.id = any (p_ids) and q.site_id = p_site_id $$;
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return array(select q.id from public.offline_conversion_queue q where q.id = any (p_ids) and q.site_id = p_site_id);
+end
+$$;
 
 -- ack_offline_conversions: the site's script handed these to Google.
 --   Moves    any but COMPLETED -> COMPLETED, of rows that were ever claimed.
@@ -114,7 +120,7 @@ as $$ select coalesce(array_agg(q.id), '{}') from public.offline_conversion_queu
 --   Returns  {updated, refused: ids of another site, unknown, or never handed out}.
 --   Callers  service role only.
 create function public.ack_offline_conversions(p_site_id uuid, p_ids uuid[], p_key_id uuid default null) returns jsonb
-language plpgsql security definer set search_path = ''
+language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   v_ids uuid[] := private.of_this_site(p_site_id, p_ids);
@@ -136,7 +142,7 @@ $$;
 create function public.fail_offline_conversions(
   p_site_id uuid, p_ids uuid[], p_code text, p_category text, p_words text, p_max_attempts int default 5, p_key_id uuid default null
 ) returns jsonb
-language plpgsql security definer set search_path = ''
+language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   v_ids uuid[] := private.of_this_site(p_site_id, p_ids);
@@ -160,7 +166,7 @@ $$;
 create function public.settle_offline_conversion_jobs(
   p_token uuid, p_results jsonb, p_transport text default 'data_manager', p_max_attempts int default 5
 ) returns jsonb
-language plpgsql security definer set search_path = ''
+language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   v_completed int;
