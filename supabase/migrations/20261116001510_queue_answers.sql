@@ -1,4 +1,4 @@
--- Answers: what became of rows that were handed out, and what happens to those of which nobody ever heard again.
+-- Answers: what became of rows that were handed out.
 -- Locks are taken in one order everywhere: sales by id, then queue rows by id.
 
 -- For an answer the sales are enough: everybody who moves a row away from an answer holds its sale, but for claims, which never wait.
@@ -244,109 +244,10 @@ begin
 end
 $$;
 
--- oci_attempt_cap: nothing is tried for ever.
---   Moves    QUEUED/RETRY/PROCESSING -> FAILED MAX_ATTEMPTS, of rows that used up their attempts since the operator's last retry.
---            Never a row that was claimed less than 15 minutes ago, whatever the argument: its last attempt may be under way.
---   Returns  {capped}; at most 5,000 a call.
---   Callers  service role only (cron, every 15 minutes).
-create function public.oci_attempt_cap(p_max_attempts int default 5, p_min_age_minutes int default 0) returns jsonb
-language plpgsql security definer set search_path = ''
-as $$
-declare
-  v_now timestamptz := private.current_moment();
-  v_capped int;
-begin
-  perform private.act(('system', null)::private.actor, 'ATTEMPT_CAP');
-  with waiting as materialized (
-    select q.id from public.offline_conversion_queue q
-    where q.status in ('QUEUED', 'RETRY') and q.attempt_count > q.attempt_base and q.attempt_count - q.attempt_base >= p_max_attempts
-      and q.updated_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 0))
-    order by q.updated_at limit 5000 for update skip locked),
-  away as materialized (
-    select q.id from public.offline_conversion_queue q
-    where q.status = 'PROCESSING' and q.attempt_count - q.attempt_base >= p_max_attempts
-      and q.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 15))
-    order by q.claimed_at limit 5000 for update skip locked)
-  update public.offline_conversion_queue q
-    set status = 'FAILED', claimed_at = null, claim_token = null, next_retry_at = null, provider_error_code = 'MAX_ATTEMPTS',
-        provider_error_category = 'PERMANENT', last_error = 'MAX_ATTEMPTS_EXCEEDED', updated_at = v_now
-    from (select w.id from waiting w union all select a.id from away a) t where q.id = t.id;
-  get diagnostics v_capped = row_count;
-  return jsonb_build_object('capped', v_capped);
-end
-$$;
-
--- recover_stuck_offline_conversion_jobs: what nobody answered for comes back.
---   Moves    PROCESSING, claimed more than p_min_age_minutes ago -> RETRY, to be claimed at once.
---            FAILED with a time for the next try that has come -> RETRY; when a newer row of the sale says the same, it stays FAILED for good.
---            QUEUED/RETRY conversions whose click Google takes no more -> FAILED CLICK_EXPIRED.
---   Safe     against a late answer: rows in somebody's hands are skipped, and a success still wins after this.
---   Returns  {recovered, retried, expired}; at most 2,000 of each a call.
---   Callers  service role only (cron, every 10 minutes).
-create function public.recover_stuck_offline_conversion_jobs(p_min_age_minutes int default 15) returns jsonb
-language plpgsql security definer set search_path = ''
-as $$
-declare
-  v_now timestamptz := private.current_moment();
-  v_recovered int;
-  v_retried int;
-  v_expired int;
-  v_changed uuid[];
-  v_sale_id uuid;
-begin
-  perform private.act(('system', null)::private.actor, 'RECOVERED');
-  with stuck as materialized (
-    select q.id, q.sale_id from public.offline_conversion_queue q
-    where q.status = 'PROCESSING' and q.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 1)) order by q.claimed_at limit 2000),
-  free as materialized (   -- the sale first, as everywhere
-    select s.id, s.status from public.sales s where s.id in (select sale_id from stuck) order by s.id for no key update skip locked),
-  mine as materialized (
-    select q.id from public.offline_conversion_queue q where q.id in (select t.id from stuck t join free f on f.id = t.sale_id)
-      and q.status = 'PROCESSING' and q.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 1)) order by q.id for update skip locked),
-  back as (
-    update public.offline_conversion_queue q set status = 'RETRY', claimed_at = null, claim_token = null, next_retry_at = null, updated_at = v_now
-      from mine m where q.id = m.id returning q.sale_id, q.kind)
-  select count(*), array_agg(distinct b.sale_id) filter (where b.kind <> 'CONVERSION' or f.status <> 'CONFIRMED') into v_recovered, v_changed
-    from back b join free f on f.id = b.sale_id;
-  foreach v_sale_id in array coalesce(v_changed, '{}') loop
-    perform private.follow_ledger(v_sale_id);
-  end loop;
-
-  perform private.act(('system', null)::private.actor, 'RETRY_DUE');
-  with due as materialized (
-    select q.id from public.offline_conversion_queue q where q.status = 'FAILED' and q.next_retry_at <= v_now
-    order by q.next_retry_at limit 2000 for update skip locked),
-  judged as (
-    select q.id, exists (select from public.offline_conversion_queue o where o.sale_id = q.sale_id and o.provider_key = q.provider_key and o.kind = q.kind
-      and o.id <> q.id and (o.status in ('QUEUED', 'RETRY', 'PROCESSING') or (o.status = 'FAILED' and o.next_retry_at is not null and o.id > q.id))) as is_superseded
-    from public.offline_conversion_queue q join due on due.id = q.id),
-  moved as (
-    update public.offline_conversion_queue q
-      set status = case when j.is_superseded then 'FAILED' else 'RETRY' end, next_retry_at = null, updated_at = v_now,
-          provider_error_code = case when j.is_superseded then 'SUPERSEDED' else q.provider_error_code end,
-          provider_error_category = case when j.is_superseded then 'DETERMINISTIC_SKIP' else q.provider_error_category end
-      from judged j where q.id = j.id returning q.status)
-  select count(*) filter (where m.status = 'RETRY') into v_retried from moved m;
-
-  perform private.act(('system', null)::private.actor, 'CLICK_EXPIRED');
-  with expired as materialized (
-    select q.id from public.offline_conversion_queue q
-    where q.status in ('QUEUED', 'RETRY') and q.kind = 'CONVERSION' and q.click_expires_at <= v_now order by q.click_expires_at limit 2000 for update skip locked)
-  update public.offline_conversion_queue q
-    set status = 'FAILED', next_retry_at = null, provider_error_code = 'CLICK_EXPIRED', provider_error_category = 'VALIDATION',
-        last_error = 'The click is older than 90 days; Google takes no conversion for it any more.', updated_at = v_now
-    from expired e where q.id = e.id;
-  get diagnostics v_expired = row_count;
-  return jsonb_build_object('recovered', v_recovered, 'retried', v_retried, 'expired', v_expired);
-end
-$$;
-
 grant execute on function
   public.ack_offline_conversions(uuid, uuid[], uuid),
   public.fail_offline_conversions(uuid, uuid[], text, text, text, int, uuid),
   public.settle_offline_conversion_jobs(uuid, jsonb, text, int),
-  public.fail_unexportable_rows(uuid, jsonb, uuid),
-  public.oci_attempt_cap(int, int),
-  public.recover_stuck_offline_conversion_jobs(int)
+  public.fail_unexportable_rows(uuid, jsonb, uuid)
 to opsmantik_app, service_role;
 grant execute on function public.complete_adjustment_by_hand(text, jsonb) to authenticated;

@@ -1,0 +1,186 @@
+-- Moves of leads and sales, and what takes them back. Locks are taken in the order that sealing takes them.
+
+-- move_call: one legal move of a call, with all that follows from it.
+--   Takes    p_args {id, to, expectedVersion?, reason?, isUndo?, requestHash?} and for a seal {amountCents?, currency?, note?, separateSale?}
+--   Refuses  409 STALE_VERSION with what changed, 409 ILLEGAL_MOVE with what is allowed.
+--   Returns  {ok, from, to, contract_version, proof_id, version, saleId}.
+create function private.move_call(p_site public.sites, p_actor private.actor, p_args jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_call public.calls;
+  v_sale public.sales;
+  v_to text := p_args ->> 'to';
+  v_version text;
+  v_proof_id uuid;
+begin
+  select c.* into v_call from public.calls c where c.id = (p_args ->> 'id')::uuid and c.site_id = p_site.id for update;
+  if v_call.id is null then
+    perform private.fail(404, 'NOT_FOUND');
+  end if;
+  if v_call.version <> coalesce((p_args ->> 'expectedVersion')::int, v_call.version) then
+    perform private.fail(409, 'STALE_VERSION', private.last_change(v_call));
+  end if;
+  v_version := private.require_move('call', v_call.status, v_to, coalesce((p_args ->> 'isUndo')::boolean, false));
+  if v_to = 'sealed' then
+    v_sale := private.seal_sale(p_site, p_actor, v_call, p_args);
+  elsif v_call.status = 'sealed' then
+    select s.* into v_sale from public.sales s where s.call_id = v_call.id and s.status = 'CONFIRMED';
+    v_sale := private.end_sale(v_sale.id, p_actor);
+  end if;
+  perform private.follow_stages(v_call, v_to, coalesce((p_args ->> 'isUndo')::boolean, false));
+  v_proof_id := private.prove(p_site.id, p_actor, jsonb_build_object('contract', 'call', 'contractVersion', v_version, 'entityId', v_call.id,
+    'from', v_call.status, 'to', v_to, 'note', p_args ->> 'reason', 'requestHash', p_args ->> 'requestHash',
+    'facts', jsonb_build_object('version', v_call.version + 1, 'saleId', v_sale.id, 'amountCents', v_sale.amount_cents, 'currency', v_sale.currency,
+      'valueSource', v_sale.value_source, 'deliveryBlock', v_sale.delivery_block, 'undo', case when (p_args ->> 'isUndo')::boolean then true end)));
+  update public.calls c
+    set status = v_to, version = c.version + 1, last_proof_id = v_proof_id, status_at = v_now, updated_at = v_now
+    where c.id = v_call.id;
+  return jsonb_build_object('ok', true, 'from', v_call.status, 'to', v_to, 'contract_version', v_version, 'proof_id', v_proof_id,
+    'version', v_call.version + 1, 'saleId', v_sale.id);
+end
+$$;
+
+-- refuse_told_twice: a sale from elsewhere whose call was sealed on the desk is that sale, unless somebody says that it is another.
+create function private.refuse_told_twice(p_sale public.sales, p_args jsonb) returns void
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_sealed public.sales;
+begin
+  select s.* into v_sealed from public.sales s
+    where s.call_id = p_sale.sibling_call_id and s.status = 'CONFIRMED' and not coalesce((p_args ->> 'separateSale')::boolean, false);
+  if v_sealed.id is not null then
+    perform private.refuse_sealed_visit(v_sealed);
+  end if;
+end
+$$;
+
+-- move_sale: one legal move of a sale. A sale that belongs to a call moves with it.
+--   Takes    p_args {id, to, expectedVersion?, reason?, requestHash?, amountCents?, currency?}
+create function private.move_sale(p_site public.sites, p_actor private.actor, p_args jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_sale public.sales;
+  v_session_id uuid;
+  v_after public.sales;
+  v_to text := p_args ->> 'to';
+  v_version text;
+  v_proof_id uuid;
+begin
+  -- The call, then its visit, then the sale, as everywhere.
+  select c.session_id into v_session_id from public.calls c join public.sales s on s.call_id = c.id
+    where s.id = (p_args ->> 'id')::uuid and s.site_id = p_site.id for update of c;
+  perform private.lock_visit(v_session_id);
+  v_sale := private.take_sale(p_site, p_args);
+  v_version := private.require_move('sale', v_sale.status, v_to);
+  if v_sale.status = 'CANCELED' and exists (select from public.offline_conversion_queue q
+      where q.sale_id = v_sale.id and q.kind = 'RETRACT' and (q.attempt_count > 0 or q.status = 'COMPLETED')) then
+    perform private.fail(409, 'SALE_RETRACTED');
+  end if;
+  if v_sale.call_id is not null and not (v_to = 'CANCELED' and v_sale.status = 'DRAFT') then
+    v_proof_id := private.move_call(p_site, p_actor, (p_args - 'expectedVersion') || jsonb_build_object('id', v_sale.call_id,
+      'to', case v_to when 'CONFIRMED' then 'sealed' else 'cancelled' end, 'saleId', v_sale.id)) ->> 'proof_id';
+  else
+    if v_to = 'CANCELED' then
+      v_after := private.end_sale(v_sale.id, p_actor);
+    else
+      perform private.refuse_told_twice(v_sale, p_args);
+      v_after := private.write_snapshot(v_sale.id, case v_sale.status when 'DRAFT' then 'SEAL' else 'RESTORE' end, case v_sale.status when 'DRAFT' then v_sale.amount_cents
+        else coalesce((select r.amount_cents from public.revenue_snapshots r where r.sale_id = v_sale.id and r.amount_cents > 0 order by r.sequence desc limit 1), v_sale.drafted_cents) end,
+        v_sale.value_source, p_actor);
+      perform private.act(p_actor, 'SEAL');
+      perform private.follow_ledger(v_sale.id);
+    end if;
+    v_proof_id := private.prove(p_site.id, p_actor, jsonb_build_object('contract', 'sale', 'contractVersion', v_version, 'entityId', v_sale.id,
+      'from', v_sale.status, 'to', v_to, 'note', p_args ->> 'reason', 'requestHash', p_args ->> 'requestHash',
+      'facts', jsonb_build_object('version', v_after.version, 'saleId', v_sale.id, 'amountCents', v_after.amount_cents, 'currency', v_after.currency,
+        'valueSource', v_after.value_source, 'deliveryBlock', v_after.delivery_block)));
+  end if;
+  return jsonb_build_object('ok', true, 'from', v_sale.status, 'to', v_to, 'contract_version', v_version, 'proof_id', v_proof_id, 'saleId', v_sale.id);
+end
+$$;
+
+-- correct_amount: a sealed sale was worth something else. A new line in the ledger; the old one stays.
+--   Takes    p_args {id, amountCents, expectedVersion?, reason?, requestHash?}
+create function private.correct_amount(p_site public.sites, p_actor private.actor, p_args jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_sale public.sales;
+  v_after public.sales;
+  v_amount bigint := private.asked_cents(p_args);
+  v_proof_id uuid;
+begin
+  v_sale := private.take_sale(p_site, p_args);
+  if v_sale.status <> 'CONFIRMED' then
+    perform private.fail(409, 'SALE_NOT_SEALED');
+  end if;
+  perform private.check_amount(v_amount, v_sale.currency);
+  if v_sale.amount_cents = v_amount and v_sale.value_source <> 'PREDICTED' then
+    perform private.fail(409, 'AMOUNT_UNCHANGED');
+  end if;
+  v_after := private.write_snapshot(v_sale.id, 'CORRECT', v_amount, 'OPERATOR', p_actor);
+  perform private.act(p_actor, 'CORRECT');
+  perform private.follow_ledger(v_sale.id);
+  v_proof_id := private.prove(p_site.id, p_actor, jsonb_build_object('contract', 'sale', 'contractVersion',
+    (select c.contract_version from public.contracts c where c.contract = 'sale'), 'entityId', v_sale.id,
+    'from', v_sale.status, 'to', v_after.status, 'note', p_args ->> 'reason', 'requestHash', p_args ->> 'requestHash',
+    'facts', jsonb_build_object('version', v_after.version, 'saleId', v_sale.id, 'callId', v_sale.call_id, 'amountBeforeCents', v_sale.amount_cents,
+      'amountCents', v_after.amount_cents, 'currency', v_after.currency)));
+  return jsonb_build_object('ok', true, 'from', v_sale.status, 'to', v_after.status, 'proof_id', v_proof_id, 'saleId', v_sale.id, 'version', v_after.version);
+end
+$$;
+
+-- undo_move: take back the last move of a call, within ten minutes. What was undone can not be undone.
+--   Takes    p_args {id, expectedVersion?, requestHash?}
+create function private.undo_move(p_site public.sites, p_actor private.actor, p_args jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_proof public.transition_proofs;
+begin
+  select p.* into v_proof from public.calls c join public.transition_proofs p on p.id = c.last_proof_id
+    where c.id = (p_args ->> 'id')::uuid and c.site_id = p_site.id;
+  if v_proof.id is null or v_proof.facts ? 'undo' then
+    perform private.fail(409, 'NOTHING_TO_UNDO');
+  end if;
+  if v_proof.occurred_at < private.current_moment() - interval '10 minutes' then
+    perform private.fail(409, 'UNDO_EXPIRED');
+  end if;
+  -- Fenced by the move it takes back: a change between this read and the move's lock makes the version stale.
+  return private.move_call(p_site, p_actor, p_args || jsonb_strip_nulls(jsonb_build_object('saleId', case when v_proof.from_state = 'sealed' then v_proof.facts -> 'saleId' end))
+    || jsonb_build_object('to', v_proof.from_state, 'isUndo', true,
+    'expectedVersion', coalesce((p_args ->> 'expectedVersion')::int, (v_proof.facts ->> 'version')::int)));
+end
+$$;
+
+-- withdraw_consent: a visitor took back the consent under which a visit's calls were recorded. What Google was not told yet it is never
+-- told, and what only consent allowed us to keep is gone. What was told before stays as it is.
+create function private.withdraw_consent(p_session_id uuid) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_call_ids uuid[];
+  v_sale public.sales;
+begin
+  with silenced as (
+    update public.calls c
+      set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null, phone = null, caller_hash = null,
+          updated_at = private.current_moment()
+      where c.session_id = p_session_id and c.marketing_consent returning c.id)
+  select array_agg(x.id) into v_call_ids from silenced x;
+  update public.marketing_signals g
+    set dispatch_status = 'FAILED', last_error = 'NO_CONSENT', next_retry_at = null, updated_at = private.current_moment()
+    where g.call_id = any (v_call_ids) and g.dispatch_status = 'PENDING';
+  for v_sale in select s.* from public.sales s where s.call_id = any (v_call_ids) and s.delivery_block is null order by s.id for update loop
+    continue when exists (select from public.provider_dispatches d where d.sale_id = v_sale.id);
+    perform private.act(('system', null)::private.actor, 'CONSENT_WITHDRAWN');
+    perform private.close_waiting(v_sale.id, '{CONVERSION}', 'NO_CONSENT', 'The visitor withdrew consent before Google was told.');
+    update public.sales s set delivery_block = 'NO_CONSENT', gclid = null, wbraid = null, gbraid = null, clicked_at = null, updated_at = private.current_moment()
+      where s.id = v_sale.id;
+  end loop;
+end
+$$;

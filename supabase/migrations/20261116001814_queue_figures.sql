@@ -1,0 +1,104 @@
+-- OCI Control's figures: how the queue stands now, and what happened over time.
+
+-- queue_stats: the figures of a site, or of all sites of the reader.
+--   Takes    p_public_id, or null for all sites that the reader is a member of.
+--   Returns  {siteId, scope, totals, stuckProcessing, lastUpdatedAt, valueWaitingCents, failedRatio, oldestWaitingAt, nextDueAt, perProvider, circuit,
+--            lastRun, mainCause}. Counts come from queue_totals and are exact; nothing here reads more rows than are in flight.
+--   Callers  viewers.
+create function public.queue_stats(p_public_id text default null) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_sites uuid[] := case when p_public_id is not null then array[(private.require_site(p_public_id, 'viewer')).id]
+    else array(select m.site_id from public.site_members m join public.sites s on s.id = m.site_id where m.user_id = auth.uid() and s.archived_at is null) end;
+  v_answer jsonb;
+begin
+  with lines as materialized (select t.* from private.queue_totals(v_sites) t),
+  states as (select unnest('{QUEUED,RETRY,PROCESSING,COMPLETED,FAILED}'::text[]) as status),
+  providers as (select distinct l.provider_key from lines l),
+  ended as (select sum(l.row_count) filter (where l.status = 'FAILED') as failed, sum(l.row_count) as all_ended from lines l
+            where l.status = 'COMPLETED' or (l.status = 'FAILED' and l.category <> 'DETERMINISTIC_SKIP'))
+  select jsonb_build_object(
+    'siteId', p_public_id, 'scope', case when p_public_id is null then 'multi' else 'site' end,
+    'totals', (select jsonb_object_agg(s.status, coalesce((select sum(l.row_count) from lines l where l.status = s.status), 0)) from states s),
+    'valueWaitingCents', (select coalesce(jsonb_object_agg(w.currency, w.v), '{}') from
+      (select l.currency, sum(l.value_cents) as v from lines l where l.status in ('QUEUED', 'RETRY') group by 1) w),
+    'failedRatio', (select round(coalesce(e.failed, 0)::numeric / e.all_ended, 4) from ended e where e.all_ended > 0),
+    'perProvider', (select coalesce(jsonb_agg(jsonb_build_object('provider', p.provider_key,
+        'totals', (select jsonb_object_agg(s.status, coalesce((select sum(l.row_count) from lines l where l.status = s.status and l.provider_key = p.provider_key), 0)) from states s),
+        'valueWaitingCents', (select coalesce(jsonb_object_agg(w.currency, w.v), '{}') from
+          (select l.currency, sum(l.value_cents) as v from lines l where l.provider_key = p.provider_key and l.status in ('QUEUED', 'RETRY') group by 1) w),
+        'blocked', null, 'circuit', null) order by p.provider_key), '[]') from providers p),
+    'circuit', null,
+    'lastRun', (select jsonb_build_object('at', r.at, 'ok', r.error_code is null, 'kind', r.kind, 'errorCode', r.error_code) from unnest(v_sites) site (id)
+      cross join lateral (select x.* from public.script_runs x where x.site_id = site.id order by x.at desc, x.id desc limit 1) r order by r.at desc limit 1),
+    'mainCause', (select jsonb_build_object('code', c.code, 'category', c.category, 'count', c.n) from
+      (select l.code, l.category, sum(l.row_count) as n from lines l where l.status = 'FAILED' and l.category <> 'DETERMINISTIC_SKIP' group by 1, 2 order by 3 desc, 1 limit 1) c))
+    into v_answer;
+  return v_answer || (select jsonb_build_object('stuckProcessing', coalesce(sum(x.stuck), 0), 'lastUpdatedAt', max(x.updated_at),
+      'oldestWaitingAt', min(x.oldest), 'nextDueAt', min(x.due))
+    from unnest(v_sites) site (id), lateral (select
+      (select count(*) from public.offline_conversion_queue q where q.site_id = site.id and q.status = 'PROCESSING' and q.claimed_at < v_now - private.stuck_after()) as stuck,
+      (select t.created_at from public.queue_transitions t where t.site_id = site.id order by t.created_at desc limit 1) as updated_at,
+      least((select q.created_at from public.offline_conversion_queue q where q.site_id = site.id and q.status = 'QUEUED' order by q.created_at limit 1),
+            (select q.created_at from public.offline_conversion_queue q where q.site_id = site.id and q.status = 'RETRY' order by q.created_at limit 1)) as oldest,
+      (select greatest(q.not_before, q.next_retry_at) from public.offline_conversion_queue q
+         where q.site_id = site.id and q.status in ('QUEUED', 'RETRY') order by greatest(q.not_before, q.next_retry_at) limit 1) as due) x);
+end
+$$;
+
+-- outcomes_since: what became of a site's rows, by quarter of an hour. Kept as counts, so that ninety busy days are some thousand lines.
+create function private.outcomes_since(p_site_id uuid, p_from timestamptz) returns table (quarter timestamptz, outcome text, code text, row_count bigint)
+language sql stable security definer set search_path = ''
+as $$
+  select o.quarter, o.outcome, o.code, o.row_count from private.queue_outcomes o where o.site_id = p_site_id and o.quarter >= p_from
+  union all
+  select d.quarter, d.outcome, d.code, d.row_count from private.queue_outcome_deltas d where d.site_id = p_site_id and d.quarter >= p_from
+$$;
+
+-- queue_charts: what happened to a site's rows over time.
+--   Takes    p_range 24h, 7d (by the hour), 30d or 90d (by the day of the site's time zone). Latency is over the newest 2,000 deliveries of the range.
+--   Returns  {siteId, range, from, to, bucket, activity, latency, causes, failedNow}.
+--   Callers  viewers.
+create function public.queue_charts(p_public_id text, p_range text default '7d') returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'viewer');
+  v_now timestamptz := private.current_moment();
+  v_bucket text := case when p_range in ('24h', '7d') then 'hour' else 'day' end;
+  v_from timestamptz;
+  v_activity jsonb;
+  v_causes jsonb;
+begin
+  if p_range is null or p_range not in ('24h', '7d', '30d', '90d') then
+    perform private.fail(400, 'VALIDATION_FAILED', '{"field": "range"}');
+  end if;
+  v_from := date_trunc(v_bucket, v_now - p_range::interval, v_site.timezone);
+  with outcomes as materialized (select o.* from private.outcomes_since(v_site.id, v_from) o),
+  counted as (
+    select date_trunc(v_bucket, o.quarter, v_site.timezone) as at, sum(o.n) filter (where o.outcome = 'COMPLETED') as delivered,
+      sum(o.n) filter (where o.outcome = 'FAILED') as failed, sum(o.n) filter (where o.outcome = 'RETRY') as retried
+    from (select x.quarter, x.outcome, sum(x.row_count) as n from outcomes x group by 1, 2) o group by 1)
+  select
+    (select jsonb_agg(jsonb_build_object('at', b.at, 'delivered', coalesce(c.delivered, 0), 'failed', coalesce(c.failed, 0), 'retried', coalesce(c.retried, 0)) order by b.at)
+     from generate_series(v_from, v_now, ('1 ' || v_bucket)::interval, v_site.timezone) b (at) left join counted c on c.at = b.at),
+    (select coalesce(jsonb_agg(jsonb_build_object('code', c.code, 'category', null, 'count', c.n) order by c.n desc, c.code), '[]')
+     from (select o.code, sum(o.row_count) as n from outcomes o where o.outcome = 'FAILED' group by 1 order by 2 desc, 1 limit 20) c)
+    into v_activity, v_causes;
+  return jsonb_build_object('siteId', p_public_id, 'range', p_range, 'from', v_from, 'to', v_now, 'bucket', v_bucket, 'activity', v_activity, 'causes', v_causes,
+    'latency', (
+      select jsonb_build_object('sample', count(*), 'p50Seconds', percentile_disc(0.5) within group (order by l.seconds), 'p90Seconds', percentile_disc(0.9) within group (order by l.seconds),
+        'p95Seconds', percentile_disc(0.95) within group (order by l.seconds), 'p99Seconds', percentile_disc(0.99) within group (order by l.seconds))
+      from (select round(extract(epoch from q.uploaded_at - q.created_at)) as seconds from public.offline_conversion_queue q
+            where q.site_id = v_site.id and q.provider_key = 'google_ads' and q.uploaded_at >= v_from and q.kind = 'CONVERSION' order by q.uploaded_at desc limit 2000) l),
+    'failedNow', (
+      select coalesce(jsonb_agg(jsonb_build_object('code', f.code, 'category', f.category, 'count', f.n, 'valueCents', f.v) order by f.n desc, f.code), '[]')
+      from (select c.code, c.category, sum(c.n) as n, jsonb_object_agg(c.currency, c.v) as v
+            from (select t.code, t.category, t.currency, sum(t.row_count) as n, sum(t.value_cents) as v from private.queue_totals(array[v_site.id]) t
+                  where t.status = 'FAILED' group by 1, 2, 3) c group by 1, 2 order by 3 desc, 1 limit 20) f));
+end
+$$;
+
+grant execute on function public.queue_stats(text), public.queue_charts(text, text) to authenticated;
