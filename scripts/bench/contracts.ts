@@ -5,19 +5,12 @@
  * Load and Postgres share this machine: read the ratios, which come from the same minutes, not the absolute figures.
  */
 import { randomUUID } from "node:crypto";
-import { rmSync } from "node:fs";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
-import postgres from "postgres";
+import type postgres from "postgres";
 import { postgresTransport } from "#lib/db/postgres-transport.ts";
 import { recordVisit } from "../local/demo/record-visit.ts";
 import { actAs, createAuthUser } from "../local/postgres/auth-user.ts";
-import { prepareDatabase, urlAs } from "../local/postgres/database.ts";
-import { startPostgres } from "../local/postgres/postgres.ts";
-import { loadSecrets } from "../local/process/secrets.ts";
-import { temporaryStateDir } from "../local/process/state-dir.ts";
-import { StopList } from "../local/process/stop-list.ts";
-import { startWatchdog } from "../local/process/watchdog.ts";
+import { onStage, type Stage, startDatabase } from "./stage.ts";
 
 const { values: options } = parseArgs({ options: { seconds: { type: "string", default: "2" }, rounds: { type: "string", default: "3" } } });
 const burstMs = Number(options.seconds) * 1000;
@@ -35,24 +28,15 @@ interface Caller {
   moves: number;
 }
 
-const stopList = new StopList();
-const stateDir = temporaryStateDir();
-stopList.add(async () => rmSync(stateDir, { recursive: true, force: true }));
-try {
-  await bench();
-} finally {
-  await stopList.stopAll();
-}
+await onStage(bench);
 
-async function bench(): Promise<void> {
-  const { adminUrl, appUrl } = await startDatabase();
-  const sql = postgres(adminUrl, { max: 2, onnotice: () => {} });
-  stopList.add(() => sql.end());
+async function bench(stage: Stage): Promise<void> {
+  const { sql, appUrl } = await startDatabase(stage);
   const owner = await createAuthUser(sql, { email: "owner@bench.test", password: "correct-horse-battery", name: "Bench" });
   const sites = [];
   for (let index = 0; index < callersMax; index++) sites.push(await makeSite(sql, owner, index));
   const transport = postgresTransport({ url: appUrl, poolMax: callersMax });
-  stopList.add(() => transport.close());
+  stage.stopList.add(() => transport.close());
 
   for (const dance of Object.keys(dances) as Dance[]) {
     const one: Caller[] = [];
@@ -77,19 +61,6 @@ async function bench(): Promise<void> {
 }
 
 /** Durable as in production: every commit is flushed. */
-async function startDatabase() {
-  const watchdog = startWatchdog();
-  stopList.add(async () => watchdog.end());
-  const secrets = await loadSecrets(stateDir);
-  const logPath = join(stateDir, "bench.log");
-  const server = await startPostgres({ dataDir: join(stateDir, "postgres"), password: secrets.postgresPassword, watchdog, logPath });
-  stopList.add(server.stop);
-  const options = { databaseUrl: server.adminUrl, siteUrl: "http://localhost:3000", keys: secrets, logPath };
-  const { gateway } = await prepareDatabase(options, secrets.appDatabasePassword);
-  await gateway.stop();
-  return { adminUrl: server.adminUrl, appUrl: urlAs(server.adminUrl, "opsmantik_app", secrets.appDatabasePassword) };
-}
-
 interface BenchSite {
   siteId: string;
   keyId: string;

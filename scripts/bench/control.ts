@@ -3,16 +3,14 @@
  *   --rows 1000000   rows of one site          --runs 40   calls per line
  * Times are of the SQL call alone, as the signed-in reader, over a local connection; a warm cache, as a queue that is looked at has.
  */
-import { rmSync } from "node:fs";
 import { parseArgs } from "node:util";
 import postgres from "postgres";
 import { queueStatuses } from "#lib/oci/control-shapes.ts";
 import type { Team } from "#tests/support/team.ts";
 import { actAs } from "../local/postgres/auth-user.ts";
-import { temporaryStateDir } from "../local/process/state-dir.ts";
-import { StopList } from "../local/process/stop-list.ts";
 import { startStack } from "../local/stack.ts";
 import { fillQueue } from "./control-data.ts";
+import { onStage, type Stage } from "./stage.ts";
 
 const { values: options } = parseArgs({
   options: { rows: { type: "string", default: "1000000" }, runs: { type: "string", default: "40" } },
@@ -20,14 +18,7 @@ const { values: options } = parseArgs({
 const rows = Number(options.rows);
 const runs = Number(options.runs);
 
-const stopList = new StopList();
-const stateDir = temporaryStateDir();
-stopList.add(async () => rmSync(stateDir, { recursive: true, force: true }));
-try {
-  await bench();
-} finally {
-  await stopList.stopAll();
-}
+await onStage(bench);
 
 type Taken = [fastest: number, p50: number, p95: number];
 type Ask = (tx: postgres.TransactionSql) => Promise<unknown>;
@@ -51,7 +42,7 @@ function print(name: string, taken: Taken, note = ""): void {
   console.log(`| ${name.padEnd(44)} | ${taken.map((ms) => ms.toFixed(1).padStart(7)).join(" | ")} | ${note}`);
 }
 
-async function bench(): Promise<void> {
+async function bench({ stateDir, stopList }: Stage): Promise<void> {
   const stack = await startStack({ mode: "test", stateDir, logDir: stateDir, siteUrl: "http://127.0.0.1", quiet: true });
   stopList.add(stack.stop);
   const sql = postgres(stack.adminUrl, { max: 4, onnotice: () => {} });

@@ -3,19 +3,12 @@
  *   --scale 1   share of the counts below      --repeats 3   medians of so many      --backlog 1000000   biggest backlog for the latency
  * A durable Postgres of its own (fsync on), four workers, systems in shuffled turns. The rivals are installed apart: npm install --prefix scripts/bench/rivals
  */
-import { rmSync } from "node:fs";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
-import postgres from "postgres";
+import type postgres from "postgres";
 import { copyRows } from "#tests/support/bulk-rows.ts";
 import { createQueueTeam, sealLead } from "#tests/support/queue.ts";
-import { prepareDatabase, urlAs } from "../local/postgres/database.ts";
-import { startPostgres } from "../local/postgres/postgres.ts";
-import { loadSecrets } from "../local/process/secrets.ts";
-import { temporaryStateDir } from "../local/process/state-dir.ts";
-import { StopList } from "../local/process/stop-list.ts";
-import { startWatchdog } from "../local/process/watchdog.ts";
 import { floor, graphileWorker, hasRivals, ours, pgBoss, type QueueSystem } from "./queue-systems.ts";
+import { onStage, type Stage, startDatabase } from "./stage.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -31,33 +24,12 @@ const counts = [
   { batch: 500, rows: 40_000 * scale },
 ];
 
-const stopList = new StopList();
-const stateDir = temporaryStateDir();
-stopList.add(async () => rmSync(stateDir, { recursive: true, force: true }));
-try {
-  await bench();
-} finally {
-  await stopList.stopAll();
-}
+await onStage(bench);
 
-async function bench(): Promise<void> {
-  const watchdog = startWatchdog();
-  stopList.add(async () => watchdog.end());
-  const secrets = await loadSecrets(stateDir);
-  const logPath = join(stateDir, "postgres.log");
-  const server = await startPostgres({ dataDir: join(stateDir, "postgres"), password: secrets.postgresPassword, watchdog, logPath });
-  stopList.add(server.stop);
-  const { adminUrl } = server;
-  const { gateway } = await prepareDatabase(
-    { databaseUrl: adminUrl, siteUrl: "http://127.0.0.1", keys: secrets, logPath: join(stateDir, "gateway.log") },
-    secrets.appDatabasePassword,
-  );
-  await gateway.stop();
-  const sql = postgres(adminUrl, { max: 2, onnotice: () => {} });
-  stopList.add(() => sql.end());
+async function bench(stage: Stage): Promise<void> {
+  const { sql, adminUrl, appUrl } = await startDatabase(stage);
   const team = await createQueueTeam(sql, "bench", undefined, "api");
   const sealed = await sealLead(sql, team, { at: new Date(Date.now() - 3_600_000) });
-  const appUrl = urlAs(adminUrl, "opsmantik_app", secrets.appDatabasePassword);
 
   const systems = [ours({ adminUrl, appUrl, team, saleId: sealed.saleId }), floor(adminUrl)];
   if (hasRivals()) systems.push(await pgBoss(adminUrl), await graphileWorker(adminUrl));
