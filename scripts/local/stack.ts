@@ -80,7 +80,7 @@ async function startParts({ mode, stateDir, logDir, siteUrl, quiet }: StackOptio
     "Database",
     () =>
       prepareDatabase({ databaseUrl: postgres.adminUrl, siteUrl, keys: secrets, logPath: logPath("gateway") }, secrets.appDatabasePassword),
-    ({ migrations }) => `${migrations.applied.length} migrations applied`,
+    ({ migrations }) => `${migrations.length} migrations applied`,
   );
   stopList.add(prepared.gateway.stop);
   const gateway = await prepared.gateway.listen();

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import postgres from "postgres";
 import { prepareGateway } from "../gateway/gateway.ts";
 import { checkoutDir } from "../process/state-dir.ts";
-import { applyMigrations, type MigrationResult } from "./migrate.ts";
+import { applyMigrations } from "./migrate.ts";
 
 const bootstrap = readFileSync(join(import.meta.dirname, "bootstrap.sql"), "utf8");
 const migrationsDir = join(checkoutDir, "supabase/migrations");
@@ -19,7 +19,7 @@ export async function prepareDatabase(options: GatewayOptions, appPassword: stri
   await runAsAdmin(adminUrl, (sql) => sql.unsafe(bootstrap).simple());
   const gateway = await prepareGateway(options);
   try {
-    const migrations: MigrationResult = await applyMigrations(adminUrl, migrationsDir);
+    const migrations = await applyMigrations(adminUrl, migrationsDir);
     await setAppPassword(adminUrl, appPassword);
     return { gateway, migrations };
   } catch (error) {

@@ -11,12 +11,6 @@ interface Migration {
   text: string;
 }
 
-export interface MigrationResult {
-  applied: string[];
-  /** Applied versions whose file has changed since: a developer's database is then behind its files. */
-  changed: string[];
-}
-
 const historyTable = `
 create schema if not exists supabase_migrations;
 create table if not exists supabase_migrations.schema_migrations (version text not null primary key);
@@ -30,7 +24,8 @@ alter table supabase_migrations.schema_migrations
 // Any constant: two migrators on one database wait for each other.
 const migrationLock = 4_817_003;
 
-export async function applyMigrations(databaseUrl: string, migrationsDir: string): Promise<MigrationResult> {
+/** Gives the names of the files that were new here. A database made from other versions of the files is refused: half old, half new fits nothing. */
+export async function applyMigrations(databaseUrl: string, migrationsDir: string): Promise<string[]> {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   try {
     await sql`select pg_advisory_lock(${migrationLock})`;
@@ -38,18 +33,18 @@ export async function applyMigrations(databaseUrl: string, migrationsDir: string
     const rows = await sql<{ version: string; statements: string[] | null }[]>`
       select version, statements from supabase_migrations.schema_migrations`;
     const history = new Map(rows.map((row) => [row.version, row.statements]));
-    const result: MigrationResult = { applied: [], changed: [] };
-    for (const migration of readMigrations(migrationsDir)) {
-      const statements = history.get(migration.version);
-      if (statements === undefined) {
-        await applyOne(sql, migration);
-        result.applied.push(migration.fileName);
-      } else if (JSON.stringify(statements) !== JSON.stringify(splitSql(migration.text))) {
-        console.warn(`Warning: ${migration.fileName} has changed since it was applied here; the database keeps the old version.`);
-        result.changed.push(migration.fileName);
-      }
-    }
-    return result;
+    const migrations = readMigrations(migrationsDir);
+    const isApplied = ({ version }: Migration) => history.has(version);
+    const edited = migrations.filter(
+      (one) => isApplied(one) && JSON.stringify(history.get(one.version)) !== JSON.stringify(splitSql(one.text)),
+    );
+    if (edited.length > 0)
+      throw new Error(
+        `This database was made from other versions of ${edited.map(({ fileName }) => fileName).join(", ")}. Start it afresh with --reset; its demo data is made anew.`,
+      );
+    const added = migrations.filter((one) => !isApplied(one));
+    for (const migration of added) await applyOne(sql, migration);
+    return added.map(({ fileName }) => fileName);
   } finally {
     await sql.end();
   }
