@@ -64,8 +64,9 @@ ${logins.join("\n")}
   Redis     ${redisEngine}
   Logs      ${logDir}
 
-  To try: sign in and open a site; invite a colleague and follow the link in the mailbox;
-  ask for a new password. Data is kept: scripts/demo --reset starts afresh.
+  To try: open a site and seal a lead on its desk; run its Google Ads Script once (npm run script:simulate)
+  and watch the rows in OCI Control; invite a colleague and follow the link in the mailbox.
+  Data is kept: scripts/demo --reset starts afresh.
 
 Stop with Ctrl-C.`);
 }
