@@ -1,6 +1,8 @@
 /** A site's conversions in every state OCI Control shows, made by the functions that the desk and the script call, at their times. */
 import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
 import type postgres from "postgres";
+import type { ScriptRun } from "#lib/oci/script-runs.ts";
 import { actAs } from "../postgres/auth-user.ts";
 import { recordVisit } from "./record-visit.ts";
 
@@ -20,6 +22,8 @@ interface Lead {
 
 const amounts = [425_000, 240_000, 125_000, 620_000, 890_000, 175_000, 320_000, 675_000, 940_000, 210_000];
 const minute = 60_000;
+const scriptFile = new URL("../../google-ads-oci/GoogleAdsScript.js", import.meta.url);
+const scriptVersion = /SCRIPT_VERSION = "([\d.]+)"/.exec(readFileSync(scriptFile, "utf8"))?.[1] ?? "0";
 
 export class QueueScene {
   readonly #sql: postgres.Sql;
@@ -65,16 +69,18 @@ export class QueueScene {
     );
   }
 
-  claim(ids: string[], minutesAgo: number): Promise<void> {
-    return this.#call(
+  async claim(ids: string[], minutesAgo: number): Promise<void> {
+    await this.#call(
       minutesAgo,
       (tx) => tx`select public.claim_offline_conversion_rows_for_script_export(${ids}::uuid[], ${this.#site.siteId})`,
     );
+    await this.#noteRun("export", { items: ids.length, seals: ids.length }, minutesAgo);
   }
 
   async deliver(ids: string[], minutesAgo: number): Promise<void> {
     await this.claim(ids, minutesAgo + 1);
     await this.#call(minutesAgo, (tx) => tx`select public.ack_offline_conversions(${this.#site.siteId}, ${ids}::uuid[])`);
+    await this.#noteRun("ack", { given: ids.length, updated: ids.length }, minutesAgo);
   }
 
   /** The script ran every ten minutes: what could be sent until then has been sent. */
@@ -103,6 +109,7 @@ export class QueueScene {
       minutesAgo,
       (tx) => tx`select public.fail_offline_conversions(${this.#site.siteId}, ${ids}::uuid[], ${code}, ${category}, ${words})`,
     );
+    await this.#noteRun("ack-failed", { given: ids.length, updated: ids.length }, minutesAgo);
   }
 
   /** What the crons do with rows that nobody answered for. */
@@ -143,6 +150,12 @@ export class QueueScene {
       tx`select ${tx(`public.${name}`)}(${publicId}, ${tx.json(args as never)}, ${hash}, ${randomUUID()}) as answer`;
     const [row] = await actAs(this.#sql, operatorId, call, this.ago(minutesAgo));
     if (row?.answer.status !== 200) throw new Error(`${name} was refused: ${row?.answer.body}`);
+  }
+
+  /** As the script's routes note each call. */
+  #noteRun(kind: ScriptRun["kind"], counts: Record<string, number>, minutesAgo: number): Promise<void> {
+    const run = { kind, counts, version: scriptVersion };
+    return this.#call(minutesAgo, (tx) => tx`select public.record_script_run(${this.#site.publicId}, ${tx.json(run)})`);
   }
 
   async #call(minutesAgo: number, call: (tx: postgres.TransactionSql) => postgres.PendingQuery<postgres.Row[]>): Promise<void> {
