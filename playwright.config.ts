@@ -19,7 +19,8 @@ export default defineConfig({
     ...devices["Desktop Chrome"],
     // The setup puts the address here before the workers read this file.
     baseURL: process.env.OPSMANTIK_E2E_URL,
-    trace: "retain-on-failure",
+    // A film of every test costs a third of the processor; the page as it was at each step is kept without one.
+    trace: { mode: "retain-on-failure", screenshots: false, snapshots: true, sources: true },
     screenshot: "only-on-failure",
     launchOptions: {
       ...(executablePath && { executablePath }),
