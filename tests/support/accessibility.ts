@@ -1,0 +1,38 @@
+import { expect, type Page } from "@playwright/test";
+import axe, { type RunOptions } from "axe-core";
+
+declare global {
+  interface Window {
+    axe: typeof axe;
+  }
+}
+
+const everyRule = { type: "tag" as const, values: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"] };
+/** All that a theme can break: the rest of the document is the same in both. */
+const colourRules = { type: "rule" as const, values: ["color-contrast", "link-in-text-block"] };
+
+/** Expects that axe finds nothing in the page as it stands, and that its colours hold in the other theme too. */
+export async function expectAccessible(page: Page, what: string): Promise<void> {
+  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe.source);
+  const { isDark, problems } = await findProblems(page, everyRule);
+  expect(problems, what).toEqual([]);
+  const [own, other] = isDark ? (["dark", "light"] as const) : (["light", "dark"] as const);
+  await page.emulateMedia({ colorScheme: other });
+  const turned = await findProblems(page, colourRules);
+  expect(turned, `${what}, turned ${other}`).toEqual({ isDark: !isDark, problems: [] });
+  await page.emulateMedia({ colorScheme: own });
+}
+
+function findProblems(page: Page, runOnly: RunOptions["runOnly"]): Promise<{ isDark: boolean; problems: unknown[] }> {
+  return page.evaluate(
+    async (options) => {
+      // In the middle of a transition a colour is neither the old nor the new one.
+      const ending = document.getAnimations().filter((animation) => animation.effect?.getComputedTiming().endTime !== Infinity);
+      await Promise.allSettled(ending.map((animation) => animation.finished));
+      const { violations } = await window.axe.run(document, options);
+      const problems = violations.map(({ id, impact, nodes }) => [id, impact, nodes.map((node) => node.html)]);
+      return { isDark: matchMedia("(prefers-color-scheme: dark)").matches, problems };
+    },
+    { runOnly, resultTypes: ["violations"] } satisfies RunOptions,
+  );
+}
