@@ -7,6 +7,9 @@ import type { ShellSite } from "./current-site.ts";
 import { useNavCount } from "./nav-counts.tsx";
 import { type NavItem, sitePath } from "./nav-items.ts";
 
+/** More does not fit on an icon, and says no more. */
+const shownMax = 99;
+
 interface NavLinksProps {
   site: ShellSite;
   items: NavItem[];
@@ -19,33 +22,35 @@ interface NavLinksProps {
 export function NavLinks({ site, items, iconClass = "i", pip = false }: NavLinksProps) {
   const t = useTranslations("nav");
   const pathname = usePathname();
-  const [warnings] = useNavCount("ociControl", site.publicId);
   return items.map(({ key, path, icon: Icon }) => {
     const href = sitePath(site.publicId, path);
     return (
       <Link key={key} href={href} aria-current={pathname === href ? "page" : undefined}>
         <Icon className={iconClass} />
         <span className="clip">{t(key)}</span>
-        {key === "today" && <WaitingCount item={key} siteId={site.publicId} />}
-        {key === "ociControl" && warnings > 0 && (
-          <span className={pip ? "pip" : "count warn"} title={t("warnings", { count: warnings })}>
-            {warnings > 99 ? t("many") : warnings}
-          </span>
-        )}
+        {key === "today" && <Count item={key} siteId={site.publicId} className="count act" words="waiting" />}
+        {key === "ociControl" && <Count item={key} siteId={site.publicId} className={pip ? "pip" : "count warn"} words="warnings" />}
       </Link>
     );
   });
 }
 
-/** How many wait there; none is no news. */
-function WaitingCount({ item, siteId }: { item: NavItem["key"]; siteId: string }) {
+interface CountProps {
+  item: NavItem["key"];
+  siteId: string;
+  className: string;
+  words: "waiting" | "warnings";
+}
+
+/** How many there ask for a person, in words for whoever hovers or listens; none is no news. */
+function Count({ item, siteId, className, words }: CountProps) {
   const t = useTranslations("nav");
   const [count] = useNavCount(item, siteId);
   if (count === 0) return null;
   return (
-    <span className="count act">
-      <span aria-hidden="true">{count > 99 ? "99+" : count}</span>
-      <span className="sr">{t("waiting", { count })}</span>
+    <span className={className} title={t(words, { count })}>
+      <span aria-hidden="true">{count > shownMax ? `${shownMax}+` : count}</span>
+      <span className="sr">{t(words, { count })}</span>
     </span>
   );
 }

@@ -1,6 +1,8 @@
 "use client";
 
 import { useEffect } from "react";
+import type { QueueStats } from "#lib/oci/control-shapes.ts";
+import { needsPerson } from "#lib/oci/needs-person.ts";
 import { useNavCount } from "./nav-counts.tsx";
 
 const askAgainMs = 60_000;
@@ -15,8 +17,7 @@ export function useWatchWarnings(siteId: string | undefined, live: boolean): voi
       try {
         const response = await fetch(`/api/oci/queue-stats?siteId=${siteId}`);
         if (!response.ok) return;
-        const { totals, stuckProcessing } = await response.json();
-        setCount(Number(totals.FAILED) + Number(stuckProcessing));
+        setCount(needsPerson((await response.json()) as QueueStats)); // the route's own shape
       } catch {
         // no connection: the last count stays
       }

@@ -14,6 +14,7 @@ const kind = z.enum(queueKinds);
 const channel = z.enum(leadChannels);
 const verdict = z.enum(verdicts);
 const moment = z.string();
+const causeCount = z.object({ code: z.string(), category: category.nullable(), count: z.number() });
 const centsByCurrency = z.record(z.string(), z.number());
 const totals = z.record(status, z.number());
 
@@ -50,6 +51,10 @@ export const queueStats = z.object({
   /** The last call of the site's script. */
   lastRun: z.object({ at: moment, ok: z.boolean(), kind: z.string(), errorCode: z.string().nullable() }).nullable(),
   mainCause: z.object({ code: z.string(), category, count: z.number() }).nullable(),
+  /** Rows that are FAILED now by cause, biggest first, what was skipped on purpose included. */
+  failedCauses: z.array(causeCount),
+  /** Corrections that no script can make: they wait for a person in Google Ads. */
+  waitingByHand: z.number(),
 });
 export type QueueStats = z.output<typeof queueStats>;
 
@@ -222,7 +227,6 @@ export const queueActionLog = z.array(
 
 export const chartRanges = ["24h", "7d", "30d", "90d"] as const;
 
-const causeCount = z.object({ code: z.string(), category: category.nullable(), count: z.number() });
 export const queueCharts = z.object({
   siteId: z.string(),
   range: z.enum(chartRanges),

@@ -24,6 +24,7 @@ create index queue_rows_by_error_code on public.offline_conversion_queue (site_i
 create index queue_rows_by_error_category on public.offline_conversion_queue (site_id, provider_error_category, status, created_at desc, id desc)
   where provider_error_category is not null;
 create index queue_adjustments on public.offline_conversion_queue (site_id, kind, created_at desc, id desc) where kind <> 'CONVERSION';
+create index corrections_that_wait on public.offline_conversion_queue (site_id) where kind <> 'CONVERSION' and status in ('QUEUED', 'RETRY');   -- few: people make them
 create index queue_rows_tried_again on public.offline_conversion_queue (site_id, status, attempt_count) where attempt_count > 1;
 create index waiting_rows_by_due_time on public.offline_conversion_queue (site_id, greatest(not_before, next_retry_at)) where status in ('QUEUED', 'RETRY');
 create index sales_by_gclid on public.sales (site_id, gclid) where gclid is not null;

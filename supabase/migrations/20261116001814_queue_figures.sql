@@ -3,7 +3,7 @@
 -- queue_stats: the figures of a site, or of all sites of the reader.
 --   Takes    p_public_id, or null for all sites that the reader is a member of.
 --   Returns  {siteId, scope, totals, stuckProcessing, lastUpdatedAt, valueWaitingCents, failedRatio, oldestWaitingAt, nextDueAt, perProvider, circuit,
---            lastRun, mainCause}. Counts come from queue_totals and are exact; nothing here reads more rows than are in flight.
+--            lastRun, mainCause, failedCauses, waitingByHand}. Counts come from queue_totals and are exact; nothing here reads more rows than are in flight.
 --   Callers  viewers.
 create function public.queue_stats(p_public_id text default null) returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -34,12 +34,16 @@ begin
     'lastRun', (select jsonb_build_object('at', r.at, 'ok', r.error_code is null, 'kind', r.kind, 'errorCode', r.error_code) from unnest(v_sites) site (id)
       cross join lateral (select x.* from public.script_runs x where x.site_id = site.id order by x.at desc, x.id desc limit 1) r order by r.at desc limit 1),
     'mainCause', (select jsonb_build_object('code', c.code, 'category', c.category, 'count', c.n) from
-      (select l.code, l.category, sum(l.row_count) as n from lines l where l.status = 'FAILED' and l.category <> 'DETERMINISTIC_SKIP' group by 1, 2 order by 3 desc, 1 limit 1) c))
+      (select l.code, l.category, sum(l.row_count) as n from lines l where l.status = 'FAILED' and l.category <> 'DETERMINISTIC_SKIP' group by 1, 2 order by 3 desc, 1 limit 1) c),
+    'failedCauses', (select coalesce(jsonb_agg(jsonb_build_object('code', c.code, 'category', c.category, 'count', c.n) order by c.n desc, c.code), '[]') from
+      (select l.code, l.category, sum(l.row_count) as n from lines l where l.status = 'FAILED' group by 1, 2 having sum(l.row_count) > 0 order by 3 desc, 1 limit 100) c))
     into v_answer;
-  return v_answer || (select jsonb_build_object('stuckProcessing', coalesce(sum(x.stuck), 0), 'lastUpdatedAt', max(x.updated_at),
+  return v_answer || (select jsonb_build_object('stuckProcessing', coalesce(sum(x.stuck), 0), 'waitingByHand', coalesce(sum(x.by_hand), 0), 'lastUpdatedAt', max(x.updated_at),
       'oldestWaitingAt', min(x.oldest), 'nextDueAt', min(x.due))
     from unnest(v_sites) site (id), lateral (select
       (select count(*) from public.offline_conversion_queue q where q.site_id = site.id and q.status = 'PROCESSING' and q.claimed_at < v_now - private.stuck_after()) as stuck,
+      (select count(*) from public.offline_conversion_queue q join public.sites s on s.id = q.site_id
+         where q.site_id = site.id and q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY') and s.oci_sync_method = 'script') as by_hand,
       (select t.created_at from public.queue_transitions t where t.site_id = site.id order by t.created_at desc limit 1) as updated_at,
       least((select q.created_at from public.offline_conversion_queue q where q.site_id = site.id and q.status = 'QUEUED' order by q.created_at limit 1),
             (select q.created_at from public.offline_conversion_queue q where q.site_id = site.id and q.status = 'RETRY' order by q.created_at limit 1)) as oldest,

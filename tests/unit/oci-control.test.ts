@@ -5,6 +5,7 @@ import { shortLength, shortMoment } from "#lib/i18n/short-time.ts";
 import type { QueueRow } from "#lib/oci/control-shapes.ts";
 import { apiFilter, filterCount, readView, writeView } from "#lib/oci/control-view.ts";
 import { patchRows, replaceStart, rowsAbove, rowsBetween } from "#lib/oci/live-rows.ts";
+import { needsPerson, rightlyNotSent } from "#lib/oci/needs-person.ts";
 import { canTake, isByHand, rowState, sumByCurrency } from "#lib/oci/row-state.ts";
 
 const now = new Date("2026-11-16T12:00:00Z");
@@ -87,6 +88,20 @@ describe("a row's state", () => {
   test("money is summed per currency", () => {
     expect(sumByCurrency([row("a"), row("b"), row("c", { currency: "GBP", valueCents: 5 })])).toEqual({ TRY: 20_000, GBP: 5 });
   });
+});
+
+// Guarantee: the count in the navigation is work, and nothing but work.
+// Mutation: counting every failure makes it 13.
+test("what needs a person: failures somebody can mend, stuck rows and corrections by hand", () => {
+  const failedCauses = [
+    { code: "NO_CONVERSION_ACTION_FOUND", category: "VALIDATION" as const, count: 2 },
+    { code: "SOMETHING_NEW", category: null, count: 1 },
+    { code: "UNPARSEABLE_GCLID", category: "VALIDATION" as const, count: 4 },
+    { code: "SALE_CANCELLED", category: "DETERMINISTIC_SKIP" as const, count: 5 },
+    { code: "SUPERSEDED", category: "DETERMINISTIC_SKIP" as const, count: 1 },
+  ];
+  expect(needsPerson({ failedCauses, stuckProcessing: 2, waitingByHand: 1 })).toBe(6);
+  expect(rightlyNotSent({ failedCauses })).toBe(6);
 });
 
 describe("a list that is being read", () => {

@@ -5,6 +5,7 @@ import { useTranslations } from "next-intl";
 import type { ReactNode } from "react";
 import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import type { QueueStats } from "#lib/oci/control-shapes.ts";
+import { rightlyNotSent } from "#lib/oci/needs-person.ts";
 import type { ViewFilter } from "#lib/oci/control-view.ts";
 
 interface SummaryProps {
@@ -28,7 +29,8 @@ export function OciControlSummary({ stats, filter, onFilter }: SummaryProps) {
   const { blocked, now } = useControl();
   const { totals, stuckProcessing, failedRatio, nextDueAt, oldestWaitingAt } = stats;
   const { status: _, stuck: __, waitingForDelay: ___, ...others } = filter;
-  const ended = totals.COMPLETED + totals.FAILED;
+  const skipped = rightlyNotSent(stats);
+  const ended = totals.COMPLETED + totals.FAILED - skipped;
   const held = stats.perProvider.filter(({ provider }) => blocked.has(provider)).reduce((sum, { totals: { QUEUED } }) => sum + QUEUED, 0);
   const due = nextDueAt && Date.parse(nextDueAt) > now.getTime() ? t("next", { time: format.moment(nextDueAt) }) : t("ready");
   const subs: Record<keyof typeof looks, ReactNode> = {
@@ -36,7 +38,9 @@ export function OciControlSummary({ stats, filter, onFilter }: SummaryProps) {
     RETRY: totals.RETRY > 0 && due,
     PROCESSING: stuckProcessing > 0 && <span className="fg-stuck med">{t("stuck", { count: stuckProcessing })}</span>,
     COMPLETED: ended > 0 && t("delivered", { share: format.percent(totals.COMPLETED / ended) }),
-    FAILED: failedRatio !== null && t("share", { share: format.percent(failedRatio), count: format.number(ended) }),
+    FAILED:
+      failedRatio !== null &&
+      t(skipped > 0 ? "shareAndNotSent" : "share", { share: format.percent(failedRatio), count: format.number(ended), skipped }),
   };
   return (
     <fieldset className="tiles" aria-label={t("label")}>

@@ -15,6 +15,7 @@ import { type ControlStart, useControlPage } from "#components/dashboard/oci-con
 import { QueueTab } from "#components/dashboard/oci-control/table/queue-tab.tsx";
 import type { QueueCharts, QueueStats } from "#lib/oci/control-shapes.ts";
 import { apiFilter, filterCount, type ViewFilter } from "#lib/oci/control-view.ts";
+import { canBeMended } from "#lib/oci/needs-person.ts";
 import { ControlBar } from "./control-bar.tsx";
 import { OciControlBulkActions } from "./oci-control-bulk-actions.tsx";
 import { OciControlSummary } from "./oci-control-summary.tsx";
@@ -101,10 +102,10 @@ export function OciControl(given: ControlStart) {
   );
 }
 
-/** What was rightly not sent is no trouble: it comes after what is. */
+/** What nobody can mend, and what was rightly not sent, comes after what asks for a person. */
 function needsYouFirst(causes: QueueCharts["failedNow"]) {
-  const skipped = (category: string | null) => Number(category === "DETERMINISTIC_SKIP");
-  return causes.toSorted((a, b) => skipped(a.category) - skipped(b.category) || b.count - a.count);
+  const last = (cause: QueueCharts["failedNow"][number]) => Number(!canBeMended(cause)) + Number(cause.category === "DETERMINISTIC_SKIP");
+  return causes.toSorted((a, b) => last(a) - last(b) || b.count - a.count);
 }
 
 /** The figures know how many rows match when the state is the only filter, or there is none. */

@@ -6,6 +6,7 @@ import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts
 import { Alert } from "#components/ui/alert.tsx";
 import { Button, ButtonLink } from "#components/ui/button.tsx";
 import type { QueueStats } from "#lib/oci/control-shapes.ts";
+import { rightlyNotSent } from "#lib/oci/needs-person.ts";
 import type { ViewFilter } from "#lib/oci/control-view.ts";
 
 /** Above this share of failures something is wrong that will not pass by itself. */
@@ -37,7 +38,7 @@ export function Warnings({ stats, onFilter }: { stats: QueueStats; onFilter: (fi
     return (
       <Alert
         tone="failed"
-        title={t("failing", { share: format.percent(failedRatio), count: totals.FAILED })}
+        title={t("failing", { share: format.percent(failedRatio), count: totals.FAILED - rightlyNotSent(stats) })}
         action={
           <Button onClick={() => onFilter({ status: "FAILED", errorCode: mainCause.code })}>{t("show", { count: mainCause.count })}</Button>
         }

@@ -83,15 +83,22 @@ test("the figures of a site", async () => {
   for (const state of startingStates) await rowsIn(db.sql, fresh, state, 2, 5_000);
   const [cancelled] = await rowsIn(db.sql, fresh, "QUEUED", 1, 900);
   await change(db.sql, { team: fresh }, "cancel_sale", { id: cancelled?.saleId }, { at: minutesLater(3) });
+  const [sold] = await db.sql`select sale_id from public.offline_conversion_queue where site_id = ${fresh.siteId} and status = 'COMPLETED' limit 1`;
+  await change(db.sql, { team: fresh }, "correct_sale", { id: sold?.sale_id, amountCents: 4_000 }, { at: minutesLater(5) });
   const stats = await readStats(db.sql, fresh);
   expect(stats).toMatchObject({
     siteId: fresh.publicId,
     scope: "site",
-    totals: { QUEUED: 2, RETRY: 2, PROCESSING: 2, COMPLETED: 2, FAILED: 3 },
+    totals: { QUEUED: 3, RETRY: 2, PROCESSING: 2, COMPLETED: 2, FAILED: 3 },
     stuckProcessing: 0,
-    valueWaitingCents: { TRY: 20_000 },
+    valueWaitingCents: { TRY: 24_000 },
     failedRatio: 0.5, // 2 of 4: the cancelled sale was skipped on purpose and is no failure
     mainCause: { code: "FAILED_CODE", category: "VALIDATION", count: 2 },
+    failedCauses: [
+      { code: "FAILED_CODE", category: "VALIDATION", count: 2 },
+      { code: "SALE_CANCELLED", category: "DETERMINISTIC_SKIP", count: 1 },
+    ],
+    waitingByHand: 1,
     circuit: null,
     lastRun: null,
   });

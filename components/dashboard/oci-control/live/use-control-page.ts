@@ -8,6 +8,7 @@ import { useSelection } from "#components/dashboard/oci-control/table/use-select
 import { useNavCount } from "#components/shell/nav-counts.tsx";
 import type { QueueAction } from "#lib/oci/control-shapes.ts";
 import { apiFilter } from "#lib/oci/control-view.ts";
+import { needsPerson } from "#lib/oci/needs-person.ts";
 import type { ControlPage } from "#lib/oci/page-readers.ts";
 import { blockedProviders } from "#lib/oci/row-state.ts";
 import { fetchCharts, fetchStory } from "./control-api.ts";
@@ -53,7 +54,7 @@ export function useControlPage({ site, start, readAt, pageSize }: ControlStart, 
     () => fetchStory(site.publicId, view.row ?? ""),
   );
   const blocked = useMemo(() => blockedProviders(stats), [stats]);
-  const warnings = stats.totals.FAILED + stats.stuckProcessing;
+  const warnings = needsPerson(stats);
   const [, setWarnings] = useNavCount("ociControl", site.publicId);
   useEffect(() => setWarnings(warnings), [setWarnings, warnings]);
 
