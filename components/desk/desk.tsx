@@ -4,6 +4,7 @@ import { Keyboard } from "lucide-react";
 import { useRouter } from "next/navigation";
 import { useLocale, useTranslations } from "next-intl";
 import { useEffect, useMemo, useReducer, useRef, useState, useTransition } from "react";
+import { afterLayers } from "#components/history/layers.ts";
 import { useNavCount } from "#components/shell/nav-counts.tsx";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { Alert } from "#components/ui/alert.tsx";
@@ -67,7 +68,7 @@ export function Desk({ site, filter, page, figures: firstFigures, presets, figur
 
   const base = sitePath(siteId);
   const query = filterQuery(filter);
-  const show = (next: DeskFilter) => startTurn(() => router.push(base + filterQuery(next), { scroll: false }));
+  const show = (next: DeskFilter) => afterLayers(() => startTurn(() => router.push(base + filterQuery(next), { scroll: false })));
   const chosen = useChosenLead({ state, listRef, query, firstId: first?.id ?? null, isNamed });
   const lead = findIn(state, chosen.id) ?? (chosen.id ? state.details[chosen.id] : undefined);
   const detail = lead && state.details[lead.id];

@@ -1,6 +1,7 @@
 "use client";
 
 import { type RefObject, useEffect, useRef, useState } from "react";
+import { isPhone, layerDepth, pushLayer, sameLayer } from "#components/history/layers.ts";
 import type { DeskState } from "./desk-state.ts";
 
 interface Options {
@@ -11,7 +12,11 @@ interface Options {
   isNamed: boolean;
 }
 
-const isPhone = () => window.matchMedia("(max-width: 720px)").matches;
+function unname(): void {
+  const address = new URL(window.location.href);
+  address.searchParams.delete("lead");
+  window.history.replaceState(null, "", address);
+}
 
 /** Which lead is in view: beside the list on a desk, in a sheet on a phone. The address follows, so that it can be shared. */
 export function useChosenLead({ state, listRef, query, firstId, isNamed }: Options) {
@@ -29,19 +34,32 @@ export function useChosenLead({ state, listRef, query, firstId, isNamed }: Optio
     if (isNamed && isPhone()) setSheetOpen(true);
   }, [isNamed]);
 
+  // Forward leads back into the sheet that Back closed.
+  useEffect(() => {
+    const follow = () => {
+      const named = new URL(window.location.href).searchParams.get("lead");
+      if (!named || !isPhone()) return;
+      if (layerDepth() === 0) return unname(); // the entry below a sheet that a link opened
+      setId(named);
+      setSheetOpen(true);
+    };
+    window.addEventListener("popstate", follow);
+    return () => window.removeEventListener("popstate", follow);
+  }, []);
+
   function choose(next: string): void {
     setId(next);
     setSheetOpen(isPhone());
     const address = new URL(window.location.href);
     address.searchParams.set("lead", next);
-    window.history.replaceState(null, "", address);
+    if (isPhone() && !isSheetOpen) pushLayer(address);
+    else window.history.replaceState(sameLayer(), "", address);
   }
 
   function close(): void {
     setSheetOpen(false);
-    const address = new URL(window.location.href);
-    address.searchParams.delete("lead");
-    window.history.replaceState(null, "", address);
+    if (layerDepth() > 0) return; // the sheet's own entry is given back, and the address with it
+    unname();
   }
 
   /** The order is the one on the screen. */

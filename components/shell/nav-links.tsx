@@ -16,16 +16,18 @@ interface NavLinksProps {
   iconClass?: string;
   /** On the phone's bar a count sits on the icon. */
   pip?: boolean;
+  /** In a sheet that has an entry of its own in the history: the page takes its place. */
+  replace?: boolean;
 }
 
 /** One link per page; the page in view is marked for eye and screen reader. */
-export function NavLinks({ site, items, iconClass = "i", pip = false }: NavLinksProps) {
+export function NavLinks({ site, items, iconClass = "i", pip = false, replace = false }: NavLinksProps) {
   const t = useTranslations("nav");
   const pathname = usePathname();
   return items.map(({ key, path, icon: Icon }) => {
     const href = sitePath(site.publicId, path);
     return (
-      <Link key={key} href={href} aria-current={pathname === href ? "page" : undefined}>
+      <Link key={key} href={href} replace={replace} aria-current={pathname === href ? "page" : undefined}>
         <Icon className={iconClass} />
         <span className="clip">{t(key)}</span>
         {key === "today" && <Count item={key} siteId={site.publicId} className="count act" words="waiting" />}

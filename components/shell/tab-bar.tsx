@@ -5,6 +5,7 @@ import Link from "next/link";
 import { usePathname } from "next/navigation";
 import { useTranslations } from "next-intl";
 import { type ReactNode, useEffect, useState } from "react";
+import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Sheet } from "#components/ui/sheet.tsx";
 import { type ShellSite, useCurrentSite } from "./current-site.ts";
 import { navItemsFor } from "./nav-items.ts";
@@ -16,6 +17,7 @@ export function TabBar({ sites, children }: { sites: ShellSite[]; children: Reac
   const pathname = usePathname();
   const site = useCurrentSite(sites);
   const [open, setOpen] = useState(false);
+  useBackCloses(open, () => setOpen(false));
   // Going somewhere closes the sheet, by whatever link it was.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the path is the event, not an input
   useEffect(() => setOpen(false), [pathname]);
@@ -41,7 +43,7 @@ export function TabBar({ sites, children }: { sites: ShellSite[]; children: Reac
       <Sheet open={open} onOpenChange={setOpen} title={t("more")} trigger={more}>
         {site && underMore.length > 0 && (
           <div className="nav-list sheet-list">
-            <NavLinks site={site} items={underMore} iconClass="i i-18" />
+            <NavLinks site={site} items={underMore} iconClass="i i-18" replace />
           </div>
         )}
         {children}

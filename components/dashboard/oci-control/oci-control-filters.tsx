@@ -9,6 +9,7 @@ import { FilterFields } from "#components/dashboard/oci-control/filters/filter-f
 import { SearchBox } from "#components/dashboard/oci-control/filters/search-box.tsx";
 import { type FilterOptions, useFilterOptions } from "#components/dashboard/oci-control/filters/use-filter-options.ts";
 import { TableLookMenu } from "#components/dashboard/oci-control/table/table-look-menu.tsx";
+import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Sheet } from "#components/ui/sheet.tsx";
 import { filterCount, type ViewFilter } from "#lib/oci/control-view.ts";
 
@@ -86,6 +87,7 @@ function MoreFilters({ count, filter, codes, onFilter }: PanelProps & { count: n
 function PhoneFilters({ filter, codes, onFilter }: PanelProps) {
   const t = useTranslations("oci.filters");
   const [open, setOpen] = useState(false);
+  useBackCloses(open, () => setOpen(false));
   const count = filterCount(filter);
   const trigger = (
     <button type="button" className={count > 0 ? "chip on phone-only" : "chip phone-only"}>

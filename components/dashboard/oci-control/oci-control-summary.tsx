@@ -5,8 +5,8 @@ import { useTranslations } from "next-intl";
 import type { ReactNode } from "react";
 import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import type { QueueStats } from "#lib/oci/control-shapes.ts";
-import { rightlyNotSent } from "#lib/oci/needs-person.ts";
 import type { ViewFilter } from "#lib/oci/control-view.ts";
+import { rightlyNotSent } from "#lib/oci/needs-person.ts";
 
 interface SummaryProps {
   stats: QueueStats;

@@ -3,6 +3,7 @@
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { ActionDialog } from "#components/dashboard/oci-control/actions/action-dialog.tsx";
+import { RunBar } from "#components/dashboard/oci-control/actions/run-bar.tsx";
 import { SkippedDialog } from "#components/dashboard/oci-control/actions/skipped-dialog.tsx";
 import { CausesCard } from "#components/dashboard/oci-control/charts/causes-card.tsx";
 import { DeliveryCard } from "#components/dashboard/oci-control/charts/delivery-card.tsx";
@@ -70,7 +71,7 @@ export function OciControl(given: ControlStart) {
               list={page.list}
               onOpen={page.open}
             />
-            {mayAct && (
+            {mayAct && !actions.run && (
               <OciControlBulkActions
                 selection={selection}
                 matchingCount={countMatching(view.filter, stats.totals)}
@@ -80,6 +81,7 @@ export function OciControl(given: ControlStart) {
             )}
           </>
         )}
+        {mayAct && <RunBar actions={actions} />}
       </div>
       {view.row && view.tab === "queue" && (
         <RowDrawer

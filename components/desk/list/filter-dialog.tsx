@@ -2,6 +2,7 @@
 
 import { useTranslations } from "next-intl";
 import type { FormEvent } from "react";
+import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Dialog } from "#components/ui/dialog.tsx";
 import { Field } from "#components/ui/field.tsx";
@@ -22,6 +23,7 @@ interface FilterDialogProps {
 
 export function FilterDialog({ open, onOpenChange, filter, campaigns, onFilter }: FilterDialogProps) {
   const t = useTranslations("desk.filter");
+  useBackCloses(open, () => onOpenChange(false));
   const channelWords = useTranslations("desk.channel");
   const apply = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();

@@ -2,6 +2,7 @@
 
 import { useTranslations } from "next-intl";
 import { useState } from "react";
+import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
@@ -19,6 +20,7 @@ interface CancelDialogProps {
 
 /** A sealed sale did not happen after all. */
 export function CancelDialog({ lead, sale, open, onOpenChange }: CancelDialogProps) {
+  useBackCloses(open, () => onOpenChange(false));
   const t = useTranslations("desk");
   const { format, rules, actions } = useDesk();
   const serverTime = useServerTime();

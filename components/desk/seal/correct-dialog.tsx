@@ -2,6 +2,7 @@
 
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
+import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
 import { Field } from "#components/ui/field.tsx";
@@ -23,6 +24,7 @@ interface SaleDialogProps {
 
 /** Asks what a sealed sale was really worth, and says what Google will be told of it. */
 export function CorrectDialog({ lead, sale, open, onOpenChange }: SaleDialogProps) {
+  useBackCloses(open, () => onOpenChange(false));
   const t = useTranslations("desk");
   const { format, rules, actions } = useDesk();
   const words = useLeadWords();

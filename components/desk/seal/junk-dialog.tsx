@@ -2,6 +2,7 @@
 
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
+import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
 import { Field } from "#components/ui/field.tsx";
@@ -20,6 +21,7 @@ interface JunkDialogProps {
 
 /** Asks why a lead is no sale: one press for the usual reasons, a line for the others. */
 export function JunkDialog({ lead, open, onOpenChange }: JunkDialogProps) {
+  useBackCloses(open, () => onOpenChange(false));
   const t = useTranslations("desk.junk");
   const { actions } = useDesk();
   const words = useLeadWords();

@@ -3,6 +3,7 @@
 import { ArrowLeft, ChevronRight, Route } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
+import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Sheet } from "#components/ui/sheet.tsx";
 import type { DeskLead, LeadDetail } from "#lib/leads/desk-shapes.ts";
@@ -32,6 +33,8 @@ export function SealSheet({ lead, detail, onClose }: SealSheetProps) {
     setLevel("seal");
     onClose();
   };
+  useBackCloses(lead !== undefined, close);
+  useBackCloses(lead !== undefined && level === "journey", () => setLevel("seal"));
   const Channel = lead ? channelIcons[lead.channel] : Route;
   return (
     <Sheet

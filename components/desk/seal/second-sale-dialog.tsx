@@ -1,6 +1,7 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
 import { useDesk } from "../desk-context.tsx";
 
@@ -9,6 +10,7 @@ export function SecondSaleDialog() {
   const t = useTranslations("desk.seal.again");
   const { actions, format } = useDesk();
   const { second } = actions;
+  useBackCloses(second !== null, actions.dismissSecond);
   return (
     <ConfirmDialog
       open={second !== null}

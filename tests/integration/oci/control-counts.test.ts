@@ -83,7 +83,8 @@ test("the figures of a site", async () => {
   for (const state of startingStates) await rowsIn(db.sql, fresh, state, 2, 5_000);
   const [cancelled] = await rowsIn(db.sql, fresh, "QUEUED", 1, 900);
   await change(db.sql, { team: fresh }, "cancel_sale", { id: cancelled?.saleId }, { at: minutesLater(3) });
-  const [sold] = await db.sql`select sale_id from public.offline_conversion_queue where site_id = ${fresh.siteId} and status = 'COMPLETED' limit 1`;
+  const [sold] =
+    await db.sql`select sale_id from public.offline_conversion_queue where site_id = ${fresh.siteId} and status = 'COMPLETED' limit 1`;
   await change(db.sql, { team: fresh }, "correct_sale", { id: sold?.sale_id, amountCents: 4_000 }, { at: minutesLater(5) });
   const stats = await readStats(db.sql, fresh);
   expect(stats).toMatchObject({

@@ -3,6 +3,7 @@
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
 import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
+import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Checkbox } from "#components/ui/checkbox.tsx";
 import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
@@ -15,15 +16,18 @@ import type { Actions, Question } from "./use-actions.tsx";
 
 /** Says what will happen in numbers and money, and only then does it. */
 export function ActionDialog({ actions }: { actions: Actions }) {
-  const { question, progress, cancel } = actions;
+  const { question, run, cancel } = actions;
+  const isRunning = run?.state === "running";
+  const leave = () => !isRunning && cancel();
+  useBackCloses(question !== null, leave);
   // Kept while it closes, so that it does not go blank on its way out.
   const [shown, setShown] = useState<Question | null>(null);
   if (question && question !== shown) setShown(question);
   return (
     <Dialog
       open={question !== null}
-      onOpenChange={(open) => !open && !progress && cancel()}
-      guarded={progress !== null}
+      onOpenChange={(open) => !open && leave()}
+      guarded={isRunning}
       title={shown && <Title question={shown} />}
     >
       {shown && <QuestionForm key={shown.action + (shown.preview?.previewId ?? "")} question={shown} actions={actions} />}
@@ -51,6 +55,7 @@ function QuestionForm({ question, actions }: { question: Question; actions: Acti
   const [missing, setMissing] = useState(false);
   const [clearErrors, setClearErrors] = useState(false);
   const failing = action === "MARK_FAILED";
+  const isRunning = actions.run?.state === "running";
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (failing && !reason.trim()) return setMissing(true);
@@ -71,17 +76,9 @@ function QuestionForm({ question, actions }: { question: Question; actions: Acti
           {t("clearErrors")}
         </Checkbox>
       )}
-      {actions.progress && (
-        <div className="stack" role="status">
-          <progress className="prog" value={actions.progress.done} max={Math.max(1, actions.progress.total)} aria-label={t("progress")} />
-          <span className="xs t3">
-            {t("progressOf", { done: format.number(actions.progress.done), total: format.number(actions.progress.total) })}
-          </span>
-        </div>
-      )}
       <div className="dialog-f">
-        <DialogClose render={<Button disabled={actions.progress !== null} />}>{t("cancel")}</DialogClose>
-        <SubmitButton tone={failing ? "destroy" : "primary"} pending={actions.progress !== null} disabled={count === 0}>
+        <DialogClose render={<Button disabled={isRunning} />}>{t("cancel")}</DialogClose>
+        <SubmitButton tone={failing ? "destroy" : "primary"} pending={isRunning} disabled={count === 0}>
           {t(`do.${action}`, { count })}
         </SubmitButton>
       </div>

@@ -3,15 +3,17 @@
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { shortOrder } from "#components/dashboard/oci-control/table/short-order.ts";
+import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
 import type { QueueRow } from "#lib/oci/control-shapes.ts";
-import type { Outcome } from "./run-action.ts";
+import type { Outcome } from "./job.ts";
 
 /** Which rows an action left as they were, each with its reason. */
 export function SkippedDialog({ outcome, rows, onClose }: { outcome: Outcome | null; rows: QueueRow[]; onClose: () => void }) {
   const t = useTranslations("oci.actions");
   const states = useTranslations("states");
+  useBackCloses(outcome !== null, onClose);
   const [shown, setShown] = useState(outcome);
   if (outcome && outcome !== shown) setShown(outcome);
   const orders = new Map(rows.map((row) => [row.id, row.orderId]));

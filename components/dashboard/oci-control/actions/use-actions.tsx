@@ -7,8 +7,9 @@ import { useErrorText } from "#components/forms/use-error-text.ts";
 import { useToast } from "#components/ui/toast.tsx";
 import type { QueueAction, QueueActionPreview, QueueRow } from "#lib/oci/control-shapes.ts";
 import { canTake } from "#lib/oci/row-state.ts";
-import { askPreview, type Choices, type Outcome, runAction, runUndo, type Target } from "./run-action.ts";
+import { actionJob, askPreview, type Choices, type Job, type Outcome, undoJob } from "./job.ts";
 import { UndoLabel } from "./undo-label.tsx";
+import { useJob } from "./use-job.ts";
 
 /** A question before an action: which rows, and, for everything that matches, what a preview says. */
 export interface Question {
@@ -16,10 +17,7 @@ export interface Question {
   rows: QueueRow[];
   preview: QueueActionPreview | null;
 }
-interface LastAction {
-  actionIds: string[];
-  undoUntil: string;
-}
+type LastAction = Pick<Outcome, "actionIds" | "affected"> & { undoUntil: string };
 const undoShownMs = 20_000;
 
 /** Asks, does, tells, and takes back. `onChanged` lets the page look at once instead of at its next turn. */
@@ -28,24 +26,28 @@ export function useActions(siteId: string, onChanged: () => void) {
   const toast = useToast();
   const errorText = useErrorText();
   const [question, setQuestion] = useState<Question | null>(null);
-  const [progress, setProgress] = useState<{ done: number; total: number } | null>(null);
   const [outcome, setOutcome] = useState<Outcome | null>(null);
   const [last, setLast] = useState<LastAction | null>(null);
+  const { run, start, stop, drop, isRunning } = useJob(siteId);
 
-  async function undo(action: LastAction | null = last): Promise<void> {
-    if (!action) return;
-    setLast(null);
-    const result = await runUndo(siteId, action.actionIds);
-    if (!result.ok) toast.failed(errorText(result.code));
-    else toast.done(t("undone", { count: result.affected, skipped: result.skippedCount }));
-    onChanged();
+  /** Two at once could not both be told how far they are. */
+  function isBusy(): boolean {
+    if (isRunning()) toast.failed(t("oneAtATime"));
+    return isRunning();
   }
 
-  function tell(action: QueueAction, result: Outcome, failure: SendFailure | null): void {
+  async function undo(action: Pick<Outcome, "actionIds" | "affected"> | null = last): Promise<void> {
+    if (!action || isBusy()) return;
+    setLast(null);
+    await work(undoJob(siteId, action));
+  }
+
+  function tell({ action, outcome: result }: Job, failure: SendFailure | null): void {
+    if (action === "UNDO") return void toast.done(t("undone", { count: result.affected, skipped: result.skippedCount }));
     const did = t(`did.${action}`, { count: result.affected, skipped: result.skippedCount });
     const words = failure ? `${errorText(failure.code)} ${did}` : did;
     if (result.affected > 0 && result.undoUntil) {
-      const taken = { actionIds: result.actionIds, undoUntil: result.undoUntil };
+      const taken = { ...result, undoUntil: result.undoUntil };
       setLast(taken);
       const takeBack = () => {
         toast.close(id);
@@ -58,27 +60,30 @@ export function useActions(siteId: string, onChanged: () => void) {
     if (result.skippedCount > 0) setOutcome(result);
   }
 
-  /** Whether anything was done: then the question, which was about the rows as they were, is answered. */
-  async function run(action: QueueAction, target: Target, choices: Choices = {}): Promise<boolean> {
-    setProgress({ done: 0, total: "ids" in target ? target.ids.length : 0 });
-    const { outcome: result, failure } = await runAction({
-      siteId,
-      action,
-      target,
-      choices,
-      onProgress: (done, total) => setProgress({ done, total }),
-    });
-    setProgress(null);
-    const isBegun = result.actionIds.length > 0;
-    if (failure && !isBegun) toast.failed(errorText(failure.code));
-    else tell(action, result, failure);
+  /** Once something was done the question, which was about the rows as they were, is answered. */
+  async function work(job: Job): Promise<void> {
+    const ended = await start(job, () => setQuestion(null));
     onChanged();
-    return isBegun || !failure;
+    if (!ended) return;
+    if (ended.failure && ended.job.outcome.actionIds.length === 0) toast.failed(errorText(ended.failure.code));
+    else tell(ended.job, ended.failure);
   }
 
   return {
     question,
-    progress,
+    run,
+    stop,
+    goOn: () => void (run && work(run.job)),
+    undoRun: () => {
+      if (!run) return;
+      drop();
+      undo(run.job.outcome);
+    },
+    leaveRun: () => {
+      if (!run) return;
+      drop();
+      tell(run.job, null);
+    },
     outcome,
     last,
     undo: () => undo(),
@@ -86,19 +91,22 @@ export function useActions(siteId: string, onChanged: () => void) {
     cancel: () => setQuestion(null),
     /** A retry can be taken back and loses nothing: it is done at once. The others ask first. */
     act(action: QueueAction, rows: QueueRow[]) {
+      if (isBusy()) return;
       const eligible = rows.filter((row) => canTake(action, row));
-      if (action === "RETRY_SELECTED" && eligible.length > 0) return void run(action, { ids: rows.map((row) => row.id) });
+      const ids = rows.map((row) => row.id);
+      if (action === "RETRY_SELECTED" && eligible.length > 0) return void work(actionJob(siteId, action, { ids }, {}));
       setQuestion({ action, rows, preview: null });
     },
     async actOnMatching(action: QueueAction, filter: Record<string, string>) {
+      if (isBusy()) return;
       const preview = await askPreview(siteId, action, filter);
       if ("ok" in preview) toast.failed(errorText(preview.code));
       else setQuestion({ action, rows: [], preview });
     },
     async confirm(choices: Choices): Promise<void> {
-      if (!question || progress) return;
+      if (!question || isBusy()) return;
       const { action, preview, rows } = question;
-      if (await run(action, preview ? { preview } : { ids: rows.map((row) => row.id) }, choices)) setQuestion(null);
+      await work(actionJob(siteId, action, preview ? { preview } : { ids: rows.map((row) => row.id) }, choices));
     },
   };
 }

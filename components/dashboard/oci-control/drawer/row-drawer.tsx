@@ -6,6 +6,7 @@ import { useTranslations } from "next-intl";
 import type { ReactNode } from "react";
 import type { Actions } from "#components/dashboard/oci-control/actions/use-actions.tsx";
 import { shortOrder } from "#components/dashboard/oci-control/table/short-order.ts";
+import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import { Skeleton } from "#components/ui/skeleton.tsx";
 import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
@@ -69,7 +70,9 @@ export function RowDrawer({ row, story, failed, actions, sameCause, onStep, onFi
 }
 
 function Frame({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
-  if (!usePhone()) {
+  const isPhone = usePhone();
+  useBackCloses(isPhone, onClose);
+  if (!isPhone) {
     return (
       <aside className="drawer" aria-label={title}>
         {children}

@@ -63,7 +63,7 @@ export function useControlPage({ site, start, readAt, pageSize }: ControlStart, 
   const act = (action: QueueAction) => (selection.matching ? actions.actOnMatching(action, query()) : actions.act(action, selection.rows));
   const close = () => {
     const id = view.row;
-    nav.slide({ row: null });
+    nav.closeRow();
     if (id) focusRow(id);
   };
   const step = (by: 1 | -1) => {
@@ -106,6 +106,6 @@ export function useControlPage({ site, start, readAt, pageSize }: ControlStart, 
     act,
     close,
     step,
-    open: (id: string) => (view.row ? nav.slide({ row: id }) : nav.show({ row: id })),
+    open: (id: string) => (view.row ? nav.slide({ row: id }) : nav.openRow(id)),
   };
 }

@@ -1,0 +1,109 @@
+import type { Page } from "@playwright/test";
+import { bulkSeal } from "#tests/support/bulk-seal.ts";
+import { expect, test } from "#tests/support/e2e-test.ts";
+import { alive, openControl, type Site, withQueueSite } from "#tests/support/queue-scene.ts";
+
+/** The server takes a thousand rows at a time: three requests. */
+const rows = 2100;
+
+async function counted({ sql, team }: Site): Promise<Record<string, number>> {
+  const found = await sql<{ status: string; n: number }[]>`
+    select status, count(*)::int as n from public.offline_conversion_queue where site_id = ${team.siteId} group by 1`;
+  return Object.fromEntries(found.map(({ status, n }) => [status, n]));
+}
+
+async function giveUpAll(page: Page): Promise<void> {
+  await page.getByLabel("Select all in view").check();
+  const bar = page.getByRole("toolbar", { name: "Selected rows" });
+  await bar.getByRole("button", { name: "All 2,100 matching" }).click();
+  await bar.getByRole("button", { name: "Mark failed" }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByText("Mark 2,100 conversions as failed?")).toBeVisible();
+  await expect(dialog.getByText(/₺2,100,000 will not be sent/)).toBeVisible();
+  await dialog.getByLabel("Reason").fill("A test of the account");
+  await dialog.getByRole("button", { name: "Mark 2,100 failed" }).click();
+}
+
+/** Refuses the given request to act, counted from one, as a server does that is restarted. */
+async function refuseOnce(page: Page, at: number): Promise<void> {
+  let asked = 0;
+  await page.route(/\/api\/oci\/queue-actions$/, async (route) => {
+    if (++asked === at) await route.fulfill({ status: 503, json: { code: "DATABASE_UNAVAILABLE" } });
+    else await route.continue();
+  });
+}
+
+// Guarantee: a long action says how far it is, stops where it is refused or left, goes on from there, and every row is changed once.
+test("more rows than one request takes: progress, a refusal, a page that is left, the rest, and back", async ({ stack, visit }) => {
+  test.slow();
+  await withQueueSite(stack, async (site) => {
+    await bulkSeal(site.sql, site.team, rows, { amountCents: 100_000 });
+    const page = await openControl(await visit(), site.team, site.team.operator);
+    await refuseOnce(page, 2);
+    await giveUpAll(page);
+    const run = page.getByRole("region", { name: "Progress" });
+    await expect(run.getByText("1,000 of 2,100")).toBeVisible();
+    await expect(run.getByText(/Our database did not answer.*Stopped after 1,000 of 2,100\. What is done is done/)).toBeVisible();
+    await expect(run.getByRole("progressbar")).toHaveAttribute("value", "1000");
+    expect(await counted(site)).toEqual({ FAILED: 1000, QUEUED: 1100 });
+
+    // Left and come back to: the job is still there.
+    await page.unroute(/\/api\/oci\/queue-actions$/);
+    await page.goto(`/dashboard/site/${site.team.publicId}`);
+    await alive(page, () => page.goto(`/dashboard/site/${site.team.publicId}/oci-control`));
+    await expect(run.getByText("1,000 of 2,100")).toBeVisible();
+    const seen = new Set<string>();
+    await page.exposeFunction("sawProgress", (value: string) => seen.add(value));
+    await page.evaluate(`new MutationObserver(() => {
+      const bar = document.querySelector("progress.prog");
+      if (bar) window.sawProgress(String(bar.value));
+    }).observe(document.body, { subtree: true, attributes: true, childList: true })`);
+    await run.getByRole("button", { name: "Go on" }).click();
+    await expect(page.getByText("2,100 conversions marked as failed.")).toBeVisible({ timeout: 30_000 });
+    await expect(run).toHaveCount(0);
+    expect([...seen], "the bar moved").toContain("2000");
+    expect(await counted(site)).toEqual({ FAILED: 2100 });
+
+    await page
+      .getByRole("button", { name: /^Undo 9:\d\d/ })
+      .first()
+      .click();
+    await expect(run.getByText("Taking back")).toBeVisible({ timeout: 20_000 });
+    await expect(page.getByText("2,100 conversions are as before.")).toBeVisible({ timeout: 30_000 });
+    expect(await counted(site)).toEqual({ QUEUED: 2100 });
+  });
+});
+
+test("a long action that somebody stops is taken back as far as it got", async ({ stack, visit }) => {
+  test.slow();
+  await withQueueSite(stack, async (site) => {
+    await bulkSeal(site.sql, site.team, rows, { amountCents: 100_000 });
+    const page = await openControl(await visit({ phone: true }), site.team, site.team.operator);
+    // The second answer waits for the hand that stops it.
+    let letGo = () => {};
+    const stopped = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    let asked = 0;
+    await page.route(/\/api\/oci\/queue-actions$/, async (route) => {
+      if (++asked === 2) await stopped;
+      await route.continue();
+    });
+    await page.locator(".queue-tbl tbody .check").first().check();
+    const bar = page.getByRole("toolbar", { name: "Selected rows" });
+    await bar.getByRole("button", { name: "More actions" }).click();
+    await page.getByRole("menuitem", { name: "All 2,100 matching" }).click();
+    await bar.getByRole("button", { name: "More actions" }).click();
+    await page.getByRole("menuitem", { name: "Mark failed" }).click();
+    await page.getByLabel("Reason").fill("Too much of it");
+    await page.getByRole("button", { name: "Mark 2,100 failed" }).click();
+    const run = page.getByRole("region", { name: "Progress" });
+    await run.getByRole("button", { name: "Stop" }).click();
+    letGo();
+    await expect(run.getByText(/Stopped after 2,000 of 2,100/)).toBeVisible({ timeout: 20_000 });
+    expect(await counted(site)).toEqual({ FAILED: 2000, QUEUED: 100 });
+    await run.getByRole("button", { name: "Undo 2,000" }).click();
+    await expect(page.getByText("2,000 conversions are as before.")).toBeVisible({ timeout: 30_000 });
+    expect(await counted(site)).toEqual({ QUEUED: 2100 });
+  });
+});
