@@ -121,7 +121,8 @@ create function public.admit_events(p_site_id uuid, p_events jsonb) returns json
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_now timestamptz := now();
+  v_now timestamptz := private.current_moment();
+  v_expires timestamptz := greatest(v_now + interval '90 days', date_trunc('month', v_now, 'UTC') + interval '3 months');
   v_month text;
   v_plan public.site_plans;
   v_cap bigint;
@@ -130,10 +131,8 @@ declare
   v_accepted int[] := '{}';
   v_refused int[] := '{}';
   v_total int := jsonb_array_length(p_events);
+  v_results jsonb;
 begin
-  if session_user = 'postgres' then    -- asked only where it can differ: in the hot path the call would cost 40 us
-    v_now := private.current_moment();
-  end if;
   if v_total not between 1 and 100 then
     perform private.fail(400, 'VALIDATION_FAILED');
   end if;
@@ -150,19 +149,24 @@ begin
     end if;
   end if;
 
+  -- One row for each event that is new, by its key and by its eid.
   if v_room = 0 then
     v_refused := private.unseen_events(p_site_id, p_events);
+  elsif v_total = 1 then               -- nearly every request; the statement for many takes 100 us more
+    insert into public.ingest_idempotency (site_id, idempotency_key, eid, event_name, created_at, expires_at)
+      values (p_site_id, decode(p_events -> 0 ->> 'k', 'hex'), p_events -> 0 ->> 'e', p_events -> 0 ->> 'n', v_now, v_expires)
+      on conflict do nothing;
+    if found then
+      v_accepted := '{1}';
+    end if;
   else
-    -- One row for each event that is new, by its key and by its eid. Keys are inserted in order, so that two batches with the
-    -- same keys never wait for each other in a circle.
+    -- Keys are inserted in order, so that two batches with the same keys never wait for each other in a circle.
     with input as materialized (
       select t.position::int as position, decode(t.event ->> 'k', 'hex') as key, t.event ->> 'e' as eid, t.event ->> 'n' as name
       from jsonb_array_elements(p_events) with ordinality t(event, position)
     ), claimed as (
       insert into public.ingest_idempotency (site_id, idempotency_key, eid, event_name, created_at, expires_at)
-      select p_site_id, i.key, i.eid, i.name, v_now,
-        greatest(v_now + interval '90 days', date_trunc('month', v_now, 'UTC') + interval '3 months')
-      from input i order by i.key, i.position
+      select p_site_id, i.key, i.eid, i.name, v_now, v_expires from input i order by i.key, i.position
       on conflict do nothing
       returning idempotency_key, eid
     )
@@ -185,17 +189,18 @@ begin
         where u.site_id = p_site_id and u.year_month = v_month;
     end if;
   end if;
-  if cardinality(v_accepted) < v_total then
+  if cardinality(v_accepted) = v_total then
+    v_results := to_jsonb(array_fill('accepted'::text, array[v_total]));
+  else
     insert into public.ingest_drop_deltas (site_id, day, reason, drops)
       select p_site_id, (v_now at time zone 'UTC')::date, d.reason, d.drops
       from (values ('quota', cardinality(v_refused)), ('duplicate', v_total - cardinality(v_refused) - cardinality(v_accepted))) d(reason, drops)
       where d.drops > 0;
-  end if;
-  return jsonb_build_object(
-    'results', case when cardinality(v_accepted) = v_total then to_jsonb(array_fill('accepted'::text, array[v_total])) else (
+    v_results := (
       select jsonb_agg(case when n = any (v_accepted) then 'accepted' when n = any (v_refused) then 'quota' else 'duplicate' end order by n)
-      from generate_series(1, v_total) n) end,
-    'used', v_used + cardinality(v_accepted), 'limit', v_plan.monthly_limit,
+      from generate_series(1, v_total) n);
+  end if;
+  return jsonb_build_object('results', v_results, 'used', v_used + cardinality(v_accepted), 'limit', v_plan.monthly_limit,
     'overage', coalesce(v_used + cardinality(v_accepted) > v_plan.monthly_limit, false));
 end
 $$;
