@@ -72,6 +72,17 @@ begin
 end
 $$;
 
+-- hold_retractions: no worker takes a retraction of these sales from here on, and what one has taken can be seen: a claim holds no sale, so
+-- without this a sale could come back while its retraction is on its way. The sales first, as everywhere.
+create function private.hold_retractions(p_sale_ids uuid[]) returns void
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  perform from public.sales s where s.id = any (p_sale_ids) order by s.id for update;
+  perform from public.offline_conversion_queue q where q.sale_id = any (p_sale_ids) and q.kind = 'RETRACT' order by q.id for update;
+end
+$$;
+
 -- seal_sale: the sale behind a call becomes CONFIRMED: a draft that waited for it, a cancelled one that nobody may have told Google to forget,
 -- or a new one. Without an amount it is worth what it was worth before, else what the site expects of a sale.
 --   Takes    p_args {amountCents?, currency?, note?, separateSale?, isUndo?, saleId?}
@@ -91,6 +102,7 @@ begin
   if p_call.session_id is not null and not coalesce((p_args ->> 'separateSale')::boolean, false) then
     perform private.refuse_second_sale(p_call, coalesce((p_args ->> 'isUndo')::boolean, false));
   end if;
+  perform private.hold_retractions(array(select s.id from public.sales s where s.call_id = p_call.id and s.status = 'CANCELED'));
   select s.* into v_sale from public.sales s
     where s.call_id = p_call.id and s.id = coalesce((p_args ->> 'saleId')::uuid, s.id)
       and (s.status = 'DRAFT' or (s.status = 'CANCELED' and (p_args ? 'saleId' or exists (select from public.revenue_snapshots r where r.sale_id = s.id)) and not exists (

@@ -76,6 +76,7 @@ begin
   perform private.lock_visit(v_session_id);
   v_sale := private.take_sale(p_site, p_args);
   v_version := private.require_move('sale', v_sale.status, v_to);
+  perform private.hold_retractions(array[v_sale.id]);
   if v_sale.status = 'CANCELED' and exists (select from public.offline_conversion_queue q
       where q.sale_id = v_sale.id and q.kind = 'RETRACT' and (q.attempt_count > 0 or q.status = 'COMPLETED')) then
     perform private.fail(409, 'SALE_RETRACTED');

@@ -187,6 +187,7 @@ $$;
 -- fail_unexportable_rows: conversions that can never be sent as they are. They are told to an operator instead of being claimed in vain.
 --   Takes    p_rows [{id, code, words}]
 --   Moves    QUEUED/RETRY -> FAILED VALIDATION.
+--   Safe     against a late answer: it holds no sale, so it must not wait for a row; one in somebody's hands is left for the next export.
 --   Returns  {failed}.
 --   Callers  service role only.
 create function public.fail_unexportable_rows(p_site_id uuid, p_rows jsonb, p_key_id uuid default null) returns jsonb
@@ -196,11 +197,14 @@ declare
   v_failed int;
 begin
   perform private.act(('api_key', p_key_id)::private.actor, 'UNEXPORTABLE');
+  with given as materialized (select r.id, r.code, r.words from jsonb_to_recordset(p_rows) r (id uuid, code text, words text)),
+  free as materialized (
+    select q.id from public.offline_conversion_queue q
+    where q.id in (select g.id from given g) and q.site_id = p_site_id and q.status in ('QUEUED', 'RETRY') for update skip locked)
   update public.offline_conversion_queue q
-    set status = 'FAILED', next_retry_at = null, provider_error_code = left(r.code, 64), provider_error_category = 'VALIDATION', last_error = left(r.words, 1024),
+    set status = 'FAILED', next_retry_at = null, provider_error_code = left(g.code, 64), provider_error_category = 'VALIDATION', last_error = left(g.words, 1024),
         updated_at = private.current_moment()
-    from jsonb_to_recordset(p_rows) r (id uuid, code text, words text)
-    where q.id = r.id and q.site_id = p_site_id and q.status in ('QUEUED', 'RETRY');
+    from free f join given g on g.id = f.id where q.id = f.id;
   get diagnostics v_failed = row_count;
   return jsonb_build_object('failed', v_failed);
 end

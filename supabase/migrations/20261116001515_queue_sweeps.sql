@@ -11,6 +11,8 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
   v_capped int;
+  v_changed uuid[];
+  v_sale_id uuid;
 begin
   perform private.act(('system', null)::private.actor, 'ATTEMPT_CAP');
   with waiting as materialized (
@@ -18,16 +20,26 @@ begin
     where q.status in ('QUEUED', 'RETRY') and q.attempt_count > q.attempt_base and q.attempt_count - q.attempt_base >= p_max_attempts
       and q.updated_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 0))
     order by q.updated_at limit 5000 for update skip locked),
-  away as materialized (
-    select q.id from public.offline_conversion_queue q
+  lost as materialized (
+    select q.id, q.sale_id from public.offline_conversion_queue q
     where q.status = 'PROCESSING' and q.attempt_count - q.attempt_base >= p_max_attempts
       and q.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 15))
-    order by q.claimed_at limit 5000 for update skip locked)
-  update public.offline_conversion_queue q
-    set status = 'FAILED', claimed_at = null, claim_token = null, next_retry_at = null, provider_error_code = 'MAX_ATTEMPTS',
-        provider_error_category = 'PERMANENT', last_error = 'MAX_ATTEMPTS_EXCEEDED', updated_at = v_now
-    from (select w.id from waiting w union all select a.id from away a) t where q.id = t.id;
-  get diagnostics v_capped = row_count;
+    order by q.claimed_at limit 5000),
+  free as materialized (
+    select s.id from public.sales s where s.id in (select l.sale_id from lost l) order by s.id for no key update skip locked),
+  away as materialized (
+    select q.id from public.offline_conversion_queue q where q.id in (select l.id from lost l join free f on f.id = l.sale_id)
+      and q.status = 'PROCESSING' and q.attempt_count - q.attempt_base >= p_max_attempts
+      and q.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 15)) for update skip locked),
+  capped as (
+    update public.offline_conversion_queue q
+      set status = 'FAILED', claimed_at = null, claim_token = null, next_retry_at = null, provider_error_code = 'MAX_ATTEMPTS',
+          provider_error_category = 'PERMANENT', last_error = 'MAX_ATTEMPTS_EXCEEDED', updated_at = v_now
+      from (select w.id from waiting w union all select a.id from away a) t where q.id = t.id returning q.id, q.sale_id, q.kind)
+  select count(*), array_agg(distinct c.sale_id) filter (where c.kind <> 'CONVERSION' and c.id in (select a.id from away a)) into v_capped, v_changed from capped c;
+  foreach v_sale_id in array coalesce(v_changed, '{}') loop
+    perform private.follow_ledger(v_sale_id);   -- a correction that was given up may have been away with an older value than the sale's
+  end loop;
   return jsonb_build_object('capped', v_capped);
 end
 $$;
@@ -49,6 +61,7 @@ declare
   v_expired int;
   v_changed uuid[];
   v_sale_id uuid;
+  v_due uuid[];
 begin
   perform private.act(('system', null)::private.actor, 'RECOVERED');
   with stuck as materialized (
@@ -69,9 +82,12 @@ begin
   end loop;
 
   perform private.act(('system', null)::private.actor, 'RETRY_DUE');
+  -- The sale first and by itself: what its owner wrote before can then be seen, and no second row of its kind is made beside this one.
+  select array_agg(t.id) into v_due from (
+    select q.id from public.offline_conversion_queue q join public.sales s on s.id = q.sale_id where q.status = 'FAILED' and q.next_retry_at <= v_now
+    order by q.next_retry_at limit 2000 for no key update of s skip locked) t;
   with due as materialized (
-    select q.id from public.offline_conversion_queue q where q.status = 'FAILED' and q.next_retry_at <= v_now
-    order by q.next_retry_at limit 2000 for update skip locked),
+    select q.id from public.offline_conversion_queue q where q.id = any (v_due) and q.status = 'FAILED' and q.next_retry_at <= v_now for update skip locked),
   judged as (
     select q.id, exists (select from public.offline_conversion_queue o where o.sale_id = q.sale_id and o.provider_key = q.provider_key and o.kind = q.kind
       and o.id <> q.id and (o.status in ('QUEUED', 'RETRY', 'PROCESSING') or (o.status = 'FAILED' and o.next_retry_at is not null and o.id > q.id))) as is_superseded
