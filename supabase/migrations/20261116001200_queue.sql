@@ -152,7 +152,7 @@ as $$
   insert into public.offline_conversion_queue (site_id, sale_id, call_id, kind, order_id, snapshot_id, value_cents, currency, conversion_time,
       click_expires_at, not_before, created_at, updated_at)
     select p_sale.site_id, p_sale.id, p_sale.call_id, p_kind, p_sale.order_id, r.id, r.amount_cents, r.currency, p_sale.occurred_at,
-      p_sale.clicked_at + interval '90 days',
+      coalesce(p_sale.clicked_at, p_sale.occurred_at) + interval '90 days',   -- a click that had to be forgotten: it counts for conversions only
       greatest(n.now + make_interval(mins => s.send_delay_minutes), p_sale.occurred_at,
         case p_kind when 'CONVERSION' then p_sale.clicked_at + make_interval(hours => s.click_min_age_hours) end),
       n.now, n.now
@@ -185,7 +185,8 @@ declare
   v_needed text;
 begin
   select s.* into v_sale from public.sales s where s.id = p_sale_id;
-  if v_sale.delivery_block is not null then
+  if v_sale.delivery_block is not null then   -- what was away when consent was withdrawn came back
+    perform private.close_waiting(p_sale_id, '{CONVERSION,RESTATE,RETRACT}', v_sale.delivery_block, 'The visitor withdrew consent before Google was told.');
     return;
   end if;
   select d.* into v_told from public.provider_dispatches d where d.sale_id = p_sale_id order by d.dispatched_at desc, d.id desc limit 1;

@@ -26,7 +26,9 @@ begin
     perform private.fail(409, 'SALE_CANCELLED');
   end if;
   -- A retraction of a sale that lives, and an adjustment that a later one replaced, would undo what Google was told since.
+  -- Nor is anything sent of a sale whose visitor withdrew consent.
   if v_to = 'QUEUED' and (v_row.provider_error_code = 'SUPERSEDED'
+      or exists (select from public.sales s where s.id = v_row.sale_id and s.delivery_block is not null)
       or (v_row.kind = 'RETRACT' and exists (select from public.sales s where s.id = v_row.sale_id and s.status <> 'CANCELED'))) then
     perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object('from', v_row.status, 'to', v_to, 'contract_version', v_version, 'allowed', '[]'::jsonb));
   end if;

@@ -20,7 +20,7 @@ begin
       from unnest(p_ids, p_sale_ids) with ordinality i (id, sale_id, position)
         join public.sales s on s.id = i.sale_id
         cross join lateral (select x.id, x.amount_cents from public.revenue_snapshots x where x.sale_id = s.id order by x.sequence desc limit 1) r
-      where q.id = i.id and (s.status = 'CONFIRMED') = (q.kind <> 'RETRACT') and (r.amount_cents > 0) = (q.kind <> 'RETRACT')
+      where q.id = i.id and s.delivery_block is null and (s.status = 'CONFIRMED') = (q.kind <> 'RETRACT') and (r.amount_cents > 0) = (q.kind <> 'RETRACT')
       returning i.position, q.id, q.kind, q.order_id, q.value_cents, q.currency, q.conversion_time, q.attempt_count, q.sale_id,
         s.gclid, s.wbraid, s.gbraid, s.clicked_at, s.customer_hash)
   select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'saleId', c.sale_id, 'kind', c.kind, 'orderId', c.order_id, 'valueCents', c.value_cents,
@@ -90,7 +90,7 @@ begin
     where q.site_id = p_site_id and q.provider_key = p_provider_key and q.status in ('QUEUED', 'RETRY') and q.next_retry_at is null
       and q.not_before <= v_now and q.attempt_count - q.attempt_base < p_max_attempts
       and case q.kind when 'CONVERSION' then q.click_expires_at > v_now else private.may_be_adjusted(q.sale_id) end
-      and exists (select from public.sales s where s.id = q.sale_id and (s.status = 'CANCELED') = (q.kind = 'RETRACT'))
+      and exists (select from public.sales s where s.id = q.sale_id and s.delivery_block is null and (s.status = 'CANCELED') = (q.kind = 'RETRACT'))
     order by q.next_retry_at nulls first, q.created_at, q.id limit p_limit
     for update skip locked),
   due as materialized (
@@ -98,7 +98,7 @@ begin
     where q.site_id = p_site_id and q.provider_key = p_provider_key and q.status in ('QUEUED', 'RETRY') and q.next_retry_at <= v_now
       and q.not_before <= v_now and q.attempt_count - q.attempt_base < p_max_attempts
       and case q.kind when 'CONVERSION' then q.click_expires_at > v_now else private.may_be_adjusted(q.sale_id) end
-      and exists (select from public.sales s where s.id = q.sale_id and (s.status = 'CANCELED') = (q.kind = 'RETRACT'))
+      and exists (select from public.sales s where s.id = q.sale_id and s.delivery_block is null and (s.status = 'CANCELED') = (q.kind = 'RETRACT'))
     order by q.next_retry_at nulls first, q.created_at, q.id limit p_limit - (select count(*) from fresh)
     for update skip locked)
   select array_agg(t.id), array_agg(t.sale_id) into row_ids, sale_ids from (select * from fresh union all select * from due) t;

@@ -32,6 +32,7 @@ declare
   v_now timestamptz := private.current_moment();
   v_moved int;
   v_changed uuid[];
+  v_unblocked uuid[];
   v_sale_id uuid;
 begin
   with done as (
@@ -52,8 +53,11 @@ begin
   -- Most sales are worth what Google was told, with nothing else waiting: they need no second look (a third of an ack's time).
   select count(*), array_agg(distinct d.sale_id) filter (where d.kind = 'RETRACT' or d.handed_values_differ or s.status <> 'CONFIRMED'
       or s.amount_cents <> d.value_cents or exists (select from public.offline_conversion_queue o where o.sale_id = d.sale_id and o.id <> d.id
-        and (o.status in ('QUEUED', 'RETRY') or o.next_retry_at is not null)))
-    into v_moved, v_changed from done d join public.sales s on s.id = d.sale_id;
+        and (o.status in ('QUEUED', 'RETRY') or o.next_retry_at is not null))), array_agg(distinct d.sale_id) filter (where s.delivery_block is not null)
+    into v_moved, v_changed, v_unblocked from done d join public.sales s on s.id = d.sale_id;
+  if v_unblocked is not null then   -- it was away when consent was withdrawn, and arrived: Google must be told when the sale changes
+    update public.sales s set delivery_block = null, updated_at = v_now where s.id = any (v_unblocked);
+  end if;
   foreach v_sale_id in array coalesce(v_changed, '{}') loop
     perform private.follow_ledger(v_sale_id);
   end loop;
@@ -96,7 +100,7 @@ begin
       where q.id = o.id and q.status = 'PROCESSING' and (p_token is null or q.claim_token = p_token)
       returning q.status, q.kind, q.sale_id)
   select jsonb_build_object('failed', count(*) filter (where e.status = 'FAILED'), 'retried', count(*) filter (where e.status = 'RETRY')),
-      array_agg(distinct e.sale_id) filter (where e.kind <> 'CONVERSION' or s.status <> 'CONFIRMED')
+      array_agg(distinct e.sale_id) filter (where e.kind <> 'CONVERSION' or s.status <> 'CONFIRMED' or s.delivery_block is not null)
     into v_answer, v_changed from ended e join public.sales s on s.id = e.sale_id;
   foreach v_sale_id in array coalesce(v_changed, '{}') loop
     perform private.follow_ledger(v_sale_id);   -- what changed while the row was away must not be tried again

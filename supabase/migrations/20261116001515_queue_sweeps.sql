@@ -68,14 +68,14 @@ begin
     select q.id, q.sale_id from public.offline_conversion_queue q
     where q.status = 'PROCESSING' and q.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 1)) order by q.claimed_at limit 2000),
   free as materialized (   -- the sale first, as everywhere
-    select s.id, s.status from public.sales s where s.id in (select sale_id from stuck) order by s.id for no key update skip locked),
+    select s.id, s.status, s.delivery_block from public.sales s where s.id in (select sale_id from stuck) order by s.id for no key update skip locked),
   mine as materialized (
     select q.id from public.offline_conversion_queue q where q.id in (select t.id from stuck t join free f on f.id = t.sale_id)
       and q.status = 'PROCESSING' and q.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 1)) order by q.id for update skip locked),
   back as (
     update public.offline_conversion_queue q set status = 'RETRY', claimed_at = null, claim_token = null, next_retry_at = null, updated_at = v_now
       from mine m where q.id = m.id returning q.sale_id, q.kind)
-  select count(*), array_agg(distinct b.sale_id) filter (where b.kind <> 'CONVERSION' or f.status <> 'CONFIRMED') into v_recovered, v_changed
+  select count(*), array_agg(distinct b.sale_id) filter (where b.kind <> 'CONVERSION' or f.status <> 'CONFIRMED' or f.delivery_block is not null) into v_recovered, v_changed
     from back b join free f on f.id = b.sale_id;
   foreach v_sale_id in array coalesce(v_changed, '{}') loop
     perform private.follow_ledger(v_sale_id);

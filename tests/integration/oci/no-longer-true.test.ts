@@ -2,7 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { recordVisit } from "#scripts/local/demo/record-visit.ts";
 import { act } from "#tests/support/control.ts";
 import { change } from "#tests/support/leads.ts";
-import { claimForScript, claimForWorker, createQueueTeam, minutesLater, moveConversion, sealLead, service } from "#tests/support/queue.ts";
+import {
+  type Claimed,
+  claimForScript,
+  claimForWorker,
+  createQueueTeam,
+  minutesLater,
+  moveConversion,
+  sealLead,
+  service,
+} from "#tests/support/queue.ts";
 import type { Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
@@ -74,5 +83,38 @@ describe("consent withdrawn between the seal and the export", () => {
     const [kept] = await db.sql`select s.status, s.delivery_block, s.gclid, c.gclid as click, c.phone from public.sales s
       join public.calls c on c.id = s.call_id where s.id = ${row.saleId}`;
     expect({ ...kept }).toEqual({ status: "CONFIRMED", delivery_block: "NO_CONSENT", gclid: null, click: null, phone: null });
+  });
+
+  const withdraw = (of: Team, visitor: string, minute: number) =>
+    recordVisit(db.sql, of.siteId, visitor, [{ at: minutesLater(minute), url: "https://untrue.test/", marketingConsent: false }]);
+  const settleWorker = ({ token, rows }: Claimed, minute: number) =>
+    service(
+      db.sql,
+      "settle_offline_conversion_jobs",
+      { p_token: token, p_results: rows.map(({ id }) => ({ id, outcome: "COMPLETED" })), p_transport: "ads_api" },
+      minutesLater(minute),
+    );
+
+  // Mutations that break it: drop delivery_block from recovery's and end_claims's look at the sale, or from judge_queue_rows.
+  test("closes what was away as soon as it comes back, and no operator opens it again", async () => {
+    const row = await sealLead(db.sql, worker, { step: { visitor: "away" } });
+    await claimForWorker(db.sql, worker, { at: minutesLater(1) });
+    await withdraw(worker, "away", 2);
+    await service(db.sql, "recover_stuck_offline_conversion_jobs", {}, minutesLater(20));
+    expect(await rowsOf(row.saleId, "CONVERSION")).toMatchObject([{ status: "FAILED", code: "NO_CONSENT" }]);
+    const acted = await act(db.sql, { action: "RETRY_SELECTED", ids: [row.id] }, { team: worker, at: minutesLater(21) });
+    expect(acted.body).toMatchObject({ affected: 0, skipped: [{ id: row.id, reason: "ILLEGAL_MOVE" }] });
+    expect(await moveConversion(db.sql, worker, { id: row.id, to: "QUEUED" }, minutesLater(21))).toMatchObject({ status: 409 });
+    expect((await claimForWorker(db.sql, worker, { at: minutesLater(22) })).rows.map(({ id }) => id)).not.toContain(row.id);
+  });
+
+  // Mutation that breaks it: leave delivery_block as it is in complete_rows.
+  test("what was away and arrived is taken back when the sale is cancelled", async () => {
+    const row = await sealLead(db.sql, worker, { step: { visitor: "arrived" } });
+    const claimed = await claimForWorker(db.sql, worker, { at: minutesLater(1) });
+    await withdraw(worker, "arrived", 2);
+    await settleWorker(claimed, 3);
+    await change(db.sql, { team: worker }, "cancel_sale", { id: row.saleId }, { at: minutesLater(4) });
+    expect(await rowsOf(row.saleId, "RETRACT")).toMatchObject([{ status: "QUEUED" }]);
   });
 });
