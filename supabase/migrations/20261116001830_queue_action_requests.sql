@@ -93,6 +93,9 @@ begin
   if private.action_statuses(p_action ->> 'action') is null then
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "action"}');
   end if;
+  if p_action ->> 'errorCode' in ('SALE_CANCELLED', 'SUPERSEDED') then   -- rules read these: the first comes back with the sale, the second never
+    perform private.fail(400, 'VALIDATION_FAILED', '{"field": "errorCode"}');
+  end if;
   return private.answer_once(v_site.id, 'queue.action', p_key, p_request_hash, 'private.act_on_rows'::regproc,
     jsonb_strip_nulls(p_action) || jsonb_build_object('site', v_site.id, 'actorId', auth.uid(), 'requestHash', p_request_hash));
 end

@@ -87,6 +87,15 @@ test.each(cases)("%s on a %s row", async (action, state) => {
   });
 });
 
+// Guarantee: what an operator gave up stays given up. A sale's next change brings back what was closed for its cancellation, and nothing opens what was
+// superseded again, not even Undo: nobody may write those two codes by hand.
+test.each(["SALE_CANCELLED", "SUPERSEDED"])("MARK_FAILED refuses the code %s, by which the queue itself decides", async (errorCode) => {
+  const [row] = await rowsIn(db.sql, team, "QUEUED");
+  const doing = act(db.sql, { action: "MARK_FAILED", ids: [row?.id], errorCode }, { team });
+  await expect(doing).rejects.toMatchObject({ message: "VALIDATION_FAILED", code: "PT400" });
+  expect((await readRow(db.sql, String(row?.id))).status).toBe("QUEUED");
+});
+
 test("MARK_FAILED takes the given code, category and reason; RESET_TO_QUEUED clears errors when told to", async () => {
   const [row] = await rowsIn(db.sql, team, "RETRY");
   const id = String(row?.id);
