@@ -142,7 +142,7 @@ async function actOnRows(sql: postgres.Sql, team: Team): Promise<void> {
     order by x.next_retry_at nulls first, x.created_at, x.id limit 500 for update skip locked)`;
   for (const without of [false, true]) {
     if (without)
-      await sql`drop index public.queue_rows_of_a_site, public.queue_rows_by_status, public.queue_rows_by_change, public.queue_rows_by_channel,
+      await sql`drop index public.queue_rows_by_status, public.queue_rows_by_change, public.queue_rows_by_channel,
       public.queue_rows_by_value, public.queue_rows_by_error_code, public.queue_rows_by_error_category, public.queue_adjustments, public.queue_rows_tried_again,
       public.waiting_rows_by_due_time`;
     const taken: number[] = [];

@@ -49,7 +49,8 @@ begin
       where c.site_id = v_site.id and c.status = 'sealed' and c.status_at >= v_start and s.currency <> v_site.currency),
     'confirmed', (select count(*) from public.provider_dispatches d where d.site_id = v_site.id and d.dispatched_at >= v_start and d.verdict = 'CONFIRMED'),
     'waiting', (select jsonb_build_object('count', count(*), 'valueCents', coalesce(sum(q.value_cents) filter (where q.kind = 'CONVERSION' and q.currency = v_site.currency), 0))
-      from public.offline_conversion_queue q where q.site_id = v_site.id and q.provider_key = 'google_ads' and q.status in ('QUEUED', 'RETRY', 'PROCESSING')),
+      from public.offline_conversion_queue q where q.site_id = v_site.id and q.provider_key = 'google_ads'
+        and (q.status in ('QUEUED', 'RETRY') or q.status = 'PROCESSING')),   -- each has its index; a list of three would walk every site's open rows
     'failed', (select jsonb_build_object('count', count(*), 'topCode', mode() within group (order by q.provider_error_code))
       from public.offline_conversion_queue q where q.site_id = v_site.id and q.status = 'FAILED' and q.provider_error_category <> 'DETERMINISTIC_SKIP'
         and q.updated_at >= v_failing_since),

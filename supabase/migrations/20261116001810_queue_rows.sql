@@ -13,12 +13,16 @@ $$;
 create trigger rows_take_the_channel before insert on public.offline_conversion_queue
   for each row execute function private.take_channel();
 
--- One index per order and per filter that can be rare. What is open is walked for a channel, a value or the order of change: it is a small part of all.
+-- One index per order and per filter that can be rare, each with the status before the order, as rows are read. None holds what is away, which is
+-- found by its claim: a claim takes its rows out of all of them and writes into none.
 create index queue_rows_by_status on public.offline_conversion_queue (site_id, status, created_at desc, id desc)
-  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');   -- what is away is found by its claim
-create index closed_rows_by_change on public.offline_conversion_queue (site_id, updated_at desc, id desc) where status in ('COMPLETED', 'FAILED');
-create index closed_rows_by_channel on public.offline_conversion_queue (site_id, channel, created_at desc, id desc) where status in ('COMPLETED', 'FAILED');
-create index closed_rows_by_value on public.offline_conversion_queue (site_id, status, value_cents) where status in ('COMPLETED', 'FAILED');
+  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
+create index queue_rows_by_change on public.offline_conversion_queue (site_id, status, updated_at desc, id desc)
+  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
+create index queue_rows_by_channel on public.offline_conversion_queue (site_id, channel, status, created_at desc, id desc)
+  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
+create index queue_rows_by_value on public.offline_conversion_queue (site_id, status, value_cents)
+  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
 create index queue_rows_by_error_code on public.offline_conversion_queue (site_id, provider_error_code, status, created_at desc, id desc)
   where provider_error_code is not null;
 create index queue_rows_by_error_category on public.offline_conversion_queue (site_id, provider_error_category, status, created_at desc, id desc)
@@ -147,7 +151,7 @@ as $$
 declare
   v_column text := case p_filter ->> 'sort' when 'updated' then 'updated_at' else 'created_at' end;
   v_conditions text := private.queue_conditions(p_filter);
-  -- Each index holds closed rows, or the status before the order: without a status, each state is read by itself and the heads are merged.
+  -- Each index has the status before the order: without one, each state is read by itself and the heads are merged.
   v_states text[] := case when p_filter ? 'status' then array[p_filter ->> 'status']
     when p_filter ?| '{errorCode,errorCategory}' then '{QUEUED,RETRY,PROCESSING,FAILED}'   -- a completed row has no error
     else '{QUEUED,RETRY,PROCESSING,FAILED,COMPLETED}' end;
