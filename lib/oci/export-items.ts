@@ -86,6 +86,13 @@ export function signalItem(row: z.output<typeof signalRow>, site: ExportSite): T
   return timedItem({ id: `signal_${row.id}`, orderId: row.orderId, row, at: new Date(row.conversionTime), ...money }, site.timezone);
 }
 
+const masked = (click: string) => (click.length >= 16 ? `${click.slice(0, 6)}…${click.slice(-4)}` : click && "…");
+
+/** For a person who looks: enough of a click id to tell two apart, too little to use it. SQL does the same with the other pipelines. */
+export function maskClicks<T extends { gclid: string; wbraid: string; gbraid: string }>(view: T): T {
+  return { ...view, gclid: masked(view.gclid), wbraid: masked(view.wbraid), gbraid: masked(view.gbraid) };
+}
+
 /** A page view says that the ad was seen to work, not what it was worth. */
 export function pageViewItem(
   view: { id: string; gclid: string; wbraid: string; gbraid: string; viewedAt: string },

@@ -8,6 +8,7 @@ import {
   type ExportItem,
   type ExportSite,
   exportSite,
+  maskClicks,
   pageViewItem,
   sealItem,
   sealRow,
@@ -79,7 +80,7 @@ export async function previewExport(who: { machine: SiteMachine } | { member: Si
     items: inOrder([
       ...sendable.map((row) => sealItem(row, page.site)),
       ...signals.map((row) => signalItem(row, page.site)),
-      ...views.map((view) => pageViewItem(view, page.site)),
+      ...views.map((view) => pageViewItem("member" in who ? maskClicks(view) : view, page.site)),
     ]),
     counts: { queued: page.seals.length, skipped: unsendable.length },
     warnings: [...unsendable.map(({ id, code }) => `seal_${id}: ${code}`), ...(isDown ? ["page_views_unavailable"] : [])],

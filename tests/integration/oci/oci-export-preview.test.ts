@@ -205,6 +205,18 @@ describe("markAsExported=false", () => {
     expect((await asMember(site, await cookiesOf(app.gateway, stranger))).status).toBe(404);
     expect((await readRow(app.db.sql, sealed.id)).status).toBe("QUEUED");
   });
+
+  // Guarantee: a person who looks sees no click id whole, whichever pipeline it came through.
+  test("a member sees click ids masked", async () => {
+    const site = await app.newSite({ settings: everyPipeline });
+    const viewer = await createPerson(app.db.sql, "masked@oci.test");
+    await join(app.db.sql, site.publicId, site.owner, viewer, "viewer");
+    await viewPage(site, hoursAgo(3));
+    await sealLead(app.db.sql, site, { at: hoursAgo(2) });
+    const { items } = await (await asMember(site, await cookiesOf(app.gateway, viewer))).json();
+    expect(countKinds(items)).toEqual({ seal: 1, signal: 1, pv: 1 });
+    for (const { gclid } of items) expect(gclid).toMatch(/^gclid-….{4}$/);
+  });
 });
 
 describe("pipeline C", () => {
