@@ -67,7 +67,7 @@ test("an unknown site, a wrong key and another site's key answer byte for byte t
 test("an owner sees that a wrong key was tried, many times as one line", async () => {
   const site = await app.newSite();
   for (let n = 0; n < 3; n++)
-    await app.verify({ siteId: site.publicId }, { "x-api-key": "om_wrong", "x-opsmantik-script-version": "1.0.0" });
+    await app.verify({ siteId: site.publicId }, { "x-api-key": "om_wrong", "x-opsmantik-script-version": `1.0.${n}` });
   await app.session(site);
   const { runs } = await statusOf(site);
   expect(runs.map(({ kind, errorCode, times }) => [kind, errorCode, times])).toEqual([
