@@ -170,7 +170,8 @@ test("a late ack at the moment in which the row is claimed again with another va
   expect(answer).toEqual({ updated: 1, refused: [] });
   const moves = await db.sql`select from_status, to_status from public.queue_transitions where queue_id = ${row.id} order by id`;
   expect(moves.map(({ from_status }) => from_status)).toEqual([null, ...moves.slice(0, -1).map(({ to_status }) => to_status)]);
-  const dispatches = await db.sql`select value_cents::int as value, is_certain from public.provider_dispatches where sale_id = ${row.saleId}`;
+  const dispatches =
+    await db.sql`select value_cents::int as value, is_certain from public.provider_dispatches where sale_id = ${row.saleId}`;
   expect(dispatches).toMatchObject([{ value: 200_00, is_certain: false }]);
   expect(await adjustmentsOf(row.saleId)).toMatchObject([{ kind: "RESTATE", status: "QUEUED", value: 200_00 }]);
 });
