@@ -1,7 +1,8 @@
 -- Answers: what became of rows that were handed out.
--- Locks are taken in one order everywhere: sales by id, then queue rows by id.
+-- Locks are taken in one order everywhere: sales by id, then their queue rows. Who changes rows without their sales never waits for one.
 
--- For an answer the sales are enough: everybody who moves a row away from an answer holds its sale, but for claims, which never wait.
+-- For an answer the sales are enough: whoever decides by what was delivered holds them. Claims and sweeps of waiting rows do not, but skip what somebody has;
+-- an answer that meets one of them waits, and looks at the row anew.
 create function private.lock_sales_of(p_ids uuid[]) returns void
 language plpgsql security definer set search_path = ''
 as $$

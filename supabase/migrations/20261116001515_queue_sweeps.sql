@@ -62,6 +62,7 @@ declare
   v_changed uuid[];
   v_sale_id uuid;
   v_due uuid[];
+  v_sale_ids uuid[];
 begin
   perform private.act(('system', null)::private.actor, 'RECOVERED');
   with stuck as materialized (
@@ -83,11 +84,12 @@ begin
 
   perform private.act(('system', null)::private.actor, 'RETRY_DUE');
   -- The sale first and by itself: what its owner wrote before can then be seen, and no second row of its kind is made beside this one.
-  select array_agg(t.id) into v_due from (
-    select q.id from public.offline_conversion_queue q join public.sales s on s.id = q.sale_id where q.status = 'FAILED' and q.next_retry_at <= v_now
-    order by q.next_retry_at limit 2000 for no key update of s skip locked) t;
+  select array_agg(t.id), array_agg(t.sale_id) into v_due, v_sale_ids from (
+    select q.id, q.sale_id from public.offline_conversion_queue q where q.status = 'FAILED' and q.next_retry_at <= v_now order by q.next_retry_at limit 2000) t;
+  v_sale_ids := array(select s.id from public.sales s where s.id = any (v_sale_ids) for no key update skip locked);
   with due as materialized (
-    select q.id from public.offline_conversion_queue q where q.id = any (v_due) and q.status = 'FAILED' and q.next_retry_at <= v_now for update skip locked),
+    select q.id from public.offline_conversion_queue q where q.id = any (v_due) and q.sale_id = any (v_sale_ids)
+      and q.status = 'FAILED' and q.next_retry_at <= v_now for update skip locked),
   judged as (
     select q.id, exists (select from public.offline_conversion_queue o where o.sale_id = q.sale_id and o.provider_key = q.provider_key and o.kind = q.kind
       and o.id <> q.id and (o.status in ('QUEUED', 'RETRY', 'PROCESSING') or (o.status = 'FAILED' and o.next_retry_at is not null and o.id > q.id))) as is_superseded
