@@ -194,7 +194,10 @@ begin
     when v_told.id is null and v_sale.status = 'CONFIRMED' then 'CONVERSION'
     when v_told.id is null or v_told.kind = 'RETRACT' then null
     when v_sale.status = 'CANCELED' then 'RETRACT'
-    when v_told.value_cents <> v_sale.amount_cents or not v_told.is_certain then 'RESTATE' end;
+    when v_told.value_cents <> v_sale.amount_cents or not v_told.is_certain
+      -- One that was handed out since and never completed may have arrived all the same.
+      or exists (select from public.offline_conversion_queue q where q.sale_id = p_sale_id and q.kind = 'RESTATE' and q.status <> 'COMPLETED'
+        and q.created_at >= v_told.dispatched_at and (q.handed_value_cents <> v_sale.amount_cents or q.handed_values_differ)) then 'RESTATE' end;
 
   if v_needed is distinct from 'CONVERSION' then
     perform private.close_waiting(p_sale_id, '{CONVERSION}',

@@ -94,6 +94,21 @@ test("the cap of a correction in flight whose sale changed again", async () => {
   await settle(await claimForWorker(db.sql, worker, { at: minutesLater(540) }), 541, delivered);
 });
 
+// Guarantee: a correction that may have arrived unheard is corrected, also when the sale is worth again what Google was told before it.
+// Mutation that breaks it: drop the look at handed_value_cents from follow_ledger.
+test("a correction whose answer is lost, and which is taken back before it is recovered", async () => {
+  const { saleId } = await deliveredSale();
+  await change(db.sql, { team: worker }, "correct_sale", { id: saleId, amountCents: 150_00 }, { at: minutesLater(3) });
+  await claimForWorker(db.sql, worker, { at: minutesLater(4) }); // uploaded, and then the worker died
+  await change(db.sql, { team: worker }, "correct_sale", { id: saleId, amountCents: 100_00 }, { at: minutesLater(5) });
+  await service(db.sql, "recover_stuck_offline_conversion_jobs", {}, minutesLater(30));
+  const again = await claimForWorker(db.sql, worker, { at: minutesLater(31) });
+  expect(again.rows).toMatchObject([{ kind: "RESTATE", valueCents: 100_00 }]);
+  await settle(again, 32, delivered);
+  await settle(await claimForWorker(db.sql, worker, { at: minutesLater(33) }), 34, delivered); // two values were handed out: once more, for certain
+  expect((await claimForWorker(db.sql, worker, { at: minutesLater(35) })).rows).toEqual([]);
+});
+
 // Guarantee: recovery does not fail, and with it everything it would have brought back, because a sale is being corrected.
 // Mutation that breaks it: judge the due rows in the statement that finds them.
 test("a retry that comes due at the moment in which its sale is corrected", async () => {
