@@ -1,10 +1,10 @@
 import type { Page } from "@playwright/test";
-import { bulkSeal } from "#tests/support/bulk-seal.ts";
+import { e2eActionBatch } from "#tests/support/e2e-stack.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
 import { alive, openControl, type Site, withQueueSite } from "#tests/support/queue-scene.ts";
 
-/** The server takes a thousand rows at a time: three requests. */
-const rows = 2100;
+/** Three requests: 25, 25 and 5. More than the 50 rows that the list shows at first. */
+const rows = 2 * e2eActionBatch + 5;
 
 async function counted({ sql, team }: Site): Promise<Record<string, number>> {
   const found = await sql<{ status: string; n: number }[]>`
@@ -15,13 +15,13 @@ async function counted({ sql, team }: Site): Promise<Record<string, number>> {
 async function giveUpAll(page: Page): Promise<void> {
   await page.getByLabel("Select all in view").check();
   const bar = page.getByRole("toolbar", { name: "Selected rows" });
-  await bar.getByRole("button", { name: "All 2,100 matching" }).click();
+  await bar.getByRole("button", { name: "All 55 matching" }).click();
   await bar.getByRole("button", { name: "Mark failed" }).click();
   const dialog = page.getByRole("dialog");
-  await expect(dialog.getByText("Mark 2,100 conversions as failed?")).toBeVisible();
-  await expect(dialog.getByText(/₺2,100,000 will not be sent/)).toBeVisible();
+  await expect(dialog.getByText("Mark 55 conversions as failed?")).toBeVisible();
+  await expect(dialog.getByText(/₺55,000 will not be sent/)).toBeVisible();
   await dialog.getByLabel("Reason").fill("A test of the account");
-  await dialog.getByRole("button", { name: "Mark 2,100 failed" }).click();
+  await dialog.getByRole("button", { name: "Mark 55 failed" }).click();
 }
 
 /** Refuses the given request to act, counted from one, as a server does that is restarted. */
@@ -35,23 +35,22 @@ async function refuseOnce(page: Page, at: number): Promise<void> {
 
 // Guarantee: a long action says how far it is, stops where it is refused or left, goes on from there, and every row is changed once.
 test("more rows than one request takes: progress, a refusal, a page that is left, the rest, and back", async ({ stack, visit }) => {
-  test.slow();
   await withQueueSite(stack, async (site) => {
-    await bulkSeal(site.sql, site.team, rows, { amountCents: 100_000 });
+    await site.scene.sealed(Array.from({ length: rows }, () => ({ amountCents: 100_000, sealedAgo: 30 })));
     const page = await openControl(await visit(), site.team, site.team.operator);
     await refuseOnce(page, 2);
     await giveUpAll(page);
     const run = page.getByRole("region", { name: "Progress" });
-    await expect(run.getByText("1,000 of 2,100")).toBeVisible();
-    await expect(run.getByText(/Our database did not answer.*Stopped after 1,000 of 2,100\. What is done is done/)).toBeVisible();
-    await expect(run.getByRole("progressbar")).toHaveAttribute("value", "1000");
-    expect(await counted(site)).toEqual({ FAILED: 1000, QUEUED: 1100 });
+    await expect(run.getByText("25 of 55", { exact: true })).toBeVisible();
+    await expect(run.getByText(/Our database did not answer.*Stopped after 25 of 55\. What is done is done/)).toBeVisible();
+    await expect(run.getByRole("progressbar")).toHaveAttribute("value", "25");
+    expect(await counted(site)).toEqual({ FAILED: 25, QUEUED: 30 });
 
     // Left and come back to: the job is still there.
     await page.unroute(/\/api\/oci\/queue-actions$/);
     await page.goto(`/dashboard/site/${site.team.publicId}`);
     await alive(page, () => page.goto(`/dashboard/site/${site.team.publicId}/oci-control`));
-    await expect(run.getByText("1,000 of 2,100")).toBeVisible();
+    await expect(run.getByText("25 of 55", { exact: true })).toBeVisible();
     const seen = new Set<string>();
     await page.exposeFunction("sawProgress", (value: string) => seen.add(value));
     await page.evaluate(`new MutationObserver(() => {
@@ -59,25 +58,24 @@ test("more rows than one request takes: progress, a refusal, a page that is left
       if (bar) window.sawProgress(String(bar.value));
     }).observe(document.body, { subtree: true, attributes: true, childList: true })`);
     await run.getByRole("button", { name: "Go on" }).click();
-    await expect(page.getByText("2,100 conversions marked as failed.")).toBeVisible({ timeout: 30_000 });
+    await expect(page.getByText("55 conversions marked as failed.")).toBeVisible({ timeout: 30_000 });
     await expect(run).toHaveCount(0);
-    expect([...seen], "the bar moved").toContain("2000");
-    expect(await counted(site)).toEqual({ FAILED: 2100 });
+    expect([...seen], "the bar moved").toContain("50");
+    expect(await counted(site)).toEqual({ FAILED: 55 });
 
     await page
       .getByRole("button", { name: /^Undo 9:\d\d/ })
       .first()
       .click();
     await expect(run.getByText("Taking back")).toBeVisible({ timeout: 20_000 });
-    await expect(page.getByText("2,100 conversions are as before.")).toBeVisible({ timeout: 30_000 });
-    expect(await counted(site)).toEqual({ QUEUED: 2100 });
+    await expect(page.getByText("55 conversions are as before.")).toBeVisible({ timeout: 30_000 });
+    expect(await counted(site)).toEqual({ QUEUED: 55 });
   });
 });
 
 test("a long action that somebody stops is taken back as far as it got", async ({ stack, visit }) => {
-  test.slow();
   await withQueueSite(stack, async (site) => {
-    await bulkSeal(site.sql, site.team, rows, { amountCents: 100_000 });
+    await site.scene.sealed(Array.from({ length: rows }, () => ({ amountCents: 100_000, sealedAgo: 30 })));
     const page = await openControl(await visit({ phone: true }), site.team, site.team.operator);
     // The second answer waits for the hand that stops it.
     let letGo = () => {};
@@ -92,18 +90,18 @@ test("a long action that somebody stops is taken back as far as it got", async (
     await page.locator(".queue-tbl tbody .check").first().check();
     const bar = page.getByRole("toolbar", { name: "Selected rows" });
     await bar.getByRole("button", { name: "More actions" }).click();
-    await page.getByRole("menuitem", { name: "All 2,100 matching" }).click();
+    await page.getByRole("menuitem", { name: "All 55 matching" }).click();
     await bar.getByRole("button", { name: "More actions" }).click();
     await page.getByRole("menuitem", { name: "Mark failed" }).click();
     await page.getByLabel("Reason").fill("Too much of it");
-    await page.getByRole("button", { name: "Mark 2,100 failed" }).click();
+    await page.getByRole("button", { name: "Mark 55 failed" }).click();
     const run = page.getByRole("region", { name: "Progress" });
     await run.getByRole("button", { name: "Stop" }).click();
     letGo();
-    await expect(run.getByText(/Stopped after 2,000 of 2,100/)).toBeVisible({ timeout: 20_000 });
-    expect(await counted(site)).toEqual({ FAILED: 2000, QUEUED: 100 });
-    await run.getByRole("button", { name: "Undo 2,000" }).click();
-    await expect(page.getByText("2,000 conversions are as before.")).toBeVisible({ timeout: 30_000 });
-    expect(await counted(site)).toEqual({ QUEUED: 2100 });
+    await expect(run.getByText(/Stopped after 50 of 55/)).toBeVisible({ timeout: 20_000 });
+    expect(await counted(site)).toEqual({ FAILED: 50, QUEUED: 5 });
+    await run.getByRole("button", { name: "Undo 50" }).click();
+    await expect(page.getByText("50 conversions are as before.")).toBeVisible({ timeout: 30_000 });
+    expect(await counted(site)).toEqual({ QUEUED: 55 });
   });
 });

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parseCsv } from "#lib/billing/csv.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
+import { change } from "#tests/support/leads.ts";
 import { alive, openControl, statusOf, withQueueSite } from "#tests/support/queue-scene.ts";
 
 const noAction = { code: "NO_CONVERSION_ACTION_FOUND", category: "VALIDATION", words: "No conversion action named Sale exists." };
@@ -99,6 +100,24 @@ test("marking as failed names the money and needs a reason; what cannot move is 
     await expect(page.getByText("1 conversion was skipped")).toBeVisible();
     await expect(page.getByText("not possible from its state (Completed)")).toBeVisible();
     expect(await statusOf(sql, waiting)).toEqual(["FAILED", "FAILED"]);
+  });
+});
+
+// Guarantee: the number in the navigation is work for a person, on every page, and a screen reader hears what it counts.
+test("the navigation counts what needs a person, and nothing that was rightly not sent", async ({ stack, visit }) => {
+  await withQueueSite(stack, async ({ team, scene, sql }) => {
+    await scene.fail(await scene.some(2, 90), 60, noAction);
+    await scene.fail(await scene.some(1, 90), 50, unreadable);
+    const [cancelled = ""] = await scene.some(1, 30);
+    const [row] = await sql`select sale_id from public.offline_conversion_queue where id = ${cancelled}`;
+    await change(sql, { team }, "cancel_sale", { id: row?.sale_id });
+    expect(await statusOf(sql, [cancelled])).toEqual(["FAILED"]);
+    const page = await openControl(await visit(), team, team.viewer);
+    const link = page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "OCI Control 2 conversions need you" });
+    await expect(link).toBeVisible();
+    await expect(page.getByRole("button", { name: /^Failed/ })).toContainText("1 more rightly not sent");
+    await page.goto(`/dashboard/site/${team.publicId}/activity`);
+    await expect(link).toBeVisible();
   });
 });
 

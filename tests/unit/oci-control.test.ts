@@ -91,12 +91,13 @@ describe("a row's state", () => {
 });
 
 // Guarantee: the count in the navigation is work, and nothing but work.
-// Mutation: counting every failure makes it 13.
+// Mutation: counting every failure makes it 19.
 test("what needs a person: failures somebody can mend, stuck rows and corrections by hand", () => {
   const failedCauses = [
     { code: "NO_CONVERSION_ACTION_FOUND", category: "VALIDATION" as const, count: 2 },
     { code: "SOMETHING_NEW", category: null, count: 1 },
     { code: "UNPARSEABLE_GCLID", category: "VALIDATION" as const, count: 4 },
+    { code: "MANUAL_FAIL", category: "PERMANENT" as const, count: 3 },
     { code: "SALE_CANCELLED", category: "DETERMINISTIC_SKIP" as const, count: 5 },
     { code: "SUPERSEDED", category: "DETERMINISTIC_SKIP" as const, count: 1 },
   ];

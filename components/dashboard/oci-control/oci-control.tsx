@@ -16,7 +16,7 @@ import { type ControlStart, useControlPage } from "#components/dashboard/oci-con
 import { QueueTab } from "#components/dashboard/oci-control/table/queue-tab.tsx";
 import type { QueueCharts, QueueStats } from "#lib/oci/control-shapes.ts";
 import { apiFilter, filterCount, type ViewFilter } from "#lib/oci/control-view.ts";
-import { canBeMended } from "#lib/oci/needs-person.ts";
+import { asksSomebody } from "#lib/oci/needs-person.ts";
 import { ControlBar } from "./control-bar.tsx";
 import { OciControlBulkActions } from "./oci-control-bulk-actions.tsx";
 import { OciControlSummary } from "./oci-control-summary.tsx";
@@ -92,6 +92,8 @@ export function OciControl(given: ControlStart) {
           actions={actions}
           sameCause={charts.failedNow.find(({ code }) => code === openRow?.providerErrorCode)?.count ?? 1}
           onStep={openRow ? page.step : null}
+          linkTo={(row) => nav.linkTo({ row })}
+          onOpen={page.open}
           onFilter={nav.filterBy}
           onChanged={queue.look}
           onClose={page.close}
@@ -106,7 +108,7 @@ export function OciControl(given: ControlStart) {
 
 /** What nobody can mend, and what was rightly not sent, comes after what asks for a person. */
 function needsYouFirst(causes: QueueCharts["failedNow"]) {
-  const last = (cause: QueueCharts["failedNow"][number]) => Number(!canBeMended(cause)) + Number(cause.category === "DETERMINISTIC_SKIP");
+  const last = (cause: QueueCharts["failedNow"][number]) => Number(!asksSomebody(cause)) + Number(cause.category === "DETERMINISTIC_SKIP");
   return causes.toSorted((a, b) => last(a) - last(b) || b.count - a.count);
 }
 

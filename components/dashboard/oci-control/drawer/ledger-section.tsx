@@ -6,8 +6,14 @@ import { useControlFormat } from "#components/dashboard/oci-control/context/cont
 import { Badge } from "#components/ui/badge.tsx";
 import type { QueueRowStory } from "#lib/oci/control-shapes.ts";
 
+interface LedgerProps {
+  story: QueueRowStory;
+  linkTo: (id: string) => string;
+  onOpen: (id: string) => void;
+}
+
 /** The tries, the money lines, other rows of the sale, and the proofs. */
-export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row } }: { story: QueueRowStory }) {
+export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row }, linkTo, onOpen }: LedgerProps) {
   const t = useTranslations("oci.ledger");
   const format = useControlFormat();
   return (
@@ -52,9 +58,17 @@ export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row
             {siblings.map((each) => (
               <li key={each.id}>
                 <Badge state={each.status} />
-                <Link className="link" href={`?row=${each.id}`}>
+                <a
+                  className="link"
+                  href={linkTo(each.id)}
+                  onClick={(event) => {
+                    if (event.metaKey || event.ctrlKey || event.shiftKey) return; // a new tab is the reader's wish
+                    event.preventDefault();
+                    onOpen(each.id);
+                  }}
+                >
                   {t(`rows.${each.kind}`)}
-                </Link>
+                </a>
                 <span className="v">{format.moment(each.updatedAt)}</span>
               </li>
             ))}

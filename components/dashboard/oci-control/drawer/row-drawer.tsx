@@ -28,13 +28,15 @@ interface DrawerProps {
   actions: Actions;
   sameCause: number;
   onStep: ((step: 1 | -1) => void) | null;
+  linkTo: (id: string) => string;
+  onOpen: (id: string) => void;
   onFilter: (filter: ViewFilter) => void;
   onChanged: () => void;
   onClose: () => void;
 }
 
 /** One conversion's whole story, beside the list; on a phone it is a page over it. */
-export function RowDrawer({ row, story, failed, actions, sameCause, onStep, onFilter, onChanged, onClose }: DrawerProps) {
+export function RowDrawer({ row, story, failed, actions, sameCause, onStep, linkTo, onOpen, onFilter, onChanged, onClose }: DrawerProps) {
   const t = useTranslations("oci.drawer");
   const shown = row && story && Date.parse(row.updatedAt) >= Date.parse(story.row.updatedAt) ? row : (story?.row ?? row);
   const title = t("title", { order: shown ? shortOrder(shown.orderId) : "" });
@@ -50,7 +52,7 @@ export function RowDrawer({ row, story, failed, actions, sameCause, onStep, onFi
             <VerdictSection story={story} row={shown ?? story.row} />
             <TimelineSection story={story} />
             <SentSection story={story} />
-            <LedgerSection story={story} />
+            <LedgerSection story={story} linkTo={linkTo} onOpen={onOpen} />
           </>
         ) : failed ? (
           <EmptyState icon={CloudOff} title={t("missing")}>

@@ -1,18 +1,28 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import { useControl } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
 import type { QueueRowStory } from "#lib/oci/control-shapes.ts";
+import { adsApiTime, dataManagerTime, scriptTime } from "#lib/oci/conversion-time.ts";
+
+/** Each of Google's doors writes the same second in its own way. */
+function timeAs(transport: string, at: Date, timeZone: string): string {
+  if (transport === "data_manager") return dataManagerTime(at);
+  return transport === "ads_api" ? adsApiTime(at, timeZone) : scriptTime(at, timeZone);
+}
 
 /** What Google was told, or would be told now, field by field. The names are Google's, so they stay as they are. */
-export function SentSection({ story: { payload } }: { story: QueueRowStory }) {
+export function SentSection({ story: { payload, dispatches } }: { story: QueueRowStory }) {
   const t = useTranslations("oci.sent");
+  const { site } = useControl();
+  const transport = dispatches.at(-1)?.transport ?? (site.ociSyncMethod === "script" ? "script" : "data_manager");
   const fields: [string, string][] = [
     ["orderId", payload.orderId],
     ["conversionName", payload.conversionName ?? t("noName")],
-    ["conversionTime", payload.conversionTime],
+    ["conversionTime", timeAs(transport, new Date(payload.conversionTime), site.timezone)],
     ["conversionValue", (payload.valueCents / 100).toFixed(2)],
-    ["currency", payload.currency],
+    ["conversionCurrency", payload.currency],
     [payload.clickKind ?? "gclid", payload.clickId ?? t("noClick")],
   ];
   const text = fields.map(([name, value]) => `${name}: ${value}`).join("\n");

@@ -1,10 +1,8 @@
 import type { ExportPreview } from "#components/dashboard/oci-control/live/control-api.ts";
+import { scriptTimePattern } from "#lib/oci/conversion-time.ts";
 
 type Item = ExportPreview["items"][number];
 export type Check = "click" | "clicks" | "value" | "time" | "order" | "name";
-
-/** `yyyy-mm-dd hh:mm:ss+0300`, what Google's upload by script takes. */
-const scriptTime = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}[+-]\d{4}$/;
 
 /** Our own rules over what would be sent, once more at the last moment: which of them an item breaks. */
 export function checkItem(item: Item): Check[] {
@@ -13,7 +11,7 @@ export function checkItem(item: Item): Check[] {
     ["click", clicks === 0],
     ["clicks", Boolean(item.wbraid) && clicks > 1],
     ["value", !(item.conversionValue > 0)],
-    ["time", !scriptTime.test(item.conversionTime)],
+    ["time", !scriptTimePattern.test(item.conversionTime)],
     ["order", item.orderId.length === 0 || item.orderId.length > 64],
     ["name", item.conversionName.trim() === ""],
   ];

@@ -39,8 +39,8 @@ export function ExportItems({ items }: { items: ExportPreview["items"] }) {
             <Cell at="end" align="end" className="med">
               {format.money(Math.round(item.conversionValue * 100), item.conversionCurrency)}
             </Cell>
-            <Cell at="sub">{item.conversionName}</Cell>
-            <Cell at="meta" className="id t2">
+            <Cell at="wide">{item.conversionName}</Cell>
+            <Cell at="foot" className="id t2">
               {item.conversionTime}
             </Cell>
             <Cell at="desk" priority={2} className="id t2" title={item.orderId}>

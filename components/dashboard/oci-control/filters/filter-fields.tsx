@@ -54,7 +54,7 @@ export function FilterFields({ filter, codes, all, onApply }: FilterFieldsProps)
     >
       {all && choice("status", t("state"), options.statuses)}
       {all && choice("errorCode", t("cause"), options.codes)}
-      {all && choice("days", t("period"), options.periods)}
+      {all && choice("days", t("created"), options.periods)}
       <div className="field-pair">
         {choice(
           "channel",
