@@ -1,8 +1,9 @@
 /**
  * How fast the gate is, against what it stands on, in one run with interleaved rounds: node scripts/bench/ingest.ts
- *   --seconds 2      length of one burst          --rounds 2        rounds per number of connections
+ *   --seconds 1      length of one burst          --rounds 5        bursts of each kind and number of connections
  *   --rows 5000000   fills ingest_idempotency first, in this run's throw-away database, and compares p99 before and after
- * Load, app, Redis and Postgres share this machine: read the ratios, which come from the same minutes, not the absolute figures.
+ * Load, app, Redis and Postgres share this machine: read the ratios, not the absolute figures. A ratio is taken within each round,
+ * from bursts seconds apart, and the median of the rounds is shown: what else the machine does meanwhile slows both alike.
  */
 import { execFile } from "node:child_process";
 import { rmSync } from "node:fs";
@@ -20,7 +21,7 @@ import { buildBareApp } from "./bare-app.ts";
 import type { LoadOrder, LoadResult } from "./load.ts";
 
 const { values: options } = parseArgs({
-  options: { seconds: { type: "string", default: "2" }, rounds: { type: "string", default: "2" }, rows: { type: "string", default: "0" } },
+  options: { seconds: { type: "string", default: "1" }, rounds: { type: "string", default: "5" }, rows: { type: "string", default: "0" } },
 });
 const seconds = Number(options.seconds);
 const rounds = Number(options.rounds);
@@ -75,22 +76,20 @@ async function bench(): Promise<void> {
   const order = { databaseUrl: stack.adminUrl, ...site, origin };
   for (const rung of rungs) await load({ ...order, ...rung, connections: 32, seconds: 3 });
 
-  const medians = new Map<string, Measured>();
-  for (const connections of connectionCounts) {
-    const results = new Map<string, LoadResult[]>();
-    for (let round = 0; round < rounds; round++) {
+  const results = new Map<string, LoadResult[]>();
+  const resultsOf = (rung: string, connections: number) => results.get(`${rung} @${connections}`) ?? [];
+  for (let round = 0; round < rounds; round++) {
+    for (const connections of connectionCounts) {
       for (const rung of rungs) {
         const result = await load({ ...order, ...rung, connections, seconds });
-        results.set(rung.name, [...(results.get(rung.name) ?? []), result]);
+        results.set(`${rung.name} @${connections}`, [...resultsOf(rung.name, connections), result]);
       }
     }
+  }
+  for (const connections of connectionCounts) {
     console.log(`\n${connections} connections`.padEnd(36), "     req/s   events/s   p50 ms   p99 ms   failed");
-    for (const [name, list] of results) {
-      const measured = median(list);
-      medians.set(`${name} @${connections}`, measured);
-      print(name, measured);
-    }
-    printRatios(medians, connections);
+    for (const { name } of rungs) print(name, median(resultsOf(name, connections)));
+    printRatios((rung) => resultsOf(rung, connections));
   }
   if (Number(options.rows) > 0) await compareWithRows(sql, Number(options.rows), { ...order, kind: "single", url: `${appUrl}/api/sync` });
   await measureWorker(sql, appUrl, stack.cronSecret);
@@ -125,16 +124,20 @@ interface Measured {
   failures: number;
 }
 
+function middle(figures: number[]): number {
+  const sorted = figures.toSorted((one, other) => one - other);
+  return ((sorted[Math.floor((sorted.length - 1) / 2)] ?? 0) + (sorted[Math.ceil((sorted.length - 1) / 2)] ?? 0)) / 2;
+}
+
+const requestsPerSecond = (result: LoadResult) => result.requests / result.seconds;
+const eventsPerSecond = (result: LoadResult) => result.events / result.seconds;
+
 function median(results: LoadResult[]): Measured {
-  const middle = (read: (result: LoadResult) => number) => {
-    const sorted = results.map(read).toSorted((one, other) => one - other);
-    return ((sorted[Math.floor((sorted.length - 1) / 2)] ?? 0) + (sorted[Math.ceil((sorted.length - 1) / 2)] ?? 0)) / 2;
-  };
   return {
-    requestsPerSecond: middle((result) => result.requests / result.seconds),
-    eventsPerSecond: middle((result) => result.events / result.seconds),
-    p50Ms: middle((result) => result.p50Ms),
-    p99Ms: middle((result) => result.p99Ms),
+    requestsPerSecond: middle(results.map(requestsPerSecond)),
+    eventsPerSecond: middle(results.map(eventsPerSecond)),
+    p50Ms: middle(results.map((result) => result.p50Ms)),
+    p99Ms: middle(results.map((result) => result.p99Ms)),
     failures: results.reduce((sum, result) => sum + result.failures, 0),
   };
 }
@@ -149,24 +152,21 @@ function print(name: string, { requestsPerSecond, eventsPerSecond, p50Ms, p99Ms,
   console.log(name.padEnd(34), ...figures, String(failures).padStart(8));
 }
 
-function printRatios(medians: Map<string, Measured>, connections: number): void {
-  const of = (name: string) => medians.get(`${name} @${connections}`);
-  const [bare, single, batch, duplicate] = [
+function printRatios(resultsOf: (rung: string) => LoadResult[]): void {
+  const [bare = [], single = [], batch = [], duplicate = []] = [
     "the same + one Upstash call",
     "/api/sync, single events",
     "/api/sync, batches of 20",
     "/api/sync, duplicates",
-  ].map(of);
-  if (!bare || !single || !batch || !duplicate) return;
-  console.log(
-    `  single events / bare route with INSERT and Upstash   ${(single.requestsPerSecond / bare.requestsPerSecond).toFixed(2)}   (goal 0.80)`,
-  );
-  console.log(
-    `  events/s in batches / single                         ${(batch.eventsPerSecond / single.eventsPerSecond).toFixed(1)}    (goal 8)`,
-  );
-  console.log(
-    `  duplicates / first ones                              ${(duplicate.requestsPerSecond / single.requestsPerSecond).toFixed(2)}   (goal 1)`,
-  );
+  ].map(resultsOf);
+  const show = (label: string, above: LoadResult[], below: LoadResult[], goal: string, read = requestsPerSecond) => {
+    const ratios = above.map((result, round) => read(result) / read(below[round] ?? result));
+    const spread = `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`;
+    console.log(`  ${label.padEnd(52)} ${middle(ratios).toFixed(2).padStart(5)}   (${spread}; goal ${goal})`);
+  };
+  show("single events / bare route with INSERT and Upstash", single, bare, "0.80");
+  show("events/s in batches / single", batch, single, "8", eventsPerSecond);
+  show("duplicates / first ones", duplicate, single, "1");
 }
 
 /** For this bench only, in a database that is thrown away: rows as the gate would have written them over months. */
