@@ -14,7 +14,7 @@ const agentOptions = { keepAlive: true, timeout: 4_000 };
 
 /**
  * Carries the commands of @upstash/redis with Node's own HTTP client. fetch, with a signal for the time limit, took more of the
- * processor than all else a tracker's request does outside Next. No retries: whoever calls decides at once what a missing Redis means.
+ * processor than all else a tracker's request does outside Next. No retries when it is down: whoever calls decides at once what that means.
  */
 export function redisRequester({ url, token, timeoutMs = 1000 }: RequesterOptions): Requester {
   const secure = url.startsWith("https:");
@@ -24,39 +24,42 @@ export function redisRequester({ url, token, timeoutMs = 1000 }: RequesterOption
   const base = pathname.replace(/\/$/, "");
   let syncToken = ""; // with it a replica answers only when it has our own earlier writes
 
-  return {
-    request: ({ path = [], body }) =>
-      new Promise((resolve, reject) => {
-        const text = JSON.stringify(body);
-        const headers = {
-          authorization: `Bearer ${token}`,
-          "content-type": "application/json",
-          "content-length": Buffer.byteLength(text),
-          "upstash-sync-token": syncToken,
-        };
-        const options = { protocol, hostname, port, path: [base, ...path].join("/") || "/", method: "POST", agent, headers };
-        const sending = send(options, (response) => {
-          let answer = "";
-          response.setEncoding("utf8");
-          response.on("data", (chunk) => {
-            answer += chunk;
-          });
-          response.on("error", reject);
-          response.on("end", () => {
-            syncToken = String(response.headers["upstash-sync-token"] ?? "");
-            try {
-              const parsed = JSON.parse(answer);
-              if (response.statusCode === 200) resolve(parsed);
-              else reject(new Error(`Redis answered ${response.statusCode}: ${parsed.error}`));
-            } catch (error) {
-              reject(new Error(`Redis answered ${response.statusCode}, not in JSON`, { cause: error }));
-            }
-          });
+  function post<T>(path: string, text: string, isRetry = false): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const headers = {
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        "content-length": Buffer.byteLength(text),
+        "upstash-sync-token": syncToken,
+      };
+      const sending = send({ protocol, hostname, port, path, method: "POST", agent, headers }, (response) => {
+        let answer = "";
+        response.setEncoding("utf8");
+        response.on("data", (chunk) => {
+          answer += chunk;
         });
-        const timer = setTimeout(() => sending.destroy(new Error("Redis did not answer in time")), timeoutMs);
-        sending.on("error", reject);
-        sending.on("close", () => clearTimeout(timer));
-        sending.end(text);
-      }),
-  };
+        response.on("error", reject);
+        response.on("end", () => {
+          syncToken = String(response.headers["upstash-sync-token"] ?? "");
+          try {
+            const parsed = JSON.parse(answer);
+            if (response.statusCode === 200) resolve(parsed);
+            else reject(new Error(`Redis answered ${response.statusCode}: ${parsed.error}`));
+          } catch (error) {
+            reject(new Error(`Redis answered ${response.statusCode}, not in JSON`, { cause: error }));
+          }
+        });
+      });
+      const timer = setTimeout(() => sending.destroy(new Error("Redis did not answer in time")), timeoutMs);
+      sending.on("error", (error: NodeJS.ErrnoException) => {
+        // A function that slept wakes up with connections that the server has closed meanwhile: nobody read the command.
+        if (sending.reusedSocket && error.code === "ECONNRESET" && !isRetry) resolve(post<T>(path, text, true));
+        else reject(error);
+      });
+      sending.on("close", () => clearTimeout(timer));
+      sending.end(text);
+    });
+  }
+
+  return { request: ({ path = [], body }) => post([base, ...path].join("/") || "/", JSON.stringify(body)) };
 }

@@ -43,6 +43,19 @@ test("a command and a pipeline reach Upstash with the bearer and the last sync t
   ]);
 });
 
+// Guarantee: a function that slept while the server closed its connections does not take Redis for down.
+test("a kept connection that turns out to be closed is replaced once", async () => {
+  const asked = new Map<unknown, number>();
+  const redis = await redisAt((request, response) => {
+    asked.set(request.socket, (asked.get(request.socket) ?? 0) + 1);
+    if (asked.get(request.socket) === 2) return void request.socket.destroy();
+    response.end(JSON.stringify({ result: "here" }));
+  });
+  expect(await redis.get("a")).toBe("here");
+  expect(await redis.get("a")).toBe("here");
+  expect([...asked.values()]).toEqual([2, 1]);
+});
+
 // Guarantee: whatever is wrong with Redis, the caller learns it; nothing waits for ever.
 test.each<[string, RequestListener, RegExp]>([
   ["refuses", (_, response) => void response.writeHead(400).end(JSON.stringify({ error: "WRONGTYPE of key" })), /400: WRONGTYPE of key/],
