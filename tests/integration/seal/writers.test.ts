@@ -97,6 +97,7 @@ const knownWriters = [
   "correct_sale",
   "fail_offline_conversions",
   "import_sales",
+  "oci_attempt_cap", // a correction that was given up may have left a later one unsaid
   "recover_stuck_offline_conversion_jobs",
   "seal_call",
   "settle_offline_conversion_jobs",
