@@ -83,6 +83,24 @@ begin
 end
 $$;
 
+-- retract_after_all: a sale that Google may still have is followed by another. Its retraction, given up before, is tried again: else both would count.
+create function private.retract_after_all(p_call_id uuid, p_actor private.actor) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+begin
+  perform private.act(p_actor, 'SEAL');
+  update public.offline_conversion_queue q
+    set status = 'QUEUED', next_retry_at = null, attempt_base = q.attempt_count, provider_error_code = null, provider_error_category = null,
+        last_error = null, updated_at = v_now
+    from public.sales s
+    where s.call_id = p_call_id and s.status = 'CANCELED' and s.occurred_at >= v_now - interval '54 days'   -- Google takes no adjustment after that
+      and q.sale_id = s.id and q.kind = 'RETRACT' and q.status = 'FAILED' and q.provider_error_code <> 'SUPERSEDED'
+      and not exists (select from public.offline_conversion_queue o where o.sale_id = s.id and o.kind = 'RETRACT' and (o.status <> 'FAILED' or o.created_at > q.created_at));
+end
+$$;
+
 -- seal_sale: the sale behind a call becomes CONFIRMED: a draft that waited for it, a cancelled one that nobody may have told Google to forget,
 -- or a new one. Without an amount it is worth what it was worth before, else what the site expects of a sale.
 --   Takes    p_args {amountCents?, currency?, note?, separateSale?, isUndo?, saleId?}
@@ -143,6 +161,7 @@ begin
   end if;
   perform private.check_amount(v_amount, v_currency);
   if v_sale.id is null then
+    perform private.retract_after_all(p_call.id, p_actor);
     v_sale.id := private.uuid_v7();
     insert into public.sales (id, site_id, call_id, status, version, order_id, amount_cents, currency, value_source, occurred_at, gclid, wbraid, gbraid,
         clicked_at, delivery_block, created_at, updated_at)

@@ -59,7 +59,7 @@ begin
   end if;
   return private.lead_on_desk(v_site, v_call) || jsonb_build_object('asOf', private.current_moment(),
     'fullPhone', case when public.has_site_role(v_site.id, 'operator') then v_call.phone end,
-    'clickKind', case when v_call.gclid is not null then 'gclid' when v_call.gbraid is not null then 'gbraid' when v_call.wbraid is not null then 'wbraid' end,
+    'clickKind', case when v_call.gclid is not null then 'gclid' when v_call.wbraid is not null then 'wbraid' when v_call.gbraid is not null then 'gbraid' end,
     'visits', private.lead_visits(v_call), 'history', private.lead_history(v_call.id), 'ledger', private.lead_ledger(v_call.id),
     'deliveries', private.lead_deliveries(v_call.id),
     'siblings', coalesce((select jsonb_agg(jsonb_build_object('id', o.id, 'channel', o.channel, 'status', o.status, 'calledAt', o.called_at) order by o.called_at)

@@ -19,7 +19,7 @@ begin
   end if;
   select s.* into v_sale from public.sales s where s.id = v_row.sale_id;
   select d.* into v_sent from public.provider_dispatches d where d.sale_id = v_row.sale_id and d.queue_id = v_row.id order by d.dispatched_at desc, d.id desc limit 1;
-  v_click := coalesce(v_sale.gclid, v_sale.gbraid, v_sale.wbraid);
+  v_click := coalesce(v_sale.gclid, v_sale.wbraid, v_sale.gbraid);
   return jsonb_build_object('siteId', p_public_id, 'row', private.queue_rows_json(array[v_row], p_max_attempts) -> 0,
     'seal', (select jsonb_build_object('at', r.created_at, 'by', private.actor_json(r.actor_kind, r.actor_id), 'amountCents', r.amount_cents, 'currency', r.currency,
                'valueSource', r.value_source, 'note', v_sale.note)
@@ -33,7 +33,7 @@ begin
                    from public.provider_dispatches d where d.sale_id = v_row.sale_id and d.queue_id = v_row.id),
     'payload', jsonb_build_object('sent', v_sent.id is not null, 'orderId', v_row.order_id, 'conversionName', private.conversion_name(v_site, 'seal'),
       'conversionTime', v_row.conversion_time, 'valueCents', coalesce(v_sent.value_cents, v_row.value_cents), 'currency', coalesce(v_sent.currency, v_row.currency),
-      'clickKind', case when v_sale.gclid is not null then 'gclid' when v_sale.gbraid is not null then 'gbraid' when v_sale.wbraid is not null then 'wbraid' end,
+      'clickKind', case when v_sale.gclid is not null then 'gclid' when v_sale.wbraid is not null then 'wbraid' when v_sale.gbraid is not null then 'gbraid' end,
       'clickId', private.masked_click(v_click)),
     'proofs', (select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'contract', p.contract, 'from', p.from_state, 'to', p.to_state, 'at', p.occurred_at)
                  order by p.occurred_at, p.id), '[]')

@@ -49,6 +49,27 @@ test("the retraction of a sale that lives again cannot be opened", async () => {
   expect(await moveConversion(db.sql, team, { id: retractionId, to: "QUEUED" }, minutesLater(5))).toMatchObject({ status: 409 });
 });
 
+// Guarantee: a lead counts once, also when its first sale was to be taken back from Google and that was given up.
+// Mutation that breaks it: seal_sale without retract_after_all.
+test("a retraction that was given up is tried again when the lead is sealed anew", async () => {
+  const row = await sealLead(db.sql, worker);
+  const settled = async (outcome: string, minute: number) => {
+    const { token, rows } = await claimForWorker(db.sql, worker, { at: minutesLater(minute) });
+    const p_results = rows.map(({ id }) => ({ id, outcome, code: "UNAVAILABLE", category: "TRANSIENT" }));
+    await service(db.sql, "settle_offline_conversion_jobs", { p_token: token, p_results, p_transport: "ads_api" }, minutesLater(minute));
+    return rows.map(({ kind }) => kind);
+  };
+  expect(await settled("COMPLETED", 1)).toEqual(["CONVERSION"]);
+  await change(db.sql, { team: worker }, "cancel_sale", { id: row.saleId }, { at: minutesLater(2) });
+  expect(await settled("RETRY", 3)).toEqual(["RETRACT"]);
+  const [retraction] = await rowsOf(row.saleId, "RETRACT");
+  await act(db.sql, { action: "MARK_FAILED", ids: [retraction?.id], reason: "We leave it to them" }, { team: worker, at: minutesLater(4) });
+  const { body } = await change(db.sql, { team: worker }, "seal_call", { id: row.callId, amountCents: 90_000 }, { at: minutesLater(5) });
+  expect(body.saleId).not.toBe(row.saleId);
+  expect(await rowsOf(row.saleId, "RETRACT")).toMatchObject([{ status: "QUEUED", code: null }]);
+  expect((await settled("COMPLETED", 6)).sort()).toEqual(["CONVERSION", "RETRACT"]);
+});
+
 // Guarantee: a correction that Google refuses for good is tried once, and then waits for a person.
 test("a correction that fails for good is not queued again by itself; a new amount is a new one", async () => {
   const row = await sealLead(db.sql, worker);
