@@ -1,12 +1,13 @@
 import { defineConfig } from "vitest/config";
 
-/** One project per kind of test; all but the unit tests share a Postgres and a Redis for the run. */
-const withStack = (name: string) => ({
+/** One project per kind of test; all but the unit tests have a Postgres and a Redis per worker. */
+const withStack = (name: string, maxWorkers = 1) => ({
   extends: true as const,
   test: {
     name,
     include: [`tests/${name}/**/*.test.ts`],
     globalSetup: ["tests/support/global-setup.ts"],
+    maxWorkers,
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },
@@ -18,7 +19,7 @@ export default defineConfig({
     setupFiles: ["tests/support/quiet-logs.ts"],
     projects: [
       { extends: true, test: { name: "unit", include: ["tests/unit/**/*.test.ts"] } },
-      withStack("integration"),
+      withStack("integration", 2),
       withStack("contract"),
       withStack("fault"),
     ],

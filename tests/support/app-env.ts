@@ -1,4 +1,4 @@
-import { inject } from "vitest";
+import { sharedStack } from "./shared-stack.ts";
 import type { TestDatabase } from "./test-database.ts";
 import type { TestGateway } from "./test-gateway.ts";
 
@@ -16,8 +16,8 @@ export function useAppEnv(parts: {
     SUPABASE_URL: parts.gateway.url,
     SUPABASE_PUBLISHABLE_KEY: parts.gateway.publishableKey,
     SUPABASE_SECRET_KEY: parts.gateway.secretKey,
-    UPSTASH_REDIS_REST_URL: parts.redisRest?.url ?? inject("upstashUrl"),
-    UPSTASH_REDIS_REST_TOKEN: parts.redisRest?.token ?? inject("upstashToken"),
+    UPSTASH_REDIS_REST_URL: parts.redisRest?.url ?? sharedStack().upstashUrl,
+    UPSTASH_REDIS_REST_TOKEN: parts.redisRest?.token ?? sharedStack().upstashToken,
     QSTASH_TOKEN: "qstash-token-of-tests",
     QSTASH_CURRENT_SIGNING_KEY: "sig_current-of-tests",
     QSTASH_NEXT_SIGNING_KEY: "sig_next-of-tests",

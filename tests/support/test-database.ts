@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import postgres from "postgres";
-import { inject } from "vitest";
 import { urlAs, urlTo } from "#scripts/local/postgres/database.ts";
+import { sharedStack } from "./shared-stack.ts";
 
 export const templateName = "opsmantik_template";
 
@@ -17,7 +17,7 @@ export interface TestDatabase {
 
 /** A database of one's own with every migration applied: a copy of the template, made in well under a second. */
 export async function createTestDatabase(): Promise<TestDatabase> {
-  const serverUrl = inject("adminUrl");
+  const { adminUrl: serverUrl, appPassword } = sharedStack();
   const name = `test_${randomBytes(8).toString("hex")}`;
   await onServer(serverUrl, async (server) => {
     await server.unsafe(`create database ${name} template ${templateName} strategy file_copy`);
@@ -29,7 +29,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const sql = postgres(adminUrl, { max: 10, onnotice: () => {} });
   return {
     adminUrl,
-    appUrl: urlAs(adminUrl, "opsmantik_app", inject("appPassword")),
+    appUrl: urlAs(adminUrl, "opsmantik_app", appPassword),
     sql,
     async drop() {
       await sql.end();

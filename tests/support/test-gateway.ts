@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { generateApiKey } from "@supabase/lite";
 import { createClient, type SupabaseClient } from "@supabase/supabase-js";
-import { inject } from "vitest";
 import { type Gateway, startGateway } from "#scripts/local/gateway/gateway.ts";
+import { sharedStack } from "./shared-stack.ts";
 
 export interface TestGateway extends Gateway {
   /** For minting tokens that the gateway accepts. */
@@ -15,7 +15,7 @@ export async function startTestGateway(databaseUrl: string, siteUrl = "http://lo
   const jwtSecret = randomBytes(32).toString("base64url");
   const publishableKey = (await generateApiKey("publishable")).key;
   const secretKey = (await generateApiKey("secret")).key;
-  const logPath = join(inject("logDir"), "gateway.log");
+  const logPath = join(sharedStack().logDir, "gateway.log");
   const gateway = await startGateway({ databaseUrl, siteUrl, keys: { jwtSecret, publishableKey, secretKey }, logPath });
   return { ...gateway, jwtSecret };
 }

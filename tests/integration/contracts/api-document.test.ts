@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { GET as proofRoute } from "#app/v1/contract/proofs/[proofId]/route.ts";
 import { POST as transitionRoute } from "#app/v1/contract/transition/route.ts";
@@ -11,6 +11,7 @@ import { closeServer, listenLocal, readBody } from "#scripts/local/process/local
 import { type ContractsApp, startContractsApp } from "#tests/support/contracts-app.ts";
 import { newLead } from "#tests/support/leads.ts";
 import { send } from "#tests/support/requests.ts";
+import { sharedStack } from "#tests/support/shared-stack.ts";
 import { callAs } from "#tests/support/team.ts";
 
 const document = readFileSync("docs/api/contracts.md", "utf8");
@@ -48,7 +49,7 @@ function fits(shown: Record<string, unknown>, given: Record<string, unknown>): v
 
 // Guarantee: what a customer copies from the document works.
 test("every example answers what the document says, and its receipt is proven by the program in it", async () => {
-  const cwd = inject("logDir");
+  const cwd = sharedStack().logDir;
   const env = { ...process.env, OPSMANTIK_URL: url, OPSMANTIK_API_KEY: app.teamKey.key, CALL_ID: await newLead(app.db.sql, app.team) };
   const examples = [...document.matchAll(/```sh\n(.+?)```\n```json\n(.+?)```/gs)];
   expect(examples).toHaveLength(4);

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type postgres from "postgres";
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { GET as sealCron } from "#app/api/cron/contracts/seal-proofs/route.ts";
 import { proofHash, receiptFault } from "#lib/contracts/proof-hash.ts";
 import { type ProofReceipt, proofReceipt } from "#lib/contracts/proof-receipt.ts";
@@ -11,6 +11,7 @@ import { verifyProofs } from "#lib/contracts/verify-proofs.ts";
 import { type ContractsApp, receipt, startContractsApp, transition, withKey } from "#tests/support/contracts-app.ts";
 import { newLead } from "#tests/support/leads.ts";
 import { send } from "#tests/support/requests.ts";
+import { sharedStack } from "#tests/support/shared-stack.ts";
 import { callAs, createTeam } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
@@ -63,7 +64,7 @@ describe("a receipt", () => {
   test("is checked by a script that needs no database", async () => {
     const id = await move("junk");
     await sealProofs();
-    const path = join(inject("logDir"), "receipt.json");
+    const path = join(sharedStack().logDir, "receipt.json");
     const good = await read(id);
     writeFileSync(path, JSON.stringify(good));
     const run = () => spawnSync(process.execPath, ["scripts/verify-receipt.ts", path], { encoding: "utf8" });

@@ -1,10 +1,11 @@
 import { tmpdir } from "node:os";
 import { Ratelimit } from "@upstash/ratelimit";
 import { Redis } from "@upstash/redis";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startWatchdog, type Watchdog } from "#scripts/local/process/watchdog.ts";
 import { type RedisEngine, startRedis } from "#scripts/local/redis/redis.ts";
 import { startUpstashRest, type UpstashRest } from "#scripts/local/redis/upstash.ts";
+import { sharedStack } from "#tests/support/shared-stack.ts";
 
 const connect = (url: string, token: string) => new Redis({ url, token, enableTelemetry: false, retry: false });
 
@@ -18,8 +19,8 @@ describe.each(["engine in use", "in-process fallback"] as const)("Upstash REST o
 
   beforeAll(async () => {
     if (which === "engine in use") {
-      url = inject("upstashUrl");
-      redis = connect(url, inject("upstashToken"));
+      url = sharedStack().upstashUrl;
+      redis = connect(url, sharedStack().upstashToken);
       return;
     }
     watchdog = startWatchdog();
@@ -102,7 +103,7 @@ describe.each(["engine in use", "in-process fallback"] as const)("Upstash REST o
 // Guarantee: what a route does without Redis can be tested on every machine; a mock that never goes away would hide it.
 test.each([false, true])("a stopped engine answers nothing (fallback: %s)", async (useMock) => {
   const watchdog = startWatchdog();
-  const engine = await startRedis({ dir: inject("logDir"), watchdog, logPath: "/dev/null", useMock });
+  const engine = await startRedis({ dir: sharedStack().logDir, watchdog, logPath: "/dev/null", useMock });
   const rest = await startUpstashRest({ redis: engine, token: "a-token-for-tests" });
   await engine.stop();
   await expect(connect(rest.url, rest.token).get("x")).rejects.toThrow();
