@@ -35,6 +35,7 @@ async function refuseOnce(page: Page, at: number): Promise<void> {
 
 // Guarantee: a long action says how far it is, stops where it is refused or left, goes on from there, and every row is changed once.
 test("more rows than one request takes: progress, a refusal, a page that is left, the rest, and back", async ({ stack, visit }) => {
+  test.slow();
   await withQueueSite(stack, async (site) => {
     await site.scene.sealed(Array.from({ length: rows }, () => ({ amountCents: 100_000, sealedAgo: 30 })));
     const page = await openControl(await visit(), site.team, site.team.operator);
