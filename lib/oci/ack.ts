@@ -2,7 +2,7 @@ import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import type { SiteMachine } from "#lib/http/machine-guards.ts";
 import { log } from "#lib/platform/log.ts";
-import { forgetPageView } from "./page-view-queue.ts";
+import { forgetPageViews } from "./page-view-queue.ts";
 import { maxAttempts } from "./queue-types.ts";
 
 const idsMax = 1000;
@@ -54,26 +54,21 @@ export async function acknowledge(machine: SiteMachine, ids: string[]): Promise<
     ? await callRpc("ack_offline_conversions", { p_site_id: siteId, p_ids: seals, p_key_id: keyId }, answered)
     : none;
   const signalled = signals.length ? await callRpc("ack_marketing_signals", { p_site_id: siteId, p_ids: signals }, answered) : none;
-  const views = await forgetPageViews(machine.publicId, pageViews);
-  return answerOf(sealed.updated + signalled.updated + views.done, {
+  const views = await cleanUp(machine.publicId, pageViews);
+  return answerOf(sealed.updated + signalled.updated + views.done.length, {
     redis_cleanup_failed: views.failed,
     refused: [...unknown, ...sealed.refused.map((id) => `seal_${id}`), ...signalled.refused.map((id) => `signal_${id}`), ...views.refused],
   });
 }
 
-/** Each on its own: one that fails must not keep the others, nor the seals that are already acknowledged. */
-async function forgetPageViews(publicId: string, ids: string[]) {
-  const outcome = { done: 0, refused: [] as string[], failed: [] as string[] };
-  for (const id of ids) {
-    try {
-      if ((await forgetPageView(publicId, id)) === "refused") outcome.refused.push(id);
-      else outcome.done++;
-    } catch (error) {
-      log.warn("page view not cleaned up", { error });
-      outcome.failed.push(id);
-    }
+/** Redis that fails must not keep the seals that are already acknowledged. */
+async function cleanUp(publicId: string, ids: string[]): Promise<{ done: string[]; refused: string[]; failed: string[] }> {
+  try {
+    return { ...(await forgetPageViews(publicId, ids)), failed: [] };
+  } catch (error) {
+    log.warn("page views not cleaned up", { error });
+    return { done: [], refused: [], failed: ids };
   }
-  return outcome;
 }
 
 /** The script could not hand these over. Page views have no failures: they come again by themselves. */

@@ -75,13 +75,24 @@ async function noteClaims(publicId: string, ids: string[], now: Date): Promise<v
   if (first) await redis().zadd(claims, first, ...rest);
 }
 
-/** Forgets a delivered view; "refused" when it is another site's. One that is already gone was acknowledged before. */
-export async function forgetPageView(publicId: string, id: string): Promise<"done" | "refused"> {
-  const removed = (await redis().lrem(processingOf(publicId), 0, id)) + (await redis().lrem(queueOf(publicId), 0, id));
-  if (removed === 0 && (await redis().exists(dataOf(id))) === 1) return "refused";
-  await redis().del(dataOf(id));
-  await redis().zrem(claims, claimOf(publicId, id));
-  return "done";
+/** Forgets delivered views; refused are those of another site. One that is already gone was acknowledged before. */
+export async function forgetPageViews(publicId: string, ids: string[]): Promise<{ done: string[]; refused: string[] }> {
+  if (ids.length === 0) return { done: [], refused: [] };
+  const look = redis().pipeline();
+  for (const id of ids) look.lpos(processingOf(publicId), id).lpos(queueOf(publicId), id).exists(dataOf(id));
+  const found = await look.exec<(number | null)[]>();
+  const isOthers = (index: number) => found[3 * index] === null && found[3 * index + 1] === null && found[3 * index + 2] === 1;
+  const refused = ids.filter((_id, index) => isOthers(index));
+  const done = ids.filter((_id, index) => !isOthers(index));
+  if (done.length > 0) {
+    const forget = redis().multi(); // all or nothing: the same call again finds what this one found
+    for (const id of done) forget.lrem(processingOf(publicId), 0, id).lrem(queueOf(publicId), 0, id);
+    await forget
+      .del(...done.map(dataOf))
+      .zrem(claims, ...done.map((id) => claimOf(publicId, id)))
+      .exec();
+  }
+  return { done, refused };
 }
 
 /** Puts views back that were handed out long ago and never acknowledged. */
