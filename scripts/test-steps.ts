@@ -33,8 +33,10 @@ export function testSteps(): TestStep[] {
     },
     { name: "lint", commands: [["biome", "ci", ".", ...plainFlags]] },
     { name: "dead code", commands: [["knip"]] },
-    ...["unit", "integration", "contract", "fault"].filter((project) => hasTests(project)).map(vitestStep),
+    ...["unit", "integration", "contract"].filter((project) => hasTests(project)).map((project) => vitestStep(project)),
     { name: "build", commands: [["node", "scripts/build.ts"]] },
+    // Both start the app that was built.
+    ...(hasTests("fault") ? [vitestStep("fault", ["build"])] : []),
     ...(hasTests("e2e") ? [e2eStep()] : []),
   ];
 }
@@ -43,10 +45,11 @@ function hasTests(folder: string): boolean {
   return globSync(`tests/${folder}/**/*.{test,spec}.ts`, { cwd: checkoutDir }).length > 0;
 }
 
-function vitestStep(project: string): TestStep {
+function vitestStep(project: string, needs: string[] = []): TestStep {
   const report = reportPath(project);
   return {
     name: project,
+    needs,
     commands: [["vitest", "run", "--project", project, "--reporter=default", "--reporter=json", `--outputFile.json=${report}`]],
     countTests: () => {
       const counts = readReport(report, vitestReport);
