@@ -129,8 +129,13 @@ function middle(figures: number[]): number {
   return ((sorted[Math.floor((sorted.length - 1) / 2)] ?? 0) + (sorted[Math.ceil((sorted.length - 1) / 2)] ?? 0)) / 2;
 }
 
-const requestsPerSecond = (result: LoadResult) => result.requests / result.seconds;
-const eventsPerSecond = (result: LoadResult) => result.events / result.seconds;
+function requestsPerSecond(result: LoadResult): number {
+  return result.requests / result.seconds;
+}
+
+function eventsPerSecond(result: LoadResult): number {
+  return result.events / result.seconds;
+}
 
 function median(results: LoadResult[]): Measured {
   return {
