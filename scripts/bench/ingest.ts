@@ -6,7 +6,6 @@
  * from bursts seconds apart, and the median of the rounds is shown: what else the machine does meanwhile slows both alike.
  */
 import { execFile } from "node:child_process";
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import postgres from "postgres";
@@ -14,11 +13,10 @@ import { startApp } from "../local/app/app-server.ts";
 import { buildApp } from "../local/app/build-app.ts";
 import { actAs, createAuthUser } from "../local/postgres/auth-user.ts";
 import { freePort } from "../local/process/free-port.ts";
-import { temporaryStateDir } from "../local/process/state-dir.ts";
-import { StopList } from "../local/process/stop-list.ts";
 import { startStack } from "../local/stack.ts";
 import { buildBareApp } from "./bare-app.ts";
 import type { LoadOrder, LoadResult } from "./load.ts";
+import { onStage, type Stage } from "./stage.ts";
 
 const { values: options } = parseArgs({
   options: { seconds: { type: "string", default: "1" }, rounds: { type: "string", default: "5" }, rows: { type: "string", default: "0" } },
@@ -34,16 +32,9 @@ interface Rung {
   url: string;
 }
 
-const stopList = new StopList();
-const stateDir = temporaryStateDir();
-stopList.add(async () => rmSync(stateDir, { recursive: true, force: true }));
-try {
-  await bench();
-} finally {
-  await stopList.stopAll();
-}
+await onStage(bench);
 
-async function bench(): Promise<void> {
+async function bench({ stateDir, stopList }: Stage): Promise<void> {
   const [appPort, barePort, sinkPort] = [await freePort(), await freePort(), await freePort()];
   const appUrl = `http://127.0.0.1:${appPort}`;
   const bareUrl = `http://127.0.0.1:${barePort}`;
