@@ -19,7 +19,7 @@ export default defineConfig({
     ...devices["Desktop Chrome"],
     // The setup puts the address here before the workers read this file.
     baseURL: process.env.OPSMANTIK_E2E_URL,
-    // A film of every test costs a third of the processor; the page as it was at each step is kept without one.
+    // A film of every test took a sixth to a third of its processor time; the page at each step is kept without one.
     trace: { mode: "retain-on-failure", screenshots: false, snapshots: true, sources: true },
     screenshot: "only-on-failure",
     launchOptions: {
