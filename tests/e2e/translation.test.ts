@@ -13,8 +13,8 @@ function leaves(tree: Tree): string[] {
 const turkish = new Set(leaves(tr));
 const english = new Set(leaves(en).filter((text) => !turkish.has(text)));
 
-/** Words a page may show in any language: names, addresses, ids, codes, numbers. */
-const words = (text: string) => text.match(/\p{L}{3,}/gu) ?? [];
+/** Whole words only: the letters between the digits of a hash spell "bad" and "add" one day in a hundred. */
+const words = (text: string) => text.match(/(?<![\p{L}\p{N}])\p{L}{3,}(?![\p{L}\p{N}])/gu) ?? [];
 
 /** Every text a person meets: visible words, labels, hints and titles. */
 const collect = `(() => {
