@@ -132,6 +132,7 @@ declare
   v_refused int[] := '{}';
   v_total int := jsonb_array_length(p_events);
   v_results jsonb;
+  v_reason text;
 begin
   if v_total not between 1 and 100 then
     perform private.fail(400, 'VALIDATION_FAILED');
@@ -191,6 +192,10 @@ begin
   end if;
   if cardinality(v_accepted) = v_total then
     v_results := to_jsonb(array_fill('accepted'::text, array[v_total]));
+  elsif v_total = 1 then
+    v_reason := case when cardinality(v_refused) = 1 then 'quota' else 'duplicate' end;
+    insert into public.ingest_drop_deltas (site_id, day, reason, drops) values (p_site_id, (v_now at time zone 'UTC')::date, v_reason, 1);
+    v_results := jsonb_build_array(v_reason);
   else
     insert into public.ingest_drop_deltas (site_id, day, reason, drops)
       select p_site_id, (v_now at time zone 'UTC')::date, d.reason, d.drops
