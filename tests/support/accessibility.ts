@@ -13,6 +13,8 @@ const colourRules = { type: "rule" as const, values: ["color-contrast", "link-in
 
 /** Expects that axe finds nothing in the page as it stands, and that its colours hold in the other theme too. */
 export async function expectAccessible(page: Page, what: string): Promise<void> {
+  // What is streamed lies hidden beside its placeholder until React shows it, and that may be after the page has loaded.
+  await page.waitForFunction(() => document.querySelector("h1") && !document.querySelector("template[id^='B:']"));
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe.source);
   const { isDark, problems } = await findProblems(page, everyRule);
   expect(problems, what).toEqual([]);
