@@ -2,7 +2,7 @@
 
 import { Download, FileUp } from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
-import { type ChangeEvent, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useErrorText } from "#components/forms/use-error-text.ts";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { Alert } from "#components/ui/alert.tsx";
@@ -35,10 +35,12 @@ export function ImportSales({ siteId, currency, timezone }: ImportSalesProps) {
   const [step, setStep] = useState<Step>({ at: "choose" });
   const [seal, setSeal] = useState(false);
 
-  const choose = async (event: ChangeEvent<HTMLInputElement>) => {
-    const file = event.target.files?.[0];
-    event.target.value = ""; // the same file can be chosen again after it was corrected
-    if (!file) return;
+  const input = useRef<HTMLInputElement>(null);
+
+  const choose = async () => {
+    const file = input.current?.files?.[0];
+    if (!input.current || !file) return;
+    input.current.value = ""; // the same file can be chosen again after it was corrected
     setStep({ at: "reading" });
     if (file.size > importBytesMax) return setStep({ at: "choose", problem: t("tooLarge") });
     const text = decodeFile(await file.arrayBuffer());
@@ -50,6 +52,9 @@ export function ImportSales({ siteId, currency, timezone }: ImportSalesProps) {
     const preview = await previewLines(siteId, read);
     setStep("code" in preview ? { at: "choose", problem: errorText(preview.code) } : { at: "preview", read, lines: preview.lines });
   };
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, for a file that was chosen before the page had woken up
+  useEffect(() => void choose(), []);
 
   const commit = async (read: ReadImport) => {
     const total = read.rows.length;
@@ -89,7 +94,14 @@ export function ImportSales({ siteId, currency, timezone }: ImportSalesProps) {
           <FileUp className="i i-18" />
           <span className="strong">{step.at === "reading" ? t("reading") : t("choose")}</span>
           <span className="sm t3 text-pretty">{t("chooseHint")}</span>
-          <input type="file" accept=".csv,text/csv,.txt,text/plain" className="sr" onChange={choose} disabled={step.at === "reading"} />
+          <input
+            ref={input}
+            type="file"
+            accept=".csv,text/csv,.txt,text/plain"
+            className="sr"
+            onChange={choose}
+            disabled={step.at === "reading"}
+          />
         </label>
       </div>
     </Card>
