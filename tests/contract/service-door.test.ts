@@ -112,3 +112,13 @@ test("both transports call a stopped server unavailable, not broken", async () =
     await transport.close();
   }
 });
+
+// Guarantee: how long a server has been away says nothing about how long a caller waits. With the driver's own pauses (up to
+// 20 s after the seventh failure) these calls take over a minute.
+test("a server that stays away is called unavailable at once, the twelfth time as the first", async () => {
+  const away = postgresTransport({ url: "postgresql://x:y@127.0.0.1:1/z", poolMax: 1 });
+  for (let call = 0; call < 12; call += 1) {
+    await expect(away.call("contract_null", {})).rejects.toMatchObject({ code: "DATABASE_UNAVAILABLE" });
+  }
+  await away.close();
+});
