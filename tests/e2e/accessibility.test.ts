@@ -64,9 +64,12 @@ test("dialogs keep the focus and give it back", async ({ as, stack }) => {
   await expectAccessible(page, "the dialog");
   for (let presses = 0; presses < 12; presses++) {
     await page.keyboard.press("Tab");
-    expect(await dialog.evaluate((element) => element.contains(document.activeElement) || document.activeElement === document.body)).toBe(
-      true,
-    );
+    // Past the last control the focus is the browser's own, and the page has none.
+    const outside = await dialog.evaluate((element) => {
+      const focused = document.activeElement;
+      return focused && focused !== document.body && !element.contains(focused) ? focused.outerHTML.slice(0, 300) : "nothing";
+    });
+    expect(outside).toBe("nothing");
   }
   await page.keyboard.press("Escape");
   await expect(dialog).toBeHidden();

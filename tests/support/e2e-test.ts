@@ -29,14 +29,23 @@ export async function fillSignIn(page: Page, email: string, password: string): P
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
+/** What a failed test had before it: often that alone says what went wrong. */
+async function printPages(contexts: BrowserContext[]): Promise<void> {
+  for (const page of contexts.flatMap((context) => context.pages())) {
+    const shown = await page.locator("body").ariaSnapshot({ timeout: 2_000 }).catch(String);
+    console.log(`\n${page.url()}\n${shown.slice(0, 4_000)}\n`);
+  }
+}
+
 export const test = base.extend<Fixtures, WorkerFixtures>({
   // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures a fixture needs from this pattern
   sessions: [async ({}, use) => use(new Map()), { scope: "worker" }],
   // biome-ignore lint/correctness/noEmptyPattern: as above
   stack: async ({}, use) => use(e2eStack()),
-  visit: async ({ browser, baseURL }, use) => {
+  visit: async ({ browser, baseURL }, use, testInfo) => {
     const contexts: BrowserContext[] = [];
     await use(async ({ phone = false, theme = "light", language = "en" } = {}) => openPage({ phone, theme, language }));
+    if (testInfo.status !== testInfo.expectedStatus) await printPages(contexts);
     // A page that stays open goes on asking what is new.
     await Promise.all(contexts.map((context) => context.close()));
 
