@@ -141,8 +141,8 @@ $$;
 
 -- fail_offline_conversions: the site's script could not hand these over.
 --   Moves    PROCESSING -> FAILED. TRANSIENT and RATE_LIMIT come back by themselves while attempts are left; VALIDATION and AUTH do not.
---   Safe     against late news: a row that is not PROCESSING any more stays what it is.
---   Returns  {updated, refused}.
+--   Safe     against late news: a row that is not PROCESSING any more stays what it is. Safe to repeat: the answer says what holds.
+--   Returns  {updated: rows that were handed out and are known not to have arrived, refused}.
 --   Callers  service role only.
 create function public.fail_offline_conversions(
   p_site_id uuid, p_ids uuid[], p_code text, p_category text, p_words text, p_max_attempts int default 5, p_key_id uuid default null
@@ -151,14 +151,14 @@ language plpgsql security definer set search_path = '' set plan_cache_mode = 'fo
 as $$
 declare
   v_ids uuid[] := private.of_this_site(p_site_id, p_ids);
-  v_ended jsonb;
 begin
   perform private.lock_sales_of(v_ids);
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_ACK_FAILED');
-  v_ended := private.end_claims(null, (select coalesce(jsonb_agg(jsonb_build_object('id', i, 'outcome', 'FAILED', 'code', p_code, 'category', p_category,
+  perform private.end_claims(null, (select coalesce(jsonb_agg(jsonb_build_object('id', i, 'outcome', 'FAILED', 'code', p_code, 'category', p_category,
     'words', p_words)), '[]') from unnest(v_ids) i), p_max_attempts);
-  return jsonb_build_object('updated', v_ended -> 'failed', 'refused',
-    (select coalesce(jsonb_agg(distinct i), '[]') from unnest(p_ids) i where i <> all (v_ids)));
+  return jsonb_build_object(
+    'updated', (select count(*) from public.offline_conversion_queue q where q.id = any (v_ids) and q.status in ('FAILED', 'RETRY') and q.attempt_count > 0),
+    'refused', (select coalesce(jsonb_agg(distinct i), '[]') from unnest(p_ids) i where i <> all (v_ids)));
 end
 $$;
 

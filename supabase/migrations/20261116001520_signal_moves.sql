@@ -78,14 +78,14 @@ $$;
 
 -- fail_marketing_signals: the script could not hand these over.
 --   Moves    PROCESSING -> PENDING with a time for the next try (TRANSIENT, attempts left), else -> FAILED.
---   Returns  {updated, refused}.
+--   Safe     to repeat: the answer says what holds.
+--   Returns  {updated: signals that were handed out and are known not to have arrived, refused}.
 --   Callers  service role only.
 create function public.fail_marketing_signals(p_site_id uuid, p_ids uuid[], p_category text, p_words text, p_max_attempts int default 5) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_now timestamptz := private.current_moment();
-  v_updated int;
 begin
   update public.marketing_signals g
     set dispatch_status = case when l.is_again then 'PENDING' else 'FAILED' end, claim_token = null, claimed_at = null, updated_at = v_now,
@@ -93,14 +93,16 @@ begin
     from (select x.id, p_category in ('TRANSIENT', 'RATE_LIMIT') and x.attempt_count < p_max_attempts as is_again from public.marketing_signals x
           where x.id = any (p_ids) and x.site_id = p_site_id and x.dispatch_status = 'PROCESSING' order by x.id for update) l
     where g.id = l.id;
-  get diagnostics v_updated = row_count;
-  return jsonb_build_object('updated', v_updated, 'refused', (select coalesce(jsonb_agg(distinct i), '[]') from unnest(p_ids) i
+  return jsonb_build_object(
+    'updated', (select count(*) from public.marketing_signals g where g.id = any (p_ids) and g.site_id = p_site_id and g.dispatch_status in ('PENDING', 'FAILED')
+      and g.attempt_count > 0),
+    'refused', (select coalesce(jsonb_agg(distinct i), '[]') from unnest(p_ids) i
     where not exists (select from public.marketing_signals g where g.id = i and g.site_id = p_site_id)));
 end
 $$;
 
 -- recover_marketing_signals: what nobody answered for waits again, while attempts are left; a signal of a call that turned out to be
--- nothing, or of a click that is too old, ends.
+-- nothing, of a visitor who withdrew consent while it was away, or of a click that is too old, ends.
 --   Returns  {recovered, ended}; at most 2,000 of each a call.
 --   Callers  service role only (cron, every 10 minutes).
 create function public.recover_marketing_signals(p_min_age_minutes int default 15, p_max_attempts int default 5) returns jsonb
@@ -121,11 +123,12 @@ begin
     from stuck t where g.id = t.id;
   get diagnostics v_recovered = row_count;
   with ended as materialized (
-    select g.id, g.attempt_count >= p_max_attempts as is_used_up from public.marketing_signals g join public.calls c on c.id = g.call_id
-    where g.dispatch_status = 'PENDING' and (g.attempt_count >= p_max_attempts or c.clicked_at <= v_now - interval '90 days')
+    select g.id, case when not c.marketing_consent then 'NO_CONSENT' when g.attempt_count >= p_max_attempts then 'MAX_ATTEMPTS_EXCEEDED' else 'CLICK_EXPIRED' end as why
+    from public.marketing_signals g join public.calls c on c.id = g.call_id
+    where g.dispatch_status = 'PENDING' and (g.attempt_count >= p_max_attempts or not c.marketing_consent or c.clicked_at <= v_now - interval '90 days')
     limit 2000 for update of g skip locked)
   update public.marketing_signals g
-    set dispatch_status = 'FAILED', next_retry_at = null, last_error = case when e.is_used_up then 'MAX_ATTEMPTS_EXCEEDED' else 'CLICK_EXPIRED' end, updated_at = v_now
+    set dispatch_status = 'FAILED', next_retry_at = null, last_error = e.why, updated_at = v_now
     from ended e where g.id = e.id;
   get diagnostics v_ended = row_count;
   return jsonb_build_object('recovered', v_recovered, 'ended', v_ended);

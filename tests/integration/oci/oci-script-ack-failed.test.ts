@@ -26,14 +26,13 @@ describe("ack-failed", () => {
   test("TRANSIENT: the row fails with a time at which it comes back, and comes back", async () => {
     const site = await app.newSite();
     const { id, token } = await exported(site);
-    const response = await app.ackFailed(site, token, {
-      queueIds: [`seal_${id}`],
-      errorCode: "APPLY_FAILED",
-      errorMessage: "Service error",
-      errorCategory: "TRANSIENT",
-    });
+    const failure = { queueIds: [`seal_${id}`], errorCode: "APPLY_FAILED", errorMessage: "Service error", errorCategory: "TRANSIENT" };
+    const response = await app.ackFailed(site, token, failure);
     expect([response.status, await response.json()]).toEqual([200, { ok: true, updated: 1 }]);
     const row = await readRow(app.db.sql, id);
+    const again = await app.ackFailed(site, token, failure); // its answer was lost on the way
+    expect([again.status, await again.json()]).toEqual([200, { ok: true, updated: 1 }]);
+    expect(await readRow(app.db.sql, id)).toEqual(row);
     expect(row).toMatchObject({
       status: "FAILED",
       provider_error_code: "APPLY_FAILED",
