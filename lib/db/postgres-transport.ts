@@ -18,39 +18,58 @@ const asWritten = {
 };
 const types = { timestamptz: { to: 1184, from: [1184], ...asWritten }, date: { to: 1082, from: [1082], ...asWritten } };
 
-/** The direct transport: postgres.js as the role opsmantik_app. */
+/** As the other transport has it. */
+const deadlineMs = 15_000;
+
+/** The driver's words for a connection that is gone or never came. */
+const isLost = (code = "") => /^(CONNECTION_|CONNECT_TIMEOUT|ECONN|EPIPE|57P0)/.test(code);
+
+/** The driver knows no deadline for a query: one that waits for a connection that never comes would wait for ever. */
+async function withinDeadline<T>(query: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject({ code: "CONNECT_TIMEOUT", message: `no answer in ${deadlineMs} ms` }), deadlineMs);
+  return Promise.race([query, late]).finally(() => clearTimeout(timer));
+}
+
+/**
+ * The direct transport: postgres.js as the role opsmantik_app.
+ * A pool that lost a connection is left and a new one opened. A connection that closes while a query is being written to it never works
+ * again (postgres.js 3.4.9), and after each failure the driver waits longer before it looks again, up to 20 s. What still
+ * runs in the old pool ends there; then its connections idle out.
+ */
 export function postgresTransport({
   url,
   poolMax = 10,
   prepare = new URL(url).port !== transactionPoolerPort,
 }: PostgresTransportOptions): RpcTransport {
-  const sql = postgres(url, {
-    max: poolMax,
-    types,
-    prepare,
-    connect_timeout: 5,
-    // By default each failed connection makes the next wait longer, up to 20 s, and requests wait with it. The gate must say
-    // at once that Postgres is down, and find it at once when it is back; a pool of ten is no stampede.
-    backoff: () => 0.1 + Math.random() * 0.2,
-    idle_timeout: 30,
-    connection: { application_name: "opsmantik", TimeZone: "UTC" },
-    onnotice: () => undefined,
-  });
+  const openPool = () =>
+    postgres(url, {
+      max: poolMax,
+      types,
+      prepare,
+      connect_timeout: 5,
+      idle_timeout: 30,
+      connection: { application_name: "opsmantik", TimeZone: "UTC" },
+      onnotice: () => undefined,
+    });
+  let pool = openPool();
   return {
     async call(name, args) {
       const keys = Object.keys(args).filter((key) => args[key] !== undefined);
       const list = keys.map((key, index) => `${key} => $${index + 1}`).join(", ");
       // postgres.js types its parameters by what the server says they are, so any JSON value may stand here.
       const values = keys.map((key) => args[key]) as postgres.ParameterOrJSON<never>[];
+      const sql = pool;
       try {
         // Unsafe text is not prepared unless asked for, and an unprepared statement takes two round trips instead of one.
-        const rows = await sql.unsafe(`select public.${name}(${list}) as result`, values, { prepare });
+        const rows = await withinDeadline(sql.unsafe(`select public.${name}(${list}) as result`, values, { prepare }));
         return rows[0]?.result ?? null;
       } catch (error) {
         const { code, message, detail } = error as { code?: string; message: string; detail?: string };
+        if (isLost(code) && sql === pool) pool = openPool();
         throw databaseError({ code, message, details: detail });
       }
     },
-    close: () => sql.end({ timeout: 5 }),
+    close: () => pool.end({ timeout: 5 }),
   };
 }

@@ -41,13 +41,27 @@ const template = (file: string, subject: string) => ({
   content_path: join(checkoutDir, "supabase/templates", file),
 });
 
+/** A query that is written at the moment at which Postgres goes away is never answered by the driver. */
+async function withinDeadline(answer: Response | Promise<Response>): Promise<Response> {
+  const { promise: late, resolve } = Promise.withResolvers<Response>();
+  const timer = setTimeout(() => resolve(Response.json({ message: "The database did not answer." }, { status: 503 })), 5_000);
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+}
+
 /** Creates the auth schema. Migrations come next, because they refer to auth.users; then `listen`. */
 export async function prepareGateway({ databaseUrl, siteUrl, keys, logPath }: GatewayOptions): Promise<PreparedGateway> {
   const mailbox = createMailbox();
   const connection = createPostgresConnection({
     url: databaseUrl,
-    // Without a short backoff the driver makes requests wait up to 20 s once Postgres has been away for a while.
-    postgresOptions: { max: 10, onnotice: () => {}, types: gatewayTypes, backoff: () => 0.2 },
+    postgresOptions: {
+      max: 10,
+      onnotice: () => {},
+      types: gatewayTypes,
+      // Two faults of postgres.js 3.4.9, which lib/db/postgres-transport.ts meets in its own way. Each failed connection makes the next
+      // wait longer, up to 20 s. And one that closes while a query is being written to it writes nothing more, unless 1,024 bytes come at once.
+      backoff: () => 0.2,
+      connection: { "opsmantik.long_greeting": ".".repeat(1024) },
+    },
   });
   // Left alone, the gateway looks once whether any table has RLS. It then either never switches roles, or grants ALL
   // on all tables to anon. "active" makes it switch always and grant nothing. The field is private in its types.
@@ -87,7 +101,7 @@ export async function prepareGateway({ databaseUrl, siteUrl, keys, logPath }: Ga
       // Mails hold sign-in links: a page elsewhere must not reach them by giving this address another name.
       if (url.pathname === "/mail" && ["localhost", "127.0.0.1"].includes(url.hostname)) return mailResponse(mailbox, url);
       const peerAddress = "incoming" in bindings ? (bindings.incoming.socket.remoteAddress ?? null) : null;
-      return printingTo(logPath, () => app.fetch(request, { peerAddress }));
+      return withinDeadline(printingTo(logPath, () => app.fetch(request, { peerAddress })));
     },
   }) as Server; // its type allows HTTP/2 servers, which are made only on request
   const clearSchemaCache = () => connection.clearSchemaCache();
