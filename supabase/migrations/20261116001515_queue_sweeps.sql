@@ -1,4 +1,5 @@
 -- Sweeps: what happens to rows of which nobody ever heard again, that were tried too often, or whose click is too old.
+-- Ids are passed on in arrays: the planner takes a CTE of a thousand rows for one row, and two of them joined to a third took minutes.
 
 -- oci_attempt_cap: nothing is tried for ever.
 --   Moves    QUEUED/RETRY/PROCESSING -> FAILED MAX_ATTEMPTS, of rows that used up their attempts since the operator's last retry.
@@ -13,22 +14,23 @@ declare
   v_capped int;
   v_changed uuid[];
   v_sale_id uuid;
+  v_lost uuid[];
+  v_sale_ids uuid[];
 begin
   perform private.act(('system', null)::private.actor, 'ATTEMPT_CAP');
+  select array_agg(t.id), array_agg(t.sale_id) into v_lost, v_sale_ids from (
+    select q.id, q.sale_id from public.offline_conversion_queue q
+    where q.status = 'PROCESSING' and q.attempt_count - q.attempt_base >= p_max_attempts
+      and q.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 15))
+    order by q.claimed_at limit 5000) t;
+  v_sale_ids := array(select s.id from public.sales s where s.id = any (v_sale_ids) order by s.id for no key update skip locked);
   with waiting as materialized (
     select q.id from public.offline_conversion_queue q
     where q.status in ('QUEUED', 'RETRY') and q.attempt_count > q.attempt_base and q.attempt_count - q.attempt_base >= p_max_attempts
       and q.updated_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 0))
     order by q.updated_at limit 5000 for update skip locked),
-  lost as materialized (
-    select q.id, q.sale_id from public.offline_conversion_queue q
-    where q.status = 'PROCESSING' and q.attempt_count - q.attempt_base >= p_max_attempts
-      and q.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 15))
-    order by q.claimed_at limit 5000),
-  free as materialized (
-    select s.id from public.sales s where s.id in (select l.sale_id from lost l) order by s.id for no key update skip locked),
   away as materialized (
-    select q.id from public.offline_conversion_queue q where q.id in (select l.id from lost l join free f on f.id = l.sale_id)
+    select q.id from public.offline_conversion_queue q where q.id = any (v_lost) and q.sale_id = any (v_sale_ids)
       and q.status = 'PROCESSING' and q.attempt_count - q.attempt_base >= p_max_attempts
       and q.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 15)) for update skip locked),
   capped as (
@@ -61,34 +63,33 @@ declare
   v_expired int;
   v_changed uuid[];
   v_sale_id uuid;
-  v_due uuid[];
+  v_ids uuid[];
   v_sale_ids uuid[];
 begin
   perform private.act(('system', null)::private.actor, 'RECOVERED');
-  with stuck as materialized (
+  select array_agg(t.id), array_agg(t.sale_id) into v_ids, v_sale_ids from (
     select q.id, q.sale_id from public.offline_conversion_queue q
-    where q.status = 'PROCESSING' and q.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 1)) order by q.claimed_at limit 2000),
-  free as materialized (   -- the sale first, as everywhere
-    select s.id, s.status, s.delivery_block from public.sales s where s.id in (select sale_id from stuck) order by s.id for no key update skip locked),
-  mine as materialized (
-    select q.id from public.offline_conversion_queue q where q.id in (select t.id from stuck t join free f on f.id = t.sale_id)
+    where q.status = 'PROCESSING' and q.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 1)) order by q.claimed_at limit 2000) t;
+  v_sale_ids := array(select s.id from public.sales s where s.id = any (v_sale_ids) order by s.id for no key update skip locked);   -- the sale first, as everywhere
+  with mine as materialized (
+    select q.id from public.offline_conversion_queue q where q.id = any (v_ids) and q.sale_id = any (v_sale_ids)
       and q.status = 'PROCESSING' and q.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 1)) order by q.id for update skip locked),
   back as (
     update public.offline_conversion_queue q set status = 'RETRY', claimed_at = null, claim_token = null, next_retry_at = null, updated_at = v_now
       from mine m where q.id = m.id returning q.sale_id, q.kind)
-  select count(*), array_agg(distinct b.sale_id) filter (where b.kind <> 'CONVERSION' or f.status <> 'CONFIRMED' or f.delivery_block is not null) into v_recovered, v_changed
-    from back b join free f on f.id = b.sale_id;
+  select count(*), array_agg(distinct b.sale_id) filter (where b.kind <> 'CONVERSION' or s.status <> 'CONFIRMED' or s.delivery_block is not null) into v_recovered, v_changed
+    from back b join public.sales s on s.id = b.sale_id;
   foreach v_sale_id in array coalesce(v_changed, '{}') loop
     perform private.follow_ledger(v_sale_id);
   end loop;
 
   perform private.act(('system', null)::private.actor, 'RETRY_DUE');
   -- The sale first and by itself: what its owner wrote before can then be seen, and no second row of its kind is made beside this one.
-  select array_agg(t.id), array_agg(t.sale_id) into v_due, v_sale_ids from (
+  select array_agg(t.id), array_agg(t.sale_id) into v_ids, v_sale_ids from (
     select q.id, q.sale_id from public.offline_conversion_queue q where q.status = 'FAILED' and q.next_retry_at <= v_now order by q.next_retry_at limit 2000) t;
   v_sale_ids := array(select s.id from public.sales s where s.id = any (v_sale_ids) for no key update skip locked);
   with due as materialized (
-    select q.id from public.offline_conversion_queue q where q.id = any (v_due) and q.sale_id = any (v_sale_ids)
+    select q.id from public.offline_conversion_queue q where q.id = any (v_ids) and q.sale_id = any (v_sale_ids)
       and q.status = 'FAILED' and q.next_retry_at <= v_now for update skip locked),
   judged as (
     select q.id, exists (select from public.offline_conversion_queue o where o.sale_id = q.sale_id and o.provider_key = q.provider_key and o.kind = q.kind

@@ -103,9 +103,10 @@ as $$
     where m.contract = 'conversion' and (p_action = 'UNDO' or not m.undo_only)),
   aimed as (
     select g.id, g.place, g.version, q.status, q.sale_id, q.provider_key, q.kind, q.created_at, q.provider_error_code is not distinct from 'SUPERSEDED' as is_superseded, s.status as sale_status, s.delivery_block is not null as is_blocked, q.version as version_now,
-      case p_action when 'UNDO' then (select u.before ->> 'status' from private.queue_action_rows u where u.action_id = p_undoes and u.queue_id = g.id)
+      case p_action when 'UNDO' then u.before ->> 'status'
         when 'MARK_FAILED' then 'FAILED' else 'QUEUED' end as to_status
-    from given g left join private.versioned_queue q on q.id = g.id and q.site_id = p_site_id left join public.sales s on s.id = q.sale_id),
+    from given g left join private.versioned_queue q on q.id = g.id and q.site_id = p_site_id left join public.sales s on s.id = q.sale_id
+      left join private.queue_action_rows u on u.action_id = p_undoes and u.queue_id = g.id),
   judged as materialized (   -- its verdict is looked at three times
     select a.*, case
       when a.status is null then 'NOT_FOUND'

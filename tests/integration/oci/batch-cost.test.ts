@@ -1,0 +1,163 @@
+import postgres from "postgres";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { bulkSeal } from "#tests/support/bulk-seal.ts";
+import { act, preview, undo } from "#tests/support/control.ts";
+import {
+  claimForScript,
+  claimForWorker,
+  createQueueTeam,
+  deliverySettings,
+  minutesLater,
+  sealedAt,
+  service,
+} from "#tests/support/queue.ts";
+import type { Team } from "#tests/support/team.ts";
+import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
+
+const batch = 100;
+/**
+ * No step of a plan handles more rows than this. On tables as small as these the planner may compare each row with each; with the
+ * thousands that a call takes at most that is a second's work. Two such steps in one another are half an hour's.
+ */
+const bearable = 4 * batch * batch;
+
+let db: TestDatabase;
+let watched: postgres.Sql;
+let steps: { name: string; rows: number }[] = [];
+beforeAll(async () => {
+  db = await createTestDatabase();
+  watched = postgres(db.adminUrl, { max: 1, onnotice: ({ message }) => note(message) });
+  await watched`load 'auto_explain'`;
+  await watched.unsafe(`set auto_explain.log_min_duration = 0; set auto_explain.log_analyze = on; set auto_explain.log_timing = off;
+    set auto_explain.log_nested_statements = on; set auto_explain.log_level = 'notice'; set auto_explain.log_format = 'json'`);
+});
+afterAll(async () => {
+  await watched.end();
+  await db.drop();
+});
+
+interface PlanNode {
+  "Node Type": string;
+  "Actual Rows": number;
+  "Actual Loops": number;
+  "Rows Removed by Filter"?: number;
+  "Rows Removed by Join Filter"?: number;
+  Plans?: PlanNode[];
+}
+/** The rows that each step of a plan gave or threw away. */
+function note(message = ""): void {
+  const json = message.match(/plan:\n([\s\S]*)$/)?.[1];
+  if (!json) return;
+  const { Plan, "Query Text": text } = JSON.parse(json);
+  const visit = (node: PlanNode): void => {
+    const each = node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0) + (node["Rows Removed by Join Filter"] ?? 0);
+    steps.push({ name: `${node["Node Type"]} in ${text}`, rows: each * node["Actual Loops"] });
+    for (const part of node.Plans ?? []) visit(part);
+  };
+  visit(Plan);
+}
+
+async function costOf<T>(work: () => Promise<T>): Promise<T> {
+  steps = [];
+  const answer = await work();
+  expect(steps.length).toBeGreaterThan(0);
+  expect(steps.filter(({ rows }) => rows > bearable)).toEqual([]);
+  return answer;
+}
+
+let teams = 0;
+let founder: Team | undefined;
+async function newTeam(syncMethod: "script" | "api" = "script"): Promise<Team> {
+  teams += 1;
+  const team = await createQueueTeam(db.sql, `cost-${teams}`, founder?.owner, syncMethod);
+  founder ??= team;
+  await deliverySettings(db.sql, team, { signalsEnabled: true });
+  return team;
+}
+/** With figures of the time at which all of them waited: what the planner knows of a queue is always old. */
+async function sealMany(team: Team): Promise<string[]> {
+  const ids = await bulkSeal(db.sql, team, batch, { at: sealedAt });
+  await db.sql`analyze`;
+  return ids;
+}
+
+// Guarantee: whatever the planner believes of how many rows there are, a sweep after an outage ends.
+// Mutation that breaks it: join the CTE of stuck rows to the CTE of free sales, to find the rows to bring back.
+test("the script's rows: claimed, failed, tried again, recovered, capped, expired, acknowledged", async () => {
+  const team = await newTeam();
+  const ids = await sealMany(team);
+  const about = { p_site_id: team.siteId, p_ids: ids };
+  const at = (name: string, args: Record<string, unknown>, minute: number) =>
+    costOf(() => service(watched, name, args, minutesLater(minute)));
+  const claim = (minute: number) => costOf(() => claimForScript(watched, team, ids, minutesLater(minute)));
+
+  await at("get_export_page", { p_site_id: team.siteId, p_limit: batch }, 1);
+  expect((await claim(1)).rows).toHaveLength(batch);
+  const failure = { p_code: "APPLY_FAILED", p_category: "TRANSIENT", p_words: "threw" };
+  expect(await at("fail_offline_conversions", { ...about, ...failure }, 2)).toMatchObject({ updated: batch });
+  expect(await at("recover_stuck_offline_conversion_jobs", {}, 10)).toMatchObject({ retried: batch });
+  await claim(11);
+  expect(await at("recover_stuck_offline_conversion_jobs", {}, 30)).toMatchObject({ recovered: batch });
+  await claim(31);
+  expect(await at("oci_attempt_cap", { p_max_attempts: 3 }, 60)).toMatchObject({ capped: batch });
+  await costOf(() => act(watched, { action: "RETRY_SELECTED", ids }, { team, at: minutesLater(61) }));
+  await claim(62);
+  expect(await at("ack_offline_conversions", about, 63)).toMatchObject({ updated: batch });
+  expect(await at("ack_offline_conversions", about, 64)).toMatchObject({ updated: batch });
+});
+
+test("the worker's rows: deferred, claimed, settled one way and the other; expired", async () => {
+  const team = await newTeam("api");
+  await sealMany(team);
+  const p_provider_key = "google_ads";
+  const late = minutesLater(10).toISOString();
+  const deferral = { p_site_id: team.siteId, p_provider_key, p_limit: 5000, p_until: late, p_code: "CIRCUIT_OPEN", p_words: "open" };
+  expect(await costOf(() => service(watched, "defer_offline_conversion_jobs", deferral, minutesLater(1)))).toEqual({ deferred: batch });
+  const claim = (minute: number) => costOf(() => claimForWorker(watched, team, { at: minutesLater(minute) }));
+  const first = await claim(11);
+  const settle = ({ token, rows }: Awaited<ReturnType<typeof claim>>, minute: number, outcome: (index: number) => string) => {
+    const p_results = rows.map(({ id }, index) => ({ id, outcome: outcome(index), code: "INTERNAL", category: "TRANSIENT" }));
+    return costOf(() => service(watched, "settle_offline_conversion_jobs", { p_token: token, p_results }, minutesLater(minute)));
+  };
+  expect(await settle(first, 12, (index) => (index % 2 ? "COMPLETED" : "RETRY"))).toMatchObject({
+    completed: batch / 2,
+    retried: batch / 2,
+  });
+  await costOf(() => service(watched, "recover_stuck_offline_conversion_jobs", {}, minutesLater(91 * 24 * 60)));
+  await costOf(() => service(watched, "reconcile_queue_counts", {}));
+});
+
+test("an operator's action on everything that matches, and its undo", async () => {
+  const team = await newTeam();
+  await sealMany(team);
+  const now = minutesLater(5);
+  const frozen = await costOf(() => preview(watched, "MARK_FAILED", { status: "QUEUED" }, { team, at: now }));
+  expect(frozen).toMatchObject({ count: batch });
+  const { previewId, digest } = frozen;
+  const { body } = await costOf(() => act(watched, { action: "MARK_FAILED", previewId, digest, reason: "by test" }, { team, at: now }));
+  expect(body).toMatchObject({ affected: batch });
+  await costOf(() => undo(watched, String(body.actionId), { team, at: minutesLater(6) }));
+});
+
+test("signals: claimed, failed, recovered, sent", async () => {
+  const team = await newTeam();
+  await sealMany(team);
+  const at = (name: string, args: Record<string, unknown>, minute: number) =>
+    costOf(() => service(watched, name, args, minutesLater(minute)));
+  const claim = async (minute: number) => {
+    const { rows } = await costOf(() =>
+      service<{ rows: { id: string }[] }>(
+        watched,
+        "claim_marketing_signals",
+        { p_site_id: team.siteId, p_limit: batch },
+        minutesLater(minute),
+      ),
+    );
+    expect(rows).toHaveLength(batch);
+    return { p_site_id: team.siteId, p_ids: rows.map(({ id }) => id) };
+  };
+  await at("fail_marketing_signals", { ...(await claim(1)), p_category: "TRANSIENT", p_words: "threw" }, 2);
+  await claim(20);
+  await at("recover_marketing_signals", {}, 40);
+  expect(await at("ack_marketing_signals", await claim(41), 42)).toMatchObject({ updated: batch });
+});
