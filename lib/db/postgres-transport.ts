@@ -21,8 +21,8 @@ const types = { timestamptz: { to: 1184, from: [1184], ...asWritten }, date: { t
 /** As the other transport has it. */
 const deadlineMs = 15_000;
 
-/** The driver's words for a connection that is gone or never came. */
-const isLost = (code = "") => /^(CONNECTION_|CONNECT_TIMEOUT|ECONN|EPIPE|57P0)/.test(code);
+/** The words of the driver, the system (ECONNRESET, ENOTFOUND, …) and the server for a connection that is gone or never came. */
+const isLost = (code = "") => /^(CONNECT|E[A-Z]|57P0)/.test(code);
 
 /** The driver knows no deadline for a query: one that waits for a connection that never comes would wait for ever. */
 async function withinDeadline<T>(query: Promise<T>): Promise<T> {
