@@ -29,6 +29,27 @@ export async function fillSignIn(page: Page, email: string, password: string): P
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
+/**
+ * What is streamed lies hidden in the page until React has put it in its place, and for a moment it may stand there twice. A look at
+ * that moment finds two of everything, so `goto` and `reload` end after it, unless they were told where to end.
+ */
+function waitingForStreams(page: Page): Page {
+  const settled = () =>
+    page.waitForFunction(() => !document.querySelector("template[id^='B:'], [hidden][id^='S:']"), null, { timeout: 5_000 }).catch(() => {});
+  const { goto, reload } = page;
+  page.goto = async (url, options) => {
+    const response = await goto.call(page, url, options);
+    if (!options?.waitUntil) await settled();
+    return response;
+  };
+  page.reload = async (options) => {
+    const response = await reload.call(page, options);
+    if (!options?.waitUntil) await settled();
+    return response;
+  };
+  return page;
+}
+
 /** What a failed test had before it: often that alone says what went wrong. */
 async function printPages(contexts: BrowserContext[]): Promise<void> {
   for (const page of contexts.flatMap((context) => context.pages())) {
@@ -64,7 +85,7 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
         ...(storageState && { storageState }),
       });
       contexts.push(context);
-      return context.newPage();
+      return waitingForStreams(await context.newPage());
     }
   },
   as: async ({ visit, stack, sessions }, use) => {
