@@ -6,6 +6,8 @@ interface PostgresTransportOptions {
   url: string;
   poolMax?: number;
   prepare?: boolean;
+  /** How long a call may take; as over REST. */
+  deadlineMs?: number;
 }
 
 /** Where hosted Supabase's transaction pooler listens. It hands each transaction another backend, so nothing stays prepared. */
@@ -18,14 +20,11 @@ const asWritten = {
 };
 const types = { timestamptz: { to: 1184, from: [1184], ...asWritten }, date: { to: 1082, from: [1082], ...asWritten } };
 
-/** As the other transport has it. */
-const deadlineMs = 15_000;
-
 /** The words of the driver, the system (ECONNRESET, ENOTFOUND, …) and the server for a connection that is gone or never came. */
 const isLost = (code = "") => /^(CONNECT|E[A-Z]|57P0)/.test(code);
 
 /** The driver knows no deadline for a query: one that waits for a connection that never comes would wait for ever. */
-async function withinDeadline<T>(query: Promise<T>): Promise<T> {
+async function within<T>(deadlineMs: number, query: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject({ code: "CONNECT_TIMEOUT", message: `no answer in ${deadlineMs} ms` }), deadlineMs);
   return Promise.race([query, late]).finally(() => clearTimeout(timer));
@@ -41,6 +40,7 @@ export function postgresTransport({
   url,
   poolMax = 10,
   prepare = new URL(url).port !== transactionPoolerPort,
+  deadlineMs = 15_000,
 }: PostgresTransportOptions): RpcTransport {
   const openPool = () =>
     postgres(url, {
@@ -62,7 +62,7 @@ export function postgresTransport({
       const sql = pool;
       try {
         // Unsafe text is not prepared unless asked for, and an unprepared statement takes two round trips instead of one.
-        const rows = await withinDeadline(sql.unsafe(`select public.${name}(${list}) as result`, values, { prepare }));
+        const rows = await within(deadlineMs, sql.unsafe(`select public.${name}(${list}) as result`, values, { prepare }));
         return rows[0]?.result ?? null;
       } catch (error) {
         const { code, message, detail } = error as { code?: string; message: string; detail?: string };

@@ -18,7 +18,8 @@ language plpgsql security definer set search_path = '' as $$
   begin perform private.fail(p_status, p_code, '{"left": 3}'); return null; end $$;
 create function public.contract_null() returns jsonb language sql set search_path = '' as $$ select null::jsonb $$;
 create function public.contract_ungranted() returns jsonb language sql set search_path = '' as $$ select '{}'::jsonb $$;
-grant execute on function public.contract_echo, public.contract_fail, public.contract_null to opsmantik_app, service_role;`;
+create function public.contract_sleep() returns jsonb language sql set search_path = '' as $$ select to_jsonb(pg_sleep(20)::text) $$;
+grant execute on function public.contract_echo, public.contract_fail, public.contract_null, public.contract_sleep to opsmantik_app, service_role;`;
 
 let db: TestDatabase;
 let gateway: TestGateway;
@@ -143,3 +144,12 @@ test("a connection that is cut in the middle of calls is not used again", async 
   expect(await transport.call("contract_null", {})).toBeNull();
   await transport.close();
 });
+
+// Mutation that breaks it: let the query run without its deadline.
+test("a call that takes longer than its deadline is called unavailable, and the next one is answered", async () => {
+  const transport = postgresTransport({ url: db.appUrl, poolMax: 1, deadlineMs: 300 });
+  await expect(transport.call("contract_sleep", {})).rejects.toMatchObject({ code: "DATABASE_UNAVAILABLE" });
+  expect(await transport.call("contract_null", {})).toBeNull();
+  await db.sql`select pg_terminate_backend(pid) from pg_stat_activity where query like '%contract_sleep%' and pid <> pg_backend_pid()`;
+  await transport.close();
+}, 10_000);

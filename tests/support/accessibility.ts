@@ -1,5 +1,6 @@
 import { expect, type Page } from "@playwright/test";
 import axe, { type RunOptions } from "axe-core";
+import { untilStreamed } from "./streamed.ts";
 
 declare global {
   interface Window {
@@ -13,8 +14,8 @@ const colourRules = { type: "rule" as const, values: ["color-contrast", "link-in
 
 /** Expects that axe finds nothing in the page as it stands, and that its colours hold in the other theme too. */
 export async function expectAccessible(page: Page, what: string): Promise<void> {
-  // What is streamed lies hidden beside its placeholder until React shows it, and that may be after the page has loaded.
-  await page.waitForFunction(() => document.querySelector("h1") && !document.querySelector("template[id^='B:']"));
+  await page.locator("h1").first().waitFor({ state: "attached" });
+  await untilStreamed(page);
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe.source);
   const { isDark, problems } = await findProblems(page, everyRule);
   expect(problems, what).toEqual([]);

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type BrowserContext, type BrowserContextOptions, test as base, expect, type Page } from "@playwright/test";
 import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
 import { e2eStack } from "./e2e-stack.ts";
+import { untilStreamed } from "./streamed.ts";
 
 type Role = "owner" | "operator" | "viewer";
 
@@ -29,13 +30,9 @@ export async function fillSignIn(page: Page, email: string, password: string): P
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
-/**
- * What is streamed lies hidden in the page until React has put it in its place, and for a moment it may stand there twice. A look at
- * that moment finds two of everything, so `goto` and `reload` end after it, unless they were told where to end.
- */
+/** A look while content is being streamed finds two of everything, so `goto` and `reload` end after it, unless they were told where to end. */
 function waitingForStreams(page: Page): Page {
-  const settled = () =>
-    page.waitForFunction(() => !document.querySelector("template[id^='B:'], [hidden][id^='S:']"), null, { timeout: 5_000 }).catch(() => {});
+  const settled = () => untilStreamed(page).catch(() => {}); // what never settles is for the test to see
   const { goto, reload } = page;
   page.goto = async (url, options) => {
     const response = await goto.call(page, url, options);

@@ -83,7 +83,7 @@ async function sealMany(team: Team): Promise<string[]> {
 
 // Guarantee: whatever the planner believes of how many rows there are, a sweep after an outage ends.
 // Mutation that breaks it: join the CTE of stuck rows to the CTE of free sales, to find the rows to bring back.
-test("the script's rows: claimed, failed, tried again, recovered, capped, expired, acknowledged", async () => {
+test("the script's rows: claimed, failed, tried again, recovered, capped, opened again, acknowledged", async () => {
   const team = await newTeam();
   const ids = await sealMany(team);
   const about = { p_site_id: team.siteId, p_ids: ids };
@@ -100,7 +100,8 @@ test("the script's rows: claimed, failed, tried again, recovered, capped, expire
   expect(await at("recover_stuck_offline_conversion_jobs", {}, 30)).toMatchObject({ recovered: batch });
   await claim(31);
   expect(await at("oci_attempt_cap", { p_max_attempts: 3 }, 60)).toMatchObject({ capped: batch });
-  await costOf(() => act(watched, { action: "RETRY_SELECTED", ids }, { team, at: minutesLater(61) }));
+  const { body } = await costOf(() => act(watched, { action: "RETRY_SELECTED", ids }, { team, at: minutesLater(61) }));
+  expect(body).toMatchObject({ affected: batch });
   await claim(62);
   expect(await at("ack_offline_conversions", about, 63)).toMatchObject({ updated: batch });
   expect(await at("ack_offline_conversions", about, 64)).toMatchObject({ updated: batch });
@@ -123,7 +124,8 @@ test("the worker's rows: deferred, claimed, settled one way and the other; expir
     completed: batch / 2,
     retried: batch / 2,
   });
-  await costOf(() => service(watched, "recover_stuck_offline_conversion_jobs", {}, minutesLater(91 * 24 * 60)));
+  const recovered = await costOf(() => service(watched, "recover_stuck_offline_conversion_jobs", {}, minutesLater(91 * 24 * 60)));
+  expect(recovered).toMatchObject({ expired: batch / 2 });
   await costOf(() => service(watched, "reconcile_queue_counts", {}));
 });
 
@@ -136,7 +138,8 @@ test("an operator's action on everything that matches, and its undo", async () =
   const { previewId, digest } = frozen;
   const { body } = await costOf(() => act(watched, { action: "MARK_FAILED", previewId, digest, reason: "by test" }, { team, at: now }));
   expect(body).toMatchObject({ affected: batch });
-  await costOf(() => undo(watched, String(body.actionId), { team, at: minutesLater(6) }));
+  const undone = await costOf(() => undo(watched, String(body.actionId), { team, at: minutesLater(6) }));
+  expect(undone.body).toMatchObject({ affected: batch });
 });
 
 test("signals: claimed, failed, recovered, sent", async () => {
