@@ -109,6 +109,7 @@ export interface Database {
       undo_queue_action: { Args: { p_public_id: string; p_undo: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       update_site: { Args: { p_public_id: string; p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string }; Returns: Json };
       verify_call_event_signature: { Args: { p_public_id: string; p_ts: string; p_body: string; p_signature: string }; Returns: Json };
+      visitors_without_marketing: { Args: { p_site_id: string; p_visitors: string[] }; Returns: Json };
       withdraw_invitation: { Args: { p_public_id: string; p_invitation_id: string; p_request_hash?: string; p_key?: string }; Returns: Json };
     };
     Enums: {
@@ -165,6 +166,7 @@ export const serviceFunctions = {
   store_events: ["p_token", "p_rows"],
   transition_contract_for_key: ["p_key_id", "p_move", "p_key", "p_request_hash"],
   verify_call_event_signature: ["p_public_id", "p_ts", "p_body", "p_signature"],
+  visitors_without_marketing: ["p_site_id", "p_visitors"],
 } as const;
 
 /** What signed-in people may call through the session door. */

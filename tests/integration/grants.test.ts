@@ -114,6 +114,7 @@ const grantedToServices = [
   "store_events",
   "transition_contract_for_key",
   "verify_call_event_signature",
+  "visitors_without_marketing",
 ];
 
 async function executableBy(role: string): Promise<string[]> {
