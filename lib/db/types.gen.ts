@@ -83,6 +83,7 @@ export interface Database {
       queue_stats: { Args: { p_public_id?: string }; Returns: Json };
       reconcile_queue_counts: { Args: Record<never, never>; Returns: Json };
       reconcile_usage: { Args: { p_limit?: number }; Returns: Json };
+      record_consent: { Args: { p_site_id: string; p_choice: Json }; Returns: Json };
       record_external_sale: { Args: { p_key_id: string; p_sale: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       record_invitation_mail: { Args: { p_public_id: string; p_invitation_id: string; p_mailed: boolean; p_request_hash: string; p_key: string }; Returns: Json };
       record_script_run: { Args: { p_public_id: string; p_run: Json }; Returns: Json };
@@ -154,6 +155,7 @@ export const serviceFunctions = {
   purge_stored_events: [],
   reconcile_queue_counts: [],
   reconcile_usage: ["p_limit"],
+  record_consent: ["p_site_id", "p_choice"],
   record_external_sale: ["p_key_id", "p_sale", "p_request_hash", "p_key"],
   record_script_run: ["p_public_id", "p_run"],
   recover_marketing_signals: ["p_min_age_minutes", "p_max_attempts"],

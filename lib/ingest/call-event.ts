@@ -17,8 +17,9 @@ export interface SignedSystem {
   siteId: string;
   publicId: string;
   consentMode: "off" | "required";
-  /** The request's own identity, for bodies that bring none. */
-  signature: string;
+  /** When and what the system signed: the call's identity where the body brings none. */
+  signedAtSeconds: number;
+  rawBody: string;
 }
 
 /** Telephone systems send "" for what they do not know. */
@@ -49,7 +50,7 @@ export const signedCallEvent: Guard<SignedSystem> = async ({ request, rawBody })
   const headers = {
     site: request.headers.get("x-ops-site-id") ?? "",
     ts: request.headers.get("x-ops-ts") ?? "",
-    signature: (request.headers.get("x-ops-signature") ?? "").toLowerCase(), // in one spelling: without a stamp it is the call's identity
+    signature: (request.headers.get("x-ops-signature") ?? "").toLowerCase(),
   };
   const ageSeconds = Math.abs(Date.now() / 1000 - Number(headers.ts));
   const plausible = /^\d{10}$/.test(headers.ts) && ageSeconds <= signatureWindowSeconds && /^[0-9a-f]{64}$/.test(headers.signature);
@@ -65,7 +66,7 @@ export const signedCallEvent: Guard<SignedSystem> = async ({ request, rawBody })
       detail: "Sign `ts.body` with the site's call secret (HMAC-SHA256, hex) in x-ops-signature, with x-ops-site-id and a fresh x-ops-ts.",
     });
   }
-  return { ...site, signature: headers.signature };
+  return { ...site, signedAtSeconds: Number(headers.ts), rawBody };
 };
 
 export const callEventLimit: RateLimit<SignedSystem> = {
@@ -76,11 +77,26 @@ export const callEventLimit: RateLimit<SignedSystem> = {
   whenRedisIsDown: "fail-open",
 };
 
+/** A body that names nobody could be two callers: it counts as sent again for a minute only. */
+const resendSeconds = (body: z.output<typeof callEventBody>) =>
+  (body.phone_number ?? body.fingerprint ?? body.gclid ?? body.wbraid ?? body.gbraid) ? signatureWindowSeconds : 60;
+
+/**
+ * The click's id, else the system's own, else the body itself: a system that sends the same body again, signed anew, tells of the same
+ * call. The stamp of the time window before tells that a resend fell into the next one.
+ */
+function stampOf({ signedAtSeconds, rawBody }: SignedSystem, body: z.output<typeof callEventBody>): { stamp: string; olderStamp?: string } {
+  const given = body.intent_stamp ?? body.event_id;
+  if (given) return { stamp: given };
+  const window = Math.floor(signedAtSeconds / resendSeconds(body));
+  const stampIn = (which: number) => createHash("sha256").update(`${which}.${rawBody}`).digest("hex");
+  return { stamp: stampIn(window), olderStamp: stampIn(window - 1) };
+}
+
 /** One reported call: the same admission and billing as an event of the tracker. The same click reported by both is one. */
 export async function reportCall(actor: SignedSystem, body: z.output<typeof callEventBody>): Promise<Response> {
-  const stamp = body.intent_stamp ?? body.event_id ?? createHash("sha256").update(actor.signature).digest("hex");
-  const captured: CapturedEvent = {
-    visitor: body.fingerprint ?? stamp,
+  const { stamp, olderStamp } = stampOf(actor, body);
+  const captured: Omit<CapturedEvent, "visitor"> = {
     category: "conversion",
     action: body.action,
     label: null,
@@ -94,13 +110,17 @@ export async function reportCall(actor: SignedSystem, body: z.output<typeof call
     gclid: body.gclid,
     wbraid: body.wbraid,
     gbraid: body.gbraid,
-    clickFirstSeenMs: null,
+    ageMs: 0,
+    scopes: null,
+    trackerVersion: null,
+    reporter: "system",
     marketingConsent: null, // a telephone system cannot know; the visitor's own choice holds
     marketingDefault: actor.consentMode === "off",
     intentStamp: stamp,
     phone: body.phone_number,
   };
-  const { results, overage } = await admitEvents(actor.siteId, [{ eid: stamp, label: stamp, captured }], Date.now());
+  const call = { eid: stamp, olderEid: olderStamp, label: stamp, visitor: body.fingerprint ?? stamp, captured };
+  const { results, overage } = await admitEvents(actor.siteId, [call], Date.now());
   const headers: Record<string, string> = { ...(overage && { "x-opsmantik-overage": "true" }) };
   if (results[0] === "quota") {
     return Response.json(
@@ -109,12 +129,12 @@ export async function reportCall(actor: SignedSystem, body: z.output<typeof call
     );
   }
   if (results[0] === "duplicate") {
-    // Counted already, but the tracker could not know who called.
+    // This system told of the call before. It may know the number only now.
     const added = { p_site_id: actor.siteId, p_intent_stamp: stamp, p_phone: body.phone_number ?? "" };
     if (body.phone_number !== null) await callRpc("add_caller_number", added, z.object({ added: z.number() }));
-    return Response.json({ ok: true, status: "duplicate" }, { headers: { ...headers, "x-opsmantik-dedup": "1" } });
   }
-  const woken = await wakeWorker(actor.publicId);
+  const woken = results[0] === "duplicate" || (await wakeWorker(actor.publicId));
+  if (results[0] !== "accepted") return Response.json({ ok: true, status: "duplicate" }, { headers: { ...headers, "x-opsmantik-dedup": "1" } });
   return Response.json(
     { ok: true, status: woken ? "queued" : "degraded" },
     { headers: { ...headers, ...(!woken && { "x-opsmantik-fallback": "true" }) } },

@@ -10,6 +10,7 @@ export interface RequestFacts {
   device: string | null;
   country: string | null;
   city: string | null;
+  trackerVersion: number | null;
 }
 
 function decoded(text: string | null): string | null {
@@ -21,26 +22,38 @@ function decoded(text: string | null): string | null {
   }
 }
 
-export function requestFacts(headers: Headers): RequestFacts {
+export function requestFacts(headers: Headers, trackerVersion: number | null = null): RequestFacts {
   const agent = headers.get("user-agent") ?? "";
   return {
     device: /iPad|Tablet/i.test(agent) ? "tablet" : /Mobi|Android|iPhone/i.test(agent) ? "mobile" : agent ? "desktop" : null,
     country: headers.get("x-vercel-ip-country")?.slice(0, 2) ?? null,
     city: decoded(headers.get("x-vercel-ip-city")),
+    trackerVersion,
   };
+}
+
+/** Who an event says it is of: the first-party id, else the session, else the event itself; null when it says nothing. */
+export function visitorOf({ meta, sid, eid }: WireEvent): string | null {
+  return meta.fp ?? sid ?? eid;
+}
+
+/** The scopes that an event carries, on top or in its meta. */
+export function scopesOf({ consent_scopes, meta }: WireEvent): string[] | undefined {
+  return consent_scopes ?? meta.consent_scopes;
 }
 
 /** Actions whose label is a telephone number. */
 const numberActions = new Set(["phone_call", "whatsapp", "hover_intent"]);
 
 /** Ad click ids are marketing data wherever they stand. */
-function withoutClickIds(address: string): string {
+export function withoutClickIds(address: string): string {
   return address.replace(/(\w*clid|[gw]braid)(=|%3D)[^&#%]*/gi, "$1$2");
 }
 
 /** From the wire to what is kept. Without marketing consent the click ids and the number are gone before anything is stored. */
-export function captureEvent(event: WireEvent, site: IngestSite, facts: RequestFacts): CapturedEvent {
-  const { marketing } = consentOf(event.consent_scopes ?? event.meta.consent_scopes, site.consentMode);
+export function captureEvent(event: WireEvent, site: IngestSite, facts: RequestFacts): Omit<CapturedEvent, "visitor"> {
+  const scopes = scopesOf(event);
+  const { marketing } = consentOf(scopes, site.consentMode);
   const utm: Record<string, string> = {};
   for (const key of utmKeys) {
     const value = event.meta[`utm_${key}`];
@@ -49,7 +62,6 @@ export function captureEvent(event: WireEvent, site: IngestSite, facts: RequestF
   const isCall = event.ec === "conversion";
   const isPhone = event.ea === "phone_call";
   return {
-    visitor: event.meta.fp ?? event.sid ?? event.eid ?? "unknown",
     category: event.ec,
     action: event.ea,
     label: isPhone || (!marketing && numberActions.has(event.ea)) ? null : event.el,
@@ -63,7 +75,10 @@ export function captureEvent(event: WireEvent, site: IngestSite, facts: RequestF
     gclid: marketing ? event.meta.gclid : null,
     wbraid: marketing ? event.meta.wbraid : null,
     gbraid: marketing ? event.meta.gbraid : null,
-    clickFirstSeenMs: marketing ? event.meta.cts : null,
+    ageMs: event.t,
+    scopes: scopes ?? null,
+    trackerVersion: facts.trackerVersion,
+    reporter: "tracker",
     marketingConsent: marketing,
     marketingDefault: marketing,
     intentStamp: isCall ? (event.meta.intent_stamp ?? event.eid) : null,

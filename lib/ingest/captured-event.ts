@@ -19,8 +19,13 @@ export const capturedEvent = z.object({
   gclid: z.string().nullable(),
   wbraid: z.string().nullable(),
   gbraid: z.string().nullable(),
-  clickFirstSeenMs: z.number().nullable(),
-  /** null: this path cannot know; the session's own consent holds, or else marketingDefault. */
+  /** How long before we received it the event happened. */
+  ageMs: z.number().default(0),
+  /** What the visitor had agreed to when it happened; null where nobody asked. */
+  scopes: z.array(z.string()).nullable().default(null),
+  trackerVersion: z.number().int().nullable().default(null),
+  reporter: z.enum(["tracker", "system"]).default("tracker"),
+  /** null: this path cannot know; the visitor's own choice holds, or else marketingDefault. */
   marketingConsent: z.boolean().nullable(),
   marketingDefault: z.boolean(),
   intentStamp: z.string().nullable(),

@@ -47,7 +47,7 @@ async function storeBatch({ token, rows }: Batch): Promise<Drained> {
   });
   const poison = rows.filter((row) => !readable.some((each) => each.row.id === row.id));
   for (const row of poison) await release(token, row, "The captured payload cannot be read.");
-  const values = readable.map(({ row, event }) => storedRow(row.id, event, new Date(row.receivedAt)));
+  const values = readable.map(({ row, event }) => storedRow(row.id, event));
   try {
     const done = await store(token, values);
     return { ...done, failed: poison.length };

@@ -4,6 +4,9 @@ import { z } from "zod";
 
 export const eventsPerRequestMax = 100;
 const urlMaxChars = 4096;
+const labelMaxChars = 65_536;
+const storedLabelMaxChars = 300;
+const ageMaxMs = 86_400_000;
 
 /** Postgres stores no NUL and no lone surrogate, and a cut can leave one. */
 const cleaned = (text: string, maxChars: number) => text.replaceAll("\0", "").slice(0, maxChars).toWellFormed();
@@ -22,8 +25,11 @@ const number = z
   .catch(null)
   .transform((value) => (value === null || value === undefined || value === "" || !Number.isFinite(Number(value)) ? null : Number(value)));
 
+/** How long ago it happened, by the sender's own clock: a difference, so it does not matter what that clock shows. At most a day. */
+export const age = number.transform((value) => Math.min(Math.max(value ?? 0, 0), ageMaxMs));
+
 /** Scopes that are sent always count: ones that cannot be read grant nothing. */
-const scopes = z
+export const scopes = z
   .array(z.string().max(40))
   .max(10)
   .nullish()
@@ -37,7 +43,6 @@ const meta = z.preprocess(
     gclid: optional(512),
     wbraid: optional(512),
     gbraid: optional(512),
-    cts: number,
     utm_source: optional(200),
     utm_medium: optional(200),
     utm_campaign: optional(200),
@@ -59,13 +64,20 @@ export const wireEvent = z
     eid: optional(64),
     ec: named(60, "interaction"),
     ea: named(60, "view"),
-    el: optional(300),
+    el: optional(labelMaxChars),
     ev: number,
+    t: age,
     r: optional(2048),
     meta,
     consent_scopes: scopes.optional(),
   })
-  .transform(({ u, url, ...event }) => ({ ...event, url: cleaned(url ?? u ?? "", urlMaxChars) }))
+  .transform(({ u, url, el, ...event }) => ({
+    ...event,
+    el: el === null ? null : cleaned(el, storedLabelMaxChars),
+    /** Two long labels that begin alike are two events. */
+    wholeLabel: el,
+    url: cleaned(url ?? u ?? "", urlMaxChars),
+  }))
   .refine(({ url }) => /^https?:\/\//.test(url) && URL.canParse(url), "missing_site_or_url");
 
 export type WireEvent = z.output<typeof wireEvent>;

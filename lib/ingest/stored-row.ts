@@ -1,4 +1,3 @@
-import { clickOf } from "#lib/leads/click-id.ts";
 import type { CapturedEvent } from "./captured-event.ts";
 
 const channels: Record<string, string> = { phone_call: "phone", whatsapp: "whatsapp", form_submit: "form" };
@@ -13,12 +12,10 @@ function scrollDepth({ action, value }: CapturedEvent): number {
 }
 
 /** What a captured event says about its session and its call, in the shape that store_events writes. */
-export function storedRow(id: string, event: CapturedEvent, receivedAt: Date) {
+export function storedRow(id: string, event: CapturedEvent) {
   const channel = event.category === "conversion" ? (channels[event.action] ?? null) : null;
-  const { clickFirstSeenMs: _read, gclid: _g, wbraid: _w, gbraid: _b, ...rest } = event;
   return {
-    ...rest,
-    ...clickOf(event, receivedAt),
+    ...event,
     id,
     fromGoogle: isFromGoogle(event.referrer),
     scrollDepth: scrollDepth(event),

@@ -4,10 +4,11 @@ import { callRpc } from "#lib/db/call-rpc.ts";
 import { clientAddress, type RateLimit } from "#lib/http/rate-limit.ts";
 import { log } from "#lib/platform/log.ts";
 import { type Admission, admitEvents, type Candidate } from "./admit.ts";
-import { captureEvent, requestFacts } from "./capture-event.ts";
+import { captureEvent, requestFacts, scopesOf, visitorOf } from "./capture-event.ts";
 import { consentOf } from "./consent.ts";
 import { eventsPerRequestMax, type WireEvent, wireEvent } from "./event-shape.ts";
 import { type Batch, refusal } from "./read-batch.ts";
+import { recordChoice, recordRefusals } from "./record-choice.ts";
 import type { TrackerPage } from "./tracker-guard.ts";
 import { wakeWorker } from "./wake-worker.ts";
 
@@ -27,32 +28,45 @@ export const syncLimit: RateLimit<TrackerPage> = {
 };
 
 /** POST /api/sync after its page is known and within limits: validation, idempotency, quota, publish. */
-export async function syncEvents({ site, publicId, events }: TrackerPage & Batch, request: Request): Promise<Response> {
+export async function syncEvents(page: TrackerPage & Batch, request: Request): Promise<Response> {
+  const { site, publicId, events, choice, trackerVersion } = page;
+  if (choice) {
+    await recordChoice(page, {
+      visitor: choice.fp,
+      scopes: choice.consent_scopes,
+      ageMs: choice.t,
+      page: choice.u ?? null,
+      version: trackerVersion,
+    });
+    return answer(200, { ok: true, status: "consent" }, {});
+  }
   if (events.length > eventsPerRequestMax) {
+    const detail = `At most ${eventsPerRequestMax} events a request. Send them in several.`;
     return answer(
-      429,
-      { ok: false, error: "batch_limit_exceeded", code: "batch_limit_exceeded" },
-      { "retry-after": "1", "x-opsmantik-error-code": "batch_limit_exceeded" },
+      413,
+      { ok: false, error: "batch_limit_exceeded", code: "batch_limit_exceeded", detail },
+      { "x-opsmantik-error-code": "batch_limit_exceeded" },
     );
   }
   const parsed = events.map((event) => wireEvent.safeParse(event));
   const valid = parsed.flatMap((result) => (result.success ? [result.data] : []));
   if (valid.length === 0) throw refusal("missing_site_or_url", "Each event needs the http(s) address of its page in u.");
 
+  await recordRefusals(page, valid);
   const dropped = dropReason(site, request.headers);
   if (dropped) return drop(dropped, site.siteId, valid.length);
   const allowed = valid.filter((event) => hasAnalyticsConsent(event, site));
   if (allowed.length === 0) return drop("consent", site.siteId, valid.length);
   if (allowed.length < valid.length) await countDrops("consent", site.siteId, valid.length - allowed.length);
 
-  const facts = requestFacts(request.headers);
+  const facts = requestFacts(request.headers, trackerVersion);
   const candidates: Candidate[] = allowed.map((event) => {
     const captured = captureEvent(event, site, facts);
-    return { eid: captured.intentStamp ?? event.eid, label: event.el, captured };
+    return { eid: captured.intentStamp ?? event.eid, label: event.wholeLabel, visitor: visitorOf(event), captured };
   });
   const admission = await admitEvents(site.siteId, candidates, Date.now());
-  const accepted = admission.results.includes("accepted");
-  const woken = accepted ? await wakeWorker(publicId) : true;
+  const captured = admission.results.some((result) => result === "accepted" || result === "enriched");
+  const woken = captured ? await wakeWorker(publicId) : true;
   return admissionResponse(
     admission,
     parsed.map((result) => (!result.success ? "invalid" : hasAnalyticsConsent(result.data, site) ? "admitted" : "consent")),
@@ -69,7 +83,7 @@ function dropReason(site: TrackerPage["site"], headers: Headers): DropReason | n
 
 /** Asked of each event: a queue that was filled before the visitor agreed must not cost those after it. */
 function hasAnalyticsConsent(event: WireEvent, site: TrackerPage["site"]): boolean {
-  return consentOf(event.consent_scopes ?? event.meta.consent_scopes, site.consentMode).analytics;
+  return consentOf(scopesOf(event), site.consentMode).analytics;
 }
 
 async function countDrops(reason: DropReason, siteId: string, drops: number): Promise<void> {

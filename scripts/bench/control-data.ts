@@ -61,9 +61,9 @@ async function copySeal(sql: postgres.Sql, pattern: Pattern, rows: number): Prom
       select n, private.uuid_v7() as call_id, private.uuid_v7() as sale_id, private.uuid_v7() as queue_id, random() as share, random() as luck,
         now() - (${rows} - n) * interval '90 days' / ${rows} as at
       from generate_series(1, ${rows}) n`;
-    await tx`insert into public.calls (id, site_id, intent_stamp, channel, phone, status, version, gclid, clicked_at, marketing_consent, lead_score,
+    await tx`insert into public.calls (id, site_id, visitor_id, reported_by, intent_stamp, channel, phone, status, version, gclid, clicked_at, marketing_consent, lead_score,
           score_breakdown, called_at, created_at, updated_at)
-      select m.call_id, c.site_id, m.call_id::text, case when m.luck < 0.8 then 'phone' when m.luck < 0.998 then 'whatsapp' else 'form' end,
+      select m.call_id, c.site_id, m.call_id::text, c.reported_by, m.call_id::text, case when m.luck < 0.8 then 'phone' when m.luck < 0.998 then 'whatsapp' else 'form' end,
         '+90' || (5000000000 + floor(random() * 999999999))::bigint, c.status, c.version, 'Cj0K' || m.call_id, m.at, c.marketing_consent, c.lead_score,
         c.score_breakdown, m.at, m.at, m.at
       from made m, public.calls c where c.id = ${pattern.call_id}`;

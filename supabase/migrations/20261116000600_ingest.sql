@@ -5,11 +5,13 @@ create table public.ingest_idempotency (
   idempotency_key bytea not null,
   eid text,                       -- the client's id of this event: a retry in a later time bucket is still the same event
   event_name text not null,       -- category/action, without the label: a billing row holds no personal data
+  reported_by smallint not null default 1,   -- who told of this call: 1 the tracker, 2 a telephone system, 3 both
   created_at timestamptz not null,
   expires_at timestamptz not null,
   primary key (site_id, idempotency_key),
   constraint idempotency_key_is_sha_256 check (octet_length(idempotency_key) = 32),
-  constraint eid_is_at_most_64_characters check (char_length(eid) between 1 and 64)
+  constraint eid_is_at_most_64_characters check (char_length(eid) between 1 and 64),
+  constraint reporters_are_known check (reported_by between 1 and 3)
 );
 create unique index one_row_per_client_event on public.ingest_idempotency (site_id, eid) where eid is not null;
 create index billable_rows_of_a_month on public.ingest_idempotency (site_id, created_at);
@@ -26,6 +28,8 @@ create table public.ingest_fallback_buffer (
   claim_token uuid,
   claimed_at timestamptz,
   counted boolean not null,       -- already in site_usage_monthly; else the worker adds it
+  position smallint not null default 0,   -- its place in the batch: rows of one batch share created_at
+  is_enrichment boolean not null default false,   -- the second report of a call: stored, never billed
   last_error text,
   created_at timestamptz not null,
   updated_at timestamptz not null,
@@ -38,7 +42,7 @@ create table public.ingest_fallback_buffer (
 -- indexes' predicates); the free space keeps a row's versions on its page.
 with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
   autovacuum_analyze_scale_factor = 0.02);
-create index pending_events on public.ingest_fallback_buffer (created_at, id) where status = 'PENDING';
+create index pending_events on public.ingest_fallback_buffer (created_at, position, id) where status = 'PENDING';
 create index claimed_events on public.ingest_fallback_buffer (claimed_at) where status = 'PROCESSING';
 create index failed_events on public.ingest_fallback_buffer (site_id, created_at) where status = 'FAILED';
 create index stored_events on public.ingest_fallback_buffer (updated_at) where status = 'RECOVERED';
@@ -113,16 +117,22 @@ as $$
 $$;
 
 -- admit_events: the billing gate. Up to 100 events of one site: idempotency, then quota, then capture.
---   Takes    p_events [{k: 64 hex, e: eid or null, n: event name, p: payload}] in the order they were sent.
---   Safe     from any number of requests: keys are inserted in order. Only plans with a cap lock, on one row per site and month.
---   Returns  {results: ["accepted" | "duplicate" | "quota", …], used, limit, overage}; an event that is not accepted leaves no row.
+--   Takes    p_events [{k: 64 hex, e: eid or null, n: event name, p: payload, r?: reporter, o?: older eid}]
+--            in the order they were sent. r is given for calls: 1 the tracker, 2 a telephone system.
+--            An event whose older eid is known is the same event.
+--   Safe     from any number of requests: keys are inserted in order. Only plans with a cap lock, on
+--            one row per site and month.
+--   Returns  {results: ["accepted" | "duplicate" | "enriched" | "quota", …], used, limit, overage}.
+--            Only an accepted event leaves a billing row. A call that the other reporter told of first
+--            is enriched: captured once more, never billed.
 --   Callers  service role only.
 create function public.admit_events(p_site_id uuid, p_events jsonb) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_now timestamptz := private.current_moment();
-  v_expires timestamptz := greatest(v_now + interval '90 days', date_trunc('month', v_now, 'UTC') + interval '3 months');
+  v_expires timestamptz :=
+    greatest(v_now + interval '90 days', date_trunc('month', v_now, 'UTC') + interval '3 months');
   v_month text;
   v_plan public.site_plans;
   v_cap bigint;
@@ -130,9 +140,10 @@ declare
   v_room bigint;                       -- null: no cap
   v_accepted int[] := '{}';
   v_refused int[] := '{}';
+  v_enriched int[] := '{}';
   v_total int := jsonb_array_length(p_events);
+  v_first jsonb := p_events -> 0;
   v_results jsonb;
-  v_reason text;
 begin
   if v_total not between 1 and 100 then
     perform private.fail(400, 'VALIDATION_FAILED');
@@ -154,20 +165,28 @@ begin
   if v_room = 0 then
     v_refused := private.unseen_events(p_site_id, p_events);
   elsif v_total = 1 then               -- nearly every request; the statement for many takes 100 us more
-    insert into public.ingest_idempotency (site_id, idempotency_key, eid, event_name, created_at, expires_at)
-      values (p_site_id, decode(p_events -> 0 ->> 'k', 'hex'), p_events -> 0 ->> 'e', p_events -> 0 ->> 'n', v_now, v_expires)
-      on conflict do nothing;
-    if found then
-      v_accepted := '{1}';
+    if not (v_first ? 'o' and exists (select from public.ingest_idempotency x
+        where x.site_id = p_site_id and x.eid = v_first ->> 'o')) then
+      insert into public.ingest_idempotency
+          (site_id, idempotency_key, eid, event_name, reported_by, created_at, expires_at)
+        values (p_site_id, decode(v_first ->> 'k', 'hex'), v_first ->> 'e', v_first ->> 'n',
+          coalesce((v_first ->> 'r')::smallint, 1), v_now, v_expires)
+        on conflict do nothing;
+      if found then
+        v_accepted := '{1}';
+      end if;
     end if;
   else
     -- Keys are inserted in order, so that two batches with the same keys never wait for each other in a circle.
     with input as materialized (
-      select t.position::int as position, decode(t.event ->> 'k', 'hex') as key, t.event ->> 'e' as eid, t.event ->> 'n' as name
+      select t.position::int as position, decode(t.event ->> 'k', 'hex') as key, t.event ->> 'e' as eid,
+        t.event ->> 'n' as name, coalesce((t.event ->> 'r')::smallint, 1) as reporter
       from jsonb_array_elements(p_events) with ordinality t(event, position)
     ), claimed as (
-      insert into public.ingest_idempotency (site_id, idempotency_key, eid, event_name, created_at, expires_at)
-      select p_site_id, i.key, i.eid, i.name, v_now, v_expires from input i order by i.key, i.position
+      insert into public.ingest_idempotency
+          (site_id, idempotency_key, eid, event_name, reported_by, created_at, expires_at)
+      select p_site_id, i.key, i.eid, i.name, i.reporter, v_now, v_expires from input i
+      order by i.key, i.position
       on conflict do nothing
       returning idempotency_key, eid
     )
@@ -182,31 +201,63 @@ begin
         where x.site_id = p_site_id and x.idempotency_key = decode(p_events -> (position - 1) ->> 'k', 'hex');
     end if;
   end if;
-  if cardinality(v_accepted) > 0 then
-    insert into public.ingest_fallback_buffer (site_id, payload, counted, created_at, updated_at)
-      select p_site_id, p_events -> (position - 1) -> 'p', v_cap is not null, v_now, v_now from unnest(v_accepted) position;
-    if v_cap is not null then
-      update public.site_usage_monthly u set event_count = u.event_count + cardinality(v_accepted), updated_at = v_now
-        where u.site_id = p_site_id and u.year_month = v_month;
-    end if;
+  if cardinality(v_accepted) + cardinality(v_refused) < v_total then
+    v_enriched := private.note_second_reports(p_site_id, p_events, v_accepted || v_refused);
+  end if;
+  if cardinality(v_accepted) + cardinality(v_enriched) > 0 then
+    insert into public.ingest_fallback_buffer
+        (site_id, payload, counted, position, is_enrichment, created_at, updated_at)
+      select p_site_id, p_events -> (n - 1) -> 'p', v_cap is not null or n = any (v_enriched),
+        n, n = any (v_enriched), v_now, v_now
+      from unnest(v_accepted || v_enriched) n;
+  end if;
+  if v_cap is not null and cardinality(v_accepted) > 0 then
+    update public.site_usage_monthly u
+      set event_count = u.event_count + cardinality(v_accepted), updated_at = v_now
+      where u.site_id = p_site_id and u.year_month = v_month;
   end if;
   if cardinality(v_accepted) = v_total then
     v_results := to_jsonb(array_fill('accepted'::text, array[v_total]));
-  elsif v_total = 1 then
-    v_reason := case when cardinality(v_refused) = 1 then 'quota' else 'duplicate' end;
-    insert into public.ingest_drop_deltas (site_id, day, reason, drops) values (p_site_id, (v_now at time zone 'UTC')::date, v_reason, 1);
-    v_results := jsonb_build_array(v_reason);
   else
     insert into public.ingest_drop_deltas (site_id, day, reason, drops)
       select p_site_id, (v_now at time zone 'UTC')::date, d.reason, d.drops
-      from (values ('quota', cardinality(v_refused)), ('duplicate', v_total - cardinality(v_refused) - cardinality(v_accepted))) d(reason, drops)
+      from (values ('quota', cardinality(v_refused)),
+        ('duplicate', v_total - cardinality(v_refused) - cardinality(v_accepted) - cardinality(v_enriched)))
+        d(reason, drops)
       where d.drops > 0;
     v_results := (
-      select jsonb_agg(case when n = any (v_accepted) then 'accepted' when n = any (v_refused) then 'quota' else 'duplicate' end order by n)
+      select jsonb_agg(case when n = any (v_accepted) then 'accepted' when n = any (v_refused) then 'quota'
+        when n = any (v_enriched) then 'enriched' else 'duplicate' end order by n)
       from generate_series(1, v_total) n);
   end if;
-  return jsonb_build_object('results', v_results, 'used', v_used + cardinality(v_accepted), 'limit', v_plan.monthly_limit,
+  return jsonb_build_object('results', v_results, 'used', v_used + cardinality(v_accepted),
+    'limit', v_plan.monthly_limit,
     'overage', coalesce(v_used + cardinality(v_accepted) > v_plan.monthly_limit, false));
+end
+$$;
+
+-- note_second_reports: the positions of calls that the other reporter told of first. Each reporter counts
+-- once per call, so a repeated request enriches nothing and a flood of them stores nothing.
+create function private.note_second_reports(p_site_id uuid, p_events jsonb, p_done int[]) returns int[]
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_position int;
+  v_event jsonb;
+  v_reporter smallint;
+  v_enriched int[] := '{}';
+begin
+  for v_position in select n from generate_series(1, jsonb_array_length(p_events)) n loop
+    v_event := p_events -> (v_position - 1);
+    v_reporter := (v_event ->> 'r')::smallint;
+    continue when v_reporter is null or v_position = any (p_done);
+    update public.ingest_idempotency x set reported_by = x.reported_by | v_reporter
+      where x.site_id = p_site_id and x.eid = v_event ->> 'e' and x.reported_by & v_reporter = 0;
+    if found then
+      v_enriched := v_enriched || v_position;
+    end if;
+  end loop;
+  return v_enriched;
 end
 $$;
 
@@ -235,7 +286,8 @@ language sql stable security definer set search_path = ''
 as $$
   select coalesce(array_agg(t.position::int), '{}') from jsonb_array_elements(p_events) with ordinality t(event, position)
   where not exists (select from public.ingest_idempotency x where x.site_id = p_site_id and x.idempotency_key = decode(t.event ->> 'k', 'hex'))
-    and not exists (select from public.ingest_idempotency x where x.site_id = p_site_id and x.eid = t.event ->> 'e')
+    and not exists (select from public.ingest_idempotency x
+      where x.site_id = p_site_id and x.eid in (t.event ->> 'e', t.event ->> 'o'))
 $$;
 
 -- count_drops: events that were turned away before the gate: robots, missing consent, a browser's privacy signal.

@@ -35,6 +35,89 @@ as $$
     order by c.chosen_at desc, c.id desc limit 1), false)
 $$;
 
+-- lock_visitor: whoever stores, withdraws or reports for one visitor does it one after the other.
+-- store_events takes the same lock for all visitors of a batch, in order.
+create function private.lock_visitor(p_site_id uuid, p_visitor_id text) returns void
+language sql set search_path = ''
+as $$
+  select pg_catalog.pg_advisory_xact_lock(hashtextextended(p_site_id || '/' || p_visitor_id, 0))
+$$;
+
+-- note_choice: write down what a visitor said, if it differs from what was in force at that moment, and
+-- apply it if it is now the newest. Called with the visitor locked.
+--   Safe     to repeat and in any order: a late message about an earlier choice never undoes a later one.
+create function private.note_choice(p_choice public.consent_choices) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_before public.consent_choices;
+  v_next public.consent_choices;
+begin
+  select c.* into v_before from public.consent_choices c
+    where c.site_id = p_choice.site_id and c.visitor_id = p_choice.visitor_id
+      and c.chosen_at <= p_choice.chosen_at
+    order by c.chosen_at desc, c.id desc limit 1;
+  if v_before.scopes = p_choice.scopes then
+    return;   -- known, and applied when it became known
+  end if;
+  select c.* into v_next from public.consent_choices c
+    where c.site_id = p_choice.site_id and c.visitor_id = p_choice.visitor_id
+      and c.chosen_at > p_choice.chosen_at
+    order by c.chosen_at, c.id limit 1;
+  if v_next.scopes = p_choice.scopes then   -- the same choice, told again over a faster line
+    update public.consent_choices c set chosen_at = p_choice.chosen_at where c.id = v_next.id;
+  else
+    insert into public.consent_choices
+        (site_id, visitor_id, scopes, chosen_at, received_at, page_url, tracker_version)
+      values (p_choice.site_id, p_choice.visitor_id, p_choice.scopes, p_choice.chosen_at,
+        private.current_moment(), left(p_choice.page_url, 2048), p_choice.tracker_version);
+  end if;
+  if private.refused_marketing(p_choice.site_id, p_choice.visitor_id) then
+    perform private.withdraw_marketing(p_choice.site_id, p_choice.visitor_id);
+  end if;
+end
+$$;
+
+-- record_consent: a visitor chose, or took consent back. Applied at once to everything of that visitor that
+-- Google has not got; never billed.
+--   Takes    p_choice {visitor, scopes, ageMs, page?, version?}; ageMs is how long ago it happened, 0 to a day.
+--   Safe     to repeat: the same choice is one row, and applying it again changes nothing.
+--   Returns  {ok}.
+--   Callers  service role only.
+create function public.record_consent(p_site_id uuid, p_choice jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_choice public.consent_choices;
+begin
+  v_choice.site_id := p_site_id;
+  v_choice.visitor_id := p_choice ->> 'visitor';
+  v_choice.scopes := private.known_scopes(p_choice -> 'scopes');
+  v_choice.chosen_at := private.happened_at(private.current_moment(), p_choice -> 'ageMs');
+  v_choice.page_url := p_choice ->> 'page';
+  v_choice.tracker_version := (p_choice ->> 'version')::int;
+  perform private.lock_visitor(p_site_id, v_choice.visitor_id);
+  perform private.note_choice(v_choice);
+  return '{"ok": true}';
+end
+$$;
+
+-- known_scopes: a list of scopes in one spelling, so that two of the same meaning are equal.
+create function private.known_scopes(p_scopes jsonb) returns text[]
+language sql immutable set search_path = ''
+as $$
+  select coalesce(array_agg(distinct s order by s), '{}') from jsonb_array_elements_text(p_scopes) s
+  where s in ('analytics', 'marketing')
+$$;
+
+-- happened_at: when an event happened: its age before we received it. At most a day, never in the future.
+create function private.happened_at(p_received_at timestamptz, p_age_ms jsonb) returns timestamptz
+language sql immutable set search_path = ''
+as $$
+  select p_received_at - least(greatest(coalesce((p_age_ms #>> '{}')::numeric, 0), 0), 86400000)::float8
+    * interval '1 millisecond'
+$$;
+
 -- visitors_without_marketing: of the given visitors, those whose newest choice leaves marketing out.
 --   Takes    at most 1,000 visitor ids.
 --   Returns  [visitor id].
@@ -45,4 +128,7 @@ as $$
   select coalesce(jsonb_agg(v), '[]') from unnest(p_visitors[1:1000]) v
   where private.refused_marketing(p_site_id, v)
 $$;
-grant execute on function public.visitors_without_marketing(uuid, text[]) to opsmantik_app, service_role;
+grant execute on function
+  public.record_consent(uuid, jsonb),
+  public.visitors_without_marketing(uuid, text[])
+to opsmantik_app, service_role;

@@ -41,6 +41,8 @@ create table public.calls (
   id uuid primary key default private.uuid_v7(),
   site_id uuid not null references public.sites (id),
   session_id uuid references public.sessions (id),
+  visitor_id text not null,                        -- whose consent counts
+  reported_by text not null,                       -- 'system' until the tracker tells of it too: only the tracker knows the visit
   intent_stamp text not null,                      -- the click's id, the same whoever reports it: one click is one call
   channel text not null,
   phone text,                                      -- the caller's, where a telephone system reported it
@@ -62,11 +64,13 @@ create table public.calls (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   constraint one_call_per_click unique (site_id, intent_stamp),
+  constraint reporter_is_known check (reported_by in ('tracker', 'system')),
   constraint channel_is_known check (channel in ('phone', 'whatsapp', 'form')),
   constraint call_status_is_known check (status in ('intent', 'qualified', 'meeting', 'sealed', 'junk', 'cancelled')),
   constraint lead_score_is_0_to_100 check (lead_score between 0 and 100)
 );
 create index calls_of_a_site on public.calls (site_id, called_at desc, id desc);
+create index calls_of_a_visitor on public.calls (site_id, visitor_id);
 create index calls_of_a_caller on public.calls (site_id, caller_hash, called_at desc) where caller_hash is not null;
 create index calls_of_a_gclid on public.calls (site_id, gclid) where gclid is not null;
 create index calls_of_a_wbraid on public.calls (site_id, wbraid) where wbraid is not null;
@@ -79,6 +83,7 @@ create table private.events (
   site_id uuid not null,
   session_id uuid not null,
   received_at timestamptz not null,
+  happened_at timestamptz not null,                -- received minus its age: an offline browser tells of it later
   category text not null,
   action text not null,
   label text,
@@ -92,6 +97,16 @@ alter table public.sessions enable row level security;
 alter table public.calls enable row level security;
 alter table private.events enable row level security;
 alter table private.events_default enable row level security;
+
+-- Our first sight of each click of a visitor. A browser's clock may be wrong by months; this is by ours.
+create table private.click_sightings (
+  site_id uuid not null,
+  visitor_id text not null,
+  click_hash bytea not null,
+  first_seen_at timestamptz not null,
+  primary key (site_id, visitor_id, click_hash)
+);
+alter table private.click_sightings enable row level security;
 
 -- ensure_event_partitions: this month and the next two, made ahead.
 --   Safe     to repeat. A month whose events already lie in the default partition is left there.
@@ -121,8 +136,52 @@ begin
 end
 $$;
 
--- touch_session: the visitor's running session, or a new one after 30 minutes of silence. What is known of it only grows, but for
--- the ad click: without marketing consent there is none, and a newer one takes the place of an older.
+-- see_click: when we first saw a click of this visitor, by the time at which events happened.
+create function private.see_click(p_site_id uuid, p_at timestamptz, p_event jsonb) returns timestamptz
+language sql security definer set search_path = ''
+as $$
+  insert into private.click_sightings as c (site_id, visitor_id, click_hash, first_seen_at)
+    values (p_site_id, p_event ->> 'visitor', sha256(convert_to(jsonb_build_array(
+      p_event ->> 'gclid', p_event ->> 'wbraid', p_event ->> 'gbraid')::text, 'UTF8')), p_at)
+    on conflict (site_id, visitor_id, click_hash)
+      do update set first_seen_at = least(c.first_seen_at, excluded.first_seen_at)
+    returning c.first_seen_at
+$$;
+
+-- visitor_consents: whether Google may be told of a visitor: what the visitor last said, else what this event
+-- says for its site, else what the running visit says, else the site's default.
+create function private.visitor_consents(p_site_id uuid, p_event jsonb, p_session public.sessions) returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce('marketing' = any ((private.newest_choice(p_site_id, p_event ->> 'visitor')).scopes),
+    (p_event ->> 'marketingConsent')::boolean, p_session.marketing_consent,
+    (p_event ->> 'marketingDefault')::boolean)
+$$;
+
+-- note_event_choice: an event carries the scopes that held when it happened. One that allows no marketing is a
+-- choice also where the scopes themselves were not kept.
+create function private.note_event_choice(p_site_id uuid, p_at timestamptz, p_event jsonb) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_choice public.consent_choices;
+begin
+  v_choice.scopes := case when jsonb_typeof(p_event -> 'scopes') = 'array' then private.known_scopes(p_event -> 'scopes')
+    when not (p_event ->> 'marketingConsent')::boolean then '{analytics}' end;
+  if v_choice.scopes is not null then
+    v_choice.site_id := p_site_id;
+    v_choice.visitor_id := p_event ->> 'visitor';
+    v_choice.chosen_at := p_at;
+    v_choice.page_url := p_event ->> 'url';
+    v_choice.tracker_version := (p_event ->> 'trackerVersion')::int;
+    perform private.note_choice(v_choice);
+  end if;
+end
+$$;
+
+-- touch_session: the visitor's running session, or a new one after 30 minutes of silence. What is known of it
+-- only grows, but for the ad click: without marketing consent there is none, and a newer one takes the place
+-- of an older. Landing page and origin are those of the event that happened first, whichever was stored first.
 create function private.touch_session(p_site_id uuid, p_at timestamptz, p_event jsonb) returns public.sessions
 language plpgsql security definer set search_path = ''
 as $$
@@ -130,45 +189,44 @@ declare
   v_session public.sessions;
   v_visitor text := p_event ->> 'visitor';
   v_consent boolean;
-  v_clicked_at timestamptz := (p_event ->> 'clickedAt')::timestamptz;
-  v_has_clicked boolean;
-  v_is_same_click boolean;
-  v_is_newer_click boolean;
+  v_clicked_at timestamptz;
+  v_is_same_click boolean := false;
+  v_is_newer_click boolean := false;
+  v_is_first boolean;
 begin
+  perform private.note_event_choice(p_site_id, p_at, p_event);
   -- Both ends: an event that is replayed days later belongs to the visit it happened in.
   select s.* into v_session from public.sessions s
     where s.site_id = p_site_id and s.visitor_id = v_visitor
       and s.last_seen_at > p_at - interval '30 minutes' and s.started_at < p_at + interval '30 minutes'
     order by s.last_seen_at desc limit 1;
-  v_consent := coalesce((p_event ->> 'marketingConsent')::boolean, v_session.marketing_consent, (p_event ->> 'marketingDefault')::boolean);
-  if v_session.marketing_consent and not v_consent then
-    perform private.withdraw_consent(v_session.id);
-  end if;
+  v_consent := private.visitor_consents(p_site_id, p_event, v_session);
   if v_session.id is null then
-    -- Earlier visits: did an ad bring one, and did this click? Then it was first seen there. The order is for the planner: a plan made
-    -- while the table is small and kept by a busy connection would else read all of the site's sessions for each event.
-    select bool_or(e.clicked_at is not null),
-        case when v_clicked_at is not null then least(v_clicked_at, min(e.clicked_at) filter (where e.is_same_click)) end
-      into v_has_clicked, v_clicked_at
-      from (
-        select s.clicked_at, (s.gclid, s.wbraid, s.gbraid)
-          is not distinct from (p_event ->> 'gclid', p_event ->> 'wbraid', p_event ->> 'gbraid') as is_same_click
-        from public.sessions s where s.site_id = p_site_id and s.visitor_id = v_visitor order by s.last_seen_at desc) e;
-    insert into public.sessions (site_id, visitor_id, started_at, last_seen_at, landing_url, referrer, device, country, city, utm,
-        marketing_consent, from_google, returning_ad_user)
-      values (p_site_id, v_visitor, p_at, p_at, p_event ->> 'url', p_event ->> 'referrer', p_event ->> 'device',
-        p_event ->> 'country', p_event ->> 'city', coalesce(p_event -> 'utm', '{}'), v_consent, (p_event ->> 'fromGoogle')::boolean,
-        coalesce(v_has_clicked, false))
+    insert into public.sessions
+        (site_id, visitor_id, started_at, last_seen_at, marketing_consent, returning_ad_user)
+      values (p_site_id, v_visitor, p_at, p_at, v_consent, private.came_by_ad_before(p_site_id, v_visitor, p_at))
       returning * into v_session;
   end if;
-  if not v_consent or v_clicked_at < p_at - interval '90 days' then
-    v_clicked_at := null;
+  if v_consent and coalesce(p_event ->> 'gclid', p_event ->> 'wbraid', p_event ->> 'gbraid') is not null then
+    v_is_same_click := (v_session.gclid, v_session.wbraid, v_session.gbraid)
+      is not distinct from (p_event ->> 'gclid', p_event ->> 'wbraid', p_event ->> 'gbraid');
+    if not v_is_same_click or p_at < v_session.clicked_at then
+      v_clicked_at := private.see_click(p_site_id, p_at, p_event);
+      v_is_newer_click := not v_is_same_click and v_clicked_at > p_at - interval '90 days'
+        and v_clicked_at >= coalesce(v_session.clicked_at, v_clicked_at);
+    end if;
   end if;
-  v_is_same_click := v_clicked_at is not null and v_session.clicked_at is not null and (v_session.gclid, v_session.wbraid, v_session.gbraid)
-    is not distinct from (p_event ->> 'gclid', p_event ->> 'wbraid', p_event ->> 'gbraid');
-  v_is_newer_click := v_clicked_at is not null and not v_is_same_click and v_clicked_at >= coalesce(v_session.clicked_at, v_clicked_at);
+  -- A telephone system knows no page: whatever the tracker says of the visit came before it.
+  v_is_first := p_event ->> 'url' <> '' and (p_at < v_session.started_at or v_session.landing_url is null);
   update public.sessions s
-    set started_at = least(s.started_at, p_at), last_seen_at = greatest(s.last_seen_at, p_at), event_count = s.event_count + 1,
+    set started_at = least(s.started_at, p_at), last_seen_at = greatest(s.last_seen_at, p_at),
+        event_count = s.event_count + 1,
+        landing_url = case when v_is_first then p_event ->> 'url' else s.landing_url end,
+        referrer = case when v_is_first then p_event ->> 'referrer' else s.referrer end,
+        device = case when v_is_first then p_event ->> 'device' else s.device end,
+        country = case when v_is_first then p_event ->> 'country' else s.country end,
+        city = case when v_is_first then p_event ->> 'city' else s.city end,
+        utm = case when v_is_first then coalesce(p_event -> 'utm', '{}') else s.utm end,
         gclid = case when not v_consent then null when v_is_newer_click then p_event ->> 'gclid' else s.gclid end,
         wbraid = case when not v_consent then null when v_is_newer_click then p_event ->> 'wbraid' else s.wbraid end,
         gbraid = case when not v_consent then null when v_is_newer_click then p_event ->> 'gbraid' else s.gbraid end,
@@ -184,6 +242,16 @@ begin
     returning * into v_session;
   return v_session;
 end
+$$;
+
+-- came_by_ad_before: whether an ad brought an earlier visit. The order and the fence are for the planner: it would
+-- else read the site's sessions by their time, all of them for each event.
+create function private.came_by_ad_before(p_site_id uuid, p_visitor_id text, p_at timestamptz) returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(bool_or(e.clicked_at is not null and e.started_at < p_at), false)
+  from (select s.clicked_at, s.started_at from public.sessions s
+        where s.site_id = p_site_id and s.visitor_id = p_visitor_id order by s.last_seen_at desc offset 0) e
 $$;
 
 -- score_breakdown: why a session scores what it scores, for the operator.
@@ -227,30 +295,151 @@ create function private.phone_hash(p_e164 text) returns text
 language sql immutable set search_path = ''
 as $$ select encode(sha256(convert_to(p_e164, 'UTF8')), 'hex') $$;
 
--- store_call: one call per click. A second report of the same click adds what the first did not know, such as who called.
+-- score_call: what a call's visit scored when the person reached out: events that happened later say nothing
+-- about it, and events that arrive later but happened before do.
+create function private.score_call(p_session public.sessions, p_at timestamptz) returns public.sessions
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_scored public.sessions := p_session;
+begin
+  v_scored.had_conversion := true;
+  select coalesce(bool_or(e.category = 'interaction'), false),
+      coalesce(max(least(greatest(round(e.value), 0), 100)) filter (where e.action = 'scroll_depth'), 0)::int,
+      coalesce(bool_or(e.action = 'hover_intent'), false)
+    into v_scored.had_interaction, v_scored.scroll_depth, v_scored.had_hover_intent
+    from private.events e
+    where e.session_id = p_session.id and e.happened_at <= p_at
+      and e.received_at >= p_session.started_at and e.received_at <= p_session.last_seen_at + interval '25 hours';
+  return v_scored;
+end
+$$;
+
+create function private.score_of(p_breakdown jsonb) returns int
+language sql immutable set search_path = ''
+as $$ select least(100, coalesce(sum(v::int), 0))::int from jsonb_each_text(p_breakdown) t (k, v) $$;
+
+-- rescore_calls: an event was stored after a call that it happened before.
+create function private.rescore_calls(p_session public.sessions, p_at timestamptz) returns void
+language sql security definer set search_path = ''
+as $$
+  update public.calls c
+    set score_breakdown = b.breakdown, lead_score = private.score_of(b.breakdown), updated_at = private.current_moment()
+    from public.calls o
+      cross join lateral (select private.score_breakdown(private.score_call(p_session, o.called_at)) as breakdown) b
+    where o.session_id = p_session.id and o.called_at >= p_at and c.id = o.id and c.score_breakdown <> b.breakdown
+$$;
+
+-- store_call: one call per click. Two reports of one click make one call, in whichever order they are stored.
+--   Returns  1 when the call is new.
 create function private.store_call(p_session public.sessions, p_at timestamptz, p_event jsonb) returns int
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_made boolean;
+  v_new public.calls;
   v_id uuid;
-  v_phone text := case when p_session.marketing_consent then p_event ->> 'phone' end;
 begin
-  insert into public.calls as c (site_id, session_id, intent_stamp, channel, phone, caller_hash, gclid, wbraid, gbraid, clicked_at, marketing_consent,
-      lead_score, score_breakdown, page_url, called_at, created_at, updated_at)
-    values (p_session.site_id, p_session.id, p_event ->> 'intentStamp', p_event ->> 'channel', v_phone,
-      (select private.phone_hash(private.e164(s, v_phone)) from public.sites s where s.id = p_session.site_id), p_session.gclid,
-      p_session.wbraid, p_session.gbraid, p_session.clicked_at, p_session.marketing_consent, p_session.lead_score,
-      private.score_breakdown(p_session), p_event ->> 'url', p_at, private.current_moment(), private.current_moment())
-    on conflict (site_id, intent_stamp) do update
-      set phone = coalesce(excluded.phone, c.phone),
-          caller_hash = coalesce(excluded.caller_hash, c.caller_hash), gclid = coalesce(c.gclid, excluded.gclid), wbraid = coalesce(c.wbraid, excluded.wbraid),
-          gbraid = coalesce(c.gbraid, excluded.gbraid), clicked_at = coalesce(c.clicked_at, excluded.clicked_at), updated_at = excluded.updated_at
-    returning c.id, (xmax = 0) into v_id, v_made;
-  if v_made then
-    perform private.emit_signal(v_id, 'INTENT_CAPTURED', p_at);
+  v_new.site_id := p_session.site_id;
+  v_new.session_id := p_session.id;
+  v_new.visitor_id := p_session.visitor_id;
+  v_new.reported_by := coalesce(p_event ->> 'reporter', 'tracker');
+  v_new.intent_stamp := p_event ->> 'intentStamp';
+  v_new.channel := p_event ->> 'channel';
+  v_new.marketing_consent := p_session.marketing_consent;
+  v_new.page_url := nullif(p_event ->> 'url', '');
+  v_new.called_at := p_at;
+  v_new.score_breakdown := private.score_breakdown(private.score_call(p_session, p_at));
+  v_new.lead_score := private.score_of(v_new.score_breakdown);
+  if p_session.marketing_consent then
+    v_new.phone := p_event ->> 'phone';
+    v_new.caller_hash := (select private.phone_hash(private.e164(s, v_new.phone))
+      from public.sites s where s.id = p_session.site_id);
+    v_new.gclid := p_session.gclid;
+    v_new.wbraid := p_session.wbraid;
+    v_new.gbraid := p_session.gbraid;
+    v_new.clicked_at := p_session.clicked_at;
+    if v_new.clicked_at is null and coalesce(p_event ->> 'gclid', p_event ->> 'wbraid', p_event ->> 'gbraid') is not null then
+      v_new.gclid := p_event ->> 'gclid';
+      v_new.wbraid := p_event ->> 'wbraid';
+      v_new.gbraid := p_event ->> 'gbraid';
+      v_new.clicked_at := private.see_click(v_new.site_id, p_at,
+        p_event || jsonb_build_object('visitor', p_session.visitor_id));
+    end if;
   end if;
-  return v_made::int;
+  loop
+    select c.id into v_id from public.calls c
+      where c.site_id = v_new.site_id and c.intent_stamp = v_new.intent_stamp for update;
+    if v_id is not null then
+      perform private.merge_call(v_id, v_new);
+      return 0;
+    end if;
+    insert into public.calls (site_id, session_id, visitor_id, reported_by, intent_stamp, channel, phone, caller_hash,
+        gclid, wbraid, gbraid, clicked_at, marketing_consent, lead_score, score_breakdown, page_url, called_at,
+        created_at, updated_at)
+      values (v_new.site_id, v_new.session_id, v_new.visitor_id, v_new.reported_by, v_new.intent_stamp, v_new.channel,
+        v_new.phone, v_new.caller_hash, v_new.gclid, v_new.wbraid, v_new.gbraid, v_new.clicked_at,
+        v_new.marketing_consent, v_new.lead_score, v_new.score_breakdown, v_new.page_url, v_new.called_at,
+        private.current_moment(), private.current_moment())
+      on conflict (site_id, intent_stamp) do nothing
+      returning id into v_id;
+    if v_id is not null then
+      perform private.emit_signal(v_id, 'INTENT_CAPTURED', p_at);
+      return 1;
+    end if;
+  end loop;   -- somebody else stored it between our look and our insert
+end
+$$;
+
+-- merge_call: another report of a call. The visit, its click and its consent are the tracker's to tell, the
+-- caller's number is the telephone system's; what a report does not know it leaves. Called with the call locked.
+create function private.merge_call(p_id uuid, p_new public.calls) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_old public.calls;
+  v_call public.calls;
+  v_is_visit boolean;      -- the tracker tells of a call that only a telephone system had told of
+  v_takes_click boolean;
+begin
+  select c.* into v_old from public.calls c where c.id = p_id;
+  v_is_visit := p_new.reported_by = 'tracker' and v_old.reported_by = 'system';
+  v_call := v_old;
+  if v_is_visit then
+    v_call.reported_by := 'tracker';
+    v_call.session_id := p_new.session_id;
+    v_call.visitor_id := p_new.visitor_id;
+    v_call.channel := p_new.channel;
+    v_call.page_url := coalesce(p_new.page_url, v_old.page_url);
+    v_call.score_breakdown := p_new.score_breakdown;
+    v_call.lead_score := p_new.lead_score;
+    v_call.marketing_consent := p_new.marketing_consent;
+  end if;
+  v_call.marketing_consent := v_call.marketing_consent
+    and not private.refused_marketing(v_call.site_id, v_call.visitor_id);
+  v_takes_click := p_new.clicked_at is not null and (v_is_visit or v_old.clicked_at is null);
+  update public.calls c
+    set reported_by = v_call.reported_by, session_id = v_call.session_id, visitor_id = v_call.visitor_id,
+        channel = v_call.channel, page_url = v_call.page_url, score_breakdown = v_call.score_breakdown,
+        lead_score = v_call.lead_score, marketing_consent = v_call.marketing_consent,
+        phone = case when v_call.marketing_consent then coalesce(p_new.phone, c.phone) end,
+        caller_hash = case when v_call.marketing_consent then coalesce(p_new.caller_hash, c.caller_hash) end,
+        gclid = case when not v_call.marketing_consent then null when v_takes_click then p_new.gclid else c.gclid end,
+        wbraid = case when not v_call.marketing_consent then null when v_takes_click then p_new.wbraid else c.wbraid end,
+        gbraid = case when not v_call.marketing_consent then null when v_takes_click then p_new.gbraid else c.gbraid end,
+        clicked_at = case when not v_call.marketing_consent then null
+                          when v_takes_click then p_new.clicked_at else c.clicked_at end,
+        called_at = least(c.called_at, p_new.called_at), updated_at = private.current_moment()
+    where c.id = p_id
+    returning * into v_call;
+  if v_is_visit and v_old.visitor_id = v_old.intent_stamp then   -- a visit that stood in until the tracker told of the real one
+    update private.events e set session_id = v_call.session_id where e.session_id = v_old.session_id;
+    delete from public.sessions s where s.id = v_old.session_id and s.visitor_id = v_old.visitor_id;
+  end if;
+  if not v_call.marketing_consent and v_old.marketing_consent then
+    perform private.silence_calls(array[p_id]);
+  elsif v_call.clicked_at is not null and v_old.clicked_at is null then
+    perform private.tell_after_all(v_call);
+  end if;
 end
 $$;
 

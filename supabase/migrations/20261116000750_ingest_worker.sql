@@ -21,12 +21,12 @@ begin
   select array_agg(t.id) into v_ids from (
     select b.id from public.ingest_fallback_buffer b
     where b.status = 'PENDING' and b.attempt_count = 0
-    order by b.created_at, b.id limit least(greatest(p_limit, 1), 500) for update skip locked) t;
+    order by b.created_at, b.position, b.id limit least(greatest(p_limit, 1), 500) for update skip locked) t;
   if v_ids is null then
     select array_agg(t.id) into v_ids from (
       select b.id from public.ingest_fallback_buffer b
       where b.status = 'PENDING' and b.updated_at < v_now - interval '15 seconds' * b.attempt_count
-      order by b.created_at, b.id limit 1 for update skip locked) t;
+      order by b.created_at, b.position, b.id limit 1 for update skip locked) t;
   end if;
   if v_ids is null then   -- only now: in a backlog each look at old leases steps over those of all events stored since the last vacuum
     update public.ingest_fallback_buffer b
@@ -42,10 +42,11 @@ begin
     update public.ingest_fallback_buffer b
       set status = 'PROCESSING', claim_token = v_token, claimed_at = v_now, attempt_count = b.attempt_count + 1, updated_at = v_now
       where b.id = any (v_ids)
-      returning b.id, b.site_id, b.payload, b.created_at
+      returning b.id, b.site_id, b.payload, b.created_at, b.position
   )
   select jsonb_build_object('token', v_token, 'rows', coalesce(jsonb_agg(jsonb_build_object(
-      'id', l.id, 'siteId', l.site_id, 'payload', l.payload, 'receivedAt', l.created_at) order by l.created_at, l.id), '[]'))
+      'id', l.id, 'siteId', l.site_id, 'payload', l.payload, 'receivedAt', l.created_at)
+      order by l.created_at, l.position, l.id), '[]'))
     into v_answer from leased l;
   return v_answer;
 end
@@ -83,6 +84,7 @@ as $$
 declare
   v_row record;
   v_session public.sessions;
+  v_at timestamptz;
   v_stored int := 0;
   v_calls int := 0;
 begin
@@ -91,18 +93,28 @@ begin
     from jsonb_array_elements(p_rows) r join public.ingest_fallback_buffer b on b.id = (r ->> 'id')::uuid
     order by 1) t;
   for v_row in
-    select b.id, b.site_id, b.counted, b.created_at as received_at, r as event
+    select b.id, b.site_id, b.is_enrichment, b.created_at as received_at, r as event
     from public.ingest_fallback_buffer b join jsonb_array_elements(p_rows) r on b.id = (r ->> 'id')::uuid
     where b.claim_token = p_token
-    order by b.created_at, b.id
+    order by b.created_at, b.position, b.id
     for update of b
   loop
-    v_session := private.touch_session(v_row.site_id, v_row.received_at, v_row.event);
-    insert into private.events (id, site_id, session_id, received_at, category, action, label, value, url)
-      values (v_row.id, v_row.site_id, v_session.id, v_row.received_at, v_row.event ->> 'category', v_row.event ->> 'action',
-        v_row.event ->> 'label', (v_row.event ->> 'value')::numeric, v_row.event ->> 'url');
+    v_at := private.happened_at(v_row.received_at, v_row.event -> 'ageMs');
+    v_session := private.visit_of_stamp(v_row.site_id, v_row.event);
+    if v_session.id is null then
+      v_session := private.touch_session(v_row.site_id, v_at, v_row.event);
+    end if;
+    if not v_row.is_enrichment then   -- a call is one event of the journey, whoever told of it
+      insert into private.events
+          (id, site_id, session_id, received_at, happened_at, category, action, label, value, url)
+        values (v_row.id, v_row.site_id, v_session.id, v_row.received_at, v_at, v_row.event ->> 'category',
+          v_row.event ->> 'action', v_row.event ->> 'label', (v_row.event ->> 'value')::numeric,
+          v_row.event ->> 'url');
+    end if;
     if v_row.event ->> 'channel' is not null then
-      v_calls := v_calls + private.store_call(v_session, v_row.received_at, v_row.event);
+      v_calls := v_calls + private.store_call(v_session, v_at, v_row.event);
+    elsif v_at < v_session.last_seen_at then
+      perform private.rescore_calls(v_session, v_at);
     end if;
     v_stored := v_stored + 1;
   end loop;
@@ -121,6 +133,16 @@ begin
       and b.id in (select (r ->> 'id')::uuid from jsonb_array_elements(p_rows) r);
   return jsonb_build_object('stored', v_stored, 'calls', v_calls);
 end
+$$;
+
+-- visit_of_stamp: the visit of a call that is known already, for a telephone system that names the click but
+-- not the visitor. Without such a call: a null row, and the stamp stands in for the visitor.
+create function private.visit_of_stamp(p_site_id uuid, p_event jsonb) returns public.sessions
+language sql stable security definer set search_path = ''
+as $$
+  select s.* from public.calls c join public.sessions s on s.id = c.session_id
+  where p_event ->> 'reporter' = 'system' and p_event ->> 'visitor' = p_event ->> 'intentStamp'
+    and c.site_id = p_site_id and c.intent_stamp = p_event ->> 'intentStamp'
 $$;
 
 -- purge_stored_events: forget captured payloads a day after they were stored. At most 20,000 a call.

@@ -16,7 +16,8 @@ $$;
 create function private.delivery_block_of(p_call public.calls) returns text
 language sql stable set search_path = ''
 as $$
-  select case when not p_call.marketing_consent then 'NO_CONSENT'
+  select case
+    when not p_call.marketing_consent or private.refused_marketing(p_call.site_id, p_call.visitor_id) then 'NO_CONSENT'
     when coalesce(p_call.gclid, p_call.wbraid, p_call.gbraid) is null then 'NO_CLICK_ID'
     when p_call.clicked_at < private.current_moment() - interval '90 days' then 'CLICK_EXPIRED' end
 $$;

@@ -158,30 +158,83 @@ begin
 end
 $$;
 
--- withdraw_consent: a visitor took back the consent under which a visit's calls were recorded. What Google was not told yet it is never
--- told, and what only consent allowed us to keep is gone. What was told before stays as it is.
-create function private.withdraw_consent(p_session_id uuid) returns void
+-- withdraw_marketing: a visitor's newest choice leaves marketing out. What Google has not got it never gets, and
+-- what only consent allowed us to keep is gone, in every visit. What Google has stays as it is.
+-- Called with the visitor locked. Locks are taken in the order that sealing takes them: calls, sales, queue rows.
+create function private.withdraw_marketing(p_site_id uuid, p_visitor_id text) returns void
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_call_ids uuid[];
+begin
+  update public.sessions s
+    set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null
+    where s.site_id = p_site_id and s.visitor_id = p_visitor_id
+      and (s.marketing_consent or s.clicked_at is not null);
+  delete from private.click_sightings c where c.site_id = p_site_id and c.visitor_id = p_visitor_id;
+  v_call_ids := array(select c.id from public.calls c
+    where c.site_id = p_site_id and c.visitor_id = p_visitor_id order by c.id for update);
+  update public.calls c
+    set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null, phone = null,
+        caller_hash = null, updated_at = private.current_moment()
+    where c.id = any (v_call_ids) and c.marketing_consent;
+  perform private.silence_calls(v_call_ids);
+end
+$$;
+
+-- silence_calls: nothing of these calls is sent that Google has not got: signals end, sales are blocked and
+-- lose what told who the customer is, and waiting rows are closed. Rows in flight are dealt with by their answer.
+create function private.silence_calls(p_call_ids uuid[]) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
   v_sale public.sales;
 begin
-  with silenced as (
-    update public.calls c
-      set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null, phone = null, caller_hash = null,
-          updated_at = private.current_moment()
-      where c.session_id = p_session_id and c.marketing_consent returning c.id)
-  select array_agg(x.id) into v_call_ids from silenced x;
   update public.marketing_signals g
     set dispatch_status = 'FAILED', last_error = 'NO_CONSENT', next_retry_at = null, updated_at = private.current_moment()
-    where g.call_id = any (v_call_ids) and g.dispatch_status = 'PENDING';
-  for v_sale in select s.* from public.sales s where s.call_id = any (v_call_ids) and s.delivery_block is null order by s.id for update loop
+    where g.call_id = any (p_call_ids) and g.dispatch_status = 'PENDING';
+  for v_sale in
+    select s.* from public.sales s
+    where s.call_id = any (p_call_ids) or s.sibling_call_id = any (p_call_ids)
+    order by s.id for update
+  loop
     continue when exists (select from public.provider_dispatches d where d.sale_id = v_sale.id);
     perform private.act(('system', null)::private.actor, 'CONSENT_WITHDRAWN');
     perform private.close_waiting(v_sale.id, '{CONVERSION}', 'NO_CONSENT', 'The visitor withdrew consent before Google was told.');
-    update public.sales s set delivery_block = 'NO_CONSENT', gclid = null, wbraid = null, gbraid = null, clicked_at = null, updated_at = private.current_moment()
+    update public.sales s
+      set delivery_block = 'NO_CONSENT', gclid = null, wbraid = null, gbraid = null, clicked_at = null,
+          customer_hash = null, note = null, updated_at = private.current_moment()
       where s.id = v_sale.id;
+  end loop;
+end
+$$;
+
+-- tell_after_all: a call's click became known after the call was judged without one. Its signals are told now,
+-- and a sale that was blocked for want of a click is queued. Called with the call locked.
+create function private.tell_after_all(p_call public.calls) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_stage text := case p_call.status when 'qualified' then 'SEAL_PENDING' when 'meeting' then 'MEETING_BOOKED' end;
+  v_sale public.sales;
+begin
+  if p_call.status not in ('junk', 'cancelled') then
+    perform private.emit_signal(p_call.id, 'INTENT_CAPTURED', p_call.called_at);
+    if v_stage is not null then
+      perform private.emit_signal(p_call.id, v_stage, p_call.status_at);
+    end if;
+  end if;
+  for v_sale in
+    select s.* from public.sales s where s.call_id = p_call.id and s.delivery_block = 'NO_CLICK_ID' order by s.id for update
+  loop
+    update public.sales s
+      set gclid = p_call.gclid, wbraid = p_call.wbraid, gbraid = p_call.gbraid, clicked_at = p_call.clicked_at,
+          delivery_block = private.delivery_block_of(p_call), updated_at = private.current_moment()
+      where s.id = v_sale.id;
+    if v_sale.status = 'CONFIRMED' then
+      perform private.act(('system', null)::private.actor, 'CLICK_FOUND');
+      perform private.follow_ledger(v_sale.id);
+    end if;
   end loop;
 end
 $$;

@@ -10,7 +10,8 @@ as $$
   where g.site_id = p_site.id and g.dispatch_status = 'PENDING' and p_site.signals_enabled and p_site.oci_sync_method = 'script'
     and g.attempt_count < p_max_attempts and (g.next_retry_at is null or g.next_retry_at <= private.current_moment())
     and exists (select from public.calls c where c.id = g.call_id and coalesce(c.gclid, c.wbraid, c.gbraid) is not null
-      and c.marketing_consent and c.status not in ('junk', 'cancelled')
+      and c.marketing_consent and not private.refused_marketing(c.site_id, c.visitor_id)
+      and c.status not in ('junk', 'cancelled')
       and c.clicked_at <= private.current_moment() - make_interval(hours => p_site.click_min_age_hours)
       and c.clicked_at > private.current_moment() - interval '90 days')
   order by g.next_retry_at nulls first, g.created_at, g.id limit p_limit

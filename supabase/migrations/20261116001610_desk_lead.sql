@@ -36,12 +36,24 @@ language sql stable security definer set search_path = ''
 as $$
   select coalesce(jsonb_agg(jsonb_build_object('startedAt', v.started_at, 'clickedAt', v.clicked_at, 'isReturn', v.returning_ad_user,
       'campaign', v.utm ->> 'campaign', 'keyword', v.utm ->> 'term', 'device', v.device, 'city', v.city, 'country', v.country, 'events', coalesce((
-        select jsonb_agg(jsonb_build_object('at', e.received_at, 'action', e.action, 'isLead', e.category = 'conversion', 'value', e.value,
-          'path', private.url_path(e.url)) order by e.received_at, e.id)
-        from (select x.* from private.events x where x.session_id = v.id and x.received_at between v.started_at and v.last_seen_at
-              order by x.received_at, x.id limit 100) e), '[]')) order by v.started_at), '[]')
+        select jsonb_agg(jsonb_build_object('at', e.happened_at, 'action', e.action, 'isLead', e.category = 'conversion', 'value', e.value,
+          'path', private.url_path(e.url)) order by e.happened_at, e.id)
+        from (select x.* from private.events x where x.session_id = v.id
+                and x.received_at between v.started_at and v.last_seen_at + interval '25 hours'
+              order by x.happened_at, x.id limit 100) e), '[]')) order by v.started_at), '[]')
   from (select o.* from public.sessions s join public.sessions o on o.site_id = s.site_id and o.visitor_id = s.visitor_id
         where s.id = p_call.session_id and o.started_at <= p_call.called_at + interval '1 day' order by o.started_at desc limit 10) v
+$$;
+
+-- lead_choices: when the visitor of a lead gave consent or took it back, oldest first.
+create function private.lead_choices(p_call public.calls) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object('at', c.chosen_at, 'scopes', to_jsonb(c.scopes),
+      'path', private.url_path(c.page_url)) order by c.chosen_at, c.id), '[]')
+  from (select x.* from public.consent_choices x
+        where x.site_id = p_call.site_id and x.visitor_id = p_call.visitor_id
+        order by x.chosen_at desc, x.id desc limit 20) c
 $$;
 
 -- desk_lead: one lead with its journey, ledger, deliveries and history. Operators get the whole number, to call back.
@@ -60,7 +72,7 @@ begin
   return private.lead_on_desk(v_site, v_call) || jsonb_build_object('asOf', private.current_moment(),
     'fullPhone', case when public.has_site_role(v_site.id, 'operator') then v_call.phone end,
     'clickKind', case when v_call.gclid is not null then 'gclid' when v_call.wbraid is not null then 'wbraid' when v_call.gbraid is not null then 'gbraid' end,
-    'visits', private.lead_visits(v_call), 'history', private.lead_history(v_call.id), 'ledger', private.lead_ledger(v_call.id),
+    'visits', private.lead_visits(v_call), 'choices', private.lead_choices(v_call), 'history', private.lead_history(v_call.id), 'ledger', private.lead_ledger(v_call.id),
     'deliveries', private.lead_deliveries(v_call.id),
     'siblings', coalesce((select jsonb_agg(jsonb_build_object('id', o.id, 'channel', o.channel, 'status', o.status, 'calledAt', o.called_at) order by o.called_at)
       from public.calls o where o.session_id = v_call.session_id and o.id <> v_call.id), '[]'));

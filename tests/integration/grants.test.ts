@@ -102,6 +102,7 @@ const grantedToServices = [
   "purge_stored_events",
   "reconcile_queue_counts",
   "reconcile_usage",
+  "record_consent",
   "record_external_sale",
   "record_script_run",
   "recover_marketing_signals",

@@ -52,7 +52,7 @@ async function storeCalls(tx: postgres.TransactionSql, team: Team, stamps: strin
   const [claim] = await tx<{ batch: { token: string; rows: { id: string; payload: unknown; receivedAt: string }[] } }[]>`
     select public.get_and_claim_fallback_batch(500) as batch`;
   if (!claim) return;
-  const rows = claim.batch.rows.map((row) => storedRow(row.id, capturedEvent.parse(row.payload), new Date(row.receivedAt)));
+  const rows = claim.batch.rows.map((row) => storedRow(row.id, capturedEvent.parse(row.payload)));
   await tx`select public.store_events(${claim.batch.token}, ${tx.json(rows)})`;
 }
 
@@ -73,7 +73,10 @@ function callEvent(team: Team, stamp: string, click: string): CapturedEvent {
     wbraid: null,
     gbraid: null,
     [click]: click === "gclid" ? `gclid-${stamp}` : `0AAAA-${stamp}`,
-    clickFirstSeenMs: null,
+    ageMs: 0,
+    scopes: null,
+    trackerVersion: null,
+    reporter: "tracker",
     marketingConsent: true,
     marketingDefault: true,
     intentStamp: stamp,

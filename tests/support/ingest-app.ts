@@ -165,7 +165,7 @@ export interface Figures {
 export async function figuresOf(db: TestDatabase, site: IngestSite): Promise<Figures> {
   const [row] = await db.sql<Figures[]>`
     select (select count(*)::int from public.ingest_idempotency where site_id = ${site.siteId}) as billed,
-           (select count(*)::int from public.ingest_fallback_buffer where site_id = ${site.siteId}) as captured,
+           (select count(*)::int from public.ingest_fallback_buffer where site_id = ${site.siteId} and not is_enrichment) as captured,
            (select count(*)::int from private.events where site_id = ${site.siteId}) as stored,
            (select count(*)::int from public.calls where site_id = ${site.siteId}) as calls`;
   if (!row) throw new Error("No figures.");

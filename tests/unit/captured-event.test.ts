@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { captureEvent, requestFacts } from "#lib/ingest/capture-event.ts";
+import { captureEvent, requestFacts, visitorOf } from "#lib/ingest/capture-event.ts";
 import { capturedEvent } from "#lib/ingest/captured-event.ts";
 import { wireEvent } from "#lib/ingest/event-shape.ts";
 import { storedRow } from "#lib/ingest/stored-row.ts";
@@ -10,27 +10,27 @@ const site = {
   consentMode: "off" as const,
   respectsPrivacySignal: false,
 };
-const facts = { device: "mobile", country: "TR", city: null };
-const receivedAt = new Date("2026-11-16T12:00:00Z");
+const facts = { device: "mobile", country: "TR", city: null, trackerVersion: null };
+const wire = (change: Record<string, unknown>) => wireEvent.parse({ u: "https://a.test/", ...change });
 const capture = (change: Record<string, unknown>, mode: "off" | "required" = "off") =>
-  captureEvent(wireEvent.parse({ u: "https://a.test/", ...change }), { ...site, consentMode: mode }, facts);
-const stored = (change: Record<string, unknown>) => storedRow("row-id", capture(change), receivedAt);
+  captureEvent(wire(change), { ...site, consentMode: mode }, facts);
+const stored = (change: Record<string, unknown>) => storedRow("row-id", { ...capture(change), visitor: "visitor" });
 
 describe("captured", () => {
   test("whatever the gate captures, the worker can read", () => {
     for (const change of [
       {},
       { ec: "conversion", ea: "phone_call", el: "tel:+90" },
-      { meta: { gclid: "x", cts: 1, utm_term: "y" }, ev: 5 },
+      { meta: { gclid: "x", utm_term: "y" }, t: 5_000, ev: 5 },
     ])
-      expect(capturedEvent.safeParse(JSON.parse(JSON.stringify(capture(change)))).success).toBe(true);
+      expect(capturedEvent.safeParse(JSON.parse(JSON.stringify({ ...capture(change), visitor: "visitor" }))).success).toBe(true);
   });
 
   test("the visitor is the first-party id, else the session, else the event itself", () => {
-    expect(capture({ meta: { fp: "fp" }, sid: "sid", eid: "eid" }).visitor).toBe("fp");
-    expect(capture({ sid: "sid", eid: "eid" }).visitor).toBe("sid");
-    expect(capture({ eid: "eid" }).visitor).toBe("eid");
-    expect(capture({}).visitor).toBe("unknown");
+    expect(visitorOf(wire({ meta: { fp: "fp" }, sid: "sid", eid: "eid" }))).toBe("fp");
+    expect(visitorOf(wire({ sid: "sid", eid: "eid" }))).toBe("sid");
+    expect(visitorOf(wire({ eid: "eid" }))).toBe("eid");
+    expect(visitorOf(wire({}))).toBe(null);
   });
 
   // Guarantee: the site's own number is never shown as the caller's.
@@ -51,9 +51,9 @@ describe("captured", () => {
     ["off", ["analytics"], false],
     ["required", ["analytics", "marketing"], true],
   ] as const)("consent mode %s with scopes %j: marketing %s", (mode, consent_scopes, marketing) => {
-    const event = capture({ consent_scopes, meta: { gclid: "click", cts: 5 }, ec: "conversion", ea: "phone_call", el: "+90" }, mode);
+    const event = capture({ consent_scopes, meta: { gclid: "click" }, ec: "conversion", ea: "phone_call", el: "+90" }, mode);
     expect(event.marketingConsent).toBe(marketing);
-    expect([event.gclid, event.clickFirstSeenMs, event.phone]).toEqual(marketing ? ["click", 5, null] : [null, null, null]);
+    expect([event.gclid, event.phone]).toEqual(marketing ? ["click", null] : [null, null]);
   });
 
   test.each([
@@ -120,11 +120,15 @@ describe("stored", () => {
     expect(stored({ ea, ev }).scrollDepth).toBe(depth);
   });
 
-  test("an expired click is gone, a live one has its time", () => {
-    expect(stored({ meta: { gclid: "x", cts: receivedAt.getTime() - 91 * 86_400_000 } })).not.toHaveProperty("gclid");
-    expect(stored({ meta: { gclid: "x", cts: receivedAt.getTime() - 1_000 } })).toMatchObject({
-      gclid: "x",
-      clickedAt: "2026-11-16T11:59:59.000Z",
-    });
+  // Guarantee: a call from a phone that was offline is told to Google with its own time; a wrong clock cannot move it by more than a day.
+  test.each([
+    [5_000, 5_000],
+    ["5000", 5_000],
+    [-5_000, 0],
+    [9e15, 86_400_000],
+    ["soon", 0],
+    [undefined, 0],
+  ])("an age of %j counts as %i ms", (t, ageMs) => {
+    expect(stored({ t }).ageMs).toBe(ageMs);
   });
 });

@@ -80,7 +80,8 @@ function planLead(story: LeadStory, chance: Chance, lead: Lead): PlannedVisit[] 
     utm: ad ? { source: "google", medium: "cpc", campaign: ad.campaign, term: ad.term } : {},
     marketingConsent: hasConsent,
     marketingDefault: hasConsent,
-    ...(ad && hasConsent && { gclid: `Cj0KCQ${lead.id.slice(0, 40)}`, clickFirstSeenMs: lead.at.getTime() - clickAgeDays * dayMs }),
+    scopes: hasConsent ? null : ["analytics"],
+    ...(ad && hasConsent && { gclid: `Cj0KCQ${lead.id.slice(0, 40)}` }),
   };
   const before = (minutes: number) => new Date(lead.at.getTime() - minutes * minuteMs);
   const steps: VisitStep[] = [{ ...base, at: before(3), action: "view" }];
@@ -101,9 +102,13 @@ function planLead(story: LeadStory, chance: Chance, lead: Lead): PlannedVisit[] 
   // Some looked around some days before and left.
   if (next() < 0.22) {
     const earlier = lead.at.getTime() - (1 + next() * 4) * dayMs;
-    const { gclid: _, clickFirstSeenMs: __, ...looked } = base;
+    const { gclid: _, ...looked } = base;
     const first: VisitStep = { ...looked, at: new Date(earlier), action: "view" };
     visits.unshift({ visitor: lead.id.slice(32), steps: [first], moves: [] });
+  }
+  if (clickAgeDays > 0) {
+    const clicked: VisitStep = { ...base, at: new Date(lead.at.getTime() - clickAgeDays * dayMs), action: "view" };
+    visits.unshift({ visitor: lead.id.slice(32), steps: [clicked], moves: [] });
   }
   return visits;
 }

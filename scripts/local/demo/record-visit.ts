@@ -23,7 +23,10 @@ export const blankEvent: CapturedEvent = {
   gclid: null,
   wbraid: null,
   gbraid: null,
-  clickFirstSeenMs: null,
+  ageMs: 0,
+  scopes: null,
+  trackerVersion: null,
+  reporter: "tracker",
   marketingConsent: true,
   marketingDefault: true,
   intentStamp: null,
@@ -76,13 +79,13 @@ async function callsOf(sql: postgres.ISql, siteId: string, stamps: string[]): Pr
 
 /** What the worker does with one batch, in this transaction and at its time. Gives how many events it had. */
 async function storeBatch(tx: postgres.TransactionSql): Promise<number> {
-  const [claim] = await tx<{ batch: { token: string; rows: { id: string; payload: unknown; receivedAt: string }[] } }[]>`
+  const [claim] = await tx<{ batch: { token: string; rows: { id: string; payload: unknown }[] } }[]>`
     select public.get_and_claim_fallback_batch(500) as batch`;
   if (!claim || claim.batch.rows.length === 0) return 0;
   const rows: ReturnType<typeof storedRow>[] = [];
-  for (const { id, payload, receivedAt } of claim.batch.rows) {
+  for (const { id, payload } of claim.batch.rows) {
     const event = capturedEvent.safeParse(payload);
-    if (event.success) rows.push(storedRow(id, event.data, new Date(receivedAt)));
+    if (event.success) rows.push(storedRow(id, event.data));
     else await tx`select public.release_fallback_event(${claim.batch.token}, ${id}, 'The captured payload cannot be read.')`;
   }
   await tx`select public.store_events(${claim.batch.token}, ${tx.json(rows)})`;

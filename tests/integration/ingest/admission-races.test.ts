@@ -13,7 +13,8 @@ afterAll(() => app.stop());
 /** What the gate hands to the database for an event made by pageView. */
 function candidate(site: IngestSite, event: Record<string, unknown>, at = Date.now()) {
   const { fp: visitor } = event.meta as { fp: string };
-  const key = idempotencyKey({ siteId: site.siteId, eventName: "interaction/view/", url: String(event.u), visitor }, at);
+  const parts = { siteId: site.siteId, category: "interaction", action: "view", label: "", url: String(event.u), visitor };
+  const key = idempotencyKey(parts, at);
   return { k: key, e: (event.eid as string | undefined) ?? null, n: "interaction/view", p: {} };
 }
 

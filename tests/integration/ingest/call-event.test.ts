@@ -50,6 +50,7 @@ test("a call that the tracker reported first gets the caller's number, and no se
   await drainEvents();
   const response = await app.call(site, { intent_stamp: "both", phone_number: "0532 999 88 77" });
   expect(await response.json()).toEqual({ ok: true, status: "duplicate" });
+  await drainEvents();
   const [row] = await app.db
     .sql`select phone, caller_hash = private.phone_hash('+905329998877') as matches from public.calls where site_id = ${site.siteId}`;
   expect({ ...row }).toEqual({ phone: "0532 999 88 77", matches: true });

@@ -233,7 +233,7 @@ describe("refused", () => {
   test("more than 100 events are refused whole", async () => {
     const site = await app.newSite();
     const response = await app.sync(site, { events: Array.from({ length: 101 }, () => ({ s: site.publicId, u: site.origin })) });
-    expect([response.status, (await response.json()).code]).toEqual([429, "batch_limit_exceeded"]);
+    expect([response.status, (await response.json()).code]).toEqual([413, "batch_limit_exceeded"]);
     expect(await figuresOf(app.db, site)).toEqual(nothing);
   });
 

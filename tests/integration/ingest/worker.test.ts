@@ -24,7 +24,7 @@ const claim = async (limit = 500) => {
   return row?.batch as { token: string; rows: { id: string; payload: CapturedEvent; receivedAt: string }[] };
 };
 const store = async ({ token, rows }: Awaited<ReturnType<typeof claim>>) => {
-  const values = rows.map(({ id, payload, receivedAt }) => storedRow(id, payload, new Date(receivedAt)));
+  const values = rows.map(({ id, payload }) => storedRow(id, payload));
   const [row] = await app.db.sql`select public.store_events(${token}, ${app.db.sql.json(values)}) as done`;
   return row?.done;
 };
@@ -272,7 +272,6 @@ function capturedPayload(site: IngestSite) {
     gclid: null,
     wbraid: null,
     gbraid: null,
-    clickFirstSeenMs: null,
     marketingConsent: true,
     marketingDefault: true,
     intentStamp: null,

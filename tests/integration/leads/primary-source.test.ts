@@ -32,11 +32,13 @@ test("a call has its conversation's primary source, whatever order the clicks ar
         clickedAt: new Date(calledAt.getTime() - ageDays * 86_400_000 - 60_000),
         marketingConsent: true,
       }));
-      const steps: VisitStep[] = known.map(({ clickedAt, marketingConsent: _, ...ids }, index) => ({
-        ...ids,
-        at: new Date(calledAt.getTime() - (known.length - index) * 1000),
-        clickFirstSeenMs: clickedAt.getTime(),
-      }));
+      const clicksOf = (at: (clickedAt: Date, index: number) => Date): VisitStep[] =>
+        known.map(({ clickedAt, marketingConsent: _, ...ids }, index) => ({ ...ids, at: at(clickedAt, index) }));
+      // Each click is seen when it happens, and again in the visit of the call.
+      const steps = [
+        ...clicksOf((clickedAt) => clickedAt),
+        ...clicksOf((_, index) => new Date(calledAt.getTime() - (known.length - index) * 1000)),
+      ];
       const call = { at: calledAt, category: "conversion", action: "phone_call", intentStamp: stamp };
       const [id] = await recordVisit(db.sql, team.siteId, stamp, [...steps, call]);
       const [kept] = await db.sql`select coalesce(gclid, wbraid, gbraid) as click from public.calls where id = ${String(id)}`;
