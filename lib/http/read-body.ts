@@ -14,7 +14,12 @@ export async function readBody(request: Request, maxBytes = defaultMaxBytes): Pr
     size += value.byteLength;
     if (size > maxBytes) {
       await reader.cancel();
-      throw new AppError("PAYLOAD_TOO_LARGE", { detail: `The body is larger than ${maxBytes} bytes.`, extra: { maxBytes } });
+      throw new AppError("PAYLOAD_TOO_LARGE", {
+        detail: `The body is larger than ${maxBytes} bytes.`,
+        extra: { maxBytes },
+        // What is left of the body stands before the next request on this connection.
+        headers: { connection: "close" },
+      });
     }
     chunks.push(value);
   }

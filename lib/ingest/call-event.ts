@@ -134,7 +134,8 @@ export async function reportCall(actor: SignedSystem, body: z.output<typeof call
     if (body.phone_number !== null) await callRpc("add_caller_number", added, z.object({ added: z.number() }));
   }
   const woken = results[0] === "duplicate" || (await wakeWorker(actor.publicId));
-  if (results[0] !== "accepted") return Response.json({ ok: true, status: "duplicate" }, { headers: { ...headers, "x-opsmantik-dedup": "1" } });
+  if (results[0] !== "accepted")
+    return Response.json({ ok: true, status: "duplicate" }, { headers: { ...headers, "x-opsmantik-dedup": "1" } });
   return Response.json(
     { ok: true, status: woken ? "queued" : "degraded" },
     { headers: { ...headers, ...(!woken && { "x-opsmantik-fallback": "true" }) } },

@@ -1,4 +1,4 @@
-import type { Guard } from "#lib/http/handler.ts";
+import { type Guard, handler } from "#lib/http/handler.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { isAllowedOrigin } from "./origin.ts";
 import { refusal } from "./read-batch.ts";
@@ -19,6 +19,18 @@ export const trackerHeaders = {
   "access-control-expose-headers":
     "retry-after, x-request-id, x-opsmantik-dedup, x-opsmantik-fallback, x-opsmantik-overage, x-opsmantik-quota-exceeded, x-opsmantik-ratelimit, x-opsmantik-consent-missing, x-opsmantik-error-code",
 };
+
+/** The question a browser asks before it sends application/json. Our own tracker sends text/plain, which needs no such question. */
+export const preflight = handler({
+  headers: {
+    ...trackerHeaders,
+    "access-control-allow-methods": "POST",
+    "access-control-allow-headers": "content-type",
+    "access-control-max-age": "86400",
+  },
+  guard: () => null,
+  run: () => new Response(null, { status: 204 }),
+});
 
 /**
  * A page of the site that the request names. `read` finds that name in the raw body and may refuse it.

@@ -101,6 +101,8 @@ export const leadDetail = deskLead.extend({
   fullPhone: z.string().nullable(),
   clickKind: z.enum(["gclid", "gbraid", "wbraid"]).nullable(),
   visits: z.array(visit),
+  /** When the visitor gave consent or took it back, oldest first. */
+  choices: z.array(z.object({ at: z.string(), scopes: z.array(z.string()), path: z.string().nullable() })),
   history: z.array(
     z.object({
       proofId: z.string(),

@@ -6,8 +6,9 @@ export type JourneyStep =
   | { kind: "visit"; at: string; isReturn: boolean; device: string | null }
   | { kind: "page"; at: string; path: string; depth: number; seconds: number }
   | { kind: "hover"; at: string }
-  | { kind: "lead"; at: string; channel: DeskLead["channel"]; path: string; isThis: boolean }
+  | { kind: "lead"; at: string; channel: DeskLead["channel"]; path: string | null; isThis: boolean }
   | { kind: "gap"; at: string; seconds: number }
+  | { kind: "consent"; at: string; choice: "given" | "analyticsOnly" | "withdrawn"; path: string | null }
   | ({ kind: "move"; at: string; to: LeadStatus | "corrected"; isUndo: boolean; note: string | null; proofId: string } & Doer & Amount)
   | ({ kind: "sent"; at: string; delivery: LeadDetail["deliveries"][number]["kind"] } & Amount)
   | { kind: "verdict"; at: string; verdict: NonNullable<LeadDetail["deliveries"][number]["verdict"]> }
@@ -26,7 +27,7 @@ const channelOf: Record<string, DeskLead["channel"]> = { phone_call: "phone", wh
 const gapMinSeconds = 30 * 60;
 const secondsBetween = (from: string, to: string) => Math.round((Date.parse(to) - Date.parse(from)) / 1000);
 
-function visitSteps(visit: Visit, isReturn: boolean, calledAt: string): JourneyStep[] {
+function visitSteps(visit: Visit, isReturn: boolean): JourneyStep[] {
   const { startedAt: at, keyword, campaign, device } = visit;
   const steps: JourneyStep[] = [
     visit.clickedAt ? { kind: "click", at, isReturn, keyword, campaign, device } : { kind: "visit", at, isReturn, device },
@@ -36,7 +37,7 @@ function visitSteps(visit: Visit, isReturn: boolean, calledAt: string): JourneyS
     const path = event.path ?? "/";
     if (page) page.seconds = secondsBetween(page.at, event.at); // until the last thing that was heard of it
     if (event.isLead) {
-      steps.push({ kind: "lead", at: event.at, channel: channelOf[event.action] ?? "form", path, isThis: event.at === calledAt });
+      steps.push({ kind: "lead", at: event.at, channel: channelOf[event.action] ?? "form", path: event.path, isThis: false });
     } else if (event.action === "view") {
       if (page?.path === path && page.seconds < 2) continue;
       page = { kind: "page", at: event.at, path, depth: 0, seconds: 0 };
@@ -48,6 +49,26 @@ function visitSteps(visit: Visit, isReturn: boolean, calledAt: string): JourneyS
     }
   }
   return steps;
+}
+
+/** Tracker and telephone system may tell of one call seconds apart: the lead's own event is the nearest of its channel. */
+function markThisLead(steps: JourneyStep[], { calledAt, channel, pagePath }: LeadDetail): void {
+  const distance = (step: JourneyStep) => ("at" in step ? Math.abs(secondsBetween(step.at, calledAt)) : Infinity);
+  const leads = steps.filter((step) => step.kind === "lead" && step.channel === channel);
+  const nearest = leads.reduce<JourneyStep | undefined>(
+    (best, step) => (best && distance(best) <= distance(step) ? best : step),
+    undefined,
+  );
+  if (nearest?.kind === "lead") Object.assign(nearest, { isThis: true, path: nearest.path ?? pagePath });
+}
+
+function choiceSteps({ choices }: LeadDetail): JourneyStep[] {
+  return choices.map(({ at, scopes, path }) => ({
+    kind: "consent",
+    at,
+    choice: scopes.includes("marketing") ? "given" : scopes.includes("analytics") ? "analyticsOnly" : "withdrawn",
+    path,
+  }));
 }
 
 function moveSteps({ history }: LeadDetail): JourneyStep[] {
@@ -91,10 +112,11 @@ export function journeyOf(lead: LeadDetail, sendFrom: string | null): JourneySte
   for (const [index, visit] of lead.visits.entries()) {
     const away = lastHeard === undefined ? 0 : secondsBetween(lastHeard, visit.startedAt);
     if (away >= gapMinSeconds) steps.push({ kind: "gap", at: visit.startedAt, seconds: away });
-    steps.push(...visitSteps(visit, index > 0, lead.calledAt));
+    steps.push(...visitSteps(visit, index > 0));
     lastHeard = visit.events.at(-1)?.at ?? visit.startedAt;
   }
-  const done = [...steps, ...moveSteps(lead), ...deliverySteps(lead)];
+  markThisLead(steps, lead);
+  const done = [...steps, ...choiceSteps(lead), ...moveSteps(lead), ...deliverySteps(lead)];
   const timed = done.map((step, place) => ({ step, place, at: "at" in step ? Date.parse(step.at) : 0 }));
   timed.sort((a, b) => a.at - b.at || a.place - b.place);
   return [...timed.map(({ step }) => step), ...stepsToCome(lead, sendFrom)];

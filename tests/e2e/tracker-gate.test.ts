@@ -1,3 +1,4 @@
+import { Agent, request } from "node:http";
 import type { Page } from "@playwright/test";
 import { expect, test } from "#tests/support/customer-site.ts";
 
@@ -60,4 +61,33 @@ test("refused consent leaves no row anywhere; granted, the next call is stored",
   const stamp = await stampOf(page);
   await expect.poll(() => customer.calls(), stored).toEqual([{ gclid, phone: null, intentStamp: stamp, billedRows: 1 }]);
   expect(await customer.held()).toEqual({ billed: 2, captured: 2, sessions: 1, events: 2, calls: 1 }); // the page, and the call
+});
+
+// Guarantee: a customer's own code that sends application/json is heard; browsers ask first. Mutation: take OPTIONS away.
+test("a page may send application/json, with the browser's question before it", async ({ customer, stack }) => {
+  const page = await customer.visit("/");
+  const send = ([url, body]: string[]) =>
+    fetch(String(url), { method: "POST", headers: { "content-type": "application/json" }, body: String(body) }).then((answer) =>
+      answer.json(),
+    );
+  const event = { s: customer.publicId, u: `${customer.url}/own-code`, ea: "own_code", meta: { fp: "own-code" } };
+  expect(await page.evaluate(send, [`${stack.baseUrl}/api/sync`, JSON.stringify(event)])).toMatchObject({ ok: true, status: "queued" });
+});
+
+// Guarantee: one page that sends too much does not lose the next one's events on the same connection. Mutation: answer 413 without
+// `connection: close`: the rest of the body then stands where the next request should begin.
+test("after a body that is too large the connection is closed in good order, and the next request is answered", async ({ stack }) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const status = (method: string, path: string, body = "") =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const sent = request(new URL(path, stack.baseUrl), { agent, method, headers: { "content-length": body.length } }, (answer) => {
+        answer.resume().on("end", () => resolve(answer.statusCode));
+      });
+      sent.on("error", reject).end(body);
+    });
+  for (let round = 0; round < 5; round++) {
+    expect(await status("POST", "/api/sync", "x".repeat(300 * 1024))).toBe(413);
+    expect(await status("GET", "/api/health")).toBe(200);
+  }
+  agent.destroy();
 });

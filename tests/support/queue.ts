@@ -63,7 +63,7 @@ export async function callIn<T>(tx: postgres.TransactionSql, name: string, args:
 
 export interface Claimed {
   token: string;
-  rows: { id: string; valueCents: number; attemptCount: number; kind: string; orderId: string }[];
+  rows: { id: string; valueCents: number; attemptCount: number; kind: string; orderId: string; conversionTime: string }[];
 }
 
 export function claimForScript(sql: postgres.Sql, team: Team, ids: string[], at?: Date): Promise<Claimed> {

@@ -87,6 +87,6 @@ test.each([[null], ["text"], [5], [[]]])("meta %j counts as empty", (meta) => {
 // Guarantee: nobody sets a price, a site or a status from a web page.
 test("unknown fields are left out", () => {
   const read = parse({ site_id: "x", billable: false, value_cents: 1, seal_status: "sealed", meta: { admin: true }, __proto__: { a: 1 } });
-  expect(Object.keys(read).toSorted()).toEqual(["ea", "ec", "eid", "el", "ev", "meta", "r", "s", "sid", "url"]);
+  expect(Object.keys(read).toSorted()).toEqual(["ea", "ec", "eid", "el", "ev", "meta", "r", "s", "sid", "t", "url", "wholeLabel"]);
   expect(read.meta).not.toHaveProperty("admin");
 });

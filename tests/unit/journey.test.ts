@@ -54,6 +54,7 @@ const lead = (more: Partial<LeadDetail> = {}): LeadDetail =>
       visit(0, [event(0, "view"), event(1, "scroll_depth", "/a", 50), event(2, "view", "/b"), event(3, "scroll_depth", "/b", 90)]),
       visit(120, [event(120, "view"), event(125, "hover_intent"), event(130, "phone_call")]),
     ],
+    choices: [],
     history: [],
     ledger: [],
     deliveries: [],
@@ -83,6 +84,22 @@ test("a journey is clicks, pages with how far they were read, the pause between 
   expect(steps[3]).toMatchObject({ seconds: 117 * 60 });
   expect(steps[4]).toMatchObject({ isReturn: true });
   expect(steps[7]).toMatchObject({ isThis: true, channel: "phone" });
+});
+
+test("what the visitor agreed to stands where it happened", () => {
+  const choices = [
+    { at: at(121), scopes: ["analytics", "marketing"], path: "/" },
+    { at: at(131), scopes: [], path: "/privacy" },
+  ];
+  const steps = journeyOf(lead({ choices, clickBlock: "NO_CONSENT" }), at(500)).slice(-5);
+  expect(steps.map((step) => (step.kind === "consent" ? step.choice : step.kind))).toEqual(["given", "hover", "lead", "withdrawn", "todo"]);
+});
+
+// Guarantee: a call that two systems told of, seconds apart, is still shown as this call, with the page it came from.
+test("the lead's own event is the nearest of its channel", () => {
+  const events = [event(100, "phone_call"), { ...event(131, "phone_call"), path: null }];
+  const steps = journeyOf(lead({ visits: [visit(100, events)], pagePath: "/contact" }), at(500)).filter(({ kind }) => kind === "lead");
+  expect(steps).toMatchObject([{ isThis: false }, { isThis: true, path: "/contact" }]);
 });
 
 // Guarantee: the screen never promises that Google will be told of a lead that cannot be delivered.

@@ -1,7 +1,7 @@
 import { handler } from "#lib/http/handler.ts";
 import { readBatch } from "#lib/ingest/read-batch.ts";
 import { syncEvents, syncLimit } from "#lib/ingest/sync-gate.ts";
-import { trackerHeaders, trackerPage } from "#lib/ingest/tracker-guard.ts";
+import { preflight, trackerHeaders, trackerPage } from "#lib/ingest/tracker-guard.ts";
 
 const page = trackerPage(readBatch);
 
@@ -13,3 +13,5 @@ export const POST = handler({
   bodyMaxBytes: 256 * 1024,
   run: ({ actor, request }) => syncEvents(actor, request),
 });
+
+export const OPTIONS = preflight;

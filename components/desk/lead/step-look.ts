@@ -11,6 +11,8 @@ import {
   RotateCcw,
   ScrollText,
   Send,
+  ShieldCheck,
+  ShieldOff,
   Stamp,
   Trash2,
   Undo2,
@@ -47,6 +49,8 @@ export function stepLook(step: Exclude<JourneyStep, { kind: "gap" }>): StepLook 
       return { icon: Pointer };
     case "lead":
       return { icon: channelIcons[step.channel], ...(step.isThis && { className: "ok" }) };
+    case "consent":
+      return step.choice === "given" ? { icon: ShieldCheck } : { icon: ShieldOff, className: "bad" };
     case "move":
       return step.isUndo ? { icon: Undo2 } : moves[step.to];
     case "sent":

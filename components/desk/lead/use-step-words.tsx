@@ -58,7 +58,12 @@ export function useStepWords(): (step: JourneyStep) => StepWords {
       case "hover":
         return { text: t("hover") };
       case "lead":
-        return { text: t.rich(step.channel, { path: step.path, p: path }), note: step.isThis ? undefined : t("otherLead") };
+        return {
+          text: step.path ? t.rich(step.channel, { path: step.path, p: path }) : t(`${step.channel}Plain`),
+          note: step.isThis ? undefined : t("otherLead"),
+        };
+      case "consent":
+        return { text: t(`consent.${step.choice}`), note: step.choice === "given" ? undefined : t("consent.kept") };
       case "gap":
         return { text: t("away", { time: away(step.seconds) }) };
       case "move": {

@@ -101,6 +101,7 @@ const knownWriters = [
   "recover_stuck_offline_conversion_jobs",
   "seal_call",
   "settle_offline_conversion_jobs",
+  "store_events", // the click of a lead that was sealed without one
   "transition_contract",
   "transition_contract_for_key",
   "undo_call",

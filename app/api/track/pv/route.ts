@@ -1,6 +1,6 @@
 import { handler } from "#lib/http/handler.ts";
 import { pageViewLimit, readPageView, trackPageView } from "#lib/ingest/page-view.ts";
-import { trackerHeaders, trackerPage } from "#lib/ingest/tracker-guard.ts";
+import { preflight, trackerHeaders, trackerPage } from "#lib/ingest/tracker-guard.ts";
 
 const page = trackerPage(readPageView);
 
@@ -12,3 +12,5 @@ export const POST = handler({
   bodyMaxBytes: 8 * 1024,
   run: ({ actor }) => trackPageView(actor),
 });
+
+export const OPTIONS = preflight;

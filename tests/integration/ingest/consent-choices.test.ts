@@ -1,0 +1,271 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { drainEvents } from "#lib/ingest/drain.ts";
+import { figuresOf, type IngestApp, type IngestSite, pageView, phoneCall, startIngestApp } from "#tests/support/ingest-app.ts";
+import { callOf, handedOut, saleOf, seal, sealOnlyCall, sendingSite } from "#tests/support/lead-journey.ts";
+import { claimForScript, service } from "#tests/support/queue.ts";
+import { callAs } from "#tests/support/team.ts";
+import { whileOpen } from "#tests/support/while-open.ts";
+
+let app: IngestApp;
+beforeAll(async () => {
+  app = await startIngestApp({ worker: "asleep" });
+});
+afterEach(() => void vi.useRealTimers());
+afterAll(() => app.stop());
+
+const hour = 3_600_000;
+const both = ["analytics", "marketing"];
+const call = (site: IngestSite, change: Record<string, unknown> = {}, meta: Record<string, unknown> = {}) =>
+  phoneCall(site, { ...change, meta: { fp: "ayse", gclid: "click", ...meta } });
+const withdraw = (site: IngestSite, change: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
+  app.sync(
+    site,
+    { s: site.publicId, fp: "ayse", consent_scopes: [], t: 0, u: `${site.origin}/privacy?gclid=click`, v: 2, ...change },
+    headers,
+  );
+const choicesOf = async (site: IngestSite) =>
+  (
+    await app.db.sql`select scopes, chosen_at, page_url, tracker_version from public.consent_choices where site_id = ${site.siteId}
+    order by chosen_at, id`
+  ).map((row) => ({ ...row }));
+const scopesOf = async (site: IngestSite) => (await choicesOf(site)).map(({ scopes }) => scopes);
+const silent = { gclid: null, wbraid: null, gbraid: null, clicked_at: null, phone: null, caller_hash: null, marketing_consent: false };
+
+describe("the message", () => {
+  test("is answered 200, written down with its page and version, and never billed", async () => {
+    const site = await app.newSite();
+    const response = await withdraw(site, { t: 3 * hour });
+    expect([response.status, await response.json()]).toEqual([200, { ok: true, status: "consent" }]);
+    const [choice] = await choicesOf(site);
+    expect(choice).toMatchObject({ scopes: [], page_url: `${site.origin}/privacy?gclid=`, tracker_version: 2 });
+    expect(Math.abs(Date.now() - 3 * hour - Number(choice?.chosen_at))).toBeLessThan(hour / 2);
+    expect(await figuresOf(app.db, site)).toEqual({ billed: 0, captured: 0, stored: 0, calls: 0 });
+  });
+
+  // Guarantee: whoever takes consent back is heard, whatever else is dropped from that browser.
+  test.each([
+    ["a browser that looks like a robot", {}, { "user-agent": "Googlebot/2.1" }],
+    ["a browser with a privacy signal", { respectsPrivacySignal: true }, { "sec-gpc": "1" }],
+    ["a site that requires consent", { consentMode: "required" as const }, {}],
+  ])("is taken from %s", async (_name, settings, headers) => {
+    const site = await app.newSite(settings);
+    expect((await withdraw(site, {}, headers)).status).toBe(200);
+    expect(await scopesOf(site)).toEqual([[]]);
+  });
+
+  test("an event with empty scopes says the same, and is itself not stored", async () => {
+    const site = await app.newSite();
+    expect((await app.sync(site, call(site, { consent_scopes: [] }))).status).toBe(204);
+    expect(await scopesOf(site)).toEqual([[]]);
+    expect((await figuresOf(app.db, site)).billed).toBe(0);
+  });
+
+  test("twice is one choice, also when the second came over a faster line", async () => {
+    const site = await app.newSite();
+    await withdraw(site, { t: 5_000 });
+    await withdraw(site, { t: 5_000 });
+    await withdraw(site, { t: 5_500 });
+    expect(await scopesOf(site)).toEqual([[]]);
+  });
+
+  test.each([
+    ["no visitor", { fp: "" }],
+    ["a visitor that is no text", { fp: 5 }],
+  ])("%s is refused", async (_name, change) => {
+    const site = await app.newSite();
+    const response = await withdraw(site, change);
+    expect([response.status, response.headers.get("x-opsmantik-error-code")]).toEqual([400, "missing_visitor"]);
+  });
+
+  test("scopes that cannot be read grant nothing, and another origin is refused", async () => {
+    const site = await app.newSite();
+    await withdraw(site, { consent_scopes: "marketing" });
+    expect(await scopesOf(site)).toEqual([[]]);
+    expect((await withdraw(site, {}, { origin: "https://elsewhere.test" })).status).toBe(403);
+  });
+});
+
+describe("a withdrawal", () => {
+  // Guarantee: a visitor who took consent back is never told to Google about, wherever the lead was at that moment.
+  // Mutation: let note_choice apply nothing.
+  test("before the worker stored the call: the call is kept for the operator, and nothing of it for Google", async () => {
+    const site = await sendingSite(app);
+    await app.sync(site, call(site, { consent_scopes: both }));
+    await withdraw(site);
+    const { saleId } = await sealOnlyCall(app, site);
+    expect(await callOf(app, site)).toMatchObject(silent);
+    expect(await saleOf(app, saleId)).toMatchObject({ delivery_block: "NO_CONSENT", gclid: null, rows: null });
+  });
+
+  test("on a site without a consent manager, before the worker stored the call", async () => {
+    const site = await sendingSite(app);
+    await app.sync(site, call(site));
+    await withdraw(site);
+    await drainEvents();
+    expect(await callOf(app, site)).toMatchObject(silent);
+  });
+
+  // Mutation: let withdraw_marketing look at one visit only.
+  test("days and visits later: calls, sales, signals and sessions of every visit", async () => {
+    const site = await sendingSite(app);
+    await app.sync(site, call(site, { consent_scopes: both }));
+    await app.db.sql`update public.ingest_fallback_buffer set created_at = created_at - interval '3 days' where status = 'PENDING'`;
+    const { callId, saleId } = await sealOnlyCall(app, site);
+    await app.db.sql`update public.sales set customer_hash = ${"a".repeat(64)}, note = 'Mrs. A., door code 4711' where id = ${saleId}`;
+    await app.sync(site, pageView(site, { consent_scopes: both, meta: { fp: "ayse", gclid: "second" } }));
+    await drainEvents();
+    await withdraw(site);
+    expect(await callOf(app, site)).toMatchObject(silent);
+    expect(await saleOf(app, saleId)).toMatchObject({
+      delivery_block: "NO_CONSENT",
+      gclid: null,
+      customer_hash: null,
+      note: null,
+      amount_cents: "150000",
+      rows: [["FAILED", "NO_CONSENT"]],
+    });
+    const signals = await app.db.sql`select dispatch_status, last_error from public.marketing_signals where call_id = ${callId}`;
+    expect([...signals]).toEqual([{ dispatch_status: "FAILED", last_error: "NO_CONSENT" }]);
+    const sessions = await app.db.sql`select gclid, marketing_consent from public.sessions where site_id = ${site.siteId}`;
+    expect([...sessions]).toEqual(Array(2).fill({ gclid: null, marketing_consent: false }));
+    expect(await handedOut(app, site)).toEqual([]);
+  });
+
+  test("while the row is in flight: a failure ends it, a success stands, and nothing is sent again", async () => {
+    for (const [outcome, rows] of [
+      ["fail", [["FAILED", "NO_CONSENT"]]],
+      ["ack", [["COMPLETED", null]]],
+    ] as const) {
+      const site = await sendingSite(app);
+      await app.sync(site, call(site, { consent_scopes: both }));
+      const { saleId } = await sealOnlyCall(app, site);
+      const [row] = await handedOut(app, site);
+      await withdraw(site);
+      const answer = { p_site_id: site.siteId, p_ids: [String(row?.id)] };
+      if (outcome === "ack") await service(app.db.sql, "ack_offline_conversions", answer);
+      else {
+        const failure = { ...answer, p_code: "APPLY_FAILED", p_category: "TRANSIENT", p_words: "no" };
+        await service(app.db.sql, "fail_offline_conversions", failure);
+      }
+      expect((await saleOf(app, saleId)).rows).toEqual(rows);
+      expect(await handedOut(app, site)).toEqual([]);
+    }
+  });
+
+  test("what Google has stays as it is", async () => {
+    const site = await sendingSite(app);
+    await app.sync(site, call(site, { consent_scopes: both }));
+    const { saleId } = await sealOnlyCall(app, site);
+    const [row] = await handedOut(app, site);
+    await service(app.db.sql, "ack_offline_conversions", { p_site_id: site.siteId, p_ids: [String(row?.id)] });
+    await withdraw(site);
+    expect(await saleOf(app, saleId)).toMatchObject({ delivery_block: null, rows: [["COMPLETED", null]] });
+  });
+
+  // Guarantee: of a seal and a withdrawal at the same moment the withdrawal holds, whichever is first.
+  test.each(["the seal", "the withdrawal"])("beside a seal that is under way, %s first", async (first) => {
+    const site = await sendingSite(app);
+    await app.sync(site, call(site, { consent_scopes: both }));
+    await drainEvents();
+    const { id } = await callOf(app, site);
+    const choice = { visitor: "ayse", scopes: [], ageMs: 0 };
+    if (first === "the seal") {
+      await whileOpen(
+        app.db.sql,
+        (tx) => tx`select set_config('request.jwt.claims', ${JSON.stringify({ sub: app.owner.id })}, true),
+          public.seal_call(${site.publicId}, ${tx.json({ id, amountCents: 5_000 })}, ${"0".repeat(64)}, null)`,
+        () => withdraw(site),
+      );
+    } else {
+      await whileOpen(
+        app.db.sql,
+        (tx) => tx`select public.record_consent(${site.siteId}, ${tx.json(choice)})`,
+        () => seal(app, site, String(id)),
+      );
+    }
+    const [sale] = await app.db.sql`select id from public.sales where site_id = ${site.siteId}`;
+    expect(await saleOf(app, String(sale?.id))).toMatchObject({ delivery_block: "NO_CONSENT", gclid: null });
+    expect(await handedOut(app, site)).toEqual([]);
+  });
+
+  // Guarantee: a claim that begins while a withdrawal commits hands out nothing of that visitor.
+  test("a row that a claim meets after the withdrawal is not handed out", async () => {
+    const site = await sendingSite(app);
+    await app.sync(site, call(site, { consent_scopes: both }));
+    await sealOnlyCall(app, site);
+    const [row] = await app.db.sql`select id from public.offline_conversion_queue where site_id = ${site.siteId}`;
+    await app.db.sql.begin(async (tx) => {
+      await tx`select public.record_consent(${site.siteId}, ${tx.json({ visitor: "ayse", scopes: [], ageMs: 0 })})`;
+      expect((await claimForScript(app.db.sql, site, [String(row?.id)])).rows).toEqual([]); // skipped: the withdrawal holds the row
+    });
+    expect((await claimForScript(app.db.sql, site, [String(row?.id)])).rows).toEqual([]);
+  });
+
+  test("a telephone system's report after it carries neither number nor click, and makes no visit with consent", async () => {
+    const site = await sendingSite(app);
+    await withdraw(site);
+    await app.call(site, { event_id: "pbx", fingerprint: "ayse", gclid: "click", phone_number: "+905551112233" });
+    await drainEvents();
+    expect(await callOf(app, site)).toMatchObject(silent);
+    const sessions = await app.db.sql`select gclid, marketing_consent from public.sessions where site_id = ${site.siteId}`;
+    expect([...sessions]).toEqual([{ gclid: null, marketing_consent: false }]);
+  });
+
+  test("of another visitor, or on another site, changes nothing", async () => {
+    const [site, other] = [await sendingSite(app), await sendingSite(app)];
+    await app.sync(site, call(site, { consent_scopes: both }));
+    await drainEvents();
+    await withdraw(site, { fp: "mehmet" });
+    await withdraw(other);
+    expect(await callOf(app, site)).toMatchObject({ gclid: "click", marketing_consent: true });
+  });
+});
+
+describe("the last that happened wins, not the last that was processed", () => {
+  // Mutation: take each event's own consent in touch_session.
+  test("an event from before the withdrawal that arrives after it, offline for hours, undoes nothing", async () => {
+    const site = await sendingSite(app);
+    await withdraw(site, { t: 1 * hour });
+    await app.sync(site, call(site, { consent_scopes: both, t: 5 * hour }));
+    await drainEvents();
+    expect(await callOf(app, site)).toMatchObject(silent);
+    expect(await scopesOf(site)).toEqual([both, []]);
+  });
+
+  test("a withdrawal from before a new consent that arrives after it takes nothing", async () => {
+    const site = await sendingSite(app);
+    await app.sync(site, call(site, { consent_scopes: both, t: 1 * hour }));
+    await drainEvents();
+    await withdraw(site, { t: 5 * hour });
+    expect(await callOf(app, site)).toMatchObject({ gclid: "click", marketing_consent: true });
+    expect(await scopesOf(site)).toEqual([[], both]);
+  });
+
+  test("consent that comes again counts from there on, and brings nothing back", async () => {
+    const site = await sendingSite(app);
+    await app.sync(site, call(site, { consent_scopes: both, t: 3 * hour }, { intent_stamp: "before" }));
+    await drainEvents();
+    await withdraw(site, { t: 2 * hour });
+    await app.sync(site, call(site, { consent_scopes: both, t: 1 * hour }, { intent_stamp: "after", gclid: "new" }));
+    await drainEvents();
+    expect(await callOf(app, site, "before")).toMatchObject(silent);
+    expect(await callOf(app, site, "after")).toMatchObject({ gclid: "new", marketing_consent: true });
+  });
+
+  test("the journey of a lead says when consent was given and withdrawn", async () => {
+    const site = await sendingSite(app);
+    await app.sync(site, call(site, { consent_scopes: both, t: 60_000 }));
+    await drainEvents();
+    await withdraw(site);
+    const { id } = await callOf(app, site);
+    const lead = await callAs<{ choices: { scopes: string[]; path: string }[] }>(
+      app.db.sql,
+      app.owner,
+      (tx) => tx`select public.desk_lead(${site.publicId}, ${String(id)})`,
+    );
+    expect(lead.choices.map(({ scopes, path }) => [scopes, path])).toEqual([
+      [both, expect.stringMatching(/^\//)],
+      [[], "/privacy"],
+    ]);
+  });
+});
