@@ -86,7 +86,7 @@ test("after a body that is too large the connection is closed in good order, and
       sent.on("error", reject).end(body);
     });
   for (let round = 0; round < 5; round++) {
-    expect(await status("POST", "/api/sync", "x".repeat(300 * 1024))).toBe(413);
+    expect(await status("POST", "/api/sync", "x".repeat(1024 * 1024))).toBe(413);
     expect(await status("GET", "/api/health")).toBe(200);
   }
   agent.destroy();
