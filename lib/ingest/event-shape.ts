@@ -11,7 +11,7 @@ const ageMaxMs = 86_400_000;
 /** Postgres stores no NUL and no lone surrogate, and a cut can leave one. */
 const cleaned = (text: string, maxChars: number) => text.replaceAll("\0", "").slice(0, maxChars).toWellFormed();
 /** Anything but a text or a number counts as nothing. */
-const optional = (maxChars: number) =>
+export const optional = (maxChars: number) =>
   z
     .union([z.string(), z.number()])
     .nullish()

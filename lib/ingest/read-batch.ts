@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "#lib/platform/app-error.ts";
-import { age, scopes } from "./event-shape.ts";
+import { age, optional, scopes } from "./event-shape.ts";
 
 /** The codes a client of /api/sync may meet in a 400 or 429; they never change. */
 type RefusalCode =
@@ -28,7 +28,7 @@ export interface Batch {
 }
 
 const consentMessage = z.object({
-  fp: z.string().trim().min(1).max(64),
+  fp: optional(64).pipe(z.string()),
   consent_scopes: scopes.transform((given) => given ?? []),
   t: age,
   u: z.string().nullish().catch(null),

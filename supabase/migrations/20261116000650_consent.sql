@@ -70,7 +70,7 @@ begin
     insert into public.consent_choices
         (site_id, visitor_id, scopes, chosen_at, received_at, page_url, tracker_version)
       values (p_choice.site_id, p_choice.visitor_id, p_choice.scopes, p_choice.chosen_at,
-        private.current_moment(), left(p_choice.page_url, 2048), p_choice.tracker_version);
+        private.current_moment(), left(private.without_click_ids(p_choice.page_url), 2048), p_choice.tracker_version);
   end if;
   if private.refused_marketing(p_choice.site_id, p_choice.visitor_id) then
     perform private.withdraw_marketing(p_choice.site_id, p_choice.visitor_id);
@@ -101,6 +101,11 @@ begin
   return '{"ok": true}';
 end
 $$;
+
+-- without_click_ids: an address whose ad click ids are gone. lib/ingest/capture-event.ts does the same at the gate.
+create function private.without_click_ids(p_url text) returns text
+language sql immutable set search_path = ''
+as $$ select regexp_replace(p_url, '(\w*clid|[gw]braid)(=|%3D)[^&#%]*', '\1\2', 'gi') $$;
 
 -- known_scopes: a list of scopes in one spelling, so that two of the same meaning are equal.
 create function private.known_scopes(p_scopes jsonb) returns text[]

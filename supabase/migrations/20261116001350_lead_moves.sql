@@ -165,18 +165,26 @@ create function private.withdraw_marketing(p_site_id uuid, p_visitor_id text) re
 language plpgsql security definer set search_path = ''
 as $$
 declare
+  v_session_ids uuid[];
   v_call_ids uuid[];
 begin
+  v_session_ids := array(select s.id from public.sessions s
+    where s.site_id = p_site_id and s.visitor_id = p_visitor_id and s.marketing_consent);
   update public.sessions s
-    set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null
-    where s.site_id = p_site_id and s.visitor_id = p_visitor_id
-      and (s.marketing_consent or s.clicked_at is not null);
+    set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null,
+        landing_url = private.without_click_ids(s.landing_url), referrer = private.without_click_ids(s.referrer)
+    where s.id = any (v_session_ids);
+  update private.events e set url = private.without_click_ids(e.url)
+    where e.session_id = any (v_session_ids) and e.url ~* '(clid|braid)(=|%3D)';
+  update public.ingest_fallback_buffer b   -- what could not be stored waits for somebody, perhaps for long
+    set payload = b.payload || '{"gclid": null, "wbraid": null, "gbraid": null, "phone": null}'
+    where b.status = 'FAILED' and b.site_id = p_site_id and b.payload ->> 'visitor' = p_visitor_id;
   delete from private.click_sightings c where c.site_id = p_site_id and c.visitor_id = p_visitor_id;
   v_call_ids := array(select c.id from public.calls c
     where c.site_id = p_site_id and c.visitor_id = p_visitor_id order by c.id for update);
   update public.calls c
     set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null, phone = null,
-        caller_hash = null, updated_at = private.current_moment()
+        caller_hash = null, page_url = private.without_click_ids(c.page_url), updated_at = private.current_moment()
     where c.id = any (v_call_ids) and c.marketing_consent;
   perform private.silence_calls(v_call_ids);
 end

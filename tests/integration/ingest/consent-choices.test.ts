@@ -31,6 +31,23 @@ const choicesOf = async (site: IngestSite) =>
 const scopesOf = async (site: IngestSite) => (await choicesOf(site)).map(({ scopes }) => scopes);
 const silent = { gclid: null, wbraid: null, gbraid: null, clicked_at: null, phone: null, caller_hash: null, marketing_consent: false };
 
+/** The tables in which a text stands anywhere. */
+async function mentions(site: IngestSite, text: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const table of [
+    "public.sessions",
+    "public.calls",
+    "private.events",
+    "public.sales",
+    "public.ingest_fallback_buffer",
+    "public.consent_choices",
+  ]) {
+    const rows = await app.db.sql`select from ${app.db.sql(table)} t where t.site_id = ${site.siteId} and t::text like ${`%${text}%`}`;
+    if (rows.length > 0) found.push(table);
+  }
+  return found;
+}
+
 describe("the message", () => {
   test("is answered 200, written down with its page and version, and never billed", async () => {
     const site = await app.newSite();
@@ -70,7 +87,7 @@ describe("the message", () => {
 
   test.each([
     ["no visitor", { fp: "" }],
-    ["a visitor that is no text", { fp: 5 }],
+    ["a visitor that is no text", { fp: {} }],
   ])("%s is refused", async (_name, change) => {
     const site = await app.newSite();
     const response = await withdraw(site, change);
@@ -108,7 +125,7 @@ describe("a withdrawal", () => {
   // Mutation: let withdraw_marketing look at one visit only.
   test("days and visits later: calls, sales, signals and sessions of every visit", async () => {
     const site = await sendingSite(app);
-    await app.sync(site, call(site, { consent_scopes: both }));
+    await app.sync(site, call(site, { consent_scopes: both, u: `${site.origin}/?gclid=secret-click&a=1` }, { gclid: "secret-click" }));
     await app.db.sql`update public.ingest_fallback_buffer set created_at = created_at - interval '3 days' where status = 'PENDING'`;
     const { callId, saleId } = await sealOnlyCall(app, site);
     await app.db.sql`update public.sales set customer_hash = ${"a".repeat(64)}, note = 'Mrs. A., door code 4711' where id = ${saleId}`;
@@ -116,6 +133,7 @@ describe("a withdrawal", () => {
     await drainEvents();
     await withdraw(site);
     expect(await callOf(app, site)).toMatchObject(silent);
+    expect(await mentions(site, "secret-click")).toEqual([]);
     expect(await saleOf(app, saleId)).toMatchObject({
       delivery_block: "NO_CONSENT",
       gclid: null,
