@@ -118,7 +118,8 @@ test("the worker's rows: deferred, claimed, settled one way and the other; expir
   const first = await claim(11);
   const settle = ({ token, rows }: Awaited<ReturnType<typeof claim>>, minute: number, outcome: (index: number) => string) => {
     const p_results = rows.map(({ id }, index) => ({ id, outcome: outcome(index), code: "INTERNAL", category: "TRANSIENT" }));
-    return costOf(() => service(watched, "settle_offline_conversion_jobs", { p_token: token, p_results }, minutesLater(minute)));
+    const args = { p_site_id: team.siteId, p_token: token, p_results };
+    return costOf(() => service(watched, "settle_offline_conversion_jobs", args, minutesLater(minute)));
   };
   expect(await settle(first, 12, (index) => (index % 2 ? "COMPLETED" : "RETRY"))).toMatchObject({
     completed: batch / 2,

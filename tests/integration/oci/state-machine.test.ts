@@ -74,8 +74,13 @@ const failed = ({ team, id }: Subject, category: string) =>
     { p_site_id: team.siteId, p_ids: [id], p_code: "X", p_category: category, p_words: "words" },
     minutesLater(2),
   );
-const settle = ({ id, token }: Subject, result: Record<string, unknown>) =>
-  service(db.sql, "settle_offline_conversion_jobs", { p_token: token || crypto.randomUUID(), p_results: [{ id, ...result }] }, now);
+const settle = ({ id, team, token }: Subject, result: Record<string, unknown>) =>
+  service(
+    db.sql,
+    "settle_offline_conversion_jobs",
+    { p_site_id: team.siteId, p_token: token || crypto.randomUUID(), p_results: [{ id, ...result }] },
+    now,
+  );
 
 /** Every function that moves a row, and what it does from each state. A dash: the row stays as it is. */
 const functions: Record<string, { on: () => Team; run: (row: Subject) => Promise<unknown>; to: Record<Start, string> }> = {
