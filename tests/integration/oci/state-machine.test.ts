@@ -132,6 +132,11 @@ const functions: Record<string, { on: () => Team; run: (row: Subject) => Promise
     run: (each) => settle(each, { outcome: "COMPLETED", requestId: "r-1" }),
     to: row("—", "COMPLETED", "COMPLETED", "COMPLETED", "COMPLETED", "COMPLETED", "—"),
   },
+  "settle_offline_conversion_jobs COMPLETED, under another claim": {
+    on: () => api,
+    run: (each) => settle({ ...each, token: crypto.randomUUID() }, { outcome: "COMPLETED" }),
+    to: row("—", "—", "—", "—", "—", "—", "—"),
+  },
   "settle_offline_conversion_jobs RETRY": {
     on: () => api,
     run: (each) => settle(each, { outcome: "RETRY", category: "RATE_LIMIT", code: "429" }),
@@ -270,7 +275,8 @@ An attempt is spent by a claim and by nothing else.
 |---|${names.map(() => "---|").join("")}
 ${lines.join("\n")}
 
-A success wins from every state but COMPLETED, if the row was ever handed out: Google has it, whatever we thought meanwhile.
+A success wins from every state but COMPLETED, if the row was ever handed out (to a worker: under the claim that it names): Google has
+it, whatever we thought meanwhile. A script's failure names its claim, too; one that is not the row's newest is refused.
 What Google later says of it is the dispatch's verdict and moves no row.
 `;
 }
