@@ -272,6 +272,7 @@ as $$
         where q.site_id = p_site_id and q.provider_key = 'google_ads' and q.status in ('QUEUED', 'RETRY')
           and (s.seal_status = 'sealed' or q.kind = 'RETRACT')
           and q.not_before <= private.current_moment() and (q.next_retry_at is null or q.next_retry_at <= private.current_moment())
+          and q.click_expires_at > private.current_moment()
         order by q.next_retry_at nulls first, q.created_at, q.id limit least(greatest(p_limit, 1), 1000)) t
 $$;
 grant execute on function public.get_pending_conversions_for_worker(uuid, int) to opsmantik_app, service_role;

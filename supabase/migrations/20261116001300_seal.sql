@@ -97,7 +97,7 @@ begin
     set status = 'QUEUED', next_retry_at = null, attempt_base = q.attempt_count, provider_error_code = null, provider_error_category = null,
         last_error = null, updated_at = v_now
     from public.sales s
-    where s.call_id in (p_sale.call_id, p_sale.sibling_call_id) and s.id <> p_sale.id and s.status = 'CANCELED'
+    where s.call_id in (p_sale.call_id, p_sale.sibling_call_id) and s.status = 'CANCELED'
       and s.delivery_block is null and s.occurred_at > v_now - private.adjustments_end()
       and q.sale_id = s.id and q.kind = 'RETRACT' and q.status = 'FAILED' and q.provider_error_code <> 'SUPERSEDED'
       and not exists (select from public.offline_conversion_queue o where o.sale_id = s.id and o.kind = 'RETRACT' and (o.status <> 'FAILED' or o.created_at > q.created_at));
