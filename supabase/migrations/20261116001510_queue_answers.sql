@@ -148,21 +148,13 @@ begin
 end
 $$;
 
--- was_claimed_twice: two claims of a row within a lease (15 minutes) and a script's longest run (30). An operator's undo
--- moves a row back under the claim it had; only a claim counts an attempt.
-create function private.was_claimed_twice(p_id uuid) returns boolean
-language sql stable security definer set search_path = ''
-as $$
-  select count(distinct t.attempt_count) > 1 from public.queue_transitions t
-  where t.queue_id = p_id and t.to_status = 'PROCESSING' and t.created_at > private.current_moment() - interval '45 minutes'
-$$;
-
 -- fail_offline_conversions: the site's script could not hand these over.
 --   Moves    PROCESSING -> FAILED. TRANSIENT and RATE_LIMIT come back by themselves while attempts are left; VALIDATION and AUTH do not.
 --   Takes    p_claims {id: claim}, for the ids that came with one.
 --   Safe     against late news: a row that is not PROCESSING any more stays what it is. Safe to repeat: the answer says what holds.
 --   Refuses  by row: STALE_CLAIM when the given claim is not the row's newest; CLAIMED_TWICE when none is given and two
---            claims of the last 45 minutes (a lease and a run) could be meant: recovery brings the row back.
+--            claims of the last 45 minutes could be meant, a lease (15) and a script's longest run (30): recovery
+--            brings the row back.
 --   Returns  {updated: rows that were handed out and are known not to have arrived, refused, reasons: {id: why}}.
 --   Callers  service role only.
 create function public.fail_offline_conversions(
@@ -181,7 +173,10 @@ begin
       coalesce(jsonb_object_agg(j.id, j.reason) filter (where j.reason is not null), '{}') into v_ids, v_reasons
     from (select q.id, case
         when p_claims ? q.id::text then case when p_claims ->> q.id::text is distinct from q.claims[1]::text then 'STALE_CLAIM' end
-        when q.status = 'PROCESSING' and private.was_claimed_twice(q.id) then 'CLAIMED_TWICE' end as reason
+        -- An operator's undo moves a row back under the claim it had; only a claim counts an attempt.
+        when q.status = 'PROCESSING' and (select count(distinct t.attempt_count) > 1 from public.queue_transitions t
+          where t.queue_id = q.id and t.to_status = 'PROCESSING'
+            and t.created_at > private.current_moment() - interval '45 minutes') then 'CLAIMED_TWICE' end as reason
       from public.offline_conversion_queue q where q.id = any (v_ids)) j;
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_ACK_FAILED');
   perform private.end_claims(null, (select coalesce(jsonb_agg(jsonb_build_object('id', i, 'outcome', 'FAILED', 'code', p_code, 'category', p_category,
@@ -205,18 +200,17 @@ create function public.settle_offline_conversion_jobs(
 language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  v_results jsonb;
+  v_ids uuid[] := private.of_this_site(p_site_id, array(select (r ->> 'id')::uuid from jsonb_array_elements(p_results) r));
   v_completed int;
   v_ended jsonb;
 begin
-  select coalesce(jsonb_agg(r), '[]') into v_results from jsonb_array_elements(p_results) r
-    where (r ->> 'id')::uuid = any (private.of_this_site(p_site_id, array(select (i ->> 'id')::uuid from jsonb_array_elements(p_results) i)));
-  perform private.lock_sales_of(array(select (r ->> 'id')::uuid from jsonb_array_elements(v_results) r));
+  perform private.lock_sales_of(v_ids);
   perform private.act(('system', null)::private.actor, 'WORKER_SETTLE');
   select private.complete_rows(coalesce(array_agg((r ->> 'id')::uuid), '{}'), coalesce(array_agg(r ->> 'requestId'), '{}'), p_transport, p_token) into v_completed
-    from jsonb_array_elements(v_results) r where r ->> 'outcome' = 'COMPLETED';
-  if exists (select from jsonb_array_elements(v_results) r where r ->> 'outcome' <> 'COMPLETED') then
-    v_ended := private.end_claims(p_token, (select jsonb_agg(r) from jsonb_array_elements(v_results) r where r ->> 'outcome' <> 'COMPLETED'), p_max_attempts);
+    from jsonb_array_elements(p_results) r where r ->> 'outcome' = 'COMPLETED' and (r ->> 'id')::uuid = any (v_ids);
+  if exists (select from jsonb_array_elements(p_results) r where r ->> 'outcome' <> 'COMPLETED') then
+    v_ended := private.end_claims(p_token, (select coalesce(jsonb_agg(r), '[]') from jsonb_array_elements(p_results) r
+      where r ->> 'outcome' <> 'COMPLETED' and (r ->> 'id')::uuid = any (v_ids)), p_max_attempts);
   end if;
   return jsonb_build_object('completed', v_completed, 'retried', coalesce((v_ended ->> 'retried')::int, 0), 'failed', coalesce((v_ended ->> 'failed')::int, 0),
     'stale', jsonb_array_length(p_results) - v_completed - coalesce((v_ended ->> 'retried')::int + (v_ended ->> 'failed')::int, 0));
