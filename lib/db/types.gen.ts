@@ -41,8 +41,8 @@ export interface Database {
       desk_lead: { Args: { p_public_id: string; p_call_id: string }; Returns: Json };
       desk_leads: { Args: { p_public_id: string; p_filter?: Json }; Returns: Json };
       ensure_event_partitions: { Args: Record<never, never>; Returns: Json };
-      fail_marketing_signals: { Args: { p_site_id: string; p_ids: string[]; p_category: string; p_words: string; p_max_attempts?: number }; Returns: Json };
-      fail_offline_conversions: { Args: { p_site_id: string; p_ids: string[]; p_code: string; p_category: string; p_words: string; p_max_attempts?: number; p_key_id?: string }; Returns: Json };
+      fail_marketing_signals: { Args: { p_site_id: string; p_ids: string[]; p_category: string; p_words: string; p_max_attempts?: number; p_claims?: Json }; Returns: Json };
+      fail_offline_conversions: { Args: { p_site_id: string; p_ids: string[]; p_code: string; p_category: string; p_words: string; p_max_attempts?: number; p_key_id?: string; p_claims?: Json }; Returns: Json };
       fail_unexportable_rows: { Args: { p_site_id: string; p_rows: Json; p_key_id?: string }; Returns: Json };
       fold_drops: { Args: Record<never, never>; Returns: Json };
       fold_queue_counts: { Args: Record<never, never>; Returns: Json };
@@ -72,6 +72,7 @@ export interface Database {
       open_leads: { Args: Record<never, never>; Returns: Json };
       preview_export_page: { Args: { p_public_id: string; p_limit?: number; p_max_attempts?: number }; Returns: Json };
       preview_queue_action: { Args: { p_public_id: string; p_action: string; p_filter: Json }; Returns: Json };
+      purge_dispatch_identifiers: { Args: Record<never, never>; Returns: Json };
       purge_expired_idempotency: { Args: { p_limit?: number }; Returns: Json };
       purge_expired_invitations: { Args: Record<never, never>; Returns: Json };
       purge_idempotency_keys: { Args: { p_limit?: number }; Returns: Json };
@@ -100,7 +101,7 @@ export interface Database {
       set_site_delivery: { Args: { p_public_id: string; p_settings: Json }; Returns: Json };
       set_site_plan: { Args: { p_public_id: string; p_name: string; p_monthly_limit: number; p_enforcement: string; p_currency: string; p_hard_cap_multiplier?: number; p_base_price_cents?: number; p_overage_cents_per_1000?: number }; Returns: Json };
       set_site_privacy: { Args: { p_public_id: string; p_consent_mode: string; p_respects_privacy_signal: boolean }; Returns: Json };
-      settle_offline_conversion_jobs: { Args: { p_token: string; p_results: Json; p_transport?: string; p_max_attempts?: number }; Returns: Json };
+      settle_offline_conversion_jobs: { Args: { p_site_id: string; p_token: string; p_results: Json; p_transport?: string; p_max_attempts?: number }; Returns: Json };
       site_delivery: { Args: { p_public_id: string }; Returns: Json };
       site_for_ingest: { Args: { p_public_id: string }; Returns: Json };
       store_events: { Args: { p_token: string; p_rows: Json }; Returns: Json };
@@ -136,8 +137,8 @@ export const serviceFunctions = {
   database_readiness: [],
   defer_offline_conversion_jobs: ["p_site_id", "p_provider_key", "p_limit", "p_until", "p_code", "p_words", "p_jitter_seconds", "p_max_attempts"],
   ensure_event_partitions: [],
-  fail_marketing_signals: ["p_site_id", "p_ids", "p_category", "p_words", "p_max_attempts"],
-  fail_offline_conversions: ["p_site_id", "p_ids", "p_code", "p_category", "p_words", "p_max_attempts", "p_key_id"],
+  fail_marketing_signals: ["p_site_id", "p_ids", "p_category", "p_words", "p_max_attempts", "p_claims"],
+  fail_offline_conversions: ["p_site_id", "p_ids", "p_code", "p_category", "p_words", "p_max_attempts", "p_key_id", "p_claims"],
   fail_unexportable_rows: ["p_site_id", "p_rows", "p_key_id"],
   fold_drops: [],
   fold_queue_counts: [],
@@ -148,6 +149,7 @@ export const serviceFunctions = {
   get_proof_for_key: ["p_key_id", "p_proof_id"],
   list_offline_conversion_groups: ["p_limit_groups", "p_max_attempts"],
   oci_attempt_cap: ["p_max_attempts", "p_min_age_minutes"],
+  purge_dispatch_identifiers: [],
   purge_expired_idempotency: ["p_limit"],
   purge_expired_invitations: [],
   purge_idempotency_keys: ["p_limit"],
@@ -163,7 +165,7 @@ export const serviceFunctions = {
   release_fallback_event: ["p_token", "p_id", "p_reason"],
   seal_proof_blocks: [],
   set_site_plan: ["p_public_id", "p_name", "p_monthly_limit", "p_enforcement", "p_currency", "p_hard_cap_multiplier", "p_base_price_cents", "p_overage_cents_per_1000"],
-  settle_offline_conversion_jobs: ["p_token", "p_results", "p_transport", "p_max_attempts"],
+  settle_offline_conversion_jobs: ["p_site_id", "p_token", "p_results", "p_transport", "p_max_attempts"],
   site_for_ingest: ["p_public_id"],
   store_events: ["p_token", "p_rows"],
   transition_contract_for_key: ["p_key_id", "p_move", "p_key", "p_request_hash"],

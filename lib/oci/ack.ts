@@ -7,11 +7,18 @@ import { maxAttempts } from "./queue-types.ts";
 
 const idsMax = 1000;
 const queueIds = z.array(z.string().max(80)).min(1).max(idsMax);
+/** By the ids of queueIds, the claim that came with each. */
+const claims = z
+  .record(z.string().max(80), z.string().max(80))
+  .refine((given) => Object.keys(given).length <= idsMax, "TOO_MANY")
+  .default({});
 
-export const ackBody = z.object({ siteId: z.string(), queueIds });
+/** A success is a success under whichever claim, so an ack takes them and does not look at them. */
+export const ackBody = z.object({ siteId: z.string(), queueIds, claims });
 export const ackFailedBody = z.object({
   siteId: z.string(),
   queueIds,
+  claims,
   errorCode: z.string().min(1).max(64).default("VALIDATION_FAILED"),
   errorMessage: z.string().max(1024).default(""),
   errorCategory: z.enum(["VALIDATION", "TRANSIENT", "AUTH", "RATE_LIMIT"]).default("VALIDATION"),
@@ -31,17 +38,30 @@ function sortIds(ids: string[]) {
   return { ...sorted, unknown: given.filter((id) => !Object.values(patterns).some((pattern) => pattern.test(id))) };
 }
 
+/** The claims of one pipeline, by the ids that SQL knows. One that is empty was never given. */
+const claimsOf = (prefix: string, given: Record<string, string>) =>
+  Object.fromEntries(
+    Object.entries(given).flatMap(([id, claim]) => (claim && id.startsWith(prefix) ? [[id.slice(prefix.length), claim]] : [])),
+  );
+
 const answered = z.object({ updated: z.number(), refused: z.array(z.string()) });
+const failed = answered.extend({ reasons: z.record(z.string(), z.enum(["STALE_CLAIM", "CLAIMED_TWICE"])) });
 
 export interface AckAnswer {
   ok: true;
   /** How many of these ids are acknowledged now, by this call or an earlier one: the same call gets the same answer. */
   updated: number;
-  warnings?: { redis_cleanup_failed?: string[]; refused?: string[] };
+  /** `reasons` says why an id is refused whose row was claimed again: somebody else has it now. */
+  warnings?: Partial<Warnings>;
+}
+interface Warnings {
+  redis_cleanup_failed: string[];
+  refused: string[];
+  reasons: Record<string, string>;
 }
 
-function answerOf(updated: number, warnings: { redis_cleanup_failed: string[]; refused: string[] }): AckAnswer {
-  const given = Object.fromEntries(Object.entries(warnings).filter(([, ids]) => ids.length > 0));
+function answerOf(updated: number, warnings: Partial<Warnings>): AckAnswer {
+  const given = Object.fromEntries(Object.entries(warnings).filter(([, named]) => Object.keys(named).length > 0));
   return { ok: true, updated, ...(Object.keys(given).length > 0 && { warnings: given }) };
 }
 
@@ -78,11 +98,16 @@ export async function reportFailed(machine: SiteMachine, failure: z.output<typeo
   const { errorCode, errorCategory, errorMessage } = failure;
   const words = errorMessage || errorCode;
   const common = { p_site_id: siteId, p_category: errorCategory, p_words: words, p_max_attempts: maxAttempts() };
-  const none = { updated: 0, refused: [] };
+  const none = { updated: 0, refused: [], reasons: {} };
+  const [ofSeals, ofSignals] = [claimsOf("seal_", failure.claims), claimsOf("signal_", failure.claims)];
   const sealed = seals.length
-    ? await callRpc("fail_offline_conversions", { ...common, p_ids: seals, p_code: errorCode, p_key_id: keyId }, answered)
+    ? await callRpc("fail_offline_conversions", { ...common, p_ids: seals, p_code: errorCode, p_key_id: keyId, p_claims: ofSeals }, failed)
     : none;
-  const signalled = signals.length ? await callRpc("fail_marketing_signals", { ...common, p_ids: signals }, answered) : none;
+  const signalled = signals.length
+    ? await callRpc("fail_marketing_signals", { ...common, p_ids: signals, p_claims: ofSignals }, failed)
+    : none;
   const refused = [...unknown, ...pageViews, ...sealed.refused.map((id) => `seal_${id}`), ...signalled.refused.map((id) => `signal_${id}`)];
-  return answerOf(sealed.updated + signalled.updated, { redis_cleanup_failed: [], refused });
+  const named = (prefix: string, reasons: Record<string, string>) => Object.entries(reasons).map(([id, why]) => [prefix + id, why]);
+  const reasons = Object.fromEntries([...named("seal_", sealed.reasons), ...named("signal_", signalled.reasons)]);
+  return answerOf(sealed.updated + signalled.updated, { refused, reasons });
 }

@@ -39,7 +39,7 @@ const groups = {
   beforeClick: { fixer: "nobody", cure: "none", codes: ["CONVERSION_PRECEDES_EVENT", "CONVERSION_PRECEDES_CLICK"] },
   noConsent: { fixer: "nobody", cure: "none", codes: ["NO_CONSENT", "DENIED_CONSENT", "UNKNOWN_CONSENT"] },
   trackingWasOff: { fixer: "nobody", cure: "none", codes: ["CONVERSION_TRACKING_NOT_ENABLED_AT_IMPRESSION_TIME"] },
-  adjustmentTooLate: { fixer: "nobody", cure: "none", codes: ["CONVERSION_EXPIRED"] },
+  adjustmentTooLate: { fixer: "nobody", cure: "none", codes: ["ADJUSTMENT_EXPIRED", "CONVERSION_EXPIRED"] },
   alreadyThere: {
     fixer: "nobody",
     cure: "none",

@@ -162,6 +162,8 @@ export const queueRowStory = z.object({
     currency: z.string(),
     clickKind: z.enum(["gclid", "wbraid", "gbraid"]).nullable(),
     clickId: z.string().nullable(),
+    /** It was sent with one, and what was sent is not kept any more. */
+    clickForgotten: z.boolean(),
   }),
   proofs: z.array(z.object({ id: z.string(), contract: z.string(), from: z.string().nullable(), to: z.string(), at: moment })),
   siblings: z.array(queueRow),

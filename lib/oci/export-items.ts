@@ -12,6 +12,8 @@ export interface ExportItem {
   conversionTime: string;
   conversionValue: number;
   conversionCurrency: string;
+  /** Under which claim it was handed out: a failure is reported with it. Empty in a preview and for page views, which have none. */
+  claim: string;
 }
 
 const clickId = z.string().nullable();
@@ -24,7 +26,6 @@ export const exportSite = z.object({
   pageViews: z.boolean(),
   clickMinAgeHours: z.number(),
   pageViewName: z.string(),
-  sealName: z.string(),
 });
 export type ExportSite = z.output<typeof exportSite>;
 
@@ -32,6 +33,7 @@ export const sealRow = z.object({
   id: z.uuid(),
   orderId: z.string(),
   ...clicks,
+  conversionName: z.string(),
   conversionTime: z.string(),
   valueCents: z.number(),
   currency: z.string(),
@@ -60,6 +62,7 @@ interface Fields {
   conversionName: string;
   conversionValue: number;
   conversionCurrency: string;
+  claim: string;
 }
 
 function timedItem({ id, orderId, row, at, ...rest }: Fields, timezone: string): TimedItem {
@@ -76,14 +79,14 @@ function timedItem({ id, orderId, row, at, ...rest }: Fields, timezone: string):
   return { at: at.getTime(), item };
 }
 
-export function sealItem(row: z.output<typeof sealRow>, site: ExportSite): TimedItem {
-  const money = { conversionName: site.sealName, conversionValue: row.valueCents / 100, conversionCurrency: row.currency };
-  return timedItem({ id: `seal_${row.id}`, orderId: row.orderId, row, at: new Date(row.conversionTime), ...money }, site.timezone);
+export function sealItem(row: z.output<typeof sealRow>, site: ExportSite, claim = ""): TimedItem {
+  const money = { conversionName: row.conversionName, conversionValue: row.valueCents / 100, conversionCurrency: row.currency };
+  return timedItem({ id: `seal_${row.id}`, orderId: row.orderId, row, at: new Date(row.conversionTime), claim, ...money }, site.timezone);
 }
 
-export function signalItem(row: z.output<typeof signalRow>, site: ExportSite): TimedItem {
+export function signalItem(row: z.output<typeof signalRow>, site: ExportSite, claim = ""): TimedItem {
   const money = { conversionName: row.conversionName, conversionValue: row.value, conversionCurrency: row.currency };
-  return timedItem({ id: `signal_${row.id}`, orderId: row.orderId, row, at: new Date(row.conversionTime), ...money }, site.timezone);
+  return timedItem({ id: `signal_${row.id}`, orderId: row.orderId, row, at: new Date(row.conversionTime), claim, ...money }, site.timezone);
 }
 
 const masked = (click: string) => (click.length >= 16 ? `${click.slice(0, 6)}…${click.slice(-4)}` : click && "…");
@@ -99,7 +102,7 @@ export function pageViewItem(
   site: ExportSite,
 ): TimedItem {
   const money = { conversionName: site.pageViewName, conversionValue: 0, conversionCurrency: site.currency };
-  return timedItem({ id: view.id, orderId: view.id, row: view, at: new Date(view.viewedAt), ...money }, site.timezone);
+  return timedItem({ id: view.id, orderId: view.id, row: view, at: new Date(view.viewedAt), claim: "", ...money }, site.timezone);
 }
 
 export interface Unexportable {

@@ -115,38 +115,36 @@ export async function exportForScript(machine: SiteMachine): Promise<Exported> {
   }
 }
 
+const nothing = { token: "", rows: [] };
+
 async function claimPage(machine: SiteMachine, page: ExportPage, { ids, skipped }: { ids: string[]; skipped: number }): Promise<Exported> {
   const signalRoom = Math.min(page.signals.length, pageMax - ids.length);
   const viewRoom = pageMax - ids.length - signalRoom;
   const { views, isDown } = await pageViewsOf(page.site, viewRoom, takePageViews);
   const signals =
     signalRoom === 0
-      ? []
-      : (
-          await callRpc(
-            "claim_marketing_signals",
-            { p_site_id: machine.siteId, p_limit: signalRoom, p_max_attempts: maxAttempts() },
-            z.object({ rows: z.array(signalRow) }),
-          )
-        ).rows;
+      ? nothing
+      : await callRpc(
+          "claim_marketing_signals",
+          { p_site_id: machine.siteId, p_limit: signalRoom, p_max_attempts: maxAttempts() },
+          z.object({ token: z.string(), rows: z.array(signalRow) }),
+        );
   const seals =
     ids.length === 0
-      ? []
-      : (
-          await callRpc(
-            "claim_offline_conversion_rows_for_script_export",
-            { p_ids: ids, p_site_id: machine.siteId, p_max_attempts: maxAttempts(), p_key_id: machine.keyId },
-            z.object({ rows: z.array(sealRow) }),
-          )
-        ).rows;
+      ? nothing
+      : await callRpc(
+          "claim_offline_conversion_rows_for_script_export",
+          { p_ids: ids, p_site_id: machine.siteId, p_max_attempts: maxAttempts(), p_key_id: machine.keyId },
+          z.object({ token: z.string(), rows: z.array(sealRow) }),
+        );
   return {
     items: inOrder([
-      ...seals.map((row) => sealItem(row, page.site)),
-      ...signals.map((row) => signalItem(row, page.site)),
+      ...seals.rows.map((row) => sealItem(row, page.site, seals.token)),
+      ...signals.rows.map((row) => signalItem(row, page.site, signals.token)),
       ...views.map((view) => pageViewItem(view, page.site)),
     ]),
     hasMore: page.moreSeals || page.moreSignals || signalRoom < page.signals.length || (page.site.pageViews && views.length === viewRoom),
     warnings: isDown ? ["page_views_unavailable"] : [],
-    counts: { seals: seals.length, signals: signals.length, pageViews: views.length, skipped },
+    counts: { seals: seals.rows.length, signals: signals.rows.length, pageViews: views.length, skipped },
   };
 }

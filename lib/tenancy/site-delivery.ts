@@ -19,6 +19,7 @@ export const deliveryInput = z.strictObject({
   pageViewsEnabled: z.boolean("REQUIRED").optional(),
   conversionNames: z
     .strictObject({ seal: name, MEETING_BOOKED: name, SEAL_PENDING: name, INTENT_CAPTURED: name, page_view: name })
+    .refine((names) => new Set(Object.values(names)).size === conversionKeys.length, "SAME_NAME")
     .optional(),
   sendDelayMinutes: whole(0, 1440).optional(),
   clickMinAgeHours: whole(0, 48).optional(),

@@ -74,7 +74,7 @@ async function copySeal(sql: postgres.Sql, pattern: Pattern, rows: number): Prom
       from made m, public.sales s where s.id = ${pattern.sale_id}`;
     await tx`insert into public.offline_conversion_queue (id, site_id, sale_id, call_id, kind, status, order_id, snapshot_id, value_cents, currency,
           conversion_time, click_expires_at, not_before, next_retry_at, attempt_count, claimed_at, claim_token, last_error, provider_error_code,
-          provider_error_category, provider_request_id, uploaded_at, created_at, updated_at, channel)
+          provider_error_category, provider_request_id, uploaded_at, created_at, updated_at, channel, conversion_name)
       select m.queue_id, q.site_id, m.sale_id, m.call_id, case when m.luck > 0.999 then 'RETRACT' when m.luck > 0.99 then 'RESTATE' else 'CONVERSION' end,
         m.status, 'om_' || replace(m.sale_id::text, '-', ''), q.snapshot_id, case when m.luck > 0.999 then 0 else 100 + floor(power(random(), 4) * 5000000)::bigint end,
         q.currency, m.at, m.at + interval '90 days', m.at + case when m.luck < 0.1 then interval '91 days' else interval '0' end,
@@ -87,7 +87,8 @@ async function copySeal(sql: postgres.Sql, pattern: Pattern, rows: number): Prom
         case when m.status = 'FAILED' then (array['PERMANENT','VALIDATION','TRANSIENT','AUTH'])[1 + floor(power(random(), 3) * 4)]
              when m.status = 'RETRY' then 'TRANSIENT' end,
         case when m.status = 'COMPLETED' then 'req_' || m.n end, case when m.status = 'COMPLETED' then m.at + interval '10 minutes' end,
-        m.at, least(m.at + random() * interval '6 hours', now()), case when m.luck < 0.8 then 'phone' when m.luck < 0.998 then 'whatsapp' else 'form' end
+        m.at, least(m.at + random() * interval '6 hours', now()), case when m.luck < 0.8 then 'phone' when m.luck < 0.998 then 'whatsapp' else 'form' end,
+        'OpsMantik_V5_DEMIR_MUHUR'
       from (select x.*, case when x.share < 0.92 then 'COMPLETED' when x.share < 0.97 then 'FAILED' when x.share < 0.98 then 'RETRY'
               when x.share < 0.999 then 'QUEUED' else 'PROCESSING' end as status from made x) m, public.offline_conversion_queue q
       where q.id = ${pattern.queue_id}`;

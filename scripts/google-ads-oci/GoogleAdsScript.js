@@ -12,15 +12,16 @@ var OPSMANTIK_SITE_ID = "";
 var OPSMANTIK_API_KEY = "";
 var OPSMANTIK_BASE_URL = "{{OPSMANTIK_BASE_URL}}";
 
-var SCRIPT_VERSION = "1.0.0";
+var SCRIPT_VERSION = "1.1.0";
 
 // Google ends a run after 30 minutes. After 25 no new page is begun; no wait may reach past 28.
 var NEW_PAGE_UNTIL_MS = 25 * 60 * 1000;
 var WAIT_UNTIL_MS = 28 * 60 * 1000;
+var RUN_ENDS_AFTER_MS = 31 * 60 * 1000;
 var ATTEMPTS_MAX = 5;
 var WAIT_MAX_SECONDS = 300; // the longest sleep that Google allows
 var ACK_CHUNK = 500;
-var UNACKED_CHUNK = 150; // a script property holds 9 KB
+var UNACKED_CHUNK = 100; // with its claims within the 9 KB of a script property
 var UNACKED_PREFIX = "OPSMANTIK_UNACKED_";
 var PREVIEW_ROWS = 50; // a log holds 100 KB
 
@@ -39,14 +40,19 @@ var TIME_PATTERN = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01]) ([01]\d|2[0-3])
 
 /** Google Ads calls it. */
 function main() {
-  var run = { startedAt: Date.now(), settings: readSettings(), token: "", files: 0, pages: 0, sent: 0, invalid: 0, failed: 0 };
+  var run = { startedAt: Date.now(), settings: readSettings(), token: "", files: 0, pages: 0, sent: 0, invalid: 0, failed: 0, notes: [] };
+  run.id = run.startedAt + "-" + Math.random().toString(36).slice(2, 10);
   checkColumns();
   log("version " + SCRIPT_VERSION + ", site " + run.settings.siteId + ", server " + run.settings.baseUrl);
   verify(run);
   if (AdsApp.getExecutionInfo().isPreview()) {
     previewRun(run);
   } else {
-    deliverRun(run);
+    try {
+      deliverRun(run);
+    } finally {
+      releaseNotes(run);
+    }
   }
 }
 
@@ -119,19 +125,18 @@ function deliverPage(run, rows) {
 }
 
 function deliverFile(run, kind, rows) {
-  var ids = idsOf(rows);
   try {
     uploadFile(run, kind, rows);
   } catch (error) {
     run.failed += rows.length;
     log("ERROR: Google took none of " + rows.length + " conversions with " + kind.field + ": " + error);
-    reportFailed(run, ids, { code: "APPLY_FAILED", message: String(error), category: "TRANSIENT" });
+    reportFailed(run, rows, { code: "APPLY_FAILED", message: String(error), category: "TRANSIENT" });
     return;
   }
   run.sent += rows.length;
-  rememberUnacked(ids);
-  acknowledge(run, ids);
-  forgetUnacked();
+  noteUnacked(run, rows);
+  acknowledge(run, rows);
+  forgetNotes(run);
 }
 
 /** apply() returns nothing: what Google thinks of a row is only seen under Tools > Bulk actions > Uploads. */
@@ -207,85 +212,134 @@ function checkColumns() {
 }
 
 /** Safe to repeat: an acknowledged conversion stays acknowledged, and a second call gets the same answer. */
-function acknowledge(run, ids) {
-  for (var start = 0; start < ids.length; start += ACK_CHUNK) {
-    var chunk = ids.slice(start, start + ACK_CHUNK);
-    var answer = parseJson(callServer(run, { path: "/api/oci/ack", payload: { siteId: run.settings.siteId, queueIds: chunk } }));
+function acknowledge(run, rows) {
+  for (var start = 0; start < rows.length; start += ACK_CHUNK) {
+    var chunk = rows.slice(start, start + ACK_CHUNK);
+    var answer = report(run, "/api/oci/ack", chunk, {});
     log("acknowledged " + chunk.length + ", the server has " + (answer && answer.updated) + " of them as delivered");
-    if (answer && answer.warnings) log("WARNING: " + JSON.stringify(answer.warnings).slice(0, 500));
   }
 }
 
 /** Page views are never reported as failed: they come again by themselves. */
-function reportFailed(run, ids, failure) {
-  var reportable = ids.filter(function (id) {
-    return id.indexOf("pv_") !== 0;
+function reportFailed(run, rows, failure) {
+  var reportable = rows.filter(function (row) {
+    return row.id.indexOf("pv_") !== 0;
   });
   for (var start = 0; start < reportable.length; start += ACK_CHUNK) {
-    callServer(run, {
-      path: "/api/oci/ack-failed",
-      payload: {
-        siteId: run.settings.siteId,
-        queueIds: reportable.slice(start, start + ACK_CHUNK),
-        errorCode: failure.code,
-        errorMessage: failure.message.slice(0, 1024),
-        errorCategory: failure.category,
-      },
+    report(run, "/api/oci/ack-failed", reportable.slice(start, start + ACK_CHUNK), {
+      errorCode: failure.code,
+      errorMessage: failure.message.slice(0, 1024),
+      errorCategory: failure.category,
     });
   }
+}
+
+/** With the claim of each row, so that the server does not take this run's news for a later run's. */
+function report(run, path, rows, payload) {
+  payload.siteId = run.settings.siteId;
+  payload.queueIds = idsOf(rows);
+  payload.claims = {};
+  rows.forEach(function (row) {
+    if (row.claim) payload.claims[row.id] = row.claim;
+  });
+  var answer = parseJson(callServer(run, { path: path, payload: payload }));
+  if (answer && answer.warnings) log("WARNING: " + JSON.stringify(answer.warnings).slice(0, 500));
+  return answer;
 }
 
 function reportInvalid(run, code, rows) {
   log("WARNING: " + rows.length + " conversions cannot be sent: " + code);
   // Without a proper id there is nothing that the server could be told about.
   if (code === "INVALID_ID") return;
-  reportFailed(run, idsOf(rows), { code: code, message: "The script refused the row: " + code, category: "VALIDATION" });
+  reportFailed(run, rows, { code: code, message: "The script refused the row: " + code, category: "VALIDATION" });
 }
 
 /**
- * A run can end between handing over and acknowledging. What is noted here is acknowledged by the next run, before it asks for
- * more. Should even the note be lost, the conversions come again, and their Order ID makes the second upload a duplicate.
+ * A run can end between handing over and acknowledging. What it notes here is acknowledged by a later run, before that one asks
+ * for more. Should even the note be lost, the conversions come again, and their Order ID makes the second upload a duplicate.
+ *
+ * Two runs can overlap, so each writes notes of its own and leaves those of a run that may still be at work alone: a note says
+ * until when. Google ends a run after 30 minutes; a run that comes to its own end, well or not, releases what it leaves behind.
  */
-function rememberUnacked(ids) {
+function noteUnacked(run, rows) {
+  for (var start = 0; start < rows.length; start += UNACKED_CHUNK) {
+    var claims = {};
+    rows.slice(start, start + UNACKED_CHUNK).forEach(function (row) {
+      addTo(claims, row.claim || "", row.id);
+    });
+    writeNote(run, UNACKED_PREFIX + run.id + "_" + run.files + "_" + start, claims);
+  }
+}
+
+/** As this run's, whoever began it: nobody else touches it while this run may be at work. */
+function writeNote(run, key, claims) {
+  run.notes.push({ key: key, claims: claims });
+  setNote(key, { busyUntil: run.startedAt + RUN_ENDS_AFTER_MS, claims: claims });
+}
+
+function setNote(key, note) {
   try {
-    for (var start = 0; start < ids.length; start += UNACKED_CHUNK) {
-      properties().setProperty(UNACKED_PREFIX + start, ids.slice(start, start + UNACKED_CHUNK).join(","));
-    }
+    properties().setProperty(key, JSON.stringify(note));
   } catch (error) {
     log("WARNING: could not note what was handed over: " + error);
   }
 }
 
-function unackedKeys() {
-  return Object.keys(properties().getProperties()).filter(function (key) {
-    return key.indexOf(UNACKED_PREFIX) === 0;
-  });
-}
-
-function forgetUnacked() {
+function forgetNotes(run) {
   try {
-    unackedKeys().forEach(function (key) {
-      properties().deleteProperty(key);
+    run.notes.forEach(function (note) {
+      properties().deleteProperty(note.key);
     });
   } catch (error) {
     log("WARNING: could not clear the notes of what was handed over; they are sent once more, which does no harm: " + error);
   }
+  run.notes = [];
+}
+
+function releaseNotes(run) {
+  run.notes.forEach(function (note) {
+    setNote(note.key, { busyUntil: 0, claims: note.claims });
+  });
+}
+
+/** The notes that nobody is at work on become this run's; what they hold as rows. */
+function takeOverNotes(run) {
+  var notes = properties().getProperties();
+  var rows = [];
+  Object.keys(notes).forEach(function (key) {
+    if (key.indexOf(UNACKED_PREFIX) !== 0) return;
+    var note = readNote(notes[key]);
+    if (note.busyUntil > Date.now()) return;
+    writeNote(run, key, note.claims);
+    Object.keys(note.claims).forEach(function (claim) {
+      note.claims[claim].forEach(function (id) {
+        rows.push({ id: id, claim: claim });
+      });
+    });
+  });
+  return rows;
+}
+
+/** Version 1.0 wrote the ids with commas between them, and nothing else. */
+function readNote(text) {
+  if (text.charAt(0) !== "{") return { busyUntil: 0, claims: { "": text.split(",") } };
+  try {
+    return JSON.parse(text);
+  } catch (_error) {
+    return { busyUntil: 0, claims: {} };
+  }
 }
 
 function acknowledgeEarlier(run) {
-  var ids = [];
-  unackedKeys().forEach(function (key) {
-    ids = ids.concat(properties().getProperty(key).split(","));
-  });
-  if (ids.length === 0) return;
-  log("an earlier run handed " + ids.length + " conversions to Google and could not say so");
+  var rows = takeOverNotes(run);
+  if (rows.length > 0) log("an earlier run handed " + rows.length + " conversions to Google and could not say so");
   try {
-    acknowledge(run, ids);
+    acknowledge(run, rows);
   } catch (error) {
     if (!error.isRefusal) throw error;
     log("WARNING: the server does not take them: " + error.message);
   }
-  forgetUnacked();
+  forgetNotes(run);
 }
 
 function verify(run) {

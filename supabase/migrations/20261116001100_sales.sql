@@ -68,8 +68,11 @@ create table public.provider_dispatches (
   provider_key text not null,
   transport text not null,
   order_id text not null,
+  conversion_name text not null,                   -- as handed out: the site's name for it may change
+  conversion_time timestamptz not null,
   value_cents bigint not null,
   currency text not null,
+  identifiers_hash text,                           -- over what dispatch_identifiers held; null by hand
   is_certain boolean not null default true,        -- false: an earlier hand-out with another value may have arrived before this one
   provider_request_id text,
   dispatched_at timestamptz not null,
@@ -93,9 +96,13 @@ create table public.marketing_signals (
   currency text not null,
   occurred_at timestamptz not null,
   dispatch_status text not null default 'PENDING',
+  conversion_name text,                            -- of the first hand-out: kept for all later ones
   attempt_count int not null default 0,
   claim_token uuid,
   claimed_at timestamptz,
+  last_claim uuid,                                 -- the newest claim, also after it has ended
+  last_claimed_at timestamptz,
+  claimed_before_at timestamptz,                   -- when the claim before that was made
   next_retry_at timestamptz,
   last_error text,
   google_sent_at timestamptz,
@@ -105,6 +112,7 @@ create table public.marketing_signals (
   constraint signal_type_is_known check (signal_type in ('INTENT_CAPTURED', 'SEAL_PENDING', 'MEETING_BOOKED')),
   constraint dispatch_status_is_known check (dispatch_status in ('PENDING', 'PROCESSING', 'SENT', 'FAILED')),
   constraint processing_signals_have_a_claim check ((dispatch_status = 'PROCESSING') = (claim_token is not null and claimed_at is not null)),
+  constraint claimed_signals_have_a_name check (attempt_count = 0 or conversion_name is not null),
   constraint sent_signals_have_a_time check ((dispatch_status = 'SENT') = (google_sent_at is not null))
 );
 create index claimable_signals on public.marketing_signals (site_id, next_retry_at nulls first, created_at, id) where dispatch_status = 'PENDING';
@@ -123,7 +131,8 @@ create trigger dispatches_are_never_deleted before delete on public.provider_dis
   for each row execute function private.refuse_change();
 -- What was handed over is fixed; only what the provider says of it later is added.
 create trigger dispatches_say_what_was_sent
-  before update of id, site_id, queue_id, sale_id, snapshot_id, kind, provider_key, transport, order_id, value_cents, currency, dispatched_at
+  before update of id, site_id, queue_id, sale_id, snapshot_id, kind, provider_key, transport,
+    order_id, conversion_name, conversion_time, value_cents, currency, identifiers_hash, dispatched_at
   on public.provider_dispatches for each row execute function private.refuse_change();
 create trigger dispatches_are_never_truncated before truncate on public.provider_dispatches
   for each statement execute function private.refuse_change();
@@ -210,7 +219,8 @@ as $$
     on conflict (call_id, signal_type) do nothing
 $$;
 
--- write_snapshot: the next line of a sale's ledger, and the sale's amount with it.
+-- write_snapshot: the next line of a sale's ledger, and the sale's amount with it. Every sale that is
+-- sealed or comes back passes here, so this is where Google forgets what another sale replaces.
 create function private.write_snapshot(p_sale_id uuid, p_kind text, p_amount_cents bigint, p_value_source text, p_actor private.actor) returns public.sales
 language plpgsql security definer set search_path = ''
 as $$
@@ -226,6 +236,9 @@ begin
   insert into public.revenue_snapshots (site_id, sale_id, sequence, kind, amount_cents, delta_cents, currency, value_source, actor_kind, actor_id, created_at)
     values (v_sale.site_id, p_sale_id, 1 + (select count(*) from public.revenue_snapshots r where r.sale_id = p_sale_id), p_kind, p_amount_cents,
       p_amount_cents - v_before, v_sale.currency, p_value_source, p_actor.kind, p_actor.id, private.current_moment());
+  if p_kind in ('SEAL', 'RESTORE') then
+    perform private.retract_after_all(v_sale, p_actor);
+  end if;
   return v_sale;
 end
 $$;

@@ -13,13 +13,16 @@ create table public.offline_conversion_queue (
   value_cents bigint not null,
   currency text not null,
   conversion_time timestamptz not null,
-  click_expires_at timestamptz not null,           -- Google takes a click for 90 days
+  conversion_name text,                            -- of the first hand-out: one order id has one name
+  click_expires_at timestamptz not null,           -- Google takes a click for 90 days, and an adjustment for 54
   not_before timestamptz not null,                 -- its own column: a retry clears next_retry_at and must still not send too early
   next_retry_at timestamptz,
   attempt_count int not null default 0,            -- how often it was handed out, ever
   attempt_base int not null default 0,             -- attempts before the operator's last retry: the budget counts from here
   claimed_at timestamptz,
   claim_token uuid,
+  claims uuid[] not null default '{}',             -- every claim of this row, the newest first; the last 50
+  identifiers_hash text,                           -- over what dispatch_identifiers holds of the last claim
   handed_snapshot_id uuid,                         -- what the last claim handed out: a success that comes late says this, whatever the row says by then
   handed_value_cents bigint,
   handed_values_differ boolean not null default false,   -- claims handed out different values, and nobody can say which of them Google kept
@@ -38,6 +41,8 @@ create table public.offline_conversion_queue (
   constraint failed_rows_say_why check (status <> 'FAILED' or (provider_error_code is not null and provider_error_category is not null)),
   constraint error_category_is_known check (provider_error_category in ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT', 'PERMANENT', 'DETERMINISTIC_SKIP')),
   constraint attempts_only_grow check (attempt_count >= attempt_base and attempt_base >= 0),
+  constraint handed_out_rows_have_a_name
+    check (conversion_name is not null or (kind = 'CONVERSION' and attempt_count = 0)),
   constraint values_are_sendable check (case kind when 'RETRACT' then value_cents = 0 else value_cents > 0 end),
   constraint errors_are_bounded check (char_length(last_error) <= 1024 and char_length(provider_error_code) <= 64 and char_length(provider_request_id) <= 256)
 ) with (
@@ -84,6 +89,14 @@ create trigger queue_rows_are_never_deleted before delete on public.offline_conv
   for each row execute function private.refuse_change();
 create trigger queue_is_never_truncated before truncate on public.offline_conversion_queue
   for each statement execute function private.refuse_change();
+-- Whatever changes, one order id is one conversion at Google: one name, one time, one currency.
+create trigger rows_stay_the_same_conversion
+  before update of site_id, sale_id, kind, order_id, currency, conversion_time
+  on public.offline_conversion_queue for each row execute function private.refuse_change();
+create trigger rows_keep_their_name
+  before update of conversion_name on public.offline_conversion_queue for each row
+  when (old.conversion_name is distinct from new.conversion_name and old.conversion_name is not null)
+  execute function private.refuse_change();
 
 -- act: who changes queue rows in this transaction from here on, and why. The ledger below reads it.
 create function private.act(p_actor private.actor, p_reason text) returns void
@@ -146,13 +159,23 @@ create function private.newest_snapshot(p_sale_id uuid) returns public.revenue_s
 language sql stable security definer set search_path = ''
 as $$ select r.* from public.revenue_snapshots r where r.sale_id = p_sale_id order by r.sequence desc limit 1 $$;
 
+-- adjustments_end: how long after a conversion Google takes a correction or a retraction of it.
+create function private.adjustments_end() returns interval
+language sql immutable set search_path = ''
+as $$ select interval '54 days' $$;
+
+-- enqueue: a row for what Google has to be told of a sale. What was told before keeps its name.
 create function private.enqueue(p_sale public.sales, p_kind text) returns void
 language sql security definer set search_path = ''
 as $$
   insert into public.offline_conversion_queue (site_id, sale_id, call_id, kind, order_id, snapshot_id, value_cents, currency, conversion_time,
-      click_expires_at, not_before, created_at, updated_at)
+      conversion_name, click_expires_at, not_before, created_at, updated_at)
     select p_sale.site_id, p_sale.id, p_sale.call_id, p_kind, p_sale.order_id, r.id, r.amount_cents, r.currency, p_sale.occurred_at,
-      coalesce(p_sale.clicked_at, p_sale.occurred_at) + interval '90 days',   -- a click that had to be forgotten: it counts for conversions only
+      (select o.conversion_name from public.offline_conversion_queue o
+       where o.sale_id = p_sale.id and o.conversion_name is not null order by o.created_at, o.id limit 1),
+      case when p_kind = 'CONVERSION'   -- a click that had to be forgotten still has its sale's time
+        then coalesce(p_sale.clicked_at, p_sale.occurred_at) + interval '90 days'
+        else p_sale.occurred_at + private.adjustments_end() end,
       greatest(n.now + make_interval(mins => s.send_delay_minutes), p_sale.occurred_at,
         case p_kind when 'CONVERSION' then p_sale.clicked_at + make_interval(hours => s.click_min_age_hours) end),
       n.now, n.now
@@ -166,11 +189,16 @@ create function private.close_waiting(p_sale_id uuid, p_kinds text[], p_code tex
 language sql security definer set search_path = ''
 as $$
   update public.offline_conversion_queue q
-    set status = 'FAILED', next_retry_at = null, provider_error_code = p_code, provider_error_category = 'DETERMINISTIC_SKIP', last_error = p_words,
+    set status = 'FAILED', next_retry_at = null, last_error = p_words, provider_error_code = p_code,
+        provider_error_category = case p_code when 'ADJUSTMENT_EXPIRED' then 'VALIDATION' else 'DETERMINISTIC_SKIP' end,
         updated_at = private.current_moment()
     where q.sale_id = p_sale_id and q.kind = any (p_kinds)
       and (q.status in ('QUEUED', 'RETRY') or (q.status = 'FAILED' and q.next_retry_at is not null))
 $$;
+
+create function private.adjustment_expired_words() returns text
+language sql immutable set search_path = ''
+as $$ select 'Google takes no correction 54 days after the sale; it keeps the last value it was sent.' $$;
 
 -- follow_ledger: bring the queue in line with what a sale is worth now and what Google was told. Called, with the sale's row locked,
 -- after every change of the ledger and after every success, so that what was sent plus what is queued always equals the ledger.
@@ -187,6 +215,7 @@ begin
   select s.* into v_sale from public.sales s where s.id = p_sale_id;
   if v_sale.delivery_block is not null then   -- what was away when consent was withdrawn came back
     perform private.close_waiting(p_sale_id, '{CONVERSION,RESTATE,RETRACT}', v_sale.delivery_block, 'The visitor withdrew consent before Google was told.');
+    perform private.forget_identifiers(array[p_sale_id]);
     return;
   end if;
   select d.* into v_told from public.provider_dispatches d where d.sale_id = p_sale_id order by d.dispatched_at desc, d.id desc limit 1;
@@ -204,8 +233,12 @@ begin
       case when v_sale.status = 'CANCELED' then 'SALE_CANCELLED' else 'SUPERSEDED' end, 'The sale changed before Google was told.');
   end if;
   perform private.close_waiting(p_sale_id, array_remove('{RESTATE,RETRACT}', v_needed), 'SUPERSEDED', 'A later change of the sale made this one needless.');
-  if v_needed is null or (v_needed <> 'CONVERSION' and v_sale.occurred_at < v_now - interval '54 days') then
-    return;   -- nothing to say, or Google takes no adjustment any more
+  if v_needed is null then
+    return;
+  end if;
+  if v_needed <> 'CONVERSION' and v_sale.occurred_at <= v_now - private.adjustments_end() then
+    perform private.close_waiting(p_sale_id, array[v_needed], 'ADJUSTMENT_EXPIRED', private.adjustment_expired_words());
+    return;
   end if;
   update public.offline_conversion_queue q
     set snapshot_id = v_newest.id, value_cents = v_newest.amount_cents, updated_at = v_now
@@ -239,6 +272,7 @@ as $$
         where q.site_id = p_site_id and q.provider_key = 'google_ads' and q.status in ('QUEUED', 'RETRY')
           and (s.seal_status = 'sealed' or q.kind = 'RETRACT')
           and q.not_before <= private.current_moment() and (q.next_retry_at is null or q.next_retry_at <= private.current_moment())
+          and q.click_expires_at > private.current_moment()
         order by q.next_retry_at nulls first, q.created_at, q.id limit least(greatest(p_limit, 1), 1000)) t
 $$;
 grant execute on function public.get_pending_conversions_for_worker(uuid, int) to opsmantik_app, service_role;

@@ -84,8 +84,10 @@ begin
 end
 $$;
 
--- retract_after_all: a sale that Google may still have is followed by another. Its retraction, given up before, is tried again: else both would count.
-create function private.retract_after_all(p_call_id uuid, p_actor private.actor) returns void
+-- retract_after_all: p_sale follows another sale of its call that Google may still have. The other one's retraction,
+-- given up before, is tried again: else both would count. A sale from elsewhere without a call of its own follows
+-- the one that its customer's call had.
+create function private.retract_after_all(p_sale public.sales, p_actor private.actor) returns void
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -96,7 +98,8 @@ begin
     set status = 'QUEUED', next_retry_at = null, attempt_base = q.attempt_count, provider_error_code = null, provider_error_category = null,
         last_error = null, updated_at = v_now
     from public.sales s
-    where s.call_id = p_call_id and s.status = 'CANCELED' and s.occurred_at >= v_now - interval '54 days'   -- Google takes no adjustment after that
+    where s.call_id in (p_sale.call_id, p_sale.sibling_call_id) and s.status = 'CANCELED'
+      and s.delivery_block is null and s.occurred_at > v_now - private.adjustments_end()
       and q.sale_id = s.id and q.kind = 'RETRACT' and q.status = 'FAILED' and q.provider_error_code <> 'SUPERSEDED'
       and not exists (select from public.offline_conversion_queue o where o.sale_id = s.id and o.kind = 'RETRACT' and (o.status <> 'FAILED' or o.created_at > q.created_at));
 end
@@ -162,7 +165,6 @@ begin
   end if;
   perform private.check_amount(v_amount, v_currency);
   if v_sale.id is null then
-    perform private.retract_after_all(p_call.id, p_actor);
     v_sale.id := private.uuid_v7();
     insert into public.sales (id, site_id, call_id, status, version, order_id, amount_cents, currency, value_source, occurred_at, gclid, wbraid, gbraid,
         clicked_at, delivery_block, created_at, updated_at)

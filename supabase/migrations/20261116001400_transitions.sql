@@ -27,7 +27,9 @@ begin
   end if;
   -- A retraction of a sale that lives, and an adjustment that a later one replaced, would undo what Google was told since.
   -- Nor is anything sent of a sale whose visitor withdrew consent.
+  -- Nor is an adjustment that Google takes no more.
   if v_to = 'QUEUED' and (v_row.provider_error_code = 'SUPERSEDED'
+      or (v_row.kind <> 'CONVERSION' and v_row.click_expires_at <= v_now)
       or exists (select from public.sales s where s.id = v_row.sale_id and s.delivery_block is not null)
       or (v_row.kind = 'RETRACT' and exists (select from public.sales s where s.id = v_row.sale_id and s.status <> 'CANCELED'))) then
     perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object('from', v_row.status, 'to', v_to, 'contract_version', v_version, 'allowed', '[]'::jsonb));

@@ -23,6 +23,7 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   v_entry record;
+  v_named public.sites;
 begin
   if jsonb_typeof(p_settings) is distinct from 'object' then
     perform private.refuse_setting('settings');
@@ -51,6 +52,15 @@ begin
        or not private.is_plain_text(v_entry.value #>> '{}', 100) then
       perform private.refuse_setting('conversionNames.' || left(v_entry.key, 40));
     end if;
+  end loop;
+  -- Names left out are the defaults. Under one name Google would add sales and first contacts up.
+  v_named.conversion_names := coalesce(p_settings -> 'conversionNames', '{}');
+  for v_entry in select n.key from (
+      select k.key, k.place, min(k.place) over (partition by private.conversion_name(v_named, k.key)) as first
+      from unnest('{seal,MEETING_BOOKED,SEAL_PENDING,INTENT_CAPTURED,page_view}'::text[])
+        with ordinality k (key, place)) n
+    where n.place > n.first order by n.place limit 1 loop
+    perform private.refuse_setting('conversionNames.' || v_entry.key);
   end loop;
 end
 $$;

@@ -49,7 +49,8 @@ $$;
 -- recover_stuck_offline_conversion_jobs: what nobody answered for comes back.
 --   Moves    PROCESSING, claimed more than p_min_age_minutes ago -> RETRY, to be claimed at once.
 --            FAILED with a time for the next try that has come -> RETRY; when a newer row of the sale says the same, it stays FAILED for good.
---            QUEUED/RETRY conversions whose click Google takes no more -> FAILED CLICK_EXPIRED.
+--            QUEUED/RETRY conversions whose click Google takes no more -> FAILED CLICK_EXPIRED, and
+--            adjustments 54 days after their conversion -> FAILED ADJUSTMENT_EXPIRED.
 --   Safe     against a late answer: rows in somebody's hands are skipped, and a success still wins after this.
 --   Returns  {recovered, retried, expired}; at most 2,000 of each a call.
 --   Callers  service role only (cron, every 10 minutes).
@@ -103,13 +104,15 @@ begin
       from judged j where q.id = j.id returning q.status)
   select count(*) filter (where m.status = 'RETRY') into v_retried from moved m;
 
-  perform private.act(('system', null)::private.actor, 'CLICK_EXPIRED');
+  perform private.act(('system', null)::private.actor, 'EXPIRED');
   with expired as materialized (
     select q.id from public.offline_conversion_queue q
-    where q.status in ('QUEUED', 'RETRY') and q.kind = 'CONVERSION' and q.click_expires_at <= v_now order by q.click_expires_at limit 2000 for update skip locked)
+    where q.status in ('QUEUED', 'RETRY') and q.click_expires_at <= v_now order by q.click_expires_at limit 2000 for update skip locked)
   update public.offline_conversion_queue q
-    set status = 'FAILED', next_retry_at = null, provider_error_code = 'CLICK_EXPIRED', provider_error_category = 'VALIDATION',
-        last_error = 'The click is older than 90 days; Google takes no conversion for it any more.', updated_at = v_now
+    set status = 'FAILED', next_retry_at = null, provider_error_category = 'VALIDATION', updated_at = v_now,
+        provider_error_code = case when q.kind = 'CONVERSION' then 'CLICK_EXPIRED' else 'ADJUSTMENT_EXPIRED' end,
+        last_error = case when q.kind <> 'CONVERSION' then private.adjustment_expired_words()
+          else 'The click is older than 90 days; Google takes no conversion for it any more.' end
     from expired e where q.id = e.id;
   get diagnostics v_expired = row_count;
   return jsonb_build_object('recovered', v_recovered, 'retried', v_retried, 'expired', v_expired);

@@ -11,7 +11,7 @@ declare
   v_row public.offline_conversion_queue;
   v_sale public.sales;
   v_sent public.provider_dispatches;
-  v_click text;
+  v_ids public.dispatch_identifiers;
 begin
   select q.* into v_row from public.offline_conversion_queue q where q.id = p_id and q.site_id = v_site.id;
   if v_row.id is null then
@@ -19,7 +19,11 @@ begin
   end if;
   select s.* into v_sale from public.sales s where s.id = v_row.sale_id;
   select d.* into v_sent from public.provider_dispatches d where d.sale_id = v_row.sale_id and d.queue_id = v_row.id order by d.dispatched_at desc, d.id desc limit 1;
-  v_click := coalesce(v_sale.gclid, v_sale.wbraid, v_sale.gbraid);
+  if v_sent.id is null then
+    select v_sale.gclid, v_sale.wbraid, v_sale.gbraid into v_ids.gclid, v_ids.wbraid, v_ids.gbraid;
+  elsif v_sent.identifiers_hash is not null then   -- as handed out, while it is kept; by hand none is
+    select i.* into v_ids from public.dispatch_identifiers i where i.queue_id = v_row.id;
+  end if;
   return jsonb_build_object('siteId', p_public_id, 'row', private.queue_rows_json(array[v_row], p_max_attempts) -> 0,
     'seal', (select jsonb_build_object('at', r.created_at, 'by', private.actor_json(r.actor_kind, r.actor_id), 'amountCents', r.amount_cents, 'currency', r.currency,
                'valueSource', r.value_source, 'note', v_sale.note)
@@ -31,10 +35,13 @@ begin
                      'currency', d.currency, 'providerRequestId', d.provider_request_id, 'at', d.dispatched_at, 'verdict', d.verdict, 'verdictReason', d.verdict_reason,
                      'verdictAt', d.verdict_at) order by d.dispatched_at, d.id), '[]')
                    from public.provider_dispatches d where d.sale_id = v_row.sale_id and d.queue_id = v_row.id),
-    'payload', jsonb_build_object('sent', v_sent.id is not null, 'orderId', v_row.order_id, 'conversionName', private.conversion_name(v_site, 'seal'),
-      'conversionTime', v_row.conversion_time, 'valueCents', coalesce(v_sent.value_cents, v_row.value_cents), 'currency', coalesce(v_sent.currency, v_row.currency),
-      'clickKind', case when v_sale.gclid is not null then 'gclid' when v_sale.wbraid is not null then 'wbraid' when v_sale.gbraid is not null then 'gbraid' end,
-      'clickId', private.masked_click(v_click)),
+    'payload', jsonb_build_object('sent', v_sent.id is not null, 'orderId', v_row.order_id,
+      'conversionName', coalesce(v_sent.conversion_name, v_row.conversion_name, private.conversion_name(v_site, 'seal')),
+      'conversionTime', coalesce(v_sent.conversion_time, v_row.conversion_time),
+      'valueCents', coalesce(v_sent.value_cents, v_row.value_cents), 'currency', coalesce(v_sent.currency, v_row.currency),
+      'clickKind', case when v_ids.gclid is not null then 'gclid' when v_ids.wbraid is not null then 'wbraid' when v_ids.gbraid is not null then 'gbraid' end,
+      'clickId', private.masked_click(coalesce(v_ids.gclid, v_ids.wbraid, v_ids.gbraid)),
+      'clickForgotten', v_sent.identifiers_hash is not null and v_ids.queue_id is null),
     'proofs', (select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'contract', p.contract, 'from', p.from_state, 'to', p.to_state, 'at', p.occurred_at)
                  order by p.occurred_at, p.id), '[]')
                from (select x.* from public.transition_proofs x where x.entity_id in (v_row.id, v_row.sale_id, v_row.call_id) and x.site_id = v_site.id
@@ -43,7 +50,9 @@ begin
       p_max_attempts),
     'allowedActions', (select coalesce(jsonb_agg(a.action), '[]') from unnest('{RETRY_SELECTED,RESET_TO_QUEUED,MARK_FAILED}'::text[]) a (action)
                        where v_row.status = any (private.action_statuses(a.action))
-                         and private.moves_from('conversion', v_row.status) ? case a.action when 'MARK_FAILED' then 'FAILED' else 'QUEUED' end))
+                         and private.moves_from('conversion', v_row.status) ? case a.action when 'MARK_FAILED' then 'FAILED' else 'QUEUED' end
+                         -- Google takes no adjustment any more: it can be given up, and nothing else.
+                         and (a.action = 'MARK_FAILED' or v_row.kind = 'CONVERSION' or v_row.click_expires_at > private.current_moment())))
     || private.queue_row_moves(v_row.id);
 end
 $$;

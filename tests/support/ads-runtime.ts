@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { MessageChannel, Worker } from "node:worker_threads";
-import type { AdsEvent, AdsExecution, CsvFile, FetchAnswer, FetchRequest } from "./ads-services.ts";
+import type { AdsEvent, AdsExecution, CsvFile, FetchAnswer, FetchRequest, PropertyRequest } from "./ads-services.ts";
 
 const scriptFile = new URL("../../scripts/google-ads-oci/GoogleAdsScript.js", import.meta.url);
 
@@ -37,9 +37,10 @@ export class AdsAccount {
     const execution: AdsExecution = {
       isPreview: false,
       timeZone: this.timeZone,
-      properties: { ...this.properties },
+      startsAheadMinutes: 0,
       applyThrowsAt: [],
       endsAfterApply: null,
+      endsAtFetch: null,
       secondsPerApply: 0,
       ...given,
     };
@@ -47,8 +48,8 @@ export class AdsAccount {
     const calls = new MessageChannel();
     const events = new MessageChannel();
     const signal = new Int32Array(new SharedArrayBuffer(4));
-    calls.port1.on("message", async (request: FetchRequest) => {
-      calls.port1.postMessage(await answerTo(request));
+    calls.port1.on("message", async (request: FetchRequest | PropertyRequest) => {
+      calls.port1.postMessage("property" in request ? this.#keep(request) : await answerTo(request));
       Atomics.store(signal, 0, 1);
       Atomics.notify(signal, 0);
     });
@@ -64,13 +65,17 @@ export class AdsAccount {
     return run;
   }
 
+  #keep(request: PropertyRequest): Record<string, string> {
+    if (request.property === "write") {
+      if (request.value === null) delete this.properties[request.key];
+      else this.properties[request.key] = request.value;
+    }
+    return { ...this.properties };
+  }
+
   #note(run: AdsRun, event: AdsEvent): void {
     if (event.kind === "log") run.logs.push(event.text);
     if (event.kind === "sleep") run.sleepsMs.push(event.ms);
-    if (event.kind === "property") {
-      if (event.value === null) delete this.properties[event.key];
-      else this.properties[event.key] = event.value;
-    }
     if (event.kind === "applied") {
       run.files.push(event.file);
       for (const row of event.file.rows) this.#book(event.file, row);

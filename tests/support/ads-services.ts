@@ -4,10 +4,13 @@ import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 export interface AdsExecution {
   isPreview: boolean;
   timeZone: string;
-  properties: Record<string, string>;
+  /** How far its clock is ahead of ours when it starts. */
+  startsAheadMinutes: number;
   /** Which calls of apply(), counted from 1, throw, and after which the run is ended as Google ends one that takes too long. */
   applyThrowsAt: number[];
   endsAfterApply: number | null;
+  /** The path at whose first request the run is ended, before it is sent. */
+  endsAtFetch: string | null;
   /** How much of the run's time each apply() takes. */
   secondsPerApply: number;
 }
@@ -28,12 +31,14 @@ export interface FetchRequest {
   followRedirects: boolean;
 }
 
+/** The account keeps the properties: what one run writes another that runs at the same time reads. A null value deletes. */
+export type PropertyRequest = { property: "all" } | { property: "write"; key: string; value: string | null };
+
 export type FetchAnswer = { status: number; headers: Record<string, string>; text: string } | { networkError: string };
 
 export type AdsEvent =
   | { kind: "log"; text: string }
   | { kind: "sleep"; ms: number }
-  | { kind: "property"; key: string; value: string | null }
   | { kind: "applied" | "previewed"; file: CsvFile }
   | { kind: "ended"; error: string | null };
 
@@ -49,7 +54,7 @@ const fetchOptions = ["method", "headers", "payload", "contentType", "muteHttpEx
 
 /** The services of Google Ads Scripts that a script of ours may use, as strict as Google's and as silent where Google is silent. */
 export function adsServices(execution: AdsExecution, wire: Wire) {
-  const clock = { aheadMs: 0 };
+  const clock = { aheadMs: execution.startsAheadMinutes * 60_000 };
   return {
     clock,
     globals: {
@@ -61,8 +66,13 @@ export function adsServices(execution: AdsExecution, wire: Wire) {
         getExecutionInfo: () => ({ isPreview: () => execution.isPreview }),
       },
       Logger: { log: (text: unknown) => wire.emit({ kind: "log", text: String(text) }) },
-      PropertiesService: { getScriptProperties: () => scriptProperties(execution, wire) },
-      UrlFetchApp: { fetch: (url: string, options: Record<string, unknown> = {}) => fetchSync(wire, url, options) },
+      PropertiesService: { getScriptProperties: () => scriptProperties(wire) },
+      UrlFetchApp: {
+        fetch(url: string, options: Record<string, unknown> = {}) {
+          if (new URL(url).pathname === execution.endsAtFetch) process.exit(1);
+          return fetchSync(wire, url, options);
+        },
+      },
       Utilities: {
         sleep: (ms: number) => {
           if (!(ms >= 0 && ms <= sleepMsMax)) throw new Error(`Invalid argument: sleep(${ms})`);
@@ -115,23 +125,27 @@ function newCsvUpload({ execution, wire, clock }: Runtime, columns: string[], op
   return upload;
 }
 
-function scriptProperties({ properties }: AdsExecution, wire: Wire) {
+function scriptProperties(wire: Wire) {
+  const all = () => askSync<Record<string, string>>(wire, { property: "all" });
   return {
-    getProperty: (key: string) => properties[key] ?? null,
-    getProperties: () => ({ ...properties }),
+    getProperty: (key: string) => all()[key] ?? null,
+    getProperties: all,
     setProperty(key: string, value: string) {
       if (Buffer.byteLength(value) > propertyBytesMax) throw new Error("Argument too large: value");
-      properties[key] = value;
-      wire.emit({ kind: "property", key, value });
+      askSync(wire, { property: "write", key, value });
     },
-    deleteProperty(key: string) {
-      delete properties[key];
-      wire.emit({ kind: "property", key, value: null });
-    },
+    deleteProperty: (key: string) => askSync(wire, { property: "write", key, value: null }),
   };
 }
 
-/** Another thread asks the server while this one stands still, since the runtime of Google Ads knows no promises. */
+/** Another thread answers while this one stands still, since the runtime of Google Ads knows no promises. */
+function askSync<T>({ port, signal }: Wire, request: FetchRequest | PropertyRequest): T {
+  port.postMessage(request);
+  Atomics.wait(signal, 0, 0);
+  Atomics.store(signal, 0, 0);
+  return receiveMessageOnPort(port)?.message;
+}
+
 function fetchSync(wire: Wire, url: string, options: Record<string, unknown>) {
   const unknown = Object.keys(options).filter((name) => !fetchOptions.includes(name));
   if (unknown.length > 0) throw new Error(`Attribute provided with no value or invalid value: ${unknown}`);
@@ -147,10 +161,7 @@ function fetchSync(wire: Wire, url: string, options: Record<string, unknown>) {
     body: payload === null ? null : String(payload),
     followRedirects: options.followRedirects !== false,
   } satisfies FetchRequest;
-  wire.port.postMessage(request);
-  Atomics.wait(wire.signal, 0, 0);
-  Atomics.store(wire.signal, 0, 0);
-  const answer: FetchAnswer = receiveMessageOnPort(wire.port)?.message;
+  const answer = askSync<FetchAnswer>(wire, request);
   if ("networkError" in answer) throw new Error(`Address unavailable: ${url}`);
   if (!options.muteHttpExceptions && answer.status >= 400) throw new Error(`Request failed for ${url} returned code ${answer.status}.`);
   return { getResponseCode: () => answer.status, getContentText: () => answer.text, getHeaders: () => ({ ...answer.headers }) };

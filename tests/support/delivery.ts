@@ -34,8 +34,9 @@ export async function succeed(sql: postgres.Sql, queueId: string, at = new Date(
     const [sale] = await tx`select s.id from public.sales s join public.offline_conversion_queue q on q.sale_id = s.id
       where q.id = ${queueId} for update of s`;
     await tx`
-      insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind, provider_key, transport, order_id, value_cents, currency, dispatched_at)
-      select site_id, id, sale_id, snapshot_id, kind, provider_key, 'script', order_id, value_cents, currency, ${at}
+      insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind, provider_key, transport, order_id, conversion_name,
+        conversion_time, value_cents, currency, dispatched_at)
+      select site_id, id, sale_id, snapshot_id, kind, provider_key, 'script', order_id, conversion_name, conversion_time, value_cents, currency, ${at}
       from public.offline_conversion_queue where id = ${queueId}`;
     await tx`update public.offline_conversion_queue
       set status = 'COMPLETED', uploaded_at = ${at}, claimed_at = null, claim_token = null, updated_at = ${at},

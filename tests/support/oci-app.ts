@@ -27,7 +27,7 @@ export interface OciApp {
   /** A session for the site's script. */
   session(site: OciSite): Promise<string>;
   exportRows(site: OciSite, token: string, isMarking?: boolean): Promise<Response>;
-  ack(site: OciSite, token: string, queueIds: string[]): Promise<Response>;
+  ack(site: OciSite, token: string, queueIds: string[], more?: Record<string, unknown>): Promise<Response>;
   ackFailed(site: OciSite, token: string, body: { queueIds: string[]; [more: string]: unknown }): Promise<Response>;
   stop(): Promise<void>;
 }
@@ -59,8 +59,8 @@ export async function startOciApp({ redisRest }: { redisRest?: { url: string; to
         path: `/api/oci/google-ads-export?siteId=${site.publicId}&markAsExported=${isMarking}`,
         headers: bearer(token),
       }),
-    ack: (site, token, queueIds) =>
-      send(ackRoute, { path: "/api/oci/ack", body: { siteId: site.publicId, queueIds }, headers: bearer(token) }),
+    ack: (site, token, queueIds, more = {}) =>
+      send(ackRoute, { path: "/api/oci/ack", body: { siteId: site.publicId, queueIds, ...more }, headers: bearer(token) }),
     ackFailed: (site, token, body) =>
       send(ackFailedRoute, { path: "/api/oci/ack-failed", body: { siteId: site.publicId, ...body }, headers: bearer(token) }),
     async stop() {

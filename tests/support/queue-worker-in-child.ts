@@ -28,5 +28,5 @@ for (;;) {
       ? { id, outcome: "COMPLETED", requestId: token }
       : { id, outcome: "RETRY", category: "RATE_LIMIT", code: "429", retryAt: new Date(0).toISOString() },
   );
-  await sql`select public.settle_offline_conversion_jobs(${token}, ${sql.json(results)}, 'ads_api', 1000)`;
+  await sql`select public.settle_offline_conversion_jobs(${siteId}, ${token}, ${sql.json(results)}, 'ads_api', 1000)`;
 }

@@ -52,10 +52,12 @@ export async function service<T = Record<string, unknown>>(
   return answer as T; // postgres.js unwraps arrays of promises, which nobody here returns
 }
 
+const jsonArguments = new Set(["p_results", "p_rows", "p_run", "p_claims", "p_confirm"]);
+
 /** The same inside a transaction of the test's own. */
 export async function callIn<T>(tx: postgres.TransactionSql, name: string, args: Record<string, unknown>): Promise<T> {
   const names = Object.keys(args);
-  const values = names.map((key) => (key === "p_results" || key === "p_rows" || key === "p_run" ? tx.json(args[key] as never) : args[key]));
+  const values = names.map((key) => (jsonArguments.has(key) ? tx.json(args[key] as never) : args[key]));
   const list = names.map((key, index) => `${key} => $${index + 1}`).join(", ");
   const [row] = await tx.unsafe(`select public.${name}(${list}) as answer`, values as never[]);
   return row?.answer as T;

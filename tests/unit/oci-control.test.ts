@@ -156,6 +156,7 @@ test("the dry run names the rule an item breaks", () => {
     conversionTime: "2026-11-16 12:00:00+0300",
     conversionValue: 10,
     conversionCurrency: "TRY",
+    claim: "",
   };
   expect(checkItem(item)).toEqual([]);
   expect(checkItem({ ...item, gclid: "" })).toEqual(["click"]);

@@ -36,7 +36,7 @@ const settle = ({ token, rows }: Claimed, minute: number, result: Record<string,
   service(
     db.sql,
     "settle_offline_conversion_jobs",
-    { p_token: token, p_results: rows.map(({ id }) => ({ id, ...result })), p_transport: "ads_api" },
+    { p_site_id: worker.siteId, p_token: token, p_results: rows.map(({ id }) => ({ id, ...result })), p_transport: "ads_api" },
     minutesLater(minute),
   );
 const delivered = { outcome: "COMPLETED" };

@@ -65,7 +65,8 @@ class World {
     const flight = this.flights.shift();
     if (!flight) return;
     const result = flight.isSent ? { outcome: "COMPLETED" } : { outcome: "RETRY", category: "TRANSIENT", code: "TIMEOUT" };
-    const args = { p_token: flight.token, p_results: [{ id: flight.row.id, ...result }], p_transport: "ads_api", p_max_attempts: 1000 };
+    const p_results = [{ id: flight.row.id, ...result }];
+    const args = { p_site_id: team.siteId, p_token: flight.token, p_results, p_transport: "ads_api", p_max_attempts: 1000 };
     await service(db.sql, "settle_offline_conversion_jobs", args, this.at());
   }
   recover = () => service(db.sql, "recover_stuck_offline_conversion_jobs", { p_min_age_minutes: 1 }, this.at());

@@ -56,7 +56,12 @@ test("a retraction that was given up is tried again when the lead is sealed anew
   const settled = async (outcome: string, minute: number) => {
     const { token, rows } = await claimForWorker(db.sql, worker, { at: minutesLater(minute) });
     const p_results = rows.map(({ id }) => ({ id, outcome, code: "UNAVAILABLE", category: "TRANSIENT" }));
-    await service(db.sql, "settle_offline_conversion_jobs", { p_token: token, p_results, p_transport: "ads_api" }, minutesLater(minute));
+    await service(
+      db.sql,
+      "settle_offline_conversion_jobs",
+      { p_site_id: worker.siteId, p_token: token, p_results, p_transport: "ads_api" },
+      minutesLater(minute),
+    );
     return rows.map(({ kind }) => kind);
   };
   expect(await settled("COMPLETED", 1)).toEqual(["CONVERSION"]);
@@ -79,7 +84,7 @@ test("a correction that fails for good is not queued again by itself; a new amou
     await service(
       db.sql,
       "settle_offline_conversion_jobs",
-      { p_token: token, p_results, p_transport: "ads_api" },
+      { p_site_id: worker.siteId, p_token: token, p_results, p_transport: "ads_api" },
       minutesLater(minute + 1),
     );
     return rows.length;
@@ -112,7 +117,7 @@ describe("consent withdrawn between the seal and the export", () => {
     service(
       db.sql,
       "settle_offline_conversion_jobs",
-      { p_token: token, p_results: rows.map(({ id }) => ({ id, outcome: "COMPLETED" })), p_transport: "ads_api" },
+      { p_site_id: worker.siteId, p_token: token, p_results: rows.map(({ id }) => ({ id, outcome: "COMPLETED" })), p_transport: "ads_api" },
       minutesLater(minute),
     );
 

@@ -59,8 +59,14 @@ describe("markAsExported=true", () => {
       conversionTime: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\+0300$/),
       conversionValue: 1500.5,
       conversionCurrency: "TRY",
+      claim: (await readRow(app.db.sql, late.id)).claim_token,
     });
-    expect(items.find(({ id }) => id === view)).toMatchObject({ conversionName: "OpsMantik_V1_Nabiz", conversionValue: 0, orderId: view });
+    expect(items.find(({ id }) => id === view)).toMatchObject({
+      conversionName: "OpsMantik_V1_Nabiz",
+      conversionValue: 0,
+      orderId: view,
+      claim: "",
+    });
     const times = items.map(({ conversionTime }) => Date.parse(conversionTime.replace(" ", "T").replace(/(\d\d)$/, ":$1")));
     expect(times).toEqual(times.toSorted((a, b) => a - b));
   });

@@ -62,9 +62,9 @@ test("news of a failure answer the same when they come twice, and of another sit
   const other = await newTeam();
   await lead(team);
   const ids = await claim(team, due);
-  expect(await fail(other, ids, due)).toEqual({ updated: 0, refused: ids });
-  expect(await fail(team, ids, due)).toEqual({ updated: 1, refused: [] });
-  expect(await fail(team, ids, due)).toEqual({ updated: 1, refused: [] });
+  expect(await fail(other, ids, due)).toEqual({ updated: 0, refused: ids, reasons: {} });
+  expect(await fail(team, ids, due)).toEqual({ updated: 1, refused: [], reasons: {} });
+  expect(await fail(team, ids, due)).toEqual({ updated: 1, refused: [], reasons: {} });
   expect(await states(team)).toEqual([{ status: "PENDING", attempts: 1, error: "threw" }]);
   expect(await claim(team, due + 1)).toEqual([]); // not before its next try
   expect(await claim(team, due + 3)).toEqual(ids);

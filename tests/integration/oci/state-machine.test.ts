@@ -74,8 +74,13 @@ const failed = ({ team, id }: Subject, category: string) =>
     { p_site_id: team.siteId, p_ids: [id], p_code: "X", p_category: category, p_words: "words" },
     minutesLater(2),
   );
-const settle = ({ id, token }: Subject, result: Record<string, unknown>) =>
-  service(db.sql, "settle_offline_conversion_jobs", { p_token: token || crypto.randomUUID(), p_results: [{ id, ...result }] }, now);
+const settle = ({ id, team, token }: Subject, result: Record<string, unknown>) =>
+  service(
+    db.sql,
+    "settle_offline_conversion_jobs",
+    { p_site_id: team.siteId, p_token: token || crypto.randomUUID(), p_results: [{ id, ...result }] },
+    now,
+  );
 
 /** Every function that moves a row, and what it does from each state. A dash: the row stays as it is. */
 const functions: Record<string, { on: () => Team; run: (row: Subject) => Promise<unknown>; to: Record<Start, string> }> = {
@@ -126,6 +131,11 @@ const functions: Record<string, { on: () => Team; run: (row: Subject) => Promise
     on: () => api,
     run: (each) => settle(each, { outcome: "COMPLETED", requestId: "r-1" }),
     to: row("—", "COMPLETED", "COMPLETED", "COMPLETED", "COMPLETED", "COMPLETED", "—"),
+  },
+  "settle_offline_conversion_jobs COMPLETED, under another claim": {
+    on: () => api,
+    run: (each) => settle({ ...each, token: crypto.randomUUID() }, { outcome: "COMPLETED" }),
+    to: row("—", "—", "—", "—", "—", "—", "—"),
   },
   "settle_offline_conversion_jobs RETRY": {
     on: () => api,
@@ -265,7 +275,8 @@ An attempt is spent by a claim and by nothing else.
 |---|${names.map(() => "---|").join("")}
 ${lines.join("\n")}
 
-A success wins from every state but COMPLETED, if the row was ever handed out: Google has it, whatever we thought meanwhile.
+A success wins from every state but COMPLETED, if the row was ever handed out (to a worker: under the claim that it names): Google has
+it, whatever we thought meanwhile. A script's failure names its claim, too; one that is not the row's newest is refused.
 What Google later says of it is the dispatch's verdict and moves no row.
 `;
 }

@@ -3,6 +3,7 @@ import { AdsAccount } from "#tests/support/ads-runtime.ts";
 import { type OciApp, startOciApp } from "#tests/support/oci-app.ts";
 import { describeScriptDelivery } from "#tests/support/script/delivery-scenarios.ts";
 import { describeScriptFaults } from "#tests/support/script/fault-scenarios.ts";
+import { describeScriptOverlap } from "#tests/support/script/overlap-scenarios.ts";
 import { openRealOciServer } from "#tests/support/script/real-oci-server.ts";
 
 vi.setConfig({ testTimeout: 180_000 }); // 1,200 sealed leads take their time to be made
@@ -16,6 +17,7 @@ afterAll(() => app.stop());
 /** The script that customers paste, against the routes that they meet. */
 describe("delivery", () => describeScriptDelivery(() => openRealOciServer(app)));
 describe("faults", () => describeScriptFaults(() => openRealOciServer(app)));
+describe("overlap", () => describeScriptOverlap(() => openRealOciServer(app)));
 
 // Guarantee: an account in which the script runs twice at the same time counts each sale once and uploads it once.
 test("two scripts at once share no conversion", async () => {

@@ -65,7 +65,16 @@ describe.each([...statements, ...dispatchStatements])("%s", (statement) => {
 });
 
 test("what was handed over stays what was handed over; only Google's verdict is added", async () => {
-  for (const edit of ["value_cents = 1", "currency = 'USD'", "kind = 'RETRACT'", "order_id = 'mine'", "dispatched_at = now()"])
+  for (const edit of [
+    "value_cents = 1",
+    "currency = 'USD'",
+    "kind = 'RETRACT'",
+    "order_id = 'mine'",
+    "conversion_name = 'mine'",
+    "conversion_time = now()",
+    "identifiers_hash = null",
+    "dispatched_at = now()",
+  ])
     await expect(db.sql.unsafe(`update public.provider_dispatches set ${edit}`)).rejects.toMatchObject({ message: "RECORD_IS_PERMANENT" });
   await db.sql`update public.provider_dispatches set verdict = 'CONFIRMED', verdict_at = now()`;
 });

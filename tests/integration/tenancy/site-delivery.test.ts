@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { siteDelivery } from "#lib/tenancy/site-delivery.ts";
+import en from "#lib/i18n/messages/en.json";
+import tr from "#lib/i18n/messages/tr.json";
+import { deliveryInput, siteDelivery } from "#lib/tenancy/site-delivery.ts";
 import { change, newLead } from "#tests/support/leads.ts";
 import { callAs, createTeam, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
@@ -79,6 +81,12 @@ describe("a site's delivery settings", () => {
     ["a name for nothing we send", { conversionNames: { sale: "x" } }, "conversionNames.sale"],
     ["an empty name", { conversionNames: { seal: " " } }, "conversionNames.seal"],
     ["a name that hides a line", { conversionNames: { seal: "a\nb" } }, "conversionNames.seal"],
+    ["one name for two", { conversionNames: { seal: "Lead", page_view: "Lead" } }, "conversionNames.page_view"],
+    [
+      "another's default as a name",
+      { conversionNames: { INTENT_CAPTURED: "OpsMantik_V5_DEMIR_MUHUR" } },
+      "conversionNames.INTENT_CAPTURED",
+    ],
     ["a name without end", { conversionNames: { seal: "x".repeat(101) } }, "conversionNames.seal"],
   ])("refuse %s", async (_name, settings, field) => {
     await expect(set(settings)).rejects.toMatchObject({
@@ -86,6 +94,17 @@ describe("a site's delivery settings", () => {
       message: "VALIDATION_FAILED",
       detail: JSON.stringify({ field }).replace(":", ": "),
     });
+  });
+
+  // Guarantee: two kinds of conversion are never added up at Google because they go by one name.
+  test("refuse one name for two in the form, too, with words for it; exchanged names are fine", async () => {
+    const { conversionNames } = await read();
+    const parsed = deliveryInput.safeParse({ conversionNames: { ...conversionNames, seal: conversionNames.page_view } });
+    expect(parsed.error?.issues).toMatchObject([{ path: ["conversionNames"], message: "SAME_NAME" }]);
+    expect([en.errors.SAME_NAME, tr.errors.SAME_NAME]).toEqual([expect.any(String), expect.any(String)]);
+    const exchanged = { ...conversionNames, seal: conversionNames.page_view, page_view: conversionNames.seal };
+    await set({ conversionNames: exchanged });
+    expect((await read()).conversionNames).toEqual(exchanged);
   });
 
   test("decide when a seal is sent", async () => {

@@ -10,6 +10,12 @@ const apiKey = "om_live_key-of-the-fake-server";
 interface Job {
   row: Record<string, string | number>;
   state: DeliveryState;
+  claim: string;
+}
+
+interface Report {
+  queueIds: string[];
+  claims?: Record<string, string>;
 }
 
 /** The contract of the script's API and nothing else: verify, export, ack, ack-failed over a queue in memory. */
@@ -26,9 +32,9 @@ export async function startFakeOciServer(): Promise<ScriptServer> {
     if (!sessions.has(request.headers.authorization ?? "")) return sendProblem(response, 401, "INVALID_SESSION_TOKEN");
     if ((body.siteId ?? url.searchParams.get("siteId")) !== siteId) return sendProblem(response, 403, "FORBIDDEN");
     if (url.pathname === "/api/oci/google-ads-export") return exportRows(response, url.searchParams.get("markAsExported") === "true");
-    if (url.pathname === "/api/oci/ack") return settle(response, body.queueIds, { status: "COMPLETED" });
+    if (url.pathname === "/api/oci/ack") return settle(response, body, { status: "COMPLETED" });
     if (url.pathname === "/api/oci/ack-failed") {
-      return settle(response, body.queueIds, { status: "FAILED", code: body.errorCode, category: body.errorCategory });
+      return settle(response, body, { status: "FAILED", code: body.errorCode, category: body.errorCategory });
     }
     sendProblem(response, 404, "NOT_FOUND");
   });
@@ -44,19 +50,23 @@ export async function startFakeOciServer(): Promise<ScriptServer> {
   function exportRows(response: ServerResponse, isClaiming: boolean): void {
     const all = waiting();
     const page = all.slice(0, pageSize);
-    const rows = page.map((job) => job.row);
+    const claim = isClaiming ? randomUUID() : "";
+    const rows = page.map((job) => ({ ...job.row, claim }));
     if (isClaiming) {
-      for (const job of page) job.state = { status: "PROCESSING" };
+      for (const job of page) Object.assign(job, { state: { status: "PROCESSING" }, claim });
       if (all.length > pageSize) response.setHeader("x-opsmantik-more", "true");
     }
     sendJson(response, 200, isClaiming ? rows : { siteId, items: rows, counts: { queued: all.length, skipped: 0 }, warnings: [] });
   }
 
-  function settle(response: ServerResponse, ids: string[], state: DeliveryState): void {
-    const settled = ids.flatMap((id) => jobs.get(id) ?? []).filter((job) => isLegal(job.state, state));
+  function settle(response: ServerResponse, { queueIds: ids, claims = {} }: Report, state: DeliveryState): void {
+    const isStale = (id: string) => state.status === "FAILED" && claims[id] !== undefined && claims[id] !== jobs.get(id)?.claim;
+    const refused = ids.filter(isStale);
+    const settled = ids.flatMap((id) => (isStale(id) ? [] : (jobs.get(id) ?? []))).filter((job) => isLegal(job.state, state));
     for (const job of settled) job.state = state;
     const updated = ids.filter((id) => jobs.get(id)?.state.status === state.status).length; // what holds now, whoever did it
-    sendJson(response, 200, { ok: true, updated });
+    const reasons = Object.fromEntries(refused.map((id) => [id, "STALE_CLAIM"]));
+    sendJson(response, 200, { ok: true, updated, ...(refused.length > 0 && { warnings: { refused, reasons } }) });
   }
 
   return {
@@ -66,7 +76,7 @@ export async function startFakeOciServer(): Promise<ScriptServer> {
     pageSize,
     async enqueue(count, click: ClickKind = "gclid") {
       const ids = Array.from({ length: count }, () => `seal_${randomUUID()}`);
-      for (const [index, id] of ids.entries()) jobs.set(id, { row: rowOf(id, click, index), state: { status: "QUEUED" } });
+      for (const [index, id] of ids.entries()) jobs.set(id, { row: rowOf(id, click, index), state: { status: "QUEUED" }, claim: "" });
       return ids;
     },
     async statesOf(ids) {

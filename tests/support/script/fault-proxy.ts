@@ -7,12 +7,27 @@ export interface Fault {
   times?: number;
   /** How many go by before it. */
   after?: number;
+  /** Of which requests to the path it meets any. */
+  when?: (body: unknown) => boolean;
   does:
     | "drop" // the server never hears of it
     | "lose answer" // the server does what it was asked, and nobody hears of that
     | "expire session" // the session is worth nothing from here on
+    | { hold: Held; drops?: boolean } // neither goes on nor comes back until it is let go
     | { status: number; headers?: Record<string, string>; body?: unknown }
     | { tamper: (body: unknown) => unknown };
+}
+
+/** A request that stands still: `reached` when it is there, until `letGo`. */
+export class Held {
+  readonly #reached = Promise.withResolvers<void>();
+  readonly #free = Promise.withResolvers<void>();
+  readonly reached = this.#reached.promise;
+  readonly letGo = () => this.#free.resolve();
+  async stand(): Promise<void> {
+    this.#reached.resolve();
+    await this.#free.promise;
+  }
 }
 
 interface PassedRequest {
@@ -37,9 +52,11 @@ export async function startFaultProxy(target: () => string): Promise<FaultProxy>
   const server = createServer(async (incoming, outgoing) => {
     const text = (await readBody(incoming)).toString("utf8");
     const { pathname } = new URL(incoming.url ?? "", "http://proxy");
-    requests.push({ method: incoming.method ?? "", path: pathname, headers: incoming.headers, body: text ? JSON.parse(text) : null });
-    const fault = faults.find((one) => one.path === pathname && isDue(one))?.does;
-    if (fault === "drop") return incoming.socket.destroy();
+    const body = text ? JSON.parse(text) : null;
+    requests.push({ method: incoming.method ?? "", path: pathname, headers: incoming.headers, body });
+    const fault = faults.find((one) => one.path === pathname && (one.when?.(body) ?? true) && isDue(one))?.does;
+    if (typeof fault === "object" && "hold" in fault) await fault.hold.stand();
+    if (fault === "drop" || (typeof fault === "object" && "hold" in fault && fault.drops)) return incoming.socket.destroy();
     if (typeof fault === "object" && "status" in fault) {
       return outgoing
         .writeHead(fault.status, { "content-type": "application/json", ...fault.headers })
@@ -61,7 +78,7 @@ export async function startFaultProxy(target: () => string): Promise<FaultProxy>
       "content-type": response.headers.get("content-type") ?? "text/plain",
       ...(more ? { "x-opsmantik-more": more } : {}),
     });
-    outgoing.end(typeof fault === "object" && response.ok ? JSON.stringify(fault.tamper(JSON.parse(answer))) : answer);
+    outgoing.end(typeof fault === "object" && "tamper" in fault && response.ok ? JSON.stringify(fault.tamper(JSON.parse(answer))) : answer);
   });
   const url = await listenLocal(server, "fault proxy");
   return { url, requests, faults, stop: () => closeServer(server) };

@@ -23,7 +23,7 @@ export function SentSection({ story: { payload, dispatches } }: { story: QueueRo
     ["conversionTime", timeAs(transport, new Date(payload.conversionTime), site.timezone)],
     ["conversionValue", (payload.valueCents / 100).toFixed(2)],
     ["conversionCurrency", payload.currency],
-    [payload.clickKind ?? "gclid", payload.clickId ?? t("noClick")],
+    [payload.clickKind ?? "gclid", payload.clickId ?? t(payload.clickForgotten ? "clickForgotten" : "noClick")],
   ];
   const text = fields.map(([name, value]) => `${name}: ${value}`).join("\n");
   return (

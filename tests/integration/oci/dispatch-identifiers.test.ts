@@ -1,0 +1,111 @@
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { recordVisit } from "#scripts/local/demo/record-visit.ts";
+import { claimForScript, createQueueTeam, minutesLater, sealLead, service } from "#tests/support/queue.ts";
+import type { Team } from "#tests/support/team.ts";
+import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
+
+let db: TestDatabase;
+let team: Team;
+beforeAll(async () => {
+  db = await createTestDatabase();
+  team = await createQueueTeam(db.sql, "identifiers");
+});
+afterAll(() => db.drop());
+
+const kept = (ids: string[]) => db.sql`select * from public.dispatch_identifiers where queue_id = any (${ids}) order by queue_id`;
+const ack = (ids: string[], minute: number) =>
+  service(db.sql, "ack_offline_conversions", { p_site_id: team.siteId, p_ids: ids }, minutesLater(minute));
+const recover = (minute: number) => service(db.sql, "recover_stuck_offline_conversion_jobs", {}, minutesLater(minute));
+const withdraw = (visitor: string, minute: number) =>
+  recordVisit(db.sql, team.siteId, visitor, [{ at: minutesLater(minute), url: "https://identifiers.test/", marketingConsent: false }]);
+
+async function handOut(count: number): Promise<{ id: string; saleId: string }[]> {
+  const rows = [];
+  for (let made = 0; made < count; made++) rows.push(await sealLead(db.sql, team));
+  const ids = rows.map(({ id }) => id);
+  await claimForScript(db.sql, team, ids, minutesLater(1));
+  return rows;
+}
+
+/** The hash as anybody can compute it who has the ids and the salt. */
+const hashOf = ({ salt, gclid, wbraid, gbraid, customer_hash }: Record<string, unknown>) =>
+  createHash("sha256")
+    .update(`[${[salt, gclid, wbraid, gbraid, customer_hash].map((value) => JSON.stringify(value)).join(", ")}]`)
+    .digest("hex");
+
+/** In how many rows of the whole database a text occurs. */
+async function occurrences(text: string): Promise<number> {
+  const tables = await db.sql<{ name: string }[]>`select c.oid::regclass::text as name from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace where n.nspname in ('public', 'private') and c.relkind = 'r'`;
+  let found = 0;
+  for (const { name } of tables) {
+    const [row] = await db.sql.unsafe(`select count(*)::int as n from ${name} t where t::text like '%' || $1 || '%'`, [text]);
+    found += Number(row?.n);
+  }
+  return found;
+}
+
+// Guarantee: who asks what we sent of them can be shown it, and who asks to be forgotten is.
+// Mutation that breaks it: one salt for the whole batch; the salt on the dispatch.
+test("what was handed out can be proven while it is kept, and from the hash alone not any more", async () => {
+  const [first, second] = await handOut(2);
+  if (!first || !second) throw new Error("Two rows were handed out.");
+  await ack([first.id, second.id], 2);
+  const [mine, theirs] = await kept([first.id, second.id]);
+  expect([mine?.gclid, mine?.handed_at]).toEqual([expect.stringMatching(/^gclid-/), minutesLater(1)]);
+  expect(mine?.salt).not.toBe(theirs?.salt);
+  const [dispatch] = await db.sql`select d.identifiers_hash as hash, q.identifiers_hash as on_row from public.provider_dispatches d
+    join public.offline_conversion_queue q on q.id = d.queue_id where d.queue_id = ${first.id}`;
+  expect({ ...dispatch }).toEqual({ hash: hashOf(mine ?? {}), on_row: hashOf(mine ?? {}) });
+
+  await db.sql`select private.forget_identifiers(${[first.saleId]})`;
+  expect((await kept([first.id, second.id])).map(({ queue_id }) => queue_id)).toEqual([second.id]);
+  // Whoever still knows the click id lacks the salt: it is nowhere, and what is left of the batch does not help.
+  expect(await occurrences(String(mine?.salt))).toBe(0);
+  expect(hashOf({ ...mine, salt: theirs?.salt })).not.toBe(dispatch?.hash);
+  expect(await occurrences(String(dispatch?.hash))).toBe(2); // the row and the dispatch
+});
+
+test("a later hand-out takes the place of the earlier one", async () => {
+  const [row] = await handOut(1);
+  const [before] = await kept([String(row?.id)]);
+  await recover(20);
+  await db.sql`update public.sales set wbraid = 'wbraid-2', gclid = null where id = ${String(row?.saleId)}`;
+  await claimForScript(db.sql, team, [String(row?.id)], minutesLater(21));
+  const after = await kept([String(row?.id)]);
+  expect(after).toMatchObject([{ gclid: null, wbraid: "wbraid-2", handed_at: minutesLater(21) }]);
+  expect(after[0]?.salt).not.toBe(before?.salt);
+  const [stored] = await db.sql`select identifiers_hash as hash from public.offline_conversion_queue where id = ${String(row?.id)}`;
+  expect(stored?.hash).toBe(hashOf(after[0] ?? {}));
+});
+
+// Guarantee: consent that is withdrawn while a row is in flight is honoured when the row comes back, however it ended.
+// Mutation that breaks it: drop forget_identifiers from follow_ledger, or from complete_rows.
+test.each([
+  ["is recovered", (_id: string) => recover(20)],
+  ["arrived after all", (id: string) => ack([id], 20)],
+])("a row that was in flight at a withdrawal and %s leaves no ids behind", async (_how, end) => {
+  const visitor = `withdraws-${_how}`;
+  const { id } = await sealLead(db.sql, team, { step: { visitor } });
+  await claimForScript(db.sql, team, [id], minutesLater(1));
+  await withdraw(visitor, 2);
+  await end(id);
+  expect(await kept([id])).toEqual([]);
+});
+
+test("after 90 days they are purged, and nothing younger", async () => {
+  const [row] = await handOut(1);
+  const purge = (minute: number) => service(db.sql, "purge_dispatch_identifiers", {}, minutesLater(minute));
+  const day = 24 * 60;
+  const [before] = await db.sql`select count(*)::int as n from public.dispatch_identifiers`;
+  expect(await purge(90 * day)).toEqual({ purged: 0 });
+  expect(await purge(90 * day + 22)).toEqual({ purged: before?.n });
+  expect(await kept([String(row?.id)])).toEqual([]);
+});
+
+test("no role reads them", async () => {
+  const readers = await db.sql`select r from unnest(array['anon', 'authenticated', 'service_role', 'opsmantik_app']) r
+    where has_table_privilege(r, 'public.dispatch_identifiers', 'select')`;
+  expect(readers).toEqual([]);
+});
