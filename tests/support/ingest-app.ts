@@ -1,6 +1,5 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
-import { vi } from "vitest";
 import { POST as callEvent } from "#app/api/call-event/route.ts";
 import { GET as recoverCron } from "#app/api/cron/ingest/recover/route.ts";
 import { POST as sync } from "#app/api/sync/route.ts";
@@ -12,6 +11,8 @@ import { send } from "./requests.ts";
 import { callAs, createPerson, type Person } from "./team.ts";
 import { createTestDatabase, type TestDatabase } from "./test-database.ts";
 import { startTestGateway } from "./test-gateway.ts";
+
+export { stopClock } from "./stop-clock.ts";
 
 /** A browser that isbot knows for one. */
 export const browser = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36";
@@ -179,10 +180,4 @@ export async function dropsOf(db: TestDatabase, site: IngestSite): Promise<Recor
       select site_id, reason, drops from public.ingest_drop_deltas union all select site_id, reason, drops from public.ingest_drops_daily) d
     where site_id = ${site.siteId} group by 1 order by 1`;
   return Object.fromEntries(rows.map((row) => [row.reason, row.drops]));
-}
-
-/** Makes the present moment stand still where identical events must fall into one time bucket, or step into the next. */
-export function stopClock(at: number = Date.now()): { step(ms: number): void } {
-  vi.useFakeTimers({ toFake: ["Date"], now: at });
-  return { step: (ms) => void vi.setSystemTime(Date.now() + ms) };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { GET as foldRoute } from "#app/api/cron/oci/fold-counts/route.ts";
 import { GET as reconcileRoute } from "#app/api/cron/oci/reconcile-counts/route.ts";
 import { POST as undoRoute } from "#app/api/oci/queue-actions/[actionId]/undo/route.ts";
@@ -24,6 +24,7 @@ import { useAppEnv } from "#tests/support/app-env.ts";
 import { rowsIn } from "#tests/support/control.ts";
 import { claimForScript, createQueueTeam, minutesLater, service } from "#tests/support/queue.ts";
 import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
+import { stopClock } from "#tests/support/stop-clock.ts";
 import { handOver, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
@@ -48,6 +49,7 @@ afterAll(async () => {
   await gateway.stop();
   await db.drop();
 });
+afterEach(() => void vi.useRealTimers());
 
 type Route = typeof rowsRoute;
 interface Asking {
@@ -196,6 +198,7 @@ test.each([
   ["previews", 20, (who: string) => post(previewRoute, { action: "MARK_FAILED", filter: { status: "FAILED" } }, { who })],
   ["exports", 10, (who: string) => get(exportRoute, { who, query: "&status=FAILED" })],
 ] as const)("%s: over %d a minute by one person are 429", async (_, most, ask) => {
+  stopClock();
   const statuses: number[] = [];
   for (let index = 0; index < most + 5; index++) statuses.push((await ask("operator")).status);
   expect(new Set(statuses)).toEqual(new Set([200, 429]));
