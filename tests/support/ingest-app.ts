@@ -12,8 +12,6 @@ import { callAs, createPerson, type Person } from "./team.ts";
 import { createTestDatabase, type TestDatabase } from "./test-database.ts";
 import { startTestGateway } from "./test-gateway.ts";
 
-export { stopClock } from "./stop-clock.ts";
-
 /** A browser that isbot knows for one. */
 export const browser = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36";
 
