@@ -48,7 +48,7 @@ export interface Database {
       fold_queue_counts: { Args: Record<never, never>; Returns: Json };
       freeze_invoices: { Args: { p_year_month?: string; p_limit?: number }; Returns: Json };
       get_and_claim_fallback_batch: { Args: { p_limit?: number }; Returns: Json };
-      get_export_page: { Args: { p_site_id: string; p_limit?: number; p_max_attempts?: number }; Returns: Json };
+      get_export_page: { Args: { p_site_id: string; p_max_attempts: number; p_limit?: number }; Returns: Json };
       get_invoice: { Args: { p_public_id: string; p_year_month: string }; Returns: Json };
       get_pending_conversions_for_worker: { Args: { p_site_id: string; p_limit?: number }; Returns: Json };
       get_proof: { Args: { p_proof_id: string }; Returns: Json };
@@ -70,16 +70,16 @@ export interface Database {
       list_site_members: { Args: { p_public_id: string }; Returns: Json };
       oci_attempt_cap: { Args: { p_max_attempts?: number; p_min_age_minutes?: number }; Returns: Json };
       open_leads: { Args: Record<never, never>; Returns: Json };
-      preview_export_page: { Args: { p_public_id: string; p_limit?: number; p_max_attempts?: number }; Returns: Json };
-      preview_queue_action: { Args: { p_public_id: string; p_action: string; p_filter: Json }; Returns: Json };
+      preview_export_page: { Args: { p_public_id: string; p_max_attempts: number; p_limit?: number }; Returns: Json };
+      preview_queue_action: { Args: { p_public_id: string; p_action: string; p_filter: Json; p_max_attempts: number }; Returns: Json };
       purge_expired_idempotency: { Args: { p_limit?: number }; Returns: Json };
       purge_expired_invitations: { Args: Record<never, never>; Returns: Json };
       purge_idempotency_keys: { Args: { p_limit?: number }; Returns: Json };
       purge_script_runs: { Args: Record<never, never>; Returns: Json };
       purge_stored_events: { Args: Record<never, never>; Returns: Json };
       queue_charts: { Args: { p_public_id: string; p_range?: string }; Returns: Json };
-      queue_row_story: { Args: { p_public_id: string; p_id: string; p_max_attempts?: number }; Returns: Json };
-      queue_rows: { Args: { p_public_id: string; p_filter?: Json; p_cursor?: string; p_limit?: number; p_max_attempts?: number }; Returns: Json };
+      queue_row_story: { Args: { p_public_id: string; p_id: string; p_max_attempts: number }; Returns: Json };
+      queue_rows: { Args: { p_public_id: string; p_max_attempts: number; p_filter?: Json; p_cursor?: string; p_limit?: number }; Returns: Json };
       queue_stats: { Args: { p_public_id?: string }; Returns: Json };
       reconcile_queue_counts: { Args: Record<never, never>; Returns: Json };
       reconcile_usage: { Args: { p_limit?: number }; Returns: Json };
@@ -142,7 +142,7 @@ export const serviceFunctions = {
   fold_queue_counts: [],
   freeze_invoices: ["p_year_month", "p_limit"],
   get_and_claim_fallback_batch: ["p_limit"],
-  get_export_page: ["p_site_id", "p_limit", "p_max_attempts"],
+  get_export_page: ["p_site_id", "p_max_attempts", "p_limit"],
   get_pending_conversions_for_worker: ["p_site_id", "p_limit"],
   get_proof_for_key: ["p_key_id", "p_proof_id"],
   list_offline_conversion_groups: ["p_limit_groups", "p_max_attempts"],

@@ -31,7 +31,9 @@ $$;
 -- get_export_page: the same for the site's script.
 --   Refuses  400 WRONG_SYNC_METHOD on a site that sends by API.
 --   Callers  service role only.
-create function public.get_export_page(p_site_id uuid, p_limit int default 500, p_max_attempts int default 5) returns jsonb
+create function public.get_export_page(
+  p_site_id uuid, p_max_attempts int, p_limit int default 500
+) returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
@@ -56,7 +58,9 @@ $$;
 -- preview_export_page: the same for a person who wants to see what would be sent, whichever way the site sends.
 --   Click ids are masked: they are for Google.
 --   Callers  viewers.
-create function public.preview_export_page(p_public_id text, p_limit int default 500, p_max_attempts int default 5) returns jsonb
+create function public.preview_export_page(
+  p_public_id text, p_max_attempts int, p_limit int default 500
+) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   select p || jsonb_build_object('seals', private.mask_clicks(p -> 'seals'), 'signals', private.mask_clicks(p -> 'signals'))
