@@ -131,6 +131,30 @@ describe("the export", () => {
   });
 });
 
+// Guarantee: whoever sends a wrong action reads which field it is and what is allowed there, and not "Invalid input".
+// Mutation that breaks it: take the issues of a union as they are.
+test.each([
+  [
+    "a wrong action on ids",
+    { action: "DELETE", ids: [randomUUID()] },
+    "action",
+    /one of "RETRY_SELECTED"\|"RESET_TO_QUEUED"\|"MARK_FAILED"/,
+  ],
+  ["a wrong action on a preview", { action: "DELETE", previewId: randomUUID(), digest: "0".repeat(64) }, "action", /"RETRY_SELECTED"/],
+  ["neither ids nor a preview", { action: "RETRY_SELECTED" }, "ids", /array/],
+  ["a field that is none", { action: "RETRY_SELECTED", ids: [randomUUID()], force: true }, "force", /[Uu]nrecognized/],
+])("%s is refused by its field's name", async (_, body, field, message) => {
+  const { code, errors, detail } = await (await post(actionsRoute, body)).json();
+  expect([code, errors.map((error: { field: string }) => error.field)]).toEqual(["VALIDATION_FAILED", [field]]);
+  expect(detail).toMatch(message);
+});
+test("a flag, and a body that is no object, are refused by name too", async () => {
+  expect((await (await get(rowsRoute, { query: "&stuck=maybe" })).json()).detail).toMatch(/^stuck: .*"true"\|"false"/);
+  const headers = { ...fromOurPage(cookies.operator), "content-type": "application/json" };
+  const query = { path: `/api/test?siteId=${team.publicId}`, headers };
+  expect((await (await send(actionsRoute, { ...query, body: "[]" })).json()).detail).toMatch(/^body: /);
+});
+
 test("bad requests name the field", async () => {
   for (const query of ["&limit=0", "&limit=201", "&status=OPEN", "&cursor=x", "&minValue=-1", "&sort=value", "&unknown=1"])
     expect((await get(rowsRoute, { query })).status, query).toBe(400);
