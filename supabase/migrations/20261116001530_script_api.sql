@@ -143,7 +143,8 @@ declare
   v_now timestamptz := private.current_moment();
 begin
   return jsonb_build_object('syncMethod', v_site.oci_sync_method, 'now', v_now,
-    'hasKey', exists (select from public.site_api_keys k where k.site_id = v_site.id and k.revoked_at is null),
+    'hasKey', exists (select from public.site_api_keys k
+      where k.site_id = v_site.id and k.revoked_at is null and 'script' = any (k.scopes)),
     'waiting', (select count(*) from (select from public.offline_conversion_queue q where q.site_id = v_site.id and q.provider_key = 'google_ads'
                   and q.status in ('QUEUED', 'RETRY') and q.kind = 'CONVERSION' and q.not_before <= v_now
                   and (q.next_retry_at is null or q.next_retry_at <= v_now) limit 1000) w),

@@ -18,7 +18,11 @@ let other: Team;
 let key: { id: string; key: string };
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
 const newKey = (site: Team) =>
-  callAs<{ id: string; key: string }>(db.sql, site.owner, (tx) => tx`select public.create_site_api_key(${site.publicId}, 'CRM')`);
+  callAs<{ id: string; key: string }>(
+    db.sql,
+    site.owner,
+    (tx) => tx`select public.create_site_api_key(${site.publicId}, 'CRM', '{sales}')`,
+  );
 beforeAll(async () => {
   db = await createTestDatabase();
   gateway = await startTestGateway(db.adminUrl);
