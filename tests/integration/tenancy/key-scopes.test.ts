@@ -54,16 +54,19 @@ const allowed: Record<KeyScope, string[]> = {
 };
 
 // Guarantee: the key in a customer's script, which everybody in their Google Ads account can read, seals no leads.
-// Mutation that breaks it: drop requireScope from the guard and the scopes from key_site_id.
+// Mutations that break it: drop requireScope from the guard, or the scopes from key_site_id.
 describe.each(keyScopes)("a key with the scope %s", (scope) => {
   test("does what the scope says; everything else is 403 and names what it lacks", async () => {
     const key = await newKey([scope]);
     for (const [use, ask] of Object.entries(uses)) {
       const response = await ask(key);
-      const { code, needs } = await response.json();
+      const { code, needs, detail } = await response.json();
       if (allowed[scope].includes(use)) expect([use, response.status === 200 || code === "NOT_FOUND"]).toEqual([use, true]);
       else expect([use, response.status, code]).toEqual([use, 403, "INSUFFICIENT_SCOPE"]);
-      if (use === "move a lead" && scope === "script") expect(needs).toEqual(["calls", "contracts"]);
+      if (use === "move a lead" && scope === "script") {
+        expect(needs).toEqual(["calls", "contracts"]);
+        expect(detail).toBe("This API key has the scope script. This needs calls or contracts.");
+      }
     }
   });
 
