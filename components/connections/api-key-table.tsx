@@ -7,6 +7,7 @@ import { cn } from "#components/ui/cn.ts";
 import { Cell, Table } from "#components/ui/table.tsx";
 import { DateText, TimeAgo } from "#components/ui/time.tsx";
 import type { ApiKey } from "#lib/tenancy/readers.ts";
+import { NarrowKey } from "./narrow-key.tsx";
 import { RevokeKey } from "./revoke-key.tsx";
 
 interface ApiKeyTableProps {
@@ -21,9 +22,9 @@ export function ApiKeyTable({ siteId, keys, timeZone, editable }: ApiKeyTablePro
   const columns = [
     { key: "name", header: t("name") },
     { key: "state", header: t("state"), width: "116px" },
-    { key: "lastUsed", header: t("lastUsed"), width: "148px" },
+    { key: "scopes", header: t("scopesLabel"), width: "280px" },
     { key: "created", header: t("created"), width: "120px", priority: 2 as const },
-    { key: "actions", header: t("actions"), hidden: true, width: "116px", align: "end" as const },
+    { key: "actions", header: t("actions"), hidden: true, width: "156px", align: "end" as const },
   ];
   return (
     <Table label={t("title")} columns={columns}>
@@ -34,17 +35,31 @@ export function ApiKeyTable({ siteId, keys, timeZone, editable }: ApiKeyTablePro
             <p className="xs t3 id">{t("prefix", { prefix: key.prefix })}</p>
           </Cell>
           <Cell at="end">{key.revokedAt ? <Tag icon={Ban}>{t("revoked")}</Tag> : <Tag icon={CircleCheck}>{t("active")}</Tag>}</Cell>
-          <Cell at="sub" className="t2">
-            {key.lastUsedAt ? <TimeAgo value={key.lastUsedAt} timeZone={timeZone} /> : t("neverUsed")}
+          <Cell at="wide" roomy>
+            <ul className="grid gap-1">
+              {key.scopes.map((scope) => (
+                <li key={scope} className="row sm">
+                  <span className="grow">{t(`scopes.${scope}.name`)}</span>
+                  <span className="xs t3">
+                    {key.scopeUsed[scope] ? <TimeAgo value={key.scopeUsed[scope]} timeZone={timeZone} /> : t("neverUsed")}
+                  </span>
+                </li>
+              ))}
+            </ul>
           </Cell>
           <Cell at="desk" priority={2} className="t2">
             <DateText value={key.createdAt} timeZone={timeZone} />
           </Cell>
-          <Cell at="meta" align="end" className="t2">
+          <Cell at="foot" align="end" className="t2">
             {key.revokedAt ? (
               <DateText value={key.revokedAt} timeZone={timeZone} />
             ) : (
-              editable && <RevokeKey siteId={siteId} keyId={key.id} name={key.name} />
+              editable && (
+                <>
+                  {key.scopes.length > 1 && <NarrowKey siteId={siteId} apiKey={key} />}
+                  <RevokeKey siteId={siteId} keyId={key.id} name={key.name} />
+                </>
+              )
             )}
           </Cell>
         </tr>

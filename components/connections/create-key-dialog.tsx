@@ -14,6 +14,8 @@ import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import { SecretText } from "#components/ui/secret-text.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
+import { type KeyScope, keyScopes } from "#lib/tenancy/site-fields.ts";
+import { ScopeChoice } from "./scope-choice.tsx";
 
 /** Makes a key, then shows it this one time. */
 export function CreateKeyDialog({ siteId }: { siteId: string }) {
@@ -57,6 +59,7 @@ function CreateKeyForm({ siteId, onCreated }: { siteId: string; onCreated: (key:
   const t = useTranslations("apiKeys");
   const errorText = useErrorText();
   const { send, pending } = useSend();
+  const [scopes, setScopes] = useState<KeyScope[]>(["script"]);
   const [failure, setFailure] = useState<SendFailure | null>(null);
   const form = useFocusInvalid(failure?.fields);
   const nameError = failure?.fields.name;
@@ -68,7 +71,7 @@ function CreateKeyForm({ siteId, onCreated }: { siteId: string; onCreated: (key:
     void send({
       method: "POST",
       url: `/api/sites/${siteId}/api-keys`,
-      body: { name },
+      body: { name, scopes },
       onDone: ({ key }) => onCreated(String(key)),
       onFailed: setFailure,
     });
@@ -78,10 +81,11 @@ function CreateKeyForm({ siteId, onCreated }: { siteId: string; onCreated: (key:
       <Field label={t("nameLabel")} hint={t("nameHint")} error={nameError && errorText(nameError)}>
         {(control) => <Input {...control} name="name" autoComplete="off" maxLength={80} />}
       </Field>
+      <ScopeChoice offered={keyScopes} chosen={scopes} onChoose={setScopes} error={scopes.length === 0 ? t("scopesNone") : undefined} />
       <FormFailure code={failure?.code} requestId={failure?.requestId ?? null} fields={failure?.fields} />
       <div className="dialog-f">
         <DialogClose render={<Button />}>{t("cancel")}</DialogClose>
-        <SubmitButton tone="primary" pending={pending}>
+        <SubmitButton tone="primary" pending={pending} disabled={scopes.length === 0}>
           {t("create")}
         </SubmitButton>
       </div>

@@ -119,7 +119,8 @@ export function reduceDesk(state: DeskState, event: DeskEvent): DeskState {
       return { ...state, before: without(state.before, event.id) };
     case "detail": {
       const { detail } = event;
-      if (detail.id in state.before && !event.isAnswer) return state; // read while our own change was under way
+      const isOld = detail.id in state.before || detail.version < (findIn(state, detail.id)?.version ?? 0);
+      if (isOld && !event.isAnswer) return state; // read before or while our own change was under way
       const next = { ...state, before: without(state.before, detail.id), details: { ...state.details, [detail.id]: detail } };
       return replaceEverywhere(next, detail.id, () => detail);
     }

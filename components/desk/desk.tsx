@@ -9,9 +9,11 @@ import { useNavCount } from "#components/shell/nav-counts.tsx";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { Alert } from "#components/ui/alert.tsx";
 import { Button } from "#components/ui/button.tsx";
+import { isAsking, useKeys } from "#components/ui/use-keys.ts";
 import { deskFormat } from "#lib/i18n/desk-format.ts";
 import { type DeskFilter, filterQuery } from "#lib/leads/desk-filter.ts";
 import type { AmountPreset, DeskFigures, DeskPage, LeadDetail as Detail } from "#lib/leads/desk-shapes.ts";
+import { useServerTime } from "./desk-clock.tsx";
 import { type DeskCommands, DeskProvider } from "./desk-context.tsx";
 import { findIn, reduceDesk, startDesk } from "./desk-state.ts";
 import type { ChartFigure } from "./figures/figure-list.ts";
@@ -30,7 +32,6 @@ import { reloadGate } from "./reload-gate.ts";
 import { SealSheet } from "./seal/seal-sheet.tsx";
 import { SecondSaleDialog } from "./seal/second-sale-dialog.tsx";
 import { useChosenLead } from "./use-chosen-lead.ts";
-import { isAsking, useDeskKeys } from "./use-desk-keys.ts";
 import { useLeadActions } from "./use-lead-actions.tsx";
 import { useLive } from "./use-live.ts";
 import { useOffline } from "./use-offline.ts";
@@ -61,6 +62,7 @@ export function Desk({ site, filter, page, figures: firstFigures, presets, figur
   const searchRef = useRef<HTMLInputElement>(null);
   const commands = useRef<DeskCommands>({});
   const isOffline = useOffline();
+  const serverTime = useServerTime();
   const actions = useLeadActions({ siteId, currency, format, dispatch });
   const [isHelping, setHelping] = useState(false);
   const [isTurning, startTurn] = useTransition();
@@ -87,15 +89,19 @@ export function Desk({ site, filter, page, figures: firstFigures, presets, figur
   });
   const [, setOpenCount] = useNavCount("today", siteId);
   useEffect(() => setOpenCount(state.open), [state.open, setOpenCount]);
-  useDeskKeys({
-    onStep: chosen.step,
-    onOpen: chosen.open,
-    onSeal: () => commands.current.seal?.(),
-    onJunk: () => commands.current.junk?.(),
-    onUndo: () => canAct && lead?.undoUntil && Date.parse(lead.undoUntil) > Date.now() && actions.undo(lead),
-    onSearch: () => searchRef.current?.focus(),
-    onHelp: () => setHelping(true),
-    onEscape: () => document.activeElement === searchRef.current && searchRef.current?.blur(),
+  const undoShown = () => {
+    const isShown = canAct && !isOffline && lead?.undoUntil && Date.parse(lead.undoUntil) > serverTime().getTime();
+    if (isShown) actions.undo(lead);
+  };
+  useKeys({
+    j: () => chosen.step(1),
+    k: () => chosen.step(-1),
+    Enter: chosen.open,
+    s: () => commands.current.seal?.(),
+    x: () => commands.current.junk?.(),
+    u: undoShown,
+    "/": () => searchRef.current?.focus(),
+    "?": () => setHelping(true),
   });
 
   return (

@@ -48,6 +48,7 @@ export function PhoneSearch({ inputRef, value, onSearch }: PhoneSearchProps) {
           placeholder={t("searchHint")}
           value={text}
           onChange={(event) => write(event.target.value)}
+          onKeyDown={(event) => event.key === "Escape" && inputRef.current?.blur()}
         />
         {text ? (
           <button

@@ -16,6 +16,8 @@ interface ConfirmDialogProps {
   confirm: ReactNode;
   cancel: ReactNode;
   pending: boolean;
+  /** False while what is asked is not complete. */
+  isReady?: boolean;
   onConfirm: () => void;
   destructive?: boolean;
   trigger?: ReactElement;
@@ -23,13 +25,22 @@ interface ConfirmDialogProps {
 }
 
 /** Asks before something that cannot be taken back. */
-export function ConfirmDialog({ confirm, cancel, pending, onConfirm, destructive = true, children, ...dialog }: ConfirmDialogProps) {
+export function ConfirmDialog({
+  confirm,
+  cancel,
+  pending,
+  isReady = true,
+  onConfirm,
+  destructive = true,
+  children,
+  ...dialog
+}: ConfirmDialogProps) {
   return (
     <Dialog {...dialog}>
       {children}
       <div className="dialog-f">
         <DialogClose render={<Button />}>{cancel}</DialogClose>
-        <SubmitButton type="button" tone={destructive ? "destroy" : "primary"} pending={pending} onClick={onConfirm}>
+        <SubmitButton type="button" tone={destructive ? "destroy" : "primary"} pending={pending} disabled={!isReady} onClick={onConfirm}>
           {confirm}
         </SubmitButton>
       </div>

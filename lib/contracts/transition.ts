@@ -1,7 +1,10 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import { callAsUser } from "#lib/db/session-client.ts";
+import { claimedField } from "#lib/http/claimed-site-id.ts";
+import type { GuardContext } from "#lib/http/handler.ts";
 import type { KeyOrMember } from "#lib/http/key-or-member.ts";
+import type { KeyScope } from "#lib/tenancy/site-fields.ts";
 import { type OnceAnswer, onceAnswer, type RequestIdentity } from "./answer-once.ts";
 import { type ProofReceipt, proofReceipt } from "./proof-receipt.ts";
 
@@ -21,6 +24,17 @@ export const transitionRequest = z
   });
 
 type Move = z.output<typeof transitionRequest>;
+
+const ownScopes: Record<string, KeyScope> = { call: "calls", sale: "sales" };
+
+/** What a key needs for a move: the scope of what it moves, or `contracts`, which is for all. What the body names is a claim: SQL asks again. */
+export function transitionScopes({ rawBody }: Pick<GuardContext, "rawBody">): KeyScope[] {
+  const own = ownScopes[String(claimedField(rawBody, "contract"))];
+  return own ? [own, "contracts"] : ["contracts"];
+}
+
+/** Whoever may make moves may read their receipts. */
+export const proofScopes = (): KeyScope[] => ["calls", "sales", "contracts"];
 
 /** One legal move of a call, a sale or a conversion. SQL finds the tenant: by the key, or by the entity and the person's role on its site. */
 export function transitionContract(actor: KeyOrMember, move: Move, once: Required<RequestIdentity>): Promise<OnceAnswer> {

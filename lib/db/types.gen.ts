@@ -18,7 +18,7 @@ export interface Database {
       admit_events: { Args: { p_site_id: string; p_events: Json }; Returns: Json };
       amount_presets: { Args: { p_public_id: string }; Returns: Json };
       api_key_site: { Args: { p_key_id: string }; Returns: Json };
-      authenticate_api_key: { Args: { p_key_hash: string }; Returns: Json };
+      authenticate_api_key: { Args: { p_key_hash: string; p_scopes: string[] }; Returns: Json };
       billing_overview: { Args: { p_public_id: string }; Returns: Json };
       call_event_secret: { Args: { p_public_id: string; p_rotate?: boolean }; Returns: Json };
       cancel_sale: { Args: { p_public_id: string; p_cancel: Json; p_request_hash: string; p_key?: string }; Returns: Json };
@@ -33,7 +33,7 @@ export interface Database {
       correct_sale: { Args: { p_public_id: string; p_correction: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       count_drops: { Args: { p_site_id: string; p_reason: string; p_drops: number }; Returns: Json };
       create_site: { Args: { p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string; p_oci_sync_method?: string }; Returns: Json };
-      create_site_api_key: { Args: { p_public_id: string; p_name: string }; Returns: Json };
+      create_site_api_key: { Args: { p_public_id: string; p_name: string; p_scopes?: string[] }; Returns: Json };
       database_readiness: { Args: Record<never, never>; Returns: Json };
       decline_invitation: { Args: { p_invitation_id: string }; Returns: Json };
       defer_offline_conversion_jobs: { Args: { p_site_id: string; p_provider_key: string; p_limit: number; p_until: string; p_code: string; p_words: string; p_jitter_seconds?: number; p_max_attempts?: number }; Returns: Json };
@@ -48,7 +48,7 @@ export interface Database {
       fold_queue_counts: { Args: Record<never, never>; Returns: Json };
       freeze_invoices: { Args: { p_year_month?: string; p_limit?: number }; Returns: Json };
       get_and_claim_fallback_batch: { Args: { p_limit?: number }; Returns: Json };
-      get_export_page: { Args: { p_site_id: string; p_limit?: number; p_max_attempts?: number }; Returns: Json };
+      get_export_page: { Args: { p_site_id: string; p_max_attempts: number; p_limit?: number }; Returns: Json };
       get_invoice: { Args: { p_public_id: string; p_year_month: string }; Returns: Json };
       get_pending_conversions_for_worker: { Args: { p_site_id: string; p_limit?: number }; Returns: Json };
       get_proof: { Args: { p_proof_id: string }; Returns: Json };
@@ -68,10 +68,11 @@ export interface Database {
       list_sales: { Args: { p_public_id: string; p_filter?: Json }; Returns: Json };
       list_site_api_keys: { Args: { p_public_id: string }; Returns: Json };
       list_site_members: { Args: { p_public_id: string }; Returns: Json };
+      narrow_site_api_key: { Args: { p_public_id: string; p_key_id: string; p_scopes: string[] }; Returns: Json };
       oci_attempt_cap: { Args: { p_max_attempts?: number; p_min_age_minutes?: number }; Returns: Json };
       open_leads: { Args: Record<never, never>; Returns: Json };
-      preview_export_page: { Args: { p_public_id: string; p_limit?: number; p_max_attempts?: number }; Returns: Json };
-      preview_queue_action: { Args: { p_public_id: string; p_action: string; p_filter: Json }; Returns: Json };
+      preview_export_page: { Args: { p_public_id: string; p_max_attempts: number; p_limit?: number }; Returns: Json };
+      preview_queue_action: { Args: { p_public_id: string; p_action: string; p_filter: Json; p_max_attempts: number }; Returns: Json };
       purge_dispatch_identifiers: { Args: Record<never, never>; Returns: Json };
       purge_expired_idempotency: { Args: { p_limit?: number }; Returns: Json };
       purge_expired_invitations: { Args: Record<never, never>; Returns: Json };
@@ -79,8 +80,8 @@ export interface Database {
       purge_script_runs: { Args: Record<never, never>; Returns: Json };
       purge_stored_events: { Args: Record<never, never>; Returns: Json };
       queue_charts: { Args: { p_public_id: string; p_range?: string }; Returns: Json };
-      queue_row_story: { Args: { p_public_id: string; p_id: string; p_max_attempts?: number }; Returns: Json };
-      queue_rows: { Args: { p_public_id: string; p_filter?: Json; p_cursor?: string; p_limit?: number; p_max_attempts?: number }; Returns: Json };
+      queue_row_story: { Args: { p_public_id: string; p_id: string; p_max_attempts: number }; Returns: Json };
+      queue_rows: { Args: { p_public_id: string; p_max_attempts: number; p_filter?: Json; p_cursor?: string; p_limit?: number }; Returns: Json };
       queue_stats: { Args: { p_public_id?: string }; Returns: Json };
       reconcile_queue_counts: { Args: Record<never, never>; Returns: Json };
       reconcile_usage: { Args: { p_limit?: number }; Returns: Json };
@@ -128,7 +129,7 @@ export const serviceFunctions = {
   add_caller_number: ["p_site_id", "p_intent_stamp", "p_phone"],
   admit_events: ["p_site_id", "p_events"],
   api_key_site: ["p_key_id"],
-  authenticate_api_key: ["p_key_hash"],
+  authenticate_api_key: ["p_key_hash", "p_scopes"],
   claim_marketing_signals: ["p_site_id", "p_limit", "p_max_attempts"],
   claim_offline_conversion_jobs_v2: ["p_site_id", "p_provider_key", "p_limit", "p_max_attempts"],
   claim_offline_conversion_rows_for_script_export: ["p_ids", "p_site_id", "p_max_attempts", "p_key_id"],
@@ -144,7 +145,7 @@ export const serviceFunctions = {
   fold_queue_counts: [],
   freeze_invoices: ["p_year_month", "p_limit"],
   get_and_claim_fallback_batch: ["p_limit"],
-  get_export_page: ["p_site_id", "p_limit", "p_max_attempts"],
+  get_export_page: ["p_site_id", "p_max_attempts", "p_limit"],
   get_pending_conversions_for_worker: ["p_site_id", "p_limit"],
   get_proof_for_key: ["p_key_id", "p_proof_id"],
   list_offline_conversion_groups: ["p_limit_groups", "p_max_attempts"],
@@ -208,6 +209,7 @@ export type SessionFunction =
   | "list_sales"
   | "list_site_api_keys"
   | "list_site_members"
+  | "narrow_site_api_key"
   | "open_leads"
   | "preview_export_page"
   | "preview_queue_action"

@@ -5,19 +5,27 @@ import { env } from "#lib/env.ts";
 import { openScriptSession } from "#lib/oci/script-session.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { isSignedByQstash } from "#lib/platform/qstash.ts";
+import { type KeyScope, keyScopes } from "#lib/tenancy/site-fields.ts";
 import { claimedSiteId } from "./claimed-site-id.ts";
-import type { Guard } from "./handler.ts";
+import type { Guard, GuardContext } from "./handler.ts";
 
 /** A machine that speaks for one site. siteId is the internal id: it goes to the database and nowhere else. */
 export interface SiteMachine {
   siteId: string;
   publicId: string;
   keyId: string;
+  scopes: KeyScope[];
   ociSyncMethod: "script" | "api";
 }
 
-export const siteMachine = z
-  .object({ siteId: z.uuid(), publicId: z.string(), keyId: z.uuid(), ociSyncMethod: z.enum(["script", "api"]) })
+const siteMachine = z
+  .object({
+    siteId: z.uuid(),
+    publicId: z.string(),
+    keyId: z.uuid(),
+    scopes: z.array(z.enum(keyScopes)),
+    ociSyncMethod: z.enum(["script", "api"]),
+  })
   .nullable();
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest();
@@ -29,27 +37,44 @@ function bearer(request: Request): string {
 /** Anyone. A route that says so has decided so. */
 export const anyone: Guard<null> = () => null;
 
-/** A key in x-api-key. Unknown, revoked and archived answer the same. */
-export const siteApiKey: Guard<SiteMachine> = async (context) => {
-  const key = context.request.headers.get("x-api-key") ?? "";
-  const machine = key === "" ? null : await callRpc("authenticate_api_key", { p_key_hash: sha256(key).toString("hex") }, siteMachine);
-  if (!machine) throw new AppError("INVALID_API_KEY", { detail: "Send a live API key of the site in the x-api-key header." });
-  refuseOtherSite(context, machine);
-  return machine;
-};
+/** The site that a key speaks for, or null. `scopes` are those that would do, the narrowest first; the one it has is noted as used. */
+export const authenticateKey = (key: string, scopes: KeyScope[]): Promise<SiteMachine | null> =>
+  callRpc("authenticate_api_key", { p_key_hash: sha256(key).toString("hex"), p_scopes: scopes }, siteMachine);
 
-/** The five-minute token that the Google Ads Script got for its key. It dies with the key. */
+/** A key can do what its owner chose, and nothing else: the one in a script that many can read seals no leads. */
+export function requireScope(machine: SiteMachine, needs: KeyScope[]): void {
+  if (needs.some((scope) => machine.scopes.includes(scope))) return;
+  throw new AppError("INSUFFICIENT_SCOPE", {
+    detail: `This API key has the scope ${machine.scopes.join(" and ")}. This needs ${needs.join(" or ")}.`,
+    extra: { needs, scopes: machine.scopes },
+  });
+}
+
+/** A key in x-api-key that has one of the scopes. Unknown, revoked and archived answer the same. */
+export const siteApiKey =
+  (scopesFor: (context: GuardContext) => KeyScope[]): Guard<SiteMachine> =>
+  async (context) => {
+    const key = context.request.headers.get("x-api-key") ?? "";
+    const needs = scopesFor(context);
+    const machine = key === "" ? null : await authenticateKey(key, needs);
+    if (!machine) throw new AppError("INVALID_API_KEY", { detail: "Send a live API key of the site in the x-api-key header." });
+    refuseOtherSite(context, machine);
+    requireScope(machine, needs);
+    return machine;
+  };
+
+/** The five-minute token that the Google Ads Script got for its key. It dies with the key, and when the key is no longer for scripts. */
 export const scriptSession: Guard<SiteMachine> = async (context) => {
   const session = await openScriptSession(bearer(context.request), env().OCI_SESSION_SECRET);
   const machine = session && (await callRpc("api_key_site", { p_key_id: session.keyId }, siteMachine));
-  if (!machine)
+  if (!machine?.scopes.includes("script"))
     throw new AppError("INVALID_SESSION_TOKEN", { detail: "The session token is missing, expired or its key was revoked. Verify again." });
   refuseOtherSite(context, machine);
   return machine;
 };
 
 /** A request may name its site, but only the credential decides it. */
-function refuseOtherSite(context: Parameters<Guard<unknown>>[0], machine: SiteMachine): void {
+function refuseOtherSite(context: GuardContext, machine: SiteMachine): void {
   const claimed = claimedSiteId(context);
   if (claimed !== undefined && claimed !== machine.publicId) {
     throw new AppError("FORBIDDEN", { detail: "This credential belongs to another site." });

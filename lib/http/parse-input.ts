@@ -22,8 +22,23 @@ interface FieldError {
   message: string;
 }
 
+/** How far an input is from an option of a union: a wrong field is nearer than a value of another type. */
+const distance = (issues: readonly z.core.$ZodIssue[]) =>
+  issues.length + (issues.some(({ code, path }) => code === "invalid_type" && path.length === 0) ? 0.5 : 0);
+
+/** A union fails with the issues of each of its options: those of the nearest one say what is wrong with the field. */
+function issuesOfFields(issues: readonly z.core.$ZodIssue[], parent: readonly PropertyKey[] = []): z.core.$ZodIssue[] {
+  return issues.flatMap((issue) => {
+    const path = [...parent, ...issue.path];
+    const options = issue.code === "invalid_union" ? issue.errors : [];
+    const [nearest] = options.toSorted((a, b) => distance(a) - distance(b));
+    return nearest ? issuesOfFields(nearest, path) : [{ ...issue, path }];
+  });
+}
+
 function fieldError(issue: z.core.$ZodIssue): FieldError {
-  const field = issue.path.join(".") || "(root)";
+  const unknown = issue.code === "unrecognized_keys" ? issue.keys : [];
+  const field = [...issue.path, ...unknown.slice(0, 1)].join(".") || "body"; // a path and a query are always objects
   const sentence = fieldSentences[issue.message];
   if (sentence) return { field, code: issue.message, message: `${field} ${sentence}` };
   return { field, code: "VALIDATION_FAILED", message: `${field}: ${issue.message}` };
@@ -34,7 +49,7 @@ export function parseInput<T>(schema: z.ZodType<T> | undefined, input: unknown):
   if (!schema) return undefined as T; // the caller's type says undefined too: no schema, no value
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
-  const errors = parsed.error.issues.slice(0, 20).map(fieldError);
+  const errors = issuesOfFields(parsed.error.issues).slice(0, 20).map(fieldError);
   throw new AppError("VALIDATION_FAILED", { detail: errors.map((error) => error.message).join("; "), extra: { errors } });
 }
 

@@ -5,6 +5,8 @@ import { log } from "#lib/platform/log.ts";
 const titles: Partial<Record<ErrorCode, string>> = {
   UNAUTHENTICATED: "Sign in first.",
   FORBIDDEN: "Your role on this site does not allow this. Ask an owner of the site.",
+  INSUFFICIENT_SCOPE: "This API key was not made for this. An owner makes one with the scope that `needs` names.",
+  SCOPE_NOT_HELD: "A key never gains a scope. Make a new key.",
   NOT_FOUND: "There is nothing here, or it is not yours.",
   CROSS_SITE_REQUEST: "This change did not come from our own pages.",
   RATE_LIMITED: "Too many requests. Wait, then try again.",

@@ -3,6 +3,7 @@ import { onceAnswer, type RequestIdentity } from "#lib/contracts/answer-once.ts"
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import type { QueueActionRequest, queuePreviewRequest } from "./control-requests.ts";
 import { queueActionPreview } from "./control-shapes.ts";
+import { maxAttempts } from "./queue-types.ts";
 
 /** What operators do with rows of the queue. SQL checks the role, decides row by row, and answers once per key. */
 
@@ -13,4 +14,9 @@ export const undoQueueAction = (db: SessionClient, siteId: string, actionId: str
   callAsUser(db, "undo_queue_action", { p_public_id: siteId, p_undo: { actionId }, ...once }, onceAnswer);
 
 export const previewQueueAction = (db: SessionClient, { siteId, action, filter }: z.output<typeof queuePreviewRequest>) =>
-  callAsUser(db, "preview_queue_action", { p_public_id: siteId, p_action: action, p_filter: filter }, queueActionPreview);
+  callAsUser(
+    db,
+    "preview_queue_action",
+    { p_public_id: siteId, p_action: action, p_filter: filter, p_max_attempts: maxAttempts() },
+    queueActionPreview,
+  );

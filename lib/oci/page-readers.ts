@@ -4,6 +4,7 @@ import { readPage } from "#lib/auth/session.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { queueCharts, queueRowStory, queueRows, queueStats } from "./control-shapes.ts";
 import { apiFilter, type ControlView } from "./control-view.ts";
+import { maxAttempts } from "./queue-types.ts";
 
 /** What OCI Control's page shows before anything is live. A page is 50 rows; more come when asked for. */
 export const rowsPerPage = 50;
@@ -21,11 +22,12 @@ function nothing(error: unknown): null {
 
 export async function readControlPage(publicId: string, view: ControlView, now: Date) {
   const filter = { ...apiFilter(view.filter, now), sort: view.sort };
+  const asked = { p_public_id: publicId, p_max_attempts: maxAttempts() };
   const [stats, page, charts, story] = await Promise.all([
     readPage("queue_stats", { p_public_id: publicId }, queueStats),
-    readPage("queue_rows", { p_public_id: publicId, p_filter: filter, p_limit: rowsPerPage }, queueRows),
+    readPage("queue_rows", { ...asked, p_filter: filter, p_limit: rowsPerPage }, queueRows),
     readPage("queue_charts", { p_public_id: publicId, p_range: view.range }, queueCharts),
-    view.row ? readPage("queue_row_story", { p_public_id: publicId, p_id: view.row }, queueRowStory).catch(nothing) : null,
+    view.row ? readPage("queue_row_story", { ...asked, p_id: view.row }, queueRowStory).catch(nothing) : null,
   ]).catch(hideRefusal);
   return { stats, page, charts, story };
 }

@@ -1,9 +1,7 @@
-import { createHash } from "node:crypto";
 import { z } from "zod";
-import { callRpc } from "#lib/db/call-rpc.ts";
 import { claimedSiteId } from "#lib/http/claimed-site-id.ts";
 import type { Guard, GuardContext } from "#lib/http/handler.ts";
-import { type SiteMachine, scriptSession, siteMachine } from "#lib/http/machine-guards.ts";
+import { authenticateKey, requireScope, type SiteMachine, scriptSession } from "#lib/http/machine-guards.ts";
 import { type SiteMember, siteMember } from "#lib/http/member-guards.ts";
 import { clientAddress, enforceLimit, type RateLimit } from "#lib/http/rate-limit.ts";
 import { AppError } from "#lib/platform/app-error.ts";
@@ -42,10 +40,12 @@ export const scriptKey: Guard<SiteMachine> = async (context) => {
   const siteId = publicId.safeParse(named);
   if (!siteId.success)
     throw new AppError("VALIDATION_FAILED", { detail: "Send {siteId}: the 32 characters shown in the site's settings." });
-  const keyHash = createHash("sha256").update(key).digest("hex");
-  const machine = await callRpc("authenticate_api_key", { p_key_hash: keyHash }, siteMachine);
-  if (machine?.publicId === siteId.data) return machine;
-  await recordScriptRun(siteId.data, { kind: "verify", errorCode: "INVALID_CREDENTIALS" }, context.request);
+  const machine = await authenticateKey(key, ["script"]);
+  const isOurs = machine?.publicId === siteId.data;
+  if (isOurs && machine.scopes.includes("script")) return machine;
+  // The owner of the site sees why the script does not run.
+  await recordScriptRun(siteId.data, { kind: "verify", errorCode: isOurs ? "INSUFFICIENT_SCOPE" : "INVALID_CREDENTIALS" }, context.request);
+  if (isOurs) requireScope(machine, ["script"]);
   throw new AppError("INVALID_CREDENTIALS", { detail: "This site and this API key do not belong together." });
 };
 

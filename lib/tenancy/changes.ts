@@ -2,7 +2,7 @@ import { z } from "zod";
 import { onceAnswer, type RequestIdentity, serveOnce } from "#lib/contracts/answer-once.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import type { deliveryInput } from "./site-delivery.ts";
-import type { SiteRole, siteInput, sitePrivacy } from "./site-fields.ts";
+import { type apiKeyInput, type KeyScope, keyScopes, type SiteRole, type siteInput, type sitePrivacy } from "./site-fields.ts";
 
 /** What owners and invited people change. Each is one SQL function, which checks the role and decides. */
 
@@ -63,16 +63,24 @@ export const acceptInvitation = (db: SessionClient, invitationId: string) =>
 export const declineInvitation = (db: SessionClient, invitationId: string) =>
   callAsUser(db, "decline_invitation", { p_invitation_id: invitationId }, done);
 
-export const createApiKey = (db: SessionClient, publicId: string, name: string) =>
+export const createApiKey = (db: SessionClient, publicId: string, { name, scopes }: z.output<typeof apiKeyInput>) =>
   callAsUser(
     db,
     "create_site_api_key",
-    { p_public_id: publicId, p_name: name },
+    { p_public_id: publicId, p_name: name, p_scopes: scopes },
     z.object({ id: z.string(), key: z.string(), prefix: z.string() }),
   );
 
 export const revokeApiKey = (db: SessionClient, publicId: string, keyId: string) =>
   callAsUser(db, "revoke_site_api_key", { p_public_id: publicId, p_key_id: keyId }, done);
+
+export const narrowApiKey = (db: SessionClient, publicId: string, { keyId, scopes }: { keyId: string; scopes: KeyScope[] }) =>
+  callAsUser(
+    db,
+    "narrow_site_api_key",
+    { p_public_id: publicId, p_key_id: keyId, p_scopes: scopes },
+    z.object({ scopes: z.array(z.enum(keyScopes)) }),
+  );
 
 export const callEventSecret = (db: SessionClient, publicId: string, rotate: boolean) =>
   callAsUser(db, "call_event_secret", { p_public_id: publicId, p_rotate: rotate }, z.object({ secret: z.string(), rotatedAt: z.string() }));

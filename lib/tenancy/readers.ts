@@ -6,7 +6,7 @@ import { readPage } from "#lib/auth/session.ts";
 import { scriptStatus } from "#lib/oci/script-diagnosis.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { siteDelivery } from "./site-delivery.ts";
-import { type SiteSummary, siteRoles, siteSummary } from "./site-fields.ts";
+import { keyScopes, type SiteSummary, siteRoles, siteSummary } from "./site-fields.ts";
 
 const role = z.enum(siteRoles);
 
@@ -24,6 +24,8 @@ const apiKeys = z.array(
     id: z.string(),
     name: z.string(),
     prefix: z.string(),
+    scopes: z.array(z.enum(keyScopes)),
+    scopeUsed: z.partialRecord(z.enum(keyScopes), z.string()),
     createdAt: z.string(),
     lastUsedAt: z.string().nullable(),
     revokedAt: z.string().nullable(),

@@ -71,7 +71,13 @@ export const memberInvite = memberRole.extend({
   email: z.string("REQUIRED").trim().toLowerCase().max(254, "TOO_LONG").pipe(z.email("INVALID_EMAIL")),
 });
 export const sitePrivacy = z.object({ consentMode: z.enum(["off", "required"], "REQUIRED"), respectsPrivacySignal: z.boolean("REQUIRED") });
-export const apiKeyInput = z.object({ name: boundedText(60) });
+
+/** What a key may be used for, the least first. */
+export const keyScopes = ["script", "calls", "sales", "contracts"] as const;
+export type KeyScope = (typeof keyScopes)[number];
+const scopes = z.array(z.enum(keyScopes), "REQUIRED").min(1, "REQUIRED").max(keyScopes.length, "TOO_MANY");
+export const apiKeyInput = z.object({ name: boundedText(60), scopes: scopes.default(["script"]) });
+export const apiKeyScopes = z.strictObject({ scopes });
 
 export const siteSummary = z.object({
   publicId: z.string(),

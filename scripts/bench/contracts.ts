@@ -70,7 +70,7 @@ async function makeSite(sql: postgres.Sql, owner: string, index: number): Promis
   const domain = `bench-${index}.test`;
   const [made] = await actAs(sql, owner, async (tx) => {
     const [site] = await tx`select public.create_site(${domain}, ${[domain]}, 'TRY', 'Europe/Istanbul', 'tr') ->> 'publicId' as id`;
-    return tx`select ${String(site?.id)} as public_id, public.create_site_api_key(${String(site?.id)}, 'Bench') ->> 'id' as key_id`;
+    return tx`select ${String(site?.id)} as public_id, public.create_site_api_key(${String(site?.id)}, 'Bench', '{contracts}') ->> 'id' as key_id`;
   });
   const [site] = await sql`select id from public.sites where public_id = ${String(made?.public_id)}`;
   return { siteId: String(site?.id), keyId: String(made?.key_id) };

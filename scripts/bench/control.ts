@@ -63,7 +63,7 @@ async function readFigures(sql: postgres.Sql, team: Team): Promise<void> {
   for (const range of ["24h", "7d", "30d", "90d"])
     print(`queue_charts ${range}`, await measure(sql, viewer, (tx) => tx`select public.queue_charts(${publicId}, ${range})`, 10));
   const [row] = await sql`select id from public.offline_conversion_queue where site_id = ${team.siteId} and status = 'FAILED' limit 1`;
-  print("queue_row_story", await measure(sql, viewer, (tx) => tx`select public.queue_row_story(${publicId}, ${row?.id})`));
+  print("queue_row_story", await measure(sql, viewer, (tx) => tx`select public.queue_row_story(${publicId}, ${row?.id}, 5)`));
 }
 
 async function readRows(sql: postgres.Sql, team: Team): Promise<void> {
@@ -102,7 +102,7 @@ async function readRows(sql: postgres.Sql, team: Team): Promise<void> {
     ["q: nobody", { q: "no-such-thing" }],
   ];
   const ask = (filter: Record<string, unknown>, cursor: string | null) => (tx: postgres.TransactionSql) =>
-    tx`select public.queue_rows(${team.publicId}, ${tx.json(filter as never)}, ${cursor}, 100)`;
+    tx`select public.queue_rows(${team.publicId}, 5, ${tx.json(filter as never)}, ${cursor}, 100)`;
   for (const [name, filter] of filters) {
     print(name, await measure(sql, team.viewer, ask(filter, null)));
     let worst: { status: string; taken: Taken } = { status: "", taken: [0, 0, 0] };
@@ -123,7 +123,7 @@ async function actOnRows(sql: postgres.Sql, team: Team): Promise<void> {
     sql,
     operator,
     async (tx) => {
-      const [row] = await tx`select public.preview_queue_action(${publicId}, 'RETRY_SELECTED', '{"status": "FAILED"}'::jsonb) as answer`;
+      const [row] = await tx`select public.preview_queue_action(${publicId}, 'RETRY_SELECTED', '{"status": "FAILED"}'::jsonb, 5) as answer`;
       seen = row?.answer;
     },
     3,

@@ -72,6 +72,10 @@ create table public.site_api_keys (
   created_at timestamptz not null,
   last_used_at timestamptz,
   revoked_at timestamptz,
+  scopes text[] not null,                    -- what it may be used for; a key only ever loses some
+  scope_used jsonb not null default '{}',    -- scope -> when it was last used
+  constraint key_has_known_scopes check (
+    cardinality(scopes) > 0 and scopes <@ '{script,calls,sales,contracts}'),
   constraint key_hash_is_sha_256 check (key_hash ~ '^[0-9a-f]{64}$'),
   constraint key_name_is_plain_text check (private.is_plain_text(name, 60))
 );
@@ -115,7 +119,8 @@ create policy owners_see_api_keys on public.site_api_keys for select to authenti
 grant select (public_id, name, domains, currency, timezone, locale, oci_sync_method, created_at, archived_at) on public.sites to authenticated;
 grant select (user_id, role, created_at) on public.site_members to authenticated;
 grant select (id, email, role, created_at, expires_at) on public.site_invitations to authenticated;
-grant select (id, name, prefix, created_at, last_used_at, revoked_at) on public.site_api_keys to authenticated;
+grant select (id, name, prefix, scopes, created_at, last_used_at, scope_used, revoked_at)
+  on public.site_api_keys to authenticated;
 
 -- Sites are archived: their ledger must stay readable.
 create trigger sites_are_never_deleted before delete on public.sites

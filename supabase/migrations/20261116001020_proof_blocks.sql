@@ -82,27 +82,42 @@ begin
 end
 $$;
 
--- key_site_id: the site that a key speaks for, or 401: it may have been revoked after the guard let it in.
-create function private.key_site_id(p_key_id uuid) returns uuid
+-- key_site_id: the site that a key speaks for. The key may have been revoked or narrowed after the
+-- guard let it in.
+--   Takes    p_scopes: those that would do.
+--   Refuses  401 INVALID_API_KEY, 403 INSUFFICIENT_SCOPE with what is needed and what the key has.
+create function private.key_site_id(p_key_id uuid, p_scopes text[]) returns uuid
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  v_site_id uuid := (public.api_key_site(p_key_id) ->> 'siteId')::uuid;
+  v_key jsonb := public.api_key_site(p_key_id);
 begin
-  if v_site_id is null then
+  if v_key is null then
     perform private.fail(401, 'INVALID_API_KEY');
   end if;
-  return v_site_id;
+  if not v_key -> 'scopes' ?| p_scopes then
+    perform private.fail(403, 'INSUFFICIENT_SCOPE',
+      jsonb_build_object('needs', p_scopes, 'scopes', v_key -> 'scopes'));
+  end if;
+  return (v_key ->> 'siteId')::uuid;
 end
 $$;
 
--- get_proof_for_key: the same for the site that a key speaks for.
+-- contract_scopes: which scopes let a key move something: its own, or the one for all contracts.
+create function private.contract_scopes(p_contract text) returns text[]
+language sql immutable set search_path = ''
+as $$
+  select case p_contract when 'call' then '{calls,contracts}'::text[]
+    when 'sale' then '{sales,contracts}' else '{contracts}' end
+$$;
+
+-- get_proof_for_key: the same for the site that a key speaks for, with any scope that makes moves.
 --   Callers  service role only.
 create function public.get_proof_for_key(p_key_id uuid, p_proof_id uuid) returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  v_site_id uuid := private.key_site_id(p_key_id);
+  v_site_id uuid := private.key_site_id(p_key_id, '{calls,sales,contracts}');
   v_proof public.transition_proofs;
 begin
   select p.* into v_proof from public.transition_proofs p where p.id = p_proof_id and p.site_id = v_site_id;

@@ -138,12 +138,13 @@ end
 $$;
 
 -- transition_contract_for_key: the same, asked for by a machine with a key of the site.
+--   Refuses  403 INSUFFICIENT_SCOPE unless the key has the scope of what it moves, or `contracts`.
 --   Callers  service role only.
 create function public.transition_contract_for_key(p_key_id uuid, p_move jsonb, p_key text, p_request_hash text) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_site_id uuid := private.key_site_id(p_key_id);
+  v_site_id uuid := private.key_site_id(p_key_id, private.contract_scopes(p_move ->> 'contract'));
 begin
   if v_site_id is distinct from private.site_of_entity(p_move ->> 'contract', (p_move ->> 'id')::uuid) then
     perform private.fail(404, 'NOT_FOUND');

@@ -31,7 +31,9 @@ $$;
 -- get_export_page: the same for the site's script.
 --   Refuses  400 WRONG_SYNC_METHOD on a site that sends by API.
 --   Callers  service role only.
-create function public.get_export_page(p_site_id uuid, p_limit int default 500, p_max_attempts int default 5) returns jsonb
+create function public.get_export_page(
+  p_site_id uuid, p_max_attempts int, p_limit int default 500
+) returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
@@ -56,7 +58,9 @@ $$;
 -- preview_export_page: the same for a person who wants to see what would be sent, whichever way the site sends.
 --   Click ids are masked: they are for Google.
 --   Callers  viewers.
-create function public.preview_export_page(p_public_id text, p_limit int default 500, p_max_attempts int default 5) returns jsonb
+create function public.preview_export_page(
+  p_public_id text, p_max_attempts int, p_limit int default 500
+) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   select p || jsonb_build_object('seals', private.mask_clicks(p -> 'seals'), 'signals', private.mask_clicks(p -> 'signals'))
@@ -139,7 +143,8 @@ declare
   v_now timestamptz := private.current_moment();
 begin
   return jsonb_build_object('syncMethod', v_site.oci_sync_method, 'now', v_now,
-    'hasKey', exists (select from public.site_api_keys k where k.site_id = v_site.id and k.revoked_at is null),
+    'hasKey', exists (select from public.site_api_keys k
+      where k.site_id = v_site.id and k.revoked_at is null and 'script' = any (k.scopes)),
     'waiting', (select count(*) from (select from public.offline_conversion_queue q where q.site_id = v_site.id and q.provider_key = 'google_ads'
                   and q.status in ('QUEUED', 'RETRY') and q.kind = 'CONVERSION' and q.not_before <= v_now
                   and (q.next_retry_at is null or q.next_retry_at <= v_now) limit 1000) w),

@@ -209,7 +209,7 @@ create function public.record_external_sale(p_key_id uuid, p_sale jsonb, p_reque
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_site_id uuid := private.key_site_id(p_key_id);
+  v_site_id uuid := private.key_site_id(p_key_id, '{sales}');
 begin
   return private.answer_once(v_site_id, 'sale.record', p_key, p_request_hash, 'private.record_sale_effect'::regproc,
     p_sale || jsonb_build_object('site', v_site_id, 'actorId', p_key_id, 'requestHash', p_request_hash));
@@ -224,7 +224,7 @@ create function public.confirm_sale_and_enqueue(p_key_id uuid, p_confirm jsonb, 
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_site_id uuid := private.key_site_id(p_key_id);
+  v_site_id uuid := private.key_site_id(p_key_id, '{sales}');
 begin
   return private.answer_once(v_site_id, 'sale.confirm', p_key, p_request_hash, 'private.confirm_sale_effect'::regproc,
     jsonb_build_object('effect', 'sale', 'to', 'CONFIRMED', 'id', p_confirm -> 'id', 'separateSale', p_confirm -> 'separateSale', 'site', v_site_id,

@@ -59,7 +59,9 @@ as $$
 $$;
 
 -- queue_rows_json: rows as the screen shows them, in the order given. One query for a page: a function call per row took five times as long.
-create function private.queue_rows_json(p_rows public.offline_conversion_queue[], p_max_attempts int default 5) returns jsonb
+create function private.queue_rows_json(
+  p_rows public.offline_conversion_queue[], p_max_attempts int
+) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   select coalesce(jsonb_agg(jsonb_build_object('id', q.id, 'callId', q.call_id, 'saleId', q.sale_id, 'provider', q.provider_key, 'kind', q.kind, 'status', q.status,
@@ -200,11 +202,15 @@ end
 $$;
 
 -- queue_rows: a page of a site's rows.
---   Takes    p_filter: the keys of queue_conditions, and sort 'created' (default) or 'updated'. At most 1,000 rows a page.
+--   Takes    p_max_attempts, without a default: a reader that forgot it would show another
+--            number of tries than the claims allow.
+--            p_filter: the keys of queue_conditions, and sort 'created' (default) or 'updated'. At most 1,000 rows a page.
 --   Returns  {siteId, rows, nextCursor}. In the order of creation no row is skipped or comes twice, whatever moves between two pages.
 --   Callers  viewers.
-create function public.queue_rows(p_public_id text, p_filter jsonb default '{}', p_cursor text default null, p_limit int default 100,
-  p_max_attempts int default 5) returns jsonb
+create function public.queue_rows(
+  p_public_id text, p_max_attempts int, p_filter jsonb default '{}', p_cursor text default null,
+  p_limit int default 100
+) returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
@@ -223,4 +229,4 @@ begin
 end
 $$;
 
-grant execute on function public.queue_rows(text, jsonb, text, int, int) to authenticated;
+grant execute on function public.queue_rows(text, int, jsonb, text, int) to authenticated;

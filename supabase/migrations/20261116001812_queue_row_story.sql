@@ -3,7 +3,7 @@
 -- queue_row_story: everything that is known of one row: the seal, the ledger, each move with who and why, each attempt, what was sent and its verdict.
 --   Refuses  404 for a row of another site.
 --   Callers  viewers.
-create function public.queue_row_story(p_public_id text, p_id uuid, p_max_attempts int default 5) returns jsonb
+create function public.queue_row_story(p_public_id text, p_id uuid, p_max_attempts int) returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
 declare

@@ -119,7 +119,9 @@ $$;
 --   Freezes  the rows that would change, at most 100,000, with their versions: rows that match later, or moved meanwhile, are not touched by the commit.
 --   Returns  {previewId, digest, expiresAt, action, count, valueCents, byStatus, ineligible, sample, truncated}.
 --   Callers  operators.
-create function public.preview_queue_action(p_public_id text, p_action text, p_filter jsonb) returns jsonb
+create function public.preview_queue_action(
+  p_public_id text, p_action text, p_filter jsonb, p_max_attempts int
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -153,7 +155,7 @@ begin
   return v_facts || jsonb_build_object('previewId', v_preview.id, 'digest', v_preview.digest, 'expiresAt', v_preview.expires_at, 'action', p_action,
     'truncated', coalesce(cardinality(v_matching), 0) > 100000,
     'sample', private.queue_rows_json(array(select q from public.offline_conversion_queue q where q.id = any (v_preview.ids[1:5])
-      order by array_position(v_preview.ids[1:5], q.id))));
+      order by array_position(v_preview.ids[1:5], q.id)), p_max_attempts));
 end
 $$;
 
@@ -172,6 +174,6 @@ $$;
 grant execute on function
   public.act_on_queue(text, jsonb, text, text),
   public.undo_queue_action(text, jsonb, text, text),
-  public.preview_queue_action(text, text, jsonb),
+  public.preview_queue_action(text, text, jsonb, int),
   public.list_queue_actions(text)
 to authenticated;

@@ -21,6 +21,15 @@ async function lead(step: Parameters<typeof newLead>[2] = {}): Promise<{ id: str
 }
 const row = (page: Page, shown: string) => page.locator(".lead", { hasText: shown });
 const panel = (page: Page, shown: string) => page.getByRole("region", { name: `Lead ${shown}` });
+/** In the browser: presses a key after the change that brings an element, before that is painted and before any timer. */
+function pressAtFirstSight({ shown, key }: { shown: string; key: string }): void {
+  const observer = new MutationObserver(() => {
+    if (!document.querySelector(shown)) return;
+    observer.disconnect();
+    document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  });
+  observer.observe(document.body, { subtree: true, childList: true, attributes: true });
+}
 async function stored(id: string) {
   const [call] = await desk.sql`
     select c.status, s.amount_cents::int as cents, s.note, (select count(*)::int from public.revenue_snapshots r where r.sale_id = s.id) as lines
@@ -172,6 +181,23 @@ test("everything is done with the keyboard alone", async ({ visit }) => {
   await page.keyboard.type("sx");
   expect(await stored(second.id)).toMatchObject({ status: "intent" });
   await expect(page.getByRole("dialog", { name: /Why is/ })).toHaveCount(0);
+});
+
+// Guarantee: somebody who types fast is heard, and never acts on the lead before.
+// Mutations that break it: bind the panel's keys in useEffect, which runs after the paint; let keys sleep while a dialog fades out.
+test("a key acts on what is shown from its first frame", async ({ visit }) => {
+  const { id, shown } = await lead();
+  const page = await visit();
+  await desk.open(page, desk.team.operator, `?lead=${id}`);
+  await page.keyboard.press("s");
+  await expect.poll(() => stored(id)).toMatchObject({ status: "sealed" });
+  await expect(panel(page, shown).getByRole("button", { name: "Correct amount" })).toBeEnabled();
+  await page.evaluate(pressAtFirstSight, { shown: '[aria-keyshortcuts="x"]', key: "x" });
+  await page.keyboard.press("u");
+  await expect(page.getByRole("dialog", { name: /Why is/ })).toBeVisible();
+  await page.evaluate(pressAtFirstSight, { shown: ".dialog[data-closed]", key: "?" });
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("dialog", { name: "Keyboard shortcuts" })).toBeVisible();
 });
 
 test("on a phone a lead is sealed in two taps, and its journey is one level below", async ({ visit }) => {

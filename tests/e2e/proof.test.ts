@@ -29,7 +29,7 @@ async function moveLead(stack: DemoFile, visitor: string) {
     await expect.poll(stored, { timeout: 25_000 }).toBeDefined(); // the demo's own events may stand before it
     const answer = await fetch(`${stack.baseUrl}/v1/contract/transition`, {
       method: "POST",
-      headers: { "x-api-key": site?.apiKey ?? "", "idempotency-key": visitor },
+      headers: { "x-api-key": site?.crmKey ?? "", "idempotency-key": visitor },
       body: JSON.stringify({ contract: "call", id, to: "qualified" }),
     });
     expect(answer.status).toBe(200);

@@ -45,6 +45,7 @@ const grantedToUsers = [
   "list_sales",
   "list_site_api_keys",
   "list_site_members",
+  "narrow_site_api_key",
   "open_leads",
   "preview_export_page",
   "preview_queue_action",

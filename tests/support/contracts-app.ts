@@ -48,7 +48,7 @@ export async function startContractsApp(): Promise<ContractsApp> {
 }
 
 export function newKey(db: TestDatabase, team: Team): Promise<ApiKey> {
-  return callAs<ApiKey>(db.sql, team.owner, (tx) => tx`select public.create_site_api_key(${team.publicId}, 'Outbox')`);
+  return callAs<ApiKey>(db.sql, team.owner, (tx) => tx`select public.create_site_api_key(${team.publicId}, 'Outbox', '{contracts}')`);
 }
 
 export interface Answer {

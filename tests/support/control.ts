@@ -65,7 +65,7 @@ export const preview = (sql: postgres.Sql, action: QueueAction, filter: Record<s
   callAs<QueueActionPreview>(
     sql,
     team.operator,
-    (tx) => tx`select public.preview_queue_action(${team.publicId}, ${action}, ${tx.json(filter as never)})`,
+    (tx) => tx`select public.preview_queue_action(${team.publicId}, ${action}, ${tx.json(filter as never)}, 5)`,
     at,
   );
 
@@ -78,7 +78,7 @@ export const listRows = (
   callAs<QueueRows>(
     sql,
     team.viewer,
-    (tx) => tx`select public.queue_rows(${team.publicId}, ${tx.json(filter as never)}, ${cursor ?? null}, ${limit})`,
+    (tx) => tx`select public.queue_rows(${team.publicId}, 5, ${tx.json(filter as never)}, ${cursor ?? null}, ${limit})`,
     at,
   );
 

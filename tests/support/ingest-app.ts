@@ -1,6 +1,5 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
-import { vi } from "vitest";
 import { POST as callEvent } from "#app/api/call-event/route.ts";
 import { GET as recoverCron } from "#app/api/cron/ingest/recover/route.ts";
 import { POST as sync } from "#app/api/sync/route.ts";
@@ -179,10 +178,4 @@ export async function dropsOf(db: TestDatabase, site: IngestSite): Promise<Recor
       select site_id, reason, drops from public.ingest_drop_deltas union all select site_id, reason, drops from public.ingest_drops_daily) d
     where site_id = ${site.siteId} group by 1 order by 1`;
   return Object.fromEntries(rows.map((row) => [row.reason, row.drops]));
-}
-
-/** Makes the present moment stand still where identical events must fall into one time bucket, or step into the next. */
-export function stopClock(at: number = Date.now()): { step(ms: number): void } {
-  vi.useFakeTimers({ toFake: ["Date"], now: at });
-  return { step: (ms) => void vi.setSystemTime(Date.now() + ms) };
 }

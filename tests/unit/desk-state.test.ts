@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isSaved, reduceDesk, startDesk } from "#components/desk/desk-state.ts";
+import { type DeskState, isSaved, reduceDesk, startDesk } from "#components/desk/desk-state.ts";
 import { reloadGate } from "#components/desk/reload-gate.ts";
 import type { DeskLead, DeskSale } from "#lib/leads/desk-shapes.ts";
 
@@ -75,4 +75,15 @@ test("too many changes reload the list once nobody touches it, and at most every
   expect(look(12_000, true)).toBe(false);
   expect(look(23_000, false)).toBe(true);
   expect(look(60_000, false)).toBe(false);
+});
+
+// Guarantee: a slow read from before an undo does not bring the sealed panel back under the operator's fingers.
+// Mutation that breaks it: take a detail whatever its version.
+test("a lead that was read before our own change does not replace the answer to it", () => {
+  const rest = { asOf: at, fullPhone: null, clickKind: null, visits: [], history: [], ledger: [], deliveries: [], siblings: [] };
+  const read = (state: DeskState, was: DeskLead, isAnswer = false) =>
+    reduceDesk(state, { type: "detail", detail: { ...was, ...rest }, isAnswer });
+  const reopened = read(startDesk(page), { ...lead, version: 3 }, true);
+  expect(read(reopened, sealed)).toBe(reopened);
+  expect(read(reopened, { ...sealed, version: 4 }).leads[0]?.status).toBe("sealed");
 });

@@ -1,11 +1,10 @@
 import { requestIdentity, serveOnce } from "#lib/contracts/answer-once.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteApiKey } from "#lib/http/machine-guards.ts";
-import { externalSaleRequest, recordExternalSale, salesLimits } from "#lib/seal/external-sales.ts";
+import { externalSaleRequest, recordExternalSale, salesKey, salesLimits } from "#lib/seal/external-sales.ts";
 
 /** POST /api/sales records a sale from another system as a draft, once per external_ref. */
 export const POST = handler({
-  guard: siteApiKey,
+  guard: salesKey,
   limits: salesLimits,
   body: externalSaleRequest,
   run: async ({ actor, body, request, rawBody }) => serveOnce(await recordExternalSale(actor, body, requestIdentity(request, rawBody))),

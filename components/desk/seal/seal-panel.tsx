@@ -2,12 +2,12 @@
 
 import { MessageSquareText, Stamp } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { Button } from "#components/ui/button.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Textarea } from "#components/ui/input.tsx";
 import type { DeskLead } from "#lib/leads/desk-shapes.ts";
-import { useDesk } from "../desk-context.tsx";
+import { useCommand, useDesk } from "../desk-context.tsx";
 import { AmountPresets } from "./amount-presets.tsx";
 import { MoneyInput } from "./money-input.tsx";
 import { useSealDraft } from "./seal-draft.ts";
@@ -17,20 +17,14 @@ import { Told } from "./told.tsx";
 /** Seals an open lead: an amount, the button that names it, and below it what follows. */
 export function SealPanel({ lead }: { lead: DeskLead }) {
   const t = useTranslations("desk");
-  const { presets, currency, format, actions, commands, isOffline } = useDesk();
+  const { presets, currency, format, actions, isOffline } = useDesk();
   const draft = useSealDraft(presets, currency);
   const [hasNote, setHasNote] = useState(false);
   const ready = draft.draft;
   const seal = () => {
     if (ready && !isOffline) actions.seal(lead, ready);
   };
-  useEffect(() => {
-    const own = commands.current;
-    own.seal = seal;
-    return () => {
-      if (own.seal === seal) delete own.seal;
-    };
-  });
+  useCommand("seal", seal);
   return (
     <div className="stack">
       <div className="row">

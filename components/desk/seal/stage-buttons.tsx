@@ -1,25 +1,18 @@
 "use client";
 
 import { useTranslations } from "next-intl";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { Button } from "#components/ui/button.tsx";
 import type { DeskLead } from "#lib/leads/desk-shapes.ts";
-import { useDesk } from "../desk-context.tsx";
+import { useCommand, useDesk } from "../desk-context.tsx";
 import { JunkDialog } from "./junk-dialog.tsx";
 
 /** The steps short of a sale, and the way out. The stage a lead has is pressed. */
 export function StageButtons({ lead }: { lead: DeskLead }) {
   const t = useTranslations("desk.seal");
-  const { actions, commands, isOffline } = useDesk();
+  const { actions, isOffline } = useDesk();
   const [isJunking, setJunking] = useState(false);
-  useEffect(() => {
-    const own = commands.current;
-    const ask = () => setJunking(true);
-    own.junk = ask;
-    return () => {
-      if (own.junk === ask) delete own.junk;
-    };
-  }, [commands]);
+  useCommand("junk", () => !isOffline && setJunking(true));
   return (
     <>
       <div className="stage">

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import postgres from "postgres";
+import type { KeyScope } from "#lib/tenancy/site-fields.ts";
 import { actAs, createAuthUser } from "../postgres/auth-user.ts";
 import type { Stack } from "../stack.ts";
 import { seedBilling } from "./seed-billing.ts";
@@ -12,7 +13,10 @@ interface DemoSite {
   publicId: string;
   domain: string;
   syncMethod: "script" | "api";
+  /** The script's key on a site that sends by script, else the CRM's. */
   apiKey: string;
+  /** Moves leads and sales; the script's key can not. */
+  crmKey: string;
   callEventSecret: string;
 }
 
@@ -98,10 +102,14 @@ async function seedSite(sql: postgres.Sql, ownerId: string, memberIds: string[],
     sql,
     ownerId,
     async (tx) => {
-      const [key] =
-        await tx`select public.create_site_api_key(${publicId}, ${syncMethod === "script" ? "Google Ads betiği" : "CRM"}) as made`;
+      const newKey = async (keyName: string, scopes: KeyScope[]) => {
+        const [key] = await tx`select public.create_site_api_key(${publicId}, ${keyName}, ${scopes}) as made`;
+        return String(key?.made.key);
+      };
+      const crmKey = await newKey("CRM", ["calls", "sales", "contracts"]);
+      const apiKey = syncMethod === "script" ? await newKey("Google Ads betiği", ["script"]) : crmKey;
       const [secret] = await tx`select public.call_event_secret(${publicId}) as shown`;
-      return { publicId, domain: domains[0], syncMethod, apiKey: String(key?.made.key), callEventSecret: String(secret?.shown.secret) };
+      return { publicId, domain: domains[0], syncMethod, apiKey, crmKey, callEventSecret: String(secret?.shown.secret) };
     },
     daysAgo(40),
   );

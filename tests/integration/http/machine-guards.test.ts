@@ -106,7 +106,7 @@ describe("qstash", () => {
 describe.each([
   {
     name: "an API key",
-    guard: siteApiKey,
+    guard: siteApiKey(() => ["script"]),
     credential: () => ({ "x-api-key": key.key }) as Record<string, string>,
     code: "INVALID_API_KEY",
   },

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { GET as ready } from "#app/api/health/ready/route.ts";
 import { GET as health } from "#app/api/health/route.ts";
 import { handler } from "#lib/http/handler.ts";
@@ -12,6 +12,7 @@ import { type RedisEngine, startRedis } from "#scripts/local/redis/redis.ts";
 import { startUpstashRest, type UpstashRest } from "#scripts/local/redis/upstash.ts";
 import { useAppEnv } from "#tests/support/app-env.ts";
 import { send } from "#tests/support/requests.ts";
+import { stopClock } from "#tests/support/stop-clock.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
 
@@ -38,6 +39,7 @@ afterAll(async () => {
   await db.drop();
   rmSync(dir, { recursive: true, force: true });
 });
+afterEach(() => void vi.useRealTimers());
 
 const limited = (whenRedisIsDown: "fail-open" | "fail-closed") =>
   handler({
@@ -53,6 +55,8 @@ const limited = (whenRedisIsDown: "fail-open" | "fail-closed") =>
     },
     run: () => ({ ok: true }),
   });
+/** A whole number of windows since 1970, in the past. */
+const windowStart = Math.floor(Date.now() / 600_000) * 600_000;
 const open = limited("fail-open");
 const closed = limited("fail-closed");
 const statuses = async (route: typeof open, who: string, times: number) => {
@@ -61,12 +65,17 @@ const statuses = async (route: typeof open, who: string, times: number) => {
   return result;
 };
 
-test("over the limit is 429 with the seconds to wait; another caller is not affected", async () => {
+// Guarantee: an allowance comes back as its window passes, on both counts, and not before. The clock is the test's: no second matters.
+test("over the limit is 429 with the seconds to wait, and enough again after them; another caller is not affected", async () => {
+  const clock = stopClock(windowStart);
   expect(await statuses(closed, "a", 4)).toEqual([200, 200, 200, 429]);
   expect(await statuses(closed, "b", 1)).toEqual([200]);
   const refused = await send(closed, { body: "{}", headers: { "x-who": "a" } });
-  expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-  expect(refused.headers.get("x-opsmantik-ratelimit")).toBe("1");
+  expect([refused.headers.get("retry-after"), refused.headers.get("x-opsmantik-ratelimit")]).toEqual(["600", "1"]);
+  clock.step(600_000 - 1);
+  expect(await statuses(closed, "a", 1)).toEqual([429]);
+  clock.step(600_000 + 1);
+  expect(await statuses(closed, "a", 1)).toEqual([200]);
 });
 
 test("everything answers while all parts are up", async () => {
@@ -86,10 +95,15 @@ test("everything answers while all parts are up", async () => {
 // and readiness names Redis and nothing else.
 test("with Redis stopped, each route does what it chose", async () => {
   await redis.stop();
+  const clock = stopClock();
   const refused = await send(closed, { body: "{}", headers: { "x-who": "c" } });
   expect([refused.status, (await refused.json()).code]).toEqual([503, "REDIS_UNAVAILABLE"]);
   expect(await statuses(open, "c", 4)).toEqual([200, 200, 200, 429]);
   expect(await statuses(open, "d", 1)).toEqual([200]);
+  clock.step(600_000 - 1);
+  expect(await statuses(open, "c", 1)).toEqual([429]);
+  clock.step(1);
+  expect(await statuses(open, "c", 1)).toEqual([200]);
 
   const response = await send(ready, { method: "GET" });
   expect(response.status).toBe(503);

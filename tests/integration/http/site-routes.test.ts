@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { POST as acceptInvitation } from "#app/api/invitations/[invitationId]/accept/route.ts";
 import { POST as declineInvitation } from "#app/api/invitations/[invitationId]/decline/route.ts";
-import { DELETE as revokeKey } from "#app/api/sites/[siteId]/api-keys/[keyId]/route.ts";
+import { PATCH as narrowKey, DELETE as revokeKey } from "#app/api/sites/[siteId]/api-keys/[keyId]/route.ts";
 import { POST as createKey } from "#app/api/sites/[siteId]/api-keys/route.ts";
 import { POST as archive, DELETE as restore } from "#app/api/sites/[siteId]/archive/route.ts";
 import { POST as callEventSecret } from "#app/api/sites/[siteId]/call-event-secret/route.ts";
@@ -58,6 +58,7 @@ const siteRoutes: SiteRoute[] = [
   { name: "POST members", route: invite, method: "POST", body: { email: "new@person.test", role: "viewer" } },
   { name: "PATCH member", route: changeRole, method: "PATCH", params: { userId: nobody }, body: { role: "viewer" } },
   { name: "DELETE member", route: removeMember, method: "DELETE", params: { userId: nobody } },
+  { name: "PATCH api key", route: narrowKey, method: "PATCH", params: { keyId: nobody }, body: { scopes: ["script"] } },
   { name: "DELETE invitation", route: withdraw, method: "DELETE", params: { invitationId: nobody } },
   { name: "POST api-keys", route: createKey, method: "POST", body: { name: "Script" } },
   { name: "DELETE api-key", route: revokeKey, method: "DELETE", params: { keyId: nobody } },
@@ -207,8 +208,13 @@ test("declining is for the invited person; the last owner stays", async () => {
   expect([last.status, (await last.json()).code]).toEqual([409, "LAST_OWNER"]);
 });
 
-test("a key is shown by the answer that makes it and can be revoked", async () => {
-  const made = await (await send(createKey, asOwner({ body: { name: "Script" } }))).json();
+test("a key is shown by the answer that makes it, and can be narrowed and revoked", async () => {
+  const made = await (await send(createKey, asOwner({ body: { name: "CRM", scopes: ["sales", "calls"] } }))).json();
   expect(made.key).toMatch(/^om_/);
+  const narrowTo = (scopes: string[]) => send(narrowKey, asOwner({ method: "PATCH", params: { keyId: made.id }, body: { scopes } }));
+  expect(await (await narrowTo(["sales"])).json()).toEqual({ scopes: ["sales"] });
+  const wider = await narrowTo(["sales", "calls"]);
+  expect([wider.status, (await wider.json()).code]).toEqual([409, "SCOPE_NOT_HELD"]);
+  expect((await narrowTo([])).status).toBe(400);
   expect((await send(revokeKey, asOwner({ method: "DELETE", params: { keyId: made.id } }))).status).toBe(200);
 });

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { idempotencyKey } from "#lib/ingest/idempotency-key.ts";
-import { figuresOf, type IngestApp, type IngestSite, pageView, startIngestApp, stopClock } from "#tests/support/ingest-app.ts";
+import { figuresOf, type IngestApp, type IngestSite, pageView, startIngestApp } from "#tests/support/ingest-app.ts";
+import { stopClock } from "#tests/support/stop-clock.ts";
 import { untilSomebodyWaits, whileOpen } from "#tests/support/while-open.ts";
 
 let app: IngestApp;

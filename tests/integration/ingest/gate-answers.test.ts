@@ -1,14 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import {
-  dropsOf,
-  figuresOf,
-  type IngestApp,
-  type IngestSite,
-  pageView,
-  phoneCall,
-  startIngestApp,
-  stopClock,
-} from "#tests/support/ingest-app.ts";
+import { dropsOf, figuresOf, type IngestApp, type IngestSite, pageView, phoneCall, startIngestApp } from "#tests/support/ingest-app.ts";
+import { stopClock } from "#tests/support/stop-clock.ts";
 
 let app: IngestApp;
 beforeAll(async () => {

@@ -2,16 +2,8 @@ import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { clientAddress } from "#lib/http/rate-limit.ts";
 import { redis } from "#lib/platform/redis.ts";
-import {
-  browser,
-  dropsOf,
-  figuresOf,
-  type IngestApp,
-  type IngestSite,
-  pageView,
-  startIngestApp,
-  stopClock,
-} from "#tests/support/ingest-app.ts";
+import { browser, dropsOf, figuresOf, type IngestApp, type IngestSite, pageView, startIngestApp } from "#tests/support/ingest-app.ts";
+import { stopClock } from "#tests/support/stop-clock.ts";
 
 let app: IngestApp;
 beforeAll(async () => {

@@ -103,7 +103,7 @@ test("the script's rows: claimed, failed, tried again, recovered, capped, opened
   const answer = (name: string, args: Record<string, unknown>, minute: number) =>
     setBased(() => service(watched, name, args, minutesLater(minute)));
 
-  await at("get_export_page", { p_site_id: team.siteId, p_limit: batch }, 1);
+  await at("get_export_page", { p_site_id: team.siteId, p_max_attempts: 5, p_limit: batch }, 1);
   expect((await claim(1)).rows).toHaveLength(batch);
   const failure = { p_code: "APPLY_FAILED", p_category: "TRANSIENT", p_words: "threw" };
   expect(await at("fail_offline_conversions", { ...about, ...failure }, 2)).toMatchObject({ updated: batch });

@@ -124,7 +124,7 @@ describe("a page", () => {
 
 describe("a row's story", () => {
   const story = (id: unknown, at = controlAt, person = team.viewer) =>
-    callAs<Record<string, unknown>>(db.sql, person, (tx) => tx`select public.queue_row_story(${team.publicId}, ${String(id)})`, at);
+    callAs<Record<string, unknown>>(db.sql, person, (tx) => tx`select public.queue_row_story(${team.publicId}, ${String(id)}, 5)`, at);
 
   test("tells the seal, the ledger, each move with who and why, the attempts and what was sent", async () => {
     const [row] = await rowsIn(db.sql, team, "RETRY", 1, 12_300);

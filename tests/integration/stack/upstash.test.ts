@@ -1,11 +1,14 @@
 import { tmpdir } from "node:os";
 import { Ratelimit } from "@upstash/ratelimit";
 import { Redis } from "@upstash/redis";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { startWatchdog, type Watchdog } from "#scripts/local/process/watchdog.ts";
 import { type RedisEngine, startRedis } from "#scripts/local/redis/redis.ts";
 import { startUpstashRest, type UpstashRest } from "#scripts/local/redis/upstash.ts";
 import { sharedStack } from "#tests/support/shared-stack.ts";
+import { stopClock } from "#tests/support/stop-clock.ts";
+
+afterEach(() => void vi.useRealTimers());
 
 const connect = (url: string, token: string) => new Redis({ url, token, enableTelemetry: false, retry: false });
 
@@ -83,6 +86,7 @@ describe.each(["engine in use", "in-process fallback"] as const)("Upstash REST o
     ["fixed window", Ratelimit.fixedWindow(2, "1 h")],
   ] as const)("a %s limit lets exactly its number through", async (name, limiter) => {
     const ratelimit = new Ratelimit({ redis, limiter, prefix: key(name), ephemeralCache: false });
+    stopClock();
     const answers = [];
     for (let i = 0; i < 4; i++) answers.push((await ratelimit.limit("site-1")).success);
     expect(answers).toEqual([true, true, false, false]);

@@ -23,7 +23,7 @@ afterAll(() => db.drop());
 const makeKey = (person = team.owner) =>
   callAs<MadeKey>(db.sql, person, (tx) => tx`select public.create_site_api_key(${team.publicId}, 'Script')`);
 const hash = (key: string) => createHash("sha256").update(key).digest("hex");
-const authenticate = async (key: string) => (await db.sql`select public.authenticate_api_key(${hash(key)}) as site`)[0]?.site;
+const authenticate = async (key: string) => (await db.sql`select public.authenticate_api_key(${hash(key)}, '{script}') as site`)[0]?.site;
 const revoke = (keyId: string, publicId = team.publicId) =>
   callAs(db.sql, team.owner, (tx) => tx`select public.revoke_site_api_key(${publicId}, ${keyId})`);
 

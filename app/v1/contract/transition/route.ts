@@ -1,12 +1,12 @@
 import { requireIdentity, serveOnce } from "#lib/contracts/answer-once.ts";
-import { transitionContract, transitionRequest } from "#lib/contracts/transition.ts";
+import { transitionContract, transitionRequest, transitionScopes } from "#lib/contracts/transition.ts";
 import { handler } from "#lib/http/handler.ts";
 import { actorId, keyOrMember } from "#lib/http/key-or-member.ts";
 import { addressLimit } from "#lib/http/rate-limit.ts";
 
 /** POST /v1/contract/transition makes one legal move of a call, a sale or a conversion, once per key (docs/api/contracts.md). */
 export const POST = handler({
-  guard: keyOrMember,
+  guard: keyOrMember(transitionScopes),
   limits: {
     before: addressLimit("transition-address", 1200), // what one key may, its one server may
     after: {

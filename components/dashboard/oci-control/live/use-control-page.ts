@@ -3,9 +3,10 @@
 import { useEffect, useMemo, useRef } from "react";
 import { useActions } from "#components/dashboard/oci-control/actions/use-actions.tsx";
 import type { ControlSite } from "#components/dashboard/oci-control/context/control-context.tsx";
-import { focusedRow, focusRow, stepFocus, useKeyboard } from "#components/dashboard/oci-control/keys/use-keyboard.ts";
+import { focusedRow, focusRow, stepFocus } from "#components/dashboard/oci-control/keys/row-focus.ts";
 import { useSelection } from "#components/dashboard/oci-control/table/use-selection.ts";
 import { useNavCount } from "#components/shell/nav-counts.tsx";
+import { useKeys } from "#components/ui/use-keys.ts";
 import type { QueueAction } from "#lib/oci/control-shapes.ts";
 import { apiFilter } from "#lib/oci/control-view.ts";
 import { needsPerson } from "#lib/oci/needs-person.ts";
@@ -80,7 +81,7 @@ export function useControlPage({ site, start, readAt, pageSize }: ControlStart, 
     if (id) selection.toggle(id, false);
   };
   const letGo = () => (view.row ? close() : selection.clear());
-  useKeyboard({
+  useKeys({
     "/": () => search.current?.focus(),
     j: () => step(1),
     k: () => step(-1),

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { getProof } from "#lib/contracts/transition.ts";
+import { getProof, proofScopes } from "#lib/contracts/transition.ts";
 import { handler } from "#lib/http/handler.ts";
 import { keyOrMember } from "#lib/http/key-or-member.ts";
 
 /** GET /v1/contract/proofs/:proofId is the receipt of one proof, for its tenant. Unknown and not-yours are the same 404. */
 export const GET = handler({
-  guard: keyOrMember,
+  guard: keyOrMember(proofScopes),
   params: z.object({ proofId: z.uuid() }),
   run: ({ actor, params }) => getProof(actor, params.proofId),
 });

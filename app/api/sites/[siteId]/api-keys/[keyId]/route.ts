@@ -1,11 +1,22 @@
 import { z } from "zod";
 import { handler } from "#lib/http/handler.ts";
 import { siteMember } from "#lib/http/member-guards.ts";
-import { revokeApiKey } from "#lib/tenancy/changes.ts";
+import { narrowApiKey, revokeApiKey } from "#lib/tenancy/changes.ts";
+import { apiKeyScopes } from "#lib/tenancy/site-fields.ts";
+
+const params = z.object({ keyId: z.uuid() });
 
 /** DELETE /api/sites/:siteId/api-keys/:keyId ends a key at once; its row stays for recognition. */
 export const DELETE = handler({
   guard: siteMember("owner"),
-  params: z.object({ keyId: z.uuid() }),
+  params,
   run: ({ actor, params }) => revokeApiKey(actor.db, actor.publicId, params.keyId),
+});
+
+/** PATCH /api/sites/:siteId/api-keys/:keyId takes scopes away from a key; it never gains one. */
+export const PATCH = handler({
+  guard: siteMember("owner"),
+  params,
+  body: apiKeyScopes,
+  run: ({ actor, params: { keyId }, body }) => narrowApiKey(actor.db, actor.publicId, { keyId, scopes: body.scopes }),
 });
