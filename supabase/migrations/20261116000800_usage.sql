@@ -138,10 +138,12 @@ begin
     where (u.reconciled_at is null or u.reconciled_at <= v_now - interval '5 minutes')
       and not exists (select from public.invoices v
         where v.site_id = s.id and v.year_month = m.year_month)
-      and (u.site_id is not null or exists (
-        select from public.ingest_idempotency i where i.site_id = s.id
+      -- The first event, not exists(): the planner may read every event of every site for that.
+      and (u.site_id is not null or (
+        select i.created_at from public.ingest_idempotency i where i.site_id = s.id
           and i.created_at >= private.month_start(m.year_month)
-          and i.created_at < private.month_end(m.year_month)))
+          and i.created_at < private.month_end(m.year_month)
+        order by i.created_at limit 1) is not null)
     order by u.reconciled_at nulls first, s.id
   loop
     if jsonb_array_length(v_ready) = v_limit

@@ -198,7 +198,10 @@ begin
   for v_site in
     select s.* from public.sites s
     where not exists (select from public.invoices v where v.site_id = s.id and v.year_month = v_month)
-      and (exists (select from public.ingest_idempotency i where i.site_id = s.id and i.created_at >= v_from and i.created_at < v_to)
+      -- The first event, not exists(): the planner would read every event of every site for that.
+      and ((select i.created_at from public.ingest_idempotency i
+            where i.site_id = s.id and i.created_at >= v_from and i.created_at < v_to
+            order by i.created_at limit 1) is not null
         or (coalesce(s.archived_at, v_to) >= v_from
             and exists (select from private.plan_changes c where c.site_id = s.id and c.changed_at < v_to)))
     order by s.id limit v_limit

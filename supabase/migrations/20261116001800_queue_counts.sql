@@ -187,19 +187,31 @@ $$;
 
 -- part_end: where the next part of a site's rows ends: after p_rows rows, at a full hour. Appended
 -- lines know the hour of their rows and no more, so the rows of one hour stay together.
+-- Each state is read in the order of its index and the heads are merged: p_rows + 1 are read in all.
+-- Left to itself the planner, which does not know p_rows, may read and sort everything.
 create function private.part_end(p_site_id uuid, p_from timestamptz, p_rows int) returns timestamptz
-language sql stable security definer set search_path = ''
+language sql stable security definer set search_path = '' set enable_sort = off
 as $$
   select case when count(*) <= p_rows then 'infinity'
     else greatest(date_trunc('hour', max(t.created_at), 'UTC'),
       date_trunc('hour', min(t.created_at), 'UTC') + interval '1 hour') end
   from (
-    select x.created_at from unnest('{QUEUED,RETRY,COMPLETED,FAILED}'::text[]) s (status)
-    cross join lateral (
-      select q.created_at from public.offline_conversion_queue q
-      where q.site_id = p_site_id and q.created_at >= p_from and q.status = s.status
-        and q.status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED')   -- an index holds these
-      order by q.created_at limit p_rows + 1) x
+    select x.created_at from (
+      (select q.created_at from public.offline_conversion_queue q
+        where q.site_id = p_site_id and q.status = 'COMPLETED' and q.created_at >= p_from
+        order by q.created_at limit p_rows + 1)
+      union all
+      (select q.created_at from public.offline_conversion_queue q
+        where q.site_id = p_site_id and q.status = 'FAILED' and q.created_at >= p_from
+        order by q.created_at limit p_rows + 1)
+      union all
+      (select q.created_at from public.offline_conversion_queue q
+        where q.site_id = p_site_id and q.status = 'QUEUED' and q.created_at >= p_from
+        order by q.created_at limit p_rows + 1)
+      union all
+      (select q.created_at from public.offline_conversion_queue q
+        where q.site_id = p_site_id and q.status = 'RETRY' and q.created_at >= p_from
+        order by q.created_at limit p_rows + 1)) x
     order by x.created_at limit p_rows + 1) t
 $$;
 
@@ -270,19 +282,19 @@ $$;
 
 -- reconcile_queue_counts: one step of a check of all counts. The check counts the queue site by site,
 -- writes down what was wrong and sets it right.
---   A step   counts at most p_rows rows, or one hour of one site when that has more, and looks at no
+--   A step   counts at most p_limit rows, or one hour of one site when that has more, and looks at no
 --            more than 100 sites. The next step goes on.
 --   Safe     while others write: a row that changes after it was counted changes the sum, too, with
 --            the line that its writer appended.
 --   Returns  {rowsCounted, drift, more}: rows and wrong lines of this check so far, and whether it
 --            goes on. rowsCounted is null, and nothing was done, while another cron folds or counts.
 --   Callers  service role only (daily cron).
-create function public.reconcile_queue_counts(p_rows int default 5000) returns jsonb
+create function public.reconcile_queue_counts(p_limit int default 5000) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_check private.queue_check;
-  v_left int := least(greatest(p_rows, 1), 50000);
+  v_left int := least(greatest(p_limit, 1), 50000);
   v_end timestamptz;
   v_rows bigint;
   v_more boolean := true;
