@@ -14,8 +14,9 @@ const usageKeySeconds = 40 * 86_400;
 const reconciliation = z.object({
   reconciled: z.array(z.object({ publicId: z.string(), yearMonth: z.string(), eventCount: z.number(), drift: z.number() })),
   more: z.boolean(),
+  waiting: z.number(),
 });
-const freezing = z.object({ yearMonth: z.string(), state: z.enum(["open", "closed"]), frozen: z.number(), more: z.boolean() });
+const freezing = z.object({ frozen: z.number(), more: z.boolean(), waiting: z.number() });
 const purging = z.object({ purged: z.number() });
 
 type Reconciled = z.output<typeof reconciliation>["reconciled"];
@@ -29,9 +30,10 @@ async function untilDone(step: () => Promise<boolean>): Promise<void> {
 export async function reconcileUsage(): Promise<{ reconciled: number; drifted: number }> {
   const all: Reconciled = [];
   await untilDone(async () => {
-    const { reconciled, more } = await callRpc("reconcile_usage", {}, reconciliation);
+    const { reconciled, more, waiting } = await callRpc("reconcile_usage", {}, reconciliation);
     await correctRedis(reconciled);
     all.push(...reconciled);
+    if (!more && waiting > 0) log.warn("usage waits for a transaction that has been open for long", { sites: waiting });
     return more;
   });
   const drifted = all.filter(({ drift }) => drift !== 0);
@@ -57,10 +59,12 @@ export async function freezeInvoices(now = new Date()): Promise<{ frozen: number
   let frozen = 0;
   // The oldest first: a late row of one month is a line in the next.
   for (let back = catchUpMonths; back >= 1; back--) {
+    const month = shiftMonth(thisMonth, -back);
     await untilDone(async () => {
-      const answer = await callRpc("freeze_invoices", { p_year_month: shiftMonth(thisMonth, -back) }, freezing);
-      frozen += answer.frozen;
-      return answer.more;
+      const { frozen: made, more, waiting } = await callRpc("freeze_invoices", { p_year_month: month }, freezing);
+      frozen += made;
+      if (!more && waiting > 0) log.warn("invoices wait for a transaction that has been open for long", { month, sites: waiting });
+      return more;
     });
   }
   return { frozen };

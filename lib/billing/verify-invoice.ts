@@ -24,15 +24,23 @@ export interface InvoiceCheck {
 
 const sha256 = (content: string | Buffer) => createHash("sha256").update(content).digest("hex");
 
-/** Each UTC day with its count and the SHA-256 over its keys in their order. */
+/** Events of one page of a day's digest. */
+const pageEvents = 1000;
+
+/**
+ * Each UTC day with its count and its digest: the events in the order of time, then key, a thousand at a time; SHA-256 over the digest
+ * so far (nothing, at first) and the thousand's keys. Postgres does the same in private.count_page, where a step ends after a page.
+ */
 function digestDays(events: CountedKey[]): { day: string; events: number; digest: string }[] {
-  const byDay = Map.groupBy(events, ({ at }) => at.slice(0, 10));
-  return [...byDay.entries()]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([day, list]) => {
-      const keys = list.map(({ key }) => key).sort();
-      return { day, events: keys.length, digest: sha256(Buffer.from(keys.join(""), "hex")) };
-    });
+  const inOrder = events.toSorted((a, b) => (a.at === b.at ? (a.key < b.key ? -1 : 1) : a.at < b.at ? -1 : 1));
+  return [...Map.groupBy(inOrder, ({ at }) => at.slice(0, 10))].map(([day, list]) => {
+    let digest = "";
+    for (let from = 0; from < list.length; from += pageEvents) {
+      const keys = list.slice(from, from + pageEvents).map(({ key }) => key);
+      digest = sha256(Buffer.from(digest + keys.join(""), "hex"));
+    }
+    return { day, events: list.length, digest };
+  });
 }
 
 function digestEvents(days: Invoice["days"]): string {

@@ -83,7 +83,7 @@ export interface Database {
       queue_row_story: { Args: { p_public_id: string; p_id: string; p_max_attempts: number }; Returns: Json };
       queue_rows: { Args: { p_public_id: string; p_max_attempts: number; p_filter?: Json; p_cursor?: string; p_limit?: number }; Returns: Json };
       queue_stats: { Args: { p_public_id?: string }; Returns: Json };
-      reconcile_queue_counts: { Args: Record<never, never>; Returns: Json };
+      reconcile_queue_counts: { Args: { p_rows?: number }; Returns: Json };
       reconcile_usage: { Args: { p_limit?: number }; Returns: Json };
       record_consent: { Args: { p_site_id: string; p_choice: Json }; Returns: Json };
       record_external_sale: { Args: { p_key_id: string; p_sale: Json; p_request_hash: string; p_key?: string }; Returns: Json };
@@ -156,7 +156,7 @@ export const serviceFunctions = {
   purge_idempotency_keys: ["p_limit"],
   purge_script_runs: [],
   purge_stored_events: [],
-  reconcile_queue_counts: [],
+  reconcile_queue_counts: ["p_rows"],
   reconcile_usage: ["p_limit"],
   record_consent: ["p_site_id", "p_choice"],
   record_external_sale: ["p_key_id", "p_sale", "p_request_hash", "p_key"],

@@ -48,8 +48,10 @@ export async function fillQueue(sql: postgres.Sql, rows: number): Promise<Team> 
   await sql`insert into private.queue_outcomes
     select q.site_id, date_bin('15 minutes', q.updated_at, timestamptz '2000-01-01 00:00:00+00'), q.status, coalesce(q.provider_error_code, ''), count(*)
     from public.offline_conversion_queue q where q.status in ('COMPLETED', 'FAILED', 'RETRY') group by 1, 2, 3, 4`;
-  await sql`select public.reconcile_queue_counts()`;
-  await sql`select public.fold_queue_counts()`;
+  for (let more = true; more; ) {
+    const [step] = await sql`select public.reconcile_queue_counts(50000) as answer`;
+    more = step?.answer.more;
+  }
   return team;
 }
 

@@ -69,46 +69,6 @@ alter table public.ingest_fallback_buffer enable row level security;
 alter table public.ingest_drop_deltas enable row level security;
 alter table public.ingest_drops_daily enable row level security;
 
--- recount_month: the exact figure of a month, under the lock that admissions of a capped site take.
--- Captured rows are locked before the figure, as store_events does: the other way round the two would deadlock.
-create function private.recount_month(p_site_id uuid, p_year_month text) returns public.site_usage_monthly
-language plpgsql security definer set search_path = ''
-as $$
-declare
-  v_now timestamptz := private.current_moment();
-  v_from timestamptz := (p_year_month || '-01')::timestamp at time zone 'UTC';
-  v_to timestamptz := ((p_year_month || '-01')::timestamp + interval '1 month') at time zone 'UTC';
-  v_usage public.site_usage_monthly;
-  v_waiting uuid[];
-  v_count bigint;
-  v_late bigint;
-begin
-  select coalesce(array_agg(t.id), '{}') into v_waiting from (
-    select b.id from public.ingest_fallback_buffer b
-    where b.status in ('PENDING', 'PROCESSING', 'FAILED')   -- stored rows are always counted
-      and not b.counted and b.site_id = p_site_id and b.created_at >= v_from and b.created_at < v_to
-    order by b.created_at, b.id for update) t;
-  insert into public.site_usage_monthly (site_id, year_month, updated_at) values (p_site_id, p_year_month, v_now)
-    on conflict do nothing;
-  perform from public.site_usage_monthly u where u.site_id = p_site_id and u.year_month = p_year_month for update;
-  -- One statement, one snapshot: an admission that commits meanwhile is in both figures or in neither.
-  select
-    (select count(*) from public.ingest_idempotency i
-      where i.site_id = p_site_id and i.created_at >= v_from and i.created_at < v_to),
-    (select count(*) from public.ingest_fallback_buffer b
-      where b.status in ('PENDING', 'PROCESSING', 'FAILED') and not b.counted and b.site_id = p_site_id
-        and b.created_at >= v_from and b.created_at < v_to and not b.id = any (v_waiting))
-    into v_count, v_late;
-  update public.site_usage_monthly u   -- late ones are left to the worker, which adds them when it stores them
-    set drift = u.event_count + cardinality(v_waiting) + v_late - v_count, event_count = v_count - v_late,
-        reconciled_count = v_count, reconciled_at = v_now, updated_at = v_now
-    where u.site_id = p_site_id and u.year_month = p_year_month
-    returning * into v_usage;
-  update public.ingest_fallback_buffer b set counted = true where b.id = any (v_waiting);
-  return v_usage;
-end
-$$;
-
 create function private.note_drops(p_site_id uuid, p_reason text, p_drops int) returns void
 language sql security definer set search_path = ''
 as $$

@@ -56,25 +56,79 @@ as $$
   select to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
 $$;
 
--- reconcile_usage: set the running figures of this month and of an unfrozen last month to what the ledger says.
---   Safe     beside admissions: recount_month takes the lock a capped site's admission takes. A call ends after half a second, so
---            that no admission waits longer for it. Beside a second cron: one of them takes a site, the other passes it over.
---   Returns  {reconciled: [{publicId, yearMonth, eventCount, drift}], more}; drift is the running figure minus the ledger.
---   Callers  service role only (cron).
-create function public.reconcile_usage(p_limit int default 100) returns jsonb
+-- recount_month: set the running figure of a month to what the ledger holds.
+--   Safe     beside admissions: the figure is read and set under the lock that admissions of a
+--            capped site take. What count_days counted is added up; only newer events are counted
+--            under the lock. Captured rows are locked before the figure, as store_events does: the
+--            other way round the two would deadlock.
+create function private.recount_month(p_site_id uuid, p_year_month text)
+returns public.site_usage_monthly
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_now timestamptz := private.current_moment();
+  v_from timestamptz := private.month_start(p_year_month);
+  v_to timestamptz := private.month_end(p_year_month);
+  v_usage public.site_usage_monthly;
+  v_waiting uuid[];
+  v_count bigint;
+  v_late bigint;
+begin
+  select coalesce(array_agg(t.id), '{}') into v_waiting from (
+    select b.id from public.ingest_fallback_buffer b
+    where b.status in ('PENDING', 'PROCESSING', 'FAILED')   -- stored rows are always counted
+      and not b.counted and b.site_id = p_site_id and b.created_at >= v_from and b.created_at < v_to
+    order by b.created_at, b.id for update) t;
+  update public.ingest_fallback_buffer b set counted = true where b.id = any (v_waiting);
+  insert into public.site_usage_monthly (site_id, year_month, updated_at)
+    values (p_site_id, p_year_month, v_now) on conflict do nothing;
+  perform from public.site_usage_monthly u
+    where u.site_id = p_site_id and u.year_month = p_year_month for update;
+  -- One statement, one snapshot: an admission that commits now is in both figures or in neither.
+  select
+    (select coalesce(sum(d.events), 0) from private.daily_counts(p_site_id, v_from, v_to) d),
+    (select count(*) from public.ingest_fallback_buffer b
+      where b.status in ('PENDING', 'PROCESSING', 'FAILED') and not b.counted
+        and b.site_id = p_site_id and b.created_at >= v_from and b.created_at < v_to)
+    into v_count, v_late;
+  update public.site_usage_monthly u   -- the worker adds late ones when it stores them
+    set drift = u.event_count + cardinality(v_waiting) + v_late - v_count,
+        event_count = v_count - v_late,
+        reconciled_count = v_count, reconciled_at = v_now, updated_at = v_now
+    where u.site_id = p_site_id and u.year_month = p_year_month
+    returning * into v_usage;
+  return v_usage;
+end
+$$;
+
+-- reconcile_usage: count what came since the last call, and set the running figures of this month
+-- and of an unfrozen last month to what the ledger says.
+--   A step   counts at most 10,000 events of a site and goes to the next one. It takes half a second
+--            at most, and sets at most p_limit figures.
+--   Safe     beside admissions: everything is counted before the first figure is locked. Under the
+--            lock only events are counted that are not settled: those of the last minute, and those
+--            since the oldest running transaction began. A site with more than 20,000 of them waits.
+--            Beside a second cron: one of them takes a site, the other passes it over.
+--   Returns  {reconciled: [{publicId, yearMonth, eventCount, drift}], more, waiting}; drift is the
+--            running figure minus the ledger, waiting the number of sites that wait.
+--   Callers  service role only (cron).
+create function public.reconcile_usage(p_limit int default 25) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_until timestamptz := private.settled_until();
+  v_now timestamptz := private.current_moment();
   v_this text := private.billing_month(v_now);
   v_last text := private.billing_month(date_trunc('month', v_now, 'UTC') - interval '1 day');
   v_started timestamptz := clock_timestamp();
-  v_due record;
-  v_usage public.site_usage_monthly;
-  v_found int := 0;
-  v_looked int := 0;
-  v_done jsonb := '[]';
   v_limit int := least(greatest(p_limit, 1), 500);
+  v_due record;
+  v_counted boolean;
+  v_usage public.site_usage_monthly;
+  v_more boolean := false;
+  v_waiting int := 0;
+  v_ready jsonb := '[]';
+  v_done jsonb := '[]';
 begin
   for v_due in
     select s.id, s.public_id, m.year_month
@@ -82,33 +136,52 @@ begin
     cross join (values (v_this), (v_last)) m(year_month)
     left join public.site_usage_monthly u on u.site_id = s.id and u.year_month = m.year_month
     where (u.reconciled_at is null or u.reconciled_at <= v_now - interval '5 minutes')
-      and not exists (select from public.invoices v where v.site_id = s.id and v.year_month = m.year_month)
-      and (u.site_id is not null or exists (
-        select from public.ingest_idempotency i where i.site_id = s.id
-          and i.created_at >= private.month_start(m.year_month) and i.created_at < private.month_end(m.year_month)))
-    order by u.reconciled_at nulls first, s.id limit v_limit
+      and not exists (select from public.invoices v
+        where v.site_id = s.id and v.year_month = m.year_month)
+      -- The first event, not exists(): the planner may read every event of every site for that.
+      and (u.site_id is not null or (
+        select i.created_at from public.ingest_idempotency i where i.site_id = s.id
+          and i.created_at >= private.month_start(m.year_month)
+          and i.created_at < private.month_end(m.year_month)
+        order by i.created_at limit 1) is not null)
+    order by u.reconciled_at nulls first, s.id
   loop
-    v_found := v_found + 1;
-    continue when clock_timestamp() > v_started + interval '500 milliseconds';
-    v_looked := v_looked + 1;
-    continue when not pg_catalog.pg_try_advisory_xact_lock(hashtextextended('reconcile/' || v_due.id || v_due.year_month, 0));
-    v_usage := private.recount_month(v_due.id, v_due.year_month);
-    v_done := v_done || jsonb_build_object('publicId', v_due.public_id, 'yearMonth', v_due.year_month, 'eventCount', v_usage.reconciled_count, 'drift', v_usage.drift);
+    if jsonb_array_length(v_ready) = v_limit
+        or clock_timestamp() > v_started + interval '500 milliseconds' then
+      v_more := true;
+      exit;
+    end if;
+    v_counted := private.count_days(v_due.id, v_until);
+    continue when v_counted is null;
+    if not v_counted then
+      v_more := true;
+    elsif exists (select from public.ingest_idempotency i
+        where i.site_id = v_due.id and i.created_at >= v_until
+        order by i.created_at offset 20000 limit 1) then
+      v_waiting := v_waiting + 1;
+    else
+      v_ready := v_ready || to_jsonb(v_due);
+    end if;
   end loop;
-  return jsonb_build_object('reconciled', v_done, 'more', v_found > v_looked or v_found = v_limit);
+  for v_due in
+    select r.* from jsonb_to_recordset(v_ready) r (id uuid, public_id text, year_month text)
+  loop
+    v_usage := private.recount_month(v_due.id, v_due.year_month);
+    v_done := v_done || jsonb_build_object('publicId', v_due.public_id,
+      'yearMonth', v_due.year_month, 'eventCount', v_usage.reconciled_count,
+      'drift', v_usage.drift);
+  end loop;
+  return jsonb_build_object('reconciled', v_done, 'more', v_more, 'waiting', v_waiting);
 end
 $$;
 
--- daily_counts: what the ledger holds between two midnights, by UTC day: one range of the index per day.
-create function private.daily_counts(p_site_id uuid, p_from timestamptz, p_to timestamptz) returns jsonb
+create function private.days_with_events(p_site_id uuid, p_from timestamptz, p_to timestamptz)
+returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(jsonb_agg(jsonb_build_object('day', to_char(d at time zone 'UTC', 'YYYY-MM-DD'), 'events', c.events) order by d), '[]')
-  from generate_series(p_from, p_to - interval '24 hours', interval '24 hours') d
-  cross join lateral (
-    select count(*) as events from public.ingest_idempotency i
-    where i.site_id = p_site_id and i.created_at >= d and i.created_at < d + interval '24 hours') c
-  where c.events > 0
+  select coalesce(
+    jsonb_agg(jsonb_build_object('day', d.day, 'events', d.events) order by d.day), '[]')
+  from private.daily_counts(p_site_id, p_from, p_to) d where d.events > 0
 $$;
 
 -- dropped_events: how many events were not accepted since a day, by reason: what is folded and what is not yet.
@@ -124,7 +197,7 @@ as $$
     group by t.reason) r
 $$;
 
--- billing_overview: this month so far. The figure is counted from the ledger while the reader waits; it is not an estimate.
+-- billing_overview: this month so far. The figure is what the ledger holds now, not an estimate.
 --   Callers  members.
 create function public.billing_overview(p_public_id text) returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -136,7 +209,7 @@ declare
   v_from timestamptz := private.month_start(v_month);
   v_plan public.site_plans;
   v_usage public.site_usage_monthly;
-  v_days jsonb := private.daily_counts(v_site.id, v_from, private.month_end(v_month));
+  v_days jsonb := private.days_with_events(v_site.id, v_from, private.month_end(v_month));
 begin
   select p.* into v_plan from public.site_plans p where p.site_id = v_site.id;
   select u.* into v_usage from public.site_usage_monthly u where u.site_id = v_site.id and u.year_month = v_month;
@@ -149,7 +222,8 @@ begin
       'basePriceCents', v_plan.base_price_cents, 'overageCentsPer1000', v_plan.overage_cents_per_1000) end,
     'used', (select coalesce(sum((d ->> 'events')::bigint), 0) from jsonb_array_elements(v_days) d),
     'days', v_days,
-    'daysBefore', private.daily_counts(v_site.id, v_from - interval '672 hours', v_from),   -- what the forecast learns weekdays from
+    -- The forecast learns weekdays from these.
+    'daysBefore', private.days_with_events(v_site.id, v_from - interval '672 hours', v_from),
     'drops', private.dropped_events(v_site.id, (v_from at time zone 'UTC')::date),
     'reconciledAt', private.utc_text(v_usage.reconciled_at),
     'drift', v_usage.drift);
@@ -177,7 +251,8 @@ declare
   v_total bigint;
 begin
   if p_cursor is null then
-    select count(*) into v_total from public.ingest_idempotency i where i.site_id = v_site.id and i.created_at >= v_from and i.created_at < v_to;
+    select sum(d.events - d.purged) into v_total
+      from private.daily_counts(v_site.id, v_from, v_to) d;
   elsif p_cursor !~ '^[0-9]{4}-[0-9T:.-]{15,22}Z_[0-9a-f]{64}$' then
     perform private.fail(400, 'VALIDATION_FAILED', jsonb_build_object('field', 'cursor'));
   end if;

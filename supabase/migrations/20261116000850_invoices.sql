@@ -39,19 +39,16 @@ as $$
   select (p_events * p_cents_per_1000 + 500) / 1000
 $$;
 
--- counted_days: each UTC day of a month with its count and the SHA-256 over its keys, in the keys' order. Whoever has the keys can
--- do the same. Days are counted and digested apart: a difference is found on its day, a sort fits into memory, and no row needs its
--- day worked out. A million rows take about 1.5 s, half of what grouping them by day takes.
-create function private.counted_days(p_site_id uuid, p_year_month text) returns jsonb
+-- invoice_days: each day of a month with its count and digest, as count_days left them.
+create function private.invoice_days(p_site_id uuid, p_year_month text) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(jsonb_agg(jsonb_build_object('day', to_char(d at time zone 'UTC', 'YYYY-MM-DD'), 'events', c.events, 'digest', encode(c.digest, 'hex')) order by d), '[]')
-  from generate_series(private.month_start(p_year_month), private.month_end(p_year_month) - interval '24 hours', interval '24 hours') d
-  cross join lateral (
-    select count(*) as events, sha256(string_agg(i.idempotency_key, ''::bytea order by i.idempotency_key)) as digest
-    from public.ingest_idempotency i
-    where i.site_id = p_site_id and i.created_at >= d and i.created_at < d + interval '24 hours') c
-  where c.events > 0
+  select coalesce(jsonb_agg(jsonb_build_object('day', d.day, 'events', d.events,
+    'digest', encode(d.digest, 'hex')) order by d.day), '[]')
+  from private.counted_days d
+  where d.site_id = p_site_id and d.events > 0
+    and d.day >= (private.month_start(p_year_month) at time zone 'UTC')::date
+    and d.day < (private.month_end(p_year_month) at time zone 'UTC')::date
 $$;
 
 create function private.events_digest(p_days jsonb) returns text
@@ -59,6 +56,12 @@ language sql immutable set search_path = ''
 as $$
   select encode(sha256(convert_to(coalesce(string_agg(format(E'%s %s %s\n', d ->> 'day', d ->> 'events', d ->> 'digest'), '' order by d ->> 'day'), ''), 'UTF8')), 'hex')
   from jsonb_array_elements(p_days) d
+$$;
+
+create function private.events_of(p_days jsonb) returns bigint
+language sql immutable set search_path = ''
+as $$
+  select coalesce(sum((d ->> 'events')::bigint), 0) from jsonb_array_elements(p_days) d
 $$;
 
 -- invoice_text: the invoice in its canonical form. Its SHA-256 is the content hash; lib/billing/verify-invoice.ts writes the same text.
@@ -86,7 +89,8 @@ as $$
 $$;
 
 -- invoice_adjustments: what earlier invoices of a site would count now and did not count then.
--- Only months that began less than 90 days ago are recounted: no row of those can have expired, so a lower count is a true one.
+-- count_days has counted changed days again, so this compares sums. It looks only at months that
+-- began less than 90 days ago.
 create function private.invoice_adjustments(p_site_id uuid, p_year_month text, p_currency text) returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -108,13 +112,12 @@ begin
       and private.month_start(v.year_month) > private.current_moment() - interval '90 days'
     group by v.site_id, v.year_month order by v.year_month
   loop
-    select count(*) into v_count from public.ingest_idempotency i
-      where i.site_id = p_site_id and i.created_at >= private.month_start(v_past.year_month) and i.created_at < private.month_end(v_past.year_month);
+    v_days := private.invoice_days(p_site_id, v_past.year_month);
+    v_count := private.events_of(v_days);
     continue when v_count = v_past.known_count;
     -- A plan in another currency since then: the count is put right, money is not converted.
     v_cents := case when v_past.currency = p_currency
       then private.overage_cents(greatest(0, v_count - coalesce(v_past.monthly_limit, v_count)), v_past.overage_cents_per_1000) - v_past.known_cents else 0 end;
-    v_days := private.counted_days(p_site_id, v_past.year_month);
     v_lines := v_lines || jsonb_build_object('yearMonth', v_past.year_month, 'events', v_count - v_past.known_count, 'cents', v_cents,
       'eventCount', v_count, 'eventsDigest', private.events_digest(v_days));
   end loop;
@@ -122,9 +125,9 @@ begin
 end
 $$;
 
--- freeze_invoice: count, price and store one site's month.
---   Safe     from two crons at once: the site's lock lets one of them count, the other finds the invoice and leaves it.
-create function private.freeze_invoice(p_site public.sites, p_year_month text) returns boolean
+-- freeze_invoice: add up, price and store one site's month, whose days are all counted. The caller
+-- holds the site's invoice lock.
+create function private.freeze_invoice(p_site public.sites, p_year_month text) returns void
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -133,17 +136,13 @@ declare
   v_plan private.plan_changes;
   v_invoice public.invoices;
 begin
-  perform pg_catalog.pg_advisory_xact_lock(hashtextextended('invoice/' || p_site.id, 0));
-  if exists (select from public.invoices v where v.site_id = p_site.id and v.year_month = p_year_month) then
-    return false;
-  end if;
   select c.* into v_plan from private.plan_changes c
     where c.site_id = p_site.id and c.changed_at < v_end order by c.changed_at desc, c.id desc limit 1;
   v_invoice.site_id := p_site.id;
   v_invoice.year_month := p_year_month;
-  v_invoice.days := private.counted_days(p_site.id, p_year_month);
+  v_invoice.days := private.invoice_days(p_site.id, p_year_month);
   v_invoice.events_digest := private.events_digest(v_invoice.days);
-  v_invoice.event_count := (select coalesce(sum((d ->> 'events')::bigint), 0) from jsonb_array_elements(v_invoice.days) d);
+  v_invoice.event_count := private.events_of(v_invoice.days);
   v_invoice.plan_name := v_plan.name;
   v_invoice.monthly_limit := v_plan.monthly_limit;
   v_invoice.overage_cents_per_1000 := coalesce(v_plan.overage_cents_per_1000, 0);
@@ -159,52 +158,75 @@ begin
   v_invoice.frozen_at := v_now;
   v_invoice.content_hash := encode(sha256(convert_to(private.invoice_text(v_invoice, p_site.public_id), 'UTF8')), 'hex');
   insert into public.invoices values (v_invoice.*);
-  return true;
 end
 $$;
 
 -- freeze_invoices: make the invoices of a closed month, for each site that had a plan or counted events in it.
---   Takes    p_year_month, the previous month when null. At most p_limit sites and about three seconds a call.
---   Safe     to repeat: a month that has its invoice keeps it. Rows that turn up afterwards become a line in the next invoice.
---   Returns  {yearMonth, state: "open" | "closed", freezableAt, frozen, more}. An open month, which includes the 48 hours of grace
---            after its end for late commits, freezes nothing.
+--   Takes    p_year_month, the previous month when null.
+--   A step   counts at most 10,000 events of a site that are not counted yet and goes to the next
+--            one. It ends after p_limit sites or about three seconds.
+--   Safe     to repeat: a month that has its invoice keeps it. Rows that turn up afterwards become a
+--            line in the next invoice. From two crons at once: the second waits, then finds the
+--            invoice of the first.
+--   Returns  {yearMonth, state: "open" | "closed", freezableAt, frozen, more, waiting}. An open month,
+--            which includes the 48 hours of grace after its end, freezes nothing. Sites wait while a
+--            transaction runs that may have begun before the month ended.
 --   Callers  service role only (cron).
 create function public.freeze_invoices(p_year_month text default null, p_limit int default 20) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_now timestamptz := private.current_moment();
-  v_month text := coalesce(p_year_month, private.billing_month(date_trunc('month', v_now, 'UTC') - interval '1 day'));
+  v_month text := coalesce(p_year_month,
+    private.billing_month(date_trunc('month', v_now, 'UTC') - interval '1 day'));
   v_from timestamptz := private.month_start(v_month);
   v_to timestamptz := private.month_end(v_month);
   v_freezable timestamptz := v_to + interval '48 hours';
   v_started timestamptz := clock_timestamp();
+  v_until timestamptz;
   v_site public.sites;
   v_found int := 0;
-  v_looked int := 0;
   v_frozen int := 0;
+  v_waiting int := 0;
+  v_more boolean := false;
   v_limit int := least(greatest(p_limit, 1), 500);
 begin
   if v_now < v_freezable then
-    return jsonb_build_object('yearMonth', v_month, 'state', 'open', 'freezableAt', private.utc_text(v_freezable), 'frozen', 0, 'more', false);
+    return jsonb_build_object('yearMonth', v_month, 'state', 'open',
+      'freezableAt', private.utc_text(v_freezable), 'frozen', 0, 'more', false, 'waiting', 0);
   end if;
   for v_site in
     select s.* from public.sites s
     where not exists (select from public.invoices v where v.site_id = s.id and v.year_month = v_month)
-      and (exists (select from public.ingest_idempotency i where i.site_id = s.id and i.created_at >= v_from and i.created_at < v_to)
+      -- The first event, not exists(): the planner would read every event of every site for that.
+      and ((select i.created_at from public.ingest_idempotency i
+            where i.site_id = s.id and i.created_at >= v_from and i.created_at < v_to
+            order by i.created_at limit 1) is not null
         or (coalesce(s.archived_at, v_to) >= v_from
             and exists (select from private.plan_changes c where c.site_id = s.id and c.changed_at < v_to)))
     order by s.id limit v_limit
   loop
     v_found := v_found + 1;
-    continue when clock_timestamp() > v_started + interval '3 seconds';
-    v_looked := v_looked + 1;
-    if private.freeze_invoice(v_site, v_month) then
+    if clock_timestamp() > v_started + interval '3 seconds' then
+      v_more := true;
+      exit;
+    end if;
+    perform pg_catalog.pg_advisory_xact_lock(hashtextextended('invoice/' || v_site.id, 0));
+    continue when exists (select from public.invoices v
+      where v.site_id = v_site.id and v.year_month = v_month);
+    v_until := coalesce(v_until, private.settled_until());
+    if v_until < v_to then
+      v_waiting := v_waiting + 1;
+    elsif private.count_days(v_site.id, v_to) then
+      perform private.freeze_invoice(v_site, v_month);
       v_frozen := v_frozen + 1;
+    else   -- more pages, or another cron is counting
+      v_more := true;
     end if;
   end loop;
-  return jsonb_build_object('yearMonth', v_month, 'state', 'closed', 'freezableAt', private.utc_text(v_freezable), 'frozen', v_frozen,
-    'more', v_found > v_looked or v_found = v_limit);
+  return jsonb_build_object('yearMonth', v_month, 'state', 'closed',
+    'freezableAt', private.utc_text(v_freezable), 'frozen', v_frozen,
+    'more', v_more or (v_found = v_limit and v_waiting = 0), 'waiting', v_waiting);
 end
 $$;
 
@@ -234,13 +256,23 @@ begin
     where oldest.created_at <= v_newest
     order by v.year_month, v.site_id
   loop
-    delete from public.ingest_idempotency i
-      using (
-        select x.site_id, x.idempotency_key from public.ingest_idempotency x
-        where x.site_id = v_month.site_id and x.created_at >= v_month.since and x.created_at < v_month.till and x.expires_at <= v_now
-        order by x.created_at limit v_limit - v_purged for update skip locked) gone
-      where i.site_id = gone.site_id and i.idempotency_key = gone.idempotency_key;
-    get diagnostics v_part = row_count;
+    with gone as (
+      delete from public.ingest_idempotency i
+        using (
+          select x.site_id, x.idempotency_key from public.ingest_idempotency x
+          where x.site_id = v_month.site_id and x.created_at >= v_month.since
+            and x.created_at < v_month.till and x.expires_at <= v_now
+          order by x.created_at limit v_limit - v_purged for update skip locked) old
+        where i.site_id = old.site_id and i.idempotency_key = old.idempotency_key
+        returning i.created_at
+    ), per_day as (
+      select (g.created_at at time zone 'UTC')::date as day, count(*) as events
+      from gone g group by 1
+    ), noted as (
+      update private.counted_days d set purged = d.purged + p.events
+        from per_day p where d.site_id = v_month.site_id and d.day = p.day
+    )
+    select coalesce(sum(p.events), 0) into v_part from per_day p;
     v_purged := v_purged + v_part;
     exit when v_purged >= v_limit;
   end loop;

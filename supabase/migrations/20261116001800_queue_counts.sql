@@ -21,9 +21,33 @@ create table private.queue_count_deltas (
   code text not null,
   category text not null,
   row_count bigint not null,
-  value_cents numeric not null
+  value_cents numeric not null,
+  hour timestamptz not null                        -- in which the rows were created
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
-create index deltas_of_a_site on private.queue_count_deltas (site_id);
+create index deltas_of_a_site on private.queue_count_deltas (site_id, hour);
+
+-- The check that is under way: which site, and up to where its rows were counted.
+create table private.queue_check (
+  is_the_only_row boolean primary key default true check (is_the_only_row),
+  site_id uuid,                                    -- null before the first site
+  through timestamptz,                             -- rows created before it were counted
+  rows_counted bigint not null default 0,
+  drift jsonb not null default '[]'
+);
+insert into private.queue_check default values;
+-- What the rows counted so far come to, kept up to date while the check goes on.
+create table private.queue_check_counts (
+  provider_key text not null,
+  status text not null,
+  currency text not null,
+  code text not null,
+  category text not null,
+  row_count bigint not null,
+  value_cents numeric not null,
+  primary key (provider_key, status, currency, code, category)
+);
+alter table private.queue_check enable row level security;
+alter table private.queue_check_counts enable row level security;
 
 -- What a full count found, kept for whoever asks whether the figures can be believed.
 create table private.queue_count_checks (
@@ -62,8 +86,9 @@ as $$
 begin
   insert into private.queue_count_deltas
     select n.site_id, n.provider_key, n.status, n.currency, case n.status when 'FAILED' then n.provider_error_code else '' end,
-      case n.status when 'FAILED' then n.provider_error_category else '' end, count(*), sum(n.value_cents)
-    from after_rows n group by 1, 2, 3, 4, 5, 6;
+      case n.status when 'FAILED' then n.provider_error_category else '' end, count(*), sum(n.value_cents),
+      date_trunc('hour', n.created_at, 'UTC')
+    from after_rows n group by 1, 2, 3, 4, 5, 6, 9;
   return null;
 end
 $$;
@@ -74,11 +99,14 @@ as $$
 begin
   insert into private.queue_count_deltas
     select d.site_id, d.provider_key, d.status, d.currency, case d.status when 'FAILED' then d.provider_error_code else '' end,
-      case d.status when 'FAILED' then d.provider_error_category else '' end, sum(d.n), sum(d.n * d.value_cents)
-    from (select 1 as n, a.site_id, a.provider_key, a.status, a.currency, a.provider_error_code, a.provider_error_category, a.value_cents from after_rows a
+      case d.status when 'FAILED' then d.provider_error_category else '' end, sum(d.n),
+      sum(d.n * d.value_cents), date_trunc('hour', d.created_at, 'UTC')
+    from (select 1 as n, a.site_id, a.provider_key, a.status, a.currency, a.provider_error_code,
+            a.provider_error_category, a.value_cents, a.created_at from after_rows a
           union all
-          select -1, b.site_id, b.provider_key, b.status, b.currency, b.provider_error_code, b.provider_error_category, b.value_cents from before_rows b) d
-    group by 1, 2, 3, 4, 5, 6
+          select -1, b.site_id, b.provider_key, b.status, b.currency, b.provider_error_code,
+            b.provider_error_category, b.value_cents, b.created_at from before_rows b) d
+    group by 1, 2, 3, 4, 5, 6, 9
     having sum(d.n) <> 0 or sum(d.n * d.value_cents) <> 0;
   insert into private.queue_outcome_deltas
     select a.site_id, date_bin('15 minutes', a.updated_at, timestamptz '2000-01-01 00:00:00+00'), a.status,
@@ -107,9 +135,10 @@ as $$
   group by 1, 2, 3, 4, 5 having sum(t.row_count) <> 0
 $$;
 
--- fold_queue_counts: put the appended lines into the base.
+-- fold_queue_counts: put the appended lines into the base. Lines about rows that the check under way
+-- has counted are also added to its sum.
 --   Safe     to run twice at once: the second does nothing. Readers see the lines before or after, never half.
---   Returns  {folded}.
+--   Returns  {folded}; at most 50,000 lines a call.
 --   Callers  service role only (cron, each minute).
 create function public.fold_queue_counts() returns jsonb
 language plpgsql security definer set search_path = ''
@@ -120,53 +149,193 @@ begin
   if not pg_catalog.pg_try_advisory_xact_lock(hashtext('queue_counts')) then
     return jsonb_build_object('folded', 0);
   end if;
-  with taken as (delete from private.queue_count_deltas d returning d.*),
-  summed as (
-    select t.site_id, t.provider_key, t.status, t.currency, t.code, t.category, sum(t.row_count) as row_count, sum(t.value_cents) as value_cents
-    from taken t group by 1, 2, 3, 4, 5, 6),
+  with taken as (
+    delete from private.queue_count_deltas d where d.ctid = any (array(
+      select x.ctid from private.queue_count_deltas x limit 50000))
+    returning d.*),
   added as (
-    insert into private.queue_counts as c select s.site_id, s.provider_key, s.status, s.currency, s.code, s.category, s.row_count, s.value_cents from summed s
-      on conflict (site_id, provider_key, status, currency, code, category)
-      do update set row_count = c.row_count + excluded.row_count, value_cents = c.value_cents + excluded.value_cents)
+    insert into private.queue_counts as c
+      select t.site_id, t.provider_key, t.status, t.currency, t.code, t.category,
+        sum(t.row_count), sum(t.value_cents)
+      from taken t group by 1, 2, 3, 4, 5, 6
+      on conflict (site_id, provider_key, status, currency, code, category) do update
+        set row_count = c.row_count + excluded.row_count,
+            value_cents = c.value_cents + excluded.value_cents),
+  checked as (
+    insert into private.queue_check_counts as c
+      select t.provider_key, t.status, t.currency, t.code, t.category,
+        sum(t.row_count), sum(t.value_cents)
+      from taken t join private.queue_check k on k.site_id = t.site_id and t.hour < k.through
+      group by 1, 2, 3, 4, 5
+      on conflict (provider_key, status, currency, code, category) do update
+        set row_count = c.row_count + excluded.row_count,
+            value_cents = c.value_cents + excluded.value_cents)
   select count(*) into v_folded from taken;
   delete from private.queue_counts c where c.row_count = 0 and c.value_cents = 0;
-  with taken as (delete from private.queue_outcome_deltas d returning d.*)
-  insert into private.queue_outcomes as o select t.site_id, t.quarter, t.outcome, t.code, sum(t.row_count) from taken t group by 1, 2, 3, 4
-    on conflict (site_id, quarter, outcome, code) do update set row_count = o.row_count + excluded.row_count;
+  with taken as (
+    delete from private.queue_outcome_deltas d where d.ctid = any (array(
+      select x.ctid from private.queue_outcome_deltas x limit 50000))
+    returning d.*)
+  insert into private.queue_outcomes as o
+    select t.site_id, t.quarter, t.outcome, t.code, sum(t.row_count) from taken t
+    group by 1, 2, 3, 4
+    on conflict (site_id, quarter, outcome, code)
+    do update set row_count = o.row_count + excluded.row_count;
   return jsonb_build_object('folded', v_folded);
 end
 $$;
 
--- reconcile_queue_counts: count the queue once, write down what was wrong, and append what puts it right.
---   Safe     while others write: the count, the base and the appended lines are of one snapshot, and the correction is a line like any other.
---   Returns  {rowsCounted, drift}: the number of lines that were wrong.
+-- part_end: where the next part of a site's rows ends: after p_rows rows, at a full hour. Appended
+-- lines know the hour of their rows and no more, so the rows of one hour stay together.
+-- Each state is read in the order of its index and the heads are merged: p_rows + 1 are read in all.
+-- Left to itself the planner, which does not know p_rows, may read and sort everything.
+create function private.part_end(p_site_id uuid, p_from timestamptz, p_rows int) returns timestamptz
+language sql stable security definer set search_path = '' set enable_sort = off
+as $$
+  select case when count(*) <= p_rows then 'infinity'
+    else greatest(date_trunc('hour', max(t.created_at), 'UTC'),
+      date_trunc('hour', min(t.created_at), 'UTC') + interval '1 hour') end
+  from (
+    select x.created_at from (
+      (select q.created_at from public.offline_conversion_queue q
+        where q.site_id = p_site_id and q.status = 'COMPLETED' and q.created_at >= p_from
+        order by q.created_at limit p_rows + 1)
+      union all
+      (select q.created_at from public.offline_conversion_queue q
+        where q.site_id = p_site_id and q.status = 'FAILED' and q.created_at >= p_from
+        order by q.created_at limit p_rows + 1)
+      union all
+      (select q.created_at from public.offline_conversion_queue q
+        where q.site_id = p_site_id and q.status = 'QUEUED' and q.created_at >= p_from
+        order by q.created_at limit p_rows + 1)
+      union all
+      (select q.created_at from public.offline_conversion_queue q
+        where q.site_id = p_site_id and q.status = 'RETRY' and q.created_at >= p_from
+        order by q.created_at limit p_rows + 1)) x
+    order by x.created_at limit p_rows + 1) t
+$$;
+
+-- count_part: count a site's rows of some hours, and fold their appended lines. One statement: a
+-- change is in the count and its line is taken here, or its line comes to the sum with a later fold.
+create function private.count_part(p_site_id uuid, p_from timestamptz, p_to timestamptz)
+returns bigint
+language sql security definer set search_path = ''
+as $$
+  with counted as (
+    select q.provider_key, q.status, q.currency,
+      case q.status when 'FAILED' then q.provider_error_code else '' end as code,
+      case q.status when 'FAILED' then q.provider_error_category else '' end as category,
+      count(*) as row_count, sum(q.value_cents) as value_cents
+    from (
+      select x.* from unnest('{QUEUED,RETRY,COMPLETED,FAILED}'::text[]) s (status)
+      cross join lateral (
+        select q.* from public.offline_conversion_queue q
+        where q.site_id = p_site_id and q.created_at >= p_from and q.created_at < p_to
+          and q.status = s.status
+          and q.status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED')) x   -- an index holds these
+      union all
+      select q.* from public.offline_conversion_queue q
+      where q.site_id = p_site_id and q.created_at >= p_from and q.created_at < p_to
+        and q.status = 'PROCESSING') q
+    group by 1, 2, 3, 4, 5),
+  taken as (
+    delete from private.queue_count_deltas d
+      where d.site_id = p_site_id and d.hour >= p_from and d.hour < p_to returning d.*),
+  folded as (
+    insert into private.queue_counts as c
+      select t.site_id, t.provider_key, t.status, t.currency, t.code, t.category,
+        sum(t.row_count), sum(t.value_cents)
+      from taken t group by 1, 2, 3, 4, 5, 6
+      on conflict (site_id, provider_key, status, currency, code, category) do update
+        set row_count = c.row_count + excluded.row_count,
+            value_cents = c.value_cents + excluded.value_cents),
+  summed as (
+    insert into private.queue_check_counts as c select t.* from counted t
+      on conflict (provider_key, status, currency, code, category) do update
+        set row_count = c.row_count + excluded.row_count,
+            value_cents = c.value_cents + excluded.value_cents)
+  select coalesce(sum(t.row_count), 0)::bigint from counted t
+$$;
+
+-- correct_counts: compare the base of a site with the finished sum and set it right. Lines that are
+-- not folded yet are in neither.
+create function private.correct_counts(p_site_id uuid) returns jsonb
+language sql security definer set search_path = ''
+as $$
+  with wrong as (
+    select p_site_id as site_id, d.provider_key, d.status, d.currency, d.code, d.category,
+      sum(d.row_count)::bigint as n, sum(d.value_cents) as v
+    from (
+      select t.* from private.queue_check_counts t
+      union all
+      select c.provider_key, c.status, c.currency, c.code, c.category, -c.row_count, -c.value_cents
+      from private.queue_counts c where c.site_id = p_site_id) d
+    group by 2, 3, 4, 5, 6 having sum(d.row_count) <> 0 or sum(d.value_cents) <> 0),
+  put_right as (
+    insert into private.queue_counts as c select w.* from wrong w
+      on conflict (site_id, provider_key, status, currency, code, category) do update
+        set row_count = c.row_count + excluded.row_count,
+            value_cents = c.value_cents + excluded.value_cents),
+  done as (delete from private.queue_check_counts)
+  select coalesce(jsonb_agg(to_jsonb(w)), '[]') from wrong w
+$$;
+
+-- reconcile_queue_counts: one step of a check of all counts. The check counts the queue site by site,
+-- writes down what was wrong and sets it right.
+--   A step   counts at most p_limit rows, or one hour of one site when that has more, and looks at no
+--            more than 100 sites. The next step goes on.
+--   Safe     while others write: a row that changes after it was counted changes the sum, too, with
+--            the line that its writer appended.
+--   Returns  {rowsCounted, drift, more}: rows and wrong lines of this check so far, and whether it
+--            goes on. rowsCounted is null, and nothing was done, while another cron folds or counts.
 --   Callers  service role only (daily cron).
-create function public.reconcile_queue_counts() returns jsonb
+create function public.reconcile_queue_counts(p_limit int default 5000) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_drift jsonb;
+  v_check private.queue_check;
+  v_left int := least(greatest(p_limit, 1), 50000);
+  v_end timestamptz;
   v_rows bigint;
+  v_more boolean := true;
 begin
   if not pg_catalog.pg_try_advisory_xact_lock(hashtext('queue_counts')) then
-    return jsonb_build_object('rowsCounted', null, 'drift', 0);
+    return jsonb_build_object('rowsCounted', null, 'drift', 0, 'more', true);
   end if;
-  with truth as (
-    select q.site_id, q.provider_key, q.status, q.currency, case q.status when 'FAILED' then q.provider_error_code else '' end as code,
-      case q.status when 'FAILED' then q.provider_error_category else '' end as category, count(*) as n, sum(q.value_cents) as v
-    from public.offline_conversion_queue q group by 1, 2, 3, 4, 5, 6),
-  wrong as (
-    select d.site_id, d.provider_key, d.status, d.currency, d.code, d.category, sum(d.n) as n, sum(d.v) as v
-    from (select t.* from truth t
-          union all select c.site_id, c.provider_key, c.status, c.currency, c.code, c.category, -c.row_count, -c.value_cents from private.queue_counts c
-          union all select x.site_id, x.provider_key, x.status, x.currency, x.code, x.category, -x.row_count, -x.value_cents from private.queue_count_deltas x) d
-    group by 1, 2, 3, 4, 5, 6 having sum(d.n) <> 0 or sum(d.v) <> 0),
-  put_right as (insert into private.queue_count_deltas select w.* from wrong w)
-  select coalesce((select jsonb_agg(to_jsonb(w)) from wrong w), '[]'), coalesce((select sum(t.n) from truth t), 0) into v_drift, v_rows;
-  delete from private.queue_outcomes o where o.quarter < private.current_moment() - interval '100 days';   -- charts go back 90
-  insert into private.queue_count_checks (checked_at, rows_counted, drift) values (private.current_moment(), v_rows, v_drift);
-  return jsonb_build_object('rowsCounted', v_rows, 'drift', jsonb_array_length(v_drift));
+  select k.* into v_check from private.queue_check k;
+  for v_turn in 1 .. 100 loop
+    if v_check.through is null then   -- the next site; an id is never all zeroes
+      select s.id, '-infinity' into v_check.site_id, v_check.through from public.sites s
+        where s.id > coalesce(v_check.site_id, '00000000-0000-0000-0000-000000000000')
+        order by s.id limit 1;
+      v_more := found;
+      exit when not found;
+    end if;
+    v_end := private.part_end(v_check.site_id, v_check.through, v_left);
+    v_rows := private.count_part(v_check.site_id, v_check.through, v_end);
+    v_check.rows_counted := v_check.rows_counted + v_rows;
+    v_check.through := v_end;
+    if v_end = 'infinity' then
+      v_check.drift := v_check.drift || private.correct_counts(v_check.site_id);
+      delete from private.queue_outcomes o where o.site_id = v_check.site_id
+        and o.quarter < private.current_moment() - interval '100 days';   -- charts go back 90
+      v_check.through := null;
+    end if;
+    v_left := v_left - v_rows;
+    exit when v_left <= 0;
+  end loop;
+  if not v_more then
+    insert into private.queue_count_checks (checked_at, rows_counted, drift)
+      values (private.current_moment(), v_check.rows_counted, v_check.drift);
+  end if;
+  update private.queue_check k set
+    site_id = case when v_more then v_check.site_id end, through = v_check.through,
+    rows_counted = case when v_more then v_check.rows_counted else 0 end,
+    drift = case when v_more then v_check.drift else '[]' end;
+  return jsonb_build_object('rowsCounted', v_check.rows_counted,
+    'drift', jsonb_array_length(v_check.drift), 'more', v_more);
 end
 $$;
 
-grant execute on function public.fold_queue_counts(), public.reconcile_queue_counts() to opsmantik_app, service_role;
+grant execute on function public.fold_queue_counts(), public.reconcile_queue_counts(int)
+to opsmantik_app, service_role;

@@ -24,3 +24,17 @@ export async function copyRows(sql: postgres.Sql, saleId: string, rows: number, 
   });
   await sql`analyze public.offline_conversion_queue, public.sales, public.revenue_snapshots`;
 }
+
+/** Closed rows of a long history, ten seconds apart, one in twenty failed: copies of one delivered row that no count has seen. */
+export async function copyHistory(sql: postgres.Sql, rowId: string, rows: number): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`set local session_replication_role = replica`;
+    await tx`insert into public.offline_conversion_queue (site_id, sale_id, status, order_id, snapshot_id, value_cents, currency, conversion_time,
+        click_expires_at, not_before, uploaded_at, provider_error_code, provider_error_category, created_at, updated_at)
+      select q.site_id, q.sale_id, case when n % 20 = 0 then 'FAILED' else 'COMPLETED' end, q.order_id, q.snapshot_id, q.value_cents, q.currency,
+        q.conversion_time, q.click_expires_at, q.not_before, case when n % 20 > 0 then q.uploaded_at end, case when n % 20 = 0 then 'EXPIRED' end,
+        case when n % 20 = 0 then 'VALIDATION' end, q.created_at + n * interval '10 seconds', q.updated_at
+      from generate_series(1, ${rows}::int) n, public.offline_conversion_queue q where q.id = ${rowId}`;
+  });
+  await sql`analyze public.offline_conversion_queue`;
+}

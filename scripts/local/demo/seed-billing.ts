@@ -44,13 +44,21 @@ export async function seedBilling(sql: postgres.Sql, sites: BillingSite[], now =
   for (let back = closedMonths; back >= 1; back--) {
     const month = shiftMonth(thisMonth, -back);
     const frozenAt = `${shiftMonth(month, 1)}-03T02:25:00Z`;
-    if (frozenAt < now.toISOString()) await at(sql, frozenAt, (tx) => tx`select public.freeze_invoices(${month})`);
+    if (frozenAt < now.toISOString()) await freezeMonth(sql, month, frozenAt);
   }
   await sql`select public.fold_drops(), public.reconcile_usage()`;
 }
 
+/** In steps, and until nothing that Postgres does for itself (statistics, say) holds the count up. */
+async function freezeMonth(sql: postgres.Sql, month: string, frozenAt: string): Promise<void> {
+  for (let isDone = false; !isDone; ) {
+    const [row] = await at(sql, frozenAt, (tx) => tx`select public.freeze_invoices(${month}) as answer`);
+    isDone = !row?.answer.more && row?.answer.waiting === 0;
+  }
+}
+
 /** Calls the product's functions at the time the demo shows. */
-function at(sql: postgres.Sql, moment: string, run: (tx: postgres.TransactionSql) => Promise<unknown>): Promise<unknown> {
+function at(sql: postgres.Sql, moment: string, run: (tx: postgres.TransactionSql) => Promise<postgres.Row[]>): Promise<postgres.Row[]> {
   return sql.begin(async (tx) => {
     await tx`select set_config('opsmantik.now', ${moment}, true)`;
     return run(tx);

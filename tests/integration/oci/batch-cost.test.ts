@@ -1,4 +1,4 @@
-import postgres from "postgres";
+import type postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { bulkSeal } from "#tests/support/bulk-seal.ts";
 import { act, preview, undo } from "#tests/support/control.ts";
@@ -13,6 +13,7 @@ import {
 } from "#tests/support/queue.ts";
 import type { Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
+import { type WatchedPlans, watchPlans } from "#tests/support/watched-plans.ts";
 
 const batch = 100;
 /**
@@ -22,47 +23,22 @@ const batch = 100;
 const bearable = 4 * batch * batch;
 
 let db: TestDatabase;
+let plans: WatchedPlans;
 let watched: postgres.Sql;
-let steps: { name: string; rows: number }[] = [];
 let statements = 0;
 beforeAll(async () => {
   db = await createTestDatabase();
-  watched = postgres(db.adminUrl, { max: 1, onnotice: ({ message }) => note(message) });
-  await watched`load 'auto_explain'`;
-  await watched.unsafe(`set auto_explain.log_min_duration = 0; set auto_explain.log_analyze = on; set auto_explain.log_timing = off;
-    set auto_explain.log_nested_statements = on; set auto_explain.log_level = 'notice'; set auto_explain.log_format = 'json'`);
+  plans = await watchPlans(db.adminUrl);
+  watched = plans.sql;
 });
 afterAll(async () => {
   await watched.end();
   await db.drop();
 });
 
-interface PlanNode {
-  "Node Type": string;
-  "Actual Rows": number;
-  "Actual Loops": number;
-  "Rows Removed by Filter"?: number;
-  "Rows Removed by Join Filter"?: number;
-  Plans?: PlanNode[];
-}
-/** The rows that each step of a plan gave or threw away. */
-function note(message = ""): void {
-  const json = message.match(/plan:\n([\s\S]*)$/)?.[1];
-  if (!json) return;
-  const { Plan, "Query Text": text } = JSON.parse(json);
-  statements += 1;
-  const visit = (node: PlanNode): void => {
-    const each = node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0) + (node["Rows Removed by Join Filter"] ?? 0);
-    steps.push({ name: `${node["Node Type"]} in ${text}`, rows: each * node["Actual Loops"] });
-    for (const part of node.Plans ?? []) visit(part);
-  };
-  visit(Plan);
-}
-
 async function costOf<T>(work: () => Promise<T>): Promise<T> {
-  steps = [];
-  statements = 0;
-  const answer = await work();
+  const { answer, steps, statements: run } = await plans.stepsOf(work);
+  statements = run;
   expect(steps.length).toBeGreaterThan(0);
   expect(steps.filter(({ rows }) => rows > bearable)).toEqual([]);
   return answer;

@@ -23,7 +23,8 @@ async function fullCount(sql: postgres.Sql) {
 }
 async function keptCount(sql: postgres.Sql) {
   return sql`select t.site_id, provider_key, status, currency, code, category, sum(row_count)::text as n, sum(value_cents)::text as cents
-    from (select * from private.queue_counts union all select * from private.queue_count_deltas) t
+    from (select * from private.queue_counts union all
+      select site_id, provider_key, status, currency, code, category, row_count, value_cents from private.queue_count_deltas) t
     group by 1, 2, 3, 4, 5, 6 having sum(row_count) <> 0 or sum(value_cents) <> 0 order by 1, 2, 3, 4, 5, 6`;
 }
 const plain = (rows: readonly postgres.Row[]) => rows.map((row) => ({ ...row }));
