@@ -2,8 +2,10 @@
 
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
+import { AmountReadings } from "#components/forms/amount-readings.tsx";
 import { FormFailure } from "#components/forms/form-failure.tsx";
 import type { SendFailure } from "#components/forms/send-json.ts";
+import { useAmount } from "#components/forms/use-amount.ts";
 import { useErrorText } from "#components/forms/use-error-text.ts";
 import { useFocusInvalid } from "#components/forms/use-focus-invalid.ts";
 import { useSend } from "#components/forms/use-send.ts";
@@ -48,13 +50,18 @@ export function SiteForm({ values, choices, method, url, title, submit, done, on
   const errorText = useErrorText();
   const { send, pending } = useSend();
   const [failure, setFailure] = useState<SendFailure | null>(null);
+  const [currency, setCurrency] = useState(values.currency);
+  const order = useAmount(currency);
+  // Also when another owner changed the currency meanwhile: then only the server knows that it is another one.
+  const needsOrder = method === "PATCH" && (currency !== values.currency || failure?.facts.field === "defaultAovCents");
   const form = useFocusInvalid(failure?.fields);
   const errorOf = (field: string) => failure?.fields[field] && errorText(failure.fields[field]);
   const save = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     if (pending) return;
     setFailure(null);
-    void send({ method, url, body: readForm(event.currentTarget), done, onFailed: setFailure, ...(onDone && { onDone }) });
+    const body = { ...readForm(event.currentTarget), ...(needsOrder && { defaultAovCents: order.cents }) };
+    void send({ method, url, body, done, onFailed: setFailure, ...(onDone && { onDone }) });
   };
   return (
     <Card title={title}>
@@ -78,7 +85,27 @@ export function SiteForm({ values, choices, method, url, title, submit, done, on
               />
             )}
           </Field>
-          <SiteChoiceFields values={values} choices={choices} errorOf={errorOf} />
+          <SiteChoiceFields values={values} choices={choices} errorOf={errorOf} onCurrency={setCurrency} />
+          {needsOrder && (
+            <>
+              <Field
+                label={t("averageOrder", { currency })}
+                hint={t("averageOrderHint", { currency })}
+                error={errorOf("defaultAovCents") && (order.problem ?? errorOf("defaultAovCents"))}
+              >
+                {(control) => (
+                  <Input
+                    {...control}
+                    value={order.text}
+                    inputMode="decimal"
+                    autoComplete="off"
+                    onChange={(event) => order.setText(event.target.value)}
+                  />
+                )}
+              </Field>
+              <AmountReadings amount={order} />
+            </>
+          )}
           <FormFailure code={failure?.code} requestId={failure?.requestId ?? null} fields={failure?.fields} />
         </div>
         <div className="card-f">

@@ -47,6 +47,7 @@ const grantedToUsers = [
   "list_site_members",
   "open_leads",
   "preview_export_page",
+  "preview_import",
   "preview_queue_action",
   "queue_charts",
   "queue_row_story",
