@@ -25,5 +25,3 @@ export function useAmount(currency: string, initial = "") {
     problem: reading.ok ? null : (problems[reading.code] ?? t("invalid")),
   };
 }
-
-export type AmountState = ReturnType<typeof useAmount>;

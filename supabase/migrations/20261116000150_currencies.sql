@@ -1,9 +1,9 @@
 -- Currencies: the one list of codes that money may have here. Every table where a currency enters
 -- checks it against this list.
 
--- currency_decimals: how many decimals ISO 4217 gives a currency; null for a code that is not active
--- (as of January 2026). Left out are codes for which ISO names no decimals: metals, bond units and
--- test codes. lib/valuation/currencies.ts has the same list; a test compares all 17,576 codes.
+-- currency_decimals: how many decimals ISO 4217 gives a currency; null for a code that is
+-- not active (January 2026). Left out: codes without decimals, such as metals and test codes.
+-- lib/valuation/currencies.ts has the same list; a test compares all 17,576 codes.
 create function private.currency_decimals(p_currency text) returns int
 language sql immutable set search_path = ''
 as $$

@@ -176,7 +176,9 @@ end
 $$;
 
 -- check_site_fields: what a site's editable fields must satisfy. The form checks the same before it sends; this is what holds.
-create function private.check_site_fields(p_name text, p_domains text[], p_currency text, p_timezone text) returns void
+create function private.check_site_fields(
+  p_name text, p_domains text[], p_currency text, p_timezone text
+) returns void
 language plpgsql stable set search_path = ''
 as $$
 begin
@@ -253,7 +255,7 @@ declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
   perform private.check_site_fields(p_name, p_domains, p_currency, p_timezone);
-  -- Locked, so that "another currency" means another than it has now, not than it had when we looked.
+  -- Locked, so that the currency is compared with what the site has when it changes.
   select s.* into v_site from public.sites s where s.id = v_site.id for no key update;
   if p_default_aov_cents is not null then
     perform private.check_amount(p_default_aov_cents, p_currency);

@@ -146,7 +146,8 @@ $$;
 create function private.expected_value_cents(p_site public.sites, p_stage text) returns bigint
 language sql immutable set search_path = ''
 as $$
-  select case when private.currency_decimals(p_site.currency) = 0 then round(round(p_site.default_aov_cents * w.weight) / 100) * 100
+  select case when private.currency_decimals(p_site.currency) = 0
+      then round(round(p_site.default_aov_cents * w.weight) / 100) * 100
     else round(p_site.default_aov_cents * w.weight) end::bigint
   from (select private.intent_weight(p_site, p_stage) as weight) w
 $$;
@@ -159,8 +160,8 @@ as $$
   from (select ceil(greatest(0, extract(epoch from p_at - p_clicked_at)) / 86400) as days) d
 $$;
 
--- check_amount: what an amount of money must satisfy. Cents are hundredths in every currency, whatever its decimals: a yen has none, so
--- its amounts are multiples of 100, and a dinar's third decimal cannot be kept.
+-- check_amount: what an amount of money must satisfy. Cents are hundredths in every currency. A yen
+-- has none, so its amounts are multiples of 100.
 create function private.check_amount(p_amount_cents bigint, p_currency text) returns void
 language plpgsql immutable set search_path = ''
 as $$

@@ -25,8 +25,8 @@ begin
 end
 $$;
 
--- candidate_calls: the calls that a sale may belong to, best first: those of the 90 days before it, by
--- its click, else by the caller's number, newest first. Junk is no customer.
+-- candidate_calls: the calls that a sale may belong to, best first: those of the 90 days before it,
+-- by its click, else by the caller's number, newest first. Junk is no customer.
 create function private.candidate_calls(p_site public.sites, p_sale public.sales) returns setof uuid
 language plpgsql stable security definer set search_path = '' rows 20
 as $$
@@ -36,8 +36,8 @@ begin
       and c.called_at > p_sale.occurred_at - interval '90 days'
       and (c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid or c.gbraid = p_sale.gbraid
         or c.caller_hash = p_sale.customer_hash)
-    order by coalesce(c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid or c.gbraid = p_sale.gbraid,
-      false) desc, c.called_at desc, c.id
+    order by coalesce(c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid
+      or c.gbraid = p_sale.gbraid, false) desc, c.called_at desc, c.id
     limit 20;
 end
 $$;
@@ -53,9 +53,9 @@ begin
 end
 $$;
 
--- match_call: the best candidate that no living sale has. It stays locked until the sale is written:
--- two sales never take the same call.
---   Takes    p_call_ids: the calls that the caller has locked and lets the sale take; all when null.
+-- match_call: the best candidate that no living sale has. It stays locked until the sale is
+-- written: two sales never take the same call.
+--   Takes    p_call_ids: calls that the caller has locked and lets the sale take; null for any.
 create function private.match_call(p_site public.sites, p_sale public.sales, p_call_ids uuid[])
 returns public.calls
 language plpgsql security definer set search_path = ''
@@ -272,9 +272,9 @@ as $$
       'separateSale', p_confirm -> 'separateSale'))
 $$;
 
--- lock_import: locks the calls that the lines of a file may take or belong to, before the first line
--- is read. A call that a line locked on its way would be locked after a visit, and whoever seals holds
--- the call and waits for the visit. Visits are still locked line by line: nobody else holds two.
+-- lock_import: locks the calls that lines of a file may take or belong to, before the first line.
+-- Locked line by line, a call would be locked after another line's visit, while whoever seals holds
+-- the call and waits for that visit. Visits are locked line by line: nobody else holds two.
 --   Takes    p_taken: calls that earlier lines of a preview took; this one may not take them.
 --   Returns  the calls that the lines may take.
 create function private.lock_import(p_site public.sites, p_rows jsonb, p_taken uuid[] default '{}')
@@ -288,7 +288,7 @@ begin
   if jsonb_typeof(p_rows) is distinct from 'array' or jsonb_array_length(p_rows) > 100 then
     perform private.refuse_setting('rows');
   end if;
-  -- Two files of one site are read one after the other, so that the second sees what the first took.
+  -- Two files of one site are read one after the other: the second sees what the first took.
   perform pg_catalog.pg_advisory_xact_lock(hashtextextended('import/' || p_site.id, 0));
   for v_row in select r.line from jsonb_array_elements(p_rows) r (line) loop
     begin
@@ -305,10 +305,11 @@ begin
 end
 $$;
 
--- import_row: one line of a file becomes a draft. What it is refused for is its result, not the file's.
+-- import_row: one line of a file becomes a draft. A refusal is the line's result, not the file's.
 --   Returns  {line, result: created | known | refused, code?, field?, saleId?, callId?, matchedBy?,
 --            deliveryBlock?, amountCents?, currency?}.
-create function private.import_row(p_site public.sites, p_row jsonb, p_call_ids uuid[]) returns jsonb
+create function private.import_row(p_site public.sites, p_row jsonb, p_call_ids uuid[])
+returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -340,8 +341,8 @@ begin
 end
 $$;
 
--- seal_row: seals the draft of an imported line. One that cannot be sealed stays a draft, for somebody
--- to look at.
+-- seal_row: seals the draft of an imported line. One that cannot be sealed stays a draft, for
+-- somebody to look at.
 --   Returns  the line's result, as sealed, or with the code that stands in the way.
 create function private.seal_row(p_site public.sites, p_result jsonb) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -363,8 +364,8 @@ end
 $$;
 
 -- import_sales: lines of a file become sales.
---   Takes    p_rows [{line, externalRef, …}] as read_external_sale takes them, 100 at most: a statement
---            of a signed-in user must end within 8 s on hosted Supabase.
+--   Takes    p_rows [{line, externalRef, …}] as read_external_sale takes them, 100 at most: hosted
+--            Supabase ends a statement of a signed-in user after 8 s.
 --   Returns  [{line, result: created | known | sealed | refused, …}] in the order given.
 --   Callers  operators.
 create function public.import_sales(p_public_id text, p_rows jsonb, p_seal boolean default false)
@@ -380,16 +381,16 @@ declare
 begin
   for v_row in select r.line from jsonb_array_elements(p_rows) r (line) loop
     v_result := private.import_row(v_site, v_row, v_call_ids);
-    v_results := v_results || case when p_seal then private.seal_row(v_site, v_result) else v_result end;
+    v_results := v_results
+      || case when p_seal then private.seal_row(v_site, v_result) else v_result end;
   end loop;
   return to_jsonb(v_results);
 end
 $$;
 
--- preview_import: what an import of these lines would do. It makes the drafts and takes them back, so
--- it can not differ from the import. It can not see what earlier lines of the same file would take
--- either: the caller passes on the callId of each of their results. References need no such care, as a
--- reference that a file has twice is refused where the file is read.
+-- preview_import: what an import of these lines would do. It makes the drafts and takes them back,
+-- so it says the same. Drafts of earlier lines of the file are gone by then: the caller passes on the
+-- callId of each earlier result. A reference that a file has twice is refused when it is read.
 --   Takes    p_rows as import_sales; p_taken: at most 2,000 calls that earlier lines took.
 --   Returns  as import_sales.
 --   Callers  operators.
@@ -411,7 +412,7 @@ begin
     for v_row in select r.line from jsonb_array_elements(p_rows) r (line) loop
       v_results := v_results || private.import_row(v_site, v_row, v_call_ids);
     end loop;
-    raise exception using errcode = 'OM000', message = 'previewed';   -- our own: nobody outside sees it
+    raise exception using errcode = 'OM000', message = 'previewed';   -- caught below
   exception when sqlstate 'OM000' then
     null;   -- variables keep what they hold; the rows are gone
   end;
