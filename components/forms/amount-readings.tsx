@@ -25,7 +25,7 @@ export function AmountReadings({ amount: { text, currency, meaning, setMeaning }
     return { value, label, note: reading.ok ? t(value) : t("cannotBeKept") };
   });
   return (
-    <div aria-live="polite">
+    <div className="contents" aria-live="polite">
       {isAmbiguous && (
         <Readings legend={question ?? t("question", { text: text.trim() })} options={options} value={meaning} onChange={setMeaning} />
       )}

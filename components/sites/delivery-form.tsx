@@ -74,7 +74,7 @@ export function DeliveryForm({ publicId, currency, delivery }: DeliveryFormProps
           <Field
             label={t("averageOrder", { currency })}
             hint={t("averageOrderHint")}
-            error={errorOf("defaultAovCents") && (order.problem ?? errorOf("defaultAovCents"))}
+            error={(errorOf("defaultAovCents") && order.problem) || undefined}
           >
             {(control) => (
               <Input

@@ -52,8 +52,9 @@ export function SiteForm({ values, choices, method, url, title, submit, done, on
   const [failure, setFailure] = useState<SendFailure | null>(null);
   const [currency, setCurrency] = useState(values.currency);
   const order = useAmount(currency);
-  // Also when another owner changed the currency meanwhile: then only the server knows that it is another one.
-  const needsOrder = method === "PATCH" && (currency !== values.currency || failure?.facts.field === "defaultAovCents");
+  // SQL names the field itself when another owner changed the currency meanwhile: then only it knows that this is another one.
+  const isOrderRefused = failure?.facts.field === "defaultAovCents" || failure?.fields.defaultAovCents !== undefined;
+  const needsOrder = method === "PATCH" && (currency !== values.currency || isOrderRefused);
   const form = useFocusInvalid(failure?.fields);
   const errorOf = (field: string) => failure?.fields[field] && errorText(failure.fields[field]);
   const save = (event: FormEvent<HTMLFormElement>) => {
@@ -91,7 +92,7 @@ export function SiteForm({ values, choices, method, url, title, submit, done, on
               <Field
                 label={t("averageOrder", { currency })}
                 hint={t("averageOrderHint", { currency })}
-                error={errorOf("defaultAovCents") && (order.problem ?? errorOf("defaultAovCents"))}
+                error={(isOrderRefused && order.problem) || undefined}
               >
                 {(control) => (
                   <Input

@@ -389,8 +389,8 @@ end
 $$;
 
 -- preview_import: what an import of these lines would do. It makes the drafts and takes them back,
--- so it says the same. Drafts of earlier lines of the file are gone by then: the caller passes on the
--- callId of each earlier result. A reference that a file has twice is refused when it is read.
+-- so it says the same. Drafts of earlier lines of the file are gone by then, so the caller passes
+-- on the callId of each earlier result. A reference that a file has twice is refused when it is read.
 --   Takes    p_rows as import_sales; p_taken: at most 2,000 calls that earlier lines took.
 --   Returns  as import_sales.
 --   Callers  operators.

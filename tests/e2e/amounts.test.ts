@@ -93,7 +93,7 @@ test("a file with amounts and dates of two readings is asked about once", async 
   await page.getByRole("button", { name: "Choose another file" }).click();
   await page.getByLabel(/Choose a CSV file/).setInputFiles(file("B"));
   await page.getByText("The day stands first.").click();
-  await page.getByText("The last three digits are decimals.").click();
+  await page.getByText("As decimals").click();
   await page.getByRole("button", { name: "Continue", exact: true }).click();
   await expect(page.getByText(/2 new sales, KWD\s19\.50\./)).toBeVisible();
   await page.getByRole("button", { name: "Import 2 sales" }).click();
