@@ -1,7 +1,7 @@
-import { sendJson } from "#components/forms/send-json.ts";
+import type { Sent } from "#components/forms/send-json.ts";
 import { csvLine } from "#lib/billing/csv.ts";
 import type { ImportResult } from "#lib/seal/import-sales.ts";
-import type { ImportRow, LineProblem, ReadImport } from "#lib/seal/read-import.ts";
+import { type ImportRow, importStepMax, type LineProblem, type ReadImport } from "#lib/seal/read-import.ts";
 
 /** One line of a file with what became of it, here or in the database. */
 export interface ImportLine {
@@ -15,7 +15,6 @@ export interface ImportLine {
   matchedBy?: ImportResult["matchedBy"];
 }
 
-const batchMax = 100;
 const knownFields = ["occurred_at", "customer_phone", "external_ref"] as const;
 
 /** The words for a refused line: a key of the `salesImport.problems` messages. */
@@ -29,10 +28,9 @@ function unread({ problems }: ReadImport): ImportLine[] {
   return problems.map(({ line, problem, ref }) => ({ line, ref, row: null, result: "refused", problem }));
 }
 
-function withRows(rows: ImportRow[], results: unknown): ImportLine[] {
-  if (!Array.isArray(results)) return [];
+function withRows(rows: ImportRow[], results: ImportResult[]): ImportLine[] {
   const byLine = new Map(rows.map((row) => [row.line, row]));
-  return (results as ImportResult[]).map(({ line, result, code, field, matchedBy }) => ({
+  return results.map(({ line, result, code, field, matchedBy }) => ({
     line,
     ref: byLine.get(line)?.externalRef ?? "",
     row: byLine.get(line) ?? null,
@@ -43,33 +41,44 @@ function withRows(rows: ImportRow[], results: unknown): ImportLine[] {
   }));
 }
 
-/** What an import of the file would do. Null when the database could not be asked; its code says why. */
-export async function previewLines(siteId: string, read: ReadImport): Promise<{ lines: ImportLine[] } | { code: string }> {
-  if (read.rows.length === 0) return { lines: unread(read) };
-  const sent = await sendJson("POST", `/api/sites/${siteId}/sales/import`, { rows: read.rows, preview: true });
-  if (!sent.ok) return { code: sent.code };
-  return { lines: [...withRows(read.rows, sent.value.results), ...unread(read)] };
-}
-
-interface Import {
-  siteId: string;
+interface ImportSteps {
   read: ReadImport;
-  seal: boolean;
+  /** Sends one step to the site's import route. */
+  post: (body: Record<string, unknown>) => Promise<Sent>;
   onProgress: (done: number) => void;
 }
 
-/** Batch by batch, so that one that fails loses nothing: the same file can be sent again. */
-export async function importLines({ siteId, read, seal, onProgress }: Import): Promise<{ lines: ImportLine[]; code?: string }> {
+/**
+ * The file in steps that the database takes in one statement each. `bodyOf` gets the results so far. When a step fails the lines of
+ * the steps before it are there, and its code.
+ */
+async function inSteps(
+  { read, post, onProgress }: ImportSteps,
+  bodyOf: (results: ImportResult[]) => Record<string, unknown>,
+): Promise<{ lines: ImportLine[]; code?: string }> {
   const lines = unread(read);
-  for (let start = 0; start < read.rows.length; start += batchMax) {
-    const rows = read.rows.slice(start, start + batchMax);
-    const sent = await sendJson("POST", `/api/sites/${siteId}/sales/import`, { rows, seal });
+  const results: ImportResult[] = [];
+  for (let start = 0; start < read.rows.length; start += importStepMax) {
+    onProgress(start);
+    const rows = read.rows.slice(start, start + importStepMax);
+    const sent = await post({ rows, ...bodyOf(results) });
     if (!sent.ok) return { lines, code: sent.code };
-    lines.push(...withRows(rows, sent.value.results));
-    onProgress(Math.min(start + batchMax, read.rows.length));
+    const step = Array.isArray(sent.value.results) ? (sent.value.results as ImportResult[]) : []; // our own route, checked where it was read
+    results.push(...step);
+    lines.push(...withRows(rows, step));
   }
   return { lines };
 }
+
+/** What an import of the file would do. A preview leaves nothing behind, so each step is told which calls the ones before it took. */
+export const previewLines = (steps: ImportSteps) =>
+  inSteps(steps, (results) => ({
+    preview: true,
+    taken: results.flatMap(({ result, callId }) => (result === "created" && callId ? [callId] : [])),
+  }));
+
+/** A step that fails loses nothing: the same file can be sent again. */
+export const importLines = (steps: ImportSteps, seal: boolean) => inSteps(steps, () => ({ seal }));
 
 /** The result as a file: what was read, and what became of it. `words` says a reason. */
 export function resultCsv(lines: ImportLine[], words: (line: ImportLine) => string): string {

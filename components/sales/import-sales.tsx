@@ -3,6 +3,7 @@
 import { Download, FileUp } from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
 import { useEffect, useRef, useState } from "react";
+import { sendJson } from "#components/forms/send-json.ts";
 import { useErrorText } from "#components/forms/use-error-text.ts";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { Alert } from "#components/ui/alert.tsx";
@@ -11,9 +12,18 @@ import { Card } from "#components/ui/card.tsx";
 import { Checkbox } from "#components/ui/checkbox.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { siteFormat } from "#lib/i18n/site-format.ts";
-import { decodeFile, importBytesMax, importRowsMax, type ReadImport, readImport } from "#lib/seal/read-import.ts";
+import {
+  decodeFile,
+  type ImportChoices,
+  importBytesMax,
+  importRowsMax,
+  type ImportQuestions as Questions,
+  type ReadImport,
+  readImport,
+} from "#lib/seal/read-import.ts";
 import { type ImportLine, importLines, lineReason, previewLines, resultCsv } from "./import-lines.ts";
 import { ImportPreview } from "./import-preview.tsx";
+import { ImportQuestions } from "./import-questions.tsx";
 
 interface ImportSalesProps {
   siteId: string;
@@ -24,11 +34,12 @@ interface ImportSalesProps {
 type Step =
   | { at: "choose"; problem?: string }
   | { at: "reading" }
+  | { at: "questions"; text: string; questions: Questions }
   | { at: "preview"; read: ReadImport; lines: ImportLine[] }
-  | { at: "importing"; done: number; total: number }
+  | { at: "sending"; what: "previewing" | "progress"; done: number; total: number }
   | { at: "done"; lines: ImportLine[]; stopped?: string };
 
-/** A file of sales: chosen, shown line by line before anything is saved, then imported batch by batch. */
+/** A file of sales: chosen, asked about where it has two readings, shown line by line before anything is saved, then imported in steps. */
 export function ImportSales({ siteId, currency, timezone }: ImportSalesProps) {
   const t = useTranslations("salesImport");
   const errorText = useErrorText();
@@ -48,22 +59,43 @@ export function ImportSales({ siteId, currency, timezone }: ImportSalesProps) {
     const read = readImport(text, { currency, timezone });
     if (read.missing.length > 0)
       return setStep({ at: "choose", problem: t("missing", { fields: read.missing.map((field) => t(`fields.${field}`)).join(", ") }) });
+    if (read.contradiction) return setStep({ at: "choose", problem: t("contradiction", read.contradiction) });
     if (read.rows.length + read.problems.length === 0) return setStep({ at: "choose", problem: t("empty") });
-    const preview = await previewLines(siteId, read);
-    setStep("code" in preview ? { at: "choose", problem: errorText(preview.code) } : { at: "preview", read, lines: preview.lines });
+    if (Object.keys(read.questions).length > 0) return setStep({ at: "questions", text, questions: read.questions });
+    await preview(read);
   };
+
+  const stepsOf = (read: ReadImport, what: "previewing" | "progress") => ({
+    read,
+    post: (body: Record<string, unknown>) => sendJson("POST", `/api/sites/${siteId}/sales/import`, body),
+    onProgress: (done: number) => setStep({ at: "sending", what, done, total: read.rows.length }),
+  });
+
+  const preview = async (read: ReadImport) => {
+    const { lines, code } = await previewLines(stepsOf(read, "previewing"));
+    setStep(code ? { at: "choose", problem: errorText(code) } : { at: "preview", read, lines });
+  };
+
+  const answer = (text: string, choices: ImportChoices) => preview(readImport(text, { currency, timezone }, choices));
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: once, for a file that was chosen before the page had woken up
   useEffect(() => void choose(), []);
 
   const commit = async (read: ReadImport) => {
     const total = read.rows.length;
-    setStep({ at: "importing", done: 0, total });
-    const { lines, code } = await importLines({ siteId, read, seal, onProgress: (done) => setStep({ at: "importing", done, total }) });
+    const { lines, code } = await importLines(stepsOf(read, "progress"), seal);
     const saved = lines.filter((line) => line.row !== null).length;
     setStep({ at: "done", lines, ...(code && { stopped: `${errorText(code)} ${t("interrupted", { done: saved, total })}` }) });
   };
 
+  if (step.at === "questions")
+    return (
+      <ImportQuestions
+        questions={step.questions}
+        onAnswer={(choices) => answer(step.text, choices)}
+        onCancel={() => setStep({ at: "choose" })}
+      />
+    );
   if (step.at === "preview")
     return (
       <PreviewCard
@@ -76,12 +108,12 @@ export function ImportSales({ siteId, currency, timezone }: ImportSalesProps) {
         onCommit={() => commit(step.read)}
       />
     );
-  if (step.at === "importing")
+  if (step.at === "sending")
     return (
       <Card title={t("title")}>
         <div className="card-b stack" role="status">
           <progress className="w-full" value={step.done} max={step.total} aria-label={t("title")} />
-          <p className="sm t2">{t("progress", { done: step.done, total: step.total })}</p>
+          <p className="sm t2">{t(step.what, { done: step.done, total: step.total })}</p>
         </div>
       </Card>
     );

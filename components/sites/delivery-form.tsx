@@ -2,8 +2,10 @@
 
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
+import { AmountReadings } from "#components/forms/amount-readings.tsx";
 import { FormFailure } from "#components/forms/form-failure.tsx";
 import type { SendFailure } from "#components/forms/send-json.ts";
+import { useAmount } from "#components/forms/use-amount.ts";
 import { useErrorText } from "#components/forms/use-error-text.ts";
 import { useFocusInvalid } from "#components/forms/use-focus-invalid.ts";
 import { useSend } from "#components/forms/use-send.ts";
@@ -13,8 +15,6 @@ import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { conversionKeys, type SiteDelivery, weightedStages } from "#lib/tenancy/site-delivery.ts";
-import { centsOfAmount } from "#lib/valuation/currency-cents.ts";
-import { readAmount } from "#lib/valuation/read-amount.ts";
 import { type StageShares, StageValues, weightOf } from "./stage-values.tsx";
 
 interface DeliveryFormProps {
@@ -29,18 +29,13 @@ const timings = [
   ["needsYouAfterHours", "needsYou"],
 ] as const;
 
-function centsIn(text: string, currency: string): number | null {
-  const read = centsOfAmount(readAmount(text) ?? "", currency);
-  return read.ok ? read.cents : null;
-}
-
 /** What leads are worth, when Google is told, and under which names. */
 export function DeliveryForm({ publicId, currency, delivery }: DeliveryFormProps) {
   const t = useTranslations("delivery");
   const errorText = useErrorText();
   const { send, pending } = useSend();
   const [failure, setFailure] = useState<SendFailure | null>(null);
-  const [order, setOrder] = useState(String(delivery.defaultAovCents / 100));
+  const order = useAmount(currency, String(delivery.defaultAovCents / 100));
   const [shares, setShares] = useState(
     () =>
       Object.fromEntries(
@@ -49,7 +44,6 @@ export function DeliveryForm({ publicId, currency, delivery }: DeliveryFormProps
   );
   const form = useFocusInvalid(failure?.fields);
   const errorOf = (field: string) => failure?.fields[field] && errorText(failure.fields[field]);
-  const orderCents = centsIn(order, currency);
 
   const save = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -60,7 +54,7 @@ export function DeliveryForm({ publicId, currency, delivery }: DeliveryFormProps
       method: "PATCH",
       url: `/api/sites/${publicId}/delivery`,
       body: {
-        defaultAovCents: orderCents,
+        defaultAovCents: order.cents,
         intentWeights: Object.fromEntries(weightedStages.map((stage) => [stage, weightOf(shares[stage])])),
         signalsEnabled: data.get("signalsEnabled") !== null,
         pageViewsEnabled: data.get("pageViewsEnabled") !== null,
@@ -77,15 +71,26 @@ export function DeliveryForm({ publicId, currency, delivery }: DeliveryFormProps
       <form ref={form} onSubmit={save} noValidate>
         <div className="card-b stack stack-5">
           <p className="sm t2 text-pretty">{t("lead")}</p>
-          <Field label={t("averageOrder", { currency })} hint={t("averageOrderHint")} error={errorOf("defaultAovCents")}>
+          <Field
+            label={t("averageOrder", { currency })}
+            hint={t("averageOrderHint")}
+            error={(errorOf("defaultAovCents") && order.problem) || undefined}
+          >
             {(control) => (
-              <Input {...control} value={order} inputMode="decimal" autoComplete="off" onChange={(event) => setOrder(event.target.value)} />
+              <Input
+                {...control}
+                value={order.text}
+                inputMode="decimal"
+                autoComplete="off"
+                onChange={(event) => order.setText(event.target.value)}
+              />
             )}
           </Field>
+          <AmountReadings amount={order} />
           <StageValues
             shares={shares}
             onChange={setShares}
-            averageOrderCents={orderCents}
+            averageOrderCents={order.cents}
             currency={currency}
             invalid={Boolean(errorOf("intentWeights"))}
           />

@@ -6,9 +6,15 @@ import { Select } from "#components/ui/select.tsx";
 import { localeNames, locales } from "#lib/i18n/locale.ts";
 import type { TimeZoneGroup } from "#lib/i18n/time-zones.ts";
 
+interface CurrencyChoice {
+  code: string;
+  label: string;
+}
+
 /** Lists that the server writes, so that it and the browser cannot disagree about them. */
 export interface SiteChoices {
-  currencies: { code: string; label: string }[];
+  usualCurrencies: CurrencyChoice[];
+  otherCurrencies: CurrencyChoice[];
   timeZones: TimeZoneGroup[];
 }
 
@@ -16,9 +22,10 @@ interface SiteChoiceFieldsProps {
   values: { currency: string; timezone: string; locale: string };
   choices: SiteChoices;
   errorOf: (field: string) => string | undefined;
+  onCurrency: (currency: string) => void;
 }
 
-export function SiteChoiceFields({ values, choices, errorOf }: SiteChoiceFieldsProps) {
+export function SiteChoiceFields({ values, choices, errorOf, onCurrency }: SiteChoiceFieldsProps) {
   const t = useTranslations("siteForm");
   return (
     <>
@@ -40,11 +47,15 @@ export function SiteChoiceFields({ values, choices, errorOf }: SiteChoiceFieldsP
       <div className="field-pair">
         <Field label={t("currency")} hint={t("currencyHint")} error={errorOf("currency")}>
           {(control) => (
-            <Select {...control} name="currency" defaultValue={values.currency}>
-              {choices.currencies.map(({ code, label }) => (
-                <option key={code} value={code}>
-                  {label}
-                </option>
+            <Select {...control} name="currency" defaultValue={values.currency} onChange={(event) => onCurrency(event.target.value)}>
+              {(["usualCurrencies", "otherCurrencies"] as const).map((group) => (
+                <optgroup key={group} label={t(group)}>
+                  {choices[group].map(({ code, label }) => (
+                    <option key={code} value={code}>
+                      {label}
+                    </option>
+                  ))}
+                </optgroup>
               ))}
             </Select>
           )}

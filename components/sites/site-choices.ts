@@ -1,14 +1,17 @@
 import type { Locale } from "#lib/i18n/locale.ts";
 import { listTimeZones } from "#lib/i18n/time-zones.ts";
 import { currencyCodes } from "#lib/tenancy/site-fields.ts";
+import { currencies } from "#lib/valuation/currencies.ts";
 import type { SiteChoices } from "./site-choice-fields.tsx";
 
-/** What a site's form offers, in the reader's language. Values already stored are always among it. */
-export function siteChoices(locale: Locale, stored?: { currency: string; timezone: string }): SiteChoices {
-  const names = new Intl.DisplayNames(locale, { type: "currency" });
-  const codes = new Set([...currencyCodes, ...(stored ? [stored.currency] : [])]);
+/** What a site's form offers, in the reader's language: every currency that the database takes, the usual ones first. */
+export function siteChoices(locale: Locale, stored?: { timezone: string }): SiteChoices {
+  const names = new Intl.DisplayNames(locale, { type: "currency", fallback: "none" });
+  const named = (codes: readonly string[]) => codes.map((code) => ({ code, label: [code, names.of(code)].filter(Boolean).join(" · ") }));
+  const usual: readonly string[] = currencyCodes;
   return {
-    currencies: [...codes].map((code) => ({ code, label: `${code} · ${names.of(code) ?? code}` })),
+    usualCurrencies: named(usual),
+    otherCurrencies: named(currencies.filter((code) => !usual.includes(code))),
     timeZones: listTimeZones(locale, stored?.timezone),
   };
 }

@@ -2,8 +2,10 @@
 
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
+import { AmountReadings } from "#components/forms/amount-readings.tsx";
 import { FormFailure } from "#components/forms/form-failure.tsx";
 import type { SendFailure } from "#components/forms/send-json.ts";
+import { useAmount } from "#components/forms/use-amount.ts";
 import { useErrorText } from "#components/forms/use-error-text.ts";
 import { useFocusInvalid } from "#components/forms/use-focus-invalid.ts";
 import { useSend } from "#components/forms/use-send.ts";
@@ -48,13 +50,19 @@ export function SiteForm({ values, choices, method, url, title, submit, done, on
   const errorText = useErrorText();
   const { send, pending } = useSend();
   const [failure, setFailure] = useState<SendFailure | null>(null);
+  const [currency, setCurrency] = useState(values.currency);
+  const order = useAmount(currency);
+  // SQL names the field itself when another owner changed the currency meanwhile: then only it knows that this is another one.
+  const isOrderRefused = failure?.facts.field === "defaultAovCents" || failure?.fields.defaultAovCents !== undefined;
+  const needsOrder = method === "PATCH" && (currency !== values.currency || isOrderRefused);
   const form = useFocusInvalid(failure?.fields);
   const errorOf = (field: string) => failure?.fields[field] && errorText(failure.fields[field]);
   const save = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     if (pending) return;
     setFailure(null);
-    void send({ method, url, body: readForm(event.currentTarget), done, onFailed: setFailure, ...(onDone && { onDone }) });
+    const body = { ...readForm(event.currentTarget), ...(needsOrder && { defaultAovCents: order.cents }) };
+    void send({ method, url, body, done, onFailed: setFailure, ...(onDone && { onDone }) });
   };
   return (
     <Card title={title}>
@@ -78,7 +86,27 @@ export function SiteForm({ values, choices, method, url, title, submit, done, on
               />
             )}
           </Field>
-          <SiteChoiceFields values={values} choices={choices} errorOf={errorOf} />
+          <SiteChoiceFields values={values} choices={choices} errorOf={errorOf} onCurrency={setCurrency} />
+          {needsOrder && (
+            <>
+              <Field
+                label={t("averageOrder", { currency })}
+                hint={t("averageOrderHint", { currency })}
+                error={(isOrderRefused && order.problem) || undefined}
+              >
+                {(control) => (
+                  <Input
+                    {...control}
+                    value={order.text}
+                    inputMode="decimal"
+                    autoComplete="off"
+                    onChange={(event) => order.setText(event.target.value)}
+                  />
+                )}
+              </Field>
+              <AmountReadings amount={order} />
+            </>
+          )}
           <FormFailure code={failure?.code} requestId={failure?.requestId ?? null} fields={failure?.fields} />
         </div>
         <div className="card-f">

@@ -54,7 +54,7 @@ export interface Database {
       get_proof: { Args: { p_proof_id: string }; Returns: Json };
       get_proof_for_key: { Args: { p_key_id: string; p_proof_id: string }; Returns: Json };
       get_site: { Args: { p_public_id: string }; Returns: Json };
-      import_sales: { Args: { p_public_id: string; p_rows: Json; p_seal?: boolean; p_preview?: boolean }; Returns: Json };
+      import_sales: { Args: { p_public_id: string; p_rows: Json; p_seal?: boolean }; Returns: Json };
       ingest_status: { Args: { p_public_id: string }; Returns: Json };
       invite_site_member: { Args: { p_public_id: string; p_email: string; p_role: Database["public"]["Enums"]["site_role"]; p_request_hash?: string; p_key?: string }; Returns: Json };
       list_activity: { Args: { p_public_id: string; p_filter?: Json }; Returns: Json };
@@ -72,6 +72,7 @@ export interface Database {
       oci_attempt_cap: { Args: { p_max_attempts?: number; p_min_age_minutes?: number }; Returns: Json };
       open_leads: { Args: Record<never, never>; Returns: Json };
       preview_export_page: { Args: { p_public_id: string; p_max_attempts: number; p_limit?: number }; Returns: Json };
+      preview_import: { Args: { p_public_id: string; p_rows: Json; p_taken?: string[] }; Returns: Json };
       preview_queue_action: { Args: { p_public_id: string; p_action: string; p_filter: Json; p_max_attempts: number }; Returns: Json };
       purge_dispatch_identifiers: { Args: Record<never, never>; Returns: Json };
       purge_expired_idempotency: { Args: { p_limit?: number }; Returns: Json };
@@ -83,7 +84,7 @@ export interface Database {
       queue_row_story: { Args: { p_public_id: string; p_id: string; p_max_attempts: number }; Returns: Json };
       queue_rows: { Args: { p_public_id: string; p_max_attempts: number; p_filter?: Json; p_cursor?: string; p_limit?: number }; Returns: Json };
       queue_stats: { Args: { p_public_id?: string }; Returns: Json };
-      reconcile_queue_counts: { Args: { p_rows?: number }; Returns: Json };
+      reconcile_queue_counts: { Args: { p_limit?: number }; Returns: Json };
       reconcile_usage: { Args: { p_limit?: number }; Returns: Json };
       record_consent: { Args: { p_site_id: string; p_choice: Json }; Returns: Json };
       record_external_sale: { Args: { p_key_id: string; p_sale: Json; p_request_hash: string; p_key?: string }; Returns: Json };
@@ -110,7 +111,7 @@ export interface Database {
       transition_contract_for_key: { Args: { p_key_id: string; p_move: Json; p_key: string; p_request_hash: string }; Returns: Json };
       undo_call: { Args: { p_public_id: string; p_undo: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       undo_queue_action: { Args: { p_public_id: string; p_undo: Json; p_request_hash: string; p_key?: string }; Returns: Json };
-      update_site: { Args: { p_public_id: string; p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string }; Returns: Json };
+      update_site: { Args: { p_public_id: string; p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string; p_default_aov_cents?: number }; Returns: Json };
       verify_call_event_signature: { Args: { p_public_id: string; p_ts: string; p_body: string; p_signature: string }; Returns: Json };
       visitors_without_marketing: { Args: { p_site_id: string; p_visitors: string[] }; Returns: Json };
       withdraw_invitation: { Args: { p_public_id: string; p_invitation_id: string; p_request_hash?: string; p_key?: string }; Returns: Json };
@@ -156,7 +157,7 @@ export const serviceFunctions = {
   purge_idempotency_keys: ["p_limit"],
   purge_script_runs: [],
   purge_stored_events: [],
-  reconcile_queue_counts: ["p_rows"],
+  reconcile_queue_counts: ["p_limit"],
   reconcile_usage: ["p_limit"],
   record_consent: ["p_site_id", "p_choice"],
   record_external_sale: ["p_key_id", "p_sale", "p_request_hash", "p_key"],
@@ -212,6 +213,7 @@ export type SessionFunction =
   | "narrow_site_api_key"
   | "open_leads"
   | "preview_export_page"
+  | "preview_import"
   | "preview_queue_action"
   | "queue_charts"
   | "queue_row_story"

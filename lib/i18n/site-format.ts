@@ -1,3 +1,4 @@
+import { currencyDecimals } from "#lib/valuation/currencies.ts";
 import type { Locale } from "./locale.ts";
 
 /** English is written the European way (16 Nov, 20:12), as the operators of these sites expect it. */
@@ -30,11 +31,14 @@ export function siteFormat({ locale, timeZone, currency }: SiteFormatOptions) {
     time: dateWith({ hour: "2-digit", minute: "2-digit" }),
     dateTime: dateWith({ day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" }),
     number: (value: number) => new Intl.NumberFormat(tag).format(value),
-    /** Whole amounts lose their ".00"; a site without a currency shows the bare number. */
+    /**
+     * Whole amounts lose their ".00", but not in a currency with three decimals: there "12,500" is read as twelve and a half, too.
+     * A site without a currency shows the bare number.
+     */
     money: (cents: number) =>
       new Intl.NumberFormat(tag, {
         ...(currency ? { style: "currency", currency, currencyDisplay: "narrowSymbol" } : {}),
-        minimumFractionDigits: cents % 100 === 0 ? 0 : 2,
+        minimumFractionDigits: cents % 100 === 0 && (currencyDecimals(currency ?? "") ?? 0) < 3 ? 0 : 2,
         maximumFractionDigits: 2,
       }).format(cents / 100),
     /** "5 minutes ago" up to two weeks, the date after that. */

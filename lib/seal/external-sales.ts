@@ -5,7 +5,7 @@ import { type SiteMachine, siteApiKey } from "#lib/http/machine-guards.ts";
 import { addressLimit, type RateLimit } from "#lib/http/rate-limit.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { boundedText } from "#lib/platform/bounded-text.ts";
-import { centsOfAmount } from "#lib/valuation/currency-cents.ts";
+import { hundredthsOf } from "#lib/valuation/currency-cents.ts";
 
 /** Sales that another system knows of. SQL matches, decides and answers once per key and once per reference. */
 
@@ -19,9 +19,9 @@ export const externalSaleRequest = z
     site_id: optional(z.string()),
     external_ref: boundedText(120),
     occurred_at: z.iso.datetime({ offset: true, error: "REQUIRED" }),
-    amount: optional(z.union([z.number(), z.string().regex(/^\d{1,12}(\.\d{1,3})?$/, "INVALID_AMOUNT")])),
+    amount: optional(z.union([z.number(), z.string().regex(/^\d{1,12}(\.\d{1,6})?$/, "INVALID_AMOUNT")])),
     amount_cents: optional(z.int()),
-    currency: optional(z.string().regex(/^[A-Z]{3}$/, "INVALID_CURRENCY")),
+    currency: optional(z.string()),
     customer_phone: optional(boundedText(40)),
     customer_hash: optional(z.string().regex(/^[0-9a-fA-F]{64}$/, "is not a SHA-256 in hex")),
     gclid: clickId,
@@ -51,12 +51,18 @@ const bySite: RateLimit<SiteMachine> = {
 };
 export const salesLimits = { before: addressLimit("sales-address", 300), after: bySite };
 
-/** Without a currency the site's holds, which only SQL knows: hundredths are read here, and what it has none of is refused there. */
-function centsOf({ amount, amount_cents, currency }: z.output<typeof externalSaleRequest>): number | undefined {
+/**
+ * A point is always the decimal mark here, so hundredths are the same in every currency: "12.500" is 12.50. SQL knows the site's
+ * currency; it refuses codes that are none and hundredths of a currency that has no decimals.
+ */
+function centsOf({ amount, amount_cents }: z.output<typeof externalSaleRequest>): number | undefined {
   if (amount === undefined) return amount_cents;
-  const read = centsOfAmount(String(amount), currency ?? "TRY");
-  if (!read.ok) throw new AppError(read.code === "CURRENCY_UNKNOWN" ? "INVALID_CURRENCY" : "INVALID_AMOUNT", { detail: read.code });
-  return read.cents;
+  const read = hundredthsOf(String(amount));
+  if (read.ok) return read.cents;
+  const isFine = read.code === "AMOUNT_TOO_FINE";
+  throw new AppError("INVALID_AMOUNT", {
+    detail: isFine ? `OpsMantik keeps hundredths of every currency; ${amount} has a finer part.` : "The amount is not a plain number.",
+  });
 }
 
 /** A body may name its site, but only the key decides it. */

@@ -1,15 +1,17 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
-import { importRowsMax } from "./read-import.ts";
+import { importRowsMax, importStepMax } from "./read-import.ts";
 
 /** Lines of a file, checked field by field in SQL: a bad line is a result of its own, not a refusal of the file. */
 export const importRequest = z.strictObject({
   rows: z
     .array(z.record(z.string(), z.union([z.string().max(600), z.number(), z.boolean()])))
     .min(1, "REQUIRED")
-    .max(importRowsMax, "TOO_MANY"),
+    .max(importStepMax, "TOO_MANY"),
   seal: z.boolean().default(false),
   preview: z.boolean().default(false),
+  /** Of a preview: the calls that earlier lines of the file would take. */
+  taken: z.array(z.uuid()).max(importRowsMax, "TOO_MANY").default([]),
 });
 
 const importResults = z.array(
@@ -19,6 +21,7 @@ const importResults = z.array(
     code: z.string().nullish(),
     field: z.string().nullish(),
     saleId: z.string().optional(),
+    callId: z.string().optional(),
     matchedBy: z.enum(["click", "phone"]).optional(),
     deliveryBlock: z.string().optional(),
     amountCents: z.number().optional(),
@@ -27,7 +30,11 @@ const importResults = z.array(
 );
 export type ImportResult = z.output<typeof importResults>[number];
 
-export async function importSales(db: SessionClient, publicId: string, { rows, seal, preview }: z.output<typeof importRequest>) {
-  const args = { p_public_id: publicId, p_rows: rows, p_seal: seal, p_preview: preview };
-  return { results: await callAsUser(db, "import_sales", args, importResults) };
+export async function importSales(db: SessionClient, publicId: string, { rows, seal, preview, taken }: z.output<typeof importRequest>) {
+  const lines = { p_public_id: publicId, p_rows: rows };
+  return {
+    results: preview
+      ? await callAsUser(db, "preview_import", { ...lines, p_taken: taken }, importResults)
+      : await callAsUser(db, "import_sales", { ...lines, p_seal: seal }, importResults),
+  };
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { onceAnswer, type RequestIdentity, serveOnce } from "#lib/contracts/answer-once.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import type { deliveryInput } from "./site-delivery.ts";
-import { type apiKeyInput, type KeyScope, keyScopes, type SiteRole, type siteInput, type sitePrivacy } from "./site-fields.ts";
+import { type apiKeyInput, type KeyScope, keyScopes, type SiteRole, type siteInput, type sitePrivacy, type siteUpdate } from "./site-fields.ts";
 
 /** What owners and invited people change. Each is one SQL function, which checks the role and decides. */
 
@@ -23,8 +23,13 @@ const siteArguments = (site: SiteValues) => ({
 
 export const createSite = (db: SessionClient, site: SiteValues) => callAsUser(db, "create_site", siteArguments(site), joined);
 
-export const updateSite = (db: SessionClient, publicId: string, site: SiteValues) =>
-  callAsUser(db, "update_site", { p_public_id: publicId, ...siteArguments(site) }, done);
+export const updateSite = (db: SessionClient, publicId: string, { defaultAovCents, ...site }: z.output<typeof siteUpdate>) =>
+  callAsUser(
+    db,
+    "update_site",
+    { p_public_id: publicId, ...siteArguments(site), ...(defaultAovCents !== undefined && { p_default_aov_cents: defaultAovCents }) },
+    done,
+  );
 
 export const setSiteArchived = (db: SessionClient, publicId: string, archived: boolean) =>
   callAsUser(db, "set_site_archived", { p_public_id: publicId, p_archived: archived }, done);

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { boundedText } from "#lib/platform/bounded-text.ts";
+import { currencyDecimals } from "#lib/valuation/currencies.ts";
 
 /** In falling order of rights. */
 export const siteRoles = ["owner", "operator", "viewer"] as const;
@@ -10,24 +11,8 @@ export function hasRole(role: SiteRole, needed: SiteRole): boolean {
   return siteRoles.indexOf(role) <= siteRoles.indexOf(needed);
 }
 
-/** Currencies a form offers. The database takes any ISO 4217 code. */
-export const currencyCodes = [
-  "TRY",
-  "EUR",
-  "USD",
-  "GBP",
-  "AED",
-  "AZN",
-  "BGN",
-  "CHF",
-  "GEL",
-  "JPY",
-  "KWD",
-  "PLN",
-  "RON",
-  "SAR",
-  "UAH",
-] as const;
+/** Currencies that a form offers first. The full list is in lib/valuation/currencies.ts. */
+export const currencyCodes = ["TRY", "EUR", "USD", "GBP", "AED", "AZN", "CHF", "GEL", "JPY", "KWD", "PLN", "RON", "SAR", "UAH"] as const;
 
 const hostname = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;
 
@@ -61,9 +46,14 @@ export const siteInput = z.object({
     .min(1, "REQUIRED")
     .max(20, "TOO_MANY")
     .transform((list) => [...new Set(list)]),
-  currency: z.string("REQUIRED").refine((code) => Intl.supportedValuesOf("currency").includes(code), "INVALID_CURRENCY"),
+  currency: z.string("REQUIRED").refine((code) => currencyDecimals(code) !== null, "INVALID_CURRENCY"),
   timezone: z.string("REQUIRED").refine(isTimezone, "INVALID_TIMEZONE"),
   locale: z.enum(["tr", "en"], "REQUIRED"),
+});
+
+/** Another currency needs the average order in it. SQL knows whether it is another. */
+export const siteUpdate = siteInput.extend({
+  defaultAovCents: z.int("REQUIRED").min(1, "OUT_OF_RANGE").max(100_000_000_000, "OUT_OF_RANGE").optional(),
 });
 
 export const memberRole = z.object({ role: z.enum(siteRoles, "REQUIRED") });

@@ -1,11 +1,11 @@
+import { currencyDecimals } from "./currencies.ts";
 import { divideRounded, parseDecimal } from "./exact-decimal.ts";
 
 /**
  * Money is stored as hundredths ("cents") of every currency, whatever its ISO exponent, so that value_cents / 100 is always the
- * amount. A yen or a won has no hundredths: its cents are a multiple of 100. A Kuwaiti dinar has thousandths: its amounts are
- * rounded to hundredths, halves away from zero.
+ * amount. A yen or a won has no hundredths: its cents are a multiple of 100. A Kuwaiti dinar has thousandths: an amount whose third
+ * decimal is not 0 is refused, never rounded.
  */
-const hundredths = 2;
 
 /** A thousand million units is a slip of the keyboard, not a sale. */
 const centsMax = 100_000_000_000;
@@ -18,20 +18,6 @@ export type AmountRefusal =
   | "AMOUNT_TOO_FINE"
   | "AMOUNT_TOO_LARGE";
 
-/**
- * ISO 4217's own lists. Intl knows decimals too, but CLDR's habit of writing (it gives HUF and IDR none) changes with the version
- * of the runtime, and an amount must not become invalid with it. SQL has the first list; a test compares them.
- */
-const withoutDecimals = new Set("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF".split(" "));
-const withThreeDecimals = new Set("BHD IQD JOD KWD LYD OMR TND".split(" "));
-
-/** Decimals of a currency; null for a code that is none. */
-function currencyDecimals(currency: string): number | null {
-  if (!Intl.supportedValuesOf("currency").includes(currency)) return null;
-  if (withoutDecimals.has(currency)) return 0;
-  return withThreeDecimals.has(currency) ? 3 : 2;
-}
-
 /** Whether cents are an amount that a sale in this currency can have. */
 export function checkCents(cents: number, currency: string): AmountRefusal | null {
   const decimals = currencyDecimals(currency);
@@ -43,18 +29,23 @@ export function checkCents(cents: number, currency: string): AmountRefusal | nul
   return Number.isInteger(decimals === 0 ? cents / 100 : cents) ? null : "AMOUNT_TOO_FINE";
 }
 
-/** An amount as a person writes it, in units of the currency ("1500.50"), to cents. */
-export function centsOfAmount(amount: string, currency: string): { ok: true; cents: number } | { ok: false; code: AmountRefusal } {
-  const decimals = currencyDecimals(currency);
-  if (decimals === null) return { ok: false, code: "CURRENCY_UNKNOWN" };
+type Cents = { ok: true; cents: number } | { ok: false; code: AmountRefusal };
+
+/** Hundredths of plain decimal text ("1500.50"), in any currency: a machine's point is always the decimal mark. Nothing is rounded. */
+export function hundredthsOf(amount: string): Cents {
   const parsed = parseDecimal(amount);
   if (!parsed) return { ok: false, code: "AMOUNT_NOT_A_NUMBER" };
   const unit = 10n ** BigInt(parsed.scale);
-  const isTooFine = (parsed.digits * 10n ** BigInt(decimals)) % unit !== 0n;
-  if (isTooFine) return { ok: false, code: "AMOUNT_TOO_FINE" };
-  const cents = Number(divideRounded(parsed.digits * 10n ** BigInt(hundredths), unit));
-  const code = checkCents(cents, currency);
-  return code ? { ok: false, code } : { ok: true, cents };
+  const hundredths = parsed.digits * 100n;
+  return hundredths % unit === 0n ? { ok: true, cents: Number(hundredths / unit) } : { ok: false, code: "AMOUNT_TOO_FINE" };
+}
+
+/** The same, as an amount that a sale in this currency can have. */
+export function centsOfAmount(amount: string, currency: string): Cents {
+  if (currencyDecimals(currency) === null) return { ok: false, code: "CURRENCY_UNKNOWN" };
+  const read = hundredthsOf(amount);
+  const code = read.ok ? checkCents(read.cents, currency) : read.code;
+  return code ? { ok: false, code } : read;
 }
 
 /** Cents to the nearest amount that the currency can express. */

@@ -33,7 +33,7 @@ create table public.sites (
   constraint public_id_is_32_hex check (public_id ~ '^[0-9a-f]{32}$'),
   constraint name_is_plain_text check (private.is_plain_text(name, 80)),
   constraint site_has_1_to_20_domains check (cardinality(domains) between 1 and 20),
-  constraint currency_is_iso_4217 check (currency ~ '^[A-Z]{3}$'),
+  constraint currency_is_iso_4217 check (private.currency_decimals(currency) is not null),
   constraint locale_is_known check (locale in ('tr', 'en')),
   constraint oci_sync_method_is_known check (oci_sync_method in ('script', 'api')),
   constraint consent_mode_is_known check (consent_mode in ('off', 'required'))
@@ -181,10 +181,13 @@ end
 $$;
 
 -- check_site_fields: what a site's editable fields must satisfy. The form checks the same before it sends; this is what holds.
-create function private.check_site_fields(p_name text, p_domains text[], p_timezone text) returns void
+create function private.check_site_fields(
+  p_name text, p_domains text[], p_currency text, p_timezone text
+) returns void
 language plpgsql stable set search_path = ''
 as $$
 begin
+  perform private.check_currency(p_currency);
   if not private.is_plain_text(p_name, 80) then
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "name"}');
   end if;
@@ -232,7 +235,7 @@ begin
   if (select count(*) from public.site_members m where m.user_id = auth.uid() and m.role = 'owner') >= 100 then
     perform private.fail(409, 'TOO_MANY');
   end if;
-  perform private.check_site_fields(p_name, p_domains, p_timezone);
+  perform private.check_site_fields(p_name, p_domains, p_currency, p_timezone);
   insert into public.sites (name, domains, currency, timezone, locale, oci_sync_method, created_by, created_at, updated_at)
     values (p_name, p_domains, p_currency, p_timezone, p_locale, p_oci_sync_method, auth.uid(), v_now, v_now)
     returning * into v_site;
@@ -244,18 +247,29 @@ end
 $$;
 
 -- update_site: change what an owner may change.
+--   Refuses  400 VALIDATION_FAILED with the field defaultAovCents for another currency without the
+--            average order in it: the old number would mean other money.
 --   Callers  owners.
 create function public.update_site(
-  p_public_id text, p_name text, p_domains text[], p_currency text, p_timezone text, p_locale text
+  p_public_id text, p_name text, p_domains text[], p_currency text, p_timezone text, p_locale text,
+  p_default_aov_cents bigint default null
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
-  perform private.check_site_fields(p_name, p_domains, p_timezone);
+  perform private.check_site_fields(p_name, p_domains, p_currency, p_timezone);
+  -- Locked, so that the currency is compared with what the site has when it changes.
+  select s.* into v_site from public.sites s where s.id = v_site.id for no key update;
+  if p_default_aov_cents is not null then
+    perform private.check_amount(p_default_aov_cents, p_currency);
+  elsif p_currency <> v_site.currency then
+    perform private.refuse_setting('defaultAovCents');
+  end if;
   update public.sites s
     set name = p_name, domains = p_domains, currency = p_currency, timezone = p_timezone, locale = p_locale,
+        default_aov_cents = coalesce(p_default_aov_cents, s.default_aov_cents),
         updated_at = private.current_moment()
     where s.id = v_site.id;
   return jsonb_build_object('ok', true);
@@ -327,7 +341,7 @@ $$;
 
 grant execute on function
   public.create_site(text, text[], text, text, text, text),
-  public.update_site(text, text, text[], text, text, text),
+  public.update_site(text, text, text[], text, text, text, bigint),
   public.set_site_archived(text, boolean),
   public.get_site(text),
   public.list_my_sites()

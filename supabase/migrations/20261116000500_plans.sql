@@ -17,7 +17,7 @@ create table public.site_plans (
   constraint hard_plans_have_a_limit check (enforcement = 'soft' or monthly_limit is not null),
   constraint cap_is_not_below_the_limit check (hard_cap_multiplier >= 1),
   constraint prices_are_not_negative check (base_price_cents >= 0 and overage_cents_per_1000 >= 0),
-  constraint plan_currency_is_iso_4217 check (currency ~ '^[A-Z]{3}$')
+  constraint plan_currency_is_iso_4217 check (private.currency_decimals(currency) is not null)
 );
 
 create table public.site_usage_monthly (
@@ -68,6 +68,7 @@ begin
   if v_site_id is null then
     perform private.fail(404, 'NOT_FOUND');
   end if;
+  perform private.check_currency(p_currency);
   insert into public.site_plans (site_id, name, monthly_limit, enforcement, hard_cap_multiplier, base_price_cents,
       overage_cents_per_1000, currency, updated_at)
     values (v_site_id, p_name, p_monthly_limit, p_enforcement, p_hard_cap_multiplier, p_base_price_cents,

@@ -27,7 +27,7 @@ create table public.sales (
   constraint sale_status_is_known check (status in ('DRAFT', 'CONFIRMED', 'CANCELED')),
   constraint order_id_fits_everywhere check (char_length(order_id) between 8 and 64),
   constraint cancelled_sales_are_worth_nothing check (case when status = 'CANCELED' then amount_cents = 0 else amount_cents > 0 end),
-  constraint sale_currency_is_iso_4217 check (currency ~ '^[A-Z]{3}$'),
+  constraint sale_currency_is_iso_4217 check (private.currency_decimals(currency) is not null),
   constraint value_source_is_known check (value_source in ('OPERATOR', 'PREDICTED', 'EXTERNAL')),
   constraint external_ref_is_plain_text check (external_ref is null or private.is_plain_text(external_ref, 120)),
   constraint customer_hash_is_sha_256 check (customer_hash ~ '^[0-9a-f]{64}$'),
@@ -151,18 +151,12 @@ as $$
       else 0 end)
 $$;
 
--- has_no_decimals: currencies that ISO 4217 counts in whole units. Cents are hundredths in every currency; these have none.
-create function private.has_no_decimals(p_currency text) returns boolean
-language sql immutable set search_path = ''
-as $$
-  select p_currency in ('BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'KMF', 'KRW', 'PYG', 'RWF', 'UGX', 'UYI', 'VND', 'VUV', 'XAF', 'XOF', 'XPF')
-$$;
-
 -- expected_value_cents: what a lead in a stage is worth before anybody says an amount, as its currency can express it.
 create function private.expected_value_cents(p_site public.sites, p_stage text) returns bigint
 language sql immutable set search_path = ''
 as $$
-  select case when private.has_no_decimals(p_site.currency) then round(round(p_site.default_aov_cents * w.weight) / 100) * 100
+  select case when private.currency_decimals(p_site.currency) = 0
+      then round(round(p_site.default_aov_cents * w.weight) / 100) * 100
     else round(p_site.default_aov_cents * w.weight) end::bigint
   from (select private.intent_weight(p_site, p_stage) as weight) w
 $$;
@@ -175,16 +169,15 @@ as $$
   from (select ceil(greatest(0, extract(epoch from p_at - p_clicked_at)) / 86400) as days) d
 $$;
 
--- check_amount: what an amount of money must satisfy.
+-- check_amount: what an amount of money must satisfy. Cents are hundredths in every currency. A yen
+-- has none, so its amounts are multiples of 100.
 create function private.check_amount(p_amount_cents bigint, p_currency text) returns void
 language plpgsql immutable set search_path = ''
 as $$
 begin
-  if p_currency is null or p_currency !~ '^[A-Z]{3}$' then
-    perform private.fail(400, 'INVALID_CURRENCY');
-  end if;
+  perform private.check_currency(p_currency);
   if p_amount_cents is null or p_amount_cents <= 0 or p_amount_cents > 100000000000
-     or (p_amount_cents % 100 <> 0 and private.has_no_decimals(p_currency)) then
+     or (p_amount_cents % 100 <> 0 and private.currency_decimals(p_currency) = 0) then
     perform private.fail(400, 'INVALID_AMOUNT');
   end if;
 end

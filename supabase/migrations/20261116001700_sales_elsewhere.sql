@@ -25,28 +25,54 @@ begin
 end
 $$;
 
--- match_call: the newest call within 90 days before a sale that no living sale has, by its click, else by the caller's number. Junk is
--- no customer. The call stays locked until the sale is written: two sales never take the same one.
-create function private.match_call(p_site public.sites, p_sale public.sales) returns public.calls
+-- candidate_calls: the calls that a sale may belong to, best first: those of the 90 days before it,
+-- by its click, else by the caller's number, newest first. Junk is no customer.
+create function private.candidate_calls(p_site public.sites, p_sale public.sales) returns setof uuid
+language plpgsql stable security definer set search_path = '' rows 20
+as $$
+begin
+  return query select c.id from public.calls c
+    where c.site_id = p_site.id and c.status <> 'junk' and c.called_at <= p_sale.occurred_at
+      and c.called_at > p_sale.occurred_at - interval '90 days'
+      and (c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid or c.gbraid = p_sale.gbraid
+        or c.caller_hash = p_sale.customer_hash)
+    order by coalesce(c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid
+      or c.gbraid = p_sale.gbraid, false) desc, c.called_at desc, c.id
+    limit 20;
+end
+$$;
+
+-- lock_calls: locks calls in the order of their ids, as everybody must who locks more than one.
+--   Returns  the same ids.
+create function private.lock_calls(p_call_ids uuid[]) returns uuid[]
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  perform from public.calls c where c.id = any (p_call_ids) order by c.id for update;
+  return p_call_ids;
+end
+$$;
+
+-- match_call: the best candidate that no living sale has. It stays locked until the sale is
+-- written: two sales never take the same call.
+--   Takes    p_call_ids: calls that the caller has locked and lets the sale take; null for any.
+create function private.match_call(p_site public.sites, p_sale public.sales, p_call_ids uuid[])
+returns public.calls
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_found record;
+  v_locked uuid[] := coalesce(p_call_ids,
+    private.lock_calls(array(select private.candidate_calls(p_site, p_sale))));
   v_call public.calls;
 begin
-  for v_found in
-    select c.id from public.calls c
-    where c.site_id = p_site.id and c.status <> 'junk' and c.called_at <= p_sale.occurred_at and c.called_at > p_sale.occurred_at - interval '90 days'
-      and (c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid or c.gbraid = p_sale.gbraid or c.caller_hash = p_sale.customer_hash)
-    order by coalesce(c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid or c.gbraid = p_sale.gbraid, false) desc, c.called_at desc, c.id
-    limit 20
-  loop
-    select c.* into v_call from public.calls c where c.id = v_found.id for update;
-    if v_call.status <> 'junk' and not exists (select from public.sales s where s.call_id = v_call.id and s.status <> 'CANCELED') then
-      return v_call;
-    end if;
-  end loop;
-  return null;
+  -- Asked again under the locks: whoever held one of them may have sold the call or made it junk.
+  select c.* into v_call
+    from private.candidate_calls(p_site, p_sale) with ordinality f (id, place)
+    join public.calls c on c.id = f.id
+    where c.id = any (v_locked)
+      and not exists (select from public.sales s where s.call_id = c.id and s.status <> 'CANCELED')
+    order by f.place limit 1;
+  return v_call;
 end
 $$;
 
@@ -143,9 +169,12 @@ as $$
 $$;
 
 -- record_sale: a sale from elsewhere becomes a draft, once per reference.
+--   Takes    p_args as read_external_sale, p_call_ids as match_call.
 --   Safe     to repeat, also at the same moment: the reference's index decides, and the second gets the first one's sale.
 --   Refuses  409 EXTERNAL_REF_CONFLICT for a reference that was sent with other values.
-create function private.record_sale(p_site public.sites, p_actor private.actor, p_args jsonb) returns public.sales
+create function private.record_sale(
+  p_site public.sites, p_actor private.actor, p_args jsonb, p_call_ids uuid[] default null
+) returns public.sales
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -156,7 +185,7 @@ declare
 begin
   select s.* into v_sale from public.sales s where s.site_id = p_site.id and s.external_ref = v_sent.external_ref;
   if v_sale.id is null then
-    v_call := private.match_call(p_site, v_sent);
+    v_call := private.match_call(p_site, v_sent, p_call_ids);
     v_sale := private.take_click(v_sent, v_call, (p_args ->> 'marketingConsent')::boolean);
     v_sale.matched_by := case when v_call.id is null then null
       when v_call.gclid = v_sent.gclid or v_call.wbraid = v_sent.wbraid or v_call.gbraid = v_sent.gbraid then 'click' else 'phone' end;
@@ -243,9 +272,44 @@ as $$
       'separateSale', p_confirm -> 'separateSale'))
 $$;
 
--- import_row: one line of a file. What it is refused for is its result, not the file's.
---   Returns  {line, result: created | known | sealed | refused, code?, field?, saleId?, matchedBy?, deliveryBlock?, amountCents?, currency?}.
-create function private.import_row(p_site public.sites, p_actor private.actor, p_row jsonb, p_seal boolean) returns jsonb
+-- lock_import: locks the calls that lines of a file may take or belong to, before the first line.
+-- Locked line by line, a call would be locked after another line's visit, while whoever seals holds
+-- the call and waits for that visit. Visits are locked line by line: nobody else holds two.
+--   Takes    p_taken: calls that earlier lines of a preview took; this one may not take them.
+--   Returns  the calls that the lines may take.
+create function private.lock_import(p_site public.sites, p_rows jsonb, p_taken uuid[] default '{}')
+returns uuid[]
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_row jsonb;
+  v_call_ids uuid[] := '{}';
+begin
+  if jsonb_typeof(p_rows) is distinct from 'array' or jsonb_array_length(p_rows) > 100 then
+    perform private.refuse_setting('rows');
+  end if;
+  -- Two files of one site are read one after the other: the second sees what the first took.
+  perform pg_catalog.pg_advisory_xact_lock(hashtextextended('import/' || p_site.id, 0));
+  for v_row in select r.line from jsonb_array_elements(p_rows) r (line) loop
+    begin
+      v_call_ids := v_call_ids
+        || array(select private.candidate_calls(p_site, private.read_external_sale(p_site, v_row)))
+        || array(select s.call_id from public.sales s where s.site_id = p_site.id
+            and s.external_ref = btrim(v_row ->> 'externalRef') and s.call_id is not null);
+    exception when sqlstate 'PT400' or data_exception then
+      null;   -- the line is refused below, with its reason
+    end;
+  end loop;
+  return private.lock_calls(array(
+    select distinct c from unnest(v_call_ids) c where c <> all (coalesce(p_taken, '{}'))));
+end
+$$;
+
+-- import_row: one line of a file becomes a draft. A refusal is the line's result, not the file's.
+--   Returns  {line, result: created | known | refused, code?, field?, saleId?, callId?, matchedBy?,
+--            deliveryBlock?, amountCents?, currency?}.
+create function private.import_row(p_site public.sites, p_row jsonb, p_call_ids uuid[])
+returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -255,10 +319,11 @@ declare
   v_detail text;
 begin
   begin
-    if exists (select from public.sales s where s.site_id = p_site.id and s.external_ref = btrim(p_row ->> 'externalRef')) then
+    if exists (select from public.sales s where s.site_id = p_site.id
+        and s.external_ref = btrim(p_row ->> 'externalRef')) then
       v_result := 'known';
     end if;
-    v_sale := private.record_sale(p_site, p_actor, p_row);
+    v_sale := private.record_sale(p_site, private.user_actor(), p_row, p_call_ids);
   exception
     when sqlstate 'PT400' or sqlstate 'PT409' then
       get stacked diagnostics v_code = message_text, v_detail = pg_exception_detail;
@@ -266,53 +331,99 @@ begin
       v_code := 'VALIDATION_FAILED';
   end;
   if v_code is not null then
-    return jsonb_build_object('line', p_row -> 'line', 'result', 'refused', 'code', v_code, 'field', nullif(v_detail, '')::jsonb ->> 'field');
+    return jsonb_build_object('line', p_row -> 'line', 'result', 'refused', 'code', v_code,
+      'field', nullif(v_detail, '')::jsonb ->> 'field');
   end if;
-  if p_seal and v_sale.status = 'DRAFT' then
-    begin
-      perform private.move_sale(p_site, p_actor, jsonb_build_object('id', v_sale.id, 'to', 'CONFIRMED'));
-      v_result := 'sealed';
-    exception when sqlstate 'PT409' then
-      get stacked diagnostics v_code = message_text;   -- it stays a draft, for somebody to look at
-    end;
-  end if;
-  return jsonb_strip_nulls(jsonb_build_object('line', p_row -> 'line', 'result', v_result, 'code', v_code, 'saleId', v_sale.id,
-    'matchedBy', v_sale.matched_by, 'deliveryBlock', v_sale.delivery_block, 'amountCents', v_sale.amount_cents, 'currency', v_sale.currency));
+  return jsonb_strip_nulls(jsonb_build_object('line', p_row -> 'line', 'result', v_result,
+    'saleId', v_sale.id, 'callId', v_sale.call_id, 'matchedBy', v_sale.matched_by,
+    'deliveryBlock', v_sale.delivery_block, 'amountCents', v_sale.amount_cents,
+    'currency', v_sale.currency));
 end
 $$;
 
--- import_sales: lines of a file become sales. A preview does all of it and takes it back, so that it says exactly what an import would do.
---   Takes    p_rows [{line, externalRef, …}] as read_external_sale takes them: 200 a call, 2,000 for a preview.
---   Returns  [{line, result, …}] in the order given.
+-- seal_row: seals the draft of an imported line. One that cannot be sealed stays a draft, for
+-- somebody to look at.
+--   Returns  the line's result, as sealed, or with the code that stands in the way.
+create function private.seal_row(p_site public.sites, p_result jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_code text;
+begin
+  if not exists (select from public.sales s
+      where s.id = (p_result ->> 'saleId')::uuid and s.status = 'DRAFT') then
+    return p_result;
+  end if;
+  perform private.move_sale(p_site, private.user_actor(),
+    jsonb_build_object('id', p_result -> 'saleId', 'to', 'CONFIRMED'));
+  return p_result || '{"result": "sealed"}';
+exception when sqlstate 'PT409' then
+  get stacked diagnostics v_code = message_text;
+  return p_result || jsonb_build_object('code', v_code);
+end
+$$;
+
+-- import_sales: lines of a file become sales.
+--   Takes    p_rows [{line, externalRef, …}] as read_external_sale takes them, 100 at most: hosted
+--            Supabase ends a statement of a signed-in user after 8 s.
+--   Returns  [{line, result: created | known | sealed | refused, …}] in the order given.
 --   Callers  operators.
-create function public.import_sales(p_public_id text, p_rows jsonb, p_seal boolean default false, p_preview boolean default false) returns jsonb
+create function public.import_sales(p_public_id text, p_rows jsonb, p_seal boolean default false)
+returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'operator');
-  v_results jsonb := '[]';
+  v_call_ids uuid[] := private.lock_import(v_site, p_rows);
+  v_row jsonb;
+  v_result jsonb;
+  v_results jsonb[] := '{}';
 begin
-  if jsonb_typeof(p_rows) is distinct from 'array' or jsonb_array_length(p_rows) > (case when p_preview then 2000 else 200 end) then
-    perform private.refuse_setting('rows');
+  for v_row in select r.line from jsonb_array_elements(p_rows) r (line) loop
+    v_result := private.import_row(v_site, v_row, v_call_ids);
+    v_results := v_results
+      || case when p_seal then private.seal_row(v_site, v_result) else v_result end;
+  end loop;
+  return to_jsonb(v_results);
+end
+$$;
+
+-- preview_import: what an import of these lines would do. It makes the drafts and takes them back,
+-- so it says the same. Drafts of earlier lines of the file are gone by then, so the caller passes
+-- on the callId of each earlier result. A reference that a file has twice is refused when it is read.
+--   Takes    p_rows as import_sales; p_taken: at most 2,000 calls that earlier lines took.
+--   Returns  as import_sales.
+--   Callers  operators.
+create function public.preview_import(p_public_id text, p_rows jsonb, p_taken uuid[] default '{}')
+returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'operator');
+  v_call_ids uuid[];
+  v_row jsonb;
+  v_results jsonb[] := '{}';
+begin
+  if cardinality(p_taken) > 2000 then
+    perform private.refuse_setting('taken');
   end if;
-  -- Lines lock calls in the order of the file: two files of one site are read one after the other.
-  perform pg_catalog.pg_advisory_xact_lock(hashtextextended('import/' || v_site.id, 0));
   begin
-    select coalesce(jsonb_agg(private.import_row(v_site, private.user_actor(), r.line, p_seal) order by r.place), '[]') into v_results
-      from jsonb_array_elements(p_rows) with ordinality r (line, place);
-    if p_preview then
-      raise exception using errcode = 'OM000', message = 'previewed';   -- our own: nobody outside sees it
-    end if;
+    v_call_ids := private.lock_import(v_site, p_rows, p_taken);
+    for v_row in select r.line from jsonb_array_elements(p_rows) r (line) loop
+      v_results := v_results || private.import_row(v_site, v_row, v_call_ids);
+    end loop;
+    raise exception using errcode = 'OM000', message = 'previewed';   -- caught below
   exception when sqlstate 'OM000' then
     null;   -- variables keep what they hold; the rows are gone
   end;
-  return v_results;
+  return to_jsonb(v_results);
 end
 $$;
 
 grant execute on function
   public.confirm_sale(text, jsonb, text, text),
-  public.import_sales(text, jsonb, boolean, boolean)
+  public.import_sales(text, jsonb, boolean),
+  public.preview_import(text, jsonb, uuid[])
 to authenticated;
 grant execute on function
   public.add_caller_number(uuid, text, text),

@@ -48,6 +48,7 @@ const grantedToUsers = [
   "narrow_site_api_key",
   "open_leads",
   "preview_export_page",
+  "preview_import",
   "preview_queue_action",
   "queue_charts",
   "queue_row_story",

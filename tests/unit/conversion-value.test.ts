@@ -59,8 +59,8 @@ test.each([
   ["1500.000", "TRY", 150_000],
   ["1500", "JPY", 150_000],
   ["1500.00", "JPY", 150_000],
-  ["1.234", "KWD", 123],
-  ["1.235", "KWD", 124],
+  ["12.500", "KWD", 1250],
+  ["12.500", "TRY", 1250],
 ])("%s %s is %d cents", (amount, currency, cents) => {
   expect(centsOfAmount(amount, currency)).toEqual({ ok: true, cents });
 });
@@ -68,8 +68,9 @@ test.each([
 test.each([
   ["1500.005", "TRY", "AMOUNT_TOO_FINE"],
   ["1500.5", "JPY", "AMOUNT_TOO_FINE"],
-  ["1.2345", "KWD", "AMOUNT_TOO_FINE"],
-  ["0.004", "KWD", "AMOUNT_ZERO"],
+  ["12.505", "KWD", "AMOUNT_TOO_FINE"],
+  ["1.2345", "CLF", "AMOUNT_TOO_FINE"],
+  ["0.004", "KWD", "AMOUNT_TOO_FINE"],
   ["0", "TRY", "AMOUNT_ZERO"],
   ["-5", "TRY", "AMOUNT_NEGATIVE"],
   ["1000000000.01", "TRY", "AMOUNT_TOO_LARGE"],

@@ -24,6 +24,7 @@ describe("a file of sales", () => {
       problems: [],
       found: ["externalRef", "occurredAt", "amount", "customerPhone", "note"],
       missing: [],
+      questions: {},
     });
   });
 
@@ -81,5 +82,71 @@ describe("a file of sales", () => {
 
   test("in the encoding of Turkish Windows is read too", () => {
     expect(decodeFile(new Uint8Array([0x53, 0x69, 0x70, 0x61, 0x72, 0x69, 0xfe]).buffer)).toBe("Sipariş");
+  });
+
+  // Guarantee: a column of dinars is read in one way, and that way is said by somebody.
+  describe("with amounts that have two readings", () => {
+    const text = "ref,date,amount,currency\nA,2026-11-01,95.00,\nB,2026-11-01,12.500,kwd\nC,2026-11-01,7.250,KWD\nD,2026-11-01,4.505,KWD";
+    const amounts = (choices = {}) =>
+      readImport(text, istanbul, choices).rows.map(({ externalRef, amountCents }) => [externalRef, amountCents]);
+
+    test("is asked about once, and without an answer those lines are refused", () => {
+      const read = readImport(text, istanbul);
+      expect(read.questions).toEqual({ amountMark: { line: 3, text: "12.500", currency: "KWD" } });
+      expect(read.problems.map(({ line, problem }) => [line, problem])).toEqual([3, 4, 5].map((line) => [line, "AMOUNT_AMBIGUOUS"]));
+      expect(amounts()).toEqual([["A", 9500]]);
+    });
+
+    test("is read by the answer; a third decimal that is not 0 is refused, not rounded", () => {
+      expect(amounts({ amountMark: "decimals" })).toEqual([
+        ["A", 9500],
+        ["B", 1250],
+        ["C", 725],
+      ]);
+      expect(readImport(text, istanbul, { amountMark: "decimals" }).problems).toEqual([{ line: 5, problem: "AMOUNT_TOO_FINE", ref: "D" }]);
+      expect(amounts({ amountMark: "thousands" })).toEqual([
+        ["A", 9500],
+        ["B", 1_250_000],
+        ["C", 725_000],
+        ["D", 450_500],
+      ]);
+    });
+  });
+
+  // Guarantee: a sale of 10 November is not recorded on 11 October because we guessed.
+  describe("with dates that have two readings", () => {
+    const days = (dates: string[], choices = {}) => {
+      const read = readImport(["ref,date,amount", ...dates.map((date, index) => `R${index},${date},1`)].join("\n"), istanbul, choices);
+      return { ...read, days: read.rows.map(({ occurredAt }) => occurredAt.slice(0, 10)) };
+    };
+
+    test.each(["/", "-"])("separated by %s is asked about once, and without an answer those lines are refused", (mark) => {
+      const dates = [`10${mark}10${mark}2026`, `10${mark}11${mark}2026`, "2026-11-02", `2${mark}3${mark}2026 14:30`];
+      const open = days(dates);
+      expect(open.questions).toEqual({ dateOrder: { line: 3, text: dates[1] } });
+      expect(open.problems.map(({ line, problem }) => [line, problem])).toEqual([3, 5].map((line) => [line, "DATE_AMBIGUOUS"]));
+      expect(open.days).toEqual(["2026-10-10", "2026-11-02"]);
+      expect(days(dates, { dateOrder: "dayFirst" }).days).toEqual(["2026-10-10", "2026-11-10", "2026-11-02", "2026-03-02"]);
+      expect(days(dates, { dateOrder: "monthFirst" }).days).toEqual(["2026-10-10", "2026-10-11", "2026-11-02", "2026-02-03"]);
+    });
+
+    test("is proven by another line, which no answer overrules", () => {
+      expect(days(["10/11/2026", "25/11/2026"], { dateOrder: "monthFirst" })).toMatchObject({
+        questions: {},
+        days: ["2026-11-10", "2026-11-25"],
+      });
+      expect(days(["10/11/2026", "11/25/2026"])).toMatchObject({ questions: {}, days: ["2026-10-11", "2026-11-25"] });
+      expect(days(["10/11/2026", "45/10/2026"]).questions).toHaveProperty("dateOrder"); // 45 is no day and proves nothing
+    });
+
+    test("that contradict each other are not read at all", () => {
+      const read = days(["2026-11-02", "25/11/2026", "10/11/2026", "11/25/2026"]);
+      expect(read).toMatchObject({ rows: [], problems: [], questions: {}, contradiction: { dayFirst: 3, monthFirst: 5 } });
+    });
+
+    test("with dots are day first, and a time that cannot be read asks nothing", () => {
+      expect(days(["10.11.2026", "2026-11-10"])).toMatchObject({ questions: {}, days: ["2026-11-10", "2026-11-10"] });
+      expect(days(["10/11/2026 25:00"])).toMatchObject({ questions: {}, problems: [{ problem: "DATE_UNREADABLE" }] });
+    });
   });
 });

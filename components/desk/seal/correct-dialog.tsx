@@ -2,13 +2,14 @@
 
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
+import { AmountReadings } from "#components/forms/amount-readings.tsx";
+import { useAmount } from "#components/forms/use-amount.ts";
 import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import type { DeskLead, DeskSale } from "#lib/leads/desk-shapes.ts";
-import { parseAmount } from "#lib/leads/parse-amount.ts";
 import { useServerTime } from "../desk-clock.tsx";
 import { useDesk } from "../desk-context.tsx";
 import { useLeadWords } from "../list/use-lead-words.ts";
@@ -29,9 +30,9 @@ export function CorrectDialog({ lead, sale, open, onOpenChange }: SaleDialogProp
   const { format, rules, actions } = useDesk();
   const words = useLeadWords();
   const serverTime = useServerTime();
-  const [text, setText] = useState("");
+  const paid = useAmount(sale.currency);
   const [isTried, setTried] = useState(false);
-  const cents = parseAmount(text);
+  const { cents } = paid;
   const amount = format.money(sale.amountCents, sale.currency);
   const confirm = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -49,11 +50,18 @@ export function CorrectDialog({ lead, sale, open, onOpenChange }: SaleDialogProp
       description={`${t("correct.now", { amount })} ${consequence}`}
     >
       <form className="stack stack-4" onSubmit={confirm}>
-        <Field label={t("correct.label")} error={isTried && cents === null ? t("seal.invalid") : undefined}>
+        <Field label={t("correct.label")} error={(isTried && paid.problem) || undefined}>
           {(control) => (
-            <MoneyInput {...control} value={text} onChange={(event) => setText(event.target.value)} currency={sale.currency} autoFocus />
+            <MoneyInput
+              {...control}
+              value={paid.text}
+              onChange={(event) => paid.setText(event.target.value)}
+              currency={sale.currency}
+              autoFocus
+            />
           )}
         </Field>
+        <AmountReadings amount={paid} />
         <Field label={t("correct.reason")} hint={t("correct.reasonHint")}>
           {(control) => <Input {...control} name="reason" maxLength={200} />}
         </Field>

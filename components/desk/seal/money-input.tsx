@@ -11,7 +11,7 @@ interface MoneyInputProps extends ComponentProps<"input"> {
   onCurrency?: (currency: string) => void;
 }
 
-/** An amount with its sign before it and its currency behind. */
+/** An amount with its sign before it and its currency behind. A currency without a sign of its own stands behind only. */
 export function MoneyInput({ currency, onCurrency, ...props }: MoneyInputProps) {
   const t = useTranslations("desk.seal");
   const locale = useLocale();
@@ -21,9 +21,11 @@ export function MoneyInput({ currency, onCurrency, ...props }: MoneyInputProps) 
   const codes = currencyCodes.some((code) => code === currency) ? currencyCodes : [currency, ...currencyCodes];
   return (
     <div className="money">
-      <span className="pre" aria-hidden="true">
-        {sign}
-      </span>
+      {sign && sign.length < 3 && (
+        <span className="pre" aria-hidden="true">
+          {sign}
+        </span>
+      )}
       <Input inputMode="decimal" autoComplete="off" placeholder="0" {...props} />
       {onCurrency ? (
         <select className="post" aria-label={t("currency")} value={currency} onChange={(event) => onCurrency(event.target.value)}>

@@ -3,6 +3,7 @@
 import { MessageSquareText, Pencil, Stamp, Trash2 } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
+import { AmountReadings } from "#components/forms/amount-readings.tsx";
 import { Button } from "#components/ui/button.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Textarea } from "#components/ui/input.tsx";
@@ -40,18 +41,21 @@ export function PhoneSeal({ lead, fullPhone, onDone }: { lead: DeskLead; fullPho
       </div>
       <AmountPresets draft={draft} />
       {isWriting === "amount" && (
-        <Field label={t("seal.other")} error={draft.isInvalid ? t("seal.invalid") : undefined}>
-          {(control) => (
-            <MoneyInput
-              {...control}
-              autoFocus
-              value={draft.otherText}
-              onChange={(event) => draft.setOtherText(event.target.value)}
-              currency={draft.currency}
-              onCurrency={draft.setCurrency}
-            />
-          )}
-        </Field>
+        <>
+          <Field label={t("seal.other")} error={draft.error}>
+            {(control) => (
+              <MoneyInput
+                {...control}
+                autoFocus
+                value={draft.other.text}
+                onChange={(event) => draft.other.setText(event.target.value)}
+                currency={draft.currency}
+                onCurrency={draft.setCurrency}
+              />
+            )}
+          </Field>
+          <AmountReadings amount={draft.other} />
+        </>
       )}
       {isWriting === "note" && (
         <Field label={t("seal.noteLabel")} hint={t("seal.noteHint")}>

@@ -3,6 +3,7 @@
 import { MessageSquareText, Stamp } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
+import { AmountReadings } from "#components/forms/amount-readings.tsx";
 import { Button } from "#components/ui/button.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Textarea } from "#components/ui/input.tsx";
@@ -32,18 +33,19 @@ export function SealPanel({ lead }: { lead: DeskLead }) {
         <span className="xs t3">{t(presets.some(({ isExpected }) => isExpected) ? "seal.expectedTitle" : "seal.usual")}</span>
       </div>
       <AmountPresets draft={draft} />
-      <Field label={t("seal.other")} error={draft.isInvalid ? t("seal.invalid") : undefined}>
+      <Field label={t("seal.other")} error={draft.error}>
         {(control) => (
           <MoneyInput
             {...control}
-            value={draft.otherText}
-            onChange={(event) => draft.setOtherText(event.target.value)}
+            value={draft.other.text}
+            onChange={(event) => draft.other.setText(event.target.value)}
             onKeyDown={(event) => event.key === "Enter" && seal()}
             currency={draft.currency}
             onCurrency={draft.setCurrency}
           />
         )}
       </Field>
+      <AmountReadings amount={draft.other} />
       <Button tone="primary" size="big" disabled={!ready || isOffline} onClick={seal} aria-keyshortcuts="s">
         <Stamp className="i" />
         {ready ? t("seal.button", { amount: format.money(ready.shownCents, ready.currency) }) : t("seal.noAmount")}
@@ -54,7 +56,7 @@ export function SealPanel({ lead }: { lead: DeskLead }) {
       ) : ready ? (
         <Told lead={lead} draft={ready} />
       ) : (
-        <p className="told">{t("seal.invalid")}</p>
+        <p className="told">{draft.other.problem}</p>
       )}
       {hasNote ? (
         <Field label={t("seal.noteLabel")} hint={t("seal.noteHint")}>

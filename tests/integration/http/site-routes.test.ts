@@ -147,6 +147,19 @@ test("an owner creates, changes, archives and restores a site", async () => {
     headers: fromOurPage(cookies.owner),
   });
   expect(await changed.json()).toEqual({ ok: true });
+  const inEuros = (more: Record<string, unknown>) =>
+    send(updateSite, {
+      method: "PATCH",
+      params: { siteId: publicId },
+      body: { ...site, currency: "EUR", ...more },
+      headers: fromOurPage(cookies.owner),
+    });
+  const refused = await inEuros({});
+  expect([refused.status, await refused.json()]).toMatchObject([400, { code: "VALIDATION_FAILED", field: "defaultAovCents" }]);
+  expect(await (await inEuros({ defaultAovCents: null })).json()).toMatchObject({
+    errors: [{ field: "defaultAovCents", code: "REQUIRED" }],
+  });
+  expect((await inEuros({ defaultAovCents: 9000 })).status).toBe(200);
   for (const route of [archive, restore]) {
     expect((await send(route, { params: { siteId: publicId }, headers: fromOurPage(cookies.owner) })).status).toBe(200);
   }

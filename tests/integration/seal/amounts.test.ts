@@ -13,7 +13,7 @@ beforeAll(async () => {
   await callAs(
     db.sql,
     team.owner,
-    (tx) => tx`select public.update_site(${yenTeam.publicId}, 'yen', ${["yen.test"]}, 'JPY', 'Asia/Tokyo', 'en')`,
+    (tx) => tx`select public.update_site(${yenTeam.publicId}, 'yen', ${["yen.test"]}, 'JPY', 'Asia/Tokyo', 'en', 1000000)`,
   );
 });
 afterAll(() => db.drop());
@@ -46,7 +46,7 @@ describe("an amount", () => {
     expect({ ...row }).toEqual({ status: "intent", version: 1 });
   });
 
-  test.each(["try", "TL", "LIRA", "₺", ""])("in the currency %j is refused", async (currency) => {
+  test.each(["try", "TL", "LIRA", "₺", "", "ZZZ", "XXX"])("in the currency %j is refused", async (currency) => {
     const call = await newLead(db.sql, team);
     const refused = change(db.sql, { team }, "seal_call", { id: call, amountCents: 100, currency });
     await expect(refused).rejects.toMatchObject({ message: "INVALID_CURRENCY" });
@@ -56,6 +56,7 @@ describe("an amount", () => {
     ["the smallest", { amountCents: 1 }, "1"],
     ["the largest", { amountCents: 100_000_000_000 }, "100000000000"],
     ["whole yen", { amountCents: 150_000, currency: "JPY" }, "150000"],
+    ["hundredths of a dinar", { amountCents: 1250, currency: "KWD" }, "1250"],
   ])("that is %s is kept as it is", async (_name, given, cents) => {
     expect(await sealedFor(given)).toMatchObject({ cents, source: "OPERATOR" });
   });

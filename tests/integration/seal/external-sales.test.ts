@@ -15,6 +15,7 @@ let db: TestDatabase;
 let gateway: TestGateway;
 let team: Team;
 let other: Team;
+let dinars: Team;
 let key: { id: string; key: string };
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
 const newKey = (site: Team) =>
@@ -29,6 +30,12 @@ beforeAll(async () => {
   useAppEnv({ database: db, gateway });
   team = await createTeam(db.sql, "till");
   other = await createTeam(db.sql, "other", team.owner);
+  dinars = await createTeam(db.sql, "dinars", team.owner);
+  await callAs(
+    db.sql,
+    team.owner,
+    (tx) => tx`select public.update_site(${dinars.publicId}, 'dinars', ${["d.test"]}, 'KWD', 'Asia/Kuwait', 'en', 2500)`,
+  );
   key = await newKey(team);
 });
 afterAll(async () => {
@@ -128,11 +135,29 @@ describe("a sale from elsewhere", () => {
     ["less than nothing", { amount: -1 }, 400, "INVALID_AMOUNT"],
     ["a tenth of a cent", { amount: "1.001" }, 400, "INVALID_AMOUNT"],
     ["half a yen", { amount: 1.5, currency: "JPY" }, 400, "INVALID_AMOUNT"],
+    ["a thousandth of a dinar", { amount: "12.505", currency: "KWD" }, 400, "INVALID_AMOUNT"],
+    ["the same as a number", { amount: 12.505, currency: "KWD" }, 400, "INVALID_AMOUNT"],
+    ["a decimal comma", { amount: "12,50" }, 400, "VALIDATION_FAILED"],
+    ["a currency that does not exist", { currency: "ZZZ" }, 400, "INVALID_CURRENCY"],
+    ["a currency in small letters", { currency: "try" }, 400, "INVALID_CURRENCY"],
+    ["a currency that is no more", { amount: undefined, amount_cents: 100, currency: "HRK" }, 400, "INVALID_CURRENCY"],
     ["a number that is none", { customer_phone: "ask for Ayşe" }, 400, "VALIDATION_FAILED"],
     ["a field of another system", { total: 1 }, 400, "VALIDATION_FAILED"],
     ["another site", { site_id: "0".repeat(32) }, 403, "FORBIDDEN"],
   ])("with %s is refused", async (_name, more, status, code) => {
     expect(await record(more)).toMatchObject({ status, body: { code } });
+  });
+
+  // Guarantee: a machine's point is a decimal mark in every currency, named or the site's own: 12.500 dinars are not 12,500.
+  test.each([
+    ["named", { currency: "KWD" }, () => team],
+    ["the site's", {}, () => dinars],
+  ])("of 12.500 dinars is 12.50, with the currency %s", async (_name, more, of) => {
+    const headers = { "x-api-key": (await newKey(of())).key };
+    for (const amount of ["12.500", "12.50", 12.5])
+      expect((await record({ ...more, amount }, headers)).body).toMatchObject({ amount_cents: 1250, currency: "KWD" });
+    const { body } = await record({ ...more, amount: "12.505" }, headers);
+    expect(body).toMatchObject({ code: "INVALID_AMOUNT", detail: expect.stringContaining("keeps hundredths") });
   });
 
   test("without a key, or with a revoked one, is 401", async () => {

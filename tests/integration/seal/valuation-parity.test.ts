@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { chooseConversionValue } from "#lib/valuation/conversion-value.ts";
+import { currencyDecimals } from "#lib/valuation/currencies.ts";
 import { checkCents } from "#lib/valuation/currency-cents.ts";
 import { calculateDecayedValue } from "#lib/valuation/mizan-mantik.ts";
 import { calculateExpectedValue } from "#lib/valuation/predictive-value.ts";
@@ -87,8 +88,20 @@ test("decayed values are the same, at every edge of a day", async () => {
   );
 });
 
+// Guarantee: what a form offers the database takes, and what the database takes a screen can read. Of every code there can be.
+test("both lists of currencies have the same codes with the same decimals", async () => {
+  const letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
+  const codes = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => a + b + c)));
+  const rows = await db.sql`select c as code, private.currency_decimals(c) as decimals from unnest(${codes}::text[]) c`;
+  const differing = rows.filter(({ code, decimals }) => decimals !== currencyDecimals(code));
+  expect(differing).toEqual([]);
+  expect(rows.filter(({ decimals }) => decimals !== null)).toHaveLength(165);
+  expect(["KWD", "BHD", "OMR", "TND", "JOD", "TRY", "JPY", "CLF"].map(currencyDecimals)).toEqual([3, 3, 3, 3, 3, 2, 0, 4]);
+  for (const code of ["ZZZ", "XXX", "XAU", "HRK", "BGN", "try", ""]) expect(currencyDecimals(code)).toBeNull();
+});
+
 test("an amount is refused by both or by neither, in every currency", async () => {
-  const currencies = Intl.supportedValuesOf("currency");
+  const currencies = [...Intl.supportedValuesOf("currency"), "CLF", "ZZZ", "try", ""];
   const amounts = [-100, -1, 0, 1, 99, 100, 150, 12_345, 100_000_000_000, 100_000_000_001];
   const cases = currencies.flatMap((currency) => amounts.map((amount) => ({ currency, amount })));
   const rows =

@@ -1,5 +1,5 @@
 import type postgres from "postgres";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { forceRace } from "#tests/support/force-race.ts";
 import { callAs, createPerson, createTeam, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
@@ -81,7 +81,7 @@ test("only an owner changes a site", async () => {
     callAs(
       db.sql,
       person,
-      (tx) => tx`select public.update_site(${team.publicId}, 'Harbour 2', ${["h.test"]}, 'EUR', 'Europe/Paris', 'en')`,
+      (tx) => tx`select public.update_site(${team.publicId}, 'Harbour 2', ${["h.test"]}, 'EUR', 'Europe/Paris', 'en', 12000)`,
     );
   for (const person of [team.operator, team.viewer]) await expect(update(person)).rejects.toMatchObject({ message: "FORBIDDEN" });
   await expect(update(stranger)).rejects.toMatchObject({ message: "NOT_FOUND" });
@@ -91,6 +91,62 @@ test("only an owner changes a site", async () => {
     currency: "EUR",
     timezone: "Europe/Paris",
     role: "viewer",
+  });
+});
+
+// Guarantee: money in a currency that does not exist is stored nowhere, so it cannot be sent to Google.
+test.each(["ZZZ", "XXX", "try", "TL", ""])("the currency %j is refused wherever one is set", async (currency) => {
+  const refused = { code: "PT400", message: "INVALID_CURRENCY" };
+  const made = callAs(db.sql, team.owner, (tx) => tx`select public.create_site('N', ${["n.test"]}, ${currency}, 'Europe/London', 'en')`);
+  await expect(made).rejects.toMatchObject(refused);
+  await expect(inCurrency(currency, 12_000)).rejects.toMatchObject(refused);
+  await expect(db.sql`select public.set_site_plan(${team.publicId}, 'Plan', 10, 'soft', ${currency})`).rejects.toMatchObject(refused);
+  await expect(db.sql`update public.sites set currency = ${currency}`).rejects.toMatchObject({ constraint_name: "currency_is_iso_4217" });
+});
+
+const inCurrency = (currency: string, averageOrderCents: number | null, name = "Harbour") => {
+  const update = (tx: postgres.TransactionSql) =>
+    tx`select public.update_site(${team.publicId}, ${name}, ${["h.test"]}, ${currency}, 'Europe/Paris', 'en', ${averageOrderCents})`;
+  return callAs(db.sql, team.owner, update);
+};
+const storedOrder = async () =>
+  (await db.sql`select currency, default_aov_cents::int as cents from public.sites where public_id = ${team.publicId}`).map((r) => ({
+    ...r,
+  }));
+
+describe("another currency", () => {
+  // Guarantee: an average order of 3,100 lira does not become one of 3,100 dollars.
+  test("needs the average order in it, in the same change", async () => {
+    await inCurrency("TRY", 310_000);
+    const refusal = await inCurrency("USD", null).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ code: "PT400", message: "VALIDATION_FAILED", detail: '{"field": "defaultAovCents"}' });
+    expect(await storedOrder()).toEqual([{ currency: "TRY", cents: 310_000 }]);
+    await inCurrency("USD", 9_000);
+    expect(await storedOrder()).toEqual([{ currency: "USD", cents: 9_000 }]);
+    await inCurrency("USD", null, "Harbour 3"); // the same currency needs none
+    expect(await storedOrder()).toEqual([{ currency: "USD", cents: 9_000 }]);
+  });
+
+  test.each([
+    ["of nothing", "EUR", 0],
+    ["of a tenth of a yen", "JPY", 1050],
+    ["beyond a thousand million", "EUR", 100_000_000_001],
+  ])("with an average order %s is refused", async (_name, currency, cents) => {
+    await expect(inCurrency(currency, cents)).rejects.toMatchObject({ code: "PT400", message: "INVALID_AMOUNT" });
+  });
+
+  // Guarantee: an owner whose page still shows the old currency does not bring it back without its average order. Mutation: without the
+  // row's lock the second compares with the currency from before, and stores lira with an average order in euros.
+  test("is noticed by an owner who saves the old one at the same moment", async () => {
+    await inCurrency("TRY", 310_000);
+    const second = await forceRace(
+      db.sql,
+      team.owner,
+      (tx) => tx`select public.update_site(${team.publicId}, 'Harbour', ${["h.test"]}, 'EUR', 'Europe/Paris', 'en', 8000)`,
+      () => inCurrency("TRY", null, "Renamed"),
+    );
+    expect(second).toMatchObject({ message: "VALIDATION_FAILED", detail: '{"field": "defaultAovCents"}' });
+    expect(await storedOrder()).toEqual([{ currency: "EUR", cents: 8_000 }]);
   });
 });
 

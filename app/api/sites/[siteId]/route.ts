@@ -1,11 +1,11 @@
 import { handler } from "#lib/http/handler.ts";
 import { siteMember } from "#lib/http/member-guards.ts";
 import { updateSite } from "#lib/tenancy/changes.ts";
-import { siteInput } from "#lib/tenancy/site-fields.ts";
+import { siteUpdate } from "#lib/tenancy/site-fields.ts";
 
-/** PATCH /api/sites/:siteId changes name, domains, currency, time zone and language. */
+/** PATCH /api/sites/:siteId changes name, domains, currency (with the average order in it), time zone and language. */
 export const PATCH = handler({
   guard: siteMember("owner"),
-  body: siteInput,
+  body: siteUpdate,
   run: ({ actor, body }) => updateSite(actor.db, actor.publicId, body),
 });

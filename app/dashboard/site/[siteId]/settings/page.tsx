@@ -40,7 +40,10 @@ export default async function SettingsPage({ params }: { params: Promise<{ siteI
             choices={siteChoices(locale, site)}
           />
         )}
-        {site.archivedAt === null && <DeliveryForm publicId={site.publicId} currency={site.currency} delivery={delivery} />}
+        {/* A form of the old currency would offer the old average order in the new one. */}
+        {site.archivedAt === null && (
+          <DeliveryForm key={site.currency} publicId={site.publicId} currency={site.currency} delivery={delivery} />
+        )}
         <Card title={t("siteId")}>
           <div className="card-b stack">
             <p className="sm t2 text-pretty">{t("siteIdHint")}</p>
