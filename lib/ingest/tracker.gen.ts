@@ -1,6 +1,6 @@
 /** Written by scripts/build-tracker.ts. */
 export const tracker = {
-  path: "/om.v1.js",
-  integrity: "sha384-5tik8bpY/K++ZsvQHOR5KmiFY4HauzPyr02JIrEZHVXLKJepULGZPb6gvMyUmg/Y",
-  gzipBytes: 2500,
+  path: "/om.v2.js",
+  integrity: "sha384-bKrTSlMcgDvLe1Md3dLIU7i18oLs1Z+V7MAVhnicvaiQgzGeBVP+2zDJWusJ3col",
+  gzipBytes: 2865,
 };
