@@ -7,5 +7,5 @@ export const trackerVersion = 2;
  */
 export const releasedIntegrity: Record<number, string> = {
   1: "sha384-5tik8bpY/K++ZsvQHOR5KmiFY4HauzPyr02JIrEZHVXLKJepULGZPb6gvMyUmg/Y",
-  2: "sha384-bKrTSlMcgDvLe1Md3dLIU7i18oLs1Z+V7MAVhnicvaiQgzGeBVP+2zDJWusJ3col",
+  2: "sha384-2ECNPKhv6lcYIfKlOrXkRJdNI8T4yZnlccwAVqvc7ipMhsfMQP2dVhxVyUqnRMod",
 };

@@ -65,13 +65,13 @@ export function forget(): void {
   stored = { q: [], c: stored.c };
 }
 
-/** The same in the browser. Deleted first: where storage is full, a choice may not fit, and the visitor must be gone all the same. */
+/** The same in the browser. Where storage is full, a choice may not fit: it stays in memory, and the visitor must be gone all the same. */
 export function erase(): void {
   forget();
+  save();
   try {
-    delete localStorage[storeKey];
+    if (unwritable) delete localStorage[storeKey];
   } catch {
     // Blocked storage has nothing to erase.
   }
-  save();
 }

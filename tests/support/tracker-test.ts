@@ -52,6 +52,8 @@ export interface TrackedSite {
   options: { consent?: "required"; dnt?: "respect"; views?: "on"; twice?: boolean };
   deliveries: Delivery[];
   choices: SentChoice[];
+  /** Which of the two each request was, in order. */
+  order: ("choice" | "events")[];
   /** Bodies of the requests to /api/track/pv. */
   views: Record<string, unknown>[];
   /** Methods and paths of everything else that reached the tracker's server. */
@@ -100,6 +102,7 @@ async function startTrackedSite(): Promise<TrackedSite & { stop(): Promise<void>
     options: {},
     deliveries: [],
     choices: [],
+    order: [],
     views: [],
     others: [],
     answers: [{ status: 200 }],
@@ -126,6 +129,7 @@ async function startTrackedSite(): Promise<TrackedSite & { stop(): Promise<void>
     } else if (request.method === "POST" && request.url === "/api/sync") {
       const body = (await readBody(request)).toString("utf8");
       const sent = JSON.parse(body);
+      site.order.push(sent.events ? "events" : "choice");
       if (sent.events) site.deliveries.push({ body, headers: request.headers, ...sent });
       else site.choices.push(sent);
       const answers = sent.events ? site.answers : site.choiceAnswers;
