@@ -27,8 +27,11 @@ function begin(): void {
   // A choice that an earlier page could not deliver, whatever this page may do.
   load();
   if (stored.c?.[0]) flush();
-  // What an earlier visit stored goes too.
-  if (refused) return consent([]);
+  if (refused) {
+    // What an earlier visit stored goes too.
+    consent([]);
+    return;
+  }
   readAddress();
   listen();
   if (consentRequired) followConsentMode();

@@ -79,7 +79,6 @@ for (const { name, deaf } of [
     site.deliveries.length = 0;
     await withdraw(page);
     await expect.poll(() => site.choices.length).toBeGreaterThan(0);
-    if (!deaf) await expect.poll(() => other.evaluate(() => (om("event", "phone_call"), om.stamp()))).toBeUndefined();
     await other.click("#tel");
     await other.evaluate(() => om("event", "mine"));
     expect(await other.evaluate(() => om.stamp())).toBeUndefined();
@@ -147,7 +146,7 @@ test("consent given again before the answer: the message first, then a new visit
     om.consent([]);
     om.consent(["analytics", "marketing"]);
   });
-  const second = ((await storedBy(page))?.c as { fp: string }[])[1]?.fp;
+  const [, second] = JSON.stringify(await storedBy(page)).match(/(?<="fp":")[^"]+/g) ?? [];
   await context.setOffline(false);
   await page.evaluate(() => dispatchEvent(new Event("online")));
   await site.settled(page);
