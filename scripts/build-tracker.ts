@@ -2,12 +2,18 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { tracker } from "#lib/ingest/tracker.gen.ts";
 import { releasedIntegrity, trackerVersion } from "#lib/tracker/releases.ts";
-import { compressedBytes, renderTracker } from "./render-tracker.ts";
+import { compressedBytes, integrityOf, renderTracker } from "./render-tracker.ts";
 
 const { path, code, integrity } = await renderTracker();
 const file = `public${path}`;
+// Their source has moved on; the files are what installed snippets load.
+const changed = Object.keys(releasedIntegrity)
+  .map((version) => Number(version))
+  .filter((version) => version < trackerVersion && integrityOf(readFileSync(`public/om.v${version}.js`)) !== releasedIntegrity[version]);
 
-if (releasedIntegrity[trackerVersion] !== integrity) {
+if (changed.length > 0) {
+  fail(`public/om.v${changed[0]}.js is not the file that its snippets were made for: restore it`);
+} else if (releasedIntegrity[trackerVersion] !== integrity) {
   fail(
     `${file} would change under its address, and every installed snippet would refuse it. Raise trackerVersion in ` +
       `lib/tracker/releases.ts; or, where version ${trackerVersion} was never installed, record there ${integrity}`,

@@ -1,3 +1,4 @@
+import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
 import { tracker } from "./tracker.gen.ts";
 
 interface Snippet {
@@ -7,10 +8,12 @@ interface Snippet {
   consent?: "required";
   /** "respect": a visitor with Do Not Track or Global Privacy Control is left alone. */
   dnt?: "respect";
+  /** "on": page views that came with an ad click are reported, as the site's Settings ask for. */
+  views?: "on";
 }
 
 /** The line of HTML that a customer puts into the head of every page. */
-export function installSnippet({ appUrl, publicId, consent, dnt }: Snippet): string {
+export function installSnippet({ appUrl, publicId, consent, dnt, views }: Snippet): string {
   // It goes into other people's pages: nothing but an id may stand there.
   if (!/^[0-9a-f]{32}$/.test(publicId)) throw new TypeError("A public id has 32 hexadecimal digits.");
   const attributes = {
@@ -18,9 +21,25 @@ export function installSnippet({ appUrl, publicId, consent, dnt }: Snippet): str
     "data-site": publicId,
     ...(consent && { "data-consent": consent }),
     ...(dnt && { "data-dnt": dnt }),
+    ...(views && { "data-views": views }),
     integrity: tracker.integrity,
     crossorigin: "anonymous",
   };
   const written = Object.entries(attributes).map(([name, value]) => `${name}="${value}"`);
   return `<script defer ${written.join(" ")}></script>`;
+}
+
+/** The same, as the settings of a site ask for. */
+export function snippetOfSite(
+  appUrl: string,
+  { publicId, consentMode, respectsPrivacySignal }: Pick<SiteSummary, "publicId" | "consentMode" | "respectsPrivacySignal">,
+  reportsViews: boolean,
+): string {
+  return installSnippet({
+    appUrl,
+    publicId,
+    ...(consentMode === "required" && { consent: "required" }),
+    ...(respectsPrivacySignal && { dnt: "respect" }),
+    ...(reportsViews && { views: "on" }),
+  });
 }

@@ -1,15 +1,13 @@
-import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { clientAddress, type RateLimit } from "#lib/http/rate-limit.ts";
+import { keepPageView, refusedMarketing } from "#lib/oci/page-view-queue.ts";
 import { AppError } from "#lib/platform/app-error.ts";
-import { redis } from "#lib/platform/redis.ts";
 import { consentOf } from "./consent.ts";
+import { dropReason } from "./drop-reason.ts";
 import { refusal } from "./read-batch.ts";
 import type { TrackerPage } from "./tracker-guard.ts";
 
-/** Page views wait in Redis for the script's next export; they are a volume signal, never billed and never the only copy of anything. */
-const waitingMax = 5_000;
-const keptSeconds = 3 * 86_400;
+const dayMs = 86_400_000;
 
 const clickId = z
   .string()
@@ -23,6 +21,16 @@ const pageView = z.object({
   wbraid: clickId,
   gbraid: clickId,
   consent_scopes: z.array(z.string()).max(10).optional().catch([]), // unreadable scopes grant nothing
+  fp: z
+    .string()
+    .regex(/^[\w.-]{1,64}$/)
+    .nullish()
+    .catch(null),
+  /** How long ago it happened, when it was sent. */
+  t: z
+    .number()
+    .catch(0)
+    .transform((ageMs) => Math.min(Math.max(ageMs, 0), dayMs)),
 });
 
 export interface PageView {
@@ -51,32 +59,28 @@ export const pageViewLimit: RateLimit<TrackerPage> = {
   whenRedisIsDown: "fail-closed",
 };
 
-/** Keeps a page view that came through an ad. Without a click id or without marketing consent there is nothing to keep. */
+const withoutConsent = () => new Response(null, { status: 204, headers: { "x-opsmantik-consent-missing": "marketing" } });
+
+/**
+ * Keeps a page view that came through an ad, for the script's next export: a volume signal, never billed and never the only copy of
+ * anything. Nothing is kept where the site's owner did not ask for it, nor against the visitor's last word, nor without the visitor's id:
+ * a withdrawal could not find it.
+ */
 export async function trackPageView(
   { site, publicId, view }: TrackerPage & PageView,
+  headers: Headers,
   now = new Date(),
 ): Promise<Response | { ok: true; id?: string }> {
-  const { gclid, wbraid, gbraid } = view;
-  if (!consentOf(view.consent_scopes, site.consentMode).marketing) {
-    return new Response(null, { status: 204, headers: { "x-opsmantik-consent-missing": "marketing" } });
-  }
-  if (!gclid && !wbraid && !gbraid) return { ok: true };
-  const id = `pv_${randomBytes(16).toString("hex")}`;
-  const queue = `pv:queue:${publicId}`;
-  const data = JSON.stringify({ gclid: gclid ?? "", wbraid: wbraid ?? "", gbraid: gbraid ?? "", viewedAt: now.toISOString() });
-  try {
-    const pipeline = redis().pipeline();
-    pipeline.rpush(queue, id).set(`pv:data:${id}`, data, { ex: keptSeconds }).expire(queue, keptSeconds);
-    const [waiting] = await pipeline.exec<[number, unknown, unknown]>();
-    if (waiting > waitingMax) await forgetOldest(queue, waiting - waitingMax);
-  } catch (error) {
+  const { gclid, wbraid, gbraid, fp: visitor } = view;
+  if (!site.pageViews) return { ok: true };
+  if (dropReason(site, headers)) return new Response(null, { status: 204 });
+  if (!consentOf(view.consent_scopes, site.consentMode).marketing) return withoutConsent();
+  if (!visitor || !(gclid || wbraid || gbraid)) return { ok: true };
+  if ((await refusedMarketing(site.siteId, [visitor])).size > 0) return withoutConsent();
+  const viewedAt = new Date(now.getTime() - view.t).toISOString();
+  const clicks = { gclid: gclid ?? "", wbraid: wbraid ?? "", gbraid: gbraid ?? "" };
+  const id = await keepPageView(publicId, { ...clicks, viewedAt, visitor }, now).catch((error: unknown) => {
     throw new AppError("REDIS_UNAVAILABLE", { cause: error });
-  }
-  return { ok: true, id };
-}
-
-/** With their data: a flood fills the queue's bound and nothing else. */
-async function forgetOldest(queue: string, count: number): Promise<void> {
-  const ids = (await redis().lpop<string[]>(queue, count)) ?? [];
-  if (ids.length > 0) await redis().del(...ids.map((id) => `pv:data:${id}`));
+  });
+  return { ok: true, ...(id && { id }) };
 }

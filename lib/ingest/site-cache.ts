@@ -7,6 +7,7 @@ const ingestSite = z
     domains: z.array(z.string()),
     consentMode: z.enum(["off", "required"]),
     respectsPrivacySignal: z.boolean(),
+    pageViews: z.boolean(),
   })
   .nullable();
 export type IngestSite = NonNullable<z.output<typeof ingestSite>>;

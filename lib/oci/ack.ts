@@ -27,7 +27,8 @@ export const ackFailedBody = z.object({
 const patterns = {
   seals: /^seal_([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/,
   signals: /^signal_([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/,
-  pageViews: /^(pv_[0-9a-f]{32})$/,
+  // 32 digits without dashes: what was handed out before ids were uuids. None is left after three days.
+  pageViews: /^(pv_(?:[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}))$/,
 };
 
 /** Ids by the pipeline their prefix names. Nothing is guessed: an id that is none of the three is refused. */

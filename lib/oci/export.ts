@@ -18,7 +18,7 @@ import {
   type Unexportable,
   whyUnexportable,
 } from "./export-items.ts";
-import { peekPageViews, takePageViews, type WaitingView } from "./page-view-queue.ts";
+import { peekPageViews, takePageViews, type ViewPage } from "./page-view-queue.ts";
 import { maxAttempts } from "./queue-types.ts";
 
 /** Small enough to be uploaded and acknowledged well within a session's five minutes. */
@@ -45,17 +45,13 @@ function judge({ seals, site }: ExportPage): { sendable: ExportPage["seals"]; un
 }
 
 /** Page views are the least of the three: without Redis the others still go out. */
-async function pageViewsOf(
-  site: ExportSite,
-  limit: number,
-  read: typeof peekPageViews,
-): Promise<{ views: WaitingView[]; isDown: boolean }> {
-  if (!site.pageViews) return { views: [], isDown: false };
+async function pageViewsOf(site: ExportSite, limit: number, read: typeof peekPageViews): Promise<ViewPage & { isDown: boolean }> {
+  if (!site.pageViews) return { views: [], isFull: false, isDown: false };
   try {
-    return { views: await read({ publicId: site.publicId, limit, minAgeHours: site.clickMinAgeHours }), isDown: false };
+    return { ...(await read({ publicId: site.publicId, limit, minAgeHours: site.clickMinAgeHours })), isDown: false };
   } catch (error) {
     log.warn("page views not read", { error });
-    return { views: [], isDown: true };
+    return { views: [], isFull: false, isDown: true };
   }
 }
 
@@ -120,7 +116,7 @@ const nothing = { token: "", rows: [] };
 async function claimPage(machine: SiteMachine, page: ExportPage, { ids, skipped }: { ids: string[]; skipped: number }): Promise<Exported> {
   const signalRoom = Math.min(page.signals.length, pageMax - ids.length);
   const viewRoom = pageMax - ids.length - signalRoom;
-  const { views, isDown } = await pageViewsOf(page.site, viewRoom, takePageViews);
+  const { views, isFull, isDown } = await pageViewsOf(page.site, viewRoom, takePageViews);
   const signals =
     signalRoom === 0
       ? nothing
@@ -143,7 +139,7 @@ async function claimPage(machine: SiteMachine, page: ExportPage, { ids, skipped 
       ...signals.rows.map((row) => signalItem(row, page.site, signals.token)),
       ...views.map((view) => pageViewItem(view, page.site)),
     ]),
-    hasMore: page.moreSeals || page.moreSignals || signalRoom < page.signals.length || (page.site.pageViews && views.length === viewRoom),
+    hasMore: page.moreSeals || page.moreSignals || signalRoom < page.signals.length || isFull,
     warnings: isDown ? ["page_views_unavailable"] : [],
     counts: { seals: seals.rows.length, signals: signals.rows.length, pageViews: views.length, skipped },
   };

@@ -1,26 +1,68 @@
+import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import { callRpc } from "#lib/db/call-rpc.ts";
 import { redis } from "#lib/platform/redis.ts";
+import { acknowledgeViews, keepView, returnViews, takeViews } from "./page-view-scripts.ts";
 
 /**
  * Pipeline C in Redis. A view waits in pv:queue, is moved to pv:processing when it is handed out, and leaves both when it is
- * acknowledged. pv:claims remembers when each was handed out, so that what nobody acknowledges comes back.
+ * acknowledged. pv:claims remembers when each was handed out, so that what nobody acknowledges comes back; pv:visitor which views are
+ * a visitor's, so that a withdrawal finds them; pv:acked what was acknowledged, so that the same call gets the same answer.
  */
 const queueOf = (publicId: string) => `pv:queue:${publicId}`;
 const processingOf = (publicId: string) => `pv:processing:${publicId}`;
-const claims = "pv:claims";
+const ackedOf = (publicId: string) => `pv:acked:${publicId}`;
+const visitorOf = (publicId: string, visitor: string) => `pv:visitor:${publicId}:${visitor}`;
 const dataOf = (id: string) => `pv:data:${id}`;
-const claimOf = (publicId: string, id: string) => `${publicId}/${id}`;
+const claims = "pv:claims";
+const idsIn = (text: string) => text.split(",").filter((id) => id !== "");
 
-const view = z.object({ gclid: z.string(), wbraid: z.string(), gbraid: z.string(), viewedAt: z.string() });
-export type WaitingView = z.output<typeof view> & { id: string };
+const keptSeconds = 3 * 86_400;
+const oldestOf = (now: Date) => now.getTime() - keptSeconds * 1000;
+
+/**
+ * A full queue takes no new view, so that what waits grows old enough to leave: with six hours' wait 8,300 an hour get through, and
+ * above that still as many. 500 bytes each: 25 MB of Redis for a site at its bound.
+ */
+const waitingMax = 50_000;
+/** So that one browser can fill a hundredth of it, and a withdrawal is one short command. */
+const ofVisitorMax = 500;
+
+const view = z.object({ gclid: z.string(), wbraid: z.string(), gbraid: z.string(), viewedAt: z.string(), visitor: z.string() });
+type StoredView = z.output<typeof view>;
+export type WaitingView = StoredView & { id: string };
+
+/** Keeps a view for the next export. Returns its id, or null when the site or the visitor has too many. */
+export async function keepPageView(publicId: string, stored: StoredView, now = new Date()): Promise<string | null> {
+  const id = `pv_${randomUUID()}`;
+  const keys = [queueOf(publicId), processingOf(publicId), dataOf(id), visitorOf(publicId, stored.visitor)];
+  const bounds = [now.getTime(), oldestOf(now), keptSeconds, waitingMax, ofVisitorMax];
+  const kept = await redis().eval(keepView, keys, [id, Date.parse(stored.viewedAt), JSON.stringify(stored), ...bounds]);
+  return kept === 1 ? id : null;
+}
 
 async function readViews(ids: string[]): Promise<WaitingView[]> {
   if (ids.length === 0) return [];
   const data = await redis().mget<unknown[]>(...ids.map(dataOf));
   return ids.flatMap((id, index) => {
     const parsed = view.safeParse(data[index]);
-    return parsed.success ? [{ id, ...parsed.data }] : []; // a view that ran out of its three days is nobody's loss
+    return parsed.success ? [{ id, ...parsed.data }] : []; // expired after three days, withdrawn, or from before views had visitors; safe to drop
   });
+}
+
+/** Of these visitors, those who refused marketing last. Postgres knows, also of withdrawals that came while Redis was down. */
+export async function refusedMarketing(siteId: string, visitors: string[]): Promise<Set<string>> {
+  const args = { p_site_id: siteId, p_visitors: [...new Set(visitors)] };
+  return new Set(await callRpc("visitors_without_marketing", args, z.array(z.string())));
+}
+
+async function withoutRefused(publicId: string, views: WaitingView[]): Promise<WaitingView[]> {
+  if (views.length === 0) return [];
+  const site = await callRpc("site_for_ingest", { p_public_id: publicId }, z.object({ siteId: z.uuid() }).nullable());
+  if (!site) return [];
+  const visitors = views.map(({ visitor }) => visitor);
+  const refused = await refusedMarketing(site.siteId, visitors);
+  return views.filter(({ visitor }) => !refused.has(visitor));
 }
 
 export interface ViewQuestion {
@@ -30,86 +72,81 @@ export interface ViewQuestion {
   minAgeHours: number;
 }
 
+export interface ViewPage {
+  views: WaitingView[];
+  /** As many were found as were asked for: more may wait. */
+  isFull: boolean;
+}
+
+const readyUntil = ({ minAgeHours }: ViewQuestion, now: Date) => now.getTime() - minAgeHours * 3_600_000;
+
 /** The oldest views that could be sent now; takes nothing. */
-export async function peekPageViews({ publicId, limit, minAgeHours }: ViewQuestion, now = new Date()): Promise<WaitingView[]> {
-  if (limit <= 0) return [];
-  const views = await readViews(await redis().lrange<string>(queueOf(publicId), 0, limit - 1));
-  const newest = now.getTime() - minAgeHours * 3_600_000;
-  return views.filter(({ viewedAt }) => Date.parse(viewedAt) <= newest);
+export async function peekPageViews(question: ViewQuestion, now = new Date()): Promise<ViewPage> {
+  const { publicId, limit } = question;
+  if (limit <= 0) return { views: [], isFull: true };
+  const range = { byScore: true, offset: 0, count: limit } as const;
+  const ids = await redis().zrange<string[]>(queueOf(publicId), oldestOf(now), readyUntil(question, now), range);
+  return { views: await withoutRefused(publicId, await readViews(ids)), isFull: ids.length === limit };
 }
 
-/** Takes the oldest views. Each move is atomic, so two scripts never get the same one. */
-export async function takePageViews(question: ViewQuestion, now = new Date()): Promise<WaitingView[]> {
-  const { publicId } = question;
-  await dropExpired(publicId, question.limit);
-  const waiting = await peekPageViews(question, now);
-  if (waiting.length === 0) return [];
-  // Noted before it is moved: whatever dies in between, the view is either still waiting or known to be away.
-  await noteClaims(
-    publicId,
-    waiting.map(({ id }) => id),
-    now,
-  );
-  const pipeline = redis().pipeline();
-  for (const _view of waiting) pipeline.lmove(queueOf(publicId), processingOf(publicId), "left", "right");
-  const moved = (await pipeline.exec<(string | null)[]>()).filter((id) => id !== null);
-  const others = moved.filter((id) => !waiting.some((each) => each.id === id)); // another script took some first
-  if (others.length > 0) await noteClaims(publicId, others, now);
-  return readViews(moved);
+/**
+ * Takes the oldest views that are old enough. Two scripts never get the same one. Whatever fails after the move, the view comes back
+ * after a quarter of an hour.
+ */
+export async function takePageViews(question: ViewQuestion, now = new Date()): Promise<ViewPage> {
+  const { publicId, limit } = question;
+  if (limit <= 0) return { views: [], isFull: true };
+  const keys = [queueOf(publicId), processingOf(publicId), claims];
+  const args = [publicId, readyUntil(question, now), limit, now.getTime(), oldestOf(now), keptSeconds];
+  const ids = idsIn(await redis().eval<unknown[], string>(takeViews, keys, args));
+  const views = await withoutRefused(publicId, await readViews(ids));
+  const dropped = ids.filter((id) => !views.some((each) => each.id === id));
+  if (dropped.length > 0) await drop(publicId, dropped);
+  return { views, isFull: ids.length === limit };
 }
 
-/** Ids whose view ran out of its time would otherwise stand before all others for ever. */
-async function dropExpired(publicId: string, limit: number): Promise<void> {
-  if (limit <= 0) return;
-  const ids = await redis().lrange<string>(queueOf(publicId), 0, limit - 1);
-  const living = new Set((await readViews(ids)).map(({ id }) => id));
-  const expired = ids.filter((id) => !living.has(id));
-  if (expired.length === 0) return;
-  const pipeline = redis().pipeline();
-  for (const id of expired) pipeline.lrem(queueOf(publicId), 0, id);
-  await pipeline.exec();
+async function drop(publicId: string, ids: string[]): Promise<void> {
+  const members = ids.map((id) => `${publicId}/${id}`);
+  await redis()
+    .multi()
+    .zrem(processingOf(publicId), ...ids)
+    .zrem(claims, ...members)
+    .del(...ids.map(dataOf))
+    .exec();
 }
 
-async function noteClaims(publicId: string, ids: string[], now: Date): Promise<void> {
-  const [first, ...rest] = ids.map((id) => ({ score: now.getTime(), member: claimOf(publicId, id) }));
-  if (first) await redis().zadd(claims, first, ...rest);
-}
-
-/** Forgets delivered views; refused are those of another site. One that is already gone was acknowledged before. */
-export async function forgetPageViews(publicId: string, ids: string[]): Promise<{ done: string[]; refused: string[] }> {
+/** Forgets delivered views, now or by an earlier call; refused are those of another site and of nobody. */
+export async function forgetPageViews(publicId: string, ids: string[], now = new Date()): Promise<{ done: string[]; refused: string[] }> {
   if (ids.length === 0) return { done: [], refused: [] };
-  const look = redis().pipeline();
-  for (const id of ids) look.lpos(processingOf(publicId), id).lpos(queueOf(publicId), id).exists(dataOf(id));
-  const found = await look.exec<(number | null)[]>();
-  const isOthers = (index: number) => found[3 * index] === null && found[3 * index + 1] === null && found[3 * index + 2] === 1;
-  const refused = ids.filter((_id, index) => isOthers(index));
-  const done = ids.filter((_id, index) => !isOthers(index));
-  if (done.length > 0) {
-    const forget = redis().multi(); // all or nothing: the same call again finds what this one found
-    for (const id of done) forget.lrem(processingOf(publicId), 0, id).lrem(queueOf(publicId), 0, id);
-    await forget
-      .del(...done.map(dataOf))
-      .zrem(claims, ...done.map((id) => claimOf(publicId, id)))
-      .exec();
-  }
-  return { done, refused };
+  const keys = [queueOf(publicId), processingOf(publicId), claims, ackedOf(publicId), ...ids.map(dataOf)];
+  const args = [publicId, now.getTime(), oldestOf(now), keptSeconds, ...ids];
+  const done = idsIn(await redis().eval<unknown[], string>(acknowledgeViews, keys, args));
+  return { done, refused: ids.filter((id) => !done.includes(id)) };
+}
+
+/** A visitor withdrew: their waiting views go. One that is in flight loses its data and can still be acknowledged, but not come back. */
+export async function forgetViewsOfVisitor(publicId: string, visitor: string): Promise<number> {
+  const ids = await redis().smembers(visitorOf(publicId, visitor));
+  if (ids.length === 0) return 0;
+  const [forgotten] = await redis()
+    .multi()
+    .del(...ids.map(dataOf))
+    .zrem(queueOf(publicId), ...ids)
+    .srem(visitorOf(publicId, visitor), ...ids)
+    .exec<[number, number, number]>();
+  return forgotten;
 }
 
 /** Puts views back that were handed out long ago and never acknowledged. */
 export async function recoverPageViews(minAgeMinutes: number, now = new Date()): Promise<number> {
   const until = now.getTime() - minAgeMinutes * 60_000;
   const members = await redis().zrange<string[]>(claims, 0, until, { byScore: true, offset: 0, count: 1000 });
+  const bySite = Map.groupBy(members, (member) => member.split("/")[0] ?? "");
   let recovered = 0;
-  for (const member of members) {
-    const [publicId = "", id = ""] = member.split("/");
-    const isAway = (await redis().lpos(processingOf(publicId), id)) !== null;
-    const move = redis().multi().lrem(processingOf(publicId), 0, id); // together, so that a crash neither loses nor doubles it
-    if (isAway && (await redis().exists(dataOf(id))) === 1) {
-      move.lpush(queueOf(publicId), id);
-      recovered++;
-    }
-    await move.exec();
-    await redis().zrem(claims, member);
+  for (const [publicId, claimed] of bySite) {
+    const ids = claimed.map((member) => member.slice(publicId.length + 1));
+    const keys = [queueOf(publicId), processingOf(publicId), claims];
+    recovered += await redis().eval<unknown[], number>(returnViews, keys, [publicId, now.getTime(), oldestOf(now), ...ids]);
   }
   return recovered;
 }

@@ -1,6 +1,8 @@
 import { refused } from "./install.ts";
-import { erase, save, stored } from "./store.ts";
-import { forgetPage, viewPage } from "./view.ts";
+import { flush } from "./send.ts";
+import { erase, forget, load, save, stored } from "./store.ts";
+import { bounded, withoutClicks } from "./track.ts";
+import { forgetPage, shownPage, viewPage } from "./view.ts";
 import { keepVisit } from "./visit.ts";
 
 /** What the visitor agreed to; undefined where the site has no consent manager. */
@@ -10,24 +12,62 @@ export let active: boolean | undefined;
 /** Whether click ids may be. */
 export let marketing: boolean | undefined;
 
-/** A default of Consent Mode is no decision: it never erases what an earlier page was allowed to store. */
+const withoutMarketing = ["analytics"];
+
+/**
+ * A default of Consent Mode, or a site without a consent manager, is no decision: it never erases what an earlier page was allowed to
+ * store, and never undoes a refusal of marketing.
+ */
 export function consent(granted?: string[], isDefault?: boolean): void {
-  scopes = granted;
-  const allows = (scope: string) => !granted || granted.includes(scope);
+  load();
+  const isDecision = granted && !isDefault;
+  scopes = !isDecision && stored.k ? withoutMarketing : granted;
+  const allows = (scope: string) => !scopes || scopes.includes(scope);
   active = !refused && allows("analytics");
-  marketing = allows("marketing");
+  marketing = active && allows("marketing");
+  if (isDecision && stored.v && !(active && (marketing || stored.k))) {
+    // The server must hear what was taken away. A newer choice of the same visitor says all that the older one did.
+    stored.c = [
+      ...(stored.c || []).filter(({ fp }) => fp !== stored.v),
+      { fp: stored.v, consent_scopes: granted, t: Date.now(), u: bounded(shownPage()) },
+    ];
+    flush();
+  }
   if (active) {
-    keepVisit();
-    if (!marketing && !isDefault && stored.g) {
-      stored.g = null;
-      stored.q = [];
+    if (isDecision) {
+      stored.k = !marketing;
+      if (!marketing) {
+        stored.g = null;
+        stored.q = JSON.parse(withoutClicks(JSON.stringify(stored.q)));
+      }
     }
+    keepVisit();
     save();
     viewPage();
   } else {
-    erase();
+    // Without a visitor there is nothing but choices, and a pause the server asked for.
+    if (stored.v) erase();
     forgetPage();
   }
+}
+
+/** Loads, and follows what the visitor said in another tab. Whether this one is still active. */
+export function reload(): boolean | undefined {
+  const { v } = stored;
+  load();
+  if (stored.k) {
+    scopes = withoutMarketing;
+    marketing = false;
+  }
+  if (v && !stored.v && stored.c) leave();
+  return active;
+}
+
+/** Consent was withdrawn in another tab. What is stored belongs to that tab's choice. */
+export function leave(): void {
+  active = false;
+  forget();
+  forgetPage();
 }
 
 type ConsentCommand = [string, string, Record<string, unknown>?];
@@ -45,7 +85,8 @@ export function followConsentMode(): void {
       value ? value === "granted" && (isUpdate || (!region && before !== false)) : before;
     analytics = decide(analytics_storage, analytics);
     ads = decide(ad_storage, ads);
-    if (analytics) consent(ads ? ["analytics", "marketing"] : ["analytics"], !isUpdate);
+    // An update that says nothing of ads decides nothing about them.
+    if (analytics) consent(ads ? ["analytics", "marketing"] : withoutMarketing, !(isUpdate && ad_storage));
     else if (isUpdate && analytics_storage) consent([]);
   };
   const host = window as { dataLayer?: ConsentCommand[] };

@@ -6,10 +6,12 @@ declare global {
 
 /** What the install snippet says. */
 const script = document.currentScript as HTMLScriptElement | null;
-const { site, consent, dnt } = script?.dataset || {};
+const { site, consent, dnt, views } = script?.dataset || {};
 
 export { site };
-export const endpoint = script && new URL("/api/sync", script.src);
+export const endpoint = (path: string) => new URL(path, script?.src);
+/** Page views that came with an ad click are reported on their own. */
+export const reportsViews = views != null;
 export const consentRequired = consent === "required";
 /**
  * The visitor asked not to be tracked, and the site said that it listens; or the page came without TLS, whose events the

@@ -1,4 +1,4 @@
-import { active, consent } from "./consent.ts";
+import { leave } from "./consent.ts";
 import { flush, send } from "./send.ts";
 import { load, save, stored, storeKey } from "./store.ts";
 import { track } from "./track.ts";
@@ -62,7 +62,7 @@ export function listen(): void {
   on("online", () => {
     load();
     // The network is back: failures no longer delay, but a pause that the server asked for does.
-    if (active && stored.n) {
+    if (stored.n) {
       stored.w = 0;
       save();
     }
@@ -81,9 +81,9 @@ export function listen(): void {
       viewPage();
     }
   });
-  // Another tab withdrew consent.
-  on("storage", (event) => {
-    if (event.key === storeKey && !event.newValue) consent([]);
+  // Another tab withdrew consent: no visitor is stored any more.
+  on("storage", ({ key, newValue }) => {
+    if (key === storeKey && !/"v":/.test(newValue as string)) leave();
   });
   for (const method of ["pushState", "replaceState"] as const) {
     const original = history[method];

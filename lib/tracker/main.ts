@@ -2,12 +2,15 @@
 import { consent, followConsentMode } from "./consent.ts";
 import { consentRequired, refused, site } from "./install.ts";
 import { listen } from "./listen.ts";
-import { erase } from "./store.ts";
+import { flush } from "./send.ts";
+import { load, stored } from "./store.ts";
 import { stamp, track } from "./track.ts";
 import { readAddress } from "./visit.ts";
 
 const commands = {
-  event: (name: string, options?: { label?: string; value?: number }) => track(name, options?.label, options?.value),
+  event: (name: string, options?: { label?: string; value?: number }) => {
+    track(name, options?.label, options?.value);
+  },
   consent: (scopes?: string | string[]) => consent(([] as string[]).concat(scopes || [])),
   stamp: () => stamp,
 };
@@ -21,9 +24,12 @@ function begin(): void {
   const early = (window as Host).om?.q || [];
   const om = (command: Command, ...args: unknown[]) => (commands[command] as (...values: unknown[]) => unknown)?.(...args);
   (window as Host).om = Object.assign(om, commands);
+  // A choice that an earlier page could not deliver, whatever this page may do.
+  load();
+  if (stored.c?.[0]) flush();
   if (refused) {
     // What an earlier visit stored goes too.
-    erase();
+    consent([]);
     return;
   }
   readAddress();

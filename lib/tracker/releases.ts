@@ -1,5 +1,5 @@
 /** The version in the tracker's address. Raise it to change the tracker once the current one is installed anywhere. */
-export const trackerVersion = 1;
+export const trackerVersion = 2;
 
 /**
  * The integrity of every version, written by hand. Installed snippets carry it: a browser refuses a file that changed under
@@ -7,4 +7,5 @@ export const trackerVersion = 1;
  */
 export const releasedIntegrity: Record<number, string> = {
   1: "sha384-5tik8bpY/K++ZsvQHOR5KmiFY4HauzPyr02JIrEZHVXLKJepULGZPb6gvMyUmg/Y",
+  2: "sha384-NNYI1Cd/QdMm7VCIb30nFk9Rgkfvf2zcsZ/F9QegbM+hvQUEc4f1xCa4c7pwwNQe",
 };

@@ -1,7 +1,9 @@
 import { active } from "./consent.ts";
 import { endpoint, site } from "./install.ts";
+import { trackerVersion } from "./releases.ts";
 import { dayMs, load, save, stored, storeKey } from "./store.ts";
 
+const path = "/api/sync";
 const batchMax = 20;
 // Browsers allow 64 KiB for requests that outlive the page, and a character takes up to three bytes.
 const batchMaxChars = 2e4;
@@ -9,6 +11,11 @@ const batchMaxChars = 2e4;
 /** The ids of events that this page is sending. */
 let inFlight = "";
 let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** A text body and no header of ours: a request without a preflight. To another origin it carries no cookies. */
+export function post(path: string, body: string): Promise<Response> {
+  return fetch(endpoint(path), { method: "POST", body, keepalive: true });
+}
 
 export function flushSoon(delayMs: number): void {
   timer ||= setTimeout(flush, delayMs);
@@ -32,23 +39,25 @@ export async function send(turn?: unknown): Promise<unknown> {
   load();
   const now = Date.now();
   const waitMs = (stored.w as number) - now;
+  // What the visitor decided goes before what they did, and is all that is sent without consent.
+  const choice = stored.c?.[0];
   const batch = stored.q.filter((event) => beacon || !inFlight.includes(event.eid)).slice(0, batchMax);
   while (batch[1] && JSON.stringify(batch).length > batchMaxChars) batch.pop();
-  if (!active || !batch[0]) return;
+  if (!choice && !(active && batch[0])) return;
   // More than a day is a clock that was wrong when it was written.
   if (waitMs > 0 && waitMs < dayMs) return flushSoon(waitMs);
 
-  // A text body and no header of ours: a request without a preflight. To another origin it carries no cookies.
-  const body = JSON.stringify({ s: site, events: batch.map((event) => ({ ...event, t: now - event.t })) });
-  if (beacon) return navigator.sendBeacon(endpoint as URL, body);
-  const ids = batch.map((event) => event.eid);
+  const aged = <Item extends { t: number }>(item: Item) => ({ ...item, t: now - item.t });
+  const body = JSON.stringify({ s: site, v: trackerVersion, ...(choice ? aged(choice) : { events: batch.map(aged) }) });
+  if (beacon) return navigator.sendBeacon(endpoint(path), body);
+  const ids = choice ? [choice.fp + choice.t] : batch.map((event) => event.eid);
 
   let status = 500; // no answer is no better than a failure
   let pauseSeconds = 0;
   let done = ids;
   inFlight += ids;
   try {
-    const response = await fetch(endpoint as URL, { method: "POST", body, keepalive: true });
+    const response = await post(path, body);
     status = response.status;
     pauseSeconds = Math.min(+(response.headers.get("retry-after") as string) || (status === 429 ? 600 : 0), 8e4);
     const { results } = await response.json();
@@ -58,11 +67,11 @@ export async function send(turn?: unknown): Promise<unknown> {
     // The network failed, or the answer is one without results.
   }
   inFlight = inFlight.replace(`${ids}`, "");
-  // Consent was withdrawn meanwhile: nothing may be written.
-  if (!active) return;
+  // Where consent was withdrawn meanwhile, no visitor is stored, and save() writes choices alone.
   load();
   if (!pauseSeconds && status < 500) {
     stored.q = stored.q.filter((event) => !done.includes(event.eid));
+    stored.c = stored.c?.filter(({ fp, t }) => !done.includes(fp + t));
     stored.n = stored.w = 0;
   } else {
     // Without a pause: 1-2 s, 2-4 s, … 2-4 min.

@@ -1,6 +1,14 @@
 import { site } from "./install.ts";
 import type { TrackedEvent } from "./track.ts";
 
+/** A consent choice as the server takes it; `t` is when it was made and becomes its age in milliseconds when it is sent. */
+export interface Choice {
+  fp: string;
+  consent_scopes: string[];
+  t: number;
+  u: string;
+}
+
 /** All that is kept in the browser, under one key. The names are short because every visitor downloads them. */
 export interface Stored {
   /** Visitor id. */
@@ -10,10 +18,16 @@ export interface Stored {
   a?: number;
   /** Click ids, with the time they were first seen. */
   g?: Record<string, string | number> | null;
+  /** The session that the click began. */
+  p?: string | undefined;
   /** utm_* of this session. */
   m?: Record<string, string> | null | undefined;
   /** Events that the server has not confirmed, oldest first. */
   q: TrackedEvent[];
+  /** Choices that the server has not confirmed, oldest first. They outlive everything else. */
+  c?: Choice[] | undefined;
+  /** The visitor refused marketing. */
+  k?: boolean | undefined;
   /** Failures in a row, and when to try again. */
   n?: number;
   w?: number;
@@ -35,20 +49,28 @@ export function load(): void {
   stored.q = (stored.q || []).filter((event) => Math.abs(Date.now() - event.t) < dayMs);
 }
 
-/** To be called right after load() and an edit, so that another tab's events are not overwritten. */
+/** To be called right after load() and an edit, so that another tab's events are not overwritten. Without a visitor and a choice nothing stays. */
 export function save(): void {
   try {
-    localStorage[storeKey] = JSON.stringify(stored);
+    if (stored.v || stored.c?.[0]) localStorage[storeKey] = JSON.stringify(stored);
+    else delete localStorage[storeKey];
   } catch {
     // Full or blocked: from here on only memory is true.
     unwritable = true;
   }
 }
 
+/** Forgets the visitor, on this page. What the server must still hear of their choices stays. */
+export function forget(): void {
+  stored = { q: [], c: stored.c };
+}
+
+/** The same in the browser. Where storage is full, a choice may not fit: it stays in memory, and the visitor must be gone all the same. */
 export function erase(): void {
-  stored = { q: [] };
+  forget();
+  save();
   try {
-    delete localStorage[storeKey];
+    if (unwritable) delete localStorage[storeKey];
   } catch {
     // Blocked storage has nothing to erase.
   }

@@ -1,4 +1,4 @@
-import { active, marketing, scopes } from "./consent.ts";
+import { active, marketing, reload, scopes } from "./consent.ts";
 import { flush, flushSoon } from "./send.ts";
 import { save, stored } from "./store.ts";
 import { page, referrer, viewPage } from "./view.ts";
@@ -24,18 +24,24 @@ const queueMax = 200;
 /** The id of the newest conversion, which a telephone system can report for the same click. */
 export let stamp: string | undefined;
 
-/** Ad click ids are marketing data wherever they stand. */
-function bounded(url: string): string {
-  return (marketing ? url : url.replace(/(clid|braid)(=|%3D)[^&#%]*/gi, "$1$2")).slice(0, 2048);
+/** Ad click ids are marketing data wherever they stand: in addresses, and in events written as JSON. */
+export function withoutClicks(text: string): string {
+  return text.replace(/(clid|braid)(=|%3D|":")[^&#%"]*/gi, "$1$2");
 }
 
-export function track(ea: string, el?: unknown, ev?: number): void {
+export function bounded(url: string): string {
+  return (marketing ? url : withoutClicks(url)).slice(0, 2048);
+}
+
+/** Records an event, and says which ad click it carries. */
+export function track(ea: string, el?: unknown, ev?: number): Record<string, unknown> | undefined {
   viewPage();
-  if (!active) return;
+  if (!active || !reload()) return;
   const eid = crypto.randomUUID();
   const converts = /^(phone_call|whatsapp|form_submit)$/.test(ea);
   if (converts) stamp = eid;
   keepVisit();
+  const { cts, ...click } = (marketing && stored.g) || ({} as Record<string, unknown>);
   stored.q = [
     ...stored.q,
     {
@@ -52,7 +58,9 @@ export function track(ea: string, el?: unknown, ev?: number): void {
       meta: {
         fp: stored.v,
         ...stored.m,
-        ...(marketing && stored.g),
+        ...click,
+        // How old the click was: the browser's own clock may be wrong, but not about a difference.
+        ca: cts && (stored.a as number) - (cts as number),
         sw: screen.width,
         sh: screen.height,
         lan: navigator.language,
@@ -65,4 +73,5 @@ export function track(ea: string, el?: unknown, ev?: number): void {
   // A lead is worth a request of its own: the visitor may be gone in a second.
   if (converts) flush();
   else flushSoon(1e3);
+  return cts ? click : undefined;
 }

@@ -1,4 +1,7 @@
-import { active } from "./consent.ts";
+import { active, scopes } from "./consent.ts";
+import { reportsViews, site } from "./install.ts";
+import { post } from "./send.ts";
+import { stored } from "./store.ts";
 import { track } from "./track.ts";
 import { readAddress } from "./visit.ts";
 
@@ -9,7 +12,7 @@ export let referrer = document.referrer;
 let counted: Record<string | number, boolean> = {};
 
 /** The address without its fragment, which may hold secrets, unless the fragment is the route. */
-function shownPage(): string {
+export function shownPage(): string {
   return location.href.split(/#(?![/!])/)[0] as string;
 }
 
@@ -21,7 +24,10 @@ export function viewPage(): void {
   page = shown;
   counted = {};
   readAddress();
-  track("view", document.title);
+  const click = track("view", document.title);
+  // Of the visit that the click began. Tried once: a view is volume, and a lost one is nobody's lead.
+  if (reportsViews && click && stored.p === stored.s)
+    post("/api/track/pv", JSON.stringify({ siteId: site, ...click, consent_scopes: scopes, fp: stored.v, t: 0 })).catch(() => {});
 }
 
 /** A new query on the same path is how sites tidy their address (and drop gclid), not a page. */

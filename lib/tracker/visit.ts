@@ -1,5 +1,5 @@
 import { marketing } from "./consent.ts";
-import { dayMs, load, stored } from "./store.ts";
+import { dayMs, stored } from "./store.ts";
 
 const sessionMs = 18e5;
 const clickDays = 90;
@@ -16,9 +16,8 @@ export function readAddress(): void {
   });
 }
 
-/** Loads, and takes down who this is and what led here, as far as consent allows. */
+/** Takes down who this is and what led here, as far as consent allows. */
 export function keepVisit(): void {
-  load();
   const now = Date.now();
   stored.v ||= crypto.randomUUID();
   // Neither a long pause nor a clock that was set back continues a session.
@@ -31,7 +30,10 @@ export function keepVisit(): void {
   landedUtm = null;
   if (!marketing) return;
   // A reload or the back button shows the same click again: its age counts from the first time.
-  if (landedClick && Object.values(landedClick)[0] !== Object.values(stored.g || 0)[0]) stored.g = { ...landedClick, cts: now };
+  if (landedClick && Object.values(landedClick)[0] !== Object.values(stored.g || 0)[0]) {
+    stored.g = { ...landedClick, cts: now };
+    stored.p = stored.s;
+  }
   landedClick = null;
   // Older than what Google accepts, and never this visit's reason.
   if (stored.g && Math.abs(now - (stored.g.cts as number)) > clickDays * dayMs) stored.g = null;

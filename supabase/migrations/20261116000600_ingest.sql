@@ -288,7 +288,8 @@ $$;
 create function public.site_for_ingest(p_public_id text) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select jsonb_build_object('siteId', s.id, 'domains', to_jsonb(s.domains), 'consentMode', s.consent_mode, 'respectsPrivacySignal', s.respects_privacy_signal)
+  select jsonb_build_object('siteId', s.id, 'domains', to_jsonb(s.domains), 'consentMode', s.consent_mode, 'respectsPrivacySignal', s.respects_privacy_signal,
+    'pageViews', s.page_views_enabled)
   from public.sites s where s.public_id = p_public_id and s.archived_at is null
 $$;
 

@@ -28,7 +28,7 @@ test("a page view says where, from where and who, as plain text", async ({ page,
     },
   });
   const [delivery] = site.deliveries;
-  expect(delivery?.s).toBe(site.publicId);
+  expect([delivery?.s, delivery?.v]).toEqual([site.publicId, 2]);
   expect(delivery?.headers["content-type"]).toMatch(/^text\/plain/);
   expect(delivery?.headers.origin).toBe(site.url);
   expect(delivery?.headers.cookie).toBeUndefined();
@@ -186,21 +186,21 @@ test("resting on a call button counts once per page", async ({ page, site }) => 
   expect(hovers.map(({ ec, el }) => [ec, el])).toEqual([["interaction", "+905321234107"]]);
 });
 
-// Guarantee: a conversion names the click that led to it, from the first time it was seen.
-test("click ids come from query and fragment, and keep their first time until another click", async ({ page, site }) => {
+// Guarantee: a conversion names the click that led to it and its age since it was first seen, whatever time the browser's clock shows.
+test("click ids come from query and fragment, and keep their age until another click", async ({ page, site }) => {
   await page.clock.setFixedTime(start);
   const lastView = async (path: string) => {
     await page.goto(site.url + path);
     await site.settled(page);
-    const { gclid, wbraid, gbraid, cts } = site.events("view").at(-1)?.meta ?? {};
-    return { gclid, wbraid, gbraid, cts };
+    const { gclid, wbraid, gbraid, ca, cts } = site.events("view").at(-1)?.meta ?? {};
+    return { gclid, wbraid, gbraid, ca, cts };
   };
-  const first = await lastView("/?gclid=click-1&wbraid=web-1");
-  expect(first).toEqual({ gclid: "click-1", wbraid: "web-1", gbraid: undefined, cts: start });
+  const click = { gclid: "click-1", wbraid: "web-1", gbraid: undefined, cts: undefined };
+  expect(await lastView("/?gclid=click-1&wbraid=web-1")).toEqual({ ...click, ca: 0 });
   await page.clock.setFixedTime(start + dayMs);
-  expect(await lastView("/contact")).toEqual(first);
-  expect(await lastView("/?gclid=click-1&wbraid=web-1")).toEqual(first);
-  expect(await lastView("/#gbraid=app-1")).toEqual({ gclid: undefined, wbraid: undefined, gbraid: "app-1", cts: start + dayMs });
+  expect(await lastView("/contact")).toEqual({ ...click, ca: dayMs });
+  expect(await lastView("/?gclid=click-1&wbraid=web-1")).toEqual({ ...click, ca: dayMs });
+  expect(await lastView("/#gbraid=app-1")).toEqual({ gclid: undefined, wbraid: undefined, gbraid: "app-1", ca: 0, cts: undefined });
 });
 
 // Guarantee: a visit is never credited to a click that is older than Google accepts.
@@ -216,7 +216,7 @@ test("a click id is sent for 90 days and then forgotten", async ({ page, site })
   await page.goto(`${site.url}/day-91`);
   await site.settled(page);
   expect(site.events("view").at(-1)?.meta).not.toHaveProperty("gclid");
-  expect(site.events("view").at(-1)?.meta).not.toHaveProperty("cts");
+  expect(site.events("view").at(-1)?.meta).not.toHaveProperty("ca");
   expect(JSON.stringify(await storedBy(page))).not.toContain("click-1");
 });
 

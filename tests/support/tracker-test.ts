@@ -23,7 +23,18 @@ interface Delivery {
   body: string;
   headers: IncomingHttpHeaders;
   s: string;
+  v: number;
   events: SentEvent[];
+}
+
+/** What the visitor decided: a message of its own, without events. */
+interface SentChoice {
+  s: string;
+  v: number;
+  fp: string;
+  consent_scopes: string[];
+  t: number;
+  u: string;
 }
 
 interface Answer {
@@ -38,12 +49,19 @@ export interface TrackedSite {
   url: string;
   publicId: string;
   /** What the snippet on the pages says beside the site. */
-  options: { consent?: "required"; dnt?: "respect"; twice?: boolean };
+  options: { consent?: "required"; dnt?: "respect"; views?: "on"; twice?: boolean };
   deliveries: Delivery[];
+  choices: SentChoice[];
+  /** Which of the two each request was, in order. */
+  order: ("choice" | "events")[];
+  /** Bodies of the requests to /api/track/pv. */
+  views: Record<string, unknown>[];
   /** Methods and paths of everything else that reached the tracker's server. */
   others: string[];
   /** What the next deliveries are answered; the last one stays. */
   answers: (Answer | Promise<Answer>)[];
+  /** The same for choices. */
+  choiceAnswers: (Answer | Promise<Answer>)[];
   events(action?: string): SentEvent[];
   /** Everything recorded so far, in order: it waits for an event recorded last, behind which the queue holds nothing. */
   settled(page: Page): Promise<SentEvent[]>;
@@ -83,8 +101,12 @@ async function startTrackedSite(): Promise<TrackedSite & { stop(): Promise<void>
     publicId,
     options: {},
     deliveries: [],
+    choices: [],
+    order: [],
+    views: [],
     others: [],
     answers: [{ status: 200 }],
+    choiceAnswers: [{ status: 200 }],
     events: (action) => site.deliveries.flatMap(({ events }) => events).filter(({ ea }) => !action || ea === action),
     settled: async (page) => {
       const last = `settled-${site.events().length}`;
@@ -106,10 +128,17 @@ async function startTrackedSite(): Promise<TrackedSite & { stop(): Promise<void>
       response.writeHead(200, { ...cors, "content-type": "text/javascript" }).end(readFileSync(`public${tracker.path}`));
     } else if (request.method === "POST" && request.url === "/api/sync") {
       const body = (await readBody(request)).toString("utf8");
-      site.deliveries.push({ body, headers: request.headers, ...JSON.parse(body) });
-      const answer = site.answers.length > 1 ? site.answers.shift() : site.answers[0];
+      const sent = JSON.parse(body);
+      site.order.push(sent.events ? "events" : "choice");
+      if (sent.events) site.deliveries.push({ body, headers: request.headers, ...sent });
+      else site.choices.push(sent);
+      const answers = sent.events ? site.answers : site.choiceAnswers;
+      const answer = answers.length > 1 ? answers.shift() : answers[0];
       const { status, headers, results } = (await answer) ?? { status: 200 };
       response.writeHead(status, { ...cors, ...headers }).end(results && JSON.stringify({ results }));
+    } else if (request.method === "POST" && request.url === "/api/track/pv") {
+      site.views.push(JSON.parse((await readBody(request)).toString("utf8")));
+      response.writeHead(200, cors).end('{"ok":true}');
     } else {
       site.others.push(`${request.method} ${request.url}`);
       response.writeHead(request.url === "/barrier" ? 204 : 404, cors).end();

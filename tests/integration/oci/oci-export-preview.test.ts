@@ -1,14 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { GET as exportRoute } from "#app/api/oci/google-ads-export/route.ts";
-import { trackPageView } from "#lib/ingest/page-view.ts";
 import type { ExportItem } from "#lib/oci/export-items.ts";
-import { recoverPageViews } from "#lib/oci/page-view-queue.ts";
+import { keepPageView } from "#lib/oci/page-view-queue.ts";
 import { redis } from "#lib/platform/redis.ts";
 import { bulkSeal } from "#tests/support/bulk-seal.ts";
 import { change } from "#tests/support/leads.ts";
 import { type OciApp, type OciSite, startOciApp } from "#tests/support/oci-app.ts";
-import { callIn, minutesLater, readRow, sealLead, service } from "#tests/support/queue.ts";
+import { callIn, readRow, sealLead, service } from "#tests/support/queue.ts";
 import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
 import { createPerson, join } from "#tests/support/team.ts";
 import { whileOpen } from "#tests/support/while-open.ts";
@@ -23,16 +22,15 @@ const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000);
 const everyPipeline = { signalsEnabled: true, pageViewsEnabled: true };
 
 async function viewPage(site: OciSite, at: Date): Promise<string> {
-  const view = { siteId: site.publicId, gclid: `gclid-${randomUUID()}`, wbraid: null, gbraid: null };
-  const kept = await trackPageView({ site: { consentMode: "off" } as never, publicId: site.publicId, view }, at); // all it reads of a site
-  return "id" in kept ? String(kept.id) : "";
+  const view = { gclid: `gclid-${randomUUID()}`, wbraid: "", gbraid: "", visitor: randomUUID(), viewedAt: at.toISOString() };
+  return String(await keepPageView(site.publicId, view));
 }
 
 /** Everything that an export could change. */
 async function everythingOf(site: OciSite): Promise<unknown> {
   const rows = await app.db.sql`select * from public.offline_conversion_queue where site_id = ${site.siteId} order by id`;
   const signals = await app.db.sql`select * from public.marketing_signals where site_id = ${site.siteId} order by id`;
-  const lists = await Promise.all(["queue", "processing"].map((list) => redis().lrange(`pv:${list}:${site.publicId}`, 0, -1)));
+  const lists = await Promise.all(["queue", "processing"].map((set) => redis().zrange<string[]>(`pv:${set}:${site.publicId}`, 0, -1)));
   const data = await Promise.all(lists.flat().map((id) => redis().get(`pv:data:${id}`)));
   const moves = await app.db.sql`select count(*)::int as moves from public.queue_transitions where site_id = ${site.siteId}`;
   return JSON.parse(JSON.stringify({ rows, signals, lists, data, moves }));
@@ -98,7 +96,7 @@ describe("markAsExported=true", () => {
     await viewPage(site, hoursAgo(3));
     await sealLead(app.db.sql, site, { at: hoursAgo(2) });
     expect(countKinds(await (await app.exportRows(site, await app.session(site))).json())).toEqual({ seal: 1 });
-    expect(await redis().llen(`pv:queue:${site.publicId}`)).toBe(1);
+    expect(await redis().zcard(`pv:queue:${site.publicId}`)).toBe(1);
   });
 
   test("what cannot be sent is told to the operator instead of being claimed", async () => {
@@ -222,32 +220,6 @@ describe("markAsExported=false", () => {
     const { items } = await (await asMember(site, await cookiesOf(app.gateway, viewer))).json();
     expect(countKinds(items)).toEqual({ seal: 1, signal: 1, pv: 1 });
     for (const { gclid } of items) expect(gclid).toMatch(/^gclid-….{4}$/);
-  });
-});
-
-describe("pipeline C", () => {
-  test("a view is away while nobody has acknowledged it, and comes back after a quarter of an hour", async () => {
-    const site = await app.newSite({ settings: { pageViewsEnabled: true } });
-    const view = await viewPage(site, hoursAgo(3));
-    const token = await app.session(site);
-    expect(await (await app.exportRows(site, token)).json()).toHaveLength(1);
-    expect(await (await app.exportRows(site, token)).json()).toEqual([]);
-    await recoverPageViews(15);
-    expect(await redis().llen(`pv:queue:${site.publicId}`)).toBe(0);
-    expect(await recoverPageViews(15, minutesLater(16, new Date()))).toBeGreaterThanOrEqual(1); // other tests left some away
-    expect(await (await app.exportRows(site, token)).json()).toMatchObject([{ id: view }]);
-    expect(await (await app.ack(site, token, [view])).json()).toEqual({ ok: true, updated: 1 });
-    expect(await (await app.ack(site, token, [view])).json()).toEqual({ ok: true, updated: 1 });
-    expect(await redis().exists(`pv:data:${view}`, `pv:processing:${site.publicId}`)).toBe(0);
-  });
-
-  test("a view waits until its click is old enough for Google", async () => {
-    const site = await app.newSite({ settings: { pageViewsEnabled: true, clickMinAgeHours: 6 } });
-    const old = await viewPage(site, hoursAgo(7));
-    await viewPage(site, hoursAgo(5));
-    const items: ExportItem[] = await (await app.exportRows(site, await app.session(site))).json();
-    expect(items.map(({ id }) => id)).toEqual([old]);
-    expect(await redis().llen(`pv:queue:${site.publicId}`)).toBe(1);
   });
 });
 

@@ -95,7 +95,7 @@ describe("ack-failed", () => {
     const token = await app.session(site);
     const items: { id: string }[] = await (await app.exportRows(site, token)).json();
     const signal = items.find(({ id }) => id.startsWith("signal_"))?.id ?? "";
-    const view = `pv_${"0".repeat(32)}`;
+    const view = `pv_${randomUUID()}`;
     const response = await app.ackFailed(site, token, { queueIds: [signal, view, "seal_1"], errorCategory: "TRANSIENT" });
     expect(await response.json()).toEqual({ ok: true, updated: 1, warnings: { refused: ["seal_1", view] } });
     const [row] = await app.db
@@ -142,7 +142,7 @@ describe("ack", () => {
     const theirs = await exported(other);
     const waiting = await sealLead(app.db.sql, site, { at: hoursAgo(2) });
     const before = await readRow(app.db.sql, theirs.id);
-    const view = `pv_${randomUUID().replaceAll("-", "")}`;
+    const view = `pv_${randomUUID()}`;
     await redis().set(`pv:data:${view}`, { gclid: "x" });
     const nobody = `seal_${randomUUID()}`;
     const answer = await (

@@ -2,6 +2,7 @@ import { tmpdir } from "node:os";
 import { Ratelimit } from "@upstash/ratelimit";
 import { Redis } from "@upstash/redis";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { acknowledgeViews, keepView, returnViews, takeViews } from "#lib/oci/page-view-scripts.ts";
 import { startWatchdog, type Watchdog } from "#scripts/local/process/watchdog.ts";
 import { type RedisEngine, startRedis } from "#scripts/local/redis/redis.ts";
 import { startUpstashRest, type UpstashRest } from "#scripts/local/redis/upstash.ts";
@@ -91,6 +92,29 @@ describe.each(["engine in use", "in-process fallback"] as const)("Upstash REST o
     for (let i = 0; i < 4; i++) answers.push((await ratelimit.limit("site-1")).success);
     expect(answers).toEqual([true, true, false, false]);
     expect((await ratelimit.limit("site-2")).success).toBe(true);
+  });
+
+  // Guarantee: page views are kept, taken, returned and acknowledged by a machine without redis-server as on Upstash.
+  test("the scripts of page views do the same", async () => {
+    const of = (name: string) => key(`views/${name}`);
+    const [queue, processing, claims] = [of("queue"), of("processing"), of("claims")] as const;
+    await redis.rpush(queue, "of-an-old-list");
+    const keep = (id: string, at: number) =>
+      redis.eval(keepView, [queue, processing, of("data"), of("visitor")], [id, at, "{}", 500, 10, 60, 3, 9]);
+    expect([await keep("one", 100), await keep("two", 200), await keep("too-many", 300)]).toEqual([1, 1, 0]);
+    const take = (until: number) => redis.eval(takeViews, [queue, processing, claims], ["site", until, 5, 600, 10, 60]);
+    expect(await take(150)).toBe("one");
+    expect(await redis.zrange(claims, 0, -1)).toEqual(["site/one"]);
+    expect(await redis.eval(returnViews, [queue, processing, claims], ["site", 700, 10, "one", "gone"])).toBe(1);
+    expect(await take(550)).toBe("one,two,of-an-old-list");
+    const ack = () =>
+      redis.eval(
+        acknowledgeViews,
+        [queue, processing, claims, of("acked"), of("data"), of("none")],
+        ["site", 800, 10, 60, "one", "nobody"],
+      );
+    expect([await ack(), await ack()]).toEqual(["one", "one"]);
+    expect([await redis.zcard(queue), await redis.zcard(processing), await redis.zcard(claims)]).toEqual([0, 2, 2]);
   });
 
   // Guarantee: without the token nobody on this machine reads or flushes the data.

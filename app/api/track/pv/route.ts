@@ -10,7 +10,7 @@ export const POST = handler({
   guard: page,
   limits: { after: pageViewLimit },
   bodyMaxBytes: 8 * 1024,
-  run: ({ actor }) => trackPageView(actor),
+  run: ({ actor, request }) => trackPageView(actor, request.headers),
 });
 
 export const OPTIONS = preflight;
