@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import { retryDeadlocks } from "#lib/db/retry-deadlocks.ts";
+import { forgetViewsOfVisitor } from "#lib/oci/page-view-queue.ts";
+import { log } from "#lib/platform/log.ts";
 import { scopesOf, visitorOf, withoutClickIds } from "./capture-event.ts";
 import type { WireEvent } from "./event-shape.ts";
 import type { TrackerPage } from "./tracker-guard.ts";
@@ -14,14 +16,13 @@ interface Choice {
 }
 
 /** What a visitor chose, applied at once to everything that Google has not got. Never billed, and safe to repeat. */
-export async function recordChoice({ site }: TrackerPage, choice: Choice): Promise<void> {
-  await retryDeadlocks(() =>
-    callRpc(
-      "record_consent",
-      { p_site_id: site.siteId, p_choice: { ...choice, page: choice.page && withoutClickIds(choice.page) } },
-      z.unknown(),
-    ),
-  );
+export async function recordChoice({ site, publicId }: TrackerPage, choice: Choice): Promise<void> {
+  const { visitor, scopes, page } = choice;
+  const written = { ...choice, page: page && withoutClickIds(page) };
+  await retryDeadlocks(() => callRpc("record_consent", { p_site_id: site.siteId, p_choice: written }, z.unknown()));
+  if (scopes.includes("marketing")) return;
+  // Without Redis they stay until the next export, which asks Postgres what each visitor last said.
+  await forgetViewsOfVisitor(publicId, visitor).catch((error: unknown) => log.warn("page views not forgotten", { error }));
 }
 
 /** Events of visitors who allow nothing are not stored; what they say about consent is. The newest of each visitor counts. */

@@ -1,4 +1,3 @@
-import { isbot } from "isbot";
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import { clientAddress, type RateLimit } from "#lib/http/rate-limit.ts";
@@ -6,6 +5,7 @@ import { log } from "#lib/platform/log.ts";
 import { type Admission, admitEvents, type Candidate } from "./admit.ts";
 import { captureEvent, requestFacts, scopesOf, visitorOf } from "./capture-event.ts";
 import { consentOf } from "./consent.ts";
+import { dropReason } from "./drop-reason.ts";
 import { eventsPerRequestMax, type WireEvent, wireEvent } from "./event-shape.ts";
 import { type Batch, refusal } from "./read-batch.ts";
 import { recordChoice, recordRefusals } from "./record-choice.ts";
@@ -72,13 +72,6 @@ export async function syncEvents(page: TrackerPage & Batch, request: Request): P
     parsed.map((result) => (!result.success ? "invalid" : hasAnalyticsConsent(result.data, site) ? "admitted" : "consent")),
     woken,
   );
-}
-
-/** Why a whole request is turned away before the gate. Such events are neither stored nor billed, only counted. */
-function dropReason(site: TrackerPage["site"], headers: Headers): DropReason | null {
-  if (isbot(headers.get("user-agent"))) return "bot";
-  if (site.respectsPrivacySignal && (headers.get("sec-gpc") === "1" || headers.get("dnt") === "1")) return "privacy_signal";
-  return null;
 }
 
 /** Asked of each event: a queue that was filled before the visitor agreed must not cost those after it. */

@@ -2,7 +2,15 @@ import { z } from "zod";
 import { onceAnswer, type RequestIdentity, serveOnce } from "#lib/contracts/answer-once.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import type { deliveryInput } from "./site-delivery.ts";
-import { type apiKeyInput, type KeyScope, keyScopes, type SiteRole, type siteInput, type sitePrivacy, type siteUpdate } from "./site-fields.ts";
+import {
+  type apiKeyInput,
+  type KeyScope,
+  keyScopes,
+  type SiteRole,
+  type siteInput,
+  type sitePrivacy,
+  type siteUpdate,
+} from "./site-fields.ts";
 
 /** What owners and invited people change. Each is one SQL function, which checks the role and decides. */
 

@@ -208,6 +208,7 @@ begin
     where s.call_id = any (p_call_ids) or s.sibling_call_id = any (p_call_ids)
     order by s.id for update
   loop
+    perform private.forget_identifiers(array[v_sale.id]);   -- also of what Google has: the dispatch keeps a hash
     continue when exists (select from public.provider_dispatches d where d.sale_id = v_sale.id);
     perform private.act(('system', null)::private.actor, 'CONSENT_WITHDRAWN');
     perform private.close_waiting(v_sale.id, '{CONVERSION}', 'NO_CONSENT', 'The visitor withdrew consent before Google was told.');

@@ -26,7 +26,14 @@ begin
       from (select u.*, gen_random_uuid() as salt from unnest(p_ids, p_sale_ids) with ordinality u (id, sale_id, position)) i
         join public.sales s on s.id = i.sale_id
         cross join lateral (select x.id, x.amount_cents from public.revenue_snapshots x where x.sale_id = s.id order by x.sequence desc limit 1) r
-      where q.id = i.id and s.delivery_block is null and (s.status = 'CONFIRMED') = (q.kind <> 'RETRACT') and (r.amount_cents > 0) = (q.kind <> 'RETRACT')
+        left join public.calls c on c.id = s.call_id
+        left join lateral (
+          select x.chosen_at, 'marketing' = any (x.scopes) as is_given from public.consent_choices x
+          where x.site_id = c.site_id and x.visitor_id = c.visitor_id order by x.chosen_at desc, x.id desc limit 1) choice on true
+      where q.id = i.id and s.delivery_block is null
+        -- What the visitor said since; what Google has may still be corrected.
+        and (q.kind <> 'CONVERSION' or coalesce(choice.is_given or choice.chosen_at <= s.occurred_at, true))
+        and (s.status = 'CONFIRMED') = (q.kind <> 'RETRACT') and (r.amount_cents > 0) = (q.kind <> 'RETRACT')
       returning i.position, i.salt, q.id, q.site_id, q.kind, q.order_id, q.conversion_name, q.value_cents, q.currency, q.conversion_time,
         q.attempt_count, q.sale_id, s.gclid, s.wbraid, s.gbraid, s.clicked_at, s.customer_hash),
   identified as (

@@ -127,6 +127,15 @@ begin
 end
 $$;
 
+-- refused_since: true if the call's visitor refused marketing after a moment, as the newest choice. A customer who agrees at
+-- the till after a refusal on the website has said so later.
+create function private.refused_since(p_call public.calls, p_at timestamptz) returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(not 'marketing' = any (c.scopes) and c.chosen_at > p_at, false)
+  from private.newest_choice(p_call.site_id, p_call.visitor_id) c
+$$;
+
 -- take_click: the click a sale is told to Google with: its call's, or its own where the customer agreed, or none, with the reason. When
 -- a click of its own was made is not known; it was not after the sale.
 create function private.take_click(p_sale public.sales, p_call public.calls, p_consent boolean) returns public.sales
@@ -148,10 +157,10 @@ begin
     p_sale.wbraid := p_call.wbraid;
     p_sale.gbraid := p_call.gbraid;
     p_sale.clicked_at := p_call.clicked_at;
-  elsif v_has_own and p_consent then
+  elsif v_has_own and p_consent and not private.refused_since(p_call, p_sale.occurred_at) then
     p_sale.clicked_at := least(p_sale.occurred_at, private.current_moment());
     p_sale.delivery_block := null;
-  elsif not coalesce(p_consent, false) then   -- a click id without consent is not kept
+  else   -- a click id without consent is not kept
     p_sale.gclid := null;
     p_sale.wbraid := null;
     p_sale.gbraid := null;

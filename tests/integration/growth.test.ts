@@ -60,9 +60,7 @@ test("with 10,000 and with 100,000 events of a month, each step reads the same n
       await rowsOf(plans, () => plans.sql`select private.recount_month(${siteId}, '2026-03')`),
       await rowsOf(plans, () => member((tx) => tx`select public.billing_overview(${publicId})`)),
       await rowsOf(plans, () => member((tx) => tx`select public.list_counted_events(${publicId}, '2026-03')`)),
-      ...(await rowsPerCall(plans, () =>
-        callAt(plans.sql, "2026-04-03T00:00:00Z", (tx) => tx`select public.freeze_invoices('2026-03')`),
-      )),
+      ...(await rowsPerCall(plans, () => callAt(plans.sql, "2026-04-03T00:00:00Z", (tx) => tx`select public.freeze_invoices('2026-03')`))),
     ];
     const [invoice] = await db.sql`select event_count::int as events from public.invoices`;
     expect(invoice?.events).toBe(days * times * 5000 + 700);

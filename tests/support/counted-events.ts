@@ -63,7 +63,11 @@ export async function admitMany(sql: postgres.Sql, { siteId, from, days, perDay 
 }
 
 /** Makes the invoices of a month, step by step. In a test nothing is open for long, so it waits for what is. */
-export async function freezeMonth(sql: postgres.Sql, at: string, month: string | null): Promise<Record<string, unknown> & { frozen: number }> {
+export async function freezeMonth(
+  sql: postgres.Sql,
+  at: string,
+  month: string | null,
+): Promise<Record<string, unknown> & { frozen: number }> {
   for (let frozen = 0; ; ) {
     const answer = await callAt<{ frozen: number; more: boolean; waiting: number }>(
       sql,

@@ -80,7 +80,17 @@ test("too many changes reload the list once nobody touches it, and at most every
 // Guarantee: a slow read from before an undo does not bring the sealed panel back under the operator's fingers.
 // Mutation that breaks it: take a detail whatever its version.
 test("a lead that was read before our own change does not replace the answer to it", () => {
-  const rest = { asOf: at, fullPhone: null, clickKind: null, visits: [], choices: [], history: [], ledger: [], deliveries: [], siblings: [] };
+  const rest = {
+    asOf: at,
+    fullPhone: null,
+    clickKind: null,
+    visits: [],
+    choices: [],
+    history: [],
+    ledger: [],
+    deliveries: [],
+    siblings: [],
+  };
   const read = (state: DeskState, was: DeskLead, isAnswer = false) =>
     reduceDesk(state, { type: "detail", detail: { ...was, ...rest }, isAnswer });
   const reopened = read(startDesk(page), { ...lead, version: 3 }, true);
