@@ -55,10 +55,10 @@ export function ApiKeyTable({ siteId, keys, timeZone, editable }: ApiKeyTablePro
               <DateText value={key.revokedAt} timeZone={timeZone} />
             ) : (
               editable && (
-                <>
+                <div className="flex justify-end">
                   {key.scopes.length > 1 && <NarrowKey siteId={siteId} apiKey={key} />}
                   <RevokeKey siteId={siteId} keyId={key.id} name={key.name} />
-                </>
+                </div>
               )
             )}
           </Cell>

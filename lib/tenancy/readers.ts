@@ -27,7 +27,6 @@ const apiKeys = z.array(
     scopes: z.array(z.enum(keyScopes)),
     scopeUsed: z.partialRecord(z.enum(keyScopes), z.string()),
     createdAt: z.string(),
-    lastUsedAt: z.string().nullable(),
     revokedAt: z.string().nullable(),
   }),
 );

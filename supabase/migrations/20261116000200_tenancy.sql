@@ -70,7 +70,6 @@ create table public.site_api_keys (
   key_hash text not null unique,
   created_by uuid not null,
   created_at timestamptz not null,
-  last_used_at timestamptz,
   revoked_at timestamptz,
   scopes text[] not null,                    -- what it may be used for; a key only ever loses some
   scope_used jsonb not null default '{}',    -- scope -> when it was last used
@@ -119,7 +118,7 @@ create policy owners_see_api_keys on public.site_api_keys for select to authenti
 grant select (public_id, name, domains, currency, timezone, locale, oci_sync_method, created_at, archived_at) on public.sites to authenticated;
 grant select (user_id, role, created_at) on public.site_members to authenticated;
 grant select (id, email, role, created_at, expires_at) on public.site_invitations to authenticated;
-grant select (id, name, prefix, scopes, created_at, last_used_at, scope_used, revoked_at)
+grant select (id, name, prefix, scopes, created_at, scope_used, revoked_at)
   on public.site_api_keys to authenticated;
 
 -- Sites are archived: their ledger must stay readable.

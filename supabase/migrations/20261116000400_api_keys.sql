@@ -16,7 +16,7 @@ begin
   return (
     select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'name', k.name, 'prefix', k.prefix,
              'scopes', k.scopes, 'scopeUsed', k.scope_used, 'createdAt', k.created_at,
-             'lastUsedAt', k.last_used_at, 'revokedAt', k.revoked_at) order by k.revoked_at is not null, k.created_at desc, k.id), '[]')
+             'revokedAt', k.revoked_at) order by k.revoked_at is not null, k.created_at desc, k.id), '[]')
     from public.site_api_keys k where k.site_id = v_site.id);
 end
 $$;
@@ -164,7 +164,7 @@ begin
   if v_site is not null and v_scope is not null
      and (v_used_at is null or v_used_at < v_now - interval '1 minute') then
     update public.site_api_keys k
-      set last_used_at = v_now, scope_used = k.scope_used || jsonb_build_object(v_scope, v_now)
+      set scope_used = k.scope_used || jsonb_build_object(v_scope, v_now)
       where k.id = v_key.id;
   end if;
   return v_site;

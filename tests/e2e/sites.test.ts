@@ -1,3 +1,4 @@
+import { expectAccessible } from "#tests/support/accessibility.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
 
 test("an owner creates a site, changes it, archives and restores it", async ({ as }) => {
@@ -51,6 +52,48 @@ test("an API key is shown once, never again, and can be revoked", async ({ as, s
   await page.getByRole("dialog").getByRole("button", { name: "Revoke key" }).click();
   await expect(page.getByText(`${name} is revoked`)).toBeVisible();
 });
+
+// Guarantee: an owner gives a key what it needs, sees what it was used for, and reads what stops before it stops.
+for (const phone of [false, true]) {
+  test(`a key is made for chosen uses and narrowed${phone ? ", on a phone" : ""}`, async ({ as, stack }) => {
+    const page = await as("owner", { phone });
+    await page.goto(`/dashboard/site/${stack.sites[1]?.publicId}/connections`);
+    const name = `CRM ${Date.now()}`;
+    const dialog = page.getByRole("dialog");
+    await page.getByRole("button", { name: "Create key" }).first().click();
+    await dialog.getByLabel("Name").fill(name);
+    await expect(dialog.getByRole("checkbox", { checked: true })).toHaveAccessibleName(/Google Ads script/);
+    await dialog.getByLabel("Google Ads script").uncheck();
+    await expect(dialog.getByRole("button", { name: "Create key" })).toBeDisabled();
+    await dialog.getByLabel("Leads").check();
+    await dialog.getByLabel("Sales").check();
+    await expectAccessible(page, "the uses of a new key");
+    await dialog.getByRole("button", { name: "Create key" }).click();
+    await expect(dialog.getByText("Copy your key now")).toBeVisible();
+    const key = ((await dialog.textContent()) ?? "").match(/om_[0-9a-f]{48}/)?.[0] ?? (await dialog.getByLabel("API key").inputValue());
+    await page.getByRole("button", { name: "I stored it" }).click();
+
+    const record = async () => {
+      const body = JSON.stringify({ external_ref: name, occurred_at: new Date().toISOString(), amount: 120 });
+      return (await fetch(`${stack.baseUrl}/api/sales`, { method: "POST", body, headers: { "x-api-key": key } })).status;
+    };
+    expect(await record()).toBe(200);
+    await page.reload();
+    const uses = page.getByRole("row", { name: new RegExp(name) }).getByRole("listitem");
+    await expect(uses).toHaveText([/^Leads.*Never used/, /^Sales.*(now|ago)/]);
+
+    await page.getByRole("button", { name: `Narrow ${name}` }).click();
+    await expect(dialog.getByRole("button", { name: "Nothing to remove" })).toBeDisabled();
+    await dialog.getByLabel("Sales").uncheck();
+    await expect(dialog).toContainText("A till or CRM with this key can no longer record or confirm sales.");
+    await expectAccessible(page, "what stops");
+    await dialog.getByRole("button", { name: "Remove 1 use" }).click();
+    await expect(page.getByText(`${name} is narrowed`)).toBeVisible();
+    await expect(uses).toHaveText([/^Leads/]);
+    await expect(page.getByRole("button", { name: `Narrow ${name}` })).toHaveCount(0);
+    expect(await record()).toBe(403);
+  });
+}
 
 test("the last owner cannot leave, and the page says why", async ({ as, stack }) => {
   const page = await as("owner");
