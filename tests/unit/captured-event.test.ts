@@ -9,6 +9,7 @@ const site = {
   domains: ["a.test"],
   consentMode: "off" as const,
   respectsPrivacySignal: false,
+  pageViews: false,
 };
 const facts = { device: "mobile", country: "TR", city: null };
 const receivedAt = new Date("2026-11-16T12:00:00Z");

@@ -9,6 +9,7 @@ import { SiteForm } from "#components/sites/site-form.tsx";
 import { Card } from "#components/ui/card.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { SecretText } from "#components/ui/secret-text.tsx";
+import { env } from "#lib/env.ts";
 import { getSite, getSiteDelivery } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -40,7 +41,7 @@ export default async function SettingsPage({ params }: { params: Promise<{ siteI
             choices={siteChoices(locale, site)}
           />
         )}
-        {site.archivedAt === null && <DeliveryForm publicId={site.publicId} currency={site.currency} delivery={delivery} />}
+        {site.archivedAt === null && <DeliveryForm site={site} appUrl={env().APP_URL} delivery={delivery} />}
         <Card title={t("siteId")}>
           <div className="card-b stack">
             <p className="sm t2 text-pretty">{t("siteIdHint")}</p>
