@@ -1,6 +1,6 @@
 /** Written by scripts/build-tracker.ts. */
 export const tracker = {
   path: "/om.v2.js",
-  integrity: "sha384-NNYI1Cd/QdMm7VCIb30nFk9Rgkfvf2zcsZ/F9QegbM+hvQUEc4f1xCa4c7pwwNQe",
-  gzipBytes: 2868,
+  integrity: "sha384-jScy6yJknqTaqDomj7rl6RA/K5VE97REGIfALQ2EjXPuBfcDCcArBGj+Hp3wmf3Z",
+  gzipBytes: 2891,
 };
