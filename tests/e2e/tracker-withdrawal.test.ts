@@ -146,7 +146,10 @@ test("consent given again before the answer: the message first, then a new visit
     om.consent([]);
     om.consent(["analytics", "marketing"]);
   });
-  const [, second] = JSON.stringify(await storedBy(page)).match(/(?<="fp":")[^"]+/g) ?? [];
+  const [, second]: string[] = await page.evaluate(
+    (key) => JSON.parse(localStorage[key]).c.map((choice: { fp: string }) => choice.fp),
+    `om_${site.publicId}`,
+  );
   await context.setOffline(false);
   await page.evaluate(() => dispatchEvent(new Event("online")));
   await site.settled(page);
