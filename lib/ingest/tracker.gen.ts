@@ -1,6 +1,6 @@
 /** Written by scripts/build-tracker.ts. */
 export const tracker = {
   path: "/om.v2.js",
-  integrity: "sha384-jScy6yJknqTaqDomj7rl6RA/K5VE97REGIfALQ2EjXPuBfcDCcArBGj+Hp3wmf3Z",
-  gzipBytes: 2891,
+  integrity: "sha384-x9X22UEcOEjXKLokOmgU7p/oh1nHXbFISaKeVSkDHwJsc2FLP7BWyDmuExhQ+6Lx",
+  gzipBytes: 2902,
 };

@@ -28,7 +28,7 @@ export function consent(granted?: string[], isDefault?: boolean): void {
   if (isDecision && stored.v && !(active && (marketing || stored.k))) {
     // The server must hear what was taken away. A newer choice of the same visitor says all that the older one did.
     stored.c = [
-      ...(stored.c || []).filter(({ fp }) => fp !== stored.v),
+      ...(stored.c || []).filter(({ fp }) => fp !== stored.v).slice(-99),
       { fp: stored.v, consent_scopes: granted, t: Date.now(), u: bounded(shownPage()) },
     ];
     flush();
