@@ -8,27 +8,22 @@ import { Field } from "#components/ui/field.tsx";
 import { SecretText } from "#components/ui/secret-text.tsx";
 import { Select } from "#components/ui/select.tsx";
 import { TimeAgo } from "#components/ui/time.tsx";
-import { installSnippet } from "#lib/ingest/install-snippet.ts";
+import { snippetOfSite } from "#lib/ingest/install-snippet.ts";
 import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
 
 interface TrackerCardProps {
   site: SiteSummary;
   appUrl: string;
+  reportsViews: boolean;
   lastEventAt: string | null;
   editable: boolean;
 }
 
 /** The line that makes a website heard, and how its visitors' wishes are honoured. */
-export function TrackerCard({ site, appUrl, lastEventAt, editable }: TrackerCardProps) {
+export function TrackerCard({ site, appUrl, reportsViews, lastEventAt, editable }: TrackerCardProps) {
   const t = useTranslations("tracker");
   const { send, pending } = useSend();
   const { publicId, consentMode, respectsPrivacySignal } = site;
-  const snippet = installSnippet({
-    appUrl,
-    publicId,
-    ...(consentMode === "required" && { consent: "required" }),
-    ...(respectsPrivacySignal && { dnt: "respect" }),
-  });
   const save = (change: { consentMode?: string; respectsPrivacySignal?: boolean }) =>
     send({
       method: "PATCH",
@@ -42,7 +37,7 @@ export function TrackerCard({ site, appUrl, lastEventAt, editable }: TrackerCard
       <div className="card-b stack stack-5">
         <div className="stack">
           <p className="sm t2 text-pretty">{t("lead")}</p>
-          <SecretText value={snippet} label={t("snippet")} />
+          <SecretText value={snippetOfSite(appUrl, site, reportsViews)} label={t("snippet")} />
         </div>
         <Field label={t("consent")} hint={t("consentHint")}>
           {(control) => (

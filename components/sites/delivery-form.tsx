@@ -9,17 +9,21 @@ import { useAmount } from "#components/forms/use-amount.ts";
 import { useErrorText } from "#components/forms/use-error-text.ts";
 import { useFocusInvalid } from "#components/forms/use-focus-invalid.ts";
 import { useSend } from "#components/forms/use-send.ts";
+import { Alert } from "#components/ui/alert.tsx";
 import { Card } from "#components/ui/card.tsx";
 import { Checkbox } from "#components/ui/checkbox.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
+import { SecretText } from "#components/ui/secret-text.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
+import { snippetOfSite } from "#lib/ingest/install-snippet.ts";
 import { conversionKeys, type SiteDelivery, weightedStages } from "#lib/tenancy/site-delivery.ts";
+import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
 import { type StageShares, StageValues, weightOf } from "./stage-values.tsx";
 
 interface DeliveryFormProps {
-  publicId: string;
-  currency: string;
+  site: SiteSummary;
+  appUrl: string;
   delivery: SiteDelivery;
 }
 
@@ -30,12 +34,16 @@ const timings = [
 ] as const;
 
 /** What leads are worth, when Google is told, and under which names. */
-export function DeliveryForm({ publicId, currency, delivery }: DeliveryFormProps) {
+export function DeliveryForm({ site, appUrl, delivery }: DeliveryFormProps) {
+  const { publicId, currency } = site;
   const t = useTranslations("delivery");
+  const tracker = useTranslations("tracker");
   const errorText = useErrorText();
   const { send, pending } = useSend();
   const [failure, setFailure] = useState<SendFailure | null>(null);
   const order = useAmount(currency, String(delivery.defaultAovCents / 100));
+  /** What the switch was last changed to here: the installed line must follow. */
+  const [changedViews, setChangedViews] = useState<boolean | null>(null);
   const [shares, setShares] = useState(
     () =>
       Object.fromEntries(
@@ -49,6 +57,7 @@ export function DeliveryForm({ publicId, currency, delivery }: DeliveryFormProps
     event.preventDefault();
     const data = new FormData(event.currentTarget);
     const number = (name: string) => (String(data.get(name) ?? "").trim() === "" ? null : Number(data.get(name)));
+    const pageViewsEnabled = data.get("pageViewsEnabled") !== null;
     setFailure(null);
     send({
       method: "PATCH",
@@ -57,11 +66,14 @@ export function DeliveryForm({ publicId, currency, delivery }: DeliveryFormProps
         defaultAovCents: order.cents,
         intentWeights: Object.fromEntries(weightedStages.map((stage) => [stage, weightOf(shares[stage])])),
         signalsEnabled: data.get("signalsEnabled") !== null,
-        pageViewsEnabled: data.get("pageViewsEnabled") !== null,
+        pageViewsEnabled,
         conversionNames: Object.fromEntries(conversionKeys.map((key) => [key, String(data.get(key) ?? "")])),
         ...Object.fromEntries(timings.map(([name]) => [name, number(name)])),
       },
       done: t("saved"),
+      onDone: () => {
+        if (pageViewsEnabled !== delivery.pageViewsEnabled) setChangedViews(pageViewsEnabled);
+      },
       onFailed: setFailure,
     });
   };
@@ -133,6 +145,14 @@ export function DeliveryForm({ publicId, currency, delivery }: DeliveryFormProps
               </Field>
             ))}
           </fieldset>
+          {changedViews !== null && (
+            <>
+              <Alert tone="retry" title={t("newLine")}>
+                {t(changedViews ? "newLineOn" : "newLineOff")}
+              </Alert>
+              <SecretText value={snippetOfSite(appUrl, site, changedViews)} label={tracker("snippet")} />
+            </>
+          )}
           <FormFailure code={failure?.code} requestId={failure?.requestId ?? null} fields={failure?.fields} />
         </div>
         <div className="card-f">

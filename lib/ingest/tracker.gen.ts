@@ -1,6 +1,6 @@
 /** Written by scripts/build-tracker.ts. */
 export const tracker = {
   path: "/om.v2.js",
-  integrity: "sha384-NNYI1Cd/QdMm7VCIb30nFk9Rgkfvf2zcsZ/F9QegbM+hvQUEc4f1xCa4c7pwwNQe",
-  gzipBytes: 2868,
+  integrity: "sha384-x9X22UEcOEjXKLokOmgU7p/oh1nHXbFISaKeVSkDHwJsc2FLP7BWyDmuExhQ+6Lx",
+  gzipBytes: 2902,
 };

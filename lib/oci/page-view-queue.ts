@@ -30,7 +30,7 @@ const ofVisitorMax = 500;
 
 const view = z.object({ gclid: z.string(), wbraid: z.string(), gbraid: z.string(), viewedAt: z.string(), visitor: z.string() });
 type StoredView = z.output<typeof view>;
-export type WaitingView = StoredView & { id: string };
+type WaitingView = StoredView & { id: string };
 
 /** Keeps a view for the next export. Returns its id, or null when the site or the visitor has too many. */
 export async function keepPageView(publicId: string, stored: StoredView, now = new Date()): Promise<string | null> {

@@ -2,7 +2,7 @@ import { refused } from "./install.ts";
 import { flush } from "./send.ts";
 import { erase, forget, load, save, stored } from "./store.ts";
 import { bounded, withoutClicks } from "./track.ts";
-import { forgetPage, shownPage, viewPage } from "./view.ts";
+import { forgetPage, reportView, shownPage, viewPage } from "./view.ts";
 import { keepVisit } from "./visit.ts";
 
 /** What the visitor agreed to; undefined where the site has no consent manager. */
@@ -28,7 +28,7 @@ export function consent(granted?: string[], isDefault?: boolean): void {
   if (isDecision && stored.v && !(active && (marketing || stored.k))) {
     // The server must hear what was taken away. A newer choice of the same visitor says all that the older one did.
     stored.c = [
-      ...(stored.c || []).filter(({ fp }) => fp !== stored.v),
+      ...(stored.c || []).filter(({ fp }) => fp !== stored.v).slice(-99),
       { fp: stored.v, consent_scopes: granted, t: Date.now(), u: bounded(shownPage()) },
     ];
     flush();
@@ -44,6 +44,7 @@ export function consent(granted?: string[], isDefault?: boolean): void {
     keepVisit();
     save();
     viewPage();
+    reportView();
   } else {
     // Without a visitor there is nothing but choices, and a pause the server asked for.
     if (stored.v) erase();
@@ -65,7 +66,7 @@ export function reload(): boolean | undefined {
 
 /** Consent was withdrawn in another tab. What is stored belongs to that tab's choice. */
 export function leave(): void {
-  active = false;
+  active = marketing = false;
   forget();
   forgetPage();
 }

@@ -77,6 +77,9 @@ export function listen(): void {
   });
   on("pageshow", (event) => {
     if (event.persisted) {
+      // Out of the browser's cache, where nobody hears what other pages store.
+      load();
+      if (!stored.v) leave();
       forgetPage();
       viewPage();
     }

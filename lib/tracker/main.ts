@@ -8,9 +8,7 @@ import { stamp, track } from "./track.ts";
 import { readAddress } from "./visit.ts";
 
 const commands = {
-  event: (name: string, options?: { label?: string; value?: number }) => {
-    track(name, options?.label, options?.value);
-  },
+  event: (name: string, options?: { label?: string; value?: number }) => track(name, options?.label, options?.value),
   consent: (scopes?: string | string[]) => consent(([] as string[]).concat(scopes || [])),
   stamp: () => stamp,
 };

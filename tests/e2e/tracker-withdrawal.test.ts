@@ -89,6 +89,22 @@ for (const { name, deaf } of [
   });
 }
 
+// Guarantee: the back button does not bring consent back. A page in the browser's cache hears nothing, and the message may be answered
+// before it is shown again. Mutation: without the look at the store when a page is shown again.
+test("a page taken from the browser's cache after a withdrawal on the next one stays silent", async ({ page, context, site }) => {
+  await page.addInitScript(() => addEventListener("storage", (event) => event.stopImmediatePropagation(), true));
+  await agree(page, site);
+  const next = await context.newPage();
+  await agree(next, site, "/privacy");
+  await withdraw(next);
+  await expect.poll(() => storedBy(next)).toBeNull();
+  site.deliveries.length = 0;
+  await page.evaluate(() => dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true })));
+  await page.evaluate(() => om("event", "phone_call"));
+  await site.barrier(page);
+  expect([await storedBy(page), site.deliveries, site.choices.length]).toEqual([null, [], 1]);
+});
+
 // Guarantee: who refuses marketing is rid of it at once, here and at the server, and their call is not lost with it.
 // Mutation: keep the click in the queue, tell nobody, or let a page without a decision undo the refusal.
 test("withdrawing marketing alone drops click ids, tells the server once, and goes on with what remains", async ({
@@ -146,7 +162,10 @@ test("consent given again before the answer: the message first, then a new visit
     om.consent([]);
     om.consent(["analytics", "marketing"]);
   });
-  const [, second] = JSON.stringify(await storedBy(page)).match(/(?<="fp":")[^"]+/g) ?? [];
+  const [, second]: string[] = await page.evaluate(
+    (key) => JSON.parse(localStorage[key]).c.map((choice: { fp: string }) => choice.fp),
+    `om_${site.publicId}`,
+  );
   await context.setOffline(false);
   await page.evaluate(() => dispatchEvent(new Event("online")));
   await site.settled(page);

@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import { devices, type Page } from "@playwright/test";
 import postgres from "postgres";
 import { installSnippet } from "#lib/ingest/install-snippet.ts";
+import type { ExportItem } from "#lib/oci/export-items.ts";
 import { closeServer, listenLocal } from "#scripts/local/process/local-server.ts";
 import { test as base, expect } from "./e2e-test.ts";
 import { callAs } from "./team.ts";
@@ -21,6 +22,10 @@ interface Customer {
   publicId: string;
   /** What the site's settings and its snippet say. To be called before a page is opened. */
   requireConsent(): Promise<void>;
+  /** Puts another line into the site's pages. */
+  install(snippet: string): void;
+  /** What the site's script does: fetches all that waits, and says that Google has it. */
+  deliver(): Promise<ExportItem[]>;
   /** A page of a visitor in a browser of their own, whose telephone link leads nowhere. */
   visit(path: string): Promise<Page>;
   /** How many rows the database holds of this site. */
@@ -57,6 +62,27 @@ export const test = base.extend<{ customer: Customer }>({
       async requireConsent() {
         await callAs(sql, asOwner, (tx) => tx`select public.set_site_privacy(${publicId}, 'required', false)`);
         snippet = installSnippet({ appUrl: stack.baseUrl, publicId, consent: "required" });
+      },
+      install(line) {
+        snippet = line;
+      },
+      async deliver() {
+        const { key } = await callAs<{ key: string }>(
+          sql,
+          asOwner,
+          (tx) => tx`select public.create_site_api_key(${publicId}, ${randomUUID()})`,
+        );
+        const call = async (path: string, headers: Record<string, string>, body?: unknown) => {
+          const sent = body ? { method: "POST", body: JSON.stringify(body) } : {};
+          return (await fetch(stack.baseUrl + path, { ...sent, headers: { "content-type": "application/json", ...headers } })).json();
+        };
+        const { session_token } = await call("/api/oci/v2/verify", { "x-api-key": key }, { siteId: publicId });
+        const session = { authorization: `Bearer ${session_token}` };
+        const items: ExportItem[] = await call(`/api/oci/google-ads-export?siteId=${publicId}&markAsExported=true`, session);
+        const queueIds = items.map(({ id }) => id);
+        if (queueIds.length > 0)
+          expect(await call("/api/oci/ack", session, { siteId: publicId, queueIds })).toEqual({ ok: true, updated: queueIds.length });
+        return items;
       },
       async visit(path) {
         // Without saying so, a headless browser is taken for the robot that it is.

@@ -9,6 +9,7 @@ const site = {
   domains: ["a.test"],
   consentMode: "off" as const,
   respectsPrivacySignal: false,
+  pageViews: false,
 };
 const facts = { device: "mobile", country: "TR", city: null, trackerVersion: null };
 const wire = (change: Record<string, unknown>) => wireEvent.parse({ u: "https://a.test/", ...change });

@@ -34,8 +34,8 @@ test("the snippet names the versioned address, the site and the content's hash",
   expect(installSnippet({ appUrl: "https://app.example.com", publicId })).toBe(
     `<script defer src="https://app.example.com${tracker.path}" data-site="${publicId}" integrity="${integrityOf(served)}" crossorigin="anonymous"></script>`,
   );
-  expect(installSnippet({ appUrl: "https://app.example.com", publicId, consent: "required", dnt: "respect" })).toContain(
-    ` data-consent="required" data-dnt="respect" `,
+  expect(installSnippet({ appUrl: "https://app.example.com", publicId, consent: "required", dnt: "respect", views: "on" })).toContain(
+    ` data-consent="required" data-dnt="respect" data-views="on" `,
   );
 });
 

@@ -23,7 +23,7 @@ const hoursAfter = (hours: number, from = start) => minutesLater(hours * 60, fro
 const hoursAgo = (hours: number) => hoursAfter(-hours, new Date());
 const withViews = (settings = {}) => app.newSite({ settings: { pageViewsEnabled: true, ...settings } });
 
-function keep(site: OciSite, at: Date, visitor = randomUUID()): Promise<string | null> {
+function keep(site: OciSite, at: Date, visitor: string = randomUUID()): Promise<string | null> {
   const clicks = { gclid: `gclid-${randomUUID()}`, wbraid: "", gbraid: "" };
   return keepPageView(site.publicId, { ...clicks, visitor, viewedAt: at.toISOString() }, at);
 }

@@ -10,7 +10,7 @@ import { PageHeader } from "#components/ui/page-header.tsx";
 import { env } from "#lib/env.ts";
 import { currentScriptVersion } from "#lib/oci/customer-script.ts";
 import { diagnose } from "#lib/oci/script-diagnosis.ts";
-import { getSite, listApiKeys, listFailedEvents, readIngestStatus, readScriptStatus } from "#lib/tenancy/readers.ts";
+import { getSite, getSiteDelivery, listApiKeys, listFailedEvents, readIngestStatus, readScriptStatus } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("connections");
@@ -20,18 +20,19 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function ConnectionsPage({ params }: { params: Promise<{ siteId: string }> }) {
   const site = await getSite((await params).siteId);
   if (site.role !== "owner") return <OwnersOnly siteId={site.publicId} />;
-  const [t, keys, { lastEventAt, failed }, script] = await Promise.all([
+  const [t, keys, { lastEventAt, failed }, script, { pageViewsEnabled }] = await Promise.all([
     getTranslations("connections"),
     listApiKeys(site.publicId),
     readIngestStatus(site.publicId),
     readScriptStatus(site.publicId),
+    getSiteDelivery(site.publicId),
   ]);
   const editable = site.archivedAt === null;
   return (
     <>
       <PageHeader title={t("title")} note={t("lead")} />
       <div className="page">
-        <TrackerCard site={site} appUrl={env().APP_URL} lastEventAt={lastEventAt} editable={editable} />
+        <TrackerCard site={site} appUrl={env().APP_URL} reportsViews={pageViewsEnabled} lastEventAt={lastEventAt} editable={editable} />
         {failed > 0 && <FailedEvents siteId={site.publicId} events={await listFailedEvents(site.publicId)} timeZone={site.timezone} />}
         <ScriptLink siteId={site.publicId} diagnosis={diagnose(script, currentScriptVersion())} waiting={script.waiting} />
         <ApiKeyCard siteId={site.publicId} keys={keys} timeZone={site.timezone} editable={editable} />

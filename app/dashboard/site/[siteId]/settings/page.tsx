@@ -9,6 +9,7 @@ import { SiteForm } from "#components/sites/site-form.tsx";
 import { Card } from "#components/ui/card.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { SecretText } from "#components/ui/secret-text.tsx";
+import { env } from "#lib/env.ts";
 import { getSite, getSiteDelivery } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -41,9 +42,7 @@ export default async function SettingsPage({ params }: { params: Promise<{ siteI
           />
         )}
         {/* A form of the old currency would offer the old average order in the new one. */}
-        {site.archivedAt === null && (
-          <DeliveryForm key={site.currency} publicId={site.publicId} currency={site.currency} delivery={delivery} />
-        )}
+        {site.archivedAt === null && <DeliveryForm key={site.currency} site={site} appUrl={env().APP_URL} delivery={delivery} />}
         <Card title={t("siteId")}>
           <div className="card-b stack">
             <p className="sm t2 text-pretty">{t("siteIdHint")}</p>

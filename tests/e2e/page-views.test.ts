@@ -1,0 +1,47 @@
+import type { Page } from "@playwright/test";
+import { expect, test } from "#tests/support/customer-site.ts";
+
+async function setViews(page: Page, publicId: string, on: boolean): Promise<string> {
+  await page.goto(`/dashboard/site/${publicId}/settings`);
+  const card = page.getByRole("region", { name: "Values and delivery" });
+  await card.getByLabel("Age of the click (hours)").fill("0");
+  await card.getByLabel(/Tell Google of page views/).setChecked(on);
+  await card.getByRole("button", { name: "Save changes" }).click();
+  await expect(card.getByRole("status")).toContainText("Replace the line on your website.");
+  await expect(card.getByRole("button", { name: "Copy" })).toBeVisible();
+  return String(await card.getByTitle("Line for your website").textContent());
+}
+
+// Guarantee: the switch in Settings does what it says, from the visitor's browser to the script that hands views to Google, and back.
+// Mutation: a snippet without data-views, a tracker that never reports, or a server that does not look at the switch.
+test("page views switched on in Settings reach the script's export once, and stop when they are switched off", async ({ customer, as }) => {
+  const owner = await as("owner");
+  const gclid = `view-${Date.now()}`;
+  const line = await setViews(owner, customer.publicId, true);
+  expect(line).toContain(' data-views="on" ');
+  await owner.goto(`/dashboard/site/${customer.publicId}/connections`);
+  await expect(owner.getByTitle("Line for your website")).toHaveText(line);
+
+  customer.install(line);
+  const page = await customer.visit(`/?gclid=${gclid}`);
+  await page.goto(`${customer.url}/second`);
+  const delivered: string[][] = [];
+  await expect
+    .poll(
+      async () => {
+        delivered.push(...(await customer.deliver()).map(({ id, gclid: click }) => [id, click]));
+        return delivered.length;
+      },
+      { timeout: 50_000, intervals: [7_000] },
+    ) // the script's limits
+    .toBe(2);
+  expect(delivered).toEqual(Array(2).fill([expect.stringMatching(/^pv_[0-9a-f-]{36}$/), gclid]));
+
+  const without = await setViews(owner, customer.publicId, false);
+  expect(without).not.toContain("data-views");
+  customer.install(without);
+  const later = await customer.visit(`/?gclid=${gclid}-later`);
+  await later.evaluate("om('event', 'phone_call')");
+  await expect.poll(() => customer.calls(), { timeout: 30_000 }).toMatchObject([{ gclid: `${gclid}-later` }]);
+  expect(await customer.deliver()).toEqual([]);
+});
