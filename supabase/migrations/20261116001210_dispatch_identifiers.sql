@@ -16,12 +16,17 @@ create index identifiers_by_age on public.dispatch_identifiers (handed_at);
 alter table public.dispatch_identifiers enable row level security;
 
 -- forget_identifiers: deletes what was handed out of these sales. The hashes stay and say nothing
--- any more.
+-- any more. Called with the sales locked, or by itself.
+--   Safe     against a claim under way: it holds its rows, so this waits and forgets what it wrote.
 create function private.forget_identifiers(p_sale_ids uuid[]) returns void
-language sql security definer set search_path = ''
+language plpgsql security definer set search_path = ''
 as $$
-  delete from public.dispatch_identifiers i
-    using public.offline_conversion_queue q where q.sale_id = any (p_sale_ids) and i.queue_id = q.id
+begin
+  perform from public.offline_conversion_queue q where q.sale_id = any (p_sale_ids)
+    order by q.id for update;
+  delete from public.dispatch_identifiers i using public.offline_conversion_queue q
+    where q.sale_id = any (p_sale_ids) and i.queue_id = q.id;
+end
 $$;
 
 -- purge_dispatch_identifiers: forget what was handed out 90 days ago. Adjustments end after 54.

@@ -39,7 +39,9 @@ begin
       'conversionName', coalesce(v_sent.conversion_name, v_row.conversion_name,
         private.conversion_name(v_site, 'seal')),
       'conversionTime', coalesce(v_sent.conversion_time, v_row.conversion_time),
-      'valueCents', coalesce(v_sent.value_cents, v_row.value_cents),
+      'valueCents', coalesce(v_sent.value_cents, case when v_row.status <> 'PROCESSING'
+        and v_row.kind <> 'RETRACT' and v_sale.status = 'CONFIRMED' then v_sale.amount_cents end,
+        v_row.value_cents),
       'currency', coalesce(v_sent.currency, v_row.currency),
       'clickKind', case when v_ids.gclid is not null then 'gclid'
         when v_ids.wbraid is not null then 'wbraid' when v_ids.gbraid is not null then 'gbraid' end,
