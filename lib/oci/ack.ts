@@ -6,6 +6,8 @@ import { forgetPageViews } from "./page-view-queue.ts";
 import { maxAttempts } from "./queue-types.ts";
 
 const idsMax = 1000;
+/** As many ids, each once more with its claim: 131 KB of signals. */
+export const ackBodyMaxBytes = 256 * 1024;
 const queueIds = z.array(z.string().max(80)).min(1).max(idsMax);
 /** By the ids of queueIds, the claim that came with each. */
 const claims = z

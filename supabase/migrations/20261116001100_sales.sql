@@ -68,11 +68,11 @@ create table public.provider_dispatches (
   provider_key text not null,
   transport text not null,
   order_id text not null,
-  conversion_name text not null,                   -- as handed out: the site's name for it may change
+  conversion_name text not null,                   -- as handed out; the settings may change
   conversion_time timestamptz not null,
   value_cents bigint not null,
   currency text not null,
-  identifiers_hash text,                           -- over what dispatch_identifiers held; null by hand
+  identifiers_hash text,                           -- over dispatch_identifiers; null by hand
   is_certain boolean not null default true,        -- false: an earlier hand-out with another value may have arrived before this one
   provider_request_id text,
   dispatched_at timestamptz not null,
@@ -132,7 +132,8 @@ create trigger dispatches_are_never_deleted before delete on public.provider_dis
 -- What was handed over is fixed; only what the provider says of it later is added.
 create trigger dispatches_say_what_was_sent
   before update of id, site_id, queue_id, sale_id, snapshot_id, kind, provider_key, transport,
-    order_id, conversion_name, conversion_time, value_cents, currency, identifiers_hash, dispatched_at
+    order_id, conversion_name, conversion_time, value_cents, currency, identifiers_hash,
+    dispatched_at
   on public.provider_dispatches for each row execute function private.refuse_change();
 create trigger dispatches_are_never_truncated before truncate on public.provider_dispatches
   for each statement execute function private.refuse_change();
@@ -212,8 +213,8 @@ as $$
     on conflict (call_id, signal_type) do nothing
 $$;
 
--- write_snapshot: the next line of a sale's ledger, and the sale's amount with it. Every sale that is
--- sealed or comes back passes here, so this is where Google forgets what another sale replaces.
+-- write_snapshot: the next line of a sale's ledger, and the sale's amount with it. Every sale that
+-- is sealed or comes back passes here, so this is where Google forgets what another sale replaces.
 create function private.write_snapshot(p_sale_id uuid, p_kind text, p_amount_cents bigint, p_value_source text, p_actor private.actor) returns public.sales
 language plpgsql security definer set search_path = ''
 as $$

@@ -13,16 +13,16 @@ create table public.offline_conversion_queue (
   value_cents bigint not null,
   currency text not null,
   conversion_time timestamptz not null,
-  conversion_name text,                            -- of the first hand-out: one order id has one name
-  click_expires_at timestamptz not null,           -- Google takes a click for 90 days, and an adjustment for 54
+  conversion_name text,                            -- of the first hand-out, for good
+  click_expires_at timestamptz not null,           -- 90 days for a click, 54 for an adjustment
   not_before timestamptz not null,                 -- its own column: a retry clears next_retry_at and must still not send too early
   next_retry_at timestamptz,
   attempt_count int not null default 0,            -- how often it was handed out, ever
   attempt_base int not null default 0,             -- attempts before the operator's last retry: the budget counts from here
   claimed_at timestamptz,
   claim_token uuid,
-  claims uuid[] not null default '{}',             -- every claim of this row, the newest first; the last 50
-  identifiers_hash text,                           -- over what dispatch_identifiers holds of the last claim
+  claims uuid[] not null default '{}',             -- the row's last 50 claims, newest first
+  identifiers_hash text,                           -- over dispatch_identifiers, of the last claim
   handed_snapshot_id uuid,                         -- what the last claim handed out: a success that comes late says this, whatever the row says by then
   handed_value_cents bigint,
   handed_values_differ boolean not null default false,   -- claims handed out different values, and nobody can say which of them Google kept
@@ -95,7 +95,8 @@ create trigger rows_stay_the_same_conversion
   on public.offline_conversion_queue for each row execute function private.refuse_change();
 create trigger rows_keep_their_name
   before update of conversion_name on public.offline_conversion_queue for each row
-  when (old.conversion_name is distinct from new.conversion_name and old.conversion_name is not null)
+  when (old.conversion_name is not null
+    and old.conversion_name is distinct from new.conversion_name)
   execute function private.refuse_change();
 
 -- act: who changes queue rows in this transaction from here on, and why. The ledger below reads it.
@@ -172,8 +173,9 @@ as $$
       conversion_name, click_expires_at, not_before, created_at, updated_at)
     select p_sale.site_id, p_sale.id, p_sale.call_id, p_kind, p_sale.order_id, r.id, r.amount_cents, r.currency, p_sale.occurred_at,
       (select o.conversion_name from public.offline_conversion_queue o
-       where o.sale_id = p_sale.id and o.conversion_name is not null order by o.created_at, o.id limit 1),
-      case when p_kind = 'CONVERSION'   -- a click that had to be forgotten still has its sale's time
+       where o.sale_id = p_sale.id and o.conversion_name is not null
+       order by o.created_at, o.id limit 1),
+      case when p_kind = 'CONVERSION'   -- without a click that had to be forgotten: from the sale
         then coalesce(p_sale.clicked_at, p_sale.occurred_at) + interval '90 days'
         else p_sale.occurred_at + private.adjustments_end() end,
       greatest(n.now + make_interval(mins => s.send_delay_minutes), p_sale.occurred_at,
@@ -190,7 +192,8 @@ language sql security definer set search_path = ''
 as $$
   update public.offline_conversion_queue q
     set status = 'FAILED', next_retry_at = null, last_error = p_words, provider_error_code = p_code,
-        provider_error_category = case p_code when 'ADJUSTMENT_EXPIRED' then 'VALIDATION' else 'DETERMINISTIC_SKIP' end,
+        provider_error_category =
+          case p_code when 'ADJUSTMENT_EXPIRED' then 'VALIDATION' else 'DETERMINISTIC_SKIP' end,
         updated_at = private.current_moment()
     where q.sale_id = p_sale_id and q.kind = any (p_kinds)
       and (q.status in ('QUEUED', 'RETRY') or (q.status = 'FAILED' and q.next_retry_at is not null))
@@ -198,7 +201,9 @@ $$;
 
 create function private.adjustment_expired_words() returns text
 language sql immutable set search_path = ''
-as $$ select 'Google takes no correction 54 days after the sale; it keeps the last value it was sent.' $$;
+as $$
+  select 'Google takes no correction 54 days after the sale; it keeps the last value it was sent.'
+$$;
 
 -- follow_ledger: bring the queue in line with what a sale is worth now and what Google was told. Called, with the sale's row locked,
 -- after every change of the ledger and after every success, so that what was sent plus what is queued always equals the ledger.
@@ -237,7 +242,8 @@ begin
     return;
   end if;
   if v_needed <> 'CONVERSION' and v_sale.occurred_at <= v_now - private.adjustments_end() then
-    perform private.close_waiting(p_sale_id, array[v_needed], 'ADJUSTMENT_EXPIRED', private.adjustment_expired_words());
+    perform private.close_waiting(p_sale_id, array[v_needed], 'ADJUSTMENT_EXPIRED',
+      private.adjustment_expired_words());
     return;
   end if;
   update public.offline_conversion_queue q

@@ -1,6 +1,6 @@
--- Click ids and hashed telephone numbers as they were handed out. A dispatch is permanent, and these must be
--- erasable: so they sit here, and the row and its dispatch keep a salted hash. With the salt gone too, nobody can
--- find out by trying whether a click id was the one.
+-- Click ids and hashed telephone numbers as they were handed out. A dispatch is permanent, and
+-- these must be erasable: so they sit here, and the row and its dispatch keep a salted hash. With
+-- the salt gone too, nobody can find out by trying whether a click id was the one.
 
 create table public.dispatch_identifiers (
   queue_id uuid primary key,
@@ -15,15 +15,21 @@ create table public.dispatch_identifiers (
 create index identifiers_by_age on public.dispatch_identifiers (handed_at);
 alter table public.dispatch_identifiers enable row level security;
 
--- forget_identifiers: what was handed out of these sales is gone. The hashes stay and say nothing any more.
+-- forget_identifiers: deletes what was handed out of these sales. The hashes stay and say nothing
+-- any more. Called with the sales locked, or by itself.
+--   Safe     against a claim under way: it holds its rows, so this waits and forgets what it wrote.
 create function private.forget_identifiers(p_sale_ids uuid[]) returns void
-language sql security definer set search_path = ''
+language plpgsql security definer set search_path = ''
 as $$
-  delete from public.dispatch_identifiers i
-    using public.offline_conversion_queue q where q.sale_id = any (p_sale_ids) and i.queue_id = q.id
+begin
+  perform from public.offline_conversion_queue q where q.sale_id = any (p_sale_ids)
+    order by q.id for update;
+  delete from public.dispatch_identifiers i using public.offline_conversion_queue q
+    where q.sale_id = any (p_sale_ids) and i.queue_id = q.id;
+end
 $$;
 
--- purge_dispatch_identifiers: forget what was handed out 90 days ago. Google takes no adjustment after 54.
+-- purge_dispatch_identifiers: forget what was handed out 90 days ago. Adjustments end after 54.
 --   Returns  {purged}; at most 5,000 a call.
 --   Callers  service role only (cron).
 create function public.purge_dispatch_identifiers() returns jsonb

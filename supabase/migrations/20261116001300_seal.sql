@@ -84,9 +84,9 @@ begin
 end
 $$;
 
--- retract_after_all: p_sale follows another sale of its call that Google may still have. The other one's retraction,
--- given up before, is tried again: else both would count. A sale from elsewhere without a call of its own follows
--- the one that its customer's call had.
+-- retract_after_all: p_sale follows another sale of its call that Google may still have. The other
+-- one's retraction, given up before, is tried again: else both would count. A sale from elsewhere
+-- without a call of its own follows the one that its customer's call had.
 create function private.retract_after_all(p_sale public.sales, p_actor private.actor) returns void
 language plpgsql security definer set search_path = ''
 as $$

@@ -56,7 +56,8 @@ begin
   -- Names left out are the defaults. Under one name Google would add sales and first contacts up.
   v_named.conversion_names := coalesce(p_settings -> 'conversionNames', '{}');
   for v_entry in select n.key from (
-      select k.key, k.place, min(k.place) over (partition by private.conversion_name(v_named, k.key)) as first
+      select k.key, k.place,
+        min(k.place) over (partition by private.conversion_name(v_named, k.key)) as first
       from unnest('{seal,MEETING_BOOKED,SEAL_PENDING,INTENT_CAPTURED,page_view}'::text[])
         with ordinality k (key, place)) n
     where n.place > n.first order by n.place limit 1 loop

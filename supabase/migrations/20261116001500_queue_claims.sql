@@ -5,9 +5,11 @@
 -- hand_out: claim rows that the caller has locked.
 --   Takes    p_name: what the site calls a sale in Google Ads now. A row that has a name keeps it.
 --   Moves    QUEUED/RETRY -> PROCESSING.
---   Writes   what is handed out: name, snapshot and value on the row, ids beside it in dispatch_identifiers.
+--   Writes   what is handed out: name, snapshot and value on the row, ids in dispatch_identifiers.
 --   Returns  the rows as they must be sent, in the order given. A row whose sale came to nothing meanwhile is left out.
-create function private.hand_out(p_ids uuid[], p_sale_ids uuid[], p_token uuid, p_name text) returns jsonb
+create function private.hand_out(
+  p_ids uuid[], p_sale_ids uuid[], p_token uuid, p_name text
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -18,31 +20,41 @@ begin
     update public.offline_conversion_queue q
       set status = 'PROCESSING', claimed_at = v_now, claim_token = p_token, attempt_count = q.attempt_count + 1, next_retry_at = null, updated_at = v_now,
           snapshot_id = r.id, value_cents = r.amount_cents, handed_snapshot_id = r.id, handed_value_cents = r.amount_cents,
-          handed_values_differ = q.handed_values_differ or coalesce(q.handed_value_cents <> r.amount_cents, false),
-          conversion_name = coalesce(q.conversion_name, p_name), claims = (p_token || q.claims)[1:50],
-          identifiers_hash = encode(sha256(convert_to(
-            jsonb_build_array(i.salt, s.gclid, s.wbraid, s.gbraid, s.customer_hash)::text, 'UTF8')), 'hex')
-      -- One salt a row: one for the batch would outlive what is forgotten beside the rows that are kept.
-      from (select u.*, gen_random_uuid() as salt from unnest(p_ids, p_sale_ids) with ordinality u (id, sale_id, position)) i
+          handed_values_differ = q.handed_values_differ
+            or coalesce(q.handed_value_cents <> r.amount_cents, false),
+          conversion_name = coalesce(q.conversion_name, p_name),
+          claims = (p_token || q.claims)[1:50],
+          identifiers_hash = encode(sha256(convert_to(jsonb_build_array(
+            i.salt, s.gclid, s.wbraid, s.gbraid, s.customer_hash)::text, 'UTF8')), 'hex')
+      -- Each row has its own salt: one for the batch would stay with the rows that are kept.
+      from (select u.*, gen_random_uuid() as salt
+            from unnest(p_ids, p_sale_ids) with ordinality u (id, sale_id, position)) i
         join public.sales s on s.id = i.sale_id
         cross join lateral (select x.id, x.amount_cents from public.revenue_snapshots x where x.sale_id = s.id order by x.sequence desc limit 1) r
         left join public.calls c on c.id = s.call_id
         left join lateral (
           select x.chosen_at, 'marketing' = any (x.scopes) as is_given from public.consent_choices x
-          where x.site_id = c.site_id and x.visitor_id = c.visitor_id order by x.chosen_at desc, x.id desc limit 1) choice on true
+          where x.site_id = c.site_id and x.visitor_id = c.visitor_id
+          order by x.chosen_at desc, x.id desc limit 1) choice on true
       where q.id = i.id and s.delivery_block is null
         -- What the visitor said since; what Google has may still be corrected.
-        and (q.kind <> 'CONVERSION' or coalesce(choice.is_given or choice.chosen_at <= s.occurred_at, true))
+        and (q.kind <> 'CONVERSION'
+          or coalesce(choice.is_given or choice.chosen_at <= s.occurred_at, true))
         and (s.status = 'CONFIRMED') = (q.kind <> 'RETRACT') and (r.amount_cents > 0) = (q.kind <> 'RETRACT')
-      returning i.position, i.salt, q.id, q.site_id, q.kind, q.order_id, q.conversion_name, q.value_cents, q.currency, q.conversion_time,
-        q.attempt_count, q.sale_id, s.gclid, s.wbraid, s.gbraid, s.clicked_at, s.customer_hash),
+      returning i.position, i.salt, q.id, q.site_id, q.kind, q.order_id, q.conversion_name,
+        q.value_cents, q.currency, q.conversion_time, q.attempt_count, q.sale_id,
+        s.gclid, s.wbraid, s.gbraid, s.clicked_at, s.customer_hash),
   identified as (
-    insert into public.dispatch_identifiers as d (queue_id, site_id, gclid, wbraid, gbraid, customer_hash, salt, handed_at)
-      select c.id, c.site_id, c.gclid, c.wbraid, c.gbraid, c.customer_hash, c.salt, v_now from claimed c
-      on conflict (queue_id) do update set gclid = excluded.gclid, wbraid = excluded.wbraid, gbraid = excluded.gbraid,
-        customer_hash = excluded.customer_hash, salt = excluded.salt, handed_at = excluded.handed_at)
-  select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'saleId', c.sale_id, 'kind', c.kind, 'orderId', c.order_id,
-    'conversionName', c.conversion_name, 'valueCents', c.value_cents,
+    insert into public.dispatch_identifiers as d
+        (queue_id, site_id, gclid, wbraid, gbraid, customer_hash, salt, handed_at)
+      select c.id, c.site_id, c.gclid, c.wbraid, c.gbraid, c.customer_hash, c.salt, v_now
+      from claimed c
+      on conflict (queue_id) do update
+        set gclid = excluded.gclid, wbraid = excluded.wbraid, gbraid = excluded.gbraid,
+            customer_hash = excluded.customer_hash, salt = excluded.salt,
+            handed_at = excluded.handed_at)
+  select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'saleId', c.sale_id, 'kind', c.kind,
+    'orderId', c.order_id, 'conversionName', c.conversion_name, 'valueCents', c.value_cents,
     'currency', c.currency, 'conversionTime', c.conversion_time, 'attemptCount', c.attempt_count, 'gclid', c.gclid, 'wbraid', c.wbraid, 'gbraid', c.gbraid,
     'clickedAt', c.clicked_at, 'customerHash', c.customer_hash) order by c.position), '[]')
   into v_rows from claimed c;
@@ -83,7 +95,8 @@ begin
     order by q.next_retry_at nulls first, q.created_at, q.id
     for update skip locked) t;
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_EXPORT');
-  return jsonb_build_object('token', v_token, 'rows', private.hand_out(v_ids, v_sale_ids, v_token, v_name));
+  return jsonb_build_object('token', v_token,
+    'rows', private.hand_out(v_ids, v_sale_ids, v_token, v_name));
 end
 $$;
 
@@ -111,7 +124,8 @@ begin
     select q.id, q.sale_id from public.offline_conversion_queue q
     where q.site_id = p_site_id and q.provider_key = p_provider_key and q.status in ('QUEUED', 'RETRY') and q.next_retry_at is null
       and q.not_before <= v_now and q.attempt_count - q.attempt_base < p_max_attempts
-      and q.click_expires_at > v_now and case when q.kind <> 'CONVERSION' then private.may_be_adjusted(q.sale_id) else true end
+      and q.click_expires_at > v_now
+      and (q.kind = 'CONVERSION' or private.may_be_adjusted(q.sale_id))
       and exists (select from public.sales s where s.id = q.sale_id and s.delivery_block is null and (s.status = 'CANCELED') = (q.kind = 'RETRACT'))
     order by q.next_retry_at nulls first, q.created_at, q.id limit p_limit
     for update skip locked),
@@ -119,7 +133,8 @@ begin
     select q.id, q.sale_id from public.offline_conversion_queue q
     where q.site_id = p_site_id and q.provider_key = p_provider_key and q.status in ('QUEUED', 'RETRY') and q.next_retry_at <= v_now
       and q.not_before <= v_now and q.attempt_count - q.attempt_base < p_max_attempts
-      and q.click_expires_at > v_now and case when q.kind <> 'CONVERSION' then private.may_be_adjusted(q.sale_id) else true end
+      and q.click_expires_at > v_now
+      and (q.kind = 'CONVERSION' or private.may_be_adjusted(q.sale_id))
       and exists (select from public.sales s where s.id = q.sale_id and s.delivery_block is null and (s.status = 'CANCELED') = (q.kind = 'RETRACT'))
     order by q.next_retry_at nulls first, q.created_at, q.id limit p_limit - (select count(*) from fresh)
     for update skip locked)
@@ -147,7 +162,8 @@ begin
   end if;
   v_due := private.lock_due(p_site_id, p_provider_key, least(greatest(p_limit, 0), 1000), p_max_attempts);
   perform private.act(('system', null)::private.actor, 'WORKER_CLAIM');
-  return jsonb_build_object('token', v_token, 'rows', private.hand_out(v_due.row_ids, v_due.sale_ids, v_token, v_name));
+  return jsonb_build_object('token', v_token,
+    'rows', private.hand_out(v_due.row_ids, v_due.sale_ids, v_token, v_name));
 end
 $$;
 

@@ -24,8 +24,9 @@ $$;
 -- complete_rows: Google has these. Called with their sales locked.
 --   Moves    any but COMPLETED -> COMPLETED, if the row was ever handed out (or a person did it by hand): a success that comes after a
 --            recovery, a cap or an operator's reset is still a success. Clears errors; the row says from now on what was delivered.
---   Takes    p_token: a claim under which each row must have been handed out once; null when any will do.
---   Writes   the dispatch with what was handed out, then brings the queue in line with what the sale is worth by now.
+--   Takes    p_token: a claim under which each row must have been handed out once; null for any.
+--   Writes   the dispatch with what was handed out, then brings the queue in line with what the
+--            sale is worth by now.
 --   Returns  how many rows moved.
 create function private.complete_rows(
   p_ids uuid[], p_request_ids text[], p_transport text, p_token uuid default null
@@ -44,20 +45,25 @@ begin
       set status = 'COMPLETED', uploaded_at = v_now, provider_request_id = left(i.request_id, 256), claimed_at = null, claim_token = null,
           next_retry_at = null, last_error = null, provider_error_code = null, provider_error_category = null, updated_at = v_now,
           -- A person entered what the sale is worth; everybody else sends what was handed out.
-          snapshot_id = case p_transport when 'by_hand' then (private.newest_snapshot(q.sale_id)).id
+          snapshot_id = case p_transport
+            when 'by_hand' then (private.newest_snapshot(q.sale_id)).id
             else coalesce(q.handed_snapshot_id, q.snapshot_id) end,
-          value_cents = case p_transport when 'by_hand' then (private.newest_snapshot(q.sale_id)).amount_cents
+          value_cents = case p_transport
+            when 'by_hand' then (private.newest_snapshot(q.sale_id)).amount_cents
             else coalesce(q.handed_value_cents, q.value_cents) end
       from unnest(p_ids, p_request_ids) i (id, request_id)
       where q.id = i.id and q.status <> 'COMPLETED' and (q.attempt_count > 0 or p_transport = 'by_hand')
         and (p_token is null or p_token = any (q.claims))
       returning q.*),
   told as (
-    insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind, provider_key, transport, order_id,
-        conversion_name, conversion_time, value_cents, currency, identifiers_hash, is_certain, provider_request_id, dispatched_at)
-      select d.site_id, d.id, d.sale_id, d.snapshot_id, d.kind, d.provider_key, p_transport, d.order_id,
-        d.conversion_name, d.conversion_time, d.value_cents, d.currency,
-        case when p_transport <> 'by_hand' then d.identifiers_hash end, p_transport = 'by_hand' or not d.handed_values_differ, d.provider_request_id, v_now
+    insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind,
+        provider_key, transport, order_id, conversion_name, conversion_time, value_cents, currency,
+        identifiers_hash, is_certain, provider_request_id, dispatched_at)
+      select d.site_id, d.id, d.sale_id, d.snapshot_id, d.kind,
+        d.provider_key, p_transport, d.order_id, d.conversion_name, d.conversion_time,
+        d.value_cents, d.currency,
+        case when p_transport <> 'by_hand' then d.identifiers_hash end,
+        p_transport = 'by_hand' or not d.handed_values_differ, d.provider_request_id, v_now
       from done d)
   -- Most sales are worth what Google was told, with nothing else waiting: they need no second look (a third of an ack's time).
   select count(*), array_agg(distinct d.sale_id) filter (where d.kind = 'RETRACT' or d.handed_values_differ or s.status <> 'CONFIRMED'
@@ -152,14 +158,15 @@ $$;
 --   Moves    PROCESSING -> FAILED. TRANSIENT and RATE_LIMIT come back by themselves while attempts are left; VALIDATION and AUTH do not.
 --   Takes    p_claims {id: claim}, for the ids that came with one.
 --   Safe     against late news: a row that is not PROCESSING any more stays what it is. Safe to repeat: the answer says what holds.
---   Refuses  by row: STALE_CLAIM when the given claim is not the row's newest; CLAIMED_TWICE when none is given and two
---            claims of the last 45 minutes could be meant, a lease (15) and a script's longest run (30): recovery
---            brings the row back.
---   Returns  {updated: rows that were handed out and are known not to have arrived, refused, reasons: {id: why}}.
+--   Refuses  by row: STALE_CLAIM when the given claim is not the row's newest; CLAIMED_TWICE when
+--            none is given and two claims of the last 45 minutes could be meant, a lease (15) and a
+--            script's longest run (30): recovery brings the row back.
+--   Returns  {updated: rows that were handed out and are known not to have arrived, refused,
+--            reasons: {id: why}}.
 --   Callers  service role only.
 create function public.fail_offline_conversions(
-  p_site_id uuid, p_ids uuid[], p_code text, p_category text, p_words text, p_max_attempts int default 5, p_key_id uuid default null,
-  p_claims jsonb default null
+  p_site_id uuid, p_ids uuid[], p_code text, p_category text, p_words text,
+  p_max_attempts int default 5, p_key_id uuid default null, p_claims jsonb default null
 ) returns jsonb
 language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
@@ -170,46 +177,60 @@ begin
   -- With the rows: whose claim it is must still be true when it is ended.
   perform private.lock_with_sales(v_ids);
   select coalesce(array_agg(j.id) filter (where j.reason is null), '{}'),
-      coalesce(jsonb_object_agg(j.id, j.reason) filter (where j.reason is not null), '{}') into v_ids, v_reasons
+      coalesce(jsonb_object_agg(j.id, j.reason) filter (where j.reason is not null), '{}')
+    into v_ids, v_reasons
     from (select q.id, case
-        when p_claims ? q.id::text then case when p_claims ->> q.id::text is distinct from q.claims[1]::text then 'STALE_CLAIM' end
-        -- An operator's undo moves a row back under the claim it had; only a claim counts an attempt.
-        when q.status = 'PROCESSING' and (select count(distinct t.attempt_count) > 1 from public.queue_transitions t
-          where t.queue_id = q.id and t.to_status = 'PROCESSING'
-            and t.created_at > private.current_moment() - interval '45 minutes') then 'CLAIMED_TWICE' end as reason
+        when p_claims ->> q.id::text <> coalesce(q.claims[1]::text, '') then 'STALE_CLAIM'
+        when p_claims ? q.id::text or q.status <> 'PROCESSING' then null
+        -- An operator's undo moves a row back under the claim it had: only claims count attempts.
+        when (select count(distinct t.attempt_count) > 1 from public.queue_transitions t
+              where t.queue_id = q.id and t.to_status = 'PROCESSING'
+                and t.created_at > private.current_moment() - interval '45 minutes')
+          then 'CLAIMED_TWICE' end as reason
       from public.offline_conversion_queue q where q.id = any (v_ids)) j;
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_ACK_FAILED');
   perform private.end_claims(null, (select coalesce(jsonb_agg(jsonb_build_object('id', i, 'outcome', 'FAILED', 'code', p_code, 'category', p_category,
     'words', p_words)), '[]') from unnest(v_ids) i), p_max_attempts);
   return jsonb_build_object(
     'updated', (select count(*) from public.offline_conversion_queue q where q.id = any (v_ids) and q.status in ('FAILED', 'RETRY') and q.attempt_count > 0),
-    'refused', (select coalesce(jsonb_agg(distinct i), '[]') from unnest(p_ids) i where i <> all (v_ids)), 'reasons', v_reasons);
+    'refused', (select coalesce(jsonb_agg(distinct i), '[]')
+                from unnest(p_ids) i where i <> all (v_ids)),
+    'reasons', v_reasons);
 end
 $$;
 
 -- settle_offline_conversion_jobs: what the provider said of a worker's rows of one site.
---   Takes    p_token: the claim under which they were handed out. p_results [{id, outcome COMPLETED|RETRY|FAILED, requestId?, code?, category?, words?, retryAt?}]
---   Moves    to COMPLETED from anything but COMPLETED, if the row was ever claimed by p_token: a success is a success, however
---            late. To RETRY or FAILED only while the row is claimed by p_token.
---   Safe     to repeat: what was settled is not settled again. Rows of another site are neither changed nor revealed.
---   Returns  {completed, retried, failed, stale}: stale results met a row that somebody else has moved since, or never claimed.
+--   Takes    p_token: the claim under which they were handed out.
+--            p_results [{id, outcome COMPLETED|RETRY|FAILED, requestId?, code?, category?, words?,
+--            retryAt?}]
+--   Moves    to COMPLETED from anything but COMPLETED, if the row was ever claimed by p_token: a
+--            success is a success, however late. To RETRY or FAILED only while p_token holds it.
+--   Safe     to repeat: what was settled is not settled again. Rows of another site are neither
+--            changed nor revealed.
+--   Returns  {completed, retried, failed, stale}: stale results met a row that somebody else has
+--            moved since, or that p_token never held.
 --   Callers  service role only.
 create function public.settle_offline_conversion_jobs(
-  p_site_id uuid, p_token uuid, p_results jsonb, p_transport text default 'data_manager', p_max_attempts int default 5
+  p_site_id uuid, p_token uuid, p_results jsonb, p_transport text default 'data_manager',
+  p_max_attempts int default 5
 ) returns jsonb
 language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  v_ids uuid[] := private.of_this_site(p_site_id, array(select (r ->> 'id')::uuid from jsonb_array_elements(p_results) r));
+  v_ids uuid[] := private.of_this_site(p_site_id,
+    array(select (r ->> 'id')::uuid from jsonb_array_elements(p_results) r));
   v_completed int;
   v_ended jsonb;
 begin
   perform private.lock_sales_of(v_ids);
   perform private.act(('system', null)::private.actor, 'WORKER_SETTLE');
-  select private.complete_rows(coalesce(array_agg((r ->> 'id')::uuid), '{}'), coalesce(array_agg(r ->> 'requestId'), '{}'), p_transport, p_token) into v_completed
-    from jsonb_array_elements(p_results) r where r ->> 'outcome' = 'COMPLETED' and (r ->> 'id')::uuid = any (v_ids);
+  select private.complete_rows(coalesce(array_agg((r ->> 'id')::uuid), '{}'),
+      coalesce(array_agg(r ->> 'requestId'), '{}'), p_transport, p_token) into v_completed
+    from jsonb_array_elements(p_results) r
+    where r ->> 'outcome' = 'COMPLETED' and (r ->> 'id')::uuid = any (v_ids);
   if exists (select from jsonb_array_elements(p_results) r where r ->> 'outcome' <> 'COMPLETED') then
-    v_ended := private.end_claims(p_token, (select coalesce(jsonb_agg(r), '[]') from jsonb_array_elements(p_results) r
+    v_ended := private.end_claims(p_token, (
+      select coalesce(jsonb_agg(r), '[]') from jsonb_array_elements(p_results) r
       where r ->> 'outcome' <> 'COMPLETED' and (r ->> 'id')::uuid = any (v_ids)), p_max_attempts);
   end if;
   return jsonb_build_object('completed', v_completed, 'retried', coalesce((v_ended ->> 'retried')::int, 0), 'failed', coalesce((v_ended ->> 'failed')::int, 0),
@@ -244,11 +265,12 @@ end
 $$;
 
 -- complete_adjustment_by_hand: on a site whose script sends, a person corrects a conversion in Google Ads and says so here.
---   Takes    p_done {id, valueCents}: the row and the value that was entered. Another value than the sale's by now is refused.
+--   Takes    p_done {id, valueCents}: the row and the value that was entered. Another value than
+--            the sale's by now is refused.
 --   Moves    QUEUED/RETRY -> COMPLETED, of a RESTATE or RETRACT.
 --   Safe     to repeat.
---   Refuses  409 STALE_VERSION with the value it should be; 409 ILLEGAL_MOVE for a conversion, a site that sends by API, a row that
---            does not wait, or one that Google takes no more.
+--   Refuses  409 STALE_VERSION with the value it should be; 409 ILLEGAL_MOVE for a conversion, a
+--            site that sends by API, a row that does not wait, or one that Google takes no more.
 --   Callers  operators.
 create function public.complete_adjustment_by_hand(p_public_id text, p_done jsonb) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -274,13 +296,15 @@ begin
   end if;
   v_newest := private.newest_snapshot(v_row.sale_id);
   if v_newest.amount_cents is distinct from (p_done ->> 'valueCents')::bigint then
-    perform private.fail(409, 'STALE_VERSION', jsonb_build_object('status', v_row.status, 'amountCents', v_newest.amount_cents, 'currency', v_row.currency));
+    perform private.fail(409, 'STALE_VERSION', jsonb_build_object('status', v_row.status,
+      'amountCents', v_newest.amount_cents, 'currency', v_row.currency));
   end if;
   perform private.act(private.user_actor(), 'DONE_BY_HAND');
   perform private.complete_rows(array[v_row.id], array[null::text], 'by_hand');
   v_proof_id := private.prove(v_site.id, private.user_actor(), jsonb_build_object('contract', 'conversion', 'contractVersion',
     (select c.contract_version from public.contracts c where c.contract = 'conversion'), 'entityId', v_row.id, 'from', v_row.status, 'to', 'COMPLETED',
-    'facts', jsonb_build_object('saleId', v_row.sale_id, 'kind', v_row.kind, 'valueCents', v_newest.amount_cents, 'byHand', true)));
+    'facts', jsonb_build_object('saleId', v_row.sale_id, 'kind', v_row.kind,
+      'valueCents', v_newest.amount_cents, 'byHand', true)));
   return jsonb_build_object('ok', true, 'proof_id', v_proof_id);
 end
 $$;

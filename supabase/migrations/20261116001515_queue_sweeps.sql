@@ -107,10 +107,12 @@ begin
   perform private.act(('system', null)::private.actor, 'EXPIRED');
   with expired as materialized (
     select q.id from public.offline_conversion_queue q
-    where q.status in ('QUEUED', 'RETRY') and q.click_expires_at <= v_now order by q.click_expires_at limit 2000 for update skip locked)
+    where q.status in ('QUEUED', 'RETRY') and q.click_expires_at <= v_now
+    order by q.click_expires_at limit 2000 for update skip locked)
   update public.offline_conversion_queue q
-    set status = 'FAILED', next_retry_at = null, provider_error_category = 'VALIDATION', updated_at = v_now,
-        provider_error_code = case when q.kind = 'CONVERSION' then 'CLICK_EXPIRED' else 'ADJUSTMENT_EXPIRED' end,
+    set status = 'FAILED', next_retry_at = null, updated_at = v_now,
+        provider_error_category = 'VALIDATION', provider_error_code = case
+          when q.kind = 'CONVERSION' then 'CLICK_EXPIRED' else 'ADJUSTMENT_EXPIRED' end,
         last_error = case when q.kind <> 'CONVERSION' then private.adjustment_expired_words()
           else 'The click is older than 90 days; Google takes no conversion for it any more.' end
     from expired e where q.id = e.id;

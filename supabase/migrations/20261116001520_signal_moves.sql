@@ -22,7 +22,9 @@ create function private.signal_row(p_site public.sites, p_signal public.marketin
 language sql stable security definer set search_path = ''
 as $$
   select jsonb_build_object('id', p_signal.id, 'orderId', 'oms_' || replace(p_signal.id::text, '-', ''), 'gclid', c.gclid, 'wbraid', c.wbraid, 'gbraid', c.gbraid,
-    'conversionName', coalesce(p_signal.conversion_name, private.conversion_name(p_site, p_signal.signal_type)), 'conversionTime', p_signal.occurred_at, 'value', p_signal.conversion_value,
+    'conversionName', coalesce(p_signal.conversion_name,
+      private.conversion_name(p_site, p_signal.signal_type)),
+    'conversionTime', p_signal.occurred_at, 'value', p_signal.conversion_value,
     'currency', p_signal.currency)
   from public.calls c where c.id = p_signal.call_id
 $$;
@@ -49,9 +51,11 @@ begin
     for update skip locked) t;
   with claimed as (
     update public.marketing_signals g
-      set dispatch_status = 'PROCESSING', claim_token = v_token, claimed_at = v_now, attempt_count = g.attempt_count + 1, next_retry_at = null, updated_at = v_now,
-          conversion_name = coalesce(g.conversion_name, private.conversion_name(v_site, g.signal_type)), last_claim = v_token,
-          last_claimed_at = v_now, claimed_before_at = g.last_claimed_at
+      set dispatch_status = 'PROCESSING', claim_token = v_token, claimed_at = v_now,
+          attempt_count = g.attempt_count + 1, next_retry_at = null, updated_at = v_now,
+          conversion_name =
+            coalesce(g.conversion_name, private.conversion_name(v_site, g.signal_type)),
+          last_claim = v_token, last_claimed_at = v_now, claimed_before_at = g.last_claimed_at
       where g.id = any (v_ids) returning g as signal)
   select coalesce(jsonb_agg(private.signal_row(v_site, c.signal) order by (c.signal).occurred_at), '[]') into v_rows from claimed c;
   return jsonb_build_object('token', v_token, 'rows', v_rows);
@@ -84,10 +88,12 @@ $$;
 --   Takes    p_claims {id: claim}, for the ids that came with one.
 --   Safe     to repeat: the answer says what holds.
 --   Refuses  by signal: STALE_CLAIM and CLAIMED_TWICE, as fail_offline_conversions.
---   Returns  {updated: signals that were handed out and are known not to have arrived, refused, reasons: {id: why}}.
+--   Returns  {updated: signals that were handed out and are known not to have arrived, refused,
+--            reasons: {id: why}}.
 --   Callers  service role only.
 create function public.fail_marketing_signals(
-  p_site_id uuid, p_ids uuid[], p_category text, p_words text, p_max_attempts int default 5, p_claims jsonb default null
+  p_site_id uuid, p_ids uuid[], p_category text, p_words text, p_max_attempts int default 5,
+  p_claims jsonb default null
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -97,11 +103,14 @@ declare
   v_reasons jsonb;
 begin
   select coalesce(array_agg(j.id) filter (where j.reason is null), '{}'),
-      coalesce(jsonb_object_agg(j.id, j.reason) filter (where j.reason is not null), '{}') into v_ids, v_reasons
+      coalesce(jsonb_object_agg(j.id, j.reason) filter (where j.reason is not null), '{}')
+    into v_ids, v_reasons
     from (select g.id, case
-        when p_claims ? g.id::text then case when p_claims ->> g.id::text is distinct from g.last_claim::text then 'STALE_CLAIM' end
-        when g.dispatch_status = 'PROCESSING' and g.claimed_before_at > v_now - interval '45 minutes' then 'CLAIMED_TWICE' end as reason
-      from public.marketing_signals g where g.id = any (p_ids) and g.site_id = p_site_id order by g.id for update) j;
+        when p_claims ->> g.id::text <> coalesce(g.last_claim::text, '') then 'STALE_CLAIM'
+        when p_claims ? g.id::text or g.dispatch_status <> 'PROCESSING' then null
+        when g.claimed_before_at > v_now - interval '45 minutes' then 'CLAIMED_TWICE' end as reason
+      from public.marketing_signals g where g.id = any (p_ids) and g.site_id = p_site_id
+      order by g.id for update) j;
   update public.marketing_signals g
     set dispatch_status = case when l.is_again then 'PENDING' else 'FAILED' end, claim_token = null, claimed_at = null, updated_at = v_now,
         next_retry_at = case when l.is_again then v_now + private.retry_delay(g.attempt_count) end, last_error = left(p_words, 1024)
@@ -109,9 +118,11 @@ begin
           where x.id = any (v_ids) and x.dispatch_status = 'PROCESSING') l
     where g.id = l.id;
   return jsonb_build_object(
-    'updated', (select count(*) from public.marketing_signals g where g.id = any (v_ids) and g.dispatch_status in ('PENDING', 'FAILED')
-      and g.attempt_count > 0),
-    'refused', (select coalesce(jsonb_agg(distinct i), '[]') from unnest(p_ids) i where i <> all (v_ids)), 'reasons', v_reasons);
+    'updated', (select count(*) from public.marketing_signals g where g.id = any (v_ids)
+      and g.dispatch_status in ('PENDING', 'FAILED') and g.attempt_count > 0),
+    'refused', (select coalesce(jsonb_agg(distinct i), '[]')
+                from unnest(p_ids) i where i <> all (v_ids)),
+    'reasons', v_reasons);
 end
 $$;
 

@@ -13,7 +13,8 @@ as $$
     order by q.next_retry_at nulls first, q.created_at, q.id limit p_limit + 1),
   seals as (
     select jsonb_build_object('id', w.id, 'orderId', w.order_id, 'gclid', s.gclid, 'wbraid', s.wbraid, 'gbraid', s.gbraid,
-      'conversionName', coalesce(w.conversion_name, private.conversion_name(p_site, 'seal')), 'conversionTime', w.conversion_time, 'valueCents', s.amount_cents, 'currency', w.currency,
+      'conversionName', coalesce(w.conversion_name, private.conversion_name(p_site, 'seal')),
+      'conversionTime', w.conversion_time, 'valueCents', s.amount_cents, 'currency', w.currency,
       'isExpired', w.click_expires_at <= private.current_moment()) as seal, w.next_retry_at, w.created_at, w.id
     from waiting w join public.sales s on s.id = w.sale_id and s.status = 'CONFIRMED'
     order by w.next_retry_at nulls first, w.created_at, w.id limit p_limit),
@@ -22,7 +23,8 @@ as $$
     from public.marketing_signals g where g.id in (select x.id from private.sendable_signals(p_site, p_limit + 1, p_max_attempts) x))
   select jsonb_build_object(
     'site', jsonb_build_object('publicId', p_site.public_id, 'timezone', p_site.timezone, 'currency', p_site.currency, 'pageViews', p_site.page_views_enabled,
-      'clickMinAgeHours', p_site.click_min_age_hours, 'pageViewName', private.conversion_name(p_site, 'page_view')),
+      'clickMinAgeHours', p_site.click_min_age_hours,
+      'pageViewName', private.conversion_name(p_site, 'page_view')),
     'seals', (select coalesce(jsonb_agg(x.seal order by x.next_retry_at nulls first, x.created_at, x.id), '[]') from seals x),
     'signals', (select coalesce(jsonb_agg(x.signal order by x.position), '[]') from signals x where x.position <= p_limit),
     'moreSeals', (select count(*) > p_limit from waiting), 'moreSignals', (select count(*) > p_limit from signals))

@@ -65,7 +65,11 @@ create function private.queue_rows_json(
 language sql stable security definer set search_path = ''
 as $$
   select coalesce(jsonb_agg(jsonb_build_object('id', q.id, 'callId', q.call_id, 'saleId', q.sale_id, 'provider', q.provider_key, 'kind', q.kind, 'status', q.status,
-    'orderId', q.order_id, 'valueCents', q.value_cents, 'currency', q.currency, 'conversionTime', q.conversion_time, 'channel', q.channel,
+    'orderId', q.order_id,
+    -- A correction is made with what the sale is worth when it is made.
+    'valueCents', case when q.kind = 'RESTATE' and q.status in ('QUEUED', 'RETRY')
+      and s.status = 'CONFIRMED' then s.amount_cents else q.value_cents end,
+    'currency', q.currency, 'conversionTime', q.conversion_time, 'channel', q.channel,
     'clickKind', case when s.gclid is not null then 'gclid' when s.wbraid is not null then 'wbraid' when s.gbraid is not null then 'gbraid' end,
     'phoneEnding', (select nullif(right(regexp_replace(c.phone, '\D', '', 'g'), 4), '') from public.calls c where c.id = q.call_id),
     'attemptCount', q.attempt_count, 'attemptsLeft', greatest(0, p_max_attempts - (q.attempt_count - q.attempt_base)), 'notBefore', q.not_before,

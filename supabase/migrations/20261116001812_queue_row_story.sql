@@ -21,7 +21,7 @@ begin
   select d.* into v_sent from public.provider_dispatches d where d.sale_id = v_row.sale_id and d.queue_id = v_row.id order by d.dispatched_at desc, d.id desc limit 1;
   if v_sent.id is null then
     select v_sale.gclid, v_sale.wbraid, v_sale.gbraid into v_ids.gclid, v_ids.wbraid, v_ids.gbraid;
-  elsif v_sent.identifiers_hash is not null then   -- as handed out, while it is kept; by hand none is
+  elsif v_sent.identifiers_hash is not null then   -- as handed out, while it is kept
     select i.* into v_ids from public.dispatch_identifiers i where i.queue_id = v_row.id;
   end if;
   return jsonb_build_object('siteId', p_public_id, 'row', private.queue_rows_json(array[v_row], p_max_attempts) -> 0,
@@ -36,10 +36,15 @@ begin
                      'verdictAt', d.verdict_at) order by d.dispatched_at, d.id), '[]')
                    from public.provider_dispatches d where d.sale_id = v_row.sale_id and d.queue_id = v_row.id),
     'payload', jsonb_build_object('sent', v_sent.id is not null, 'orderId', v_row.order_id,
-      'conversionName', coalesce(v_sent.conversion_name, v_row.conversion_name, private.conversion_name(v_site, 'seal')),
+      'conversionName', coalesce(v_sent.conversion_name, v_row.conversion_name,
+        private.conversion_name(v_site, 'seal')),
       'conversionTime', coalesce(v_sent.conversion_time, v_row.conversion_time),
-      'valueCents', coalesce(v_sent.value_cents, v_row.value_cents), 'currency', coalesce(v_sent.currency, v_row.currency),
-      'clickKind', case when v_ids.gclid is not null then 'gclid' when v_ids.wbraid is not null then 'wbraid' when v_ids.gbraid is not null then 'gbraid' end,
+      'valueCents', coalesce(v_sent.value_cents, case when v_row.status <> 'PROCESSING'
+        and v_row.kind <> 'RETRACT' and v_sale.status = 'CONFIRMED' then v_sale.amount_cents end,
+        v_row.value_cents),
+      'currency', coalesce(v_sent.currency, v_row.currency),
+      'clickKind', case when v_ids.gclid is not null then 'gclid'
+        when v_ids.wbraid is not null then 'wbraid' when v_ids.gbraid is not null then 'gbraid' end,
       'clickId', private.masked_click(coalesce(v_ids.gclid, v_ids.wbraid, v_ids.gbraid)),
       'clickForgotten', v_sent.identifiers_hash is not null and v_ids.queue_id is null),
     'proofs', (select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'contract', p.contract, 'from', p.from_state, 'to', p.to_state, 'at', p.occurred_at)
@@ -50,9 +55,11 @@ begin
       p_max_attempts),
     'allowedActions', (select coalesce(jsonb_agg(a.action), '[]') from unnest('{RETRY_SELECTED,RESET_TO_QUEUED,MARK_FAILED}'::text[]) a (action)
                        where v_row.status = any (private.action_statuses(a.action))
-                         and private.moves_from('conversion', v_row.status) ? case a.action when 'MARK_FAILED' then 'FAILED' else 'QUEUED' end
-                         -- Google takes no adjustment any more: it can be given up, and nothing else.
-                         and (a.action = 'MARK_FAILED' or v_row.kind = 'CONVERSION' or v_row.click_expires_at > private.current_moment())))
+                         and private.moves_from('conversion', v_row.status)
+                           ? case a.action when 'MARK_FAILED' then 'FAILED' else 'QUEUED' end
+                         -- An adjustment that Google takes no more can be given up only.
+                         and (a.action = 'MARK_FAILED' or v_row.kind = 'CONVERSION'
+                           or v_row.click_expires_at > private.current_moment())))
     || private.queue_row_moves(v_row.id);
 end
 $$;

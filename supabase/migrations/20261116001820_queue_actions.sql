@@ -102,8 +102,10 @@ as $$
     select m.from_state, m.to_state from public.contract_moves m join public.contracts c on c.contract = m.contract and c.contract_version = m.contract_version
     where m.contract = 'conversion' and (p_action = 'UNDO' or not m.undo_only)),
   aimed as (
-    select g.id, g.place, g.version, q.status, q.sale_id, q.provider_key, q.kind, q.created_at, q.provider_error_code is not distinct from 'SUPERSEDED'
-        or (q.kind <> 'CONVERSION' and q.click_expires_at <= private.current_moment()) as is_over, s.status as sale_status, s.delivery_block is not null as is_blocked, q.version as version_now,
+    select g.id, g.place, g.version, q.status, q.sale_id, q.provider_key, q.kind, q.created_at,
+      q.provider_error_code is not distinct from 'SUPERSEDED'
+        or (q.kind <> 'CONVERSION' and q.click_expires_at <= private.current_moment()) as is_over,
+      s.status as sale_status, s.delivery_block is not null as is_blocked, q.version as version_now,
       case p_action when 'UNDO' then u.before ->> 'status'
         when 'MARK_FAILED' then 'FAILED' else 'QUEUED' end as to_status
     from given g left join private.versioned_queue q on q.id = g.id and q.site_id = p_site_id left join public.sales s on s.id = q.sale_id
@@ -116,8 +118,9 @@ as $$
       when (a.status, a.to_status) not in (select m.from_state, m.to_state from moves m) then 'ILLEGAL_MOVE'
       when a.to_status <> 'FAILED' and a.kind <> 'RETRACT' and a.sale_status = 'CANCELED' then 'SALE_CANCELLED'
       -- A retraction of a sale that lives, and an adjustment that a later one replaced: sending them would undo what Google was told since.
-      -- Of a sale that Google may not be told of, none; nor an adjustment that Google takes no more.
-      when a.to_status <> 'FAILED' and ((a.kind = 'RETRACT' and a.sale_status <> 'CANCELED') or a.is_over or a.is_blocked) then 'ILLEGAL_MOVE'
+      -- Of a sale that Google may not be told of, none; nor an adjustment that it takes no more.
+      when a.to_status <> 'FAILED' and ((a.kind = 'RETRACT' and a.sale_status <> 'CANCELED')
+        or a.is_over or a.is_blocked) then 'ILLEGAL_MOVE'
       when a.to_status <> 'FAILED' and a.status = 'FAILED' and exists (select from public.offline_conversion_queue o
         where o.sale_id = a.sale_id and o.provider_key = a.provider_key and o.kind = a.kind and o.status in ('QUEUED', 'RETRY', 'PROCESSING')) then 'ALREADY_QUEUED' end as why
     from aimed a)

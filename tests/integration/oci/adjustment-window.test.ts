@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { queueRowStory } from "#lib/oci/control-shapes.ts";
 import { needsPerson } from "#lib/oci/needs-person.ts";
-import { act, readStats, undo } from "#tests/support/control.ts";
+import { act, listRows, readStats, undo } from "#tests/support/control.ts";
 import { change } from "#tests/support/leads.ts";
 import {
   claimForScript,
@@ -141,6 +141,11 @@ test("done by hand is compared with the newest snapshot, and the dispatch says t
   await act(db.sql, { action: "MARK_FAILED", ids: [newer?.id] }, { team: script, at: day(51, 2) });
   await act(db.sql, { action: "RETRY_SELECTED", ids: [adjustmentId] }, { team: script, at: day(51, 3) });
   expect(await readRow(db.sql, adjustmentId)).toMatchObject({ status: "QUEUED", value_cents: "9000" });
+  // The screen asks for what is right by now, in the list as in the drawer: else nobody could finish it.
+  const { rows } = await listRows(db.sql, script, { q: adjustmentId }, { at: day(52) });
+  expect(rows).toMatchObject([{ id: adjustmentId, valueCents: 80_00 }]);
+  const story = await callAs(db.sql, script.viewer, (tx) => tx`select public.queue_row_story(${script.publicId}, ${adjustmentId})`);
+  expect(queueRowStory.parse(story)).toMatchObject({ row: { valueCents: 80_00 }, payload: { sent: false, valueCents: 80_00 } });
 
   await expect(done(adjustmentId, 90_00, day(52))).rejects.toMatchObject({
     message: "STALE_VERSION",

@@ -172,6 +172,16 @@ describe("a success", () => {
   });
 });
 
+// Guarantee: the largest report that may be sent is read. Mutation that breaks it: the usual limit of 64 KB.
+test("a thousand ids with a thousand claims fit into a report", async () => {
+  const site = await app.newSite();
+  const token = await app.session(site);
+  const queueIds = Array.from({ length: 1000 }, () => `signal_${randomUUID()}`);
+  const claims = Object.fromEntries(queueIds.map((id) => [id, randomUUID()]));
+  const answers = [await app.ack(site, token, queueIds, { claims }), await app.ackFailed(site, token, { queueIds, claims })];
+  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+});
+
 describe("settle", () => {
   async function claimedByWorker() {
     const site = await app.newSite({ syncMethod: "api" });

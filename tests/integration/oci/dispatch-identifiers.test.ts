@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { recordVisit } from "#scripts/local/demo/record-visit.ts";
-import { claimForScript, createQueueTeam, minutesLater, sealLead, service } from "#tests/support/queue.ts";
+import { callIn, claimForScript, createQueueTeam, minutesLater, readRow, sealLead, service } from "#tests/support/queue.ts";
 import type { Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
+import { whileOpen } from "#tests/support/while-open.ts";
 
 let db: TestDatabase;
 let team: Team;
@@ -91,6 +92,22 @@ test.each([
   await claimForScript(db.sql, team, [id], minutesLater(1));
   await withdraw(visitor, 2);
   await end(id);
+  expect(await kept([id])).toEqual([]);
+});
+
+// Guarantee: nothing is handed out behind the back of somebody who has just asked to be forgotten.
+// Mutation that breaks it: delete without locking the rows.
+test("a claim under way at the moment of the erasure is waited for, and what it wrote is gone", async () => {
+  const { id, saleId } = await sealLead(db.sql, team);
+  await whileOpen(
+    db.sql,
+    async (tx) => {
+      await tx`select set_config('opsmantik.now', ${minutesLater(1).toISOString()}, true)`;
+      await callIn(tx, "claim_offline_conversion_rows_for_script_export", { p_ids: [id], p_site_id: team.siteId });
+    },
+    () => db.sql`select private.forget_identifiers(${[saleId]})`,
+  );
+  expect((await readRow(db.sql, id)).status).toBe("PROCESSING");
   expect(await kept([id])).toEqual([]);
 });
 

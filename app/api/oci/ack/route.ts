@@ -1,5 +1,5 @@
 import { handler } from "#lib/http/handler.ts";
-import { ackBody, acknowledge } from "#lib/oci/ack.ts";
+import { ackBody, ackBodyMaxBytes, acknowledge } from "#lib/oci/ack.ts";
 import { ackLimit, script } from "#lib/oci/script-guards.ts";
 import { scriptRefusal } from "#lib/oci/script-refusal.ts";
 import { recorded } from "#lib/oci/script-runs.ts";
@@ -9,6 +9,7 @@ export const POST = handler({
   guard: script,
   limits: { after: ackLimit },
   body: ackBody,
+  bodyMaxBytes: ackBodyMaxBytes,
   refuse: scriptRefusal,
   run: ({ actor, body, request }) =>
     recorded({ publicId: actor.publicId, kind: "ack", request }, async () => {
