@@ -175,7 +175,7 @@ as $$
       (select o.conversion_name from public.offline_conversion_queue o
        where o.sale_id = p_sale.id and o.conversion_name is not null
        order by o.created_at, o.id limit 1),
-      case when p_kind = 'CONVERSION'   -- without a click that had to be forgotten: from the sale
+      case when p_kind = 'CONVERSION'   -- the sale's time where the click had to be forgotten
         then coalesce(p_sale.clicked_at, p_sale.occurred_at) + interval '90 days'
         else p_sale.occurred_at + private.adjustments_end() end,
       greatest(n.now + make_interval(mins => s.send_delay_minutes), p_sale.occurred_at,

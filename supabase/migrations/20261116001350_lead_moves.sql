@@ -74,6 +74,7 @@ begin
   select c.session_id into v_session_id from public.calls c join public.sales s on s.call_id = c.id
     where s.id = (p_args ->> 'id')::uuid and s.site_id = p_site.id for update of c;
   perform private.lock_visit(v_session_id);
+  -- With it the sales that it may follow: all in order of id, as answers lock them.
   select s.* into v_sale from public.sales s
     where s.id = (p_args ->> 'id')::uuid and s.site_id = p_site.id;
   perform private.hold_retractions(array(select o.id from public.sales o where o.id = v_sale.id

@@ -209,6 +209,7 @@ $$;
 --            changed nor revealed.
 --   Returns  {completed, retried, failed, stale}: stale results met a row that somebody else has
 --            moved since, or that p_token never held.
+--   Refuses  400 VALIDATION_FAILED without a token.
 --   Callers  service role only.
 create function public.settle_offline_conversion_jobs(
   p_site_id uuid, p_token uuid, p_results jsonb, p_transport text default 'data_manager',
@@ -222,6 +223,9 @@ declare
   v_completed int;
   v_ended jsonb;
 begin
+  if p_token is null then   -- below, null is any claim
+    perform private.fail(400, 'VALIDATION_FAILED', '{"field": "token"}');
+  end if;
   perform private.lock_sales_of(v_ids);
   perform private.act(('system', null)::private.actor, 'WORKER_SETTLE');
   select private.complete_rows(coalesce(array_agg((r ->> 'id')::uuid), '{}'),

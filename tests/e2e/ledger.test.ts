@@ -123,3 +123,16 @@ test("an owner sets what stages are worth and sees it while typing", async ({ as
   await expect(page.getByLabel("Share of Qualified in percent")).toHaveValue("25");
   await expect(page.getByLabel("Average order (GBP)")).toHaveValue("1000");
 });
+
+test("an owner who gives two conversions one name is told why that does not work", async ({ as, stack }) => {
+  const page = await as("owner");
+  await page.goto(`/dashboard/site/${stack.sites[1]?.publicId}/settings`);
+  const card = page.getByRole("region", { name: "Values and delivery" });
+  const name = card.locator('input[name="seal"]');
+  const before = await name.inputValue();
+  await name.fill(await card.locator('input[name="page_view"]').inputValue());
+  await card.getByRole("button", { name: "Save changes" }).click();
+  await expect(card.getByText("Two of these names are the same.", { exact: false })).toBeVisible();
+  await page.reload();
+  await expect(name).toHaveValue(before);
+});

@@ -189,7 +189,7 @@ describe("settle", () => {
     const { token } = await claimForWorker(app.db.sql, site, { at: minutesLater(1) });
     return { site, id, token };
   }
-  const settle = (site: OciSite, token: string, result: Record<string, unknown>, minute = 2) =>
+  const settle = (site: OciSite, token: string | null, result: Record<string, unknown>, minute = 2) =>
     service(
       app.db.sql,
       "settle_offline_conversion_jobs",
@@ -206,6 +206,12 @@ describe("settle", () => {
     const answer = await settle(mine.site, theirs.token, { id: theirs.id, ...outcome });
     expect(answer).toEqual(await settle(mine.site, theirs.token, { id: randomUUID(), ...outcome }));
     expect(await readRow(app.db.sql, theirs.id)).toEqual(before);
+  });
+
+  test.each(outcomes)("without a claim nothing is settled: %j", async (outcome) => {
+    const { site, id } = await claimedByWorker();
+    await expect(settle(site, null, { id, ...outcome })).rejects.toMatchObject({ message: "VALIDATION_FAILED" });
+    expect((await readRow(app.db.sql, id)).status).toBe("PROCESSING");
   });
 
   test("a success needs a claim that this row was given, and counts however late", async () => {

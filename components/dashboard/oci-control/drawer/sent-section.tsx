@@ -42,7 +42,7 @@ export function SentSection({ story: { payload, dispatches } }: { story: QueueRo
           </div>
         ))}
       </dl>
-      <p className="xs t3 mt-2">{t("masked")}</p>
+      {payload.clickId && <p className="xs t3 mt-2">{t("masked")}</p>}
     </section>
   );
 }
