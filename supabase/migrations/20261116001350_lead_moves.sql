@@ -201,6 +201,7 @@ language plpgsql security definer set search_path = ''
 as $$
 declare
   v_sale public.sales;
+  v_is_sent boolean;
 begin
   update public.marketing_signals g
     set dispatch_status = 'FAILED', last_error = 'NO_CONSENT', next_retry_at = null, updated_at = private.current_moment()
@@ -210,14 +211,17 @@ begin
     where s.call_id = any (p_call_ids) or s.sibling_call_id = any (p_call_ids)
     order by s.id for update
   loop
-    perform private.forget_identifiers(array[v_sale.id]);   -- also of what Google has: the dispatch keeps a hash
-    continue when exists (select from public.provider_dispatches d where d.sale_id = v_sale.id);
+    -- What Google has stays, and its order id is enough to correct it: the ids go from here all the same.
+    v_is_sent := exists (select from public.provider_dispatches d where d.sale_id = v_sale.id);
+    perform private.forget_identifiers(array[v_sale.id]);
+    update public.sales s
+      set delivery_block = case when v_is_sent then s.delivery_block else 'NO_CONSENT' end,
+          gclid = null, wbraid = null, gbraid = null, clicked_at = null, customer_hash = null,
+          note = case when v_is_sent then s.note end, updated_at = private.current_moment()
+      where s.id = v_sale.id;
+    continue when v_is_sent;
     perform private.act(('system', null)::private.actor, 'CONSENT_WITHDRAWN');
     perform private.close_waiting(v_sale.id, '{CONVERSION}', 'NO_CONSENT', 'The visitor withdrew consent before Google was told.');
-    update public.sales s
-      set delivery_block = 'NO_CONSENT', gclid = null, wbraid = null, gbraid = null, clicked_at = null,
-          customer_hash = null, note = null, updated_at = private.current_moment()
-      where s.id = v_sale.id;
   end loop;
 end
 $$;

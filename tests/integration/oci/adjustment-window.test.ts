@@ -117,7 +117,7 @@ describe("54 days after the conversion", () => {
       expect(acted.body).toMatchObject({ affected: 0, skipped: [{ id, reason: "ILLEGAL_MOVE" }] });
     }
     expect(await moveConversion(db.sql, script, { id, to: "QUEUED" }, day(54, 1))).toMatchObject({ status: 409 });
-    const story = await callAs(db.sql, script.viewer, (tx) => tx`select public.queue_row_story(${script.publicId}, ${id})`, day(54, 1));
+    const story = await callAs(db.sql, script.viewer, (tx) => tx`select public.queue_row_story(${script.publicId}, ${id}, 5)`, day(54, 1));
     expect(queueRowStory.parse(story).allowedActions).toEqual([]);
     const stats = await readStats(db.sql, script, day(54, 1));
     expect(stats.failedCauses).toContainEqual(expect.objectContaining({ code: "ADJUSTMENT_EXPIRED" }));
@@ -144,7 +144,7 @@ test("done by hand is compared with the newest snapshot, and the dispatch says t
   // The screen asks for what is right by now, in the list as in the drawer: else nobody could finish it.
   const { rows } = await listRows(db.sql, script, { q: adjustmentId }, { at: day(52) });
   expect(rows).toMatchObject([{ id: adjustmentId, valueCents: 80_00 }]);
-  const story = await callAs(db.sql, script.viewer, (tx) => tx`select public.queue_row_story(${script.publicId}, ${adjustmentId})`);
+  const story = await callAs(db.sql, script.viewer, (tx) => tx`select public.queue_row_story(${script.publicId}, ${adjustmentId}, 5)`);
   expect(queueRowStory.parse(story)).toMatchObject({ row: { valueCents: 80_00 }, payload: { sent: false, valueCents: 80_00 } });
 
   await expect(done(adjustmentId, 90_00, day(52))).rejects.toMatchObject({

@@ -31,7 +31,7 @@ const items = async (response: Response): Promise<ExportItem[]> => {
 };
 const namesOf = (given: ExportItem[]) => Object.fromEntries(given.map(({ id, conversionName }) => [id, conversionName]));
 const storyOf = async (site: OciSite, id: string): Promise<QueueRowStory> =>
-  queueRowStory.parse(await callAs(app.db.sql, site.viewer, (tx) => tx`select public.queue_row_story(${site.publicId}, ${id})`));
+  queueRowStory.parse(await callAs(app.db.sql, site.viewer, (tx) => tx`select public.queue_row_story(${site.publicId}, ${id}, 5)`));
 const dispatchesOf = (saleId: string) =>
   app.db.sql`select kind, conversion_name as name, conversion_time as time, value_cents::int as value, currency
     from public.provider_dispatches where sale_id = ${saleId} order by dispatched_at, id`;

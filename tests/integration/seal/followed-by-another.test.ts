@@ -12,7 +12,7 @@ let keyId: string;
 beforeAll(async () => {
   db = await createTestDatabase();
   team = await createQueueTeam(db.sql, "followed", undefined, "api");
-  const made = await callAs<{ id: string }>(db.sql, team.owner, (tx) => tx`select public.create_site_api_key(${team.publicId}, 'Till')`);
+  const made = await callAs<{ id: string }>(db.sql, team.owner, (tx) => tx`select public.create_site_api_key(${team.publicId}, 'Till', '{sales}')`);
   keyId = made.id;
 });
 afterAll(() => db.drop());
@@ -89,7 +89,7 @@ const ways: Record<string, (kept: Kept) => Promise<string>> = {
     const [line] = await callAs<{ saleId: string; result: string }[]>(
       db.sql,
       team.operator,
-      (tx) => tx`select public.import_sales(${team.publicId}, ${tx.json(rows)}, true, false)`,
+      (tx) => tx`select public.import_sales(${team.publicId}, ${tx.json(rows)}, true)`,
       at,
     );
     expect(line?.result).toBe("sealed");
