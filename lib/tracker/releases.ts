@@ -7,5 +7,5 @@ export const trackerVersion = 2;
  */
 export const releasedIntegrity: Record<number, string> = {
   1: "sha384-5tik8bpY/K++ZsvQHOR5KmiFY4HauzPyr02JIrEZHVXLKJepULGZPb6gvMyUmg/Y",
-  2: "sha384-x9X22UEcOEjXKLokOmgU7p/oh1nHXbFISaKeVSkDHwJsc2FLP7BWyDmuExhQ+6Lx",
+  2: "sha384-/+NcrIhGmVuFGVWxFe8XBNCo/P0wQdVo4FcSnFpeTelwhKv2Yg/ohMt+CZJXafmx",
 };

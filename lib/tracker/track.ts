@@ -58,8 +58,6 @@ export function track(ea: string, el?: unknown, ev?: number): void {
         fp: stored.v,
         ...stored.m,
         ...click,
-        // How old the click was: the browser's own clock may be wrong, but not about a difference.
-        ca: cts && (stored.a as number) - (cts as number),
         sw: screen.width,
         sh: screen.height,
         lan: navigator.language,

@@ -63,6 +63,19 @@ test("refused consent leaves no row anywhere; granted, the next call is stored",
   expect(await customer.held()).toEqual({ billed: 2, captured: 2, sessions: 1, events: 2, calls: 1 }); // the page, and the call
 });
 
+// Guarantee: a visitor who takes consent back is forgotten by the browser and by us, through every part in between.
+// Mutation: let the tracker erase its ids without telling, or let the gate drop the message.
+test("consent withdrawn in the browser takes the click out of the call that was stored before", async ({ customer }) => {
+  const gclid = `withdrawn-${Date.now()}`;
+  const page = await customer.visit(`/?gclid=${gclid}`);
+  await callUs(page);
+  const stamp = await stampOf(page);
+  await expect.poll(() => customer.calls(), stored).toEqual([{ gclid, phone: null, intentStamp: stamp, billedRows: 1 }]);
+  await page.evaluate("om.consent([])");
+  await expect.poll(() => customer.calls(), stored).toEqual([{ gclid: null, phone: null, intentStamp: stamp, billedRows: 1 }]);
+  await expect.poll(() => page.evaluate("Object.keys(localStorage)")).toEqual([]);
+});
+
 // Guarantee: a customer's own code that sends application/json is heard; browsers ask first. Mutation: take OPTIONS away.
 test("a page may send application/json, with the browser's question before it", async ({ customer, stack }) => {
   const page = await customer.visit("/");
