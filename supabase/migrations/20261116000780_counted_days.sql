@@ -26,8 +26,8 @@ create index changed_days_of_a_site on private.changed_days (site_id, day);
 create table private.ledger_watermark (
   is_the_only_row boolean primary key default true check (is_the_only_row),
   settled_until timestamptz not null default '-infinity',
-  noted_at timestamptz,                    -- the candidate for the next settled_until,
-  horizon xid8                             -- which waits for every transaction before this one
+  noted_at timestamptz,                    -- what it becomes, but for a minute,
+  horizon xid8                             -- once every transaction before this one has ended
 );
 insert into private.ledger_watermark default values;
 alter table private.counted_days enable row level security;
@@ -64,31 +64,32 @@ create trigger billable_rows_never_change
   for each row execute function private.refuse_change();
 
 -- settled_until: move the watermark on as far as running transactions allow, and give it.
---   A transaction that began before a minute ago has inserted by now, so it has an id below the
---   horizon noted now. Once the oldest running transaction is not below it, that minute is settled.
+--   Whoever began more than a minute before this transaction has inserted before it got its id, and
+--   so has a lower one. Once nobody with a lower one runs, all up to that minute is settled.
 --   Safe     from two crons at once: the second takes the watermark as it is.
 create function private.settled_until() returns timestamptz
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_snapshot pg_catalog.pg_snapshot := pg_catalog.pg_current_snapshot();
   v_mark private.ledger_watermark;
 begin
   select w.* into v_mark from private.ledger_watermark w for update skip locked;
   if not found then
     return (select w.settled_until from private.ledger_watermark w);
   end if;
-  for v_turn in 1 .. 2 loop   -- the noted candidate, then a new one: a quiet database settles at once
-    exit when v_mark.horizon > pg_catalog.pg_snapshot_xmin(v_snapshot)
-      -- A horizon "from the future" was noted before this database was restored elsewhere.
-      and v_mark.horizon <= pg_catalog.pg_snapshot_xmax(v_snapshot);
+  -- A horizon "from the future" was noted before this database was restored elsewhere.
+  if v_mark.horizon is null
+      or v_mark.horizon <= pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())
+      or v_mark.horizon > pg_catalog.pg_current_xact_id() then
     v_mark.settled_until := greatest(v_mark.settled_until, v_mark.noted_at - interval '1 minute');
-    continue when v_turn = 2;
     v_mark.noted_at := private.current_moment();
-    v_mark.horizon := pg_catalog.pg_snapshot_xmax(v_snapshot);
-  end loop;
-  update private.ledger_watermark w set settled_until = v_mark.settled_until,
-    noted_at = v_mark.noted_at, horizon = v_mark.horizon;
+    v_mark.horizon := pg_catalog.pg_current_xact_id();
+    if v_mark.horizon = pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot()) then
+      v_mark.settled_until := greatest(v_mark.settled_until, v_mark.noted_at - interval '1 minute');
+    end if;
+    update private.ledger_watermark w set settled_until = v_mark.settled_until,
+      noted_at = v_mark.noted_at, horizon = v_mark.horizon;
+  end if;
   return v_mark.settled_until;
 end
 $$;
