@@ -81,7 +81,7 @@ export interface Database {
       queue_row_story: { Args: { p_public_id: string; p_id: string; p_max_attempts?: number }; Returns: Json };
       queue_rows: { Args: { p_public_id: string; p_filter?: Json; p_cursor?: string; p_limit?: number; p_max_attempts?: number }; Returns: Json };
       queue_stats: { Args: { p_public_id?: string }; Returns: Json };
-      reconcile_queue_counts: { Args: { p_rows?: number }; Returns: Json };
+      reconcile_queue_counts: { Args: { p_limit?: number }; Returns: Json };
       reconcile_usage: { Args: { p_limit?: number }; Returns: Json };
       record_external_sale: { Args: { p_key_id: string; p_sale: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       record_invitation_mail: { Args: { p_public_id: string; p_invitation_id: string; p_mailed: boolean; p_request_hash: string; p_key: string }; Returns: Json };
@@ -152,7 +152,7 @@ export const serviceFunctions = {
   purge_idempotency_keys: ["p_limit"],
   purge_script_runs: [],
   purge_stored_events: [],
-  reconcile_queue_counts: ["p_rows"],
+  reconcile_queue_counts: ["p_limit"],
   reconcile_usage: ["p_limit"],
   record_external_sale: ["p_key_id", "p_sale", "p_request_hash", "p_key"],
   record_script_run: ["p_public_id", "p_run"],

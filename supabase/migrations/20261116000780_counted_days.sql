@@ -1,5 +1,5 @@
--- Counted days: the ledger is counted once, a thousand events at a time, behind every transaction that
--- can still commit one. A figure is the sum of what was counted and a count of what came since.
+-- Counted days: the ledger is counted once, a thousand events at a time, behind every transaction
+-- that can still add one. A figure is the sum of what was counted and a count of what came since.
 
 create table private.counted_days (
   site_id uuid not null references public.sites (id),
@@ -49,8 +49,8 @@ begin
   return null;
 end
 $$;
--- An admission inserts within seconds of its own start, which is its created_at: statements of the app
--- end after 15 s. The watermark relies on one minute. A row that takes longer is noted.
+-- An admission inserts within seconds of its own start, which is its created_at: the app's
+-- statements end after 15 s. The watermark relies on one minute. A row that takes longer is noted.
 create trigger late_rows_are_noted after insert on public.ingest_idempotency for each row
   when (new.created_at not between clock_timestamp() - interval '1 minute' and clock_timestamp())
   execute function private.note_changed_day();
@@ -199,9 +199,9 @@ begin
 end
 $$;
 
--- daily_counts: how many events the ledger holds on each day from p_from until before p_to. Exact in
--- every snapshot: what was counted and what came since are read together. A changed day that waits to
--- be counted again is counted here.
+-- daily_counts: how many events the ledger holds on each day from p_from until before p_to. Exact
+-- in every snapshot: what was counted and what came since are read together. A changed day that
+-- waits to be counted again is counted here.
 create function private.daily_counts(p_site_id uuid, p_from timestamptz, p_to timestamptz)
 returns table (day date, events bigint, purged bigint)
 language sql stable security definer set search_path = ''
