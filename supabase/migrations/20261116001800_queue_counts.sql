@@ -187,7 +187,7 @@ $$;
 
 -- part_end: where the next part of a site's rows ends: after p_rows rows, at a full hour. Appended
 -- lines know the hour of their rows and no more, so the rows of one hour stay together.
--- Each state is read in the order of its index and the heads are merged: p_rows + 1 are read in all.
+-- Each state is read in the order of its index and the heads are merged: p_rows + 1 rows are read.
 -- Left to itself the planner, which does not know p_rows, may read and sort everything.
 create function private.part_end(p_site_id uuid, p_from timestamptz, p_rows int) returns timestamptz
 language sql stable security definer set search_path = '' set enable_sort = off
@@ -282,7 +282,7 @@ $$;
 
 -- reconcile_queue_counts: one step of a check of all counts. The check counts the queue site by
 -- site, writes down what was wrong and sets it right.
---   A step   counts at most p_limit rows, or one hour of one site when that has more, and ends after
+--   A step   counts at most p_limit rows, or one hour of one site when that has more. It ends after
 --            100 sites. The next step goes on.
 --   Safe     while others write: a row that changes after it was counted changes the sum, too, with
 --            the line that its writer appended.
