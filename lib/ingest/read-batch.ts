@@ -33,7 +33,7 @@ const consentMessage = z.object({
   t: age,
   u: z.string().nullish().catch(null),
 });
-export type ConsentMessage = z.output<typeof consentMessage>;
+type ConsentMessage = z.output<typeof consentMessage>;
 
 /** No event has its visitor on top; a withdrawal has nothing else. */
 const isConsentMessage = (body: Record<string, unknown>) => !("events" in body) && "fp" in body && "consent_scopes" in body;

@@ -1,5 +1,5 @@
--- Counted days: the ledger is counted once, a thousand events at a time, behind every transaction that
--- can still commit one. A figure is the sum of what was counted and a count of what came since.
+-- Counted days: the ledger is counted once, a thousand events at a time, behind every transaction
+-- that can still add one. A figure is the sum of what was counted and a count of what came since.
 
 create table private.counted_days (
   site_id uuid not null references public.sites (id),
@@ -26,8 +26,8 @@ create index changed_days_of_a_site on private.changed_days (site_id, day);
 create table private.ledger_watermark (
   is_the_only_row boolean primary key default true check (is_the_only_row),
   settled_until timestamptz not null default '-infinity',
-  noted_at timestamptz,                    -- the candidate for the next settled_until,
-  horizon xid8                             -- which waits for every transaction before this one
+  noted_at timestamptz,                    -- what it becomes, but for a minute,
+  horizon xid8                             -- once every transaction before this one has ended
 );
 insert into private.ledger_watermark default values;
 alter table private.counted_days enable row level security;
@@ -35,60 +35,79 @@ alter table private.changed_days enable row level security;
 alter table private.ledger_watermark enable row level security;
 
 -- note_changed_day: appended, so that no admission waits for another. One line per transaction.
-create function private.note_changed_day() returns trigger
+create function private.note_changed_day(p_site_id uuid, p_at timestamptz) returns void
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_row public.ingest_idempotency := case tg_op when 'DELETE' then old else new end;
-  v_day date := (v_row.created_at at time zone 'UTC')::date;
+  v_day date := (p_at at time zone 'UTC')::date;
 begin
   insert into private.changed_days (site_id, day, written_by)
-    select v_row.site_id, v_day, pg_catalog.pg_current_xact_id()
-    where not exists (select from private.changed_days c where c.site_id = v_row.site_id
+    select p_site_id, v_day, pg_catalog.pg_current_xact_id()
+    where not exists (select from private.changed_days c where c.site_id = p_site_id
       and c.day = v_day and c.written_by = pg_catalog.pg_current_xact_id());
+end
+$$;
+
+-- note_late_row: an admission inserts within seconds of its own start, which is its created_at: the
+-- app's statements end after 15 s. The watermark relies on one minute. A row that takes longer is
+-- noted. This costs an admission 4 of its 90 us; as a WHEN of the trigger it costs 7.
+create function private.note_late_row() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  if new.created_at not between clock_timestamp() - interval '1 minute' and clock_timestamp() then
+    perform private.note_changed_day(new.site_id, new.created_at);
+  end if;
   return null;
 end
 $$;
--- An admission inserts within seconds of its own start, which is its created_at: statements of the app
--- end after 15 s. The watermark relies on one minute. A row that takes longer is noted.
-create trigger late_rows_are_noted after insert on public.ingest_idempotency for each row
-  when (new.created_at not between clock_timestamp() - interval '1 minute' and clock_timestamp())
-  execute function private.note_changed_day();
--- Expired rows are purged after their day was invoiced. A row that an admission takes back in its
--- own transaction was never there.
+create trigger late_rows_are_noted after insert on public.ingest_idempotency
+  for each row execute function private.note_late_row();
+
+-- note_lost_row: expired rows are purged after their day was invoiced. A row that an admission
+-- takes back in its own transaction was never there.
+create function private.note_lost_row() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  perform private.note_changed_day(old.site_id, old.created_at);
+  return null;
+end
+$$;
 create trigger lost_rows_are_noted after delete on public.ingest_idempotency for each row
   when (old.expires_at > now() and old.created_at < now())
-  execute function private.note_changed_day();
+  execute function private.note_lost_row();
 create trigger billable_rows_never_change
   before update of site_id, idempotency_key, created_at on public.ingest_idempotency
   for each row execute function private.refuse_change();
 
 -- settled_until: move the watermark on as far as running transactions allow, and give it.
---   A transaction that began before a minute ago has inserted by now, so it has an id below the
---   horizon noted now. Once the oldest running transaction is not below it, that minute is settled.
+--   Whoever began more than a minute before this transaction has inserted before it got its id, and
+--   so has a lower one. Once nobody with a lower one runs, all up to that minute is settled.
 --   Safe     from two crons at once: the second takes the watermark as it is.
 create function private.settled_until() returns timestamptz
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_snapshot pg_catalog.pg_snapshot := pg_catalog.pg_current_snapshot();
   v_mark private.ledger_watermark;
 begin
   select w.* into v_mark from private.ledger_watermark w for update skip locked;
   if not found then
     return (select w.settled_until from private.ledger_watermark w);
   end if;
-  for v_turn in 1 .. 2 loop   -- the noted candidate, then a new one: a quiet database settles at once
-    exit when v_mark.horizon > pg_catalog.pg_snapshot_xmin(v_snapshot)
-      -- A horizon "from the future" was noted before this database was restored elsewhere.
-      and v_mark.horizon <= pg_catalog.pg_snapshot_xmax(v_snapshot);
+  -- A horizon "from the future" was noted before this database was restored elsewhere.
+  if v_mark.horizon is null
+      or v_mark.horizon <= pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())
+      or v_mark.horizon > pg_catalog.pg_current_xact_id() then
     v_mark.settled_until := greatest(v_mark.settled_until, v_mark.noted_at - interval '1 minute');
-    continue when v_turn = 2;
     v_mark.noted_at := private.current_moment();
-    v_mark.horizon := pg_catalog.pg_snapshot_xmax(v_snapshot);
-  end loop;
-  update private.ledger_watermark w set settled_until = v_mark.settled_until,
-    noted_at = v_mark.noted_at, horizon = v_mark.horizon;
+    v_mark.horizon := pg_catalog.pg_current_xact_id();
+    if v_mark.horizon = pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot()) then
+      v_mark.settled_until := greatest(v_mark.settled_until, v_mark.noted_at - interval '1 minute');
+    end if;
+    update private.ledger_watermark w set settled_until = v_mark.settled_until,
+      noted_at = v_mark.noted_at, horizon = v_mark.horizon;
+  end if;
   return v_mark.settled_until;
 end
 $$;
@@ -117,7 +136,7 @@ $$;
 -- count_page: count the next thousand events of a day, or the last ones once the day is over.
 --   The digest of a day: its events in the order of time, then key, a thousand at a time. SHA-256
 --   over the keys of the first thousand; then over that digest and the keys of the next, and so on.
---   One SHA-256 over all keys could not be stopped half-way: 1.4 s for a day of a million.
+--   One SHA-256 over all keys could not be stopped half-way: 0.7 s for a day of a million.
 --   Returns  false when fewer than a thousand are settled and the day goes on.
 create function private.count_page(p_site_id uuid, p_day date, p_until timestamptz) returns boolean
 language plpgsql security definer set search_path = ''
@@ -198,9 +217,9 @@ begin
 end
 $$;
 
--- daily_counts: how many events the ledger holds on each day from p_from until before p_to. Exact in
--- every snapshot: what was counted and what came since are read together. A changed day that waits to
--- be counted again is counted here.
+-- daily_counts: how many events the ledger holds on each day from p_from until before p_to. Exact
+-- in every snapshot: what was counted and what came since are read together. A changed day that
+-- waits to be counted again is counted here.
 create function private.daily_counts(p_site_id uuid, p_from timestamptz, p_to timestamptz)
 returns table (day date, events bigint, purged bigint)
 language sql stable security definer set search_path = ''

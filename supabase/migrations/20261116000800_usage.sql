@@ -103,11 +103,11 @@ $$;
 
 -- reconcile_usage: count what came since the last call, and set the running figures of this month
 -- and of an unfrozen last month to what the ledger says.
---   A step   counts at most 10,000 events of a site and goes to the next one. It takes half a second
---            at most, and sets at most p_limit figures.
+--   A step   counts at most 10,000 events of a site and goes to the next one. It ends after half a
+--            second or p_limit figures.
 --   Safe     beside admissions: everything is counted before the first figure is locked. Under the
 --            lock only events are counted that are not settled: those of the last minute, and those
---            since the oldest running transaction began. A site with more than 20,000 of them waits.
+--            since the oldest running transaction began. A site with over 20,000 of them waits.
 --            Beside a second cron: one of them takes a site, the other passes it over.
 --   Returns  {reconciled: [{publicId, yearMonth, eventCount, drift}], more, waiting}; drift is the
 --            running figure minus the ledger, waiting the number of sites that wait.

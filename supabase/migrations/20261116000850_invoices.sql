@@ -165,12 +165,12 @@ $$;
 --   Takes    p_year_month, the previous month when null.
 --   A step   counts at most 10,000 events of a site that are not counted yet and goes to the next
 --            one. It ends after p_limit sites or about three seconds.
---   Safe     to repeat: a month that has its invoice keeps it. Rows that turn up afterwards become a
---            line in the next invoice. From two crons at once: the second waits, then finds the
+--   Safe     to repeat: a month that has its invoice keeps it. Rows that turn up afterwards become
+--            a line in the next invoice. From two crons at once: the second waits, then finds the
 --            invoice of the first.
---   Returns  {yearMonth, state: "open" | "closed", freezableAt, frozen, more, waiting}. An open month,
---            which includes the 48 hours of grace after its end, freezes nothing. Sites wait while a
---            transaction runs that may have begun before the month ended.
+--   Returns  {yearMonth, state: "open" | "closed", freezableAt, frozen, more, waiting}. An open
+--            month, which includes the 48 hours of grace after its end, freezes nothing. Sites wait
+--            while a transaction runs that may have begun before the month ended.
 --   Callers  service role only (cron).
 create function public.freeze_invoices(p_year_month text default null, p_limit int default 20) returns jsonb
 language plpgsql security definer set search_path = ''

@@ -86,8 +86,8 @@ as $$
 begin
   insert into private.queue_count_deltas
     select n.site_id, n.provider_key, n.status, n.currency, case n.status when 'FAILED' then n.provider_error_code else '' end,
-      case n.status when 'FAILED' then n.provider_error_category else '' end, count(*), sum(n.value_cents),
-      date_trunc('hour', n.created_at, 'UTC')
+      case n.status when 'FAILED' then n.provider_error_category else '' end, count(*),
+      sum(n.value_cents), date_trunc('hour', n.created_at, 'UTC')
     from after_rows n group by 1, 2, 3, 4, 5, 6, 9;
   return null;
 end
@@ -135,8 +135,8 @@ as $$
   group by 1, 2, 3, 4, 5 having sum(t.row_count) <> 0
 $$;
 
--- fold_queue_counts: put the appended lines into the base. Lines about rows that the check under way
--- has counted are also added to its sum.
+-- fold_queue_counts: put the appended lines into the base. Lines about rows that the check under
+-- way has counted are also added to its sum.
 --   Safe     to run twice at once: the second does nothing. Readers see the lines before or after, never half.
 --   Returns  {folded}; at most 50,000 lines a call.
 --   Callers  service role only (cron, each minute).
@@ -187,7 +187,7 @@ $$;
 
 -- part_end: where the next part of a site's rows ends: after p_rows rows, at a full hour. Appended
 -- lines know the hour of their rows and no more, so the rows of one hour stay together.
--- Each state is read in the order of its index and the heads are merged: p_rows + 1 are read in all.
+-- Each state is read in the order of its index and the heads are merged: p_rows + 1 rows are read.
 -- Left to itself the planner, which does not know p_rows, may read and sort everything.
 create function private.part_end(p_site_id uuid, p_from timestamptz, p_rows int) returns timestamptz
 language sql stable security definer set search_path = '' set enable_sort = off
@@ -216,7 +216,7 @@ as $$
 $$;
 
 -- count_part: count a site's rows of some hours, and fold their appended lines. One statement: a
--- change is in the count and its line is taken here, or its line comes to the sum with a later fold.
+-- change is in the count and its line is taken here, or a later fold adds its line to the sum.
 create function private.count_part(p_site_id uuid, p_from timestamptz, p_to timestamptz)
 returns bigint
 language sql security definer set search_path = ''
@@ -280,14 +280,14 @@ as $$
   select coalesce(jsonb_agg(to_jsonb(w)), '[]') from wrong w
 $$;
 
--- reconcile_queue_counts: one step of a check of all counts. The check counts the queue site by site,
--- writes down what was wrong and sets it right.
---   A step   counts at most p_limit rows, or one hour of one site when that has more, and looks at no
---            more than 100 sites. The next step goes on.
+-- reconcile_queue_counts: one step of a check of all counts. The check counts the queue site by
+-- site, writes down what was wrong and sets it right.
+--   A step   counts at most p_limit rows, or one hour of one site when that has more. It ends after
+--            100 sites. The next step goes on.
 --   Safe     while others write: a row that changes after it was counted changes the sum, too, with
 --            the line that its writer appended.
 --   Returns  {rowsCounted, drift, more}: rows and wrong lines of this check so far, and whether it
---            goes on. rowsCounted is null, and nothing was done, while another cron folds or counts.
+--            goes on. rowsCounted is null when another cron folds or counts: nothing was done.
 --   Callers  service role only (daily cron).
 create function public.reconcile_queue_counts(p_limit int default 5000) returns jsonb
 language plpgsql security definer set search_path = ''

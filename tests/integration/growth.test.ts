@@ -50,7 +50,7 @@ const timeout = 120_000; // five seconds each, on a machine with nothing else to
 test("with 10,000 and with 100,000 events of a month, each step reads the same number of rows", { timeout }, async () => {
   const { small, large } = await inBoth(async (db, plans, times) => {
     const { siteId, publicId, viewer } = await createQueueTeam(db.sql, "busy");
-    await admitMany(db.sql, { siteId, from: "2026-03-01", days: days * times, perDay: 5000 });
+    await admitMany(db.sql, { siteId, from: "2026-03-01T00:00:00Z", batches: days * times * 50, secondsApart: 86_400 / 50 });
     await admitAt(db.sql, { siteId, at: "2026-03-25T11:59:30Z", name: "not settled", count: 700 });
     await db.sql`delete from public.ingest_fallback_buffer`; // as if the worker had stored all of them
     await db.sql`vacuum analyze`;

@@ -46,20 +46,18 @@ export async function admitAt(
 
 interface AdmittingMany {
   siteId: string;
-  /** The first day, `2026-03-01`. */
   from: string;
-  days: number;
-  /** A multiple of 100. */
-  perDay: number;
+  batches: number;
+  secondsApart: number;
 }
 
-/** The same events on each of some days, evenly spread over the day, by one statement that calls the gate with 100 at a time. */
-export async function admitMany(sql: postgres.Sql, { siteId, from, days, perDay }: AdmittingMany): Promise<void> {
-  await sql`select set_config('opsmantik.now', (${`${from}T00:00:00Z`}::timestamptz + n * interval '1 day' * 100 / ${perDay}::int)::text, true),
+/** Batches of 100 events, one after the other, by a single statement that calls the gate for each. */
+export async function admitMany(sql: postgres.Sql, { siteId, from, batches, secondsApart }: AdmittingMany): Promise<void> {
+  await sql`select set_config('opsmantik.now', (${from}::timestamptz + n * ${secondsApart}::int * interval '1 second')::text, true),
       public.admit_events(${siteId}, (
-        select jsonb_agg(jsonb_build_object('k', encode(sha256(convert_to(${siteId}::text || '/' || n || '/' || e, 'UTF8')), 'hex'), 'e', null,
-          'n', 'interaction/view', 'p', '{}'::jsonb)) from generate_series(1, 100) e))
-    from generate_series(0, ${(days * perDay) / 100 - 1}::int) n`;
+        select jsonb_agg(jsonb_build_object('k', encode(sha256(convert_to(concat_ws('/', ${siteId}::text, ${from}::text, n, e), 'UTF8')), 'hex'),
+          'e', null, 'n', 'interaction/view', 'p', '{}'::jsonb)) from generate_series(1, 100) e))
+    from generate_series(0, ${batches - 1}::int) n`;
 }
 
 /** Makes the invoices of a month, step by step. In a test nothing is open for long, so it waits for what is. */

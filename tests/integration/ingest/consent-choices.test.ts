@@ -179,7 +179,8 @@ describe("a withdrawal", () => {
     await withdraw(site);
     expect(await saleOf(app, saleId)).toMatchObject({ delivery_block: null, gclid: null, rows: [["COMPLETED", null]] });
     // Who it was is forgotten; the dispatch keeps what proves it.
-    const [sent] = await app.db.sql`select d.identifiers_hash is not null as proven, (select count(*)::int from public.dispatch_identifiers i
+    const [sent] = await app.db
+      .sql`select d.identifiers_hash is not null as proven, (select count(*)::int from public.dispatch_identifiers i
       where i.queue_id = d.queue_id) as identifiers from public.provider_dispatches d where d.sale_id = ${saleId}`;
     expect(sent).toEqual({ proven: true, identifiers: 0 });
   });

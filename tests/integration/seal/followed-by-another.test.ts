@@ -12,7 +12,11 @@ let keyId: string;
 beforeAll(async () => {
   db = await createTestDatabase();
   team = await createQueueTeam(db.sql, "followed", undefined, "api");
-  const made = await callAs<{ id: string }>(db.sql, team.owner, (tx) => tx`select public.create_site_api_key(${team.publicId}, 'Till', '{sales}')`);
+  const made = await callAs<{ id: string }>(
+    db.sql,
+    team.owner,
+    (tx) => tx`select public.create_site_api_key(${team.publicId}, 'Till', '{sales}')`,
+  );
   keyId = made.id;
 });
 afterAll(() => db.drop());

@@ -82,7 +82,11 @@ test("whoever looks for a call locks the candidates in one order", async () => {
   const clicked = await newLead(db.sql, team, { at: minutesAgo(60), phone, gclid });
   const newest = await newLead(db.sql, team, { at: minutesAgo(50), phone });
   for (const id of [clicked, newest]) await change(db.sql, { team }, "seal_call", { id, amountCents: 100 });
-  const key = await callAs<{ id: string }>(db.sql, team.owner, (tx) => tx`select public.create_site_api_key(${team.publicId}, 'CRM', '{sales}')`);
+  const key = await callAs<{ id: string }>(
+    db.sql,
+    team.owner,
+    (tx) => tx`select public.create_site_api_key(${team.publicId}, 'CRM', '{sales}')`,
+  );
   const record = async (more: Record<string, unknown> = {}) => {
     const sale = db.sql.json(row(2, { customerPhone: phone, ...more }) as never);
     const [answer] = await db.sql`select public.record_external_sale(${key.id}, ${sale}, ${"0".repeat(64)}) ->> 'status' as status`;
