@@ -74,6 +74,7 @@ export interface Database {
       preview_export_page: { Args: { p_public_id: string; p_max_attempts: number; p_limit?: number }; Returns: Json };
       preview_import: { Args: { p_public_id: string; p_rows: Json; p_taken?: string[] }; Returns: Json };
       preview_queue_action: { Args: { p_public_id: string; p_action: string; p_filter: Json; p_max_attempts: number }; Returns: Json };
+      purge_consent_choices: { Args: Record<never, never>; Returns: Json };
       purge_dispatch_identifiers: { Args: Record<never, never>; Returns: Json };
       purge_expired_idempotency: { Args: { p_limit?: number }; Returns: Json };
       purge_expired_invitations: { Args: Record<never, never>; Returns: Json };
@@ -151,6 +152,7 @@ export const serviceFunctions = {
   get_proof_for_key: ["p_key_id", "p_proof_id"],
   list_offline_conversion_groups: ["p_limit_groups", "p_max_attempts"],
   oci_attempt_cap: ["p_max_attempts", "p_min_age_minutes"],
+  purge_consent_choices: [],
   purge_dispatch_identifiers: [],
   purge_expired_idempotency: ["p_limit"],
   purge_expired_invitations: [],

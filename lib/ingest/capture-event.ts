@@ -47,7 +47,7 @@ const numberActions = new Set(["phone_call", "whatsapp", "hover_intent"]);
 
 /** Ad click ids are marketing data wherever they stand. */
 export function withoutClickIds(address: string): string {
-  return address.replace(/(\w*clid|[gw]braid)(=|%3D)[^&#%]*/gi, "$1$2");
+  return address.replace(/(clid|braid)(=|%3D)[^&#%]*/gi, "$1$2");
 }
 
 /** From the wire to what is kept. Without marketing consent the click ids and the number are gone before anything is stored. */

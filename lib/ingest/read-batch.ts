@@ -31,7 +31,7 @@ const consentMessage = z.object({
   fp: optional(64).pipe(z.string()),
   consent_scopes: scopes.transform((given) => given ?? []),
   t: age,
-  u: z.string().nullish().catch(null),
+  u: optional(2048),
 });
 type ConsentMessage = z.output<typeof consentMessage>;
 

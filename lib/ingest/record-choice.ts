@@ -15,9 +15,14 @@ interface Choice {
   version: number | null;
 }
 
+/** Whose refusal this process has written down last: a visitor who browses without marketing costs one call, not one per event. */
+const knownRefusals = new Map<string, string>();
+const rememberedMax = 10_000;
+
 /** What a visitor chose, applied at once to everything that Google has not got. Never billed, and safe to repeat. */
 export async function recordChoice({ site, publicId }: TrackerPage, choice: Choice): Promise<void> {
   const { visitor, scopes, page } = choice;
+  knownRefusals.delete(`${publicId}/${visitor}`);
   const written = { ...choice, page: page && withoutClickIds(page) };
   await retryDeadlocks(() => callRpc("record_consent", { p_site_id: site.siteId, p_choice: written }, z.unknown()));
   if (scopes.includes("marketing")) return;
@@ -25,17 +30,31 @@ export async function recordChoice({ site, publicId }: TrackerPage, choice: Choi
   await forgetViewsOfVisitor(publicId, visitor).catch((error: unknown) => log.warn("page views not forgotten", { error }));
 }
 
-/** Events of visitors who allow nothing are not stored; what they say about consent is. The newest of each visitor counts. */
+/** One request speaks for one visitor, or for the few behind one address; more would be somebody filling the table. */
+const visitorsPerRequestMax = 5;
+
+/**
+ * Events of visitors without marketing consent say so, each of them. It is applied at once and not when the worker comes, also for events
+ * that are then dropped or find no room in the plan. The newest of each visitor counts.
+ */
 export async function recordRefusals(page: TrackerPage & { trackerVersion: number | null }, events: WireEvent[]): Promise<void> {
   const newest = new Map<string, WireEvent>();
   for (const event of events) {
     const visitor = visitorOf(event);
-    if (visitor === null || (scopesOf(event)?.includes("analytics") ?? true)) continue;
-    const known = newest.get(visitor);
-    if (!known || event.t <= known.t) newest.set(visitor, event);
+    const known = visitor !== null && newest.get(visitor);
+    if (visitor !== null && scopesOf(event) && (!known || event.t <= known.t)) newest.set(visitor, event);
   }
-  for (const [visitor, event] of newest) {
-    const choice = { visitor, scopes: scopesOf(event) ?? [], ageMs: event.t, page: event.url, version: page.trackerVersion };
-    await recordChoice(page, choice);
+  const refusals = [...newest].flatMap(([visitor, event]) => {
+    const scopes = scopesOf(event) ?? [];
+    const key = `${page.publicId}/${visitor}`;
+    const said = [...scopes].sort().join();
+    if (knownRefusals.get(key) === said) return [];
+    knownRefusals.delete(key);
+    return scopes.includes("marketing") ? [] : [{ key, said, choice: { visitor, scopes, ageMs: event.t, page: event.url } }];
+  });
+  for (const { key, said, choice } of refusals.slice(0, visitorsPerRequestMax)) {
+    await recordChoice(page, { ...choice, version: page.trackerVersion });
+    if (knownRefusals.size >= rememberedMax) knownRefusals.clear();
+    knownRefusals.set(key, said);
   }
 }

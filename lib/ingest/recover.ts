@@ -10,6 +10,9 @@ export async function recoverIngest() {
   return { ...drained, folded, purged };
 }
 
-export function ensureEventPartitions() {
-  return callRpc("ensure_event_partitions", {}, z.object({ made: z.array(z.string()) }));
+/** Once a day: the coming months' partitions, and choices of visitors of whom nothing was stored. */
+export async function keepIngestTidy() {
+  const { made } = await callRpc("ensure_event_partitions", {}, z.object({ made: z.array(z.string()) }));
+  const { purged } = await callRpc("purge_consent_choices", {}, z.object({ purged: z.number() }));
+  return { made, purgedChoices: purged };
 }

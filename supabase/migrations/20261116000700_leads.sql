@@ -106,7 +106,32 @@ create table private.click_sightings (
   first_seen_at timestamptz not null,
   primary key (site_id, visitor_id, click_hash)
 );
+create index visitors_of_a_click on private.click_sightings (site_id, click_hash);
 alter table private.click_sightings enable row level security;
+
+-- What a telephone system told of a call that could not take it yet: the call is not stored, or the tracker has
+-- not yet said whether its visitor agrees. Taken over by the tracker's report, forgotten after an hour.
+create table private.held_reports (
+  site_id uuid not null,
+  intent_stamp text not null,
+  report jsonb not null,                           -- phone, gclid, wbraid, gbraid
+  held_until timestamptz not null,
+  primary key (site_id, intent_stamp)
+);
+create index held_reports_by_age on private.held_reports (held_until);
+alter table private.held_reports enable row level security;
+
+create function private.hold_report(p_site_id uuid, p_intent_stamp text, p_report jsonb) returns void
+language sql security definer set search_path = ''
+as $$
+  insert into private.held_reports as h (site_id, intent_stamp, report, held_until)
+    select p_site_id, p_intent_stamp, r.report, private.current_moment() + interval '1 hour'
+    from (select jsonb_strip_nulls(jsonb_build_object('phone', p_report -> 'phone', 'gclid', p_report -> 'gclid',
+      'wbraid', p_report -> 'wbraid', 'gbraid', p_report -> 'gbraid')) as report) r
+    where r.report <> '{}'
+    on conflict (site_id, intent_stamp)
+      do update set report = h.report || excluded.report, held_until = excluded.held_until
+$$;
 
 -- ensure_event_partitions: this month and the next two, made ahead.
 --   Safe     to repeat. A month whose events already lie in the default partition is left there.
@@ -136,16 +161,26 @@ begin
 end
 $$;
 
+-- click_hashes: one hash for each click id that is given.
+create function private.click_hashes(p_gclid text, p_wbraid text, p_gbraid text) returns setof bytea
+language sql immutable set search_path = ''
+as $$
+  select sha256(convert_to(t.kind || '/' || t.id, 'UTF8'))
+  from (values ('gclid', p_gclid), ('wbraid', p_wbraid), ('gbraid', p_gbraid)) t (kind, id) where t.id is not null
+$$;
+
 -- see_click: when we first saw a click of this visitor, by the time at which events happened.
 create function private.see_click(p_site_id uuid, p_at timestamptz, p_event jsonb) returns timestamptz
 language sql security definer set search_path = ''
 as $$
-  insert into private.click_sightings as c (site_id, visitor_id, click_hash, first_seen_at)
-    values (p_site_id, p_event ->> 'visitor', sha256(convert_to(jsonb_build_array(
-      p_event ->> 'gclid', p_event ->> 'wbraid', p_event ->> 'gbraid')::text, 'UTF8')), p_at)
-    on conflict (site_id, visitor_id, click_hash)
-      do update set first_seen_at = least(c.first_seen_at, excluded.first_seen_at)
-    returning c.first_seen_at
+  with seen as (
+    insert into private.click_sightings as c (site_id, visitor_id, click_hash, first_seen_at)
+      select p_site_id, p_event ->> 'visitor', h, p_at
+      from private.click_hashes(p_event ->> 'gclid', p_event ->> 'wbraid', p_event ->> 'gbraid') h
+      on conflict (site_id, visitor_id, click_hash)
+        do update set first_seen_at = least(c.first_seen_at, excluded.first_seen_at)
+      returning c.first_seen_at)
+  select min(s.first_seen_at) from seen s
 $$;
 
 -- visitor_consents: whether Google may be told of a visitor: what the visitor last said, else what this event
@@ -201,6 +236,9 @@ begin
       and s.last_seen_at > p_at - interval '30 minutes' and s.started_at < p_at + interval '30 minutes'
     order by s.last_seen_at desc limit 1;
   v_consent := private.visitor_consents(p_site_id, p_event, v_session);
+  if not v_consent then
+    p_event := private.without_marketing(p_event);
+  end if;
   if v_session.id is null then
     insert into public.sessions
         (site_id, visitor_id, started_at, last_seen_at, marketing_consent, returning_ad_user)
@@ -338,7 +376,16 @@ as $$
 declare
   v_new public.calls;
   v_id uuid;
+  v_held jsonb;
 begin
+  delete from private.held_reports h
+    where h.site_id = p_session.site_id and h.intent_stamp = p_event ->> 'intentStamp'
+    returning h.report into v_held;
+  p_event := coalesce(v_held, '{}') || jsonb_strip_nulls(p_event);
+  if p_event ->> 'reporter' = 'system' and not p_session.marketing_consent
+     and not private.refused_marketing(p_session.site_id, p_session.visitor_id) then
+    perform private.hold_report(p_session.site_id, p_event ->> 'intentStamp', p_event);
+  end if;
   v_new.site_id := p_session.site_id;
   v_new.session_id := p_session.id;
   v_new.visitor_id := p_session.visitor_id;
@@ -431,9 +478,11 @@ begin
         called_at = least(c.called_at, p_new.called_at), updated_at = private.current_moment()
     where c.id = p_id
     returning * into v_call;
-  if v_is_visit and v_old.visitor_id = v_old.intent_stamp then   -- a visit that stood in until the tracker told of the real one
+  if v_is_visit and v_old.visitor_id = v_old.intent_stamp and v_old.session_id <> v_call.session_id then
+    -- A visit that stood in until the tracker told of the real one.
     update private.events e set session_id = v_call.session_id where e.session_id = v_old.session_id;
-    delete from public.sessions s where s.id = v_old.session_id and s.visitor_id = v_old.visitor_id;
+    delete from public.sessions s where s.id = v_old.session_id
+      and not exists (select from public.calls c where c.session_id = s.id);
   end if;
   if not v_call.marketing_consent and v_old.marketing_consent then
     perform private.silence_calls(array[p_id]);

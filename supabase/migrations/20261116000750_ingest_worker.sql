@@ -31,7 +31,9 @@ begin
   if v_ids is null then   -- only now: in a backlog each look at old leases steps over those of all events stored since the last vacuum
     update public.ingest_fallback_buffer b
       set status = 'FAILED', claim_token = null, claimed_at = null, updated_at = v_now,
-          last_error = coalesce(b.last_error, 'Its worker ended five times without an answer.')
+          last_error = coalesce(b.last_error, 'Its worker ended five times without an answer.'),
+          payload = case when private.refused_marketing(b.site_id, b.payload ->> 'visitor')
+            then private.without_marketing(b.payload) else b.payload end
       where b.status = 'PROCESSING' and b.claimed_at < v_now - interval '2 minutes' and b.attempt_count >= 5;
     select array_agg(t.id) into v_ids from (
       select b.id from public.ingest_fallback_buffer b
@@ -63,7 +65,9 @@ declare
 begin
   update public.ingest_fallback_buffer b
     set status = case when b.attempt_count >= 5 then 'FAILED' else 'PENDING' end, claim_token = null, claimed_at = null,
-        last_error = left(p_reason, 500), updated_at = private.current_moment()
+        last_error = left(p_reason, 500), updated_at = private.current_moment(),
+        payload = case when private.refused_marketing(b.site_id, b.payload ->> 'visitor')
+          then private.without_marketing(b.payload) else b.payload end
     where b.id = p_id and b.claim_token = p_token
     returning b.status into v_status;
   return jsonb_build_object('status', v_status);
@@ -85,6 +89,7 @@ declare
   v_row record;
   v_session public.sessions;
   v_at timestamptz;
+  v_event jsonb;
   v_stored int := 0;
   v_calls int := 0;
 begin
@@ -92,6 +97,13 @@ begin
     select distinct hashtextextended(b.site_id || '/' || (r ->> 'visitor'), 0) as visitor
     from jsonb_array_elements(p_rows) r join public.ingest_fallback_buffer b on b.id = (r ->> 'id')::uuid
     order by 1) t;
+  -- Calls that are known already are locked in the order in which an import and a withdrawal lock them.
+  perform from public.calls c
+    where (c.site_id, c.intent_stamp) in (
+      select b.site_id, r ->> 'intentStamp'
+      from jsonb_array_elements(p_rows) r join public.ingest_fallback_buffer b on b.id = (r ->> 'id')::uuid
+      where r ->> 'channel' is not null)
+    order by c.id for update;
   for v_row in
     select b.id, b.site_id, b.is_enrichment, b.created_at as received_at, r as event
     from public.ingest_fallback_buffer b join jsonb_array_elements(p_rows) r on b.id = (r ->> 'id')::uuid
@@ -104,15 +116,17 @@ begin
     if v_session.id is null then
       v_session := private.touch_session(v_row.site_id, v_at, v_row.event);
     end if;
+    -- Of a visitor without marketing consent no address or label keeps a click id or a number; store_call knows about the rest.
+    v_event := case when v_session.marketing_consent then v_row.event
+      else v_row.event || (private.without_marketing(v_row.event) - '{gclid,wbraid,gbraid,phone}'::text[]) end;
     if not v_row.is_enrichment then   -- a call is one event of the journey, whoever told of it
       insert into private.events
           (id, site_id, session_id, received_at, happened_at, category, action, label, value, url)
-        values (v_row.id, v_row.site_id, v_session.id, v_row.received_at, v_at, v_row.event ->> 'category',
-          v_row.event ->> 'action', v_row.event ->> 'label', (v_row.event ->> 'value')::numeric,
-          v_row.event ->> 'url');
+        values (v_row.id, v_row.site_id, v_session.id, v_row.received_at, v_at, v_event ->> 'category',
+          v_event ->> 'action', v_event ->> 'label', (v_event ->> 'value')::numeric, v_event ->> 'url');
     end if;
-    if v_row.event ->> 'channel' is not null then
-      v_calls := v_calls + private.store_call(v_session, v_at, v_row.event);
+    if v_event ->> 'channel' is not null then
+      v_calls := v_calls + private.store_call(v_session, v_at, v_event);
     elsif v_at < v_session.last_seen_at then
       perform private.rescore_calls(v_session, v_at);
     end if;
@@ -158,6 +172,9 @@ begin
     where x.status = 'RECOVERED' and x.updated_at < private.current_moment() - interval '1 day'
     order by x.updated_at limit 20000 for update skip locked);
   get diagnostics v_purged = row_count;
+  delete from private.held_reports h where (h.site_id, h.intent_stamp) in (
+    select x.site_id, x.intent_stamp from private.held_reports x
+    where x.held_until < private.current_moment() order by x.held_until limit 5000);
   return jsonb_build_object('purged', v_purged);
 end
 $$;

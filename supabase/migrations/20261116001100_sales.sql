@@ -37,6 +37,7 @@ create table public.sales (
 );
 create unique index one_living_sale_per_call on public.sales (call_id) where status <> 'CANCELED';
 create index sales_of_a_call on public.sales (call_id);
+create index sales_beside_a_call on public.sales (sibling_call_id) where sibling_call_id is not null;
 create index sales_of_a_site on public.sales (site_id, occurred_at desc, id);
 
 create table public.revenue_snapshots (

@@ -171,7 +171,16 @@ as $$
 declare
   v_session_ids uuid[];
   v_call_ids uuid[];
+  v_gclids text[];
+  v_wbraids text[];
+  v_gbraids text[];
 begin
+  select array_agg(t.gclid), array_agg(t.wbraid), array_agg(t.gbraid) into v_gclids, v_wbraids, v_gbraids from (
+    select s.gclid, s.wbraid, s.gbraid from public.sessions s
+      where s.site_id = p_site_id and s.visitor_id = p_visitor_id and s.clicked_at is not null
+    union
+    select c.gclid, c.wbraid, c.gbraid from public.calls c
+      where c.site_id = p_site_id and c.visitor_id = p_visitor_id and c.clicked_at is not null) t;
   v_session_ids := array(select s.id from public.sessions s
     where s.site_id = p_site_id and s.visitor_id = p_visitor_id and s.marketing_consent);
   update public.sessions s
@@ -181,9 +190,8 @@ begin
   update private.events e set url = private.without_click_ids(e.url)
     where e.session_id = any (v_session_ids) and e.url ~* '(clid|braid)(=|%3D)';
   update public.ingest_fallback_buffer b   -- what could not be stored waits for somebody, perhaps for long
-    set payload = b.payload || '{"gclid": null, "wbraid": null, "gbraid": null, "phone": null}'
+    set payload = private.without_marketing(b.payload)
     where b.status = 'FAILED' and b.site_id = p_site_id and b.payload ->> 'visitor' = p_visitor_id;
-  delete from private.click_sightings c where c.site_id = p_site_id and c.visitor_id = p_visitor_id;
   v_call_ids := array(select c.id from public.calls c
     where c.site_id = p_site_id and c.visitor_id = p_visitor_id order by c.id for update);
   update public.calls c
@@ -191,6 +199,12 @@ begin
         caller_hash = null, page_url = private.without_click_ids(c.page_url), updated_at = private.current_moment()
     where c.id = any (v_call_ids) and c.marketing_consent;
   perform private.silence_calls(v_call_ids);
+  -- Sales from elsewhere that brought a click of this visitor themselves, and happened before the choice.
+  perform private.silence_sales(array(
+    select s.id from public.sales s
+    where s.site_id = p_site_id
+      and (s.gclid = any (v_gclids) or s.wbraid = any (v_wbraids) or s.gbraid = any (v_gbraids))
+      and s.occurred_at < (private.newest_choice(p_site_id, p_visitor_id)).chosen_at));
 end
 $$;
 
@@ -199,18 +213,28 @@ $$;
 create function private.silence_calls(p_call_ids uuid[]) returns void
 language plpgsql security definer set search_path = ''
 as $$
+begin
+  if cardinality(p_call_ids) = 0 then
+    return;
+  end if;
+  update public.marketing_signals g
+    set dispatch_status = 'FAILED', last_error = 'NO_CONSENT', next_retry_at = null, updated_at = private.current_moment()
+    where g.call_id = any (p_call_ids) and g.dispatch_status = 'PENDING';
+  perform private.silence_sales(array(
+    select s.id from public.sales s where s.call_id = any (p_call_ids)
+    union
+    select s.id from public.sales s where s.sibling_call_id = any (p_call_ids)));
+end
+$$;
+
+create function private.silence_sales(p_sale_ids uuid[]) returns void
+language plpgsql security definer set search_path = ''
+as $$
 declare
   v_sale public.sales;
   v_is_sent boolean;
 begin
-  update public.marketing_signals g
-    set dispatch_status = 'FAILED', last_error = 'NO_CONSENT', next_retry_at = null, updated_at = private.current_moment()
-    where g.call_id = any (p_call_ids) and g.dispatch_status = 'PENDING';
-  for v_sale in
-    select s.* from public.sales s
-    where s.call_id = any (p_call_ids) or s.sibling_call_id = any (p_call_ids)
-    order by s.id for update
-  loop
+  for v_sale in select s.* from public.sales s where s.id = any (p_sale_ids) order by s.id for update loop
     -- What Google has stays, and its order id is enough to correct it: the ids go from here all the same.
     v_is_sent := exists (select from public.provider_dispatches d where d.sale_id = v_sale.id);
     perform private.forget_identifiers(array[v_sale.id]);

@@ -21,6 +21,9 @@ begin
     from public.sites s
     where s.id = p_site_id and c.site_id = s.id and c.intent_stamp = p_intent_stamp and c.caller_hash is null and c.marketing_consent;
   get diagnostics v_added = row_count;
+  if not exists (select from public.calls c where c.site_id = p_site_id and c.intent_stamp = p_intent_stamp) then
+    perform private.hold_report(p_site_id, p_intent_stamp, jsonb_build_object('phone', left(p_phone, 32)));
+  end if;
   return jsonb_build_object('added', v_added);
 end
 $$;
@@ -127,18 +130,25 @@ begin
 end
 $$;
 
--- refused_since: true if the call's visitor refused marketing after a moment, as the newest choice. A customer who agrees at
--- the till after a refusal on the website has said so later.
-create function private.refused_since(p_call public.calls, p_at timestamptz) returns boolean
+-- refused_since: true if a visitor behind this sale refused marketing after it happened, as the newest choice: the
+-- visitor of its call, or one who came with its click. A customer who agrees at the till later has said so later.
+create function private.refused_since(p_site_id uuid, p_sale public.sales, p_call public.calls) returns boolean
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(not 'marketing' = any (c.scopes) and c.chosen_at > p_at, false)
-  from private.newest_choice(p_call.site_id, p_call.visitor_id) c
+  select exists (
+    select from (
+      select p_call.visitor_id as visitor_id where p_call.id is not null
+      union
+      select c.visitor_id from private.click_sightings c
+      where c.site_id = p_site_id
+        and c.click_hash in (select private.click_hashes(p_sale.gclid, p_sale.wbraid, p_sale.gbraid))) v
+    cross join lateral private.newest_choice(p_site_id, v.visitor_id) n
+    where not 'marketing' = any (n.scopes) and n.chosen_at > p_sale.occurred_at)
 $$;
 
 -- take_click: the click a sale is told to Google with: its call's, or its own where the customer agreed, or none, with the reason. When
 -- a click of its own was made is not known; it was not after the sale.
-create function private.take_click(p_sale public.sales, p_call public.calls, p_consent boolean) returns public.sales
+create function private.take_click(p_site_id uuid, p_sale public.sales, p_call public.calls, p_consent boolean) returns public.sales
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
@@ -157,7 +167,7 @@ begin
     p_sale.wbraid := p_call.wbraid;
     p_sale.gbraid := p_call.gbraid;
     p_sale.clicked_at := p_call.clicked_at;
-  elsif v_has_own and p_consent and not private.refused_since(p_call, p_sale.occurred_at) then
+  elsif v_has_own and p_consent and not private.refused_since(p_site_id, p_sale, p_call) then
     p_sale.clicked_at := least(p_sale.occurred_at, private.current_moment());
     p_sale.delivery_block := null;
   else   -- a click id without consent is not kept
@@ -195,7 +205,7 @@ begin
   select s.* into v_sale from public.sales s where s.site_id = p_site.id and s.external_ref = v_sent.external_ref;
   if v_sale.id is null then
     v_call := private.match_call(p_site, v_sent, p_call_ids);
-    v_sale := private.take_click(v_sent, v_call, (p_args ->> 'marketingConsent')::boolean);
+    v_sale := private.take_click(p_site.id, v_sent, v_call, (p_args ->> 'marketingConsent')::boolean);
     v_sale.matched_by := case when v_call.id is null then null
       when v_call.gclid = v_sent.gclid or v_call.wbraid = v_sent.wbraid or v_call.gbraid = v_sent.gbraid then 'click' else 'phone' end;
     v_sale.id := private.uuid_v7();

@@ -97,6 +97,7 @@ const grantedToServices = [
   "get_proof_for_key",
   "list_offline_conversion_groups",
   "oci_attempt_cap",
+  "purge_consent_choices",
   "purge_dispatch_identifiers",
   "purge_expired_idempotency",
   "purge_expired_invitations",

@@ -94,6 +94,15 @@ describe("the message", () => {
     expect([response.status, response.headers.get("x-opsmantik-error-code")]).toEqual([400, "missing_visitor"]);
   });
 
+  // Guarantee: nobody keeps a process busy with one address. Mutation: a pattern that looks at each character again and again.
+  test("an address of 200,000 letters is cut and read at once, and choices of visitors who left nothing are forgotten", async () => {
+    const site = await app.newSite();
+    expect((await withdraw(site, { u: `${site.origin}/${"x".repeat(200_000)}` })).status).toBe(200);
+    expect((await choicesOf(site))[0]?.page_url).toHaveLength(2048);
+    await service(app.db.sql, "purge_consent_choices", {}, new Date(Date.now() + 3 * 24 * hour));
+    expect(await choicesOf(site)).toEqual([]);
+  });
+
   test("scopes that cannot be read grant nothing, and another origin is refused", async () => {
     const site = await app.newSite();
     await withdraw(site, { consent_scopes: "marketing" });
@@ -234,6 +243,69 @@ describe("a withdrawal", () => {
     expect([...sessions]).toEqual([{ gclid: null, marketing_consent: false }]);
   });
 
+  // Guarantee: no address keeps the click of a visitor who refused, whoever wrote it there and whenever it is stored.
+  // Mutation: store events as they were captured.
+  test("before the worker stored them: addresses lose their click ids, also a telephone system's", async () => {
+    const site = await sendingSite(app);
+    const u = `${site.origin}/?gclid=secret-click&a=1`;
+    await app.sync(site, call(site, { consent_scopes: both, u, r: u }, { gclid: "secret-click" }));
+    await withdraw(site);
+    await app.call(site, { event_id: "pbx", fingerprint: "ayse", url: u, gclid: "secret-click", phone_number: "+905551112233" });
+    await drainEvents();
+    expect(await mentions(site, "secret-click")).toEqual([]);
+    expect(await mentions(site, "5551112233")).toEqual([]);
+  });
+
+  // Guarantee: what could not be stored waits for somebody without the click of a visitor who refused, whichever came first.
+  test.each(["the failure", "the withdrawal"])("beside an event that cannot be stored, %s first", async (first) => {
+    const site = await sendingSite(app);
+    const u = `${site.origin}/?gclid=secret-click`;
+    await app.sync(site, pageView(site, { consent_scopes: both, u, meta: { fp: "ayse", gclid: "secret-click" } }));
+    if (first === "the withdrawal") await withdraw(site);
+    for (let attempt = 1; attempt <= 5; attempt++) {
+      const { token, rows } = await service<{ token: string; rows: { id: string }[] }>(
+        app.db.sql,
+        "get_and_claim_fallback_batch",
+        {},
+        new Date(Date.now() + attempt * hour),
+      );
+      for (const { id } of rows) await service(app.db.sql, "release_fallback_event", { p_token: token, p_id: id, p_reason: "a bug" });
+    }
+    const [row] = await app.db.sql`select status from public.ingest_fallback_buffer where site_id = ${site.siteId}`;
+    expect(row?.status).toBe("FAILED");
+    if (first === "the failure") await withdraw(site);
+    expect(await mentions(site, "secret-click")).toEqual([]);
+  });
+
+  // Guarantee: a till that knows the click cannot send what the visitor took back. Mutation: look for sales through calls only.
+  test.each(["the sale", "the withdrawal"])("of a visitor whose sale comes from a till with its own click, %s first", async (first) => {
+    const site = await sendingSite(app);
+    await app.sync(site, pageView(site, { consent_scopes: both, t: 3 * hour, meta: { fp: "ayse", gclid: "click" } }));
+    await drainEvents();
+    const sold = () =>
+      callAs(
+        app.db.sql,
+        app.owner,
+        (tx) =>
+          tx`select public.import_sales(${site.publicId}, ${tx.json([{ line: 2, externalRef: "till-1", occurredAt: new Date(Date.now() - 2 * hour).toISOString(), amountCents: 5_000, currency: "TRY", gclid: "click", marketingConsent: true }])}, true)`,
+      );
+    if (first === "the sale") await sold();
+    await withdraw(site, { t: 1 * hour });
+    if (first === "the withdrawal") await sold();
+    const [sale] = await app.db.sql`select id from public.sales where site_id = ${site.siteId}`;
+    expect(await saleOf(app, String(sale?.id))).toMatchObject({ delivery_block: "NO_CONSENT", gclid: null });
+    expect(await handedOut(app, site)).toEqual([]);
+  });
+
+  // Guarantee: a refusal counts although there is no room for its event. Mutation: leave it to the worker.
+  test("in an event that finds no room in the plan", async () => {
+    const site = await app.newSite({ plan: { limit: 1, enforcement: "hard" } });
+    await app.sync(site, call(site, { consent_scopes: both }));
+    await drainEvents();
+    expect((await app.sync(site, pageView(site, { consent_scopes: ["analytics"], meta: { fp: "ayse" } }))).status).toBe(429);
+    expect(await callOf(app, site)).toMatchObject(silent);
+  });
+
   test("of another visitor, or on another site, changes nothing", async () => {
     const [site, other] = [await sendingSite(app), await sendingSite(app)];
     await app.sync(site, call(site, { consent_scopes: both }));
@@ -273,6 +345,31 @@ describe("the last that happened wins, not the last that was processed", () => {
     await drainEvents();
     expect(await callOf(app, site, "before")).toMatchObject(silent);
     expect(await callOf(app, site, "after")).toMatchObject({ gclid: "new", marketing_consent: true });
+  });
+
+  // Guarantee: "still no" after a "yes" that is heard of later is not forgotten. Mutation: leave last_said_at alone in note_choice.
+  test.each([
+    ["in order", [0, 1, 2]],
+    ["the yes last", [0, 2, 1]],
+    ["the first no last", [2, 1, 0]],
+    ["both noes, the later one first", [2, 0, 1]],
+    ["the yes first", [1, 2, 0]],
+    ["the yes first, then in order", [1, 0, 2]],
+  ])("no, yes, no ends in no, heard %s", async (_name, order) => {
+    const site = await sendingSite(app);
+    const said = [
+      () => app.sync(site, pageView(site, { consent_scopes: ["analytics"], t: 3 * hour, meta: { fp: "ayse" } })),
+      () => app.sync(site, call(site, { consent_scopes: both, t: 2 * hour })),
+      () => withdraw(site, { consent_scopes: ["analytics"], t: 1 * hour }),
+    ];
+    for (const index of order) {
+      await said[index]?.();
+      await drainEvents();
+    }
+    expect(await scopesOf(site)).toEqual([["analytics"], both, ["analytics"]]);
+    const { saleId } = await sealOnlyCall(app, site);
+    expect(await saleOf(app, saleId)).toMatchObject({ delivery_block: "NO_CONSENT", gclid: null });
+    expect(await handedOut(app, site)).toEqual([]);
   });
 
   test("the journey of a lead says when consent was given and withdrawn", async () => {

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { drainEvents } from "#lib/ingest/drain.ts";
 import { dropsOf, figuresOf, type IngestApp, type IngestSite, phoneCall, startIngestApp } from "#tests/support/ingest-app.ts";
 import { callOf, handedOut, saleOf, sealOnlyCall, sendingSite } from "#tests/support/lead-journey.ts";
+import { service } from "#tests/support/queue.ts";
 import { stopClock } from "#tests/support/stop-clock.ts";
 import { whileOpen } from "#tests/support/while-open.ts";
 
@@ -89,6 +90,51 @@ describe("two reports of one call", () => {
     await fromSystem(site, { gclid: "from-the-system" });
     await drainEvents();
     expect(await callOf(app, site)).toMatchObject({ gclid: "from-the-system", visitor_id: "ayse" });
+  });
+
+  // Guarantee: where consent is required, the number is kept once the tracker says that its visitor agreed, and only then.
+  // Mutation: forget what a telephone system told before the tracker.
+  test.each([
+    ["agreed", ["analytics", "marketing"], { phone: "+905551112233", gclid: "click", marketing_consent: true }],
+    ["refused", ["analytics"], { phone: null, gclid: null, marketing_consent: false }],
+  ])("on a site that requires consent, system first, then a visitor who %s", async (_name, consent_scopes, expected) => {
+    for (const isBetween of [false, true]) {
+      const site = await sendingSite(app, { consentMode: "required" });
+      await fromSystem(site);
+      if (isBetween) await drainEvents();
+      await fromTracker(site, { consent_scopes });
+      await drainEvents();
+      expect(await callOf(app, site)).toMatchObject(expected);
+      const held = await app.db.sql`select report from private.held_reports where site_id = ${site.siteId}`;
+      expect([...held]).toEqual([]);
+    }
+  });
+
+  test("a number that nobody agreed to is forgotten within the hour", async () => {
+    const site = await sendingSite(app, { consentMode: "required" });
+    await fromSystem(site);
+    await drainEvents();
+    await service(app.db.sql, "purge_stored_events", {}, new Date(Date.now() + 2 * 3_600_000));
+    const held = await app.db.sql`select report from private.held_reports where site_id = ${site.siteId}`;
+    expect([...held]).toEqual([]);
+  });
+
+  // Guarantee: a system that knows the number only when it hangs up is heard, however late the worker is.
+  test("a second message of the telephone system brings the number before the call is stored", async () => {
+    const site = await sendingSite(app);
+    await app.call(site, { event_id: "c" });
+    await app.call(site, { event_id: "c", phone_number: "+905551112233" });
+    await drainEvents();
+    expect(await callOf(app, site)).toMatchObject({ phone: "+905551112233" });
+  });
+
+  // Guarantee: a tracker that names no visitor but its event is stored, too. Mutation: remove the visit that the call points to.
+  test("a tracker's event whose only id is the stamp", async () => {
+    const site = await sendingSite(app);
+    await fromSystem(site);
+    await app.sync(site, phoneCall(site, { eid: "stamp", meta: { gclid: "click" } }));
+    await drainEvents();
+    expect(await callOf(app, site)).toMatchObject({ gclid: "click", phone: "+905551112233", reported_by: "tracker" });
   });
 
   // Guarantee: repeating a report stores nothing and bills nothing, so nobody fills the database with one stamp.

@@ -1,7 +1,7 @@
 import { handler } from "#lib/http/handler.ts";
 import { cron } from "#lib/http/machine-guards.ts";
-import { ensureEventPartitions } from "#lib/ingest/recover.ts";
+import { keepIngestTidy } from "#lib/ingest/recover.ts";
 
-/** GET /api/cron/ingest/partitions (daily) makes the coming months' partitions of events. */
-export const GET = handler({ guard: cron, run: ensureEventPartitions });
+/** GET /api/cron/ingest/partitions (daily) makes the coming months' partitions of events and forgets choices of visitors who left nothing. */
+export const GET = handler({ guard: cron, run: keepIngestTidy });
 export const POST = GET;
