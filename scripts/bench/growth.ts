@@ -104,15 +104,26 @@ async function benchLedger(sql: postgres.Sql, team: Team, size: number): Promise
   ]);
   if (size <= 1_000_000)
     inOneGo("digest of all as one day", [
-      await timed(() => sql`select sha256(string_agg(i.idempotency_key, ''::bytea order by i.idempotency_key)) from public.ingest_idempotency i`),
+      await timed(
+        () => sql`select sha256(string_agg(i.idempotency_key, ''::bytea order by i.idempotency_key)) from public.ingest_idempotency i`,
+      ),
     ]);
 
   const counting = await untilDone(() => callAt(sql, morning, (tx) => tx`select public.reconcile_usage()`));
   print({ size, what: "reconcile_usage, until all is counted", taken: counting, rows: Math.min(size, 10_000) });
-  const settled = async (what: string, rows: number, work: () => Promise<unknown>) => print({ size, what, taken: await fiveTimes(work), rows });
+  const settled = async (what: string, rows: number, work: () => Promise<unknown>) =>
+    print({ size, what, taken: await fiveTimes(work), rows });
   await settled("recount_month, under the lock", 0, () => sql`select private.recount_month(${siteId}, ${month})`);
-  await settled("billing_overview", 0, member(viewer, (tx) => tx`select public.billing_overview(${publicId})`));
-  await settled("list_counted_events, first page", 100, member(viewer, (tx) => tx`select public.list_counted_events(${publicId}, ${month})`));
+  await settled(
+    "billing_overview",
+    0,
+    member(viewer, (tx) => tx`select public.billing_overview(${publicId})`),
+  );
+  await settled(
+    "list_counted_events, first page",
+    100,
+    member(viewer, (tx) => tx`select public.list_counted_events(${publicId}, ${month})`),
+  );
   const freezing = await untilDone(() => callAt(sql, afterMonth, (tx) => tx`select public.freeze_invoices(${month})`));
   print({ size, what: "freeze_invoices", taken: freezing, rows: 0 });
   const [invoice] = await sql`select event_count::int as events from public.invoices where site_id = ${siteId}`;

@@ -1,7 +1,7 @@
 import postgres from "postgres";
 
 /** One step of a plan, with the rows that it gave or threw away. */
-export interface PlanStep {
+interface PlanStep {
   name: string;
   /** What it read, if it reads a table. */
   table: string | undefined;
