@@ -187,7 +187,7 @@ test("the crons fold and check the counts, and need their secret", async () => {
   const asCron = { method: "GET", headers: { authorization: `Bearer ${env.CRON_SECRET}` } };
   const { folded } = await (await send(foldRoute, asCron)).json();
   expect(folded).toBeGreaterThan(0);
-  expect(await (await send(reconcileRoute, asCron)).json()).toEqual({ rowsCounted: 4, drift: 0 });
+  expect(await (await send(reconcileRoute, asCron)).json()).toEqual({ rowsCounted: 4, drift: 0, more: false });
   for (const route of [foldRoute, reconcileRoute]) expect((await send(route, { method: "GET" })).status).toBe(401);
 });
 
