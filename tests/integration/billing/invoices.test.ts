@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type Invoice, invoice } from "#lib/billing/billing-shapes.ts";
 import { type CountedKey, verifyInvoice } from "#lib/billing/verify-invoice.ts";
-import { admitAt, callAt } from "#tests/support/counted-events.ts";
+import { admitAt, callAt, freezeMonth } from "#tests/support/counted-events.ts";
 import { callAs, createTeam, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
@@ -27,8 +27,7 @@ const setPlan = (at: string, { limit = 5, base = 149_000, per1000 = 3000, curren
     (tx) => tx`select public.set_site_plan(${team.publicId}, 'Standard "S"', ${limit}, 'soft', ${currency}, null, ${base}, ${per1000})`,
   );
 const admit = (at: string, events: number, name = at) => admitAt(db.sql, { siteId: team.siteId, at, name, count: events });
-const freeze = (at: string, month?: string) =>
-  callAt<{ state: string; frozen: number; yearMonth: string }>(db.sql, at, (tx) => tx`select public.freeze_invoices(${month ?? null})`);
+const freeze = (at: string, month?: string) => freezeMonth(db.sql, at, month ?? null);
 const readInvoice = async (month: string): Promise<Invoice> =>
   invoice.parse(await callAs(db.sql, team.viewer, (tx) => tx`select public.get_invoice(${team.publicId}, ${month})`));
 const ledger = async (month: string): Promise<CountedKey[]> =>

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type BillingOverview, billingOverview, type CountedEvents, countedEvents } from "#lib/billing/billing-shapes.ts";
-import { admitAt, callAt } from "#tests/support/counted-events.ts";
+import { admitAt, callAt, freezeMonth } from "#tests/support/counted-events.ts";
 import { callAs, createTeam, handOver, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
@@ -57,7 +57,7 @@ test("this month and an unfrozen last month are reconciled, a frozen one is left
     ["2026-03", 2],
     ["2026-04", 3],
   ]);
-  await callAt(db.sql, "2026-04-03T00:00:00Z", (tx) => tx`select public.freeze_invoices('2026-03')`);
+  await freezeMonth(db.sql, "2026-04-03T00:00:00Z", "2026-03");
   expect(await months("2026-04-04T12:00:00Z")).toEqual([["2026-04", 3]]);
 });
 
@@ -141,7 +141,7 @@ test.each(["x", "2026-03-01T00:00:00Z", `2026-99-99T00:00:00.000000Z_${"0".repea
 // Guarantee: what a customer pays is nobody else's business, and nobody can find out whether a site exists.
 test("every member may read; others are told the same as for a site that does not exist; sites.id stays inside", async () => {
   await admit("2026-03-02T10:00:00Z", 2);
-  await callAt(db.sql, "2026-04-03T00:00:00Z", (tx) => tx`select public.freeze_invoices('2026-03')`);
+  await freezeMonth(db.sql, "2026-04-03T00:00:00Z", "2026-03");
   const other = await handOver(db.sql, await createTeam(db.sql, `others${count}`, founder.owner), `outsider${count}@elsewhere.test`);
   const readers = ["billing_overview($1)", "list_invoices($1)", "get_invoice($1, '2026-03')", "list_counted_events($1, '2026-03')"];
   const call = (person: Person, reader: string, publicId: string) =>
