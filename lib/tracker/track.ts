@@ -21,6 +21,11 @@ export interface TrackedEvent {
 
 const queueMax = 200;
 
+/** A second press of the same button within this time is the same call, and must not get a stamp of its own. */
+const doubleTapMs = 5e3;
+let lastLead: string | undefined;
+let lastLeadAt = 0;
+
 /** The id of the newest conversion, which a telephone system can report for the same click. */
 export let stamp: string | undefined;
 
@@ -38,7 +43,13 @@ export function track(ea: string, el?: unknown, ev?: number): void {
   if (!active || !reload()) return;
   const eid = crypto.randomUUID();
   const converts = /^(phone_call|whatsapp|form_submit)$/.test(ea);
-  if (converts) stamp = eid;
+  if (converts) {
+    const lead = ea + el + page;
+    if (lead === lastLead && Date.now() - lastLeadAt < doubleTapMs) return;
+    lastLead = lead;
+    lastLeadAt = Date.now();
+    stamp = eid;
+  }
   keepVisit();
   const { cts, ...click } = (marketing && stored.g) || ({} as Record<string, unknown>);
   stored.q = [

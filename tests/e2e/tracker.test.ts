@@ -237,6 +237,20 @@ test("calls made before the tracker came are replayed in order", async ({ page, 
   ]);
 });
 
+// Guarantee: a double tap is one call and one unit, and a telephone system is told of the call that was sent. Mutation: give each tap a stamp.
+test("a second press of the same button within five seconds is the same call", async ({ page, site }) => {
+  await page.clock.setFixedTime(start);
+  await page.goto(`${site.url}/a`);
+  const press = () => page.evaluate("om('event', 'phone_call', { label: '+902165550101' }); om.stamp()");
+  const stamps = [await press(), await press()];
+  await page.clock.setFixedTime(start + 5_000);
+  stamps.push(await press());
+  expect(stamps[1]).toBe(stamps[0]);
+  expect(stamps[2]).not.toBe(stamps[0]);
+  const calls = (await site.settled(page)).filter(({ ea }) => ea === "phone_call");
+  expect(calls.map(({ eid }) => eid)).toEqual([stamps[0], stamps[2]]);
+});
+
 // Guarantee: two copies of the snippet do not double a customer's bill.
 test("a page with the snippet twice is counted once", async ({ page, site }) => {
   site.options.twice = true;
