@@ -59,8 +59,8 @@ $$;
 -- recount_month: set the running figure of a month to what the ledger holds.
 --   Safe     beside admissions: the figure is read and set under the lock that admissions of a
 --            capped site take. What count_days counted is added up; only newer events are counted
---            under the lock. Captured rows are locked before the figure, as store_events does: the
---            other way round the two would deadlock.
+--            under the lock. Captured rows that a worker holds are passed over, so the two never wait
+--            for each other: the worker adds what it stores, and it needs the figure's lock for that.
 create function private.recount_month(p_site_id uuid, p_year_month text)
 returns public.site_usage_monthly
 language plpgsql security definer set search_path = ''
@@ -78,7 +78,7 @@ begin
     select b.id from public.ingest_fallback_buffer b
     where b.status in ('PENDING', 'PROCESSING', 'FAILED')   -- stored rows are always counted
       and not b.counted and b.site_id = p_site_id and b.created_at >= v_from and b.created_at < v_to
-    order by b.created_at, b.id for update) t;
+    for update skip locked) t;
   update public.ingest_fallback_buffer b set counted = true where b.id = any (v_waiting);
   insert into public.site_usage_monthly (site_id, year_month, updated_at)
     values (p_site_id, p_year_month, v_now) on conflict do nothing;

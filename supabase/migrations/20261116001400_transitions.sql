@@ -34,6 +34,9 @@ begin
       or (v_row.kind = 'RETRACT' and exists (select from public.sales s where s.id = v_row.sale_id and s.status <> 'CANCELED'))) then
     perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object('from', v_row.status, 'to', v_to, 'contract_version', v_version, 'allowed', '[]'::jsonb));
   end if;
+  if v_to = 'FAILED' and v_row.kind = 'RETRACT' and private.is_followed(v_row.sale_id) then
+    perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object('from', v_row.status, 'to', v_to, 'contract_version', v_version, 'allowed', '[]'::jsonb));
+  end if;
   if v_to = 'QUEUED' and v_row.status = 'FAILED' and exists (select from public.offline_conversion_queue o
       where o.sale_id = v_row.sale_id and o.provider_key = v_row.provider_key and o.kind = v_row.kind and o.status in ('QUEUED', 'RETRY', 'PROCESSING')) then
     perform private.fail(409, 'ALREADY_QUEUED');

@@ -398,6 +398,10 @@ declare
   v_result jsonb;
   v_results jsonb[] := '{}';
 begin
+  if p_seal then   -- by id and before the first line, as an answer of Google's locks them
+    perform private.hold_retractions(array(
+      select s.id from public.sales s where s.call_id = any (v_call_ids) and s.status = 'CANCELED'));
+  end if;
   for v_row in select r.line from jsonb_array_elements(p_rows) r (line) loop
     v_result := private.import_row(v_site, v_row, v_call_ids);
     v_results := v_results

@@ -89,6 +89,17 @@ as $$
     'attemptBase', q.attempt_base, 'lastError', q.last_error, 'errorCode', q.provider_error_code, 'errorCategory', q.provider_error_category))
 $$;
 
+-- is_followed: whether another sale of the same lead lives. The retraction of the first one cannot then be given up:
+-- both would count at Google.
+create function private.is_followed(p_sale_id uuid) returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select exists (
+    select from public.sales s join public.sales o
+      on o.status = 'CONFIRMED' and o.id <> s.id and (o.call_id = s.call_id or o.sibling_call_id = s.call_id)
+    where s.id = p_sale_id)
+$$;
+
 -- judge_queue_rows: for each row of an action where it would go, or why it stays. Preview and commit judge by the same rules.
 --   Takes    p_action; p_undoes for UNDO: rows then go back to what they were before that action. p_versions: null when any version will do.
 create function private.judge_queue_rows(p_site_id uuid, p_action text, p_undoes uuid, p_ids uuid[], p_versions bigint[])
@@ -121,6 +132,7 @@ as $$
       -- Of a sale that Google may not be told of, none; nor an adjustment that it takes no more.
       when a.to_status <> 'FAILED' and ((a.kind = 'RETRACT' and a.sale_status <> 'CANCELED')
         or a.is_over or a.is_blocked) then 'ILLEGAL_MOVE'
+      when p_action = 'MARK_FAILED' and a.kind = 'RETRACT' and (select private.is_followed(a.sale_id)) then 'ILLEGAL_MOVE'
       when a.to_status <> 'FAILED' and a.status = 'FAILED' and exists (select from public.offline_conversion_queue o
         where o.sale_id = a.sale_id and o.provider_key = a.provider_key and o.kind = a.kind and o.status in ('QUEUED', 'RETRY', 'PROCESSING')) then 'ALREADY_QUEUED' end as why
     from aimed a)

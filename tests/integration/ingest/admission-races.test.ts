@@ -1,3 +1,4 @@
+import type postgres from "postgres";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { idempotencyKey } from "#lib/ingest/idempotency-key.ts";
 import { figuresOf, type IngestApp, type IngestSite, pageView, startIngestApp } from "#tests/support/ingest-app.ts";
@@ -185,26 +186,36 @@ describe("the running figure", () => {
     expect(drifts.filter((drift) => drift !== 0)).toEqual([]);
   });
 
-  // Guarantee: reconciliation never kills the worker nor the worker it. Mutation: lock the usage row before the captured rows.
-  test("a recount waits for a worker that is storing, and both come through", async () => {
+  const storeIn = async (tx: postgres.TransactionSql) => {
+    const [claim] = await tx`select public.get_and_claim_fallback_batch(500) as batch`;
+    const rows = claim?.batch.rows.map((row: { id: string; payload: object }) => ({
+      id: row.id,
+      ...row.payload,
+      fromGoogle: false,
+      scrollDepth: 0,
+    }));
+    await tx`select public.store_events(${claim?.batch.token}, ${tx.json(rows)})`;
+  };
+
+  // Guarantee: reconciliation never kills the worker nor the worker it, and the figure is right in the end. Mutation: lock the usage
+  // row before the captured rows, or wait for captured rows that the worker holds.
+  test("a recount waits for a worker that has stored and counted, and both come through", async () => {
     const site = await app.newSite();
     await app.sync(site, pageView(site));
-    const counted = await whileOpen(
-      app.db.sql,
-      async (tx) => {
-        const [claim] = await tx`select public.get_and_claim_fallback_batch(500) as batch`;
-        const rows = claim?.batch.rows.map((row: { id: string; payload: object }) => ({
-          id: row.id,
-          ...row.payload,
-          fromGoogle: false,
-          scrollDepth: 0,
-        }));
-        await tx`select public.store_events(${claim?.batch.token}, ${tx.json(rows)})`;
-      },
-      () => recount(site),
-    );
-    expect(counted).toEqual({ used: 1, drift: 0 });
+    expect(await whileOpen(app.db.sql, storeIn, () => recount(site))).toEqual({ used: 1, drift: 0 });
     expect(await usageOf(site)).toBe(1);
+  });
+
+  test("a recount passes over captured rows that a worker holds, and the worker counts them", async () => {
+    const site = await app.newSite();
+    await app.sync(site, { events: Array.from({ length: 30 }, () => pageView(site)) });
+    await app.db.sql.begin(async (tx) => {
+      await tx`select from public.ingest_fallback_buffer where site_id = ${site.siteId} for update`;
+      expect(await recount(site)).toMatchObject({ used: 0, drift: 0 }); // nothing waits: the rows are not its own
+      await storeIn(tx);
+    });
+    expect(await usageOf(site)).toBe(30);
+    expect(await recount(site)).toEqual({ used: 30, drift: 0 });
   });
 
   test("an event admitted but not yet committed is counted by the next recount, once", async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { act } from "#tests/support/control.ts";
 import { change } from "#tests/support/leads.ts";
-import { claimForWorker, createQueueTeam, minutesLater, sealLead, service } from "#tests/support/queue.ts";
+import { claimForWorker, createQueueTeam, minutesLater, moveConversion, sealLead, service } from "#tests/support/queue.ts";
 import { callAs, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
@@ -130,6 +130,19 @@ describe("a retraction that was given up is tried again after", () => {
     expect(await retractionsOf(row.saleId)).toMatchObject([{ status: "QUEUED" }]);
     await settle("COMPLETED", 30);
   });
+});
+
+// Guarantee: a retraction whose lead has another sale by now is not given up, by whichever door. Mutation: leave is_followed out.
+test("a retraction that is needed because another sale follows cannot be given up", async () => {
+  const kept = await cancelledButKept();
+  await Object.values(ways)[0]?.(kept);
+  const [retraction] = await retractionsOf(kept.saleId);
+  const id = String(retraction?.id);
+  const acted = await act(db.sql, { action: "MARK_FAILED", ids: [id] }, { team, at: minutesLater(20) });
+  expect(acted.body).toMatchObject({ affected: 0, skipped: [{ id, reason: "ILLEGAL_MOVE" }] });
+  expect(await moveConversion(db.sql, team, { id, to: "FAILED" }, minutesLater(20))).toMatchObject({ status: 409 });
+  expect(await retractionsOf(kept.saleId)).toMatchObject([{ status: "QUEUED" }]);
+  await settle("COMPLETED", 30);
 });
 
 test("a sale that comes back itself does not take up its own retraction", async () => {
