@@ -107,10 +107,9 @@ test.each([
 // Guarantee: a visitor's last word counts, also for a page that does not know it. Mutation: without asking Postgres.
 test("a view of a visitor who withdrew marketing is not kept, until they agree again", async () => {
   const site = await newSite();
-  const says = (scopes: string[], minutes: number) => app.db.sql`
-    insert into public.consent_choices (site_id, visitor_id, scopes, chosen_at, received_at)
-    values (${site.siteId}, 'ayse', ${scopes}, now() + ${minutes} * interval '1 minute', now())`;
-  await says(["analytics"], 0);
+  const says = (scopes: string[], minutesAgo: number) =>
+    app.db.sql`select public.record_consent(${site.siteId}, ${app.db.sql.json({ visitor: "ayse", scopes, ageMs: minutesAgo * 60_000 })})`;
+  await says(["analytics"], 2);
   const response = await view(site, { gclid: "click", fp: "ayse", consent_scopes: ["analytics", "marketing"] });
   expect([response.status, response.headers.get("x-opsmantik-consent-missing")]).toEqual([204, "marketing"]);
   expect(await queueOf(site)).toEqual([]);

@@ -197,8 +197,12 @@ describe("a visitor who withdraws", () => {
   test("while Redis was down: no export and no preview shows their views, and the next export removes them", async () => {
     const site = await withViews();
     const views = [await keep(site, hoursAgo(3), "ayse"), await keep(site, hoursAgo(3), "mehmet")];
-    await app.db.sql`insert into public.consent_choices (site_id, visitor_id, scopes, chosen_at, received_at)
-      values (${site.siteId}, 'ayse', ${["analytics"]}, now(), now()), (${site.siteId}, 'mehmet', ${["analytics", "marketing"]}, now(), now())`;
+    for (const [visitor, scopes] of [
+      ["ayse", ["analytics"]],
+      ["mehmet", ["analytics", "marketing"]],
+    ] as const) {
+      await app.db.sql`select public.record_consent(${site.siteId}, ${app.db.sql.json({ visitor, scopes, ageMs: 0 })})`;
+    }
     const token = await app.session(site);
     const preview = await (await app.exportRows(site, token, false)).json();
     expect(preview.items.map(({ id }: ExportItem) => id)).toEqual([views[1]]);
