@@ -70,7 +70,7 @@ async function inSteps(
   return { lines };
 }
 
-/** What an import of the file would do. A preview leaves nothing behind, so each step is told which calls the ones before it took. */
+/** What an import of the file would do. A preview leaves nothing behind, so each step gets the calls that earlier steps took. */
 export const previewLines = (steps: ImportSteps) =>
   inSteps(steps, (results) => ({
     preview: true,
