@@ -82,7 +82,7 @@ const resendSeconds = (body: z.output<typeof callEventBody>) =>
   (body.phone_number ?? body.fingerprint ?? body.gclid ?? body.wbraid ?? body.gbraid) ? signatureWindowSeconds : 60;
 
 /**
- * The click's id, else the system's own, else the body itself: a system that sends the same body again, signed anew, tells of the same
+ * The click's id, else the system's own, else the body itself: a system that signs and sends the same body again reports the same
  * call. The stamp of the time window before tells that a resend fell into the next one.
  */
 function stampOf({ signedAtSeconds, rawBody }: SignedSystem, body: z.output<typeof callEventBody>): { stamp: string; olderStamp?: string } {

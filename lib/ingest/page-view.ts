@@ -4,10 +4,9 @@ import { keepPageView, refusedMarketing } from "#lib/oci/page-view-queue.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { consentOf } from "./consent.ts";
 import { dropReason } from "./drop-reason.ts";
+import { age } from "./event-shape.ts";
 import { refusal } from "./read-batch.ts";
 import type { TrackerPage } from "./tracker-guard.ts";
-
-const dayMs = 86_400_000;
 
 const clickId = z
   .string()
@@ -27,10 +26,7 @@ const pageView = z.object({
     .nullish()
     .catch(null),
   /** How long ago it happened, when it was sent. */
-  t: z
-    .number()
-    .catch(0)
-    .transform((ageMs) => Math.min(Math.max(ageMs, 0), dayMs)),
+  t: age,
 });
 
 export interface PageView {

@@ -54,7 +54,7 @@ const version = z
   .catch(null)
   .transform((given) => given ?? null);
 
-/** A single event, `{events: […]}`, or `{events: […]}`, and the one site all of them name. */
+/** A single event, `{events: […]}`, or what one visitor chose, and the one site all of it names. */
 export function readBatch(rawBody: string): Batch {
   let body: unknown;
   try {

@@ -30,9 +30,6 @@ export async function recordChoice({ site, publicId }: TrackerPage, choice: Choi
   await forgetViewsOfVisitor(publicId, visitor).catch((error: unknown) => log.warn("page views not forgotten", { error }));
 }
 
-/** One request speaks for one visitor, or for the few behind one address; more would be somebody filling the table. */
-const visitorsPerRequestMax = 5;
-
 /**
  * Events of visitors without marketing consent say so, each of them. It is applied at once and not when the worker comes, also for events
  * that are then dropped or find no room in the plan. The newest of each visitor counts.
@@ -52,7 +49,7 @@ export async function recordRefusals(page: TrackerPage & { trackerVersion: numbe
     knownRefusals.delete(key);
     return scopes.includes("marketing") ? [] : [{ key, said, choice: { visitor, scopes, ageMs: event.t, page: event.url } }];
   });
-  for (const { key, said, choice } of refusals.slice(0, visitorsPerRequestMax)) {
+  for (const { key, said, choice } of refusals) {
     await recordChoice(page, { ...choice, version: page.trackerVersion });
     if (knownRefusals.size >= rememberedMax) knownRefusals.clear();
     knownRefusals.set(key, said);

@@ -12,7 +12,7 @@ const batchMaxChars = 2e4;
 let inFlight = "";
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** A text body and no header of ours: a request without a preflight. To another origin it carries no cookies. */
+/** A text body and no extra header: a request without a preflight. To another origin it carries no cookies. */
 export function post(path: string, body: string): Promise<Response> {
   return fetch(endpoint(path), { method: "POST", body, keepalive: true });
 }

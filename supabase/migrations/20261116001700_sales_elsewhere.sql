@@ -7,8 +7,8 @@ alter table public.sales
   add constraint external_hash_is_sha_256 check (external_hash ~ '^[0-9a-f]{64}$'),
   add constraint matched_by_is_known check (matched_by in ('click', 'phone'));
 
--- add_caller_number: a telephone system reported a call that the tracker had reported first. It is the same billable unit, so it is not
--- stored again; but only the telephone system knows who called. Without marketing consent no number is kept.
+-- add_caller_number: a telephone system reports a call again and knows the number only now. It is the same billable
+-- unit, so nothing else is stored. Before the call is stored the number is held; without consent it is not kept.
 --   Callers  service role only.
 create function public.add_caller_number(p_site_id uuid, p_intent_stamp text, p_phone text) returns jsonb
 language plpgsql security definer set search_path = ''

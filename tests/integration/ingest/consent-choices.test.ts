@@ -77,6 +77,14 @@ describe("the message", () => {
     expect((await figuresOf(app.db, site)).billed).toBe(0);
   });
 
+  // Guarantee: of a batch that speaks for several visitors each one is heard. Mutation: take the first few only.
+  test("a batch of eight visitors who refuse is eight choices", async () => {
+    const site = await app.newSite();
+    const events = Array.from({ length: 8 }, (_, index) => call(site, { consent_scopes: [] }, { fp: `visitor-${index}` }));
+    expect((await app.sync(site, { events })).status).toBe(204);
+    expect(await scopesOf(site)).toEqual(Array(8).fill([]));
+  });
+
   test("twice is one choice, also when the second came over a faster line", async () => {
     const site = await app.newSite();
     await withdraw(site, { t: 5_000 });
