@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type BrowserContext, type BrowserContextOptions, test as base, expect, type Page } from "@playwright/test";
+import { type BrowserContext, type BrowserContextOptions, test as base, expect, type Page, type Request } from "@playwright/test";
 import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
 import { e2eStack } from "./e2e-stack.ts";
 import { untilStreamed } from "./streamed.ts";
@@ -47,11 +47,23 @@ function waitingForStreams(page: Page): Page {
   return page;
 }
 
+/** What each page has asked for and not got an answer to. */
+const unanswered = new WeakMap<Page, Set<Request>>();
+
+function watchRequests(page: Page): Page {
+  const waiting = new Set<Request>();
+  unanswered.set(page, waiting);
+  page.on("request", (request) => waiting.add(request));
+  for (const end of ["requestfinished", "requestfailed"] as const) page.on(end as "requestfinished", (request) => waiting.delete(request));
+  return page;
+}
+
 /** What a failed test had before it: often that alone says what went wrong. */
 async function printPages(contexts: BrowserContext[]): Promise<void> {
   for (const page of contexts.flatMap((context) => context.pages())) {
     const shown = await page.locator("body").ariaSnapshot({ timeout: 2_000 }).catch(String);
-    console.log(`\n${page.url()}\n${shown.slice(0, 4_000)}\n`);
+    const waiting = [...(unanswered.get(page) ?? [])].map((request) => `still waiting for ${request.method()} ${request.url()}`);
+    console.log(`\n${page.url()}\n${waiting.join("\n")}\n${shown.slice(0, 4_000)}\n`);
   }
 }
 
@@ -82,7 +94,7 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
         ...(storageState && { storageState }),
       });
       contexts.push(context);
-      return waitingForStreams(await context.newPage());
+      return waitingForStreams(watchRequests(await context.newPage()));
     }
   },
   as: async ({ visit, stack, sessions }, use) => {
