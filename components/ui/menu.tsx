@@ -18,7 +18,8 @@ export function Menu({ trigger, triggerContent, side = "bottom", children }: Men
     <Base.Root>
       <Base.Trigger render={trigger}>{triggerContent}</Base.Trigger>
       <Base.Portal>
-        <Base.Positioner className="menu-area" side={side} align="start" sideOffset={6}>
+        {/* Fixed, as most of our triggers are: a menu in the page's flow lay beside its trigger for a frame when the page scrolled. */}
+        <Base.Positioner className="menu-area" side={side} align="start" sideOffset={6} positionMethod="fixed">
           <Base.Popup className="menu">{children}</Base.Popup>
         </Base.Positioner>
       </Base.Portal>
