@@ -1,10 +1,8 @@
 import { z } from "zod";
+import { errorCategories, queueKinds, queueStatuses } from "./queue-types.ts";
 
 /** What OCI Control's functions and endpoints answer. Times are ISO 8601, money is cents by currency, a site is its public id. */
 
-export const queueStatuses = ["QUEUED", "RETRY", "PROCESSING", "COMPLETED", "FAILED"] as const;
-export const errorCategories = ["VALIDATION", "AUTH", "TRANSIENT", "RATE_LIMIT", "PERMANENT", "DETERMINISTIC_SKIP"] as const;
-export const queueKinds = ["CONVERSION", "RESTATE", "RETRACT"] as const;
 export const leadChannels = ["phone", "whatsapp", "form"] as const;
 const verdicts = ["CONFIRMED", "REJECTED", "DUPLICATE", "UNKNOWN"] as const;
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
+import { maxAttempts } from "#lib/delivery/limits.ts";
 import { log } from "#lib/platform/log.ts";
 import { recoverPageViews } from "./page-view-queue.ts";
-import { maxAttempts } from "./queue-types.ts";
 
 const minutes = z.coerce.number().int().min(1).max(1440);
 export const recoverQuery = z.object({ min_age_minutes: minutes.default(15) });
