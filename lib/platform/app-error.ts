@@ -53,6 +53,8 @@ export const errorStatus = {
   AUTH_UNAVAILABLE: 503,
   DATABASE_UNAVAILABLE: 503,
   REDIS_UNAVAILABLE: 503,
+  VAULT_KEY_MISMATCH: 503,
+  VAULT_KEY_MISSING: 503,
 } as const;
 
 export type ErrorCode = keyof typeof errorStatus;

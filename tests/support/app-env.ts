@@ -23,6 +23,7 @@ export function useAppEnv(parts: {
     QSTASH_NEXT_SIGNING_KEY: "sig_next-of-tests",
     CRON_SECRET: "cron-secret-of-tests",
     OCI_SESSION_SECRET: "session-secret-of-tests-0123456789",
+    OPSMANTIK_VAULT_KEY: Buffer.alloc(32, "vault-key-of-tests").toString("base64"),
   };
   Object.assign(process.env, values);
   return values;
