@@ -6,8 +6,8 @@ export const appOrigin = "https://app.opsmantik.test";
 
 /** Points the app's code, as imported by this test file, at the test's own parts. Call before anything reads the environment. */
 export function useAppEnv(parts: {
-  database: TestDatabase;
-  gateway: TestGateway;
+  database: Pick<TestDatabase, "appUrl">;
+  gateway: Pick<TestGateway, "url" | "publishableKey" | "secretKey">;
   redisRest?: { url: string; token: string };
 }): Record<string, string> {
   const values = {
