@@ -74,18 +74,33 @@ create table public.provider_dispatches (
   value_cents bigint not null,
   currency text not null,
   identifiers_hash text,                           -- over dispatch_identifiers; null by hand
+  click_kind text,                                 -- by which kind of click id Google finds it
   is_certain boolean not null default true,        -- false: an earlier hand-out with another value may have arrived before this one
   provider_request_id text,
+  record_index int,                                -- its place in a Data Manager request
   dispatched_at timestamptz not null,
   verdict text,
   verdict_reason text,
   verdict_at timestamptz,
   constraint dispatch_kind_is_known check (kind in ('CONVERSION', 'RESTATE', 'RETRACT')),
   constraint transport_is_known check (transport in ('script', 'data_manager', 'ads_api', 'by_hand')),
-  constraint verdict_is_known check (verdict in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN'))
+  constraint verdict_is_known check (verdict in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN')),
+  constraint click_kind_is_known check (click_kind in ('gclid', 'gbraid', 'wbraid')),
+  constraint verdict_reason_is_bounded check (char_length(verdict_reason) <= 256),
+  -- It would take a value of 0 for a conversion worth nothing, and go on counting it.
+  constraint data_manager_cannot_retract check (kind <> 'RETRACT' or transport <> 'data_manager')
 );
 create index dispatches_of_a_sale on public.provider_dispatches (sale_id, dispatched_at desc);
 create index dispatches_of_a_site on public.provider_dispatches (site_id, dispatched_at desc);
+create index dispatches_of_a_request on public.provider_dispatches (site_id, provider_request_id)
+  where transport = 'data_manager';
+
+-- standing_dispatches: what Google has of each sale: the newest dispatch that it did not reject, on
+-- whichever transport. Whatever decides by "Google has it" reads this.
+create view private.standing_dispatches as
+  select distinct on (d.sale_id, d.provider_key) d.*
+  from public.provider_dispatches d where d.verdict is distinct from 'REJECTED'
+  order by d.sale_id, d.provider_key, d.dispatched_at desc, d.id desc;
 
 -- Pipeline B: stages before the seal, valued by how fresh the click was. One per call and type.
 create table public.marketing_signals (
@@ -133,8 +148,8 @@ create trigger dispatches_are_never_deleted before delete on public.provider_dis
 -- What was handed over is fixed; only what the provider says of it later is added.
 create trigger dispatches_say_what_was_sent
   before update of id, site_id, queue_id, sale_id, snapshot_id, kind, provider_key, transport,
-    order_id, conversion_name, conversion_time, value_cents, currency, identifiers_hash,
-    dispatched_at
+    order_id, conversion_name, conversion_time, value_cents, currency, identifiers_hash, click_kind,
+    record_index, dispatched_at
   on public.provider_dispatches for each row execute function private.refuse_change();
 create trigger dispatches_are_never_truncated before truncate on public.provider_dispatches
   for each statement execute function private.refuse_change();

@@ -236,7 +236,7 @@ declare
 begin
   for v_sale in select s.* from public.sales s where s.id = any (p_sale_ids) order by s.id for update loop
     -- What Google has stays, and its order id is enough to correct it: the ids go from here all the same.
-    v_is_sent := exists (select from public.provider_dispatches d where d.sale_id = v_sale.id);
+    v_is_sent := exists (select from private.standing_dispatches d where d.sale_id = v_sale.id);
     perform private.forget_identifiers(array[v_sale.id]);
     update public.sales s
       set delivery_block = case when v_is_sent then s.delivery_block else 'NO_CONSENT' end,
