@@ -20,6 +20,7 @@ create table public.sales (
   gbraid text,
   clicked_at timestamptz,
   customer_hash text,                              -- SHA-256 of the phone number in E.164
+  email_hash text,                                 -- SHA-256 of the e-mail address, as a sale from elsewhere brought it
   delivery_block text,                             -- why Google will never be told, if so
   note text,
   created_at timestamptz not null,
@@ -31,6 +32,7 @@ create table public.sales (
   constraint value_source_is_known check (value_source in ('OPERATOR', 'PREDICTED', 'EXTERNAL')),
   constraint external_ref_is_plain_text check (external_ref is null or private.is_plain_text(external_ref, 120)),
   constraint customer_hash_is_sha_256 check (customer_hash ~ '^[0-9a-f]{64}$'),
+  constraint email_hash_is_sha_256 check (email_hash ~ '^[0-9a-f]{64}$'),
   constraint sale_note_is_bounded check (char_length(note) <= 500),
   constraint delivery_block_is_known check (delivery_block in ('NO_CLICK_ID', 'NO_CONSENT', 'CLICK_EXPIRED', 'NO_MATCH')),
   constraint one_sale_per_external_ref unique (site_id, external_ref)
