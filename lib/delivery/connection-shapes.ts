@@ -67,7 +67,6 @@ export const rotateInput = connectInput.pick({ client_id: true, client_secret: t
 export type RotateInput = z.output<typeof rotateInput>;
 
 export const actionsInput = z.strictObject({ actions: z.array(actionChoice.extend({ countingType: z.string().optional() })).max(50, "TOO_MANY") });
-export const testInput = z.strictObject({ conversionName: text.optional() });
 export const dryRunInput = z.strictObject({ id: z.uuid("REQUIRED") });
 export const switchInput = z.strictObject({ to: z.enum(["script", "api"], "REQUIRED") });
 export const switchQuery = z.object({ preview: z.literal("1").optional() });

@@ -89,7 +89,7 @@ export const groupList = z.array(
     ),
 );
 
-const jobRow = z
+export const jobRow = z
   .object({
     id: z.uuid(),
     kind: z.enum(["CONVERSION", "RESTATE", "RETRACT"]).default("CONVERSION"),

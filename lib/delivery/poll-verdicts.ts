@@ -115,5 +115,5 @@ function record({ siteId, requestId, pollCount }: DuePoll, { block: _block, ...a
 /** Twice as long after each answer without a verdict, at most six hours. */
 function pauseMs(pollCount: number): number {
   const firstMs = Math.max(env().VERDICT_FIRST_POLL_SECONDS, 1) * 1000;
-  return Math.min(firstMs * 2 ** Math.min(pollCount, 20), pauseMaxMs);
+  return Math.min(firstMs * 2 ** Math.min(pollCount + 1, 20), pauseMaxMs);
 }
