@@ -30,6 +30,7 @@ export interface Database {
       complete_adjustment_by_hand: { Args: { p_public_id: string; p_done: Json }; Returns: Json };
       confirm_sale: { Args: { p_public_id: string; p_confirm: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       confirm_sale_and_enqueue: { Args: { p_key_id: string; p_confirm: Json; p_request_hash: string; p_key?: string }; Returns: Json };
+      connect_provider: { Args: { p_public_id: string; p_connection: Json }; Returns: Json };
       correct_sale: { Args: { p_public_id: string; p_correction: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       count_drops: { Args: { p_site_id: string; p_reason: string; p_drops: number }; Returns: Json };
       create_site: { Args: { p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string; p_oci_sync_method?: string }; Returns: Json };
@@ -55,6 +56,7 @@ export interface Database {
       get_proof_for_key: { Args: { p_key_id: string; p_proof_id: string }; Returns: Json };
       get_site: { Args: { p_public_id: string }; Returns: Json };
       import_sales: { Args: { p_public_id: string; p_rows: Json; p_seal?: boolean }; Returns: Json };
+      increment_provider_upload_metrics: { Args: { p_site_id: string; p_provider_key: string; p_attempts: number; p_completed: number; p_failed: number; p_retry: number }; Returns: Json };
       ingest_status: { Args: { p_public_id: string }; Returns: Json };
       invite_site_member: { Args: { p_public_id: string; p_email: string; p_role: Database["public"]["Enums"]["site_role"]; p_request_hash?: string; p_key?: string }; Returns: Json };
       list_activity: { Args: { p_public_id: string; p_filter?: Json }; Returns: Json };
@@ -90,6 +92,7 @@ export interface Database {
       record_consent: { Args: { p_site_id: string; p_choice: Json }; Returns: Json };
       record_external_sale: { Args: { p_key_id: string; p_sale: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       record_invitation_mail: { Args: { p_public_id: string; p_invitation_id: string; p_mailed: boolean; p_request_hash: string; p_key: string }; Returns: Json };
+      record_provider_outcome: { Args: { p_site_id: string; p_provider_key: string; p_success: boolean; p_transient: boolean; p_probe?: string }; Returns: Json };
       record_script_run: { Args: { p_public_id: string; p_run: Json }; Returns: Json };
       recover_marketing_signals: { Args: { p_min_age_minutes?: number; p_max_attempts?: number }; Returns: Json };
       recover_stuck_offline_conversion_jobs: { Args: { p_min_age_minutes?: number }; Returns: Json };
@@ -150,6 +153,7 @@ export const serviceFunctions = {
   get_export_page: ["p_site_id", "p_max_attempts", "p_limit"],
   get_pending_conversions_for_worker: ["p_site_id", "p_limit"],
   get_proof_for_key: ["p_key_id", "p_proof_id"],
+  increment_provider_upload_metrics: ["p_site_id", "p_provider_key", "p_attempts", "p_completed", "p_failed", "p_retry"],
   list_offline_conversion_groups: ["p_limit_groups", "p_max_attempts"],
   oci_attempt_cap: ["p_max_attempts", "p_min_age_minutes"],
   purge_consent_choices: [],
@@ -163,6 +167,7 @@ export const serviceFunctions = {
   reconcile_usage: ["p_limit"],
   record_consent: ["p_site_id", "p_choice"],
   record_external_sale: ["p_key_id", "p_sale", "p_request_hash", "p_key"],
+  record_provider_outcome: ["p_site_id", "p_provider_key", "p_success", "p_transient", "p_probe"],
   record_script_run: ["p_public_id", "p_run"],
   recover_marketing_signals: ["p_min_age_minutes", "p_max_attempts"],
   recover_stuck_offline_conversion_jobs: ["p_min_age_minutes"],
@@ -189,6 +194,7 @@ export type SessionFunction =
   | "change_member_role"
   | "complete_adjustment_by_hand"
   | "confirm_sale"
+  | "connect_provider"
   | "correct_sale"
   | "create_site"
   | "create_site_api_key"
