@@ -7,7 +7,7 @@
 create table public.provider_credentials (
   site_id uuid not null references public.sites (id),
   provider_key text not null,
-  version int not null,                            -- grows whenever credentials or actions change
+  version int not null,                            -- grows: see new_version
   transport text not null,
   key_id text not null,                            -- which vault key sealed it
   sealed text not null,                            -- base64; never leaves through the session door
@@ -196,7 +196,7 @@ create function private.probe_lease() returns interval
 language sql immutable set search_path = ''
 as $$ select interval '15 minutes' $$;
 
--- next_probe: when an open circuit is tried again. The jitter keeps many sites from probing at once.
+-- next_probe: when an open circuit is tried again. The jitter keeps sites from probing together.
 create function private.next_probe() returns timestamptz
 language sql volatile set search_path = ''
 as $$
