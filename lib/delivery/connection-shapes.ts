@@ -66,7 +66,9 @@ export type AccountInput = z.output<typeof accountInput>;
 export const rotateInput = connectInput.pick({ client_id: true, client_secret: true, refresh_token: true });
 export type RotateInput = z.output<typeof rotateInput>;
 
-export const actionsInput = z.strictObject({ actions: z.array(actionChoice.extend({ countingType: z.string().optional() })).max(50, "TOO_MANY") });
+export const actionsInput = z.strictObject({
+  actions: z.array(actionChoice.extend({ countingType: z.string().optional() })).max(50, "TOO_MANY"),
+});
 export const dryRunInput = z.strictObject({ id: z.uuid("REQUIRED") });
 export const switchInput = z.strictObject({ to: z.enum(["script", "api"], "REQUIRED") });
 export const switchQuery = z.object({ preview: z.literal("1").optional() });

@@ -89,7 +89,11 @@ const tryLater = (poll: DuePoll) => (error: unknown) => {
 };
 
 /** As after an upload: nothing more is sent with credentials that Google refuses. */
-function blockProvider({ siteId, providerKey }: DuePoll, connection: ProviderConnection, { code, message }: { code: string; message: string }) {
+function blockProvider(
+  { siteId, providerKey }: DuePoll,
+  connection: ProviderConnection,
+  { code, message }: { code: string; message: string },
+) {
   return callRpc(
     "block_provider",
     {

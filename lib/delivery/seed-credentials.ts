@@ -18,7 +18,9 @@ export const seedInput = z.object({
 export const stagingCron: Guard<null> = (context) => {
   const machine = cron(context);
   if (env().NODE_ENV === "production") {
-    throw new AppError("FORBIDDEN", { detail: "Credentials are not seeded in production: an owner connects Google Ads on the site's page." });
+    throw new AppError("FORBIDDEN", {
+      detail: "Credentials are not seeded in production: an owner connects Google Ads on the site's page.",
+    });
   }
   return machine;
 };

@@ -29,7 +29,10 @@ export async function sendBatch(claim: Claim, sending: Sending): Promise<SentBat
   const { upload, thrown } = await uploadJobs(claim, sending);
   const known = new Map(upload.results.map((result) => [result.id, result]));
   const results = claim.jobs.map((job) => cleaned(known.get(job.id) ?? undecided(job, thrown, sending), sending.connection));
-  return { results, facts: factsOf(claim.jobs, { upload, results, thrown, sending, durationMs: Math.round(performance.now() - startedAt) }) };
+  return {
+    results,
+    facts: factsOf(claim.jobs, { upload, results, thrown, sending, durationMs: Math.round(performance.now() - startedAt) }),
+  };
 }
 
 /** The adapter's answer, and what it threw. What was decided before a throw stays decided: those rows reached Google. */
@@ -54,7 +57,8 @@ async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 /** A row that nobody has decided: it is sent again with the same order id, so Google counts it once. */
 function undecided({ id, via }: ClaimedJob, thrown: unknown, { now }: Sending): UploadResult {
   const base = { id, status: "RETRY" as const, transport: via };
-  if (thrown === undefined) return { ...base, category: "TRANSIENT", code: "NO_RESULT", message: "The provider's answer did not name this row." };
+  if (thrown === undefined)
+    return { ...base, category: "TRANSIENT", code: "NO_RESULT", message: "The provider's answer did not name this row." };
   const message = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
   if (!(thrown instanceof ProviderRateLimitError)) return { ...base, category: "TRANSIENT", message };
   const { retryAt } = thrown;

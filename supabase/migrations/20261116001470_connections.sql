@@ -158,6 +158,27 @@ begin
 end
 $$;
 
+-- with_seal_action: a connection that names only the action for sealed conversions, with the
+-- actions it then has: that one, and those of the same Google account that the site has already.
+create function private.with_seal_action(p_site public.sites, p_connection jsonb) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select p_connection || jsonb_build_object('actions', (
+    select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('conversionName', t.conversion_name,
+      'action', t.action, 'countingType', t.counting_type)))
+    from (
+      select n.name as conversion_name, n.action, (
+        select a.counting_type from public.provider_conversion_actions a
+        where a.site_id = p_site.id and a.conversion_name = n.name and a.action = n.action)
+      union all
+      select a.conversion_name, a.action, a.counting_type
+      from public.provider_conversion_actions a
+      where a.site_id = p_site.id and a.conversion_name <> n.name and a.action <> n.action
+        and split_part(a.action, '/', 2) = split_part(n.action, '/', 2)) t))
+  from (select private.conversion_name(p_site, 'seal') as name,
+          p_connection ->> 'sealAction' as action) n
+$$;
+
 -- keep_connection: the effect of connecting. p_connection as connect_provider takes it.
 create function private.keep_connection(p_site public.sites, p_connection jsonb) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -169,6 +190,9 @@ declare
   v_is_again boolean;
   v_released int;
 begin
+  if p_connection ? 'sealAction' and not p_connection ? 'actions' then
+    p_connection := private.with_seal_action(p_site, p_connection);
+  end if;
   perform private.check_connection(p_site, p_connection);
   insert into public.provider_health_state as h (site_id, provider_key, last_version, updated_at)
     values (p_site.id, v_provider, 1, v_now)
@@ -209,8 +233,9 @@ $$;
 
 -- connect_provider: keep new credentials for a site, first or again.
 --   Moves    a block ends, and rows that it left FAILED(AUTH) are QUEUED, in the same transaction.
---   Takes    p_connection {provider, transport, keyId, sealed, account, actions?}; sealed comes
---            from lib/vault. Without actions the present ones stay.
+--   Takes    p_connection {provider, transport, keyId, sealed, account, actions? or sealAction?};
+--            sealed comes from lib/vault. sealAction is the action for sealed conversions alone.
+--            Without either the present ones stay.
 --   Safe     against a worker that still uses the old credentials: the version grows, so its
 --            refusal does not block the new ones.
 --   Returns  {version, released}.

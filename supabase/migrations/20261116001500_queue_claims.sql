@@ -309,7 +309,7 @@ as $$
   with due as (
     select g.site_id, g.provider_key, d.queued_count, d.min_next_retry_at, d.min_created_at,
       g.state, g.probe_limit, g.next_probe_at,
-      g.state <> 'CLOSED' and g.next_probe_at <= private.current_moment() as is_probe_due,
+      g.state = 'OPEN' and g.next_probe_at <= private.current_moment() as is_probe_due,
       g.served_at
     from private.open_connections g
     cross join lateral (
