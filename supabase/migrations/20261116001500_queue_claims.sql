@@ -34,7 +34,8 @@ create view private.adjustment_bases as
 -- sendable_queue: the one rule of which rows a worker may be handed now. Listing, claiming and
 -- deferring all read this, so whatever is counted can be claimed. How many attempts a row has is
 -- the caller's setting; whether anything of the (site, provider) may be sent is open_connections.
--- Only the queue is read by name, so that "for update" locks its rows and nothing else.
+-- Only the queue is read by name, so that "for update" locks its rows and nothing else. "Is true"
+-- keeps the planner from the index by expiry, which holds every row that waits for later.
 --   adjusts_via  for an adjustment: data_manager (or what the site's transport is) or ads_api.
 create view private.sendable_queue as
   select x.* from (
@@ -48,17 +49,18 @@ create view private.sendable_queue as
   where x.status in ('QUEUED', 'RETRY')
     and (x.next_retry_at is null or x.next_retry_at <= (select private.current_moment()))
     and x.not_before <= (select private.current_moment())
-    and x.click_expires_at > (select private.current_moment())
+    and (x.click_expires_at > (select private.current_moment())) is true
     and x.by_hand_reason is null
     and (x.kind = 'CONVERSION' or x.adjusts_via is not null)
     and exists (select from public.sales s where s.id = x.sale_id and s.delivery_block is null
       and (s.status = 'CANCELED') = (x.kind = 'RETRACT'))
     and not exists (select from private.held_sales h where x.kind = 'CONVERSION'
       and h.sale_id = x.sale_id and h.provider_key = x.provider_key)
-    and exists (select from public.provider_conversion_actions a join public.sites s on s.id = a.site_id
+    and exists (select from public.provider_conversion_actions a
       where a.site_id = x.site_id and a.provider_key = x.provider_key and a.blocked_at is null
-        and a.conversion_name = coalesce(x.conversion_name, s.conversion_names ->> 'seal',
-          private.default_conversion_name('seal')));
+        and a.conversion_name = coalesce(x.conversion_name, (
+          select coalesce(s.conversion_names ->> 'seal', private.default_conversion_name('seal'))
+          from public.sites s where s.id = x.site_id)));
 
 -- open_connections: each (site, provider) of which something may be sent, sooner or later: a site
 -- that sends by API, connected and not blocked. The circuit may be open. pass_gate asks the same of
@@ -296,8 +298,9 @@ end
 $$;
 
 -- list_offline_conversion_groups: which (site, provider) have something due for a worker.
---   Reads    every due row of every connected site: COST_HERE.
---            Rows that wait for later are not read.
+--   Reads    each due row of each connected site once, some 10 µs a row: half a second when 50,000
+--            are due, which a site's backlog is only after an outage. Rows that wait for later are
+--            not read.
 --   Returns  [{site_id, provider_key, queued_count (what could be claimed now), min_next_retry_at
 --            (null when a row was never deferred), min_created_at, state, probe_limit,
 --            next_probe_at, is_probe_due, served_at}], in the order in which they should be served.
