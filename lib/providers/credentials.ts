@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { openSecret, type SealedSecret, sealSecret } from "#lib/vault/secret.ts";
+import { openSecret, type SealedSecret, type SecretPlace, sealSecret } from "#lib/vault/secret.ts";
 
 /** A Google customer id as people copy it (123-456-7890) becomes the ten digits that the APIs take. */
 const customerId = z
@@ -29,14 +29,17 @@ export const credentialsSchema = z.object({
 
 export type Credentials = z.output<typeof credentialsSchema>;
 
-const purpose = (providerKey: string) => `provider_credentials:${providerKey}`;
+/** A site's sealed credentials open for this site and provider only. */
+export function credentialsPlace(siteUuid: string, providerKey: string): SecretPlace {
+  return { siteUuid, purpose: `provider_credentials:${providerKey}` };
+}
 
 export function sealCredentials(credentials: Credentials, siteUuid: string, providerKey: string): SealedSecret {
-  return sealSecret(JSON.stringify(credentials), { siteUuid, purpose: purpose(providerKey) });
+  return sealSecret(JSON.stringify(credentials), credentialsPlace(siteUuid, providerKey));
 }
 
 export function openCredentials(sealed: SealedSecret, siteUuid: string, providerKey: string): Credentials {
-  return credentialsSchema.parse(JSON.parse(openSecret(sealed, { siteUuid, purpose: purpose(providerKey) })));
+  return credentialsSchema.parse(JSON.parse(openSecret(sealed, credentialsPlace(siteUuid, providerKey))));
 }
 
 /** What screens and tables may show of it. */
