@@ -71,7 +71,11 @@ const groups = {
       "BACKEND_ERROR",
     ],
   },
-  quota: { status: "RETRY", category: "RATE_LIMIT", codes: ["RESOURCE_TEMPORARILY_EXHAUSTED", "RESOURCE_EXHAUSTED", "RATE_LIMIT"] },
+  quota: {
+    status: "RETRY",
+    category: "RATE_LIMIT",
+    codes: ["RESOURCE_TEMPORARILY_EXHAUSTED", "RESOURCE_EXHAUSTED", "RATE_LIMIT_EXCEEDED", "RATE_LIMIT"],
+  },
   accessLost: {
     status: "FAILED",
     category: "AUTH",
@@ -84,6 +88,9 @@ const groups = {
       "OAUTH_TOKEN_EXPIRED",
       "OAUTH_TOKEN_INVALID",
       "OAUTH_TOKEN_DISABLED",
+      "ACCESS_TOKEN_EXPIRED",
+      "ACCESS_TOKEN_TYPE_UNSUPPORTED",
+      "CREDENTIALS_MISSING",
       "UNAUTHENTICATED",
       "AUTHENTICATION_ERROR",
       "PERMISSION_DENIED",
