@@ -7,7 +7,7 @@
 create table public.provider_credentials (
   site_id uuid not null references public.sites (id),
   provider_key text not null,
-  version int not null,                            -- grows whenever credentials or actions change
+  version int not null,                            -- grows: see new_version
   transport text not null,
   key_id text not null,                            -- which vault key sealed it
   sealed text not null,                            -- base64; never leaves through the session door
@@ -113,12 +113,12 @@ create table public.provider_upload_attempts (
   error_category text,
   created_at timestamptz not null,
   constraint one_line_per_batch_and_phase unique (batch_id, phase),
-  constraint started_lines_count_the_claimed check (phase <> 'STARTED' or (claimed_count >= 0
-    and num_nonnulls(completed_count, failed_count, retry_count, duration_ms,
-      provider_request_id, error_code, error_category) = 0)),
+  constraint started_lines_count_the_claimed check (phase <> 'STARTED'
+    or (coalesce(claimed_count, -1) >= 0 and num_nonnulls(completed_count, failed_count,
+      retry_count, duration_ms, provider_request_id, error_code, error_category) = 0)),
   constraint finished_lines_count_the_outcomes check (phase <> 'FINISHED'
-    or (completed_count >= 0 and failed_count >= 0 and retry_count >= 0 and claimed_count is null
-      and (duration_ms is null or duration_ms >= 0))),
+    or (claimed_count is null and least(coalesce(completed_count, -1), coalesce(failed_count, -1),
+      coalesce(retry_count, -1), duration_ms) >= 0)),
   constraint phase_is_known check (phase in ('STARTED', 'FINISHED')),
   constraint attempt_category_is_known
     check (error_category in ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT')),
@@ -196,7 +196,7 @@ create function private.probe_lease() returns interval
 language sql immutable set search_path = ''
 as $$ select interval '15 minutes' $$;
 
--- next_probe: when an open circuit is tried again. The jitter keeps many sites from probing at once.
+-- next_probe: when an open circuit is tried again. The jitter keeps sites from probing together.
 create function private.next_probe() returns timestamptz
 language sql volatile set search_path = ''
 as $$

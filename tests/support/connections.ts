@@ -1,5 +1,6 @@
 import type postgres from "postgres";
-import { callAs, type Team } from "./team.ts";
+import { claimForWorker, minutesLater, sealLead, service } from "./queue.ts";
+import { callAs, type Person, type Team } from "./team.ts";
 
 /** The names under which a site's conversions are sent while its owner chose no others. */
 export const defaultNames = {
@@ -31,4 +32,36 @@ export function connectApi(sql: postgres.Sql, team: Team, options: ConnectionOpt
   const account = { customerId: "1234567890", clientIdTail: "nobody", hasDeveloperToken: false };
   const connection = { provider: "google_ads", transport, keyId, sealed, account, actions };
   return callAs(sql, team.owner, (tx) => tx`select public.connect_provider(${team.publicId}, ${tx.json(connection)})`, at);
+}
+
+/** What a member sees of the connection. */
+export interface ConnectionView {
+  syncMethod: "script" | "api";
+  connected: boolean;
+  transport: string | null;
+  account: Record<string, unknown> | null;
+  connectedBy: string | null;
+  testedAt: string | null;
+  testError: { code: string; message: string | null } | null;
+  actions: { conversionName: string; action: string; testedAt: string | null; blocked: { code: string } | null }[];
+  health: {
+    state: string;
+    failureCount: number;
+    quotaUntil: string | null;
+    blocked: { code: string; message: string | null } | null;
+  } | null;
+}
+
+export function readConnection(sql: postgres.Sql, team: Team, person: Pick<Person, "id"> = team.viewer): Promise<ConnectionView> {
+  return callAs(sql, person, (tx) => tx`select public.provider_connection(${team.publicId})`);
+}
+
+/** Seals a lead, claims it for a worker and lets the provider refuse the credentials. Gives the row's id. */
+export async function failAuth(sql: postgres.Sql, team: Team, at: Date = minutesLater(1)): Promise<string> {
+  const { id } = await sealLead(sql, team);
+  const { token, rows } = await claimForWorker(sql, team, { at });
+  if (!rows.some((row) => row.id === id)) throw new Error("The row was not claimed.");
+  const results = rows.map((row) => ({ id: row.id, outcome: "FAILED", code: "invalid_grant", category: "AUTH", words: "revoked" }));
+  await service(sql, "settle_offline_conversion_jobs", { p_site_id: team.siteId, p_token: token, p_results: results }, at);
+  return id;
 }

@@ -55,7 +55,10 @@ export async function service<T = Record<string, unknown>>(
   return answer as T; // postgres.js unwraps arrays of promises, which nobody here returns
 }
 
-const jsonArguments = new Set(["p_results", "p_rows", "p_run", "p_claims", "p_confirm", "p_batch", "p_answer"]);
+const jsonArguments = new Set([
+  ...["p_results", "p_rows", "p_run", "p_claims", "p_confirm"],
+  ...["p_batch", "p_answer", "p_connection", "p_error"],
+]);
 
 /** The same inside a transaction of the test's own. */
 export async function callIn<T>(tx: postgres.TransactionSql, name: string, args: Record<string, unknown>): Promise<T> {
@@ -90,7 +93,11 @@ export function claimForScript(sql: postgres.Sql, team: Team, ids: string[], at?
   return service(sql, "claim_offline_conversion_rows_for_script_export", { p_ids: ids, p_site_id: team.siteId }, at);
 }
 
-export function claimForWorker(sql: postgres.Sql, team: Team, { limit = 500, at }: { limit?: number; at?: Date } = {}): Promise<WorkerClaim> {
+export function claimForWorker(
+  sql: postgres.Sql,
+  team: Team,
+  { limit = 500, at }: { limit?: number; at?: Date } = {},
+): Promise<WorkerClaim> {
   return service(sql, "claim_offline_conversion_jobs_v2", { p_site_id: team.siteId, p_provider_key: "google_ads", p_limit: limit }, at);
 }
 
