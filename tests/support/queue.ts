@@ -8,17 +8,22 @@ import { callAs, createTeam, type Person, type Team } from "./team.ts";
 export const sealedAt = new Date("2026-11-16T09:00:00Z");
 export const minutesLater = (minutes: number, from = sealedAt) => new Date(from.getTime() + minutes * 60_000);
 
-/** A site whose conversions can be sent at once, by script or by worker. A worker's site is connected to Google. */
+/** A site whose conversions can be sent at once, by script or, once it is connected, by worker. */
 export async function createQueueTeam(
   sql: postgres.Sql,
   name: string,
   founder?: Person,
   syncMethod: "script" | "api" = "script",
-  connection: ConnectionOptions = {},
 ): Promise<Team> {
   const team = await createTeam(sql, name, founder, syncMethod);
   await deliverySettings(sql, team, { sendDelayMinutes: 0, clickMinAgeHours: 0 });
-  if (syncMethod === "api") await connectApi(sql, team, connection);
+  return team;
+}
+
+/** A site that is connected to Google and whose conversions a worker can send at once. */
+export async function createApiTeam(sql: postgres.Sql, name: string, founder?: Person, connection: ConnectionOptions = {}): Promise<Team> {
+  const team = await createQueueTeam(sql, name, founder, "api");
+  await connectApi(sql, team, connection);
   return team;
 }
 
