@@ -27,6 +27,11 @@ export async function createApiTeam(sql: postgres.Sql, name: string, founder?: P
   return team;
 }
 
+/** From now on the site sends by its script, or by the API that it is connected to. */
+export async function switchDelivery(sql: postgres.Sql, team: Team, to: "script" | "api"): Promise<void> {
+  await callAs(sql, team.owner, (tx) => tx`select public.switch_delivery(${team.publicId}, ${to})`);
+}
+
 export async function deliverySettings(sql: postgres.Sql, team: Team, settings: Record<string, unknown>): Promise<void> {
   await callAs(sql, team.owner, (tx) => tx`select public.set_site_delivery(${team.publicId}, ${tx.json(settings as never)})`);
 }
@@ -104,6 +109,26 @@ export function claimForWorker(
   { limit = 500, at }: { limit?: number; at?: Date } = {},
 ): Promise<WorkerClaim> {
   return service(sql, "claim_offline_conversion_jobs_v2", { p_site_id: team.siteId, p_provider_key: "google_ads", p_limit: limit }, at);
+}
+
+/** A (site, provider) with something due, as a worker sees it. */
+export interface Group {
+  site_id: string;
+  provider_key: string;
+  queued_count: number;
+  min_next_retry_at: string | null;
+  min_created_at: string;
+  state: "CLOSED" | "OPEN" | "HALF_OPEN";
+  probe_limit: number;
+  next_probe_at: string | null;
+  is_probe_due: boolean;
+  served_at: string | null;
+}
+
+/** What a worker would serve now, of the given sites. */
+export async function listGroups(sql: postgres.Sql, at: Date, siteIds: string[]): Promise<Group[]> {
+  const groups = await service<Group[]>(sql, "list_offline_conversion_groups", { p_limit_groups: 1000 }, at);
+  return groups.filter(({ site_id }) => siteIds.includes(site_id));
 }
 
 /** A provider's answer for one row, as settle takes it. */
