@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { act } from "#tests/support/control.ts";
 import { change } from "#tests/support/leads.ts";
-import { claimForWorker, createQueueTeam, minutesLater, moveConversion, sealLead, service } from "#tests/support/queue.ts";
+import { claimForWorker, createApiTeam, minutesLater, moveConversion, sealLead, service } from "#tests/support/queue.ts";
 import { callAs, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
@@ -11,7 +11,7 @@ let team: Team;
 let keyId: string;
 beforeAll(async () => {
   db = await createTestDatabase();
-  team = await createQueueTeam(db.sql, "followed", undefined, "api");
+  team = await createApiTeam(db.sql, "followed");
   const made = await callAs<{ id: string }>(
     db.sql,
     team.owner,
