@@ -59,7 +59,7 @@ interface Condition {
 function parseQuery(call: Call, query: string): { resource: string; selected: string[]; conditions: Condition[]; limit: number } {
   const pattern = /^\s*SELECT\s+([\w.,\s]+?)\s+FROM\s+(\w+)(?:\s+WHERE\s+(.+?))?(?:\s+ORDER\s+BY\s+[\w.,\s]+?)?(?:\s+LIMIT\s+(\d+))?\s*$/is;
   const [, fieldList, resource, where = "", limit = "10000"] = pattern.exec(query) ?? [];
-  if (!fieldList || !resource) throw refuseCall(call, 400, { queryError: "QUERY_INCOMPLETE" }, "The query cannot be read.");
+  if (!fieldList || !resource) throw refuseCall(call, 400, { queryError: "UNEXPECTED_END_OF_QUERY" }, "The query cannot be read.");
   const conditions = where
     .split(/\s+AND\s+/i)
     .filter(Boolean)
