@@ -29,6 +29,7 @@ export interface Database {
       claim_marketing_signals: { Args: { p_site_id: string; p_limit: number; p_max_attempts?: number }; Returns: Json };
       claim_offline_conversion_jobs_v2: { Args: { p_site_id: string; p_provider_key: string; p_limit: number; p_max_attempts?: number }; Returns: Json };
       claim_offline_conversion_rows_for_script_export: { Args: { p_ids: string[]; p_site_id: string; p_max_attempts?: number; p_key_id?: string }; Returns: Json };
+      claim_verdict_polls: { Args: { p_limit: number; p_lease_seconds: number }; Returns: Json };
       complete_adjustment_by_hand: { Args: { p_public_id: string; p_done: Json }; Returns: Json };
       confirm_sale: { Args: { p_public_id: string; p_confirm: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       confirm_sale_and_enqueue: { Args: { p_key_id: string; p_confirm: Json; p_request_hash: string; p_key?: string }; Returns: Json };
@@ -103,6 +104,7 @@ export interface Database {
       record_provider_outcome: { Args: { p_site_id: string; p_provider_key: string; p_success: boolean; p_transient: boolean; p_probe?: string }; Returns: Json };
       record_provider_test: { Args: { p_site_id: string; p_provider_key: string; p_version: number; p_ok: boolean; p_error?: Json; p_conversion_name?: string }; Returns: Json };
       record_script_run: { Args: { p_public_id: string; p_run: Json }; Returns: Json };
+      record_verdicts: { Args: { p_site_id: string; p_request_id: string; p_answer: Json }; Returns: Json };
       recover_marketing_signals: { Args: { p_min_age_minutes?: number; p_max_attempts?: number }; Returns: Json };
       recover_stuck_offline_conversion_jobs: { Args: { p_min_age_minutes?: number }; Returns: Json };
       release_fallback_event: { Args: { p_token: string; p_id: string; p_reason: string }; Returns: Json };
@@ -115,13 +117,14 @@ export interface Database {
       seal_call: { Args: { p_public_id: string; p_seal: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       seal_proof_blocks: { Args: Record<never, never>; Returns: Json };
       seed_provider_credentials: { Args: { p_site_id: string; p_connection: Json }; Returns: Json };
+      send_again: { Args: { p_public_id: string; p_id: string }; Returns: Json };
       set_conversion_actions: { Args: { p_public_id: string; p_actions: Json }; Returns: Json };
       set_site_archived: { Args: { p_public_id: string; p_archived: boolean }; Returns: Json };
       set_site_delivery: { Args: { p_public_id: string; p_settings: Json }; Returns: Json };
       set_site_plan: { Args: { p_public_id: string; p_name: string; p_monthly_limit: number; p_enforcement: string; p_currency: string; p_hard_cap_multiplier?: number; p_base_price_cents?: number; p_overage_cents_per_1000?: number }; Returns: Json };
       set_site_privacy: { Args: { p_public_id: string; p_consent_mode: string; p_respects_privacy_signal: boolean }; Returns: Json };
       settle_marketing_signal_jobs: { Args: { p_site_id: string; p_token: string; p_results: Json; p_batch?: Json; p_max_attempts?: number }; Returns: Json };
-      settle_offline_conversion_jobs: { Args: { p_site_id: string; p_token: string; p_results: Json; p_transport?: string; p_max_attempts?: number }; Returns: Json };
+      settle_offline_conversion_jobs: { Args: { p_site_id: string; p_token: string; p_results: Json; p_transport?: string; p_max_attempts?: number; p_batch?: Json }; Returns: Json };
       site_delivery: { Args: { p_public_id: string }; Returns: Json };
       site_for_ingest: { Args: { p_public_id: string }; Returns: Json };
       store_events: { Args: { p_token: string; p_rows: Json }; Returns: Json };
@@ -155,6 +158,7 @@ export const serviceFunctions = {
   claim_marketing_signals: ["p_site_id", "p_limit", "p_max_attempts"],
   claim_offline_conversion_jobs_v2: ["p_site_id", "p_provider_key", "p_limit", "p_max_attempts"],
   claim_offline_conversion_rows_for_script_export: ["p_ids", "p_site_id", "p_max_attempts", "p_key_id"],
+  claim_verdict_polls: ["p_limit", "p_lease_seconds"],
   confirm_sale_and_enqueue: ["p_key_id", "p_confirm", "p_request_hash", "p_key"],
   count_drops: ["p_site_id", "p_reason", "p_drops"],
   database_readiness: [],
@@ -190,6 +194,7 @@ export const serviceFunctions = {
   record_provider_outcome: ["p_site_id", "p_provider_key", "p_success", "p_transient", "p_probe"],
   record_provider_test: ["p_site_id", "p_provider_key", "p_version", "p_ok", "p_error", "p_conversion_name"],
   record_script_run: ["p_public_id", "p_run"],
+  record_verdicts: ["p_site_id", "p_request_id", "p_answer"],
   recover_marketing_signals: ["p_min_age_minutes", "p_max_attempts"],
   recover_stuck_offline_conversion_jobs: ["p_min_age_minutes"],
   release_fallback_event: ["p_token", "p_id", "p_reason"],
@@ -199,7 +204,7 @@ export const serviceFunctions = {
   seed_provider_credentials: ["p_site_id", "p_connection"],
   set_site_plan: ["p_public_id", "p_name", "p_monthly_limit", "p_enforcement", "p_currency", "p_hard_cap_multiplier", "p_base_price_cents", "p_overage_cents_per_1000"],
   settle_marketing_signal_jobs: ["p_site_id", "p_token", "p_results", "p_batch", "p_max_attempts"],
-  settle_offline_conversion_jobs: ["p_site_id", "p_token", "p_results", "p_transport", "p_max_attempts"],
+  settle_offline_conversion_jobs: ["p_site_id", "p_token", "p_results", "p_transport", "p_max_attempts", "p_batch"],
   site_for_ingest: ["p_public_id"],
   store_events: ["p_token", "p_rows"],
   transition_contract_for_key: ["p_key_id", "p_move", "p_key", "p_request_hash"],
@@ -261,6 +266,7 @@ export type SessionFunction =
   | "revoke_site_api_key"
   | "script_status"
   | "seal_call"
+  | "send_again"
   | "set_conversion_actions"
   | "set_site_archived"
   | "set_site_delivery"

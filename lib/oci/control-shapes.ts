@@ -7,6 +7,12 @@ export const errorCategories = ["VALIDATION", "AUTH", "TRANSIENT", "RATE_LIMIT",
 export const queueKinds = ["CONVERSION", "RESTATE", "RETRACT"] as const;
 export const leadChannels = ["phone", "whatsapp", "form"] as const;
 const verdicts = ["CONFIRMED", "REJECTED", "DUPLICATE", "UNKNOWN"] as const;
+const byHandReasons = ["NO_ADS_API_ACCESS", "SENT_BY_SCRIPT", "WBRAID_ONLY", "NO_VERDICT"] as const;
+/**
+ * What a waiting row waits for besides its time. RETRACTION: another sale of the lead, see heldBy. VERDICT: Google has not said whether it took
+ * the conversion. DAY: a script or a person sent the conversion less than a day ago. ACTION: no usable conversion action has the row's name.
+ */
+const waitReasons = ["RETRACTION", "VERDICT", "DAY", "ACTION"] as const;
 
 const status = z.enum(queueStatuses);
 const category = z.enum(errorCategories);
@@ -56,7 +62,7 @@ export const queueStats = z.object({
   mainCause: z.object({ code: z.string(), category, count: z.number() }).nullable(),
   /** Rows that are FAILED now by cause, biggest first, what was skipped on purpose included. */
   failedCauses: z.array(causeCount),
-  /** Corrections that no script can make: they wait for a person in Google Ads. */
+  /** Corrections that neither the script nor an API can make: they wait for a person in Google Ads. */
   waitingByHand: z.number(),
 });
 export type QueueStats = z.output<typeof queueStats>;
@@ -84,9 +90,26 @@ const queueRow = z.object({
   lastError: z.string().nullable(),
   providerErrorCode: z.string().nullable(),
   providerErrorCategory: category.nullable(),
+  /** What the last real attempt met. The fields above may be a deferral that came since. A code of null: the sender threw. */
+  attemptError: z.string().nullable(),
+  attemptErrorCode: z.string().nullable(),
+  attemptErrorCategory: category.nullable(),
+  /** Attempts given back because Google asked to wait; at most 20. */
+  freeWaits: z.number(),
+  /** An adjustment that no API makes: a person does it in Google Ads, on API sites too. */
+  byHandReason: z.enum(byHandReasons).nullable(),
+  /** An earlier, cancelled sale of the lead that Google still has, and the row that must be finished first. */
+  heldBy: z.object({ saleId: z.string(), rowId: z.string() }).nullable(),
+  waitsFor: z.enum(waitReasons).nullable(),
+  /** Of DAY: when the day is over. */
+  waitsUntil: moment.nullable(),
   uploadedAt: moment.nullable(),
   providerRequestId: z.string().nullable(),
+  /** How it went to Google: script, data_manager, ads_api or by_hand; null before it did. */
+  transport: z.string().nullable(),
   verdict: verdict.nullable(),
+  verdictReason: z.string().nullable(),
+  verdictAt: moment.nullable(),
   createdAt: moment,
   updatedAt: moment,
 });
@@ -171,6 +194,8 @@ export const queueRowStory = z.object({
   proofs: z.array(z.object({ id: z.string(), contract: z.string(), from: z.string().nullable(), to: z.string(), at: moment })),
   siblings: z.array(queueRow),
   allowedActions: z.array(z.enum(["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"])),
+  /** Google rejected it, and an operator may send it once more. */
+  canSendAgain: z.boolean(),
 });
 export type QueueRowStory = z.output<typeof queueRowStory>;
 

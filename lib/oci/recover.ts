@@ -16,7 +16,7 @@ export async function recoverProcessing(minAgeMinutes: number) {
   const rows = await callRpc(
     "recover_stuck_offline_conversion_jobs",
     { p_min_age_minutes: minAgeMinutes },
-    z.object({ recovered: z.number(), retried: z.number(), expired: z.number() }),
+    z.object({ recovered: z.number(), retried: z.number(), expired: z.number(), endedBatches: z.number() }),
   );
   const signals = await callRpc(
     "recover_marketing_signals",

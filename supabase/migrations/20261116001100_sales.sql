@@ -20,6 +20,7 @@ create table public.sales (
   gbraid text,
   clicked_at timestamptz,
   customer_hash text,                              -- SHA-256 of the phone number in E.164
+  email_hash text,                                 -- SHA-256 of the e-mail address, as a sale from elsewhere brought it
   delivery_block text,                             -- why Google will never be told, if so
   note text,
   created_at timestamptz not null,
@@ -31,6 +32,7 @@ create table public.sales (
   constraint value_source_is_known check (value_source in ('OPERATOR', 'PREDICTED', 'EXTERNAL')),
   constraint external_ref_is_plain_text check (external_ref is null or private.is_plain_text(external_ref, 120)),
   constraint customer_hash_is_sha_256 check (customer_hash ~ '^[0-9a-f]{64}$'),
+  constraint email_hash_is_sha_256 check (email_hash ~ '^[0-9a-f]{64}$'),
   constraint sale_note_is_bounded check (char_length(note) <= 500),
   constraint delivery_block_is_known check (delivery_block in ('NO_CLICK_ID', 'NO_CONSENT', 'CLICK_EXPIRED', 'NO_MATCH')),
   constraint one_sale_per_external_ref unique (site_id, external_ref)
@@ -74,18 +76,33 @@ create table public.provider_dispatches (
   value_cents bigint not null,
   currency text not null,
   identifiers_hash text,                           -- over dispatch_identifiers; null by hand
+  click_kind text,                                 -- by which kind of click id Google finds it
   is_certain boolean not null default true,        -- false: an earlier hand-out with another value may have arrived before this one
   provider_request_id text,
+  record_index int,                                -- its place in a Data Manager request
   dispatched_at timestamptz not null,
   verdict text,
   verdict_reason text,
   verdict_at timestamptz,
   constraint dispatch_kind_is_known check (kind in ('CONVERSION', 'RESTATE', 'RETRACT')),
   constraint transport_is_known check (transport in ('script', 'data_manager', 'ads_api', 'by_hand')),
-  constraint verdict_is_known check (verdict in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN'))
+  constraint verdict_is_known check (verdict in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN')),
+  constraint click_kind_is_known check (click_kind in ('gclid', 'gbraid', 'wbraid')),
+  constraint verdict_reason_is_bounded check (char_length(verdict_reason) <= 256),
+  -- It would take a value of 0 for a conversion worth nothing, and go on counting it.
+  constraint data_manager_cannot_retract check (kind <> 'RETRACT' or transport <> 'data_manager')
 );
 create index dispatches_of_a_sale on public.provider_dispatches (sale_id, dispatched_at desc);
 create index dispatches_of_a_site on public.provider_dispatches (site_id, dispatched_at desc);
+create index dispatches_of_a_request on public.provider_dispatches (site_id, provider_request_id)
+  where transport = 'data_manager';
+
+-- standing_dispatches: what Google has of each sale: the newest dispatch that it did not reject, on
+-- whichever transport. Whatever decides by "Google has it" reads this.
+create view private.standing_dispatches as
+  select distinct on (d.sale_id, d.provider_key) d.*
+  from public.provider_dispatches d where d.verdict is distinct from 'REJECTED'
+  order by d.sale_id, d.provider_key, d.dispatched_at desc, d.id desc;
 
 -- Pipeline B: stages before the seal, valued by how fresh the click was. One per call and type.
 create table public.marketing_signals (
@@ -164,8 +181,8 @@ create trigger dispatches_are_never_deleted before delete on public.provider_dis
 -- What was handed over is fixed; only what the provider says of it later is added.
 create trigger dispatches_say_what_was_sent
   before update of id, site_id, queue_id, sale_id, snapshot_id, kind, provider_key, transport,
-    order_id, conversion_name, conversion_time, value_cents, currency, identifiers_hash,
-    dispatched_at
+    order_id, conversion_name, conversion_time, value_cents, currency, identifiers_hash, click_kind,
+    record_index, dispatched_at
   on public.provider_dispatches for each row execute function private.refuse_change();
 create trigger dispatches_are_never_truncated before truncate on public.provider_dispatches
   for each statement execute function private.refuse_change();

@@ -74,7 +74,8 @@ begin
     from unnest(v_sites) site (id), lateral (select
       (select count(*) from public.offline_conversion_queue q where q.site_id = site.id and q.status = 'PROCESSING' and q.claimed_at < v_now - private.stuck_after()) as stuck,
       (select count(*) from public.offline_conversion_queue q join public.sites s on s.id = q.site_id
-         where q.site_id = site.id and q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY') and s.oci_sync_method = 'script') as by_hand,
+         where q.site_id = site.id and q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY')
+           and (s.oci_sync_method = 'script' or q.by_hand_reason is not null)) as by_hand,
       (select t.created_at from public.queue_transitions t where t.site_id = site.id order by t.created_at desc limit 1) as updated_at,
       least((select q.created_at from public.offline_conversion_queue q where q.site_id = site.id and q.status = 'QUEUED' order by q.created_at limit 1),
             (select q.created_at from public.offline_conversion_queue q where q.site_id = site.id and q.status = 'RETRY' order by q.created_at limit 1)) as oldest,

@@ -5,13 +5,14 @@ import { act, preview, undo } from "#tests/support/control.ts";
 import {
   claimForScript,
   claimForWorker,
+  createApiTeam,
   createQueueTeam,
   deliverySettings,
   minutesLater,
   sealedAt,
   service,
 } from "#tests/support/queue.ts";
-import type { Team } from "#tests/support/team.ts";
+import type { Person, Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { type WatchedPlans, watchPlans } from "#tests/support/watched-plans.ts";
 
@@ -53,9 +54,9 @@ async function setBased<T>(work: () => Promise<T>): Promise<T> {
 
 let teams = 0;
 let founder: Team | undefined;
-async function newTeam(syncMethod: "script" | "api" = "script"): Promise<Team> {
+async function newTeam(create: (sql: postgres.Sql, name: string, founder?: Person) => Promise<Team> = createQueueTeam): Promise<Team> {
   teams += 1;
-  const team = await createQueueTeam(db.sql, `cost-${teams}`, founder?.owner, syncMethod);
+  const team = await create(db.sql, `cost-${teams}`, founder?.owner);
   founder ??= team;
   await deliverySettings(db.sql, team, { signalsEnabled: true });
   return team;
@@ -96,7 +97,7 @@ test("the script's rows: claimed, failed, tried again, recovered, capped, opened
 });
 
 test("the worker's rows: deferred, claimed, settled one way and the other; expired", async () => {
-  const team = await newTeam("api");
+  const team = await newTeam(createApiTeam);
   await sealMany(team);
   const p_provider_key = "google_ads";
   const late = minutesLater(10).toISOString();
