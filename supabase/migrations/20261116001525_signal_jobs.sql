@@ -159,7 +159,8 @@ $$;
 --   Moves    to SENT from anything but SENT, of signals that were ever handed out: a success is a
 --            success, however late. PROCESSING -> PENDING with a time for the next try, or FAILED,
 --            only while p_token holds it. A call that came to nothing meanwhile ends its signal.
---            AUTH met with credentials that were replaced since is tried again.
+--            AUTH met with credentials that were replaced since is tried again, without spending
+--            an attempt.
 --   Safe     to repeat: what was settled is not settled again. Signals of another site are neither
 --            changed nor revealed.
 --   Returns  {completed, retried, failed, stale}.
@@ -217,19 +218,22 @@ begin
             when o.is_passing and not o.is_again then 'PERMANENT' else o.category end
       from (
         select r.id, r.code, r.words, r."retryAt", p.category, p.is_passing, p.nothing,
-          coalesce(r.free, false) and p.is_passing and w.free_waits < 20 as is_free,
-          p.nothing is null and p.is_passing
-            and (w.attempt_count - w.attempt_base < p_max_attempts
-              or coalesce(r.free, false) and w.free_waits < 20) as is_again
+          p.is_free, p.nothing is null and p.is_passing
+            and (p.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_again
         from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text,
             words text, "retryAt" timestamptz, free boolean)
           join public.marketing_signals w on w.id = r.id and w.site_id = p_site_id
           join public.calls c on c.id = w.call_id
+          cross join lateral (
+            select coalesce(v_is_old and r.category = 'AUTH', false) as is_old) o
           cross join lateral (select
-            case when v_is_old and r.category = 'AUTH' then 'TRANSIENT'
-              else coalesce(r.category, 'TRANSIENT') end as category,
-            coalesce(r.category, 'TRANSIENT') in ('TRANSIENT', 'RATE_LIMIT')
-              or (v_is_old and r.category = 'AUTH') as is_passing,
+            case when o.is_old then 'TRANSIENT' else coalesce(r.category, 'TRANSIENT') end
+              as category,
+            o.is_old or coalesce(r.category, 'TRANSIENT') in ('TRANSIENT', 'RATE_LIMIT')
+              as is_passing,
+            w.free_waits < 20 and (o.is_old or r.free
+              and coalesce(r.category, 'TRANSIENT') in ('TRANSIENT', 'RATE_LIMIT')) is true
+              as is_free,
             case when c.status in ('junk', 'cancelled') then 'CALL_IS_JUNK'
               when not c.marketing_consent then 'NO_CONSENT' end as nothing) p
         where r.outcome <> 'COMPLETED') o

@@ -387,6 +387,8 @@ describe("refused credentials", () => {
     expect(answer).toEqual({ completed: 0, retried: 1, failed: 0, stale: 0 });
     expect(await signal()).toMatchObject({
       dispatch_status: "PENDING",
+      attempt_count: 1,
+      attempt_base: 1,
       provider_error_category: "TRANSIENT",
       provider_error_code: "invalid_grant",
     });
