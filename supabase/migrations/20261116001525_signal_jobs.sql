@@ -9,7 +9,8 @@
 create function private.due_signal_jobs(
   p_site_id uuid, p_provider_key text, p_max_attempts int
 ) returns table (
-  id uuid, conversion_name text, action text, next_retry_at timestamptz, created_at timestamptz
+  id uuid, conversion_name text, action text, consent text, next_retry_at timestamptz,
+  created_at timestamptz
 )
 language sql stable security definer set search_path = ''
 as $$
@@ -21,8 +22,8 @@ as $$
     select k.signal_type, private.conversion_name(s, k.signal_type) as conversion_name
     from site s, unnest('{MEETING_BOOKED,SEAL_PENDING,INTENT_CAPTURED}'::text[]) k (signal_type)),
   clock as (select private.current_moment() as now)
-  select g.id, a.conversion_name, coalesce(g.conversion_action, a.action), g.next_retry_at,
-    g.created_at
+  select g.id, a.conversion_name, coalesce(g.conversion_action, a.action),
+    case when choice.is_given then 'GRANTED' end, g.next_retry_at, g.created_at
   from site s cross join clock t
     join public.marketing_signals g on g.site_id = s.id and g.dispatch_status = 'PENDING'
     join names n on n.signal_type = g.signal_type
@@ -56,8 +57,8 @@ as $$
   with due as (
     select c.site_id, c.provider_key, d.queued_count, d.min_next_retry_at, d.min_created_at,
       h.state, h.probe_limit, h.next_probe_at,
-      coalesce(h.state = 'OPEN' and h.next_probe_at <= private.current_moment(), false)
-        as is_probe_due, h.signals_served_at as served_at
+      h.state <> 'CLOSED' and h.next_probe_at <= private.current_moment() as is_probe_due,
+      h.signals_served_at as served_at
     from public.provider_credentials c
       join public.provider_health_state h
         on h.site_id = c.site_id and h.provider_key = c.provider_key and h.blocked_at is null
@@ -94,7 +95,7 @@ declare
 begin
   if v_gate.gate in ('CLOSED', 'HALF_OPEN') then
     with due as materialized (
-      select j.id, j.conversion_name, j.action
+      select j.id, j.conversion_name, j.action, j.consent
       from private.due_signal_jobs(p_site_id, p_provider_key, p_max_attempts) j
       order by j.next_retry_at nulls first, j.created_at, j.id limit v_limit),
     mine as materialized (
@@ -109,14 +110,14 @@ begin
             last_claim = v_token, last_claimed_at = v_now, claimed_before_at = g.last_claimed_at
         from mine m join due d on d.id = m.id
         where g.id = m.id
-        returning g.*)
+        returning g.*, d.consent)
     select coalesce(jsonb_agg(jsonb_build_object('id', g.id, 'kind', 'CONVERSION',
         'signalType', g.signal_type, 'orderId', g.order_id, 'conversionName', g.conversion_name,
         'conversionAction', g.conversion_action, 'via', v_gate.transport,
         'valueCents', g.conversion_value * 100, 'currency', g.currency,
         'conversionTime', g.occurred_at, 'timezone', s.timezone, 'attemptCount', g.attempt_count,
         'gclid', c.gclid, 'wbraid', c.wbraid, 'gbraid', c.gbraid, 'clickedAt', c.clicked_at,
-        'customerHash', null, 'emailHash', null, 'channel', c.channel, 'consent', 'GRANTED')
+        'customerHash', null, 'emailHash', null, 'channel', c.channel, 'consent', g.consent)
         order by g.occurred_at, g.id), '[]')
       into v_rows
       from claimed g join public.calls c on c.id = g.call_id
@@ -158,7 +159,8 @@ $$;
 --   Moves    to SENT from anything but SENT, of signals that were ever handed out: a success is a
 --            success, however late. PROCESSING -> PENDING with a time for the next try, or FAILED,
 --            only while p_token holds it. A call that came to nothing meanwhile ends its signal.
---            AUTH met with credentials that were replaced since is tried again.
+--            AUTH met with credentials that were replaced since is tried again, without spending
+--            an attempt.
 --   Safe     to repeat: what was settled is not settled again. Signals of another site are neither
 --            changed nor revealed.
 --   Returns  {completed, retried, failed, stale}.
@@ -216,19 +218,22 @@ begin
             when o.is_passing and not o.is_again then 'PERMANENT' else o.category end
       from (
         select r.id, r.code, r.words, r."retryAt", p.category, p.is_passing, p.nothing,
-          coalesce(r.free, false) and p.is_passing and w.free_waits < 20 as is_free,
-          p.nothing is null and p.is_passing
-            and (w.attempt_count - w.attempt_base < p_max_attempts
-              or coalesce(r.free, false) and w.free_waits < 20) as is_again
+          p.is_free, p.nothing is null and p.is_passing
+            and (p.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_again
         from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text,
             words text, "retryAt" timestamptz, free boolean)
           join public.marketing_signals w on w.id = r.id and w.site_id = p_site_id
           join public.calls c on c.id = w.call_id
+          cross join lateral (
+            select coalesce(v_is_old and r.category = 'AUTH', false) as is_old) o
           cross join lateral (select
-            case when v_is_old and r.category = 'AUTH' then 'TRANSIENT'
-              else coalesce(r.category, 'TRANSIENT') end as category,
-            coalesce(r.category, 'TRANSIENT') in ('TRANSIENT', 'RATE_LIMIT')
-              or (v_is_old and r.category = 'AUTH') as is_passing,
+            case when o.is_old then 'TRANSIENT' else coalesce(r.category, 'TRANSIENT') end
+              as category,
+            o.is_old or coalesce(r.category, 'TRANSIENT') in ('TRANSIENT', 'RATE_LIMIT')
+              as is_passing,
+            w.free_waits < 20 and (o.is_old or r.free
+              and coalesce(r.category, 'TRANSIENT') in ('TRANSIENT', 'RATE_LIMIT')) is true
+              as is_free,
             case when c.status in ('junk', 'cancelled') then 'CALL_IS_JUNK'
               when not c.marketing_consent then 'NO_CONSENT' end as nothing) p
         where r.outcome <> 'COMPLETED') o

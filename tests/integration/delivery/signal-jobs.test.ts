@@ -105,7 +105,7 @@ describe("claiming", () => {
         customerHash: null,
         emailHash: null,
         channel: "phone",
-        consent: "GRANTED",
+        consent: null,
       },
     ]);
     expect(stored).toMatchObject({
@@ -118,6 +118,16 @@ describe("claiming", () => {
     expect(lines.map((line) => ({ ...line }))).toEqual([{ phase: "STARTED", claimed_count: 1 }]);
     expect(await readHealth(db.sql, team)).toMatchObject({ served_at: null, signals_served_at: minutesLater(1) });
     expect(await groups(1)).toEqual([]);
+  });
+
+  // Guarantee: Google is told of consent only where the visitor gave it in so many words.
+  test("a visitor who agreed is sent as one who agreed", async () => {
+    await newLead(db.sql, team, { at: sealedAt, visitor: "agreed" });
+    await db.sql.begin(async (tx) => {
+      await tx`select set_config('opsmantik.now', ${minutesLater(1).toISOString()}, true)`;
+      await tx`select public.record_consent(${team.siteId}, ${tx.json({ visitor: "agreed", scopes: ["analytics", "marketing"], ageMs: 0 })})`;
+    });
+    expect((await claim(2)).rows).toMatchObject([{ consent: "GRANTED" }]);
   });
 
   // Guarantee: whatever a group counts can be claimed, and what it does not count cannot.
@@ -377,6 +387,8 @@ describe("refused credentials", () => {
     expect(answer).toEqual({ completed: 0, retried: 1, failed: 0, stale: 0 });
     expect(await signal()).toMatchObject({
       dispatch_status: "PENDING",
+      attempt_count: 1,
+      attempt_base: 1,
       provider_error_category: "TRANSIENT",
       provider_error_code: "invalid_grant",
     });
