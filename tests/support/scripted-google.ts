@@ -52,7 +52,7 @@ const messageOf: Record<string, string> = {
   "googleAds:search": "googleads.services.SearchGoogleAdsRequest",
 };
 
-export const bothScopes = "https://www.googleapis.com/auth/adwords https://www.googleapis.com/auth/datamanager";
+const bothScopes = "https://www.googleapis.com/auth/adwords https://www.googleapis.com/auth/datamanager";
 
 /**
  * A server that answers as a test scripts it, for shapes that Google's simulator never gives. It gives out access tokens, and a request that is
