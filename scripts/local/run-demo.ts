@@ -22,6 +22,9 @@ Starts OpsMantik with Postgres, a Supabase gateway, Redis, QStash and a simulate
   --no-open   do not open a browser
   --help      show this`;
 
+/** Every ten minutes on Vercel. Whoever seals a lead in the demo sees it confirmed while they look. */
+const deliveryCrons = ["/api/cron/process-offline-conversions", "/api/cron/providers/poll-verdicts"];
+
 const options = commandOptions(usage);
 
 await runUntilStopped(async (stopList) => {
@@ -46,9 +49,6 @@ await runUntilStopped(async (stopList) => {
   if (options.open) openBrowser(demo.baseUrl);
   return app.died;
 });
-
-/** Every ten minutes on Vercel. Whoever seals a lead in the demo sees it confirmed while they look. */
-const deliveryCrons = ["/api/cron/process-offline-conversions", "/api/cron/providers/poll-verdicts"];
 
 function startCrons(baseUrl: string, cronSecret: string, stopList: StopList): void {
   const vercelJsonPath = join(checkoutDir, "vercel.json");

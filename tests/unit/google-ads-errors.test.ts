@@ -41,25 +41,32 @@ describe("where Google differs from the runbook", () => {
   test.each(["TOO_RECENT_EVENT", "TOO_RECENT_CONVERSION_ACTION", "TOO_RECENT_CALL"])("%s waits six hours for free", (code) => {
     expect(classifyGoogleAdsError(code, 200)).toMatchObject({ status: "RETRY", isFreeWait: true, waitHours: 6 });
   });
-  test.each([
-    "CUSTOMER_NOT_ACCEPTED_CUSTOMER_DATA_TERMS",
-    "NO_CONVERSION_ACTION_FOUND",
-    "CUSTOMER_NOT_ALLOWLISTED_FOR_THIS_FEATURE",
-  ])("%s inside a 200 fails its rows and blocks the action, not the account", (code) => {
-    const rule = classifyGoogleAdsError(code, 200);
-    expect(rule).toMatchObject({ status: "FAILED", category: "VALIDATION", blocksAction: true });
-    expect(rule.blocksAccount).toBeUndefined();
-  });
+  test.each(["CUSTOMER_NOT_ACCEPTED_CUSTOMER_DATA_TERMS", "NO_CONVERSION_ACTION_FOUND", "CUSTOMER_NOT_ALLOWLISTED_FOR_THIS_FEATURE"])(
+    "%s inside a 200 fails its rows and blocks the action, not the account",
+    (code) => {
+      const rule = classifyGoogleAdsError(code, 200);
+      expect(rule).toMatchObject({ status: "FAILED", category: "VALIDATION", blocksAction: true });
+      expect(rule.blocksAccount).toBeUndefined();
+    },
+  );
   test.each(["USER_PERMISSION_DENIED", "OAUTH_TOKEN_REVOKED", "CUSTOMER_NOT_ENABLED"])("%s inside a 200 blocks the account", (code) => {
     expect(classifyGoogleAdsError(code, 200)).toMatchObject({ status: "FAILED", category: "AUTH", blocksAccount: true });
   });
   // Guarantee: one click from another account does not stop a whole site.
-  test.each(["INVALID_CUSTOMER_FOR_CLICK", "ONE_PER_CLICK_CONVERSION_ACTION_NOT_PERMITTED_WITH_BRAID"])("%s is about its row only", (code) => {
-    expect(classifyGoogleAdsError(code, 200)).toEqual({ status: "FAILED", category: "VALIDATION" });
-  });
+  test.each(["INVALID_CUSTOMER_FOR_CLICK", "ONE_PER_CLICK_CONVERSION_ACTION_NOT_PERMITTED_WITH_BRAID"])(
+    "%s is about its row only",
+    (code) => {
+      expect(classifyGoogleAdsError(code, 200)).toEqual({ status: "FAILED", category: "VALIDATION" });
+    },
+  );
   test("a code that nobody knows is tried again within the cap", () => {
     expect(classifyGoogleAdsError("BRAND_NEW_ERROR", 200)).toEqual({ status: "RETRY", category: "TRANSIENT" });
     expect(isKnownCode("BRAND_NEW_ERROR")).toBe(false);
+  });
+  test("in a family that says enough, a code that nobody knows means what its family means", () => {
+    expect(classifyGoogleAdsError("BRAND_NEW", 200, "dateError")).toEqual({ status: "FAILED", category: "VALIDATION" });
+    expect(classifyGoogleAdsError("BRAND_NEW", 200, "authorizationError")).toMatchObject({ category: "AUTH", blocksAccount: true });
+    expect(classifyGoogleAdsError("BRAND_NEW", 200, "conversionUploadError")).toEqual({ status: "RETRY", category: "TRANSIENT" });
   });
   test("Data Manager's prefixes mean the same codes, in capitals or not", () => {
     for (const name of ["PROCESSING_ERROR_REASON_INVALID_GCLID", "PROCESSING_ERROR_INVALID_GCLID", "invalid_gclid"])

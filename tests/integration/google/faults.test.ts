@@ -170,3 +170,16 @@ test("the log keeps every call in order and holds no secret", async () => {
   expect(log[2]).toMatchObject({ accounts: [demoCustomerId], rows: [{ orderId: "seal_2", kind: "CONVERSION", outcome: "COUNTED" }] });
   expect(JSON.stringify(log)).not.toMatch(/ya29|1\/\/|secret/);
 });
+
+// Guarantee: a test that misspells its fault fails at once and does not pass for want of a fault.
+test.each([
+  ["/faults", { kind: "timout" }, "There is no fault timout"],
+  ["/faults", { kind: "status", match: { service: "ads" } }, "There is no service ads"],
+  ["/faults", { kind: "status", match: { method: "upload" } }, "There is no method upload"],
+  ["/faults", { kind: "status", retryAfter: 1 }, "There is no retryAfter"],
+  ["/settings", { processSeconds: 1 }, "There is no processSeconds"],
+  ["/accounts", { customerId: demoCustomerId, allowlisted: true }, "There is no allowlisted"],
+  ["/clock", { seconds: 1 }, "Give advanceSeconds"],
+])("%s refuses %o", async (path, body, message) => {
+  await expect(google.admin("POST", path, body)).rejects.toThrow(message);
+});
