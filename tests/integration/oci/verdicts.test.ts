@@ -263,7 +263,7 @@ describe("a verdict at the same moment as", () => {
     expect(await statesOf(sold.saleId)).toEqual(["CONVERSION COMPLETED", "RETRACT FAILED SUPERSEDED"]);
   });
 
-  // Mutation that breaks it: drop the lock of the request, or set verdicts that are set.
+  // Mutation that breaks it: set verdicts that are set.
   test("the same verdict from a second poll: it is recorded once, and queued again once", async () => {
     const sold = await sent();
     const first: Recorded[] = [];
