@@ -146,7 +146,9 @@ describe("an answer", () => {
     );
     const sentSignal = { outcome: "COMPLETED", requestId: "signals-1", recordIndex: 0, transport: "data_manager" };
     const p_results = claimed.rows.map(({ id }) => ({ id, ...sentSignal }));
-    await service(db.sql, "settle_marketing_signal_jobs", { ...about, p_token: claimed.token, p_results }, minutesLater(1));
+    expect(p_results).toHaveLength(1);
+    const p_batch = { provider: "google_ads", outcome: "success", ...claimed.batch };
+    await service(db.sql, "settle_marketing_signal_jobs", { ...about, p_token: claimed.token, p_results, p_batch }, minutesLater(1));
     expect(await recordVerdict(db.sql, team, "signals-1", "REJECTED", minutesLater(40), rejectedForNow)).toMatchObject({
       recorded: 1,
       rejected: 1,
