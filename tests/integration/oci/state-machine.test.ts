@@ -220,6 +220,14 @@ const functions: Record<string, { on: () => Team; run: (row: Subject) => Promise
       ),
     to: row("—", "—", "—", "—", "—", "—", "—"),
   },
+  "release_provider, of what access was refused": {
+    on: () => api,
+    run: async (each) => {
+      await settle(each, { outcome: "FAILED", code: "invalid_grant", category: "AUTH" });
+      await service(db.sql, "release_provider", { p_site_id: each.team.siteId, p_provider_key: "google_ads" }, now);
+    },
+    to: row("—", "—", "QUEUED invalid_grant", "QUEUED invalid_grant", "—", "—", "—"),
+  },
   "complete_adjustment_by_hand, of a conversion": {
     on: () => script,
     run: ({ id, team }) =>
@@ -298,6 +306,7 @@ A success wins from every state but COMPLETED, if the row was ever handed out (t
 it, whatever we thought meanwhile. A script's failure names its claim, too; one that is not the row's newest is refused.
 What Google later says of it is the dispatch's verdict and moves no row. A rejection queues a new row with the same order id: by itself
 where Google says that it may pass, at most four times, else when an operator sends it again.
+Refused access (FAILED, AUTH) of a worker's attempt ends with new credentials or a passed test: those rows are QUEUED with a fresh budget.
 
 A worker is handed a row only when \`private.sendable_queue\` has it; the same view is counted and deferred. Beside its time, its attempts
 and its sale, a row waits for these:
@@ -313,6 +322,7 @@ and its sale, a row waits for these:
 }
 
 test("a worker's functions leave a script's rows alone, and the other way round", async () => {
+  await claimForWorker(db.sql, api, { at: now }); // what the test before left
   const ofScript = await sealed(script);
   const ofApi = await sealed(api);
   expect((await claimForWorker(db.sql, script, { at: now })).rows).toEqual([]);
