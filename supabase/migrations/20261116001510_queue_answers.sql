@@ -82,7 +82,8 @@ begin
       select d.site_id, d.provider_request_id, d.provider_key, 'seals',
         (select count(*) from given g where g.request_id = d.provider_request_id), v_now,
         v_now + make_interval(secs => coalesce(p_first_poll_seconds, 1800))
-      from done d where d.transport = 'data_manager' and d.provider_request_id is not null
+      from done d
+      where d.transport = 'data_manager' and d.provider_request_id is not null and d.verdict is null
       group by d.site_id, d.provider_request_id, d.provider_key
       on conflict (site_id, request_id) do nothing)
   -- Most sales are worth what Google was told, with nothing else waiting: they need no second look (a third of an ack's time).
@@ -102,9 +103,14 @@ end
 $$;
 
 -- retry_delay: 2, 4, 8 … minutes, at most an hour, each up to a quarter more or less, so that what failed together does not return together.
+-- Inlined, like uuid_v7: an answer asks it for each of a thousand rows.
 create function private.retry_delay(p_attempts int) returns interval
-language sql volatile set search_path = ''
-as $$ select least(interval '1 hour', interval '2 minutes' * power(2, least(greatest(p_attempts, 1), 10) - 1)) * (0.75 + random() * 0.5) $$;
+language sql volatile
+as $$
+  select least(interval '1 hour', interval '2 minutes'
+      * pg_catalog.power(2, least(greatest(p_attempts, 1), 10) - 1))
+    * (0.75 + pg_catalog.random() * 0.5)
+$$;
 
 -- end_claims: these rows were not delivered. Called with their sales locked.
 --   Takes    p_results [{id, outcome RETRY|FAILED, code?, category?, words?, retryAt?, free?,
