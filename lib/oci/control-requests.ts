@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { chartRanges, errorCategories, leadChannels, queueActions, queueKinds, queueStatuses } from "./control-shapes.ts";
+import { chartRanges, leadChannels, queueActions } from "./control-shapes.ts";
+import { errorCategories, queueKinds, queueStatuses } from "./queue-types.ts";
 
 /** What OCI Control's endpoints take. */
 

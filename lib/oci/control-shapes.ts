@@ -1,12 +1,16 @@
 import { z } from "zod";
+import { errorCategories, queueKinds, queueStatuses } from "./queue-types.ts";
 
 /** What OCI Control's functions and endpoints answer. Times are ISO 8601, money is cents by currency, a site is its public id. */
 
-export const queueStatuses = ["QUEUED", "RETRY", "PROCESSING", "COMPLETED", "FAILED"] as const;
-export const errorCategories = ["VALIDATION", "AUTH", "TRANSIENT", "RATE_LIMIT", "PERMANENT", "DETERMINISTIC_SKIP"] as const;
-export const queueKinds = ["CONVERSION", "RESTATE", "RETRACT"] as const;
 export const leadChannels = ["phone", "whatsapp", "form"] as const;
 const verdicts = ["CONFIRMED", "REJECTED", "DUPLICATE", "UNKNOWN"] as const;
+const byHandReasons = ["NO_ADS_API_ACCESS", "SENT_BY_SCRIPT", "WBRAID_ONLY", "NO_VERDICT"] as const;
+/**
+ * What a waiting row waits for besides its time. RETRACTION: another sale of the lead, see heldBy. VERDICT: Google has not said whether it took
+ * the conversion. DAY: a script or a person sent the conversion less than a day ago. ACTION: no usable conversion action has the row's name.
+ */
+const waitReasons = ["RETRACTION", "VERDICT", "DAY", "ACTION"] as const;
 
 const status = z.enum(queueStatuses);
 const category = z.enum(errorCategories);
@@ -18,17 +22,19 @@ const causeCount = z.object({ code: z.string(), category: category.nullable(), c
 const centsByCurrency = z.record(z.string(), z.number());
 const totals = z.record(status, z.number());
 
-/** The provider's circuit and, for an API site whose credentials were refused, the block. Null until a worker has reported. */
+/** How a connected API site's provider stands; of several sites the worst. Null where a script sends. */
 const circuit = z.object({
   state: z.enum(["CLOSED", "OPEN", "HALF_OPEN"]),
   failureCount: z.number(),
   nextProbeAt: moment.nullable(),
 });
+/** Nothing is sent until an owner fixes the connection. */
+const blocked = z.object({ code: z.string(), since: moment });
 const providerStats = z.object({
   provider: z.string(),
   totals,
   valueWaitingCents: centsByCurrency,
-  blocked: z.object({ code: z.string(), since: moment }).nullable(),
+  blocked: blocked.nullable(),
   circuit: circuit.nullable(),
 });
 
@@ -48,12 +54,13 @@ export const queueStats = z.object({
   nextDueAt: moment.nullable(),
   perProvider: z.array(providerStats),
   circuit: circuit.nullable(),
+  blocked: blocked.nullable(),
   /** The last call of the site's script. */
   lastRun: z.object({ at: moment, ok: z.boolean(), kind: z.string(), errorCode: z.string().nullable() }).nullable(),
   mainCause: z.object({ code: z.string(), category, count: z.number() }).nullable(),
   /** Rows that are FAILED now by cause, biggest first, what was skipped on purpose included. */
   failedCauses: z.array(causeCount),
-  /** Corrections that no script can make: they wait for a person in Google Ads. */
+  /** Corrections that neither the script nor an API can make: they wait for a person in Google Ads. */
   waitingByHand: z.number(),
 });
 export type QueueStats = z.output<typeof queueStats>;
@@ -81,9 +88,26 @@ const queueRow = z.object({
   lastError: z.string().nullable(),
   providerErrorCode: z.string().nullable(),
   providerErrorCategory: category.nullable(),
+  /** What the last real attempt met. The fields above may be a deferral that came since. A code of null: the sender threw. */
+  attemptError: z.string().nullable(),
+  attemptErrorCode: z.string().nullable(),
+  attemptErrorCategory: category.nullable(),
+  /** Attempts given back because Google asked to wait; at most 20. */
+  freeWaits: z.number(),
+  /** An adjustment that no API makes: a person does it in Google Ads, on API sites too. */
+  byHandReason: z.enum(byHandReasons).nullable(),
+  /** An earlier, cancelled sale of the lead that Google still has, and the row that must be finished first. */
+  heldBy: z.object({ saleId: z.string(), rowId: z.string() }).nullable(),
+  waitsFor: z.enum(waitReasons).nullable(),
+  /** Of DAY: when the day is over. */
+  waitsUntil: moment.nullable(),
   uploadedAt: moment.nullable(),
   providerRequestId: z.string().nullable(),
+  /** How it went to Google: script, data_manager, ads_api or by_hand; null before it did. */
+  transport: z.string().nullable(),
   verdict: verdict.nullable(),
+  verdictReason: z.string().nullable(),
+  verdictAt: moment.nullable(),
   createdAt: moment,
   updatedAt: moment,
 });
@@ -168,6 +192,8 @@ export const queueRowStory = z.object({
   proofs: z.array(z.object({ id: z.string(), contract: z.string(), from: z.string().nullable(), to: z.string(), at: moment })),
   siblings: z.array(queueRow),
   allowedActions: z.array(z.enum(["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"])),
+  /** Google rejected it, and an operator may send it once more. */
+  canSendAgain: z.boolean(),
 });
 export type QueueRowStory = z.output<typeof queueRowStory>;
 

@@ -1,10 +1,10 @@
 import "server-only";
 import { notFound } from "next/navigation";
 import { readPage } from "#lib/auth/session.ts";
+import { maxAttempts } from "#lib/delivery/limits.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { queueCharts, queueRowStory, queueRows, queueStats } from "./control-shapes.ts";
 import { apiFilter, type ControlView } from "./control-view.ts";
-import { maxAttempts } from "./queue-types.ts";
 
 /** What OCI Control's page shows before anything is live. A page is 50 rows; more come when asked for. */
 export const rowsPerPage = 50;

@@ -30,9 +30,11 @@ const takes: Record<QueueAction, readonly QueueRow["status"][]> = {
 /** Whether an action can take a row from where it stands. SQL decides; this only keeps a button from promising what it will refuse. */
 export const canTake = (action: QueueAction, row: Pick<QueueRow, "status">) => takes[action].includes(row.status);
 
-/** On a site whose script sends, a correction of what Google already has is a person's work. */
+/** A correction of what Google has is a person's work where the script sends, and where no API can make it. */
 export const isByHand = (row: QueueRow, syncMethod: "script" | "api") =>
-  syncMethod === "script" && row.kind !== "CONVERSION" && (row.status === "QUEUED" || row.status === "RETRY");
+  row.kind !== "CONVERSION" &&
+  (row.status === "QUEUED" || row.status === "RETRY") &&
+  (syncMethod === "script" || row.byHandReason !== null);
 
 /** Money of several rows, per currency. */
 export function sumByCurrency(rows: readonly Pick<QueueRow, "currency" | "valueCents">[]): Record<string, number> {

@@ -5,7 +5,7 @@
  */
 import { parseArgs } from "node:util";
 import postgres from "postgres";
-import { queueStatuses } from "#lib/oci/control-shapes.ts";
+import { queueStatuses } from "#lib/oci/queue-types.ts";
 import type { Team } from "#tests/support/team.ts";
 import { actAs } from "../local/postgres/auth-user.ts";
 import { startStack } from "../local/stack.ts";

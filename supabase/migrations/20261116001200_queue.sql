@@ -19,16 +19,22 @@ create table public.offline_conversion_queue (
   next_retry_at timestamptz,
   attempt_count int not null default 0,            -- how often it was handed out, ever
   attempt_base int not null default 0,             -- attempts before the operator's last retry: the budget counts from here
+  free_waits int not null default 0,               -- attempts given back, because Google asked to wait
   claimed_at timestamptz,
   claim_token uuid,
   claims uuid[] not null default '{}',             -- the row's last 50 claims, newest first
   identifiers_hash text,                           -- over dispatch_identifiers, of the last claim
+  click_kind text,                                 -- by which kind of click id it left, of the last claim
   handed_snapshot_id uuid,                         -- what the last claim handed out: a success that comes late says this, whatever the row says by then
   handed_value_cents bigint,
   handed_values_differ boolean not null default false,   -- claims handed out different values, and nobody can say which of them Google kept
   last_error text,
   provider_error_code text,
   provider_error_category text,
+  attempt_error text,                              -- of the last real attempt: a deferral leaves it
+  attempt_error_code text,
+  attempt_error_category text,
+  by_hand_reason text,                             -- an adjustment that no API makes: a person does
   provider_request_id text,
   uploaded_at timestamptz,
   created_at timestamptz not null,
@@ -44,7 +50,15 @@ create table public.offline_conversion_queue (
   constraint handed_out_rows_have_a_name
     check (conversion_name is not null or (kind = 'CONVERSION' and attempt_count = 0)),
   constraint values_are_sendable check (case kind when 'RETRACT' then value_cents = 0 else value_cents > 0 end),
-  constraint errors_are_bounded check (char_length(last_error) <= 1024 and char_length(provider_error_code) <= 64 and char_length(provider_request_id) <= 256)
+  constraint errors_are_bounded check (char_length(last_error) <= 1024 and char_length(provider_error_code) <= 64 and char_length(provider_request_id) <= 256),
+  constraint attempt_errors_are_bounded
+    check (char_length(attempt_error) <= 1024 and char_length(attempt_error_code) <= 64),
+  constraint attempt_category_is_known check (attempt_error_category in
+    ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT', 'PERMANENT', 'DETERMINISTIC_SKIP')),
+  constraint free_waits_are_bounded check (free_waits between 0 and 20),
+  constraint only_adjustments_are_made_by_hand check (by_hand_reason is null
+    or (kind <> 'CONVERSION' and by_hand_reason in
+      ('NO_ADS_API_ACCESS', 'SENT_BY_SCRIPT', 'WBRAID_ONLY', 'NO_VERDICT')))
 ) with (
   -- A row is updated three or four times within minutes and then never again: room on its page keeps it there, and vacuum must come
   -- by count, not by share of a table that is mostly history.
@@ -134,13 +148,14 @@ create trigger new_rows_are_recorded after insert on public.offline_conversion_q
 create trigger changes_are_recorded after update on public.offline_conversion_queue
   referencing old table as before_rows new table as after_rows for each statement execute function private.record_queue_transitions();
 
--- Nothing unsealed goes to Google, whoever writes: a conversion needs a sealed sale, a retraction a sale that Google was told of.
+-- Nothing unsealed goes to Google, whoever writes: a conversion needs a sealed sale, a retraction a sale that Google has.
 create function private.require_sealed_sale() returns trigger
 language plpgsql security definer set search_path = ''
 as $$
 begin
   if not exists (select from public.sales s where s.id = new.sale_id and s.site_id = new.site_id and s.delivery_block is null
-       and case new.kind when 'RETRACT' then exists (select from public.provider_dispatches d where d.sale_id = s.id)
+       and case new.kind when 'RETRACT' then exists (
+             select from private.standing_dispatches d where d.sale_id = s.id)
            else s.seal_status = 'sealed' end) then
     perform private.fail(409, 'SALE_NOT_SEALED');
   end if;
@@ -166,11 +181,15 @@ language sql immutable set search_path = ''
 as $$ select interval '54 days' $$;
 
 -- enqueue: a row for what Google has to be told of a sale. What was told before keeps its name.
-create function private.enqueue(p_sale public.sales, p_kind text) returns void
+--   Takes    p_not_before: when Google asked to wait longer than the settings say.
+create function private.enqueue(
+  p_sale public.sales, p_kind text, p_by_hand_reason text default null,
+  p_not_before timestamptz default null
+) returns void
 language sql security definer set search_path = ''
 as $$
   insert into public.offline_conversion_queue (site_id, sale_id, call_id, kind, order_id, snapshot_id, value_cents, currency, conversion_time,
-      conversion_name, click_expires_at, not_before, created_at, updated_at)
+      conversion_name, click_expires_at, not_before, by_hand_reason, created_at, updated_at)
     select p_sale.site_id, p_sale.id, p_sale.call_id, p_kind, p_sale.order_id, r.id, r.amount_cents, r.currency, p_sale.occurred_at,
       (select o.conversion_name from public.offline_conversion_queue o
        where o.sale_id = p_sale.id and o.conversion_name is not null
@@ -178,9 +197,9 @@ as $$
       case when p_kind = 'CONVERSION'   -- the sale's time where the click had to be forgotten
         then coalesce(p_sale.clicked_at, p_sale.occurred_at) + interval '90 days'
         else p_sale.occurred_at + private.adjustments_end() end,
-      greatest(n.now + make_interval(mins => s.send_delay_minutes), p_sale.occurred_at,
+      greatest(n.now + make_interval(mins => s.send_delay_minutes), p_sale.occurred_at, p_not_before,
         case p_kind when 'CONVERSION' then p_sale.clicked_at + make_interval(hours => s.click_min_age_hours) end),
-      n.now, n.now
+      p_by_hand_reason, n.now, n.now
     from public.sites s, private.newest_snapshot(p_sale.id) r, (select private.current_moment() as now) n
     where s.id = p_sale.site_id
     on conflict do nothing   -- a row of this kind went back to waiting at this moment: its claim takes the newest snapshot
@@ -205,25 +224,31 @@ as $$
   select 'Google takes no correction 54 days after the sale; it keeps the last value it was sent.'
 $$;
 
--- follow_ledger: bring the queue in line with what a sale is worth now and what Google was told. Called, with the sale's row locked,
--- after every change of the ledger and after every success, so that what was sent plus what is queued always equals the ledger.
-create function private.follow_ledger(p_sale_id uuid) returns void
+-- follow_ledger: bring the queue in line with what a sale is worth now and what Google has of it.
+-- Called, with the sale's row locked, after every change of the ledger, every success and every
+-- rejection, so that what Google has plus what is queued always equals the ledger.
+--   Takes    p_again: a kind that is queued although Google rejected this very value of it; and
+--            p_not_before, how long that waits.
+create function private.follow_ledger(
+  p_sale_id uuid, p_again text default null, p_not_before timestamptz default null
+) returns void
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_now timestamptz := private.current_moment();
   v_sale public.sales;
-  v_told public.provider_dispatches;
+  v_told private.standing_dispatches;
   v_newest public.revenue_snapshots := private.newest_snapshot(p_sale_id);
   v_needed text;
 begin
   select s.* into v_sale from public.sales s where s.id = p_sale_id;
-  if v_sale.delivery_block is not null then   -- what was away when consent was withdrawn came back
+  if v_sale.delivery_block is not null then   -- an in-flight row returned after consent was withdrawn
     perform private.close_waiting(p_sale_id, '{CONVERSION,RESTATE,RETRACT}', v_sale.delivery_block, 'The visitor withdrew consent before Google was told.');
     perform private.forget_identifiers(array[p_sale_id]);
     return;
   end if;
-  select d.* into v_told from public.provider_dispatches d where d.sale_id = p_sale_id order by d.dispatched_at desc, d.id desc limit 1;
+  select d.* into v_told from private.standing_dispatches d
+    where d.sale_id = p_sale_id and d.provider_key = 'google_ads';   -- the platform that rows are for
   v_needed := case
     when v_told.id is null and v_sale.status = 'CONFIRMED' then 'CONVERSION'
     when v_told.id is null or v_told.kind = 'RETRACT' then null
@@ -237,7 +262,9 @@ begin
     perform private.close_waiting(p_sale_id, '{CONVERSION}',
       case when v_sale.status = 'CANCELED' then 'SALE_CANCELLED' else 'SUPERSEDED' end, 'The sale changed before Google was told.');
   end if;
-  perform private.close_waiting(p_sale_id, array_remove('{RESTATE,RETRACT}', v_needed), 'SUPERSEDED', 'A later change of the sale made this one needless.');
+  perform private.close_waiting(p_sale_id, array_remove('{RESTATE,RETRACT}', v_needed), 'SUPERSEDED',
+    case when v_told.id is null then 'Google rejected the conversion: there is nothing to adjust.'
+      else 'A later change of the sale made this one needless.' end);
   if v_needed is null then
     return;
   end if;
@@ -255,13 +282,24 @@ begin
       set status = 'QUEUED', snapshot_id = v_newest.id, value_cents = v_newest.amount_cents, next_retry_at = null, attempt_base = q.attempt_count,
           provider_error_code = null, provider_error_category = null, last_error = null, updated_at = v_now,
           not_before = greatest(q.not_before, v_now + (select make_interval(mins => s.send_delay_minutes) from public.sites s where s.id = q.site_id))
-      where q.sale_id = p_sale_id and q.kind = 'CONVERSION' and q.status = 'FAILED' and q.provider_error_code = 'SALE_CANCELLED';
+      where q.id = (select x.id from public.offline_conversion_queue x
+        where x.sale_id = p_sale_id and x.kind = 'CONVERSION' and x.status = 'FAILED'
+          and x.provider_error_code = 'SALE_CANCELLED' order by x.created_at desc, x.id desc limit 1);
   end if;
-  if not exists (select from public.offline_conversion_queue q where q.sale_id = p_sale_id and q.kind = v_needed
+  if v_needed = p_again
+     or not exists (select from public.offline_conversion_queue q where q.sale_id = p_sale_id and q.kind = v_needed
                  and (q.status in ('QUEUED', 'RETRY', 'PROCESSING') or v_needed = 'CONVERSION'
                    -- One that failed with this very value is for an operator to try again: by itself it would fail for ever.
-                   or (q.status = 'FAILED' and q.snapshot_id = v_newest.id and q.provider_error_code <> 'SUPERSEDED'))) then
-    perform private.enqueue(v_sale, v_needed);
+                   or (q.status = 'FAILED' and q.snapshot_id = v_newest.id and q.provider_error_code <> 'SUPERSEDED')
+                   -- So is one that Google rejected.
+                   or (q.snapshot_id = v_newest.id and exists (
+                     select from public.provider_dispatches d where d.sale_id = p_sale_id
+                       and d.queue_id = q.id and d.verdict = 'REJECTED')))) then
+    perform private.enqueue(v_sale, v_needed, case when v_needed <> 'CONVERSION' and exists (
+        select from public.provider_dispatches d
+        where d.sale_id = p_sale_id and d.kind = 'CONVERSION' and d.click_kind = 'wbraid'
+          and d.verdict is distinct from 'REJECTED') then 'WBRAID_ONLY' end,
+      case when v_needed = p_again then p_not_before end);
   end if;
 end
 $$;

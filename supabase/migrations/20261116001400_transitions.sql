@@ -45,6 +45,8 @@ begin
   update public.offline_conversion_queue q
     set status = v_to, claimed_at = null, claim_token = null, next_retry_at = null, updated_at = v_now,
         attempt_base = case v_to when 'QUEUED' then q.attempt_count else q.attempt_base end,
+        by_hand_reason = case when v_to = 'FAILED' or q.by_hand_reason = 'WBRAID_ONLY'
+          then q.by_hand_reason end,   -- another try of the API
         provider_error_code = case when v_to = 'FAILED' then 'MANUAL_FAIL' else q.provider_error_code end,
         provider_error_category = case v_to when 'FAILED' then 'PERMANENT' else q.provider_error_category end,
         last_error = case v_to when 'FAILED' then left(coalesce(p_args ->> 'reason', 'MANUALLY_MARKED_FAILED'), 1024) else q.last_error end

@@ -1,15 +1,23 @@
 -- Values and delivery: what a site's leads are worth before anybody says an amount, and what Google is told of them, when and under which name.
 
--- conversion_name: what a conversion is called in the site's Google Ads account. The defaults are the names the setup guide asks for.
-create function private.conversion_name(p_site public.sites, p_key text) returns text
+-- default_conversion_name: the names that the setup guide asks for. The planner folds a call with a
+-- fixed key, so a query may ask it for every row.
+create function private.default_conversion_name(p_key text) returns text
 language sql immutable set search_path = ''
 as $$
-  select coalesce(p_site.conversion_names ->> p_key, case p_key
+  select case p_key
     when 'seal' then 'OpsMantik_V5_DEMIR_MUHUR'
     when 'MEETING_BOOKED' then 'OpsMantik_V4_Sicak_Teklif'
     when 'SEAL_PENDING' then 'OpsMantik_V3_Nitelikli_Gorusme'
     when 'INTENT_CAPTURED' then 'OpsMantik_V2_Ilk_Temas'
-    when 'page_view' then 'OpsMantik_V1_Nabiz' end)
+    when 'page_view' then 'OpsMantik_V1_Nabiz' end
+$$;
+
+-- conversion_name: what a conversion is called in the site's Google Ads account.
+create function private.conversion_name(p_site public.sites, p_key text) returns text
+language sql immutable set search_path = ''
+as $$
+  select coalesce(p_site.conversion_names ->> p_key, private.default_conversion_name(p_key))
 $$;
 
 -- refuse_setting: a setting that can not be stored, by name, so that the form can point at it.

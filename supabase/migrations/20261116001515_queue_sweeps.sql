@@ -51,8 +51,10 @@ $$;
 --            FAILED with a time for the next try that has come -> RETRY; when a newer row of the sale says the same, it stays FAILED for good.
 --            QUEUED/RETRY conversions whose click Google takes no more -> FAILED CLICK_EXPIRED, and
 --            adjustments 54 days after their conversion -> FAILED ADJUSTMENT_EXPIRED.
+--   Writes   FINISHED, as WORKER_LOST, for batches of that age that nobody finished. A probe whose
+--            lease ran out opens its circuit again.
 --   Safe     against a late answer: rows in somebody's hands are skipped, and a success still wins after this.
---   Returns  {recovered, retried, expired}; at most 2,000 of each a call.
+--   Returns  {recovered, retried, expired, endedBatches}; at most 2,000 of each a call.
 --   Callers  service role only (cron, every 10 minutes).
 create function public.recover_stuck_offline_conversion_jobs(p_min_age_minutes int default 15) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -66,7 +68,10 @@ declare
   v_sale_id uuid;
   v_ids uuid[];
   v_sale_ids uuid[];
+  v_batches jsonb;
 begin
+  -- First, while no sale is held: what a batch is finished with comes before the sales.
+  v_batches := private.end_dead_batches(make_interval(mins => greatest(p_min_age_minutes, 1)));
   perform private.act(('system', null)::private.actor, 'RECOVERED');
   select array_agg(t.id), array_agg(t.sale_id) into v_ids, v_sale_ids from (
     select q.id, q.sale_id from public.offline_conversion_queue q
@@ -117,7 +122,8 @@ begin
           else 'The click is older than 90 days; Google takes no conversion for it any more.' end
     from expired e where q.id = e.id;
   get diagnostics v_expired = row_count;
-  return jsonb_build_object('recovered', v_recovered, 'retried', v_retried, 'expired', v_expired);
+  return jsonb_build_object('recovered', v_recovered, 'retried', v_retried, 'expired', v_expired,
+    'endedBatches', v_batches -> 'ended');
 end
 $$;
 

@@ -10,6 +10,8 @@ as $$
     where q.site_id = p_site.id and q.provider_key = 'google_ads' and q.status in ('QUEUED', 'RETRY') and q.kind = 'CONVERSION'
       and q.not_before <= private.current_moment() and (q.next_retry_at is null or q.next_retry_at <= private.current_moment())
       and q.attempt_count - q.attempt_base < p_max_attempts
+      and not exists (select from private.held_sales h
+        where h.sale_id = q.sale_id and h.provider_key = q.provider_key)
     order by q.next_retry_at nulls first, q.created_at, q.id limit p_limit + 1),
   seals as (
     select jsonb_build_object('id', w.id, 'orderId', w.order_id, 'gclid', s.gclid, 'wbraid', s.wbraid, 'gbraid', s.gbraid,

@@ -59,6 +59,10 @@ as $$
 $$;
 
 -- queue_rows_json: rows as the screen shows them, in the order given. One query for a page: a function call per row took five times as long.
+--   waitsFor   of a row that waits for something other than its time: RETRACTION (heldBy names the
+--              earlier sale and its row), VERDICT, DAY (until waitsUntil), or ACTION: the site has no
+--              usable conversion action for the row's name.
+--   attemptError…  what the last real attempt met; the provider's fields may be a deferral since.
 create function private.queue_rows_json(
   p_rows public.offline_conversion_queue[], p_max_attempts int
 ) returns jsonb
@@ -75,11 +79,38 @@ as $$
     'attemptCount', q.attempt_count, 'attemptsLeft', greatest(0, p_max_attempts - (q.attempt_count - q.attempt_base)), 'notBefore', q.not_before,
     'nextRetryAt', q.next_retry_at, 'claimedAt', q.claimed_at, 'stuck', q.status = 'PROCESSING' and q.claimed_at < n.stuck_before,
     'lastError', q.last_error, 'providerErrorCode', q.provider_error_code, 'providerErrorCategory', q.provider_error_category,
+    'attemptError', q.attempt_error, 'attemptErrorCode', q.attempt_error_code,
+    'attemptErrorCategory', q.attempt_error_category, 'freeWaits', q.free_waits,
+    'byHandReason', q.by_hand_reason, 'heldBy', h.held_by,
+    'waitsFor', case when h.held_by is not null then 'RETRACTION'
+      when b.waits_for is not null then b.waits_for
+      when q.status in ('QUEUED', 'RETRY') and q.by_hand_reason is null and t.oci_sync_method = 'api'
+        and not exists (select from public.provider_conversion_actions a
+          where a.site_id = q.site_id and a.provider_key = q.provider_key and a.blocked_at is null
+            and a.conversion_name = coalesce(q.conversion_name, t.conversion_names ->> 'seal',
+              private.default_conversion_name('seal'))) then 'ACTION' end,
+    'waitsUntil', case b.waits_for when 'DAY' then b.waits_until end,
     'uploadedAt', q.uploaded_at, 'providerRequestId', q.provider_request_id,
-    'verdict', (select d.verdict from public.provider_dispatches d where d.sale_id = q.sale_id and d.queue_id = q.id order by d.dispatched_at desc, d.id desc limit 1),
+    'transport', d.transport, 'verdict', d.verdict, 'verdictReason', d.verdict_reason,
+    'verdictAt', d.verdict_at,
     'createdAt', q.created_at, 'updatedAt', q.updated_at) order by i), '[]')
   from (select private.current_moment() - private.stuck_after() as stuck_before offset 0) n,
     generate_subscripts(p_rows, 1) i cross join lateral (select (p_rows[i]).*) q left join public.sales s on s.id = q.sale_id
+    left join lateral (
+      select x.transport, x.verdict, x.verdict_reason, x.verdict_at
+      from public.provider_dispatches x where x.sale_id = q.sale_id and x.queue_id = q.id
+      order by x.dispatched_at desc, x.id desc limit 1) d on true
+    left join public.sites t on t.id = q.site_id
+    left join lateral (
+      select jsonb_build_object('saleId', x.by_sale_id, 'rowId', x.by_row_id) as held_by
+      from private.held_sales x where x.sale_id = q.sale_id and x.provider_key = q.provider_key
+      order by x.by_row_id desc limit 1) h
+      on q.kind = 'CONVERSION' and q.status in ('QUEUED', 'RETRY')
+    left join lateral (
+      select x.waits_for, x.waits_until from private.adjustment_bases x
+      where x.sale_id = q.sale_id and x.provider_key = q.provider_key) b
+      on q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY') and q.by_hand_reason is null
+        and t.oci_sync_method = 'api'
 $$;
 
 -- search_queue: the rows that a search means: a row's or an order's id, a click id, or the last digits of a phone number.

@@ -59,7 +59,11 @@ begin
                            ? case a.action when 'MARK_FAILED' then 'FAILED' else 'QUEUED' end
                          -- An adjustment that Google takes no more can be given up only.
                          and (a.action = 'MARK_FAILED' or v_row.kind = 'CONVERSION'
-                           or v_row.click_expires_at > private.current_moment())))
+                           or v_row.click_expires_at > private.current_moment())),
+    'canSendAgain', private.is_rejected(v_row) and private.open_row(v_row) is null
+      and v_sale.delivery_block is null and (v_sale.status = 'CANCELED') = (v_row.kind = 'RETRACT')
+      and not exists (select from private.standing_dispatches d
+        where d.sale_id = v_row.sale_id and v_row.kind = 'CONVERSION'))
     || private.queue_row_moves(v_row.id);
 end
 $$;

@@ -86,7 +86,9 @@ create function private.queue_row_state(q public.offline_conversion_queue) retur
 language sql stable set search_path = ''
 as $$
   select jsonb_strip_nulls(jsonb_build_object('status', q.status, 'claimedAt', q.claimed_at, 'claimToken', q.claim_token, 'nextRetryAt', q.next_retry_at,
-    'attemptBase', q.attempt_base, 'lastError', q.last_error, 'errorCode', q.provider_error_code, 'errorCategory', q.provider_error_category))
+    'attemptBase', q.attempt_base, 'lastError', q.last_error, 'errorCode', q.provider_error_code, 'errorCategory', q.provider_error_category,
+    'attemptError', q.attempt_error, 'attemptErrorCode', q.attempt_error_code,
+    'attemptErrorCategory', q.attempt_error_category, 'byHandReason', q.by_hand_reason))
 $$;
 
 -- is_followed: whether another sale of the same lead lives. The retraction of the first one cannot then be given up:
@@ -144,6 +146,8 @@ $$;
 
 -- change_queue_rows: one batch of an action.
 --   Moves    as the action says, or back for UNDO. QUEUED clears claim and next_retry_at and gives a fresh budget; errors stay unless clearErrors.
+--            An adjustment that the API refused is tried over it once more; no API ever adjusts what
+--            was found by a wbraid.
 --   Safe     against claims, answers and the ledger at the same time: sales are locked before rows, both in order of id.
 --   Returns  {affected, skipped}.
 create function private.change_queue_rows(p_action public.queue_actions, p_ids uuid[], p_versions bigint[], p_request_hash text) returns jsonb
@@ -176,7 +180,15 @@ begin
           provider_error_category = case when v_is_undo then j.back ->> 'errorCategory' when p_action.action = 'MARK_FAILED' then coalesce(p_action.options ->> 'errorCategory', 'PERMANENT')
                                          when not v_clear then q.provider_error_category end,
           last_error = case when v_is_undo then j.back ->> 'lastError' when p_action.action = 'MARK_FAILED' then coalesce(p_action.reason, 'MANUALLY_MARKED_FAILED')
-                            when not v_clear then q.last_error end
+                            when not v_clear then q.last_error end,
+          attempt_error = case when v_is_undo then j.back ->> 'attemptError'
+            when not v_clear then q.attempt_error end,
+          attempt_error_code = case when v_is_undo then j.back ->> 'attemptErrorCode'
+            when not v_clear then q.attempt_error_code end,
+          attempt_error_category = case when v_is_undo then j.back ->> 'attemptErrorCategory'
+            when not v_clear then q.attempt_error_category end,
+          by_hand_reason = case when v_is_undo then j.back ->> 'byHandReason'
+            when j.to_status = 'FAILED' or q.by_hand_reason = 'WBRAID_ONLY' then q.by_hand_reason end
       from judged j where q.id = j.id and j.skipped is null
       returning q.*),
   proven as materialized (

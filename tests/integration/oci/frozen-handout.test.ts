@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type QueueRowStory, queueRowStory } from "#lib/oci/control-shapes.ts";
 import type { ExportItem } from "#lib/oci/export-items.ts";
+import { actionOf, connectApi } from "#tests/support/connections.ts";
 import { change } from "#tests/support/leads.ts";
 import { type OciApp, type OciSite, startOciApp } from "#tests/support/oci-app.ts";
 import {
@@ -74,6 +75,7 @@ describe("the name of a conversion", () => {
   test("stays with the corrections and the retraction of a sale", async () => {
     const site = await app.newSite({ syncMethod: "api" });
     await rename(site, "Sale A");
+    await connectApi(app.db.sql, site, { actions: [{ conversionName: "Sale A", action: actionOf(1) }] });
     const { saleId } = await sealLead(app.db.sql, site, { amountCents: 100_00 });
     const deliver = async (minute: number) => {
       const { token, rows }: Claimed = await claimForWorker(app.db.sql, site, { at: minutesLater(minute) });

@@ -98,8 +98,10 @@ const knownWriters = [
   "fail_offline_conversions",
   "import_sales",
   "oci_attempt_cap", // a correction that was given up may have left a later one unsaid
+  "record_verdicts", // what Google rejected may be sent again
   "recover_stuck_offline_conversion_jobs",
   "seal_call",
+  "send_again",
   "settle_offline_conversion_jobs",
   "store_events", // the click of a lead that was sealed without one
   "transition_contract",

@@ -1,0 +1,161 @@
+import { z } from "zod";
+import { callRpc } from "#lib/db/call-rpc.ts";
+import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
+import { parseInput } from "#lib/http/parse-input.ts";
+import { AppError } from "#lib/platform/app-error.ts";
+import { type Credentials, credentialsSchema, describeAccount, sealCredentials } from "#lib/providers/credentials.ts";
+import { googleAds } from "#lib/providers/google-ads-platform.ts";
+import type { ConnectionTest, ProviderConnection } from "#lib/providers/port.ts";
+import { isProviderError } from "#lib/providers/provider-error.ts";
+import { openConnection } from "./connection.ts";
+import {
+  type AccountInput,
+  type ConnectAnswer,
+  type ConnectInput,
+  connectionState,
+  type RotateInput,
+  switchAnswer,
+  switchPreview,
+} from "./connection-shapes.ts";
+
+/** What an owner does with a site's Google Ads connection. SQL checks the role; credentials are sealed before they leave this process. */
+
+export const providerKey = "google_ads";
+const done = z.object({ ok: z.literal(true) });
+const kept = z.object({ version: z.number(), released: z.number() });
+
+/** What the owner gave Google on its own page; it stands in for client and refresh token. */
+export interface Consent {
+  client_id: string;
+  client_secret: string;
+  refresh_token: string;
+}
+
+export const readConnection = (db: SessionClient, publicId: string) =>
+  callAsUser(db, "provider_connection", { p_public_id: publicId }, connectionState);
+
+/** Tests the credentials, and keeps them when Google takes them. */
+export async function connectGoogleAds(
+  db: SessionClient,
+  publicId: string,
+  input: ConnectInput,
+  consent: Consent | null = null,
+): Promise<ConnectAnswer> {
+  const siteUuid = await siteUuidOf(publicId);
+  const credentials = parseInput(credentialsSchema, input.refresh_token ? input : { ...input, ...consent });
+  return testAndKeep(db, publicId, siteUuid, credentials, { sealAction: credentials.conversion_action_resource_name });
+}
+
+/** The same account with a new refresh token. */
+export async function rotateGoogleAds(
+  db: SessionClient,
+  publicId: string,
+  input: RotateInput,
+  consent: Consent | null = null,
+): Promise<ConnectAnswer> {
+  const { siteUuid, credentials } = await requireConnection(publicId);
+  const renewed = parseInput(credentialsSchema, { ...credentials, ...(input.refresh_token ? input : consent) });
+  return testAndKeep(db, publicId, siteUuid, renewed, {});
+}
+
+async function testAndKeep(
+  db: SessionClient,
+  publicId: string,
+  siteUuid: string,
+  credentials: Credentials,
+  more: { sealAction?: string },
+): Promise<ConnectAnswer> {
+  const test = await orUnavailable(googleAds().testConnection({ siteUuid, version: 0, credentials }));
+  if (!test.ok) return { connected: false, released: 0, test };
+  const { version, released } = await callAsUser(
+    db,
+    "connect_provider",
+    { p_public_id: publicId, p_connection: { ...sealedConnection(siteUuid, credentials), ...more } },
+    kept,
+  );
+  await recordTest({ siteUuid, version }, test);
+  return { connected: true, released, test };
+}
+
+/** A connection as SQL keeps it. */
+export function sealedConnection(siteUuid: string, credentials: Credentials) {
+  return {
+    provider: providerKey,
+    transport: credentials.transport,
+    ...sealCredentials(credentials, siteUuid, providerKey),
+    account: describeAccount(credentials),
+  };
+}
+
+/** Tests the stored credentials. A passed test ends a block, and rows that it failed are queued again. */
+export async function testGoogleAds(publicId: string): Promise<ConnectAnswer> {
+  const connection = await requireConnection(publicId);
+  const test = await orUnavailable(googleAds().testConnection(connection));
+  return { connected: true, released: await recordTest(connection, test), test };
+}
+
+async function recordTest({ siteUuid, version }: Pick<ProviderConnection, "siteUuid" | "version">, test: ConnectionTest): Promise<number> {
+  const { released } = await callRpc(
+    "record_provider_test",
+    {
+      p_site_id: siteUuid,
+      p_provider_key: providerKey,
+      p_version: version,
+      p_ok: test.ok,
+      ...(test.error && { p_error: { code: test.error.code, message: test.error.message } }),
+    },
+    z.object({ released: z.number() }),
+  );
+  return released;
+}
+
+/** The account's conversion actions, as Google lists them: of the stored connection, or of one that is being made. */
+export async function listActions(publicId: string, input: AccountInput, consent: Consent | null = null) {
+  const connection = input.customer_id ? await draftConnection(publicId, input, consent) : await requireConnection(publicId);
+  return orUnavailable(googleAds().listConversionActions(connection));
+}
+
+async function draftConnection(publicId: string, input: AccountInput, consent: Consent | null): Promise<ProviderConnection> {
+  const given = input.refresh_token ? input : { ...input, ...consent };
+  // Reading the list needs no action; it is what is being chosen.
+  const credentials = parseInput(credentialsSchema, { ...given, conversion_action_resource_name: "customers/0/conversionActions/0" });
+  return { siteUuid: await siteUuidOf(publicId), version: 0, credentials };
+}
+
+export const chooseActions = (
+  db: SessionClient,
+  publicId: string,
+  actions: { conversionName: string; action: string; countingType?: string }[],
+) => callAsUser(db, "set_conversion_actions", { p_public_id: publicId, p_actions: actions }, z.object({ version: z.number() }));
+
+export const disconnectGoogleAds = (db: SessionClient, publicId: string) =>
+  callAsUser(db, "disconnect_provider", { p_public_id: publicId }, done);
+
+export const previewSwitch = (db: SessionClient, publicId: string, to: "script" | "api") =>
+  callAsUser(db, "preview_delivery_switch", { p_public_id: publicId, p_to: to }, switchPreview);
+
+export const switchDelivery = (db: SessionClient, publicId: string, to: "script" | "api") =>
+  callAsUser(db, "switch_delivery", { p_public_id: publicId, p_to: to }, switchAnswer);
+
+/** The vault binds credentials to the site's own id, which only the service door knows. */
+export async function siteUuidOf(publicId: string): Promise<string> {
+  const site = await callRpc("site_for_ingest", { p_public_id: publicId }, z.object({ siteId: z.uuid() }).nullable());
+  if (!site) throw new AppError("NOT_FOUND");
+  return site.siteId;
+}
+
+export async function requireConnection(publicId: string): Promise<ProviderConnection> {
+  const connection = await openConnection(await siteUuidOf(publicId), providerKey);
+  if (!connection) throw new AppError("NOT_CONNECTED", { detail: "This site is not connected to Google Ads." });
+  return connection;
+}
+
+/** A person waits for the answer: what a worker would try again later is said at once. */
+export async function orUnavailable<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!isProviderError(error)) throw error;
+    throw new AppError("PROVIDER_UNAVAILABLE", { detail: "Google did not answer. Try again in a minute.", cause: error });
+  }
+}

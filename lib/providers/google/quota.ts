@@ -1,0 +1,30 @@
+import type { GoogleError } from "./read-errors.ts";
+
+/** From here on it is a wait that Google asks for, and no longer an ordinary "slow down". */
+const freeFromMs = 10 * 60_000;
+/** For a daily quota without a time: Google's day ends somewhere in the next 24 hours, and a row has 20 free waits. */
+const dailyWaitMs = 6 * 60 * 60_000;
+/** Data Manager names the period. The Ads API counts operations a day by access level: "Number of operations for explorer access". */
+const daily = /per.?day|daily|operations for \w+ access/i;
+
+export interface QuotaWait {
+  isFree: boolean;
+  retryAt?: Date;
+}
+
+/** Up to a tenth more, so that the rows of many sites do not come back in the same second. */
+export function later(waitMs: number): Date {
+  return new Date(Date.now() + waitMs + Math.random() * Math.min(waitMs / 10, 15 * 60_000));
+}
+
+/** How long a quota error asks us to wait. */
+export function quotaWait(errors: readonly GoogleError[]): QuotaWait {
+  const delays = errors.flatMap(({ retryDelayMs }) => (retryDelayMs === undefined ? [] : [retryDelayMs]));
+  const delayMs = delays.length > 0 ? Math.max(...delays) : undefined;
+  const isDaily = errors.some(({ quotaName }) => quotaName && daily.test(quotaName));
+  const waitMs = delayMs ?? (isDaily ? dailyWaitMs : undefined);
+  return {
+    isFree: isDaily || (waitMs ?? 0) >= freeFromMs,
+    ...(waitMs !== undefined && { retryAt: later(waitMs) }),
+  };
+}

@@ -1,0 +1,40 @@
+import type { Upload, UploadResult } from "./port.ts";
+
+/** A call that ended without a definite answer. Jobs without a result here may or may not have reached Google. */
+abstract class ProviderError extends Error {
+  /** For a screen that tests a connection. On a row a thrown error has no code. */
+  abstract readonly code: string;
+  /** What was decided before the call that failed: those rows must not be sent again. */
+  decided: Upload = { results: [] };
+
+  get results(): UploadResult[] {
+    return this.decided.results;
+  }
+}
+
+/** Google asks us to slow down (429). */
+export class ProviderRateLimitError extends ProviderError {
+  readonly code = "RATE_LIMIT";
+  readonly retryAt?: Date;
+
+  constructor(message: string, retryAt?: Date) {
+    super(message);
+    this.name = "ProviderRateLimitError";
+    this.retryAt = retryAt;
+  }
+}
+
+/** Google failed (5xx), did not answer in time, or could not be reached. */
+export class ProviderTransientError extends ProviderError {
+  readonly code: "UNAVAILABLE" | "TIMEOUT" | "NETWORK_ERROR";
+
+  constructor(message: string, code: ProviderTransientError["code"] = "UNAVAILABLE") {
+    super(message);
+    this.name = "ProviderTransientError";
+    this.code = code;
+  }
+}
+
+export function isProviderError(error: unknown): error is ProviderRateLimitError | ProviderTransientError {
+  return error instanceof ProviderError;
+}

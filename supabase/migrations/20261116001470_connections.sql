@@ -1,0 +1,598 @@
+-- Connections: how an owner connects a site to Google's APIs, switches its delivery between them
+-- and the script, and how a block ends. Owners use the session door; no function of that door ever
+-- gives back what was sealed. Workers, connection tests and key rotation use the service door.
+
+-- check_actions: conversion actions as they are asked for.
+--   Takes    [{conversionName, action, countingType?}], at most 50.
+--   Refuses  400 VALIDATION_FAILED with the field actions: what is no action, a name given twice,
+--            and one action for two kinds of conversion, which Google would add up.
+create function private.check_actions(p_site public.sites, p_actions jsonb) returns void
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  if jsonb_typeof(p_actions) is distinct from 'array' then
+    perform private.refuse_setting('actions');
+  end if;
+  if jsonb_array_length(p_actions) > 50
+     or exists (select from jsonb_array_elements(p_actions) e
+       where jsonb_typeof(e) <> 'object') then
+    perform private.refuse_setting('actions');
+  end if;
+  if exists (select from jsonb_to_recordset(p_actions)
+         a ("conversionName" text, action text, "countingType" text)
+       where not private.is_plain_text(a."conversionName", 100)
+         or coalesce(a.action, '') !~ '^customers/[0-9]{1,20}/conversionActions/[0-9]{1,20}$'
+         or a."countingType" is not null and not private.is_plain_text(a."countingType", 40))
+     or exists (select from jsonb_to_recordset(p_actions) a ("conversionName" text)
+       group by a."conversionName" having count(*) > 1)
+     or exists (select from jsonb_to_recordset(p_actions) a ("conversionName" text, action text)
+       where a."conversionName" in (select private.conversion_name(p_site, k.key)
+         from unnest('{seal,MEETING_BOOKED,SEAL_PENDING,INTENT_CAPTURED}'::text[]) k (key))
+       group by a.action having count(*) > 1) then
+    perform private.refuse_setting('actions');
+  end if;
+end
+$$;
+
+-- write_actions: these conversion actions and no others. One that stays the same keeps its block.
+create function private.write_actions(p_site_id uuid, p_provider_key text, p_actions jsonb)
+returns void
+language sql security definer set search_path = ''
+as $$
+  delete from public.provider_conversion_actions a
+    where a.site_id = p_site_id and a.provider_key = p_provider_key
+      and a.conversion_name not in (select g."conversionName"
+        from jsonb_to_recordset(p_actions) g ("conversionName" text));
+  insert into public.provider_conversion_actions as a
+      (site_id, provider_key, conversion_name, action, counting_type, updated_at)
+    select p_site_id, p_provider_key, g."conversionName", g.action, g."countingType",
+      private.current_moment()
+    from jsonb_to_recordset(p_actions)
+      g ("conversionName" text, action text, "countingType" text)
+    on conflict (site_id, provider_key, conversion_name) do update
+      set action = excluded.action, counting_type = excluded.counting_type,
+          updated_at = excluded.updated_at, blocked_at = null, blocked_code = null,
+          blocked_message = null, tested_at = null
+      where a.action <> excluded.action
+        or a.counting_type is distinct from excluded.counting_type;
+$$;
+
+-- new_version: from now on, answers to what was sent before say nothing about the connection.
+-- Called with hold_provider.
+create function private.new_version(p_site_id uuid, p_provider_key text) returns int
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_version int;
+begin
+  update public.provider_health_state h
+    set last_version = h.last_version + 1, updated_at = private.current_moment()
+    where h.site_id = p_site_id and h.provider_key = p_provider_key
+    returning h.last_version into v_version;
+  update public.provider_credentials c set version = v_version
+    where c.site_id = p_site_id and c.provider_key = p_provider_key;
+  return v_version;
+end
+$$;
+
+-- release_connection: the (site, provider) may send again. Called with hold_provider, before any
+-- sale is locked.
+--   Moves    rows that a worker's attempt left FAILED(AUTH) -> QUEUED with a fresh budget, and
+--            such signals -> PENDING. What came to nothing meanwhile, or waits in another row,
+--            stays where it is. A script's failures are not the API's to release.
+--   Returns  how many rows of the queue.
+create function private.release_connection(
+  p_site_id uuid, p_provider_key text, p_actor private.actor
+) returns int
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_ids uuid[];
+  v_released int;
+begin
+  update public.provider_health_state h
+    set blocked_at = null, blocked_code = null, blocked_message = null, updated_at = v_now
+    where h.site_id = p_site_id and h.provider_key = p_provider_key and h.blocked_at is not null;
+  update public.provider_conversion_actions a
+    set blocked_at = null, blocked_code = null, blocked_message = null, updated_at = v_now
+    where a.site_id = p_site_id and a.provider_key = p_provider_key and a.blocked_at is not null;
+  v_ids := array(
+    select q.id from public.offline_conversion_queue q
+    cross join lateral (select t.reason from public.queue_transitions t
+      where t.queue_id = q.id order by t.id desc limit 1) last
+    where q.site_id = p_site_id and q.provider_key = p_provider_key and q.status = 'FAILED'
+      and q.provider_error_category = 'AUTH' and last.reason = 'WORKER_SETTLE');
+  perform private.lock_with_sales(v_ids);
+  perform private.act(p_actor, 'RELEASED');
+  update public.offline_conversion_queue q
+    set status = 'QUEUED', next_retry_at = null, attempt_base = q.attempt_count,
+        updated_at = v_now
+    from private.judge_queue_rows(p_site_id, 'RETRY_SELECTED', null, v_ids, null) j
+    where q.id = j.id and j.skipped is null and q.provider_error_category = 'AUTH';
+  get diagnostics v_released = row_count;
+  -- Whoever holds such a signal is about to end it or to say that it was sent.
+  update public.marketing_signals g
+    set dispatch_status = 'PENDING', next_retry_at = null, attempt_base = g.attempt_count,
+        updated_at = v_now
+    where g.id in (select x.id from public.marketing_signals x
+      where x.site_id = p_site_id and x.dispatch_status = 'FAILED'
+        and x.provider_error_category = 'AUTH' for update skip locked);
+  return v_released;
+end
+$$;
+
+-- prove_connection: the proof of a change that an owner made, as the activity log shows it.
+create function private.prove_connection(
+  p_site_id uuid, p_provider_key text, p_move jsonb
+) returns void
+language sql security definer set search_path = ''
+as $$
+  select private.prove(p_site_id, case when auth.uid() is null then ('system', null)::private.actor
+      else private.user_actor() end,
+    p_move || jsonb_build_object('contractVersion', (p_move ->> 'contract') || '/1',
+      'entityId', h.connection_id))
+  from public.provider_health_state h
+  where h.site_id = p_site_id and h.provider_key = p_provider_key
+$$;
+
+-- check_connection: what a connection must satisfy before it is kept.
+create function private.check_connection(p_site public.sites, p_connection jsonb) returns void
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  if coalesce(p_connection ->> 'provider', 'google_ads') <> 'google_ads' then
+    perform private.refuse_setting('provider');
+  end if;
+  if coalesce(p_connection ->> 'transport', 'data_manager') not in ('data_manager', 'ads_api') then
+    perform private.refuse_setting('transport');
+  end if;
+  if not private.is_plain_text(p_connection ->> 'keyId', 64) then
+    perform private.refuse_setting('keyId');
+  end if;
+  if coalesce(p_connection ->> 'sealed', '') !~ '^[A-Za-z0-9+/]+={0,2}$'
+     or char_length(p_connection ->> 'sealed') not between 16 and 16384 then
+    perform private.refuse_setting('sealed');
+  end if;
+  if coalesce(jsonb_typeof(p_connection -> 'account'), 'object') <> 'object'
+     or coalesce(p_connection #>> '{account,customerId}', '0') !~ '^[0-9]{1,20}$'
+     or coalesce(p_connection #>> '{account,loginCustomerId}', '0') !~ '^[0-9]{1,20}$'
+     or char_length(p_connection #>> '{account,clientIdTail}') > 12 then
+    perform private.refuse_setting('account');
+  end if;
+  if p_connection ? 'actions' then
+    perform private.check_actions(p_site, p_connection -> 'actions');
+  end if;
+end
+$$;
+
+-- with_seal_action: a connection that names only the action for sealed conversions, with the
+-- actions it then has: that one, and those of the same Google account that the site has already.
+create function private.with_seal_action(p_site public.sites, p_connection jsonb) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select p_connection || jsonb_build_object('actions', (
+    select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('conversionName', t.conversion_name,
+      'action', t.action, 'countingType', t.counting_type)))
+    from (
+      select n.name as conversion_name, n.action, (
+        select a.counting_type from public.provider_conversion_actions a
+        where a.site_id = p_site.id and a.conversion_name = n.name and a.action = n.action)
+      union all
+      select a.conversion_name, a.action, a.counting_type
+      from public.provider_conversion_actions a
+      where a.site_id = p_site.id and a.conversion_name <> n.name and a.action <> n.action
+        and split_part(a.action, '/', 2) = split_part(n.action, '/', 2)) t))
+  from (select private.conversion_name(p_site, 'seal') as name,
+          p_connection ->> 'sealAction' as action) n
+$$;
+
+-- keep_connection: the effect of connecting. p_connection as connect_provider takes it.
+create function private.keep_connection(p_site public.sites, p_connection jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_provider text := coalesce(p_connection ->> 'provider', 'google_ads');
+  v_now timestamptz := private.current_moment();
+  v_version int;
+  v_is_again boolean;
+  v_released int;
+begin
+  if p_connection ? 'sealAction' and not p_connection ? 'actions' then
+    p_connection := private.with_seal_action(p_site, p_connection);
+  end if;
+  perform private.check_connection(p_site, p_connection);
+  insert into public.provider_health_state as h (site_id, provider_key, last_version, updated_at)
+    values (p_site.id, v_provider, 1, v_now)
+    on conflict (site_id, provider_key) do update
+      set last_version = h.last_version + 1, quota_until = null, updated_at = excluded.updated_at
+    returning h.last_version into v_version;
+  v_is_again := private.hold_provider(p_site.id, v_provider) is not null;
+  insert into public.provider_credentials as c (site_id, provider_key, version, transport, key_id,
+      sealed, account, connected_by, connected_at)
+    values (p_site.id, v_provider, v_version,
+      coalesce(p_connection ->> 'transport', 'data_manager'), p_connection ->> 'keyId',
+      p_connection ->> 'sealed',
+      -- By name: nothing else that a caller may have put there is kept.
+      jsonb_strip_nulls(jsonb_build_object(
+        'customerId', p_connection #> '{account,customerId}',
+        'loginCustomerId', p_connection #> '{account,loginCustomerId}',
+        'clientIdTail', p_connection #> '{account,clientIdTail}',
+        'hasDeveloperToken', p_connection #> '{account,hasDeveloperToken}')),
+      auth.uid(), v_now)
+    on conflict (site_id, provider_key) do update
+      set version = excluded.version, transport = excluded.transport, key_id = excluded.key_id,
+          sealed = excluded.sealed, account = excluded.account,
+          connected_by = excluded.connected_by, connected_at = excluded.connected_at,
+          tested_at = null, test_error = null;
+  if p_connection ? 'actions' then
+    perform private.write_actions(p_site.id, v_provider, p_connection -> 'actions');
+  end if;
+  perform private.prove_connection(p_site.id, v_provider, jsonb_build_object(
+    'contract', 'connection', 'from', case when v_is_again then 'connected' else 'disconnected' end,
+    'to', 'connected', 'facts', jsonb_build_object('provider', v_provider, 'version', v_version,
+      'transport', coalesce(p_connection ->> 'transport', 'data_manager'))));
+  v_released := private.release_connection(p_site.id, v_provider,
+    case when auth.uid() is null then ('system', null)::private.actor
+      else private.user_actor() end);
+  return jsonb_build_object('version', v_version, 'released', v_released);
+end
+$$;
+
+-- connect_provider: keep new credentials for a site, first or again.
+--   Moves    a block ends, and rows that it left FAILED(AUTH) are QUEUED, in the same transaction.
+--   Takes    p_connection {provider, transport, keyId, sealed, account, actions? or sealAction?};
+--            sealed comes from lib/vault. sealAction is the action for sealed conversions alone.
+--            Without either the present ones stay.
+--   Safe     against a worker that still uses the old credentials: the version grows, so its
+--            refusal does not block the new ones.
+--   Returns  {version, released}.
+--   Refuses  400 VALIDATION_FAILED with the field.
+--   Callers  owners.
+create function public.connect_provider(p_public_id text, p_connection jsonb) returns jsonb
+language sql security definer set search_path = ''
+as $$
+  select private.keep_connection(private.require_open_site(p_public_id, 'owner'), p_connection)
+$$;
+
+-- seed_provider_credentials: the same for staging, by the site's own id and without an owner. The
+-- route that calls it refuses in production.
+--   Refuses  404 NOT_FOUND for an unknown or archived site.
+--   Callers  service role only.
+create function public.seed_provider_credentials(p_site_id uuid, p_connection jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites;
+begin
+  select s.* into v_site from public.sites s where s.id = p_site_id and s.archived_at is null;
+  if v_site.id is null then
+    perform private.fail(404, 'NOT_FOUND');
+  end if;
+  return private.keep_connection(v_site, p_connection);
+end
+$$;
+
+-- require_connected: holds the connection, or refuses. Returns its version.
+create function private.require_connected(p_site_id uuid, p_provider_key text) returns int
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_version int := private.hold_provider(p_site_id, p_provider_key);
+begin
+  if v_version is null then
+    perform private.fail(409, 'NOT_CONNECTED');
+  end if;
+  return v_version;
+end
+$$;
+
+-- set_conversion_actions: which conversion actions a site's conversions go to. These and no others.
+--   Safe     against a worker that still sends to the old ones: the version grows, so its refusal
+--            does not block the new ones.
+--   Returns  {version}.
+--   Refuses  409 NOT_CONNECTED; 400 VALIDATION_FAILED with the field actions.
+--   Callers  owners.
+create function public.set_conversion_actions(p_public_id text, p_actions jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'owner');
+begin
+  perform private.check_actions(v_site, p_actions);
+  perform private.require_connected(v_site.id, 'google_ads');
+  perform private.write_actions(v_site.id, 'google_ads', p_actions);
+  return jsonb_build_object('version', private.new_version(v_site.id, 'google_ads'));
+end
+$$;
+
+-- disconnect_provider: the credentials are deleted, and with them the choice of actions. Rows wait
+-- for the next connection; what is in flight is answered as always.
+--   Safe     to repeat.
+--   Callers  owners.
+create function public.disconnect_provider(p_public_id text) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'owner');
+begin
+  if private.hold_provider(v_site.id, 'google_ads') is null then
+    return jsonb_build_object('ok', true);
+  end if;
+  delete from public.provider_credentials c
+    where c.site_id = v_site.id and c.provider_key = 'google_ads';
+  delete from public.provider_conversion_actions a
+    where a.site_id = v_site.id and a.provider_key = 'google_ads';
+  update public.provider_health_state h
+    set blocked_at = null, blocked_code = null, blocked_message = null, quota_until = null,
+        updated_at = private.current_moment()
+    where h.site_id = v_site.id and h.provider_key = 'google_ads';
+  perform private.prove_connection(v_site.id, 'google_ads', jsonb_build_object(
+    'contract', 'connection', 'from', 'connected', 'to', 'disconnected',
+    'facts', jsonb_build_object('provider', 'google_ads')));
+  return jsonb_build_object('ok', true);
+end
+$$;
+
+-- record_provider_test: what a test of a connection came to.
+--   Takes    p_version: of the credentials that were tested. A test of older ones says nothing.
+--            p_error {code, message} of a test that failed; p_conversion_name: the one action that
+--            was tested, null for the connection.
+--   Moves    a passed test of the connection ends the block, as new credentials do; one of an
+--            action ends the block of that action.
+--   Safe     against a batch in flight: a passed test is a new version, so a refusal of what was
+--            sent before the fix does not block again.
+--   Returns  {recorded, released, version}.
+--   Callers  service role only.
+create function public.record_provider_test(
+  p_site_id uuid, p_provider_key text, p_version int, p_ok boolean, p_error jsonb default null,
+  p_conversion_name text default null
+) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_version int := private.hold_provider(p_site_id, p_provider_key);
+  v_released int := 0;
+begin
+  if v_version is distinct from p_version then
+    return jsonb_build_object('recorded', false, 'released', 0, 'version', v_version);
+  end if;
+  if p_ok then
+    v_version := private.new_version(p_site_id, p_provider_key);
+  end if;
+  if p_conversion_name is not null then
+    update public.provider_conversion_actions a
+      set tested_at = v_now, blocked_at = null, blocked_code = null, blocked_message = null,
+          updated_at = v_now
+      where a.site_id = p_site_id and a.provider_key = p_provider_key
+        and a.conversion_name = p_conversion_name and p_ok;
+  else
+    update public.provider_credentials c
+      set tested_at = case when p_ok then v_now else c.tested_at end,
+          test_error = case when not p_ok then jsonb_build_object(
+            'code', left(coalesce(p_error ->> 'code', 'UNKNOWN'), 64),
+            'message', left(p_error ->> 'message', 1024), 'at', v_now) end
+      where c.site_id = p_site_id and c.provider_key = p_provider_key;
+    if p_ok then
+      v_released := private.release_connection(p_site_id, p_provider_key,
+        ('system', null)::private.actor);
+    end if;
+  end if;
+  return jsonb_build_object('recorded', true, 'released', v_released, 'version', v_version);
+end
+$$;
+
+-- block_provider: nothing more is sent for a (site, provider) until somebody fixes it.
+--   Takes    p_credentials_version: those that were refused; older ones block nothing.
+--   Returns  {blocked}: whether it is blocked now.
+--   Callers  service role only.
+create function public.block_provider(
+  p_site_id uuid, p_provider_key text, p_code text, p_message text, p_credentials_version int
+) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  if private.hold_provider(p_site_id, p_provider_key) = p_credentials_version then
+    perform private.block_connection(p_site_id, p_provider_key, p_code, p_message);
+  end if;
+  return jsonb_build_object('blocked', exists (select from public.provider_health_state h
+    where h.site_id = p_site_id and h.provider_key = p_provider_key
+      and h.blocked_at is not null));
+end
+$$;
+
+-- release_provider: for the runbook: a block ends, and its FAILED(AUTH) rows are QUEUED with a
+-- fresh budget.
+--   Safe     to repeat.
+--   Returns  {released}: how many rows.
+--   Refuses  409 NOT_CONNECTED.
+--   Callers  service role only.
+create function public.release_provider(p_site_id uuid, p_provider_key text) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  perform private.require_connected(p_site_id, p_provider_key);
+  perform private.new_version(p_site_id, p_provider_key);
+  return jsonb_build_object('released', private.release_connection(p_site_id, p_provider_key,
+    ('system', null)::private.actor));
+end
+$$;
+
+create function private.block_json(p_at timestamptz, p_code text, p_message text) returns jsonb
+language sql immutable set search_path = ''
+as $$
+  select case when p_at is not null then
+    jsonb_build_object('code', p_code, 'message', p_message, 'since', p_at) end
+$$;
+
+-- provider_connection: how a site's delivery stands. Nothing of what was sealed.
+--   Returns  {syncMethod, connected, transport, account, connectedAt, connectedBy, testedAt,
+--            testError, actions: [{conversionName, action, countingType, testedAt, blocked}],
+--            health: {state, failureCount, nextProbeAt, lastSuccessAt, lastFailureAt,
+--            lastFailureCode, quotaUntil, blocked: {code, message, since}}}; health is null
+--            before the first connection.
+--   Callers  viewers.
+create function public.provider_connection(p_public_id text) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'viewer');
+  v_credentials public.provider_credentials;
+begin
+  select c.* into v_credentials from public.provider_credentials c
+    where c.site_id = v_site.id and c.provider_key = 'google_ads';
+  return jsonb_build_object('syncMethod', v_site.oci_sync_method,
+    'connected', v_credentials.site_id is not null, 'transport', v_credentials.transport,
+    'account', v_credentials.account, 'connectedAt', v_credentials.connected_at,
+    'connectedBy', (select private.display_name(u) from auth.users u
+                    where u.id = v_credentials.connected_by),
+    'testedAt', v_credentials.tested_at, 'testError', v_credentials.test_error,
+    'actions', (
+      select coalesce(jsonb_agg(jsonb_build_object('conversionName', a.conversion_name,
+        'action', a.action, 'countingType', a.counting_type, 'testedAt', a.tested_at,
+        'blocked', private.block_json(a.blocked_at, a.blocked_code, a.blocked_message))
+        order by a.conversion_name), '[]')
+      from public.provider_conversion_actions a
+      where a.site_id = v_site.id and a.provider_key = 'google_ads'),
+    'health', (
+      select jsonb_build_object('state', h.state, 'failureCount', h.failure_count,
+        'nextProbeAt', h.next_probe_at, 'lastSuccessAt', h.last_success_at,
+        'lastFailureAt', h.last_failure_at, 'lastFailureCode', h.last_failure_code,
+        'quotaUntil', h.quota_until,
+        'blocked', private.block_json(h.blocked_at, h.blocked_code, h.blocked_message))
+      from public.provider_health_state h
+      where h.site_id = v_site.id and h.provider_key = 'google_ads'));
+end
+$$;
+
+-- provider_credentials_for: what a worker needs to send for a site. The only function that gives
+-- out what was sealed, beside the rotation's.
+--   Returns  {version, transport, keyId, sealed, account, actions: [{conversionName, action,
+--            countingType}]}, or null when it is not connected.
+--   Callers  service role only.
+create function public.provider_credentials_for(p_site_id uuid, p_provider_key text)
+returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object('version', c.version, 'transport', c.transport, 'keyId', c.key_id,
+    'sealed', c.sealed, 'account', c.account, 'actions', (
+      select coalesce(jsonb_agg(jsonb_build_object('conversionName', a.conversion_name,
+        'action', a.action, 'countingType', a.counting_type) order by a.conversion_name), '[]')
+      from public.provider_conversion_actions a
+      where a.site_id = c.site_id and a.provider_key = c.provider_key))
+  from public.provider_credentials c
+  where c.site_id = p_site_id and c.provider_key = p_provider_key
+$$;
+
+-- list_sealed_credentials: credentials that one vault key sealed, for the rotation to another.
+--   Returns  [{siteId, providerKey, version, keyId, sealed}], at most p_limit (1,000).
+--   Callers  service role only.
+create function public.list_sealed_credentials(p_key_id text, p_limit int default 100)
+returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object('siteId', t.site_id, 'providerKey', t.provider_key,
+    'version', t.version, 'keyId', t.key_id, 'sealed', t.sealed)
+    order by t.site_id, t.provider_key), '[]')
+  from (select c.* from public.provider_credentials c where c.key_id = p_key_id
+        order by c.site_id, c.provider_key limit least(greatest(p_limit, 1), 1000)) t
+$$;
+
+-- reseal_credentials: the same credentials, sealed with another vault key.
+--   Safe     against an owner who connects anew meanwhile: only the version that was opened is
+--            replaced. To repeat: what has the key already stays.
+--   Returns  {resealed}. The version stays: the credentials are the same.
+--   Callers  service role only.
+create function public.reseal_credentials(
+  p_site_id uuid, p_provider_key text, p_version int, p_key_id text, p_sealed text
+) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  update public.provider_credentials c set key_id = p_key_id, sealed = p_sealed
+    where c.site_id = p_site_id and c.provider_key = p_provider_key and c.version = p_version
+      and c.key_id <> p_key_id;
+  return jsonb_build_object('resealed', found);
+end
+$$;
+
+-- preview_delivery_switch: what a switch of a site's delivery would mean for what waits.
+--   Takes    p_to script or api.
+--   Returns  {waiting, inFlight, adjustmentsByHand, pageViewsStop, connected}: adjustmentsByHand
+--            are corrections that a person has to make after the switch, since a script cannot;
+--            page views go by script only.
+--   Callers  owners.
+create function public.preview_delivery_switch(p_public_id text, p_to text) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'owner');
+begin
+  if p_to is null or p_to not in ('script', 'api') then
+    perform private.refuse_setting('to');
+  end if;
+  return (select jsonb_build_object(
+      'waiting', coalesce(sum(t.row_count) filter (where t.status in ('QUEUED', 'RETRY')), 0),
+      'inFlight', coalesce(sum(t.row_count) filter (where t.status = 'PROCESSING'), 0))
+    from private.queue_totals(array[v_site.id]) t)
+    || jsonb_build_object(
+      'adjustmentsByHand', case p_to when 'api' then 0 else (
+        select count(*) from public.offline_conversion_queue q
+        where q.site_id = v_site.id and q.kind <> 'CONVERSION'
+          and q.status in ('QUEUED', 'RETRY')) end,
+      'pageViewsStop', p_to = 'api' and v_site.page_views_enabled,
+      'connected', exists (select from public.provider_credentials c
+        where c.site_id = v_site.id and c.provider_key = 'google_ads'));
+end
+$$;
+
+-- switch_delivery: a site's conversions go by its script from now on, or by Google's APIs. Rows in
+-- flight are answered by whoever has them; one order id is one conversion on either way.
+--   Safe     against a claim at the same moment: it comes before the switch or gets nothing.
+--   Returns  {ok, from, to}.
+--   Refuses  409 NOT_CONNECTED for the API without credentials.
+--   Callers  owners.
+create function public.switch_delivery(p_public_id text, p_to text) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'owner');
+  v_now timestamptz := private.current_moment();
+  v_from text;
+begin
+  if p_to is null or p_to not in ('script', 'api') then
+    perform private.refuse_setting('to');
+  end if;
+  insert into public.provider_health_state (site_id, provider_key, updated_at)
+    values (v_site.id, 'google_ads', v_now) on conflict do nothing;
+  if private.hold_provider(v_site.id, 'google_ads') is null and p_to = 'api' then
+    perform private.fail(409, 'NOT_CONNECTED');
+  end if;
+  select s.oci_sync_method into v_from from public.sites s where s.id = v_site.id for no key update;
+  if v_from <> p_to then
+    update public.sites s set oci_sync_method = p_to, updated_at = v_now where s.id = v_site.id;
+    perform private.prove_connection(v_site.id, 'google_ads', jsonb_build_object(
+      'contract', 'delivery', 'from', v_from, 'to', p_to));
+  end if;
+  return jsonb_build_object('ok', true, 'from', v_from, 'to', p_to);
+end
+$$;
+
+grant execute on function
+  public.connect_provider(text, jsonb),
+  public.set_conversion_actions(text, jsonb),
+  public.disconnect_provider(text),
+  public.provider_connection(text),
+  public.preview_delivery_switch(text, text),
+  public.switch_delivery(text, text)
+to authenticated;
+grant execute on function
+  public.seed_provider_credentials(uuid, jsonb),
+  public.record_provider_test(uuid, text, int, boolean, jsonb, text),
+  public.block_provider(uuid, text, text, text, int),
+  public.release_provider(uuid, text),
+  public.provider_credentials_for(uuid, text),
+  public.list_sealed_credentials(text, int),
+  public.reseal_credentials(uuid, text, int, text, text)
+to opsmantik_app, service_role;
