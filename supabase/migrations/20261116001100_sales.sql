@@ -72,6 +72,7 @@ create table public.provider_dispatches (
   transport text not null,
   order_id text not null,
   conversion_name text not null,                   -- as handed out; the settings may change
+  conversion_action text,                          -- likewise; null where the name alone went out
   conversion_time timestamptz not null,
   value_cents bigint not null,
   currency text not null,
@@ -181,8 +182,8 @@ create trigger dispatches_are_never_deleted before delete on public.provider_dis
 -- What was handed over is fixed; only what the provider says of it later is added.
 create trigger dispatches_say_what_was_sent
   before update of id, site_id, queue_id, sale_id, snapshot_id, kind, provider_key, transport,
-    order_id, conversion_name, conversion_time, value_cents, currency, identifiers_hash, click_kind,
-    record_index, dispatched_at
+    order_id, conversion_name, conversion_action, conversion_time, value_cents, currency,
+    identifiers_hash, click_kind, record_index, dispatched_at
   on public.provider_dispatches for each row execute function private.refuse_change();
 create trigger dispatches_are_never_truncated before truncate on public.provider_dispatches
   for each statement execute function private.refuse_change();

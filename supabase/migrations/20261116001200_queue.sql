@@ -14,6 +14,7 @@ create table public.offline_conversion_queue (
   currency text not null,
   conversion_time timestamptz not null,
   conversion_name text,                            -- of the first hand-out, for good
+  conversion_action text,                          -- Google's id of it, from the first API hand-out on
   click_expires_at timestamptz not null,           -- 90 days for a click, 54 for an adjustment
   not_before timestamptz not null,                 -- its own column: a retry clears next_retry_at and must still not send too early
   next_retry_at timestamptz,
@@ -180,7 +181,8 @@ create function private.adjustments_end() returns interval
 language sql immutable set search_path = ''
 as $$ select interval '54 days' $$;
 
--- enqueue: a row for what Google has to be told of a sale. What was told before keeps its name.
+-- enqueue: a row for what Google has to be told of a sale. What was told before keeps its name, and
+-- an adjustment keeps the action it was told under: elsewhere the order id would be a new conversion.
 --   Takes    p_not_before: when Google asked to wait longer than the settings say.
 create function private.enqueue(
   p_sale public.sales, p_kind text, p_by_hand_reason text default null,
@@ -189,11 +191,15 @@ create function private.enqueue(
 language sql security definer set search_path = ''
 as $$
   insert into public.offline_conversion_queue (site_id, sale_id, call_id, kind, order_id, snapshot_id, value_cents, currency, conversion_time,
-      conversion_name, click_expires_at, not_before, by_hand_reason, created_at, updated_at)
+      conversion_name, conversion_action, click_expires_at, not_before, by_hand_reason, created_at,
+      updated_at)
     select p_sale.site_id, p_sale.id, p_sale.call_id, p_kind, p_sale.order_id, r.id, r.amount_cents, r.currency, p_sale.occurred_at,
       (select o.conversion_name from public.offline_conversion_queue o
        where o.sale_id = p_sale.id and o.conversion_name is not null
        order by o.created_at, o.id limit 1),
+      case when p_kind <> 'CONVERSION' then (
+        select d.conversion_action from private.standing_dispatches d
+        where d.sale_id = p_sale.id and d.provider_key = 'google_ads') end,
       case when p_kind = 'CONVERSION'   -- the sale's time where the click had to be forgotten
         then coalesce(p_sale.clicked_at, p_sale.occurred_at) + interval '90 days'
         else p_sale.occurred_at + private.adjustments_end() end,

@@ -98,6 +98,10 @@ begin
           handed_values_differ = q.handed_values_differ
             or coalesce(q.handed_value_cents <> r.amount_cents, false),
           conversion_name = coalesce(q.conversion_name, p_name),
+          conversion_action = coalesce(q.conversion_action, (
+            select a.action from public.provider_conversion_actions a
+            where i.via is not null and a.site_id = q.site_id and a.provider_key = q.provider_key
+              and a.conversion_name = coalesce(q.conversion_name, p_name))),
           claims = (p_token || q.claims)[1:50],
           click_kind = case when s.gclid is not null then 'gclid'
             when s.gbraid is not null then 'gbraid' when s.wbraid is not null then 'wbraid' end,
@@ -127,8 +131,8 @@ begin
           or coalesce(choice.is_given or choice.chosen_at <= s.occurred_at, true))
         and (s.status = 'CONFIRMED') = (q.kind <> 'RETRACT') and (r.amount_cents > 0) = (q.kind <> 'RETRACT')
       returning i.position, i.salt, i.via, q.id, q.site_id, q.provider_key, q.kind, q.order_id,
-        q.conversion_name, q.value_cents, q.currency, q.conversion_time, q.attempt_count, q.sale_id,
-        q.channel, s.gclid, s.wbraid, s.gbraid, s.clicked_at, said.consent, person.phone, person.email),
+        q.conversion_name, q.conversion_action, q.value_cents, q.currency, q.conversion_time,
+        q.attempt_count, q.sale_id, q.channel, s.gclid, s.wbraid, s.gbraid, s.clicked_at, said.consent, person.phone, person.email),
   identified as (
     insert into public.dispatch_identifiers as d
         (queue_id, site_id, gclid, wbraid, gbraid, customer_hash, email_hash, salt, handed_at)
@@ -139,15 +143,13 @@ begin
             customer_hash = excluded.customer_hash, email_hash = excluded.email_hash,
             salt = excluded.salt, handed_at = excluded.handed_at)
   select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'saleId', c.sale_id, 'kind', c.kind,
-    'orderId', c.order_id, 'conversionName', c.conversion_name, 'conversionAction', a.action,
+    'orderId', c.order_id, 'conversionName', c.conversion_name, 'conversionAction', c.conversion_action,
     'via', c.via, 'valueCents', c.value_cents, 'currency', c.currency,
     'conversionTime', c.conversion_time, 'timezone', t.timezone, 'attemptCount', c.attempt_count,
     'gclid', c.gclid, 'wbraid', c.wbraid, 'gbraid', c.gbraid, 'clickedAt', c.clicked_at,
     'customerHash', c.phone, 'emailHash', c.email, 'channel', c.channel, 'consent', c.consent)
     order by c.position), '[]')
-  into v_rows from claimed c join public.sites t on t.id = c.site_id
-    left join public.provider_conversion_actions a on a.site_id = c.site_id
-      and a.provider_key = c.provider_key and a.conversion_name = c.conversion_name;
+  into v_rows from claimed c join public.sites t on t.id = c.site_id;
   return v_rows;
 end
 $$;

@@ -65,12 +65,12 @@ begin
       returning q.*, i.transport, i.record_index, i.verdict),
   told as (
     insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind,
-        provider_key, transport, order_id, conversion_name, conversion_time, value_cents, currency,
-        identifiers_hash, click_kind, is_certain, provider_request_id, record_index, dispatched_at,
+        provider_key, transport, order_id, conversion_name, conversion_action, conversion_time,
+        value_cents, currency, identifiers_hash, click_kind, is_certain, provider_request_id, record_index, dispatched_at,
         verdict, verdict_at)
       select d.site_id, d.id, d.sale_id, d.snapshot_id, d.kind,
-        d.provider_key, d.transport, d.order_id, d.conversion_name, d.conversion_time,
-        d.value_cents, d.currency,
+        d.provider_key, d.transport, d.order_id, d.conversion_name, d.conversion_action,
+        d.conversion_time, d.value_cents, d.currency,
         case when d.transport <> 'by_hand' then d.identifiers_hash end,
         case when d.transport <> 'by_hand' then d.click_kind end,
         d.transport = 'by_hand' or not d.handed_values_differ, d.provider_request_id,
@@ -148,7 +148,10 @@ begin
           last_error = left(case when b.is_over
             then concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.words) else o.words end, 1024),
           attempt_error = left(o.words, 1024), attempt_error_code = left(o.code, 64),
-          attempt_error_category = o.category
+          attempt_error_category = o.category,
+          -- Refused for good, a conversion is not at Google: it may go under another action next.
+          conversion_action = case when q.kind <> 'CONVERSION' or o.category <> 'VALIDATION'
+            then q.conversion_action end
       from (select r.id, r.outcome, r.words, r."retryAt" as retry_at, r.code,
               coalesce(r.category, 'TRANSIENT') as category,
               coalesce(r.free, false) and r.outcome = 'RETRY' as asks_to_wait, r."byHand" as by_hand

@@ -87,6 +87,7 @@ export interface Claimed {
     orderId: string;
     conversionTime: string;
     via: "data_manager" | "ads_api" | null;
+    conversionAction: string | null;
   }[];
 }
 

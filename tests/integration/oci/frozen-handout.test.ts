@@ -10,6 +10,7 @@ import {
   claimForWorker,
   deliverySettings,
   minutesLater,
+  moveConversion,
   readRow,
   sealLead,
   service,
@@ -119,6 +120,50 @@ describe("the name of a conversion", () => {
     await claimForScript(app.db.sql, site, [id], minutesLater(1));
     for (const assignment of ["conversion_name = 'Other'", "conversion_name = null"])
       await expect(edit(assignment)).rejects.toMatchObject({ message: "RECORD_IS_PERMANENT" });
+  });
+});
+
+describe("the conversion action of a row", () => {
+  const sold = "OpsMantik_V5_DEMIR_MUHUR";
+  const choose = (site: OciSite, number: number) =>
+    connectApi(app.db.sql, site, { actions: [{ conversionName: sold, action: actionOf(number) }] });
+  const claimOne = async (site: OciSite, at: Date) => {
+    const { token, rows } = await claimForWorker(app.db.sql, site, { at });
+    return { token, id: rows[0]?.id, action: rows[0]?.conversionAction };
+  };
+  const settle = (site: OciSite, token: string, result: Record<string, unknown>, at: Date) =>
+    service(app.db.sql, "settle_offline_conversion_jobs", { p_site_id: site.siteId, p_token: token, p_results: [result] }, at);
+
+  // Guarantee: a conversion whose answer was lost is not counted a second time under the action that the owner chose since.
+  // Mutation that breaks it: the present action alone in hand_out.
+  test("is the one of the first hand-out to a worker, and its corrections keep it", async () => {
+    const site = await app.newSite({ syncMethod: "api" });
+    await choose(site, 7);
+    const { saleId } = await sealLead(app.db.sql, site);
+    expect((await claimOne(site, minutesLater(1))).action).toBe(actionOf(7));
+    await choose(site, 8);
+    await recover(20, minutesLater(1));
+    const again = await claimOne(site, minutesLater(22));
+    expect(again.action).toBe(actionOf(7));
+    await settle(site, again.token, { id: again.id, outcome: "COMPLETED", transport: "ads_api", verdict: "CONFIRMED" }, minutesLater(23));
+    expect(await app.db.sql`select conversion_action from public.provider_dispatches where sale_id = ${saleId}`).toEqual([
+      { conversion_action: actionOf(7) },
+    ]);
+    await change(app.db.sql, { team: site }, "correct_sale", { id: saleId, amountCents: 99_000 }, { at: minutesLater(24) });
+    expect(await claimOne(site, minutesLater(25))).toMatchObject({ action: actionOf(7) });
+  });
+
+  // Guarantee: an owner who chose a wrong action can choose another, and what was refused then goes there.
+  test("is chosen anew after Google refused the row for good", async () => {
+    const site = await app.newSite({ syncMethod: "api" });
+    await choose(site, 7);
+    await sealLead(app.db.sql, site);
+    const { token, id } = await claimOne(site, minutesLater(1));
+    const refusal = { id, outcome: "FAILED", code: "NO_CONVERSION_ACTION_FOUND", category: "VALIDATION" };
+    await settle(site, token, refusal, minutesLater(2));
+    await choose(site, 8);
+    await moveConversion(app.db.sql, site, { id: String(id), to: "QUEUED" }, minutesLater(3));
+    expect((await claimOne(site, minutesLater(4))).action).toBe(actionOf(8));
   });
 });
 
