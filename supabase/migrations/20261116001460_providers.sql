@@ -255,6 +255,7 @@ begin
     when v_method = 'script' then 'SCRIPT'
     when v_method is null or credentials_version is null then 'NOT_CONNECTED'
     when v_health.blocked_at is not null then 'BLOCKED'
+    when v_health.quota_until > v_now then 'QUOTA'
     when v_health.state = 'CLOSED' then 'CLOSED'
     when v_health.state = 'OPEN' and v_health.next_probe_at <= v_now then 'HALF_OPEN'
     else 'OPEN' end;

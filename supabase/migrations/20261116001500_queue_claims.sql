@@ -72,7 +72,8 @@ create view private.open_connections as
     join public.sites s on s.id = c.site_id and s.oci_sync_method = 'api' and s.archived_at is null
     left join public.provider_health_state h
       on h.site_id = c.site_id and h.provider_key = c.provider_key
-  where h.blocked_at is null;
+  where h.blocked_at is null
+    and (h.quota_until is null or h.quota_until <= private.current_moment());
 
 -- hand_out: claim rows that the caller has locked.
 --   Takes    p_name: what the site calls a sale in Google Ads now. A row that has a name keeps it.
