@@ -224,8 +224,8 @@ $$;
 --   Safe     from many workers at once: the health row is locked, and a claim is decided and made
 --            under that lock.
 --   Returns  gate CLOSED (claim as many as you like), HALF_OPEN (you probe: at most probe_limit
---            rows), OPEN, BLOCKED, NOT_CONNECTED (also archived and unknown sites) or SCRIPT
---            (claim nothing); with CLOSED and HALF_OPEN the connection's version and transport.
+--            rows), OPEN, BLOCKED, QUOTA (Google asked us to wait), NOT_CONNECTED (also archived
+--            and unknown sites) or SCRIPT (claim nothing); with CLOSED and HALF_OPEN the connection's version and transport.
 create function private.pass_gate(
   p_site_id uuid, p_provider_key text, p_token uuid, p_pipeline text default 'seals',
   out gate text, out probe_limit int, out credentials_version int, out transport text

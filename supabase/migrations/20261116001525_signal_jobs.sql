@@ -62,6 +62,7 @@ as $$
     from public.provider_credentials c
       join public.provider_health_state h
         on h.site_id = c.site_id and h.provider_key = c.provider_key and h.blocked_at is null
+          and (h.quota_until is null or h.quota_until <= private.current_moment())
       cross join lateral (
         select count(*) as queued_count, min(j.created_at) as min_created_at,
           case when bool_or(j.next_retry_at is null) then null else min(j.next_retry_at) end

@@ -65,6 +65,20 @@ const obstacles: Record<string, { left: number; put: (id: string) => Promise<unk
     put: () =>
       service(db.sql, "block_provider", { ...provider(), p_code: "AUTH", p_message: "m", p_credentials_version: 1 }, minutesLater(2)),
   },
+  "a wait that Google asked for": {
+    left: 0,
+    put: async () => {
+      const quotaUntil = minutesLater(60).toISOString();
+      const wait = {
+        outcome: "RETRY",
+        category: "RATE_LIMIT",
+        code: "RESOURCE_EXHAUSTED",
+        retryAt: minutesLater(2).toISOString(),
+        free: true,
+      };
+      await settleClaim(db.sql, team, await claim(1), wait, { at: minutesLater(1), batch: { outcome: "definite", quotaUntil } });
+    },
+  },
   "no credentials": { left: 0, put: () => asOwner((tx) => tx`select public.disconnect_provider(${team.publicId})`) },
   "a script that sends": { left: 0, put: () => switchDelivery(db.sql, team, "script") },
   "an archived site": { left: 0, put: () => asOwner((tx) => tx`select public.set_site_archived(${team.publicId}, true)`) },
