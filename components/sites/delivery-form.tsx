@@ -125,6 +125,7 @@ export function DeliveryForm({ site, appUrl, delivery }: DeliveryFormProps) {
             <Checkbox name="pageViewsEnabled" defaultChecked={delivery.pageViewsEnabled}>
               {t("pageViews")}
             </Checkbox>
+            {site.ociSyncMethod === "api" && <p className="xs t3 text-pretty pl-6">{t("pageViewsByScript")}</p>}
             <p className="xs t3 text-pretty">{t("moreHint")}</p>
           </fieldset>
           <fieldset className="stack">

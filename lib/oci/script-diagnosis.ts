@@ -24,15 +24,14 @@ export type ScriptRunLine = ScriptStatus["runs"][number];
 const silentAfterHours = 25;
 
 export interface Diagnosis {
-  code: "API" | "NO_KEY" | "NEVER_RAN" | "FAILED" | "SILENT" | "OLD" | "IDLE" | "WELL";
+  code: "NO_KEY" | "NEVER_RAN" | "FAILED" | "SILENT" | "OLD" | "IDLE" | "WELL";
   tone: "failed" | "retry" | "completed";
   hours?: number;
   errorCode?: string;
 }
 
-/** In one sentence how a site's script is doing: the first thing that is wrong, or that nothing is. */
+/** In one sentence how the script of a site that sends by it is doing: the first thing that is wrong, or that nothing is. */
 export function diagnose(status: ScriptStatus, currentVersion: string): Diagnosis {
-  if (status.syncMethod === "api") return { code: "API", tone: "completed" };
   const [last] = status.runs;
   if (!last) return status.hasKey ? { code: "NEVER_RAN", tone: "retry" } : { code: "NO_KEY", tone: "retry" };
   if (last.errorCode) return { code: "FAILED", tone: "failed", errorCode: last.errorCode };

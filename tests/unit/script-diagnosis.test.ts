@@ -24,7 +24,6 @@ const status = (change: Partial<ScriptStatus> = {}): ScriptStatus => ({
 
 // Guarantee: an owner is told the first thing that is wrong, and nothing when nothing is.
 test.each([
-  ["sends by API", { syncMethod: "api" as const }, { code: "API" }],
   ["no key, no run", { hasKey: false, runs: [] }, { code: "NO_KEY" }],
   ["a key, no run", { runs: [] }, { code: "NEVER_RAN" }],
   ["refused", { runs: [run({ kind: "verify", errorCode: "INVALID_CREDENTIALS" })] }, { code: "FAILED", errorCode: "INVALID_CREDENTIALS" }],
