@@ -22,17 +22,19 @@ const causeCount = z.object({ code: z.string(), category: category.nullable(), c
 const centsByCurrency = z.record(z.string(), z.number());
 const totals = z.record(status, z.number());
 
-/** The provider's circuit and, for an API site whose credentials were refused, the block. Null until a worker has reported. */
+/** How a connected API site's provider stands; of several sites the worst. Null where a script sends. */
 const circuit = z.object({
   state: z.enum(["CLOSED", "OPEN", "HALF_OPEN"]),
   failureCount: z.number(),
   nextProbeAt: moment.nullable(),
 });
+/** Nothing is sent until an owner fixes the connection. */
+const blocked = z.object({ code: z.string(), since: moment });
 const providerStats = z.object({
   provider: z.string(),
   totals,
   valueWaitingCents: centsByCurrency,
-  blocked: z.object({ code: z.string(), since: moment }).nullable(),
+  blocked: blocked.nullable(),
   circuit: circuit.nullable(),
 });
 
@@ -52,6 +54,7 @@ export const queueStats = z.object({
   nextDueAt: moment.nullable(),
   perProvider: z.array(providerStats),
   circuit: circuit.nullable(),
+  blocked: blocked.nullable(),
   /** The last call of the site's script. */
   lastRun: z.object({ at: moment, ok: z.boolean(), kind: z.string(), errorCode: z.string().nullable() }).nullable(),
   mainCause: z.object({ code: z.string(), category, count: z.number() }).nullable(),

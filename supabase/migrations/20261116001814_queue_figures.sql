@@ -1,8 +1,37 @@
 -- OCI Control's figures: how the queue stands now, and what happened over time.
 
+-- circuit_of, blocked_of: how delivery by API stands on these sites, of several the worst. Null
+-- where no site sends by API or none is connected.
+create function private.circuit_of(p_sites uuid[], p_provider_key text default null) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object('state', h.state, 'failureCount', h.failure_count,
+    'nextProbeAt', h.next_probe_at)
+  from public.provider_health_state h
+    join public.sites s on s.id = h.site_id and s.oci_sync_method = 'api'
+    join public.provider_credentials c
+      on c.site_id = h.site_id and c.provider_key = h.provider_key
+  where h.site_id = any (p_sites) and h.provider_key = coalesce(p_provider_key, h.provider_key)
+  order by array_position('{OPEN,HALF_OPEN,CLOSED}', h.state), h.failure_count desc,
+    h.next_probe_at limit 1
+$$;
+
+create function private.blocked_of(p_sites uuid[], p_provider_key text default null) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object('code', h.blocked_code, 'since', h.blocked_at)
+  from public.provider_health_state h
+    join public.sites s on s.id = h.site_id and s.oci_sync_method = 'api'
+    join public.provider_credentials c
+      on c.site_id = h.site_id and c.provider_key = h.provider_key
+  where h.site_id = any (p_sites) and h.provider_key = coalesce(p_provider_key, h.provider_key)
+    and h.blocked_at is not null
+  order by h.blocked_at limit 1
+$$;
+
 -- queue_stats: the figures of a site, or of all sites of the reader.
 --   Takes    p_public_id, or null for all sites that the reader is a member of.
---   Returns  {siteId, scope, totals, stuckProcessing, lastUpdatedAt, valueWaitingCents, failedRatio, oldestWaitingAt, nextDueAt, perProvider, circuit,
+--   Returns  {siteId, scope, totals, stuckProcessing, lastUpdatedAt, valueWaitingCents, failedRatio, oldestWaitingAt, nextDueAt, perProvider, circuit, blocked,
 --            lastRun, mainCause, failedCauses, waitingByHand}. Counts come from queue_totals and are exact; nothing here reads more rows than are in flight.
 --   Callers  viewers.
 create function public.queue_stats(p_public_id text default null) returns jsonb
@@ -29,8 +58,10 @@ begin
         'totals', (select jsonb_object_agg(s.status, coalesce((select sum(l.row_count) from lines l where l.status = s.status and l.provider_key = p.provider_key), 0)) from states s),
         'valueWaitingCents', (select coalesce(jsonb_object_agg(w.currency, w.v), '{}') from
           (select l.currency, sum(l.value_cents) as v from lines l where l.provider_key = p.provider_key and l.status in ('QUEUED', 'RETRY') group by 1) w),
-        'blocked', null, 'circuit', null) order by p.provider_key), '[]') from providers p),
-    'circuit', null,
+        'blocked', private.blocked_of(v_sites, p.provider_key),
+        'circuit', private.circuit_of(v_sites, p.provider_key))
+        order by p.provider_key), '[]') from providers p),
+    'circuit', private.circuit_of(v_sites), 'blocked', private.blocked_of(v_sites),
     'lastRun', (select jsonb_build_object('at', r.at, 'ok', r.error_code is null, 'kind', r.kind, 'errorCode', r.error_code) from unnest(v_sites) site (id)
       cross join lateral (select x.* from public.script_runs x where x.site_id = site.id order by x.at desc, x.id desc limit 1) r order by r.at desc limit 1),
     'mainCause', (select jsonb_build_object('code', c.code, 'category', c.category, 'count', c.n) from

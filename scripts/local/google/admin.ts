@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { newAccount, newAction, newGrant } from "./accounts.ts";
 import { conversionKey } from "./book.ts";
-import type { Fault } from "./faults.ts";
+import { type Fault, faultFields, faultKinds, faultTargets } from "./faults.ts";
 import { bookScriptFile, type ScriptFile } from "./script-upload.ts";
 import type { Sim } from "./sim.ts";
 import type { Account, Answer, Call, ConversionAction, Grant, OauthClient, SentRow } from "./sim-shapes.ts";
@@ -15,8 +15,23 @@ interface AdminAnswer extends Answer {
 type Handler = (sim: Sim, body: unknown, call: Call) => AdminAnswer;
 const ok = (body: unknown): AdminAnswer => ({ status: 200, body });
 
+/** A misspelt fault or setting would do nothing, and a test would pass for the wrong reason. */
+function requireKnown(body: unknown, known: readonly string[]): void {
+  const unknown = Object.keys(body as object).filter((name) => !known.includes(name));
+  if (unknown.length > 0) throw new Error(`There is no ${unknown.join(", ")}. Known: ${known.join(", ")}.`);
+}
+
 /** `times: null` means "every call", so only an absent one is the usual single call. */
 const addFault: Handler = ({ store }, body) => {
+  const { kind, match = {} } = body as Partial<Fault>;
+  requireKnown(body, faultFields);
+  requireKnown(match, ["service", "method", "account"]);
+  if (!kind || !faultKinds.includes(kind)) throw new Error(`There is no fault ${kind}. Known: ${faultKinds.join(", ")}.`);
+  const targets: string[] = Object.keys(faultTargets);
+  if (match.service && !targets.includes(match.service))
+    throw new Error(`There is no service ${match.service}. Known: ${targets.join(", ")}.`);
+  const methods: string[] = Object.values(faultTargets).flat();
+  if (match.method && !methods.includes(match.method)) throw new Error(`There is no method ${match.method}. Known: ${methods.join(", ")}.`);
   const fault: Fault = { match: {}, times: 1, after: 0, ...(body as Partial<Fault> & Pick<Fault, "kind">), id: randomUUID() };
   store.put("faults", fault.id, fault);
   return ok(fault);
@@ -32,6 +47,8 @@ interface AccountChange extends Omit<Partial<Account>, "conversionActions" | "re
 /** Makes an account or changes one; lists are replaced. */
 const putAccount: Handler = ({ store }, body) => {
   const { client, conversionActions, refreshTokens, ...rest } = body as AccountChange;
+  if (!/^\d{10}$/.test(rest.customerId)) throw new Error("customerId has ten digits.");
+  requireKnown(rest, [...Object.keys(newAccount("")), "conversionCustomerId"]);
   const known = store.get("accounts", rest.customerId) ?? newAccount(rest.customerId);
   const grantOf = (given: string | (Partial<Grant> & { token: string })) =>
     newGrant({ ...(client && { clientId: client.clientId }), ...(typeof given === "string" ? { token: given } : given) });
@@ -69,10 +86,12 @@ const handlers: Record<string, Handler> = {
   },
   "POST /clock": ({ store, now }, body) => {
     const { advanceSeconds } = body as { advanceSeconds: number };
+    if (!Number.isFinite(advanceSeconds)) throw new Error("Give advanceSeconds.");
     store.put("clock", "", (store.get("clock", "") ?? 0) + advanceSeconds * 1000);
     return ok({ now: new Date(now()).toISOString() });
   },
   "POST /settings": ({ store, settings }, body) => {
+    requireKnown(body, Object.keys(settings()));
     store.put("settings", "", { ...settings(), ...(body as object) });
     return ok(settings());
   },

@@ -4,7 +4,7 @@ import type { Identifiers } from "./sim-shapes.ts";
 export type ClickProblem = "unparseable" | "too recent" | "expired" | "not found" | "precedes" | "other account" | "internal once";
 
 const dayMs = 86_400_000;
-const gclidPattern = /^(gclid-|Cj0KCQ|CjwKCA|EAIaIQ)[\w-]{3,}$/;
+const gclidPattern = /^(gclid-|Cj0KCQ|CjwKCA|EAIaIQ)[\w-]+$/;
 const braidPattern = /^[\w-]{6,}$/;
 const braidIsNone = /^(gclid-|Cj0KCQ|EAIaIQ)/;
 

@@ -5,6 +5,17 @@ import { errorAnswer, errorInfo, requestInfo, retryInfo, unauthenticated } from 
 import type { Sim } from "./sim.ts";
 import type { Answer, Call, ForcedError, Service } from "./sim-shapes.ts";
 
+export const faultKinds = ["status", "timeout", "timeout_after_accept", "slow", "partial", "revoked", "malformed"] as const;
+export const faultFields = [
+  ...["kind", "match", "times", "after", "probability", "seed"],
+  ...["status", "code", "reason", "message", "retryDelay", "rateScope", "isDaily", "delayMs", "errors"],
+] as const;
+export const faultTargets = {
+  oauth: ["auth", "token"],
+  data_manager: ["ingest", "retrieve"],
+  ads_api: ["uploadClickConversions", "uploadConversionAdjustments", "search"],
+} as const;
+
 export interface Fault {
   id: string;
   match: { service?: Service; method?: string; account?: string };
@@ -20,7 +31,7 @@ export interface Fault {
    * status: refused without being looked at. timeout: dropped unseen. timeout_after_accept: done, but nobody is told. slow: done, told
    * late. partial: the rows of `errors` fail. revoked: the person took the grant back. malformed: done, the answer is cut in half.
    */
-  kind: "status" | "timeout" | "timeout_after_accept" | "slow" | "partial" | "revoked" | "malformed";
+  kind: (typeof faultKinds)[number];
   status?: number;
   /** Ads API: the error code, as `{quotaError: "RESOURCE_EXHAUSTED"}`. Data Manager and OAuth: `reason`. */
   code?: Record<string, string>;

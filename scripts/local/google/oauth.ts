@@ -5,7 +5,7 @@ import { Refusal } from "./failures.ts";
 import type { Sim } from "./sim.ts";
 import type { Answer, AuthCode, Call, OauthClient } from "./sim-shapes.ts";
 
-export function oauthError(status: number, error: string, description: string): Refusal {
+function oauthError(status: number, error: string, description: string): Refusal {
   return new Refusal({ status, body: { error, error_description: description }, message: "oauth2.Error" });
 }
 

@@ -14,7 +14,7 @@ export function parseJson<Body>(message: string, text: string): Body {
   return json as Body; // the table has just been asked
 }
 
-export function snakeCase(path: string): string {
+function snakeCase(path: string): string {
   return path.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 

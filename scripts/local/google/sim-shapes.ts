@@ -23,7 +23,7 @@ export interface ConversionAction {
 }
 
 /** Whether a method may be used: refused row by row inside a 200, or as a whole with a 403. */
-export type Access = "allowed" | "not_allowlisted" | "denied";
+type Access = "allowed" | "not_allowlisted" | "denied";
 
 export interface Account {
   customerId: string;

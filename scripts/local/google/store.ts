@@ -45,6 +45,11 @@ export class Store {
     return this.#table(table).get(key);
   }
 
+  /** Without a copy: every call walks the waiting requests, of which a storm has thousands. Removing while walking is fine. */
+  each<Name extends TableName>(table: Name): Iterable<[string, Tables[Name]]> {
+    return this.#table(table);
+  }
+
   entries<Name extends TableName>(table: Name): [string, Tables[Name]][] {
     return [...this.#table(table)];
   }

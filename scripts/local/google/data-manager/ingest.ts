@@ -1,53 +1,18 @@
 /** POST /v1/events:ingest takes all events of a request or none. What becomes of each is told later, by requestStatus. */
-import { type Caller, dataManagerScope, mayReach, readCaller } from "../accounts.ts";
-import {
-  badRequest,
-  errorAnswer,
-  errorInfo,
-  type FieldViolation,
-  Refusal,
-  requestInfo,
-  scopeMissing,
-  unauthenticated,
-} from "../failures.ts";
+import type { FieldViolation } from "../failures.ts";
 import { parseJson } from "../parse-json.ts";
 import type { Sim } from "../sim.ts";
-import type { Account, Answer, Call, Identifiers, IngestedEvent, IngestRequest } from "../sim-shapes.ts";
+import type { Answer, Call, Identifiers, IngestedEvent, IngestRequest } from "../sim-shapes.ts";
+import { checkDestination, dataManagerCaller, destinationsOf, reachAccount, refuseRequest } from "./access.ts";
 import { checkEvent } from "./check-event.ts";
-import type { DestinationBody, EventBody, IngestBody } from "./ingest-body.ts";
+import type { EventBody, IngestBody } from "./ingest-body.ts";
 
-const domain = "datamanager.googleapis.com";
 const eventsMax = 2000;
 const destinationsMax = 10;
 
-export function readBody(call: Call): IngestBody {
-  return parseJson<IngestBody>("datamanager.IngestEventsRequest", call.text);
-}
-
-export function dataManagerCaller(sim: Sim, call: Call): Extract<Caller, { grants: unknown }>["grants"] {
-  const caller = readCaller(sim, call.headers.authorization);
-  if ("problem" in caller) throw new Refusal(unauthenticated(caller.problem, domain));
-  const grants = caller.grants.filter(({ scopes }) => scopes.includes(dataManagerScope));
-  if (grants.length === 0) throw new Refusal(scopeMissing(domain));
-  return grants;
-}
-
-/** The whole request is refused, and each violation says where. */
-export function refuseRequest(violations: FieldViolation[], requestId: string): Refusal {
-  const info = errorInfo({ reason: "INVALID_ARGUMENT", domain, metadata: { requestId } });
-  return new Refusal(errorAnswer(400, [info, requestInfo(requestId), badRequest(violations)], "There was a problem with the request."));
-}
-
-export function permissionDenied(requestId: string): Refusal {
-  const message = "The user does not have permission or the resource is not found.";
-  return new Refusal(
-    errorAnswer(403, [errorInfo({ reason: "PERMISSION_DENIED", domain, metadata: { requestId } }), requestInfo(requestId)], message),
-  );
-}
-
 export function ingestEvents(sim: Sim, call: Call): Answer {
   const grants = dataManagerCaller(sim, call);
-  const body = readBody(call);
+  const body = parseJson<IngestBody>("datamanager.IngestEventsRequest", call.text);
   const { destinations = [], events = [], validateOnly = false } = body;
   const sizes = checkSizes(body);
   if (sizes.length > 0) throw refuseRequest(sizes, call.requestId);
@@ -95,47 +60,6 @@ function checkSizes({ destinations = [], events = [], encoding }: IngestBody): F
   const hasUserData = events.some(({ userData }) => (userData?.userIdentifiers ?? []).length > 0);
   if (hasUserData && !encoding) return refuse("encoding", "REQUIRED_FIELD_MISSING", "Required field is missing.");
   return [];
-}
-
-/** An account that the caller cannot reach looks like one that does not exist. */
-function reachAccount(
-  { store }: Sim,
-  grants: Extract<Caller, { grants: unknown }>["grants"],
-  { operatingAccount, loginAccount }: DestinationBody,
-  requestId: string,
-): Account | null {
-  const accountId = operatingAccount?.accountId ?? "";
-  if (!/^\d{10}$/.test(accountId) || operatingAccount?.accountType !== "GOOGLE_ADS") return null;
-  const account = store.get("accounts", accountId);
-  if (!account?.isEnabled || !mayReach(grants, account, loginAccount?.accountId)) throw permissionDenied(requestId);
-  return account;
-}
-
-function checkDestination(
-  account: Account | null | undefined,
-  { productDestinationId = "" }: DestinationBody,
-  index: number,
-): FieldViolation[] {
-  const at = `destinations.destinations[${index}]`;
-  const refuse = (field: string, reason: string, description: string) => [{ field: `${at}.${field}`, reason, description }];
-  if (!account) return refuse("operating_account", "INVALID_DESTINATION", "This Destination is not valid.");
-  if (account.conversionCustomerId && account.conversionCustomerId !== account.customerId) {
-    return refuse("operating_account", "INVALID_DESTINATION", "Conversions of this account live in another one.");
-  }
-  const action = account.conversionActions.find(({ id }) => id === productDestinationId);
-  if (action?.status !== "ENABLED") {
-    return refuse("product_destination_id", "INVALID_CONVERSION_ACTION_ID", "Conversion action ID is not valid.");
-  }
-  if (action.type !== "UPLOAD_CLICKS") {
-    return refuse("product_destination_id", "INVALID_CONVERSION_ACTION_TYPE", "Conversion action type is not valid.");
-  }
-  return [];
-}
-
-/** Without a reference an event goes to every destination. */
-function destinationsOf({ destinationReferences = [] }: EventBody, destinations: DestinationBody[]): number[] {
-  const all = destinations.map((_, index) => index);
-  return destinationReferences.length === 0 ? all : all.filter((at) => destinationReferences.includes(destinations[at]?.reference ?? ""));
 }
 
 function accept({ store, now, settings }: Sim, { requestId, forced }: Call, { destinations = [], events = [], consent }: IngestBody): void {

@@ -4,7 +4,7 @@ import { bookConversion, changeConversion, findConversion, tally, type Upload } 
 import { type ClickProblem, findClickProblem } from "../click-ids.ts";
 import type { Sim } from "../sim.ts";
 import type { Account, Answer, Call, Conversion, IngestedEvent, IngestRequest } from "../sim-shapes.ts";
-import { dataManagerCaller, permissionDenied, refuseRequest } from "./ingest.ts";
+import { dataManagerCaller, permissionDenied, refuseRequest } from "./access.ts";
 
 const prefix = "PROCESSING_ERROR_REASON_";
 const clickReasons: Record<ClickProblem, (field: string) => string> = {
@@ -19,7 +19,7 @@ const clickReasons: Record<ClickProblem, (field: string) => string> = {
 
 /** Processes what is due, in the order it was accepted. Called before anything looks at the conversions. */
 export function processDue(sim: Sim): void {
-  for (const [requestId, dueAt] of sim.store.entries("waiting")) {
+  for (const [requestId, dueAt] of sim.store.each("waiting")) {
     if (dueAt > sim.now()) continue;
     sim.store.remove("waiting", requestId);
     const request = sim.store.get("requests", requestId);
