@@ -18,3 +18,13 @@ export function toActionName(text: string, customerId: string): string {
 export function actionNumber(action: string): string {
   return /\/conversionActions\/(\d+)$/.exec(action)?.[1] ?? action;
 }
+
+/** Which action of Google's list is meant: the one that was given, else the enabled one that carries the conversion's own name, else none. */
+export function chooseListed(
+  list: readonly { action: string; name: string; isEnabled: boolean }[],
+  given: string,
+  conversionName: string,
+): string {
+  const isGiven = list.some(({ action }) => action === given);
+  return isGiven ? given : (list.find(({ name, isEnabled }) => isEnabled && name === conversionName)?.action ?? "");
+}

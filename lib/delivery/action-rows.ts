@@ -14,7 +14,7 @@ export interface ActionRow {
 }
 
 interface Names {
-  conversionNames: Record<ConversionKey, string>;
+  conversionNames: Record<ConversionKey | "page_view", string>;
   signalsEnabled: boolean;
 }
 
@@ -25,7 +25,8 @@ export function actionRows(actions: ConnectionState["actions"], { conversionName
     return { key, conversionName, action, countingType, blocked };
   };
   const current = conversionKeys.map((key) => rowOf(key, conversionNames[key]));
-  const earlier = actions.filter(({ conversionName }) => !current.some((row) => row.conversionName === conversionName));
+  const taken = [conversionNames.page_view, ...current.map((row) => row.conversionName)];
+  const earlier = actions.filter(({ conversionName }) => !taken.includes(conversionName));
   return [
     ...current.filter(({ key, action }) => key === "seal" || signalsEnabled || action !== null),
     ...earlier.map(({ conversionName }) => rowOf(null, conversionName)),

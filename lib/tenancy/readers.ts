@@ -56,7 +56,9 @@ export const getSiteDelivery = (publicId: string) => readPage("site_delivery", {
 export const listMembers = (publicId: string) => readPage("list_site_members", { p_public_id: publicId }, team).catch(hideRefusal);
 export const listApiKeys = (publicId: string) => readPage("list_site_api_keys", { p_public_id: publicId }, apiKeys).catch(hideRefusal);
 export const readIngestStatus = (publicId: string) => readPage("ingest_status", { p_public_id: publicId }, ingestStatus).catch(hideRefusal);
-export const readScriptStatus = (publicId: string) => readPage("script_status", { p_public_id: publicId }, scriptStatus).catch(hideRefusal);
+export const readScriptStatus = cache((publicId: string) =>
+  readPage("script_status", { p_public_id: publicId }, scriptStatus).catch(hideRefusal),
+);
 export const readConnectionState = (publicId: string) =>
   readPage("provider_connection", { p_public_id: publicId }, connectionState).catch(hideRefusal);
 export const listFailedEvents = (publicId: string) =>

@@ -9,6 +9,7 @@ import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import { Select } from "#components/ui/select.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
+import { chooseListed, toActionName } from "#lib/delivery/action-name.ts";
 import { type ActionList, actionList } from "#lib/delivery/connection-shapes.ts";
 
 type ListedAction = ActionList["actions"][number];
@@ -66,6 +67,8 @@ interface ActionFieldProps {
   siteId: string;
   defaultValue?: string | undefined;
   error?: string | undefined;
+  /** The name that sealed sales are sent under: an action of that name is the likely one. */
+  sealName: string;
   /** What the form holds of the account now; Google is asked with it. */
   readAccount: () => Record<string, string>;
 }
@@ -73,10 +76,15 @@ interface ActionFieldProps {
 const name = "conversion_action_resource_name";
 
 /** The conversion action of the connect form: chosen from Google's list once the account is filled in, or typed. */
-export function ActionField({ siteId, defaultValue, error, readAccount }: ActionFieldProps) {
+export function ActionField({ siteId, defaultValue, error, sealName, readAccount }: ActionFieldProps) {
   const t = useTranslations("googleAds.fields");
   const { list, problem, pending, load, forget } = useActionList(siteId);
   const [chosen, setChosen] = useState(defaultValue ?? "");
+  const loadAndChoose = async () => {
+    const account = readAccount();
+    const actions = await load(account);
+    if (actions.length > 0) setChosen(chooseListed(actions, toActionName(chosen, account.customer_id ?? ""), sealName));
+  };
   const counting = list?.find(({ action }) => action === chosen)?.countingType;
   const hint = problem ? t(problem) : t(list ? `${name}.listHint` : `${name}.hint`);
   return (
@@ -103,7 +111,7 @@ export function ActionField({ siteId, defaultValue, error, readAccount }: Action
             {list ? (
               <Button onClick={forget}>{t("typeInstead")}</Button>
             ) : (
-              <SubmitButton type="button" pending={pending} onClick={() => load(readAccount())}>
+              <SubmitButton type="button" pending={pending} onClick={loadAndChoose}>
                 {t("load")}
               </SubmitButton>
             )}

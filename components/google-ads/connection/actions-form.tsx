@@ -13,7 +13,7 @@ import { Input } from "#components/ui/input.tsx";
 import { Select } from "#components/ui/select.tsx";
 import { Skeleton } from "#components/ui/skeleton.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
-import { toActionName } from "#lib/delivery/action-name.ts";
+import { chooseListed, toActionName } from "#lib/delivery/action-name.ts";
 import type { ActionRow } from "#lib/delivery/action-rows.ts";
 import { ActionOptions, OnePerClick, useActionList } from "./action-field.tsx";
 
@@ -35,7 +35,12 @@ export function ActionsForm({ siteId, customerId, rows, onDone }: ActionsFormPro
   const [chosen, setChosen] = useState(() => Object.fromEntries(rows.map(({ conversionName, action }) => [conversionName, action ?? ""])));
   const [failure, setFailure] = useState<SendFailure | null>(null);
   const [missing, setMissing] = useState<string | null>(null);
-  const ask = useEffectEvent(() => load().then(() => setAsked(true)));
+  const ask = useEffectEvent(async () => {
+    const actions = await load();
+    const suggest = ({ conversionName, action }: ActionRow) => [conversionName, action ?? chooseListed(actions, "", conversionName)];
+    setChosen(Object.fromEntries(rows.map(suggest)));
+    setAsked(true);
+  });
   useEffect(() => {
     void ask();
   }, []);
@@ -84,7 +89,7 @@ export function ActionsForm({ siteId, customerId, rows, onDone }: ActionsFormPro
             <div key={row.conversionName} className="stack">
               <Field
                 label={row.key ? names(row.key) : t("actions.earlierName")}
-                hint={<span data-untranslated>{row.conversionName}</span>}
+                hint={t.rich("actions.sentAs", { name: () => <span data-untranslated>{row.conversionName}</span> })}
                 error={missing === row.conversionName ? errorText("REQUIRED") : undefined}
               >
                 {(control) =>

@@ -30,8 +30,36 @@ interface ConnectFormProps {
   onCancel?: (() => void) | undefined;
 }
 
+/** With a client of ours, Google's own page comes first and the form is for those who bring their own client. */
+export function ConnectForm(props: ConnectFormProps) {
+  const t = useTranslations("googleAds.connect");
+  const { siteId, state, hasOwnClient, isAllowed, onCancel } = props;
+  const [isByHand, setByHand] = useState(!hasOwnClient || isAllowed);
+  if (isByHand) return <AccountForm {...props} />;
+  return (
+    <>
+      <div className="card-b stack">
+        <p className="sm t2 text-pretty">{t(state.connected ? "withGoogleAgain" : "withGoogleLead")}</p>
+      </div>
+      <div className="card-f">
+        {/* A plain link: the route answers with a redirect to Google's own page. */}
+        <a className="btn primary" href={`/api/sites/${siteId}/google-ads/oauth/start`}>
+          <LogIn className="i" />
+          {t("withGoogle")}
+        </a>
+        <Button onClick={() => setByHand(true)}>{t("byHand")}</Button>
+        {onCancel && (
+          <Button tone="ghost" onClick={onCancel}>
+            {t("cancel")}
+          </Button>
+        )}
+      </div>
+    </>
+  );
+}
+
 /** Where the account comes from, with help for each field. Google is asked before anything is kept; what it does not like is said at the field. */
-export function ConnectForm({ siteId, state, sealName, hasOwnClient, isAllowed, onDone, onCancel }: ConnectFormProps) {
+function AccountForm({ siteId, state, sealName, isAllowed, onDone, onCancel }: ConnectFormProps) {
   const t = useTranslations("googleAds");
   const fieldError = useFieldError();
   const { ask, pending, failure, test, finding } = useConnect(siteId);
@@ -66,7 +94,6 @@ export function ConnectForm({ siteId, state, sealName, hasOwnClient, isAllowed, 
     <form ref={form} onSubmit={submit} noValidate>
       <div className="card-b stack stack-5 max-w-[640px]">
         <p className="sm t2 text-pretty">{t(state.connected ? "connect.leadAgain" : "connect.lead")}</p>
-        {hasOwnClient && !isAllowed && <WithGoogle siteId={siteId} />}
         <ConnectField
           name="customer_id"
           defaultValue={account ? shownCustomerId(account.customerId) : undefined}
@@ -85,6 +112,7 @@ export function ConnectForm({ siteId, state, sealName, hasOwnClient, isAllowed, 
           siteId={siteId}
           defaultValue={state.actions.find(({ conversionName }) => conversionName === sealName)?.action}
           error={errorOf("conversion_action_resource_name")}
+          sealName={sealName}
           readAccount={readAccount}
         />
         <OlderAccess transport={state.transport} error={errorOf} />
@@ -93,7 +121,9 @@ export function ConnectForm({ siteId, state, sealName, hasOwnClient, isAllowed, 
         ) : (
           <FormFailure code={failure?.code} requestId={failure?.requestId ?? null} fields={failure?.fields} />
         )}
-        {test && !test.ok && <ConnectionChecks test={test} customerId={asked} failed={t("connect.unsaved")} />}
+        {test && !test.ok && (
+          <ConnectionChecks test={test} customerId={asked} failed={t("connect.unsaved")} isSaid={Boolean(finding?.field)} />
+        )}
       </div>
       <div className="card-f">
         <SubmitButton tone="primary" pending={pending}>
@@ -102,23 +132,6 @@ export function ConnectForm({ siteId, state, sealName, hasOwnClient, isAllowed, 
         {onCancel && <Button onClick={onCancel}>{t("connect.cancel")}</Button>}
       </div>
     </form>
-  );
-}
-
-function WithGoogle({ siteId }: { siteId: string }) {
-  const t = useTranslations("googleAds.connect");
-  return (
-    <div className="stack">
-      <div>
-        {/* A plain link: the route answers with a redirect to Google's own page. */}
-        <a className="btn primary" href={`/api/sites/${siteId}/google-ads/oauth/start`}>
-          <LogIn className="i" />
-          {t("withGoogle")}
-        </a>
-      </div>
-      <p className="sm t3 text-pretty">{t("withGoogleLead")}</p>
-      <p className="sm t2">{t("orByHand")}</p>
-    </div>
   );
 }
 
@@ -133,7 +146,7 @@ function OlderAccess({ transport, error }: OlderAccessProps) {
   const problem = error("transport") ?? error("developer_token");
   return (
     <details className="stack" open={transport === "ads_api" || problem !== undefined}>
-      <summary className="sm med tap cursor-pointer">{t("connect.more")}</summary>
+      <summary className="sm med w-fit cursor-pointer py-2">{t("connect.more")}</summary>
       <div className="stack stack-4 pt-3">
         <Field label={t("fields.transport.label")} hint={t("fields.transport.hint")} error={error("transport")}>
           {(control) => (

@@ -117,7 +117,6 @@ function Connected({ siteId, state, timeZone, mayChange, onReconnect }: Connecte
         <div className="card-f">
           <SubmitButton
             type="button"
-            tone="primary"
             pending={pending}
             onClick={() => ask({ path: "test", done: (count) => t("test.passedReleased", { count }) })}
           >

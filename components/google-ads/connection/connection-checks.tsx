@@ -10,8 +10,18 @@ import type { ConnectAnswer } from "#lib/delivery/connection-shapes.ts";
 type ConnectionTest = ConnectAnswer["test"];
 type Check = ConnectionTest["checks"][number];
 
-/** What a test found, thing by thing, in words. `customerId`: the account that was tested. */
-export function ConnectionChecks({ test, customerId, failed }: { test: ConnectionTest; customerId: string; failed: string }) {
+interface ConnectionChecksProps {
+  test: ConnectionTest;
+  /** The account that was tested. */
+  customerId: string;
+  /** What a failed test means here. */
+  failed: string;
+  /** A field says already what is wrong. */
+  isSaid?: boolean;
+}
+
+/** What a test found, thing by thing, in words. */
+export function ConnectionChecks({ test, customerId, failed, isSaid = false }: ConnectionChecksProps) {
   const t = useTranslations("googleAds.test");
   const isPartly = test.ok && test.checks.some(({ name, ok }) => name === "ads_api_adjustments" && !ok);
   const owner = test.account?.conversionCustomerId;
@@ -28,14 +38,14 @@ export function ConnectionChecks({ test, customerId, failed }: { test: Connectio
       </Alert>
       <ul className="stack" aria-label={t("results")}>
         {test.checks.map((check) => (
-          <CheckLine key={check.name} check={check} />
+          <CheckLine key={check.name} check={check} isSaid={isSaid && check.code === test.error?.code} />
         ))}
       </ul>
     </div>
   );
 }
 
-function CheckLine({ check: { name, ok, isRequired, code } }: { check: Check }) {
+function CheckLine({ check: { name, ok, isRequired, code }, isSaid }: { check: Check; isSaid: boolean }) {
   const t = useTranslations("googleAds");
   const Icon = ok ? CircleCheck : isRequired ? CircleX : TriangleAlert;
   const colour = ok ? "fg-completed" : isRequired ? "fg-failed" : "fg-retry";
@@ -45,7 +55,7 @@ function CheckLine({ check: { name, ok, isRequired, code } }: { check: Check }) 
       <Icon className={`i flex-none ${colour}`} />
       <span className="grow text-pretty">
         {t(`test.checks.${name}.${ok ? "ok" : "no"}`)}
-        {!ok && finding && (
+        {!ok && finding && !isSaid && (
           <span className="block t2">
             {t(`findings.${finding}.what`)} {t(`findings.${finding}.fix`)}
           </span>

@@ -11,12 +11,12 @@ import { siteFormat } from "#lib/i18n/site-format.ts";
 /** A list of names and values; what is false is left out. */
 export function Facts({ facts }: { facts: (readonly [string, ReactNode] | false | null | undefined | "")[] }) {
   return (
-    <dl className="facts">
+    <dl className="grid grid-cols-[max-content_minmax(0,1fr)] gap-x-4 gap-y-1 sm">
       {facts.map(
         (fact) =>
           fact && (
             <div key={fact[0]} className="contents">
-              <dt>{fact[0]}</dt>
+              <dt className="t3">{fact[0]}</dt>
               <dd>{fact[1]}</dd>
             </div>
           ),

@@ -56,7 +56,9 @@ function RotateForm({ siteId, customerId, onDone }: { siteId: string; customerId
         <ConnectField key={name} name={name} error={errorOf(name)} {...(name !== "refresh_token" && { hint: t("rotate.clientHint") })} />
       ))}
       <FormFailure code={failure?.code} requestId={failure?.requestId ?? null} fields={failure?.fields} />
-      {test && !test.ok && <ConnectionChecks test={test} customerId={customerId} failed={t("connect.unsaved")} />}
+      {test && !test.ok && (
+        <ConnectionChecks test={test} customerId={customerId} failed={t("connect.unsaved")} isSaid={names.some((name) => errorOf(name))} />
+      )}
       <div className="dialog-f">
         <DialogClose render={<Button />}>{t("rotate.cancel")}</DialogClose>
         <SubmitButton tone="primary" pending={pending}>

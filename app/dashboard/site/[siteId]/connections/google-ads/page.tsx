@@ -12,7 +12,7 @@ import { connectionStatus } from "#lib/delivery/connection-status.ts";
 import { env } from "#lib/env.ts";
 import { readWaitingRows } from "#lib/oci/page-readers.ts";
 import { getSite, getSiteDelivery, readConnectionState } from "#lib/tenancy/readers.ts";
-import { ScriptSection } from "./script-section.tsx";
+import { ScriptSection, ScriptStatusAlert } from "./script-section.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("googleAds");
@@ -42,7 +42,11 @@ export default async function GoogleAdsPage({ params, searchParams }: GoogleAdsP
     <>
       <PageHeader title={t("title")} note={t("lead")} />
       <div className="page">
-        {state.syncMethod === "api" && <StatusAlert siteId={publicId} status={status} timeZone={timezone} mayFix={mayChange} />}
+        {state.syncMethod === "api" ? (
+          <StatusAlert siteId={publicId} status={status} timeZone={timezone} mayFix={mayChange} />
+        ) : (
+          isOwner && <ScriptStatusAlert siteId={publicId} />
+        )}
         <DeliveryWay
           siteId={publicId}
           current={state.syncMethod}
@@ -65,6 +69,7 @@ export default async function GoogleAdsPage({ params, searchParams }: GoogleAdsP
         />
         {state.connected && (
           <>
+            <HealthCard state={state} timeZone={timezone} now={now.toISOString()} />
             <ConversionActions
               siteId={publicId}
               customerId={state.account?.customerId ?? ""}
@@ -73,7 +78,6 @@ export default async function GoogleAdsPage({ params, searchParams }: GoogleAdsP
               mayChange={mayChange}
             />
             {mayChange && <DryRun siteId={publicId} rows={await readWaitingRows(publicId, dryRunRows)} timeZone={timezone} />}
-            <HealthCard state={state} timeZone={timezone} now={now.toISOString()} />
           </>
         )}
         {isOwner && state.syncMethod === "script" && <ScriptSection site={site} />}
