@@ -24,7 +24,7 @@ export type ScriptRunLine = ScriptStatus["runs"][number];
 const silentAfterHours = 25;
 
 export interface Diagnosis {
-  code: "NO_KEY" | "NEVER_RAN" | "FAILED" | "SILENT" | "OLD" | "IDLE" | "WELL";
+  code: "NO_KEY" | "NEVER_RAN" | "SWITCHED" | "FAILED" | "SILENT" | "OLD" | "IDLE" | "WELL";
   tone: "failed" | "retry" | "completed";
   hours?: number;
   errorCode?: string;
@@ -34,8 +34,10 @@ export interface Diagnosis {
 export function diagnose(status: ScriptStatus, currentVersion: string): Diagnosis {
   const [last] = status.runs;
   if (!last) return status.hasKey ? { code: "NEVER_RAN", tone: "retry" } : { code: "NO_KEY", tone: "retry" };
-  if (last.errorCode) return { code: "FAILED", tone: "failed", errorCode: last.errorCode };
   const hours = Math.floor((Date.parse(status.now) - Date.parse(last.at)) / 3_600_000);
+  // It was refused while the site sent by API. The site no longer does.
+  if (last.errorCode === "WRONG_SYNC_METHOD" && hours < silentAfterHours) return { code: "SWITCHED", tone: "retry" };
+  if (last.errorCode && last.errorCode !== "WRONG_SYNC_METHOD") return { code: "FAILED", tone: "failed", errorCode: last.errorCode };
   if (hours >= silentAfterHours) return { code: "SILENT", tone: status.waiting > 0 ? "failed" : "retry", hours };
   if (last.kind === "ack-failed") return { code: "FAILED", tone: "failed", errorCode: "APPLY_FAILED" };
   if (isOlder(last.version, currentVersion)) return { code: "OLD", tone: "retry" };

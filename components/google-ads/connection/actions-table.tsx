@@ -36,7 +36,7 @@ export function ActionsTable({ rows }: { rows: ActionRow[] }) {
             </Cell>
             <Cell at="meta">{row.action && <Counting type={row.countingType} />}</Cell>
             <Cell at="end" align="end">
-              {row.blocked ? <Badge state="BLOCKED" /> : row.action && <Badge state="COMPLETED">{t("ready")}</Badge>}
+              {row.blocked ? <Badge state="BLOCKED" /> : row.action && <Badge state="COMPLETED">{t("chosen")}</Badge>}
             </Cell>
           </tr>
         ))}

@@ -36,7 +36,7 @@ export function ConnectionCard(props: ConnectionCardProps) {
   const [isOpen, setOpen] = useState(startsOpen);
   const shown = mayChange && isOpen;
   return (
-    <div id="connect" className="scroll-mt-4">
+    <div id="connect" className="scroll-mt-20 desk:scroll-mt-4">
       <Card title={t("title")}>
         {mayChange && consent && <ConsentAnswer siteId={siteId} consent={consent} connected={state.connected} />}
         {shown ? (

@@ -21,7 +21,7 @@ export function ConversionActions({ siteId, customerId, rows, signalsOff, mayCha
   const t = useTranslations("googleAds.actions");
   const [isEditing, setEditing] = useState(false);
   return (
-    <div id="actions" className="scroll-mt-4">
+    <div id="actions" className="scroll-mt-20 desk:scroll-mt-4">
       <Card
         title={t("title")}
         end={

@@ -3,6 +3,7 @@
 import { useLocale, useTranslations } from "next-intl";
 import { Alert } from "#components/ui/alert.tsx";
 import { Badge } from "#components/ui/badge.tsx";
+import { ButtonLink } from "#components/ui/button.tsx";
 import { Card } from "#components/ui/card.tsx";
 import { TimeAgo } from "#components/ui/time.tsx";
 import { findingOf } from "#lib/delivery/connection-findings.ts";
@@ -16,12 +17,14 @@ interface HealthCardProps {
   timeZone: string;
   /** The server's clock when the page was read. */
   now: string;
+  /** The way to the form, for whoever may use it and has it nowhere else on the page. */
+  reconnectPath?: string | undefined;
 }
 
 type Health = NonNullable<ConnectionState["health"]>;
 
 /** Whether delivery by API runs, and what it waits for. Every line is what provider_connection says. */
-export function HealthCard({ state, timeZone, now }: HealthCardProps) {
+export function HealthCard({ state, timeZone, now, reconnectPath }: HealthCardProps) {
   const t = useTranslations("googleAds.health");
   const format = siteFormat({ locale: useLocale(), timeZone });
   const { health, actions, syncMethod } = state;
@@ -42,7 +45,13 @@ export function HealthCard({ state, timeZone, now }: HealthCardProps) {
             [t("quota"), hasQuota ? t("quotaUntil", { time: format.dateTime(health.quotaUntil ?? "") }) : t("quotaFree")],
           ]}
         />
-        {health.blocked && <Blocked title={t("blocked", { time: format.dateTime(health.blocked.since) })} {...health.blocked} />}
+        {health.blocked && (
+          <Blocked
+            title={t("blocked", { time: format.dateTime(health.blocked.since) })}
+            reconnectPath={reconnectPath}
+            {...health.blocked}
+          />
+        )}
         {blockedActions.map(
           ({ conversionName, blocked }) =>
             blocked && (
@@ -97,12 +106,24 @@ function LastFailure({ health: { lastFailureAt, lastFailureCode }, timeZone }: {
   );
 }
 
+interface BlockedProps {
+  title: string;
+  code: string;
+  message: string | null;
+  reconnectPath?: string | undefined;
+}
+
 /** What is blocked, why, and what ends it. */
-function Blocked({ title, code, message }: { title: string; code: string; message: string | null }) {
+function Blocked({ title, code, message, reconnectPath }: BlockedProps) {
   const t = useTranslations("googleAds");
   const finding = findingOf(code).name;
+  const reconnect = reconnectPath && (
+    <ButtonLink href={reconnectPath} size="sm">
+      {t("status.reconnect")}
+    </ButtonLink>
+  );
   return (
-    <Alert tone="blocked" title={`${title}.`}>
+    <Alert tone="blocked" title={`${title}.`} action={reconnect}>
       {t(`findings.${finding}.what`)} {t(`findings.${finding}.fix`)} {t("health.afterFix")}
       <span className="block xs t3 id" data-untranslated>
         {message?.startsWith(code) ? message : [code, message].filter(Boolean).join(": ")}

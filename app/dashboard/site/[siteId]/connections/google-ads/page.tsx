@@ -6,6 +6,7 @@ import { DryRun } from "#components/google-ads/connection/dry-run.tsx";
 import { HealthCard } from "#components/google-ads/connection/health-card.tsx";
 import { DeliveryWay } from "#components/google-ads/delivery-way.tsx";
 import { StatusAlert } from "#components/google-ads/status-alert.tsx";
+import { connectPath } from "#components/shell/nav-items.ts";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { actionRows } from "#lib/delivery/action-rows.ts";
 import { connectionStatus } from "#lib/delivery/connection-status.ts";
@@ -69,7 +70,12 @@ export default async function GoogleAdsPage({ params, searchParams }: GoogleAdsP
         />
         {state.connected && (
           <>
-            <HealthCard state={state} timeZone={timezone} now={now.toISOString()} />
+            <HealthCard
+              state={state}
+              timeZone={timezone}
+              now={now.toISOString()}
+              reconnectPath={mayChange && state.syncMethod === "script" ? connectPath(publicId) : undefined}
+            />
             <ConversionActions
               siteId={publicId}
               customerId={state.account?.customerId ?? ""}
