@@ -42,7 +42,6 @@ export const connectionState = z.object({
     })
     .nullable(),
 });
-export type ConnectionState = z.output<typeof connectionState>;
 
 const text = z.string("REQUIRED").trim().min(1, "REQUIRED").max(512, "TOO_LONG");
 
@@ -85,7 +84,7 @@ const checkName = z.enum([
   "ads_api_adjustments",
 ]);
 
-export const connectionTest = z.object({
+const connectionTest = z.object({
   ok: z.boolean(),
   checks: z.array(
     z.object({ name: checkName, ok: z.boolean(), isRequired: z.boolean(), code: z.string().optional(), message: z.string().optional() }),
