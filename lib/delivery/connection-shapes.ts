@@ -43,6 +43,8 @@ export const connectionState = z.object({
     .nullable(),
 });
 
+export type ConnectionState = z.output<typeof connectionState>;
+
 const text = z.string("REQUIRED").trim().min(1, "REQUIRED").max(512, "TOO_LONG");
 
 /** Without a refresh token, the consent that the owner gave Google a moment ago is used. */

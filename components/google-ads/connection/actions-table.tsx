@@ -47,7 +47,7 @@ export function ActionsTable({ rows }: { rows: ActionRow[] }) {
 }
 
 /** What the conversion is, and below it the name it is sent under. */
-export function ConversionName({ row: { key, conversionName } }: { row: ActionRow }) {
+function ConversionName({ row: { key, conversionName } }: { row: ActionRow }) {
   const t = useTranslations("googleAds.actions");
   const names = useTranslations("delivery.nameKeys");
   return (
@@ -60,7 +60,7 @@ export function ConversionName({ row: { key, conversionName } }: { row: ActionRo
   );
 }
 
-export function Counting({ type }: { type: string | null }) {
+function Counting({ type }: { type: string | null }) {
   const t = useTranslations("googleAds.actions");
   if (type === "MANY_PER_CLICK" || type === "ONE_PER_CLICK") return t(`countings.${type}`);
   return <span className="t3">{t("countingUnknown")}</span>;
