@@ -43,7 +43,13 @@ async function sendForm(page: Page, given: Partial<Record<"customer" | "clientId
   for (const [name, label] of Object.entries(labels) as [keyof typeof labels, string][]) {
     if (given[name] !== undefined) await page.getByLabel(label, { exact: true }).fill(given[name]);
   }
-  await page.getByRole("button", { name: /^Test and (connect|save)$/ }).click();
+  await press(page.getByRole("button", { name: /^Test and (connect|save)$/ }));
+}
+
+/** A button that still waits for an answer takes no press. */
+async function press(button: Locator): Promise<void> {
+  await expect(button).toHaveAttribute("aria-busy", "false");
+  await button.click();
 }
 
 const asOwnClient = async (page: Page) => page.getByRole("button", { name: "Use your own OAuth client" }).click();
@@ -62,9 +68,8 @@ test("an owner connects, tests, chooses an action, tries a row, switches there a
 
     await page.getByRole("button", { name: "Connect Google Ads" }).click();
     await asOwnClient(page);
-    await sendForm(page, { customer: "12-34", clientId: demoClient.clientId, secret: "wrong", token: refreshToken });
     await page.getByLabel("Conversion action for sealed sales").fill("1005");
-    await sendForm(page, {});
+    await sendForm(page, { customer: "my account", clientId: demoClient.clientId, secret: "wrong", token: refreshToken });
     await expect(page.getByText("A customer ID has ten digits, for example 123-456-7890.")).toBeVisible();
     await expect(page.getByLabel("Customer ID", { exact: true })).toBeFocused();
     await sendForm(page, { customer: customerId });
@@ -92,10 +97,10 @@ test("an owner connects, tests, chooses an action, tries a row, switches there a
     await chosen.getByRole("button", { name: "Save actions" }).click();
     await expect(chosen.getByRole("cell", { name: "Every conversion" })).toBeVisible();
 
-    await page.getByRole("button", { name: "Ask Google" }).click();
+    await press(page.getByRole("button", { name: "Ask Google" }));
     await expect(page.getByText("Google would take it.")).toBeVisible();
     await google.putAccount({ customerId, conversionActions: [onceAction] });
-    await page.getByRole("button", { name: "Ask Google" }).click();
+    await press(page.getByRole("button", { name: "Ask Google" }));
     await expect(page.getByText("Google would not take it.")).toBeVisible();
     await expect(page.getByText("destinations.destinations[0].product_destination_id")).toBeVisible();
     await google.putAccount({ customerId, conversionActions: actions });
@@ -106,7 +111,7 @@ test("an owner connects, tests, chooses an action, tries a row, switches there a
     await expect(dialog.getByText("Nothing is in flight.")).toBeVisible();
     await dialog.getByRole("button", { name: "Keep as is" }).click();
     await expect(page.getByRole("button", { name: "Switch to API" })).toBeFocused();
-    await page.getByRole("button", { name: "Switch to API" }).click();
+    await press(page.getByRole("button", { name: "Switch to API" }));
     await dialog.getByRole("button", { name: "Send by API" }).click();
     await expect(page.getByText("This site now sends by API.")).toBeVisible();
     await expect(page.getByText("Due conversions go out every 10 minutes.")).toBeVisible();
@@ -173,10 +178,10 @@ test("a blocked connection is shown with its fix on a phone, and new access ends
     await page.getByRole("button", { name: "Replace access" }).click();
     const dialog = page.getByRole("dialog", { name: "Replace access" });
     await dialog.getByLabel("Refresh token").fill(account.refreshToken);
-    await dialog.getByRole("button", { name: "Test and replace" }).click();
+    await press(dialog.getByRole("button", { name: "Test and replace" }));
     await expect(dialog.getByLabel("Refresh token")).toHaveAccessibleDescription(/has expired or was revoked/);
     await dialog.getByLabel("Refresh token").fill(renewed);
-    await dialog.getByRole("button", { name: "Test and replace" }).click();
+    await press(dialog.getByRole("button", { name: "Test and replace" }));
     await expect(page.getByText("Access replaced.")).toBeVisible();
     await expect(page.getByText(/^Google has refused our access since/)).toHaveCount(0);
   });
