@@ -9,7 +9,7 @@ import type { DryRunAnswer } from "./connection-shapes.ts";
 import { jobRow } from "./pipeline.ts";
 
 /** A dry run has one row: where in the request it stood says nothing. */
-const rowPath = /^(events\.events|conversions|conversion_adjustments)\[\d+\]\.?/;
+const rowPath = /^(events\.events|destinations\.destinations|conversions|conversion_adjustments)\[\d+\]\.?/;
 
 /** Asks Google whether it would take a row as it stands. A row that passes proves its conversion action, so a block of that action ends. */
 export async function dryRun(publicId: string, rowId: string): Promise<DryRunAnswer> {

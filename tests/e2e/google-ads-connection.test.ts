@@ -102,7 +102,7 @@ test("an owner connects, tests, chooses an action, tries a row, switches there a
     await google.putAccount({ customerId, conversionActions: [onceAction] });
     await press(page.getByRole("button", { name: "Ask Google" }));
     await expect(page.getByText("Google would not take it.")).toBeVisible();
-    await expect(page.getByText("destinations.destinations[0].product_destination_id")).toBeVisible();
+    await expect(page.getByText("product_destination_id", { exact: true })).toBeVisible();
     await google.putAccount({ customerId, conversionActions: actions });
 
     await page.getByRole("button", { name: "Switch to API" }).click();

@@ -118,7 +118,7 @@ function Connected({ siteId, state, timeZone, mayChange, onReconnect }: Connecte
           <SubmitButton
             type="button"
             pending={pending}
-            onClick={() => ask({ path: "test", done: (count) => t("test.passedReleased", { count }) })}
+            onClick={() => ask({ path: "test", done: (count) => (count > 0 ? t("test.passedReleased", { count }) : undefined) })}
           >
             {t("account.test")}
           </SubmitButton>

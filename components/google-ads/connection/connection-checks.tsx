@@ -52,7 +52,7 @@ function CheckLine({ check: { name, ok, isRequired, code }, isSaid }: { check: C
   const finding = code && findingOf(code).name;
   return (
     <li className="flex gap-2 sm">
-      <Icon className={`i flex-none ${colour}`} />
+      <Icon className={`i mt-px flex-none ${colour}`} />
       <span className="grow text-pretty">
         {t(`test.checks.${name}.${ok ? "ok" : "no"}`)}
         {!ok && finding && !isSaid && (

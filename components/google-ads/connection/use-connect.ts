@@ -12,7 +12,7 @@ interface ConnectRequest {
   path: "connect" | "rotate" | "test";
   body?: unknown;
   /** Said in a toast; `released` is how many refused conversions are sent again. */
-  done: (released: number) => string;
+  done: (released: number) => string | undefined;
   onConnected?: () => void;
 }
 
