@@ -15,6 +15,7 @@ import {
   type ConnectInput,
   connectionState,
   type RotateInput,
+  rotateInput,
   switchAnswer,
   switchPreview,
 } from "./connection-shapes.ts";
@@ -47,6 +48,9 @@ export async function connectGoogleAds(
   return testAndKeep(db, publicId, siteUuid, credentials, { sealAction: credentials.conversion_action_resource_name });
 }
 
+/** A consent that has run out is no new access. */
+const newAccess = rotateInput.extend({ refresh_token: z.string("REQUIRED") });
+
 /** The same account with a new refresh token. */
 export async function rotateGoogleAds(
   db: SessionClient,
@@ -56,7 +60,8 @@ export async function rotateGoogleAds(
 ): Promise<ConnectAnswer> {
   const { siteUuid, credentials } = await requireConnection(publicId);
   const current = await withSealAction(db, publicId, credentials);
-  const renewed = parseInput(credentialsSchema, { ...current, ...(input.refresh_token ? input : consent) });
+  const given = parseInput(newAccess, input.refresh_token ? input : (consent ?? {}));
+  const renewed = parseInput(credentialsSchema, { ...current, ...given });
   return testAndKeep(db, publicId, siteUuid, renewed, {});
 }
 

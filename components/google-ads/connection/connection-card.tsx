@@ -92,7 +92,11 @@ function ConsentAnswer({ siteId, consent, connected }: { siteId: string; consent
       >
         {next}
       </Alert>
-      <FormFailure code={failure?.code} requestId={failure?.requestId ?? null} />
+      {failure?.fields.refresh_token ? (
+        <Alert tone="failed">{t("connect.consentExpired")}</Alert>
+      ) : (
+        <FormFailure code={failure?.code} requestId={failure?.requestId ?? null} />
+      )}
       {test && !test.ok && <ConnectionChecks test={test} customerId="" failed={t("connect.unsaved")} />}
     </div>
   );

@@ -222,6 +222,9 @@ describe("consent on Google's page", () => {
     expect((await (await ask(available, { body: { customer_id: demoCustomerId }, cookie })).json()).actions.length).toBeGreaterThan(3);
     expect(await (await ask(connect, { body: account, cookie })).json()).toMatchObject({ connected: true });
     expect((await ask(connect, { body: account })).status).toBe(400); // without the consent a token must be given
+    expect(await (await ask(rotate, { cookie })).json()).toMatchObject({ connected: true });
+    const { errors } = await (await ask(rotate)).json();
+    expect(errors).toMatchObject([{ field: "refresh_token", code: "REQUIRED" }]);
   });
 
   test("refused on Google's page: back without a token", async () => {

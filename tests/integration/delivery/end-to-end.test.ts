@@ -178,7 +178,7 @@ describe("a revoked token", () => {
   test("met by the poller, it blocks as well", async () => {
     await seal();
     await deliver();
-    await rotateGoogleAds(db, team.publicId, {}); // the token that is cached belongs to another version
+    await rotateGoogleAds(db, team.publicId, { refresh_token: "1//new-token" }); // the token that is cached belongs to another version
     await revoke();
     await poll();
     expect(await readHealth(app.sql, team)).toMatchObject({ blocked_code: expect.any(String) });
