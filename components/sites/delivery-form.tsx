@@ -130,7 +130,7 @@ export function DeliveryForm({ site, appUrl, delivery }: DeliveryFormProps) {
           </fieldset>
           <fieldset className="stack">
             <legend className="strong sm pb-2">{t("names")}</legend>
-            <p className="xs t3 text-pretty">{t("namesHint")}</p>
+            <p className="xs t3 text-pretty">{t(site.ociSyncMethod === "script" ? "namesHint" : "namesHintApi")}</p>
             {conversionKeys.map((key) => (
               <Field key={key} label={t(`nameKeys.${key}`)} error={key === "seal" ? errorOf("conversionNames") : undefined}>
                 {(control) => (

@@ -44,7 +44,13 @@ export default async function ConnectionsPage({ params }: { params: Promise<{ si
         <TrackerCard site={site} appUrl={env().APP_URL} reportsViews={pageViewsEnabled} lastEventAt={lastEventAt} editable={editable} />
         {failed > 0 && <FailedEvents siteId={site.publicId} events={await listFailedEvents(site.publicId)} timeZone={site.timezone} />}
         <GoogleAdsLink siteId={site.publicId} timeZone={site.timezone} delivery={googleAds} />
-        <ApiKeyCard siteId={site.publicId} keys={keys} timeZone={site.timezone} editable={editable} />
+        <ApiKeyCard
+          siteId={site.publicId}
+          keys={keys}
+          timeZone={site.timezone}
+          editable={editable}
+          hasScript={site.ociSyncMethod === "script"}
+        />
         <CallEventSecret siteId={site.publicId} editable={editable} />
       </div>
     </>

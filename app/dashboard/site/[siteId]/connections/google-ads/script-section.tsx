@@ -21,7 +21,7 @@ export async function ScriptSection({ site: { publicId, timezone, archivedAt } }
     <>
       <InstallScript script={customerScript({ publicId, appUrl: env().APP_URL })} version={version} />
       <ScriptRuns runs={status.runs} timeZone={timezone} />
-      <ApiKeyCard siteId={publicId} keys={keys} timeZone={timezone} editable={archivedAt === null} />
+      <ApiKeyCard siteId={publicId} keys={keys} timeZone={timezone} editable={archivedAt === null} hasScript />
     </>
   );
 }
