@@ -33,6 +33,11 @@ export function sitePath(siteId: string, path: NavItem["path"] = ""): string {
   return `/dashboard/site/${siteId}${path}`;
 }
 
+/** The form that connects Google Ads, open. */
+export function connectPath(siteId: string): string {
+  return `${sitePath(siteId, "/connections/google-ads")}?connect=1#connect`;
+}
+
 export function navItemsFor(role: SiteRole): NavItem[] {
   return navItems.filter((item) => item.roles.includes(role));
 }

@@ -7,6 +7,7 @@ import { type Credentials, credentialsSchema, describeAccount, sealCredentials }
 import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import type { ConnectionTest, ProviderConnection } from "#lib/providers/port.ts";
 import { isProviderError } from "#lib/providers/provider-error.ts";
+import { siteDelivery } from "#lib/tenancy/site-delivery.ts";
 import { openConnection } from "./connection.ts";
 import {
   type AccountInput,
@@ -14,6 +15,7 @@ import {
   type ConnectInput,
   connectionState,
   type RotateInput,
+  rotateInput,
   switchAnswer,
   switchPreview,
 } from "./connection-shapes.ts";
@@ -46,6 +48,9 @@ export async function connectGoogleAds(
   return testAndKeep(db, publicId, siteUuid, credentials, { sealAction: credentials.conversion_action_resource_name });
 }
 
+/** A consent that has run out is no new access. */
+const newAccess = rotateInput.extend({ refresh_token: z.string("REQUIRED") });
+
 /** The same account with a new refresh token. */
 export async function rotateGoogleAds(
   db: SessionClient,
@@ -54,7 +59,9 @@ export async function rotateGoogleAds(
   consent: Consent | null = null,
 ): Promise<ConnectAnswer> {
   const { siteUuid, credentials } = await requireConnection(publicId);
-  const renewed = parseInput(credentialsSchema, { ...credentials, ...(input.refresh_token ? input : consent) });
+  const current = await withSealAction(db, publicId, credentials);
+  const given = parseInput(newAccess, input.refresh_token ? input : (consent ?? {}));
+  const renewed = parseInput(credentialsSchema, { ...current, ...given });
   return testAndKeep(db, publicId, siteUuid, renewed, {});
 }
 
@@ -88,10 +95,21 @@ export function sealedConnection(siteUuid: string, credentials: Credentials) {
 }
 
 /** Tests the stored credentials. A passed test ends a block, and rows that it failed are queued again. */
-export async function testGoogleAds(publicId: string): Promise<ConnectAnswer> {
+export async function testGoogleAds(db: SessionClient, publicId: string): Promise<ConnectAnswer> {
   const connection = await requireConnection(publicId);
-  const test = await orUnavailable(googleAds().testConnection(connection));
+  const credentials = await withSealAction(db, publicId, connection.credentials);
+  const test = await orUnavailable(googleAds().testConnection({ ...connection, credentials }));
   return { connected: true, released: await recordTest(connection, test), test };
+}
+
+/** With the action that sealed sales go to now: the owner may have chosen another since the account was connected. */
+async function withSealAction(db: SessionClient, publicId: string, credentials: Credentials): Promise<Credentials> {
+  const [{ actions }, { conversionNames }] = await Promise.all([
+    readConnection(db, publicId),
+    callAsUser(db, "site_delivery", { p_public_id: publicId }, siteDelivery),
+  ]);
+  const chosen = actions.find(({ conversionName }) => conversionName === conversionNames.seal);
+  return chosen ? { ...credentials, conversion_action_resource_name: chosen.action } : credentials;
 }
 
 async function recordTest({ siteUuid, version }: Pick<ProviderConnection, "siteUuid" | "version">, test: ConnectionTest): Promise<number> {

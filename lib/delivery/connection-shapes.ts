@@ -43,6 +43,8 @@ export const connectionState = z.object({
     .nullable(),
 });
 
+export type ConnectionState = z.output<typeof connectionState>;
+
 const text = z.string("REQUIRED").trim().min(1, "REQUIRED").max(512, "TOO_LONG");
 
 /** Without a refresh token, the consent that the owner gave Google a moment ago is used. */
@@ -74,10 +76,20 @@ export const switchQuery = z.object({ preview: z.literal("1").optional() });
 
 const providerBlock = z.object({ code: z.string(), message: z.string() });
 
+const checkName = z.enum([
+  "oauth",
+  "data_manager_scope",
+  "ads_api_scope",
+  "data_manager",
+  "ads_api",
+  "ads_api_upload",
+  "ads_api_adjustments",
+]);
+
 const connectionTest = z.object({
   ok: z.boolean(),
   checks: z.array(
-    z.object({ name: z.string(), ok: z.boolean(), isRequired: z.boolean(), code: z.string().optional(), message: z.string().optional() }),
+    z.object({ name: checkName, ok: z.boolean(), isRequired: z.boolean(), code: z.string().optional(), message: z.string().optional() }),
   ),
   account: z
     .object({
@@ -106,13 +118,15 @@ export const actionList = z.object({
   ),
   refused: providerBlock.optional(),
 });
+export type ActionList = z.output<typeof actionList>;
 
-/** `ok`: Google would take the row as it stands. */
+/** `ok`: Google would take the row as it stands. `field`: what it does not take of it, as Google names it. */
 export const dryRunAnswer = z.object({
   ok: z.boolean(),
   transport,
   code: z.string().nullable(),
   category: z.string().nullable(),
+  field: z.string().nullable(),
   message: z.string().nullable(),
 });
 export type DryRunAnswer = z.output<typeof dryRunAnswer>;

@@ -8,6 +8,9 @@ import { withoutSecrets } from "./connection.ts";
 import type { DryRunAnswer } from "./connection-shapes.ts";
 import { jobRow } from "./pipeline.ts";
 
+/** A dry run has one row: where in the request it stood says nothing. */
+const rowPath = /^(events\.events|destinations\.destinations|conversions|conversion_adjustments)\[\d+\]\.?/;
+
 /** Asks Google whether it would take a row as it stands. A row that passes proves its conversion action, so a block of that action ends. */
 export async function dryRun(publicId: string, rowId: string): Promise<DryRunAnswer> {
   const connection = await requireConnection(publicId);
@@ -35,6 +38,7 @@ export async function dryRun(publicId: string, rowId: string): Promise<DryRunAns
     transport: job.via,
     code: result?.code ?? block?.code ?? null,
     category: result?.category ?? null,
+    field: result?.field?.replace(rowPath, "") || null,
     message: message === undefined ? null : withoutSecrets(message, connection),
   };
 }

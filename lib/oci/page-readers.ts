@@ -3,7 +3,7 @@ import { notFound } from "next/navigation";
 import { readPage } from "#lib/auth/session.ts";
 import { maxAttempts } from "#lib/delivery/limits.ts";
 import { AppError } from "#lib/platform/app-error.ts";
-import { queueCharts, queueRowStory, queueRows, queueStats } from "./control-shapes.ts";
+import { type QueueRow, queueCharts, queueRowStory, queueRows, queueStats } from "./control-shapes.ts";
 import { apiFilter, type ControlView } from "./control-view.ts";
 
 /** What OCI Control's page shows before anything is live. A page is 50 rows; more come when asked for. */
@@ -31,4 +31,13 @@ export async function readControlPage(publicId: string, view: ControlView, now: 
   ]).catch(hideRefusal);
   return { stats, page, charts, story };
 }
+/** A few conversions that wait to be sent, the newest first: for a dry run. */
+export async function readWaitingRows(publicId: string, limit: number): Promise<QueueRow[]> {
+  const asked = { p_public_id: publicId, p_max_attempts: maxAttempts(), p_limit: limit };
+  const pages = await Promise.all(
+    ["QUEUED", "RETRY"].map((status) => readPage("queue_rows", { ...asked, p_filter: { status } }, queueRows)),
+  ).catch(hideRefusal);
+  return pages.flatMap(({ rows }) => rows).slice(0, limit);
+}
+
 export type ControlPage = Awaited<ReturnType<typeof readControlPage>>;

@@ -42,6 +42,8 @@ export interface UploadResult {
   category?: ErrorCategory;
   /** Google's own sentence, cut; never a credential. */
   message?: string;
+  /** Google's name of the field that is wrong. */
+  field?: string;
   retryAt?: Date;
   /** Google asked to wait: no attempt is spent and the circuit does not count it. */
   isFreeWait?: boolean;

@@ -37,6 +37,10 @@ const sameInBoth = new Set([
   "desk.channel.whatsapp",
   "desk.channel.form",
   "desk.detail.device.tablet",
+  "googleAds.account.data_manager",
+  "googleAds.account.ads_api",
+  "googleAds.test.accountFound",
+  "googleAds.dryRun.option",
 ]);
 
 /**

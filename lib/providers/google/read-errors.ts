@@ -8,7 +8,7 @@ export interface GoogleError {
   message: string;
   /** The row it is about; null when it is about the whole request. */
   index: number | null;
-  /** Data Manager's name of the wrong field. */
+  /** Google's name of the wrong field. */
   field?: string;
   retryDelayMs?: number;
   /** The quota that ran out, as Google names it. */
@@ -58,13 +58,16 @@ const rowField = /^(conversions|conversion_?adjustments|operations)$/i;
 
 function readAdsError({ errorCode, message, location, details }: z.output<typeof adsError>): GoogleError {
   const [family, code] = Object.entries(errorCode).find(([, value]) => typeof value === "string") ?? [];
-  const row = location?.fieldPathElements.find(({ fieldName }) => rowField.test(fieldName));
+  const path = location?.fieldPathElements ?? [];
+  const row = path.find(({ fieldName }) => rowField.test(fieldName));
+  const field = path.map(({ fieldName, index }) => (index === undefined ? fieldName : `${fieldName}[${index}]`)).join(".");
   const quota = details?.quotaErrorDetails;
   return {
     code: details?.unpublishedErrorCode ?? (typeof code === "string" ? code : "UNKNOWN"),
     family,
     message,
     index: row ? (row.index ?? 0) : null,
+    ...(field && { field }),
     ...(quota && { retryDelayMs: readDelay(quota.retryDelay), quotaName: quota.rateName }),
   };
 }

@@ -47,13 +47,13 @@ function messageOf(errors: readonly GoogleError[]): string {
 
 /** What the errors about one row make of it. */
 export function rowResult(job: ConversionJob, errors: readonly GoogleError[], context: AnswerContext): UploadResult {
-  const judged = errors.map((error) => ({ code: bareCode(error.code), rule: ruleFor(job, error, context) }));
+  const judged = errors.map((error) => ({ code: bareCode(error.code), field: error.field, rule: ruleFor(job, error, context) }));
   const worst = judged.toSorted((a, b) => rank(a.rule) - rank(b.rule))[0];
   const { transport, requestId } = context;
   const base = { id: job.id, transport, ...(requestId && { requestId }) };
   if (!worst) return { ...base, status: "RETRY", category: "TRANSIENT", code: "UNKNOWN" };
-  const { rule, code } = worst;
-  const named = { ...base, code, message: messageOf(errors) };
+  const { rule, code, field } = worst;
+  const named = { ...base, code, message: messageOf(errors), ...(field && { field }) };
   if (rule.lacksAccess && job.kind !== "CONVERSION") return { ...named, status: "RETRY", category: "AUTH", byHand: "NO_ADS_API_ACCESS" };
   if (rule.isDuplicate) return { ...named, status: "COMPLETED", verdict: "DUPLICATE" };
   if (rule.status === "COMPLETED") return { ...named, status: "COMPLETED" };

@@ -150,6 +150,38 @@ test("connect, look, test, choose, preview, switch, rotate, disconnect", async (
   for (const secret of [demoRefreshToken, demoClient.clientSecret, team.siteId]) expect(said).not.toContain(secret);
 });
 
+// Guarantee: an owner whose conversion action was deleted at Google chooses another, and the connection works again.
+test("test and rotation try the action that was chosen last, not the one of the first connection", async () => {
+  await ask(connect, { body: credentials });
+  const seal = { conversionName: "OpsMantik_V5_DEMIR_MUHUR", action: `customers/${demoCustomerId}/conversionActions/1004` };
+  await ask(actions, { body: { actions: [seal] } });
+  const { accounts } = await google.admin("GET", "/accounts");
+  const { conversionActions } = accounts.find(({ customerId }: { customerId: string }) => customerId === demoCustomerId);
+  await google.putAccount({ conversionActions: conversionActions.filter(({ id }: { id: string }) => id !== "1005") });
+  try {
+    expect(await (await ask(testConnection)).json()).toMatchObject({ test: { ok: true } });
+    expect(await (await ask(rotate, { body: { refresh_token: demoRefreshToken } })).json()).toMatchObject({ connected: true });
+    await ask(actions, { body: { actions: [{ ...seal, action: account.conversion_action_resource_name }] } });
+    const { test: failed } = await (await ask(testConnection)).json();
+    expect(failed).toMatchObject({ ok: false, error: { code: "INVALID_CONVERSION_ACTION_ID" } });
+  } finally {
+    await google.putAccount({ conversionActions });
+  }
+});
+
+test("a dry run names the field that Google does not take", async () => {
+  await ask(connect, { body: credentials });
+  const { id } = await sealLead(app.sql, team, { at: anHourAgo() });
+  await ask(actions, {
+    body: { actions: [{ conversionName: "OpsMantik_V5_DEMIR_MUHUR", action: `customers/${demoCustomerId}/conversionActions/9` }] },
+  });
+  expect(await (await ask(dryRun, { body: { id } })).json()).toMatchObject({
+    ok: false,
+    code: "INVALID_CONVERSION_ACTION_ID",
+    field: "product_destination_id",
+  });
+});
+
 test("a dry run answers in its shape; a row of another site is not found", async () => {
   await ask(connect, { body: credentials });
   const { id } = await sealLead(app.sql, team, { at: anHourAgo() });
@@ -190,6 +222,9 @@ describe("consent on Google's page", () => {
     expect((await (await ask(available, { body: { customer_id: demoCustomerId }, cookie })).json()).actions.length).toBeGreaterThan(3);
     expect(await (await ask(connect, { body: account, cookie })).json()).toMatchObject({ connected: true });
     expect((await ask(connect, { body: account })).status).toBe(400); // without the consent a token must be given
+    expect(await (await ask(rotate, { cookie })).json()).toMatchObject({ connected: true });
+    const { errors } = await (await ask(rotate)).json();
+    expect(errors).toMatchObject([{ field: "refresh_token", code: "REQUIRED" }]);
   });
 
   test("refused on Google's page: back without a token", async () => {

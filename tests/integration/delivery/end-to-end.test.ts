@@ -166,7 +166,7 @@ describe("a revoked token", () => {
     expect(await readHealth(app.sql, team)).toMatchObject({ blocked_code: expect.any(String) });
     const waiting = await seal();
     expect(await deliver()).toMatchObject({ processed: 0 });
-    expect(await testGoogleAds(team.publicId)).toMatchObject({ test: { ok: false }, released: 0 });
+    expect(await testGoogleAds(db, team.publicId)).toMatchObject({ test: { ok: false }, released: 0 });
     expect(await rotateGoogleAds(db, team.publicId, { refresh_token: "1//still-unknown" })).toMatchObject({ connected: false });
     await grant("1//new-token");
     expect(await rotateGoogleAds(db, team.publicId, { refresh_token: "1//new-token" })).toMatchObject({ connected: true, released: 1 });
@@ -178,7 +178,7 @@ describe("a revoked token", () => {
   test("met by the poller, it blocks as well", async () => {
     await seal();
     await deliver();
-    await rotateGoogleAds(db, team.publicId, {}); // the token that is cached belongs to another version
+    await rotateGoogleAds(db, team.publicId, { refresh_token: "1//new-token" }); // the token that is cached belongs to another version
     await revoke();
     await poll();
     expect(await readHealth(app.sql, team)).toMatchObject({ blocked_code: expect.any(String) });
@@ -232,6 +232,6 @@ describe("a connection", () => {
     await disconnectGoogleAds(db, team.publicId);
     expect(await deliver()).toMatchObject({ processed: 0 });
     expect(await readRow(app.sql, sealed.id)).toMatchObject({ status: "QUEUED" });
-    await expect(testGoogleAds(team.publicId)).rejects.toMatchObject({ code: "NOT_CONNECTED" });
+    await expect(testGoogleAds(db, team.publicId)).rejects.toMatchObject({ code: "NOT_CONNECTED" });
   });
 });

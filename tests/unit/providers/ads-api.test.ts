@@ -153,7 +153,7 @@ describe("rows that fail inside a 200", () => {
     expect(results).toMatchObject([
       { id: "row-0", status: "FAILED", category: "VALIDATION", code: "UNPARSEABLE_GCLID", requestId: "failure-request-1" },
       { id: "row-1", status: "COMPLETED", requestId: "failure-request-1" },
-      { id: "row-2", status: "RETRY", category: "TRANSIENT", code: "TOO_RECENT_EVENT", isFreeWait: true },
+      { id: "row-2", status: "RETRY", category: "TRANSIENT", code: "TOO_RECENT_EVENT", isFreeWait: true, field: "conversions[2].gclid" },
     ]);
     expect(results[2]?.retryAt?.getTime()).toBeGreaterThanOrEqual(before + 6 * 3_600_000);
     expect(block).toBeUndefined();

@@ -165,7 +165,7 @@ describe("one bad row makes Google refuse the whole request", () => {
     ]);
     expect(idsOf(results, "FAILED")).toEqual(["row-1", "row-3"]);
     expect(results.filter(({ status }) => status === "FAILED")).toMatchObject([
-      { code: "EVENT_TIME_INVALID", category: "VALIDATION", requestId: "refused-1" },
+      { code: "EVENT_TIME_INVALID", category: "VALIDATION", requestId: "refused-1", field: "events.events[1].event_timestamp" },
       { code: "EVENT_TIME_INVALID" },
     ]);
     expect(results.filter(({ status }) => status === "COMPLETED").map(({ id, recordIndex }) => [id, recordIndex])).toEqual([

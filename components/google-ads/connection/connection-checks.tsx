@@ -1,0 +1,71 @@
+"use client";
+
+import { CircleCheck, CircleX, TriangleAlert } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { Alert } from "#components/ui/alert.tsx";
+import { shownCustomerId } from "#lib/delivery/action-name.ts";
+import { findingOf } from "#lib/delivery/connection-findings.ts";
+import type { ConnectAnswer } from "#lib/delivery/connection-shapes.ts";
+
+type ConnectionTest = ConnectAnswer["test"];
+type Check = ConnectionTest["checks"][number];
+
+interface ConnectionChecksProps {
+  test: ConnectionTest;
+  /** The account that was tested. */
+  customerId: string;
+  /** What a failed test means here. */
+  failed: string;
+  /** A field says already what is wrong. */
+  isSaid?: boolean;
+}
+
+/** What a test found, thing by thing, in words. */
+export function ConnectionChecks({ test, customerId, failed, isSaid = false }: ConnectionChecksProps) {
+  const t = useTranslations("googleAds.test");
+  const isPartly = test.ok && test.checks.some(({ name, ok }) => name === "ads_api_adjustments" && !ok);
+  const owner = test.account?.conversionCustomerId;
+  const { name, currency, timezone } = test.account ?? {};
+  return (
+    <div className="stack">
+      <Alert
+        tone={!test.ok ? "failed" : isPartly ? "retry" : "completed"}
+        title={test.ok ? t(isPartly ? "partly" : "passed") : t("failed")}
+      >
+        {!test.ok && failed}
+        {test.ok && name && t("accountFound", { name, currency: currency ?? "", timezone: timezone ?? "" })}
+        {owner && owner !== customerId.replaceAll(/\D/g, "") && ` ${t("otherOwner", { id: shownCustomerId(owner) })}`}
+      </Alert>
+      <ul className="stack" aria-label={t("results")}>
+        {test.checks.map((check) => (
+          <CheckLine key={check.name} check={check} isSaid={isSaid && check.code === test.error?.code} />
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function CheckLine({ check: { name, ok, isRequired, code }, isSaid }: { check: Check; isSaid: boolean }) {
+  const t = useTranslations("googleAds");
+  const Icon = ok ? CircleCheck : isRequired ? CircleX : TriangleAlert;
+  const colour = ok ? "fg-completed" : isRequired ? "fg-failed" : "fg-retry";
+  const finding = code && findingOf(code).name;
+  return (
+    <li className="flex gap-2 sm">
+      <Icon className={`i mt-px flex-none ${colour}`} />
+      <span className="grow text-pretty">
+        {t(`test.checks.${name}.${ok ? "ok" : "no"}`)}
+        {!ok && finding && !isSaid && (
+          <span className="block t2">
+            {t(`findings.${finding}.what`)} {t(`findings.${finding}.fix`)}
+          </span>
+        )}
+        {!ok && code && (
+          <span className="block xs t3 id" data-untranslated>
+            {code}
+          </span>
+        )}
+      </span>
+    </li>
+  );
+}
