@@ -32,7 +32,9 @@ export const canTake = (action: QueueAction, row: Pick<QueueRow, "status">) => t
 
 /** A correction of what Google has is a person's work where the script sends, and where no API can make it. */
 export const isByHand = (row: QueueRow, syncMethod: "script" | "api") =>
-  row.kind !== "CONVERSION" && (row.status === "QUEUED" || row.status === "RETRY") && (syncMethod === "script" || row.byHandReason !== null);
+  row.kind !== "CONVERSION" &&
+  (row.status === "QUEUED" || row.status === "RETRY") &&
+  (syncMethod === "script" || row.byHandReason !== null);
 
 /** Money of several rows, per currency. */
 export function sumByCurrency(rows: readonly Pick<QueueRow, "currency" | "valueCents">[]): Record<string, number> {

@@ -55,7 +55,10 @@ export async function service<T = Record<string, unknown>>(
   return answer as T; // postgres.js unwraps arrays of promises, which nobody here returns
 }
 
-const jsonArguments = new Set(["p_results", "p_rows", "p_run", "p_claims", "p_confirm", "p_batch", "p_answer", "p_connection", "p_error"]);
+const jsonArguments = new Set([
+  ...["p_results", "p_rows", "p_run", "p_claims", "p_confirm"],
+  ...["p_batch", "p_answer", "p_connection", "p_error"],
+]);
 
 /** The same inside a transaction of the test's own. */
 export async function callIn<T>(tx: postgres.TransactionSql, name: string, args: Record<string, unknown>): Promise<T> {
