@@ -1,9 +1,17 @@
 -- OCI Control's figures: how the queue stands now, and what happened over time.
 
+create function private.circuit_json(p_state text, p_failures int, p_probe_at timestamptz)
+returns jsonb
+language sql immutable set search_path = ''
+as $$
+  select jsonb_build_object('state', p_state, 'failureCount', p_failures, 'nextProbeAt', p_probe_at)
+$$;
+
 -- queue_stats: the figures of a site, or of all sites of the reader.
 --   Takes    p_public_id, or null for all sites that the reader is a member of.
 --   Returns  {siteId, scope, totals, stuckProcessing, lastUpdatedAt, valueWaitingCents, failedRatio, oldestWaitingAt, nextDueAt, perProvider, circuit,
---            lastRun, mainCause, failedCauses, waitingByHand}. Counts come from queue_totals and are exact; nothing here reads more rows than are in flight.
+--            connected, blockedActions, lastRun, mainCause, failedCauses, waitingByHand}. Counts come from queue_totals and are exact; nothing here reads more rows than are in flight.
+--            Circuit, block and connection are of sites that send by API; of several sites, the worst.
 --   Callers  viewers.
 create function public.queue_stats(p_public_id text default null) returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -16,7 +24,17 @@ declare
 begin
   with lines as materialized (select t.* from private.queue_totals(v_sites) t),
   states as (select unnest('{QUEUED,RETRY,PROCESSING,COMPLETED,FAILED}'::text[]) as status),
-  providers as (select distinct l.provider_key from lines l),
+  api as materialized (   -- a site that sends by API, with its connection and its health
+    select s.id, c.site_id is not null as is_connected, h.provider_key, h.state, h.failure_count,
+      h.next_probe_at, h.blocked_at, h.blocked_code, h.served_at, h.last_success_at,
+      h.last_failure_at, h.last_failure_code
+    from public.sites s
+      left join public.provider_credentials c on c.site_id = s.id and c.provider_key = 'google_ads'
+      left join public.provider_health_state h
+        on h.site_id = s.id and h.provider_key = 'google_ads'
+    where s.id = any (v_sites) and s.oci_sync_method = 'api'),
+  providers as (select l.provider_key from lines l
+                union select a.provider_key from api a where a.provider_key is not null),
   ended as (select sum(l.row_count) filter (where l.status = 'FAILED') as failed, sum(l.row_count) as all_ended from lines l
             where l.status = 'COMPLETED' or (l.status = 'FAILED' and l.category <> 'DETERMINISTIC_SKIP'))
   select jsonb_build_object(
@@ -29,10 +47,29 @@ begin
         'totals', (select jsonb_object_agg(s.status, coalesce((select sum(l.row_count) from lines l where l.status = s.status and l.provider_key = p.provider_key), 0)) from states s),
         'valueWaitingCents', (select coalesce(jsonb_object_agg(w.currency, w.v), '{}') from
           (select l.currency, sum(l.value_cents) as v from lines l where l.provider_key = p.provider_key and l.status in ('QUEUED', 'RETRY') group by 1) w),
-        'blocked', null, 'circuit', null) order by p.provider_key), '[]') from providers p),
-    'circuit', null,
-    'lastRun', (select jsonb_build_object('at', r.at, 'ok', r.error_code is null, 'kind', r.kind, 'errorCode', r.error_code) from unnest(v_sites) site (id)
-      cross join lateral (select x.* from public.script_runs x where x.site_id = site.id order by x.at desc, x.id desc limit 1) r order by r.at desc limit 1),
+        'blocked', (select jsonb_build_object('code', a.blocked_code, 'since', a.blocked_at)
+          from api a where a.provider_key = p.provider_key and a.blocked_at is not null
+          order by a.blocked_at limit 1),
+        'circuit', (select private.circuit_json(a.state, a.failure_count, a.next_probe_at)
+          from api a where a.provider_key = p.provider_key
+          order by a.state <> 'CLOSED' desc, a.next_probe_at limit 1)) order by p.provider_key), '[]') from providers p),
+    'circuit', (select private.circuit_json(a.state, a.failure_count, a.next_probe_at)
+      from api a where a.provider_key is not null
+      order by a.state <> 'CLOSED' desc, a.next_probe_at limit 1),
+    'connected', (select bool_and(a.is_connected) from api a),
+    'blockedActions', (select coalesce(jsonb_agg(jsonb_build_object('conversionName',
+        x.conversion_name, 'code', x.blocked_code, 'since', x.blocked_at)
+        order by x.blocked_at, x.conversion_name), '[]')
+      from api a join public.provider_conversion_actions x
+        on x.site_id = a.id and x.blocked_at is not null),
+    'lastRun', (select jsonb_build_object('at', r.at, 'ok', r.error_code is null, 'kind', r.kind, 'errorCode', r.error_code) from (
+      (select x.at, x.error_code, x.kind from unnest(v_sites) site (id)
+       cross join lateral (select y.* from public.script_runs y where y.site_id = site.id order by y.at desc, y.id desc limit 1) x
+       where site.id not in (select a.id from api a))
+      union all
+      (select a.served_at, case when a.last_failure_at > coalesce(a.last_success_at, '-infinity')
+         then coalesce(a.last_failure_code, 'TRANSIENT_ERROR') end, 'worker'
+       from api a where a.served_at is not null)) r order by r.at desc limit 1),
     'mainCause', (select jsonb_build_object('code', c.code, 'category', c.category, 'count', c.n) from
       (select l.code, l.category, sum(l.row_count) as n from lines l where l.status = 'FAILED' and l.category <> 'DETERMINISTIC_SKIP' group by 1, 2 order by 3 desc, 1 limit 1) c),
     'failedCauses', (select coalesce(jsonb_agg(jsonb_build_object('code', c.code, 'category', c.category, 'count', c.n) order by c.n desc, c.code), '[]') from
