@@ -58,12 +58,12 @@ begin
         private.conversion_name(v_site, 'seal')),
       'atGoogleCents', private.standing_json(v_sale.id) -> 'valueCents',
       'clickMinAgeHours', v_site.click_min_age_hours, 'error', v_row.attempt_error,
-      'attemptCount', v_row.attempt_count)) || coalesce(v_why -> 'facts', '{}'));
+      'attemptCount', v_row.attempt_count)) || (v_why -> 'facts'));
 end
 $$;
 
 create function private.link(
-  p_link text, p_code text, p_at timestamptz, p_facts jsonb default null
+  p_link text, p_code text, p_at timestamptz, p_facts jsonb default '{}'
 ) returns jsonb
 language sql immutable set search_path = ''
 as $$
