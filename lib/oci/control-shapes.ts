@@ -135,7 +135,14 @@ export const queueRowStory = z.object({
     adjustableUntil: moment,
     /** What Google has of the sale; null when it has nothing. */
     atGoogle: z
-      .object({ kind, transport: z.enum(transports), valueCents: z.number(), at: moment, verdict: verdict.nullable(), isWbraidOnly: z.boolean() })
+      .object({
+        kind,
+        transport: z.enum(transports),
+        valueCents: z.number(),
+        at: moment,
+        verdict: verdict.nullable(),
+        isWbraidOnly: z.boolean(),
+      })
       .nullable(),
   }),
   seal: z

@@ -99,7 +99,12 @@ interface Case {
 const cases: Record<string, Case> = {
   "a lead without a click": { link: "CLICK", code: "NO_CLICK_ID", key: "noClick", make: () => without({ gclid: null }) },
   "a sale from elsewhere that matches nobody": { link: "CLICK", code: "NO_MATCH", key: "noMatch", make: reported },
-  "a visitor who did not agree": { link: "CONSENT", code: "NO_CONSENT", key: "noConsent", make: () => without({ marketingConsent: false, marketingDefault: false }) },
+  "a visitor who did not agree": {
+    link: "CONSENT",
+    code: "NO_CONSENT",
+    key: "noConsent",
+    make: () => without({ marketingConsent: false, marketingDefault: false }),
+  },
   "a click that was too old when it was sealed": {
     link: "CLICK_AGE",
     code: "CLICK_EXPIRED",
@@ -288,7 +293,13 @@ const cases: Record<string, Case> = {
     asks: 50,
     make: () => taken({ status: "PARTIAL_SUCCESS", verdicts: [{ index: 0, verdict: "DUPLICATE" }] }),
   },
-  "a conversion that counts": { link: "COUNTED", code: null, key: "counted", asks: 50, make: () => taken({ status: "SUCCESS", rest: "CONFIRMED" }) },
+  "a conversion that counts": {
+    link: "COUNTED",
+    code: null,
+    key: "counted",
+    asks: 50,
+    make: () => taken({ status: "SUCCESS", rest: "CONFIRMED" }),
+  },
   "what a script handed over": {
     link: "NO_VERDICT",
     code: "script",
@@ -419,7 +430,13 @@ describe("why a sale is not counted", () => {
       team.owner,
       (tx) => tx`select public.create_site_api_key(${team.publicId}, 'Till', '{sales}')`,
     );
-    const sale = { externalRef: randomUUID(), occurredAt: minutesLater(-1).toISOString(), amountCents: 5_000, gclid, marketingConsent: true };
+    const sale = {
+      externalRef: randomUUID(),
+      occurredAt: minutesLater(-1).toISOString(),
+      amountCents: 5_000,
+      gclid,
+      marketingConsent: true,
+    };
     const [row] = await db.sql.begin(async (tx) => {
       await tx`select set_config('opsmantik.now', ${minutesLater(0).toISOString()}, true)`;
       return tx`select (public.record_external_sale(${key.id}, ${tx.json(sale)}, ${"0".repeat(64)}) ->> 'body')::jsonb ->> 'sale_id' as id`;
