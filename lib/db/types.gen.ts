@@ -25,6 +25,7 @@ export interface Database {
       cancel_sale: { Args: { p_public_id: string; p_cancel: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       change_call: { Args: { p_public_id: string; p_change: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       change_member_role: { Args: { p_public_id: string; p_user_id: string; p_role: Database["public"]["Enums"]["site_role"]; p_request_hash?: string; p_key?: string }; Returns: Json };
+      claim_marketing_signal_jobs: { Args: { p_site_id: string; p_provider_key: string; p_limit: number; p_max_attempts?: number }; Returns: Json };
       claim_marketing_signals: { Args: { p_site_id: string; p_limit: number; p_max_attempts?: number }; Returns: Json };
       claim_offline_conversion_jobs_v2: { Args: { p_site_id: string; p_provider_key: string; p_limit: number; p_max_attempts?: number }; Returns: Json };
       claim_offline_conversion_rows_for_script_export: { Args: { p_ids: string[]; p_site_id: string; p_max_attempts?: number; p_key_id?: string }; Returns: Json };
@@ -74,6 +75,7 @@ export interface Database {
       list_queue_actions: { Args: { p_public_id: string }; Returns: Json };
       list_sales: { Args: { p_public_id: string; p_filter?: Json }; Returns: Json };
       list_sealed_credentials: { Args: { p_key_id: string; p_limit?: number }; Returns: Json };
+      list_signal_groups: { Args: { p_limit_groups?: number; p_max_attempts?: number }; Returns: Json };
       list_site_api_keys: { Args: { p_public_id: string }; Returns: Json };
       list_site_members: { Args: { p_public_id: string }; Returns: Json };
       narrow_site_api_key: { Args: { p_public_id: string; p_key_id: string; p_scopes: string[] }; Returns: Json };
@@ -123,6 +125,7 @@ export interface Database {
       set_site_delivery: { Args: { p_public_id: string; p_settings: Json }; Returns: Json };
       set_site_plan: { Args: { p_public_id: string; p_name: string; p_monthly_limit: number; p_enforcement: string; p_currency: string; p_hard_cap_multiplier?: number; p_base_price_cents?: number; p_overage_cents_per_1000?: number }; Returns: Json };
       set_site_privacy: { Args: { p_public_id: string; p_consent_mode: string; p_respects_privacy_signal: boolean }; Returns: Json };
+      settle_marketing_signal_jobs: { Args: { p_site_id: string; p_token: string; p_results: Json; p_batch?: Json; p_max_attempts?: number }; Returns: Json };
       settle_offline_conversion_jobs: { Args: { p_site_id: string; p_token: string; p_results: Json; p_transport?: string; p_max_attempts?: number; p_batch?: Json }; Returns: Json };
       site_delivery: { Args: { p_public_id: string }; Returns: Json };
       site_for_ingest: { Args: { p_public_id: string }; Returns: Json };
@@ -154,6 +157,7 @@ export const serviceFunctions = {
   api_key_site: ["p_key_id"],
   authenticate_api_key: ["p_key_hash", "p_scopes"],
   block_provider: ["p_site_id", "p_provider_key", "p_code", "p_message", "p_credentials_version"],
+  claim_marketing_signal_jobs: ["p_site_id", "p_provider_key", "p_limit", "p_max_attempts"],
   claim_marketing_signals: ["p_site_id", "p_limit", "p_max_attempts"],
   claim_offline_conversion_jobs_v2: ["p_site_id", "p_provider_key", "p_limit", "p_max_attempts"],
   claim_offline_conversion_rows_for_script_export: ["p_ids", "p_site_id", "p_max_attempts", "p_key_id"],
@@ -177,6 +181,7 @@ export const serviceFunctions = {
   increment_provider_upload_metrics: ["p_site_id", "p_provider_key", "p_attempts", "p_completed", "p_failed", "p_retry"],
   list_offline_conversion_groups: ["p_limit_groups", "p_max_attempts"],
   list_sealed_credentials: ["p_key_id", "p_limit"],
+  list_signal_groups: ["p_limit_groups", "p_max_attempts"],
   oci_attempt_cap: ["p_max_attempts", "p_min_age_minutes"],
   provider_credentials_for: ["p_site_id", "p_provider_key"],
   purge_consent_choices: [],
@@ -202,6 +207,7 @@ export const serviceFunctions = {
   seal_proof_blocks: [],
   seed_provider_credentials: ["p_site_id", "p_connection"],
   set_site_plan: ["p_public_id", "p_name", "p_monthly_limit", "p_enforcement", "p_currency", "p_hard_cap_multiplier", "p_base_price_cents", "p_overage_cents_per_1000"],
+  settle_marketing_signal_jobs: ["p_site_id", "p_token", "p_results", "p_batch", "p_max_attempts"],
   settle_offline_conversion_jobs: ["p_site_id", "p_token", "p_results", "p_transport", "p_max_attempts", "p_batch"],
   site_for_ingest: ["p_public_id"],
   store_events: ["p_token", "p_rows"],

@@ -40,7 +40,7 @@ export async function processOfflineConversions(options: RunOptions): Promise<Ru
   const { limit, deadlineMs, provider = googleAds(), now = () => new Date() } = options;
   const run = { provider, now, budget: startBudget(deadlineMs) };
   const seals = await deliver(sealPipeline, limit, run);
-  const signals = emptyTally;
+  const signals = await deliver(signalPipeline, limit - seals.claimed, run);
   const { completed, failed, retry } = sum([seals, signals]);
   return { ok: true, processed: completed + failed + retry, completed, failed, retry };
 }

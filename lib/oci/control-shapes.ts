@@ -23,18 +23,19 @@ const causeCount = z.object({ code: z.string(), category: category.nullable(), c
 const centsByCurrency = z.record(z.string(), z.number());
 const totals = z.record(status, z.number());
 
-/** The provider's circuit: open after five failures in a row, until a probe succeeds. Null for a site that does not send by API. */
+/** How a connected API site's provider stands; of several sites the worst. Null where a script sends. */
 const circuit = z.object({
   state: z.enum(["CLOSED", "OPEN", "HALF_OPEN"]),
   failureCount: z.number(),
   nextProbeAt: moment.nullable(),
 });
+/** Nothing is sent until an owner fixes the connection. */
+const blocked = z.object({ code: z.string(), since: moment });
 const providerStats = z.object({
   provider: z.string(),
   totals,
   valueWaitingCents: centsByCurrency,
-  /** Google refused the site's access: nothing is sent until somebody reconnects. */
-  blocked: z.object({ code: z.string(), since: moment }).nullable(),
+  blocked: blocked.nullable(),
   circuit: circuit.nullable(),
 });
 
@@ -54,6 +55,7 @@ export const queueStats = z.object({
   nextDueAt: moment.nullable(),
   perProvider: z.array(providerStats),
   circuit: circuit.nullable(),
+  blocked: blocked.nullable(),
   /** Whether sites that send by API have credentials; null when none sends by API. */
   connected: z.boolean().nullable(),
   /** Conversion actions that Google refuses: what waits for them is not sent. */

@@ -9,7 +9,7 @@ const customerId = z
   .pipe(z.string().regex(/^\d{3,12}$/, "is a customer id: ten digits, with or without dashes"));
 
 const text = z.string().trim().min(1).max(512);
-export const conversionActionName = z
+const conversionActionName = z
   .string()
   .trim()
   .regex(/^customers\/\d+\/conversionActions\/\d+$/, "is customers/<id>/conversionActions/<id>");
@@ -47,7 +47,8 @@ export function describeAccount(credentials: Credentials) {
   return {
     customerId: credentials.customer_id,
     ...(credentials.login_customer_id && { loginCustomerId: credentials.login_customer_id }),
-    clientIdTail: credentials.client_id.slice(-6),
+    // Every client id ends alike; the part before tells them apart.
+    clientIdTail: credentials.client_id.replace(/\.apps\.googleusercontent\.com$/, "").slice(-6),
     hasDeveloperToken: credentials.developer_token !== undefined,
   };
 }

@@ -111,7 +111,7 @@ export interface ConnectionTest {
   error?: ProviderBlock;
 }
 
-export interface ConversionAction {
+interface ConversionAction {
   action: string;
   name: string;
   /** MANY_PER_CLICK or ONE_PER_CLICK. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { env, isVaultKey } from "#lib/env.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 
-export interface VaultKey {
+interface VaultKey {
   /** First eight hex characters of the key's SHA-256: says which key sealed a secret, and nothing about the key. */
   id: string;
   bytes: Buffer;

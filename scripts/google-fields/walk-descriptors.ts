@@ -36,13 +36,13 @@ const wellKnown: Record<string, string> = {
 const scalars = new Set(["string", "bool", "double", "float", "bytes", "int32", "int64", "uint32", "uint64"]);
 
 /** `google.ads.googleads.v25.enums.XEnum.X` is `googleads.enums.X` in the table: no version, no wrapper. */
-export function tableName(fullName: string): string {
+function tableName(fullName: string): string {
   const short = fullName.replace(/^google\.ads\.(googleads|datamanager)\.v\d+\./, "$1.");
   return short.replace(/\.(\w+)Enum\.(\w+)$/, ".$2");
 }
 
 /** As Google's REST servers write a field's name. */
-export function jsonName(protoName: string): string {
+function jsonName(protoName: string): string {
   return protoName.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 

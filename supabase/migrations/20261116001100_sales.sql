@@ -114,8 +114,12 @@ create table public.marketing_signals (
   currency text not null,
   occurred_at timestamptz not null,
   dispatch_status text not null default 'PENDING',
+  order_id text not null generated always as ('signal_' || id::text) stored,   -- on every way
   conversion_name text,                            -- of the first hand-out: kept for all later ones
+  conversion_action text,                          -- of the first hand-out to a worker, likewise
   attempt_count int not null default 0,
+  attempt_base int not null default 0,             -- attempts that do not count: the budget counts from here
+  free_waits int not null default 0,               -- how often Google asked us to wait
   claim_token uuid,
   claimed_at timestamptz,
   last_claim uuid,                                 -- the newest claim, also after it has ended
@@ -123,7 +127,15 @@ create table public.marketing_signals (
   claimed_before_at timestamptz,                   -- when the claim before that was made
   next_retry_at timestamptz,
   last_error text,
+  provider_error_code text,                        -- of a worker's last attempt
+  provider_error_category text,
   google_sent_at timestamptz,
+  transport text,                                  -- the way by which it was sent
+  provider_request_id text,
+  record_index int,                                -- its place in a Data Manager request
+  verdict text,
+  verdict_reason text,
+  verdict_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   constraint one_signal_per_call_and_type unique (call_id, signal_type),
@@ -131,8 +143,27 @@ create table public.marketing_signals (
   constraint dispatch_status_is_known check (dispatch_status in ('PENDING', 'PROCESSING', 'SENT', 'FAILED')),
   constraint processing_signals_have_a_claim check ((dispatch_status = 'PROCESSING') = (claim_token is not null and claimed_at is not null)),
   constraint claimed_signals_have_a_name check (attempt_count = 0 or conversion_name is not null),
-  constraint sent_signals_have_a_time check ((dispatch_status = 'SENT') = (google_sent_at is not null))
+  constraint sent_signals_have_a_time check ((dispatch_status = 'SENT') = (google_sent_at is not null)),
+  constraint sent_signals_have_a_way check ((dispatch_status = 'SENT') = (transport is not null)),
+  constraint signal_transport_is_known check (transport in ('script', 'data_manager', 'ads_api')),
+  constraint sent_signals_have_no_error check (dispatch_status <> 'SENT'
+    or num_nonnulls(last_error, provider_error_code, provider_error_category) = 0),
+  constraint signal_attempts_only_grow check (attempt_count >= attempt_base and attempt_base >= 0),
+  constraint signal_free_waits_are_bounded check (free_waits between 0 and 20),
+  constraint signal_category_is_known check (provider_error_category in
+    ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT', 'PERMANENT')),
+  constraint signal_verdict_is_known
+    check (verdict in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN')),
+  constraint signal_verdicts_have_a_time check ((verdict is null) = (verdict_at is null)
+    and (verdict is null or dispatch_status = 'SENT')),
+  constraint signal_text_is_bounded check (char_length(last_error) <= 1024
+    and char_length(provider_error_code) <= 64 and char_length(provider_request_id) <= 256
+    and char_length(verdict_reason) <= 256 and char_length(conversion_action) <= 100)
 );
+create index signals_of_a_request on public.marketing_signals (site_id, provider_request_id)
+  where provider_request_id is not null;
+create index signals_refused_by_auth on public.marketing_signals (site_id)
+  where dispatch_status = 'FAILED' and provider_error_category = 'AUTH';
 create index claimable_signals on public.marketing_signals (site_id, next_retry_at nulls first, created_at, id) where dispatch_status = 'PENDING';
 create index processing_signals on public.marketing_signals (claimed_at) where dispatch_status = 'PROCESSING';
 

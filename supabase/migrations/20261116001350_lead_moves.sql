@@ -218,8 +218,11 @@ begin
     return;
   end if;
   update public.marketing_signals g
-    set dispatch_status = 'FAILED', last_error = 'NO_CONSENT', next_retry_at = null, updated_at = private.current_moment()
-    where g.call_id = any (p_call_ids) and g.dispatch_status = 'PENDING';
+    set dispatch_status = 'FAILED', last_error = 'NO_CONSENT', next_retry_at = null,
+        provider_error_code = null, provider_error_category = null,
+        updated_at = private.current_moment()
+    where g.call_id = any (p_call_ids) and (g.dispatch_status = 'PENDING'
+      or (g.dispatch_status = 'FAILED' and g.provider_error_category = 'AUTH'));
   perform private.silence_sales(array(
     select s.id from public.sales s where s.call_id = any (p_call_ids)
     union

@@ -14,7 +14,8 @@ begin
     perform private.refuse_setting('actions');
   end if;
   if jsonb_array_length(p_actions) > 50
-     or exists (select from jsonb_array_elements(p_actions) e where jsonb_typeof(e) <> 'object') then
+     or exists (select from jsonb_array_elements(p_actions) e
+       where jsonb_typeof(e) <> 'object') then
     perform private.refuse_setting('actions');
   end if;
   if exists (select from jsonb_to_recordset(p_actions)
@@ -76,10 +77,10 @@ $$;
 
 -- release_connection: the (site, provider) may send again. Called with hold_provider, before any
 -- sale is locked.
---   Moves    rows that a worker's attempt left FAILED(AUTH) -> QUEUED with a fresh budget. What
---            came to nothing meanwhile, or waits in another row, stays where it is. A script's
---            failures are not the API's to release.
---   Returns  how many rows.
+--   Moves    rows that a worker's attempt left FAILED(AUTH) -> QUEUED with a fresh budget, and
+--            such signals -> PENDING. What came to nothing meanwhile, or waits in another row,
+--            stays where it is. A script's failures are not the API's to release.
+--   Returns  how many rows of the queue.
 create function private.release_connection(
   p_site_id uuid, p_provider_key text, p_actor private.actor
 ) returns int
@@ -110,6 +111,12 @@ begin
     from private.judge_queue_rows(p_site_id, 'RETRY_SELECTED', null, v_ids, null) j
     where q.id = j.id and j.skipped is null and q.provider_error_category = 'AUTH';
   get diagnostics v_released = row_count;
+  update public.marketing_signals g
+    set dispatch_status = 'PENDING', next_retry_at = null, attempt_base = g.attempt_count,
+        updated_at = v_now
+    where g.id in (select x.id from public.marketing_signals x
+      where x.site_id = p_site_id and x.dispatch_status = 'FAILED'
+        and x.provider_error_category = 'AUTH' order by x.id for update);
   return v_released;
 end
 $$;

@@ -1,17 +1,39 @@
 -- OCI Control's figures: how the queue stands now, and what happened over time.
 
-create function private.circuit_json(p_state text, p_failures int, p_probe_at timestamptz)
-returns jsonb
-language sql immutable set search_path = ''
+-- circuit_of, blocked_of: how delivery by API stands on these sites, of several the worst. Null
+-- where no site sends by API or none is connected.
+create function private.circuit_of(p_sites uuid[], p_provider_key text default null) returns jsonb
+language sql stable security definer set search_path = ''
 as $$
-  select jsonb_build_object('state', p_state, 'failureCount', p_failures, 'nextProbeAt', p_probe_at)
+  select jsonb_build_object('state', h.state, 'failureCount', h.failure_count,
+    'nextProbeAt', h.next_probe_at)
+  from public.provider_health_state h
+    join public.sites s on s.id = h.site_id and s.oci_sync_method = 'api'
+    join public.provider_credentials c
+      on c.site_id = h.site_id and c.provider_key = h.provider_key
+  where h.site_id = any (p_sites) and h.provider_key = coalesce(p_provider_key, h.provider_key)
+  order by array_position('{OPEN,HALF_OPEN,CLOSED}', h.state), h.failure_count desc,
+    h.next_probe_at limit 1
+$$;
+
+create function private.blocked_of(p_sites uuid[], p_provider_key text default null) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object('code', h.blocked_code, 'since', h.blocked_at)
+  from public.provider_health_state h
+    join public.sites s on s.id = h.site_id and s.oci_sync_method = 'api'
+    join public.provider_credentials c
+      on c.site_id = h.site_id and c.provider_key = h.provider_key
+  where h.site_id = any (p_sites) and h.provider_key = coalesce(p_provider_key, h.provider_key)
+    and h.blocked_at is not null
+  order by h.blocked_at limit 1
 $$;
 
 -- queue_stats: the figures of a site, or of all sites of the reader.
 --   Takes    p_public_id, or null for all sites that the reader is a member of.
---   Returns  {siteId, scope, totals, stuckProcessing, lastUpdatedAt, valueWaitingCents, failedRatio, oldestWaitingAt, nextDueAt, perProvider, circuit,
---            connected, blockedActions, lastRun, mainCause, failedCauses, waitingByHand}. Counts come from queue_totals and are exact; nothing here reads more rows than are in flight.
---            Circuit, block and connection are of sites that send by API; of several sites, the worst.
+--   Returns  {siteId, scope, totals, stuckProcessing, lastUpdatedAt, valueWaitingCents, failedRatio, oldestWaitingAt, nextDueAt, perProvider, circuit, blocked,
+--            connected (null where a script sends), blockedActions, lastRun (of the script, or of the worker), mainCause, failedCauses, waitingByHand}.
+--            Counts come from queue_totals and are exact; nothing here reads more rows than are in flight.
 --   Callers  viewers.
 create function public.queue_stats(p_public_id text default null) returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -24,17 +46,16 @@ declare
 begin
   with lines as materialized (select t.* from private.queue_totals(v_sites) t),
   states as (select unnest('{QUEUED,RETRY,PROCESSING,COMPLETED,FAILED}'::text[]) as status),
-  api as materialized (   -- a site that sends by API, with its connection and its health
-    select s.id, c.site_id is not null as is_connected, h.provider_key, h.state, h.failure_count,
-      h.next_probe_at, h.blocked_at, h.blocked_code, h.served_at, h.last_success_at,
-      h.last_failure_at, h.last_failure_code
+  api as materialized (   -- the sites that send by API, with how their last turns went
+    select s.id, exists (select from public.provider_credentials c where c.site_id = s.id)
+        as is_connected, h.served_at,
+      case when h.last_failure_at > coalesce(h.last_success_at, '-infinity')
+        then coalesce(h.last_failure_code, 'TRANSIENT_ERROR') end as failure_code
     from public.sites s
-      left join public.provider_credentials c on c.site_id = s.id and c.provider_key = 'google_ads'
       left join public.provider_health_state h
         on h.site_id = s.id and h.provider_key = 'google_ads'
     where s.id = any (v_sites) and s.oci_sync_method = 'api'),
-  providers as (select l.provider_key from lines l
-                union select a.provider_key from api a where a.provider_key is not null),
+  providers as (select distinct l.provider_key from lines l),
   ended as (select sum(l.row_count) filter (where l.status = 'FAILED') as failed, sum(l.row_count) as all_ended from lines l
             where l.status = 'COMPLETED' or (l.status = 'FAILED' and l.category <> 'DETERMINISTIC_SKIP'))
   select jsonb_build_object(
@@ -47,15 +68,10 @@ begin
         'totals', (select jsonb_object_agg(s.status, coalesce((select sum(l.row_count) from lines l where l.status = s.status and l.provider_key = p.provider_key), 0)) from states s),
         'valueWaitingCents', (select coalesce(jsonb_object_agg(w.currency, w.v), '{}') from
           (select l.currency, sum(l.value_cents) as v from lines l where l.provider_key = p.provider_key and l.status in ('QUEUED', 'RETRY') group by 1) w),
-        'blocked', (select jsonb_build_object('code', a.blocked_code, 'since', a.blocked_at)
-          from api a where a.provider_key = p.provider_key and a.blocked_at is not null
-          order by a.blocked_at limit 1),
-        'circuit', (select private.circuit_json(a.state, a.failure_count, a.next_probe_at)
-          from api a where a.provider_key = p.provider_key
-          order by a.state <> 'CLOSED' desc, a.next_probe_at limit 1)) order by p.provider_key), '[]') from providers p),
-    'circuit', (select private.circuit_json(a.state, a.failure_count, a.next_probe_at)
-      from api a where a.provider_key is not null
-      order by a.state <> 'CLOSED' desc, a.next_probe_at limit 1),
+        'blocked', private.blocked_of(v_sites, p.provider_key),
+        'circuit', private.circuit_of(v_sites, p.provider_key))
+        order by p.provider_key), '[]') from providers p),
+    'circuit', private.circuit_of(v_sites), 'blocked', private.blocked_of(v_sites),
     'connected', (select bool_and(a.is_connected) from api a),
     'blockedActions', (select coalesce(jsonb_agg(jsonb_build_object('conversionName',
         x.conversion_name, 'code', x.blocked_code, 'since', x.blocked_at)
@@ -67,9 +83,8 @@ begin
        cross join lateral (select y.* from public.script_runs y where y.site_id = site.id order by y.at desc, y.id desc limit 1) x
        where site.id not in (select a.id from api a))
       union all
-      (select a.served_at, case when a.last_failure_at > coalesce(a.last_success_at, '-infinity')
-         then coalesce(a.last_failure_code, 'TRANSIENT_ERROR') end, 'worker'
-       from api a where a.served_at is not null)) r order by r.at desc limit 1),
+      select a.served_at, a.failure_code, 'worker' from api a where a.served_at is not null) r
+      order by r.at desc limit 1),
     'mainCause', (select jsonb_build_object('code', c.code, 'category', c.category, 'count', c.n) from
       (select l.code, l.category, sum(l.row_count) as n from lines l where l.status = 'FAILED' and l.category <> 'DETERMINISTIC_SKIP' group by 1, 2 order by 3 desc, 1 limit 1) c),
     'failedCauses', (select coalesce(jsonb_agg(jsonb_build_object('code', c.code, 'category', c.category, 'count', c.n) order by c.n desc, c.code), '[]') from

@@ -8,18 +8,28 @@ import { callAs, createTeam, type Person, type Team } from "./team.ts";
 export const sealedAt = new Date("2026-11-16T09:00:00Z");
 export const minutesLater = (minutes: number, from = sealedAt) => new Date(from.getTime() + minutes * 60_000);
 
-/** A site whose conversions can be sent at once, by script or by worker. A worker's site is connected to Google. */
+/** A site whose conversions can be sent at once, by script or, once it is connected, by worker. */
 export async function createQueueTeam(
   sql: postgres.Sql,
   name: string,
   founder?: Person,
   syncMethod: "script" | "api" = "script",
-  connection: ConnectionOptions = {},
 ): Promise<Team> {
   const team = await createTeam(sql, name, founder, syncMethod);
   await deliverySettings(sql, team, { sendDelayMinutes: 0, clickMinAgeHours: 0 });
-  if (syncMethod === "api") await connectApi(sql, team, connection);
   return team;
+}
+
+/** A site that is connected to Google and whose conversions a worker can send at once. */
+export async function createApiTeam(sql: postgres.Sql, name: string, founder?: Person, connection: ConnectionOptions = {}): Promise<Team> {
+  const team = await createQueueTeam(sql, name, founder, "api");
+  await connectApi(sql, team, connection);
+  return team;
+}
+
+/** From now on the site sends by its script, or by the API that it is connected to. */
+export async function switchDelivery(sql: postgres.Sql, team: Team, to: "script" | "api"): Promise<void> {
+  await callAs(sql, team.owner, (tx) => tx`select public.switch_delivery(${team.publicId}, ${to})`);
 }
 
 export async function deliverySettings(sql: postgres.Sql, team: Team, settings: Record<string, unknown>): Promise<void> {
@@ -55,10 +65,7 @@ export async function service<T = Record<string, unknown>>(
   return answer as T; // postgres.js unwraps arrays of promises, which nobody here returns
 }
 
-const jsonArguments = new Set([
-  ...["p_results", "p_rows", "p_run", "p_claims", "p_confirm"],
-  ...["p_batch", "p_answer", "p_connection", "p_error"],
-]);
+const jsonArguments = new Set(["p_results", "p_rows", "p_run", "p_claims", "p_confirm", "p_batch", "p_answer", "p_connection", "p_error"]);
 
 /** The same inside a transaction of the test's own. */
 export async function callIn<T>(tx: postgres.TransactionSql, name: string, args: Record<string, unknown>): Promise<T> {
@@ -99,6 +106,26 @@ export function claimForWorker(
   { limit = 500, at }: { limit?: number; at?: Date } = {},
 ): Promise<WorkerClaim> {
   return service(sql, "claim_offline_conversion_jobs_v2", { p_site_id: team.siteId, p_provider_key: "google_ads", p_limit: limit }, at);
+}
+
+/** A (site, provider) with something due, as a worker sees it. */
+export interface Group {
+  site_id: string;
+  provider_key: string;
+  queued_count: number;
+  min_next_retry_at: string | null;
+  min_created_at: string;
+  state: "CLOSED" | "OPEN" | "HALF_OPEN";
+  probe_limit: number;
+  next_probe_at: string | null;
+  is_probe_due: boolean;
+  served_at: string | null;
+}
+
+/** What a worker would serve now, of the given sites. */
+export async function listGroups(sql: postgres.Sql, at: Date, siteIds: string[]): Promise<Group[]> {
+  const groups = await service<Group[]>(sql, "list_offline_conversion_groups", { p_limit_groups: 1000 }, at);
+  return groups.filter(({ site_id }) => siteIds.includes(site_id));
 }
 
 /** A provider's answer for one row, as settle takes it. */

@@ -50,12 +50,11 @@ export function Warnings({ stats, onFilter }: { stats: QueueStats; onFilter: (fi
 }
 
 /** Why nothing, or not everything, is sent at the moment: no account, no access, a refused conversion action, Google does not answer. */
-function useStopped({ perProvider, blockedActions, connected, circuit, totals, valueWaitingCents }: QueueStats) {
+function useStopped({ blocked, blockedActions, connected, circuit, totals, valueWaitingCents }: QueueStats) {
   const t = useTranslations("oci.warnings");
   const format = useControlFormat();
   const causeOf = useCause();
   const { site } = useControl();
-  const blocked = perProvider.find((provider) => provider.blocked)?.blocked;
   const [action] = blockedActions;
   const waiting = { count: totals.QUEUED + totals.RETRY, money: format.sums(valueWaitingCents) };
   const toConnections = (label: string) =>

@@ -41,7 +41,7 @@ export async function readVerdicts(
     throw new ProviderRateLimitError("Google answered 429 to a question for verdicts", quotaWait(answer.errors).retryAt);
   if (answer.status === 401 || answer.status === 403)
     return { ...stillAtWork, block: { code: bareCode(first?.code ?? "UNAUTHENTICATED"), message: first?.message ?? "" } };
-  if (answer.status === 404 || answer.errors.some(({ code }) => code === "INVALID_REQUEST_ID"))
+  if (answer.errors.some(({ code }) => code === "INVALID_REQUEST_ID" || code === "NOT_FOUND"))
     return { status: "LOST", verdicts: [], rest: "UNKNOWN" };
   if (answer.status !== 200)
     throw new ProviderTransientError(`Google answered ${answer.status} to a question for verdicts (${first?.code ?? ""})`);
@@ -50,8 +50,11 @@ export async function readVerdicts(
 
 /** A request has one destination. */
 function verdictsOf({ requestStatusPerDestination: [destination] }: z.output<typeof status>, rowCount: number): VerdictAnswer {
-  const errorCounts = destination?.errorInfo?.errorCounts ?? [];
-  const named = namedRows(errorCounts, rowCount);
+  const errorCounts = (destination?.errorInfo?.errorCounts ?? []).map((count) => ({
+    ...count,
+    recordIndices: count.recordIndices.filter((index) => index >= 0 && index < rowCount),
+  }));
+  const named = namedRows(errorCounts);
   const vague = errorCounts.filter(({ recordIndices, recordCount }) => recordIndices.length < Math.max(recordCount, 1));
   // Of errors without a row, or of a part that failed without any error, we know only that it concerns some rows.
   const isVague = vague.length > 0 || (destination?.requestStatus === "PARTIAL_SUCCESS" && errorCounts.length === 0);
@@ -67,10 +70,10 @@ function verdictsOf({ requestStatusPerDestination: [destination] }: z.output<typ
 }
 
 /** A row with several reasons keeps the worst: a duplicate is at Google whatever else is said; a lasting fault stands above a passing one. */
-function namedRows(errorCounts: readonly ErrorCount[], rowCount: number): RowVerdict[] {
+function namedRows(errorCounts: readonly ErrorCount[]): RowVerdict[] {
   const rows = new Map<number, RowVerdict>();
   for (const { reason, recordIndices } of errorCounts) {
-    for (const index of recordIndices.filter((place) => place >= 0 && place < rowCount)) {
+    for (const index of recordIndices) {
       const verdict = verdictOf(reason, index);
       const before = rows.get(index);
       if (!before || rank(verdict) < rank(before)) rows.set(index, verdict);

@@ -5,7 +5,6 @@ const defaultTimeoutMs = 60_000;
 
 export interface JsonAnswer {
   status: number;
-  /** {} when the answer is not JSON. */
   body: unknown;
   headers: Headers;
 }
@@ -19,7 +18,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return {};
+    return undefined;
   }
 }
 
@@ -58,7 +57,10 @@ export async function fetchJson(
   if (response.status >= 500 || response.status === 408) {
     throw new ProviderTransientError(`${host} answered ${response.status}`);
   }
-  return { status: response.status, body: parseJson(withoutSecrets(text, secrets)), headers: response.headers };
+  const body = parseJson(withoutSecrets(text, secrets));
+  // A cut answer may belong to an upload that was taken. Sent again, the order ids make it the same conversions.
+  if (response.ok && body === undefined) throw new ProviderTransientError(`${host} answered ${response.status}, not in JSON`);
+  return { status: response.status, body: body ?? {}, headers: response.headers };
 }
 
 /** ECONNREFUSED and the like. The error itself can carry the request. */

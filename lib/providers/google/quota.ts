@@ -4,7 +4,8 @@ import type { GoogleError } from "./read-errors.ts";
 const freeFromMs = 10 * 60_000;
 /** For a daily quota without a time: Google's day ends somewhere in the next 24 hours, and a row has 20 free waits. */
 const dailyWaitMs = 6 * 60 * 60_000;
-const daily = /per.?day|daily/i;
+/** Data Manager names the period. The Ads API counts operations a day by access level: "Number of operations for explorer access". */
+const daily = /per.?day|daily|operations for \w+ access/i;
 
 export interface QuotaWait {
   isFree: boolean;

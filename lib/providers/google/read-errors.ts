@@ -3,6 +3,8 @@ import { z } from "zod";
 /** One error of Google, of whichever shape. */
 export interface GoogleError {
   code: string;
+  /** The Ads API's name for the kind of code: `conversionUploadError`. */
+  family?: string;
   message: string;
   /** The row it is about; null when it is about the whole request. */
   index: number | null;
@@ -55,11 +57,12 @@ const rpcStatus = z.object({ message: text, status: z.string().optional().catch(
 const rowField = /^(conversions|conversion_?adjustments|operations)$/i;
 
 function readAdsError({ errorCode, message, location, details }: z.output<typeof adsError>): GoogleError {
-  const code = Object.values(errorCode).find((value) => typeof value === "string");
+  const [family, code] = Object.entries(errorCode).find(([, value]) => typeof value === "string") ?? [];
   const row = location?.fieldPathElements.find(({ fieldName }) => rowField.test(fieldName));
   const quota = details?.quotaErrorDetails;
   return {
     code: details?.unpublishedErrorCode ?? (typeof code === "string" ? code : "UNKNOWN"),
+    family,
     message,
     index: row ? (row.index ?? 0) : null,
     ...(quota && { retryDelayMs: readDelay(quota.retryDelay), quotaName: quota.rateName }),

@@ -48,8 +48,8 @@ function withoutNamedRows(
 }
 
 /** No part of the rows would fare better: the account, the conversion action or the request's own fields are at fault. */
-function isAboutRequest({ code, field = "" }: GoogleError, httpStatus: number): boolean {
-  const { status, blocksAction, blocksAccount } = classifyGoogleAdsError(code, httpStatus);
+function isAboutRequest({ code, family, field = "" }: GoogleError, httpStatus: number): boolean {
+  const { status, blocksAction, blocksAccount } = classifyGoogleAdsError(code, httpStatus, family);
   return status !== "FAILED" || blocksAction === true || blocksAccount === true || /^(destinations|encoding|validate)/.test(field);
 }
 

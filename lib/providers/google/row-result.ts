@@ -16,8 +16,8 @@ const messageMax = 500;
 const refusedRow: ErrorRule = { status: "FAILED", category: "VALIDATION" };
 
 /** What a code means depends on the row in two cases; the table has the others. */
-function ruleFor(job: ConversionJob, code: string, { httpStatus, isAdsApiOptional }: AnswerContext): ErrorRule {
-  const rule = classifyGoogleAdsError(code, httpStatus);
+function ruleFor(job: ConversionJob, { code, family }: GoogleError, { httpStatus, isAdsApiOptional }: AnswerContext): ErrorRule {
+  const rule = classifyGoogleAdsError(code, httpStatus, family);
   const bare = bareCode(code);
   if (bare === "CONVERSION_ALREADY_RETRACTED" && job.kind !== "RETRACT") return refusedRow;
   if (bare === "CLICK_NOT_FOUND" && (job.gclid || job.gbraid || job.wbraid)) return refusedRow;
@@ -47,7 +47,7 @@ function messageOf(errors: readonly GoogleError[]): string {
 
 /** What the errors about one row make of it. */
 export function rowResult(job: ConversionJob, errors: readonly GoogleError[], context: AnswerContext): UploadResult {
-  const judged = errors.map((error) => ({ code: bareCode(error.code), rule: ruleFor(job, error.code, context) }));
+  const judged = errors.map((error) => ({ code: bareCode(error.code), rule: ruleFor(job, error, context) }));
   const worst = judged.toSorted((a, b) => rank(a.rule) - rank(b.rule))[0];
   const { transport, requestId } = context;
   const base = { id: job.id, transport, ...(requestId && { requestId }) };

@@ -80,20 +80,26 @@ test("a refusal that arrives while the owner connects blocks nothing", async () 
   expect(await blockedNow()).toBeNull();
 });
 
-// Guarantee: an owner who connects in the second in which the old credentials are refused gets all rows back.
-// Mutation: release_connection that reads the failed rows before hold_provider.
-test("connecting while a refusal is written waits for it, ends the block and brings its rows back", async () => {
+/** A sealed lead that a worker has claimed, and the refusal of its credentials as the worker settles it. */
+async function refusedClaim() {
   const { id } = await sealLead(db.sql, team);
-  const { token } = await claimForWorker(db.sql, team, { at: start });
-  const batch = await startBatch(db.sql, team, start);
-  const results = [{ id, outcome: "FAILED", code: "invalid_grant", category: "AUTH", words: "revoked" }];
+  const { token, batch } = await claimForWorker(db.sql, team, { at: start });
+  const settle = {
+    p_site_id: team.siteId,
+    p_token: token,
+    p_results: [{ id, outcome: "FAILED", code: "invalid_grant", category: "AUTH", words: "revoked" }],
+    p_batch: { provider: "google_ads", ...batch, ...refused },
+  };
+  return { id, settle };
+}
+
+// Guarantee: an owner who connects in the second in which the old credentials are refused gets all rows back.
+// Mutation: keep_connection that releases before it holds the health row.
+test("connecting while a refusal is written waits for it, ends the block and brings its rows back", async () => {
+  const { id, settle } = await refusedClaim();
   const connected = await whileOpen(
     db.sql,
-    async (tx) => {
-      await tx`select private.hold_provider(${team.siteId}, 'google_ads')`;
-      await callIn(tx, "settle_offline_conversion_jobs", { p_site_id: team.siteId, p_token: token, p_results: results });
-      await finishBatchIn(tx, team, batch, refused, start);
-    },
+    (tx) => callIn(tx, "settle_offline_conversion_jobs", settle),
     () => connectApi(db.sql, team, { at: minutesLater(1) }),
   );
   expect(connected).toMatchObject({ version: 2, released: 1 });
@@ -101,16 +107,30 @@ test("connecting while a refusal is written waits for it, ends the block and bri
   expect((await readRow(db.sql, id)).status).toBe("QUEUED");
 });
 
+// Guarantee: and the other way round: what the old credentials met is no reason to give a row up.
+test("a refusal that is settled while the owner connects makes its rows wait, and blocks nothing", async () => {
+  const { id, settle } = await refusedClaim();
+  const settled = await forceRace(
+    db.sql,
+    team.owner,
+    (tx) => tx`select public.connect_provider(${team.publicId}, ${tx.json(connecting)})`,
+    () => service(db.sql, "settle_offline_conversion_jobs", settle, minutesLater(1)),
+  );
+  expect(settled).toMatchObject({ retried: 1, failed: 0 });
+  expect(await readRow(db.sql, id)).toMatchObject({ status: "RETRY", provider_error_category: "TRANSIENT" });
+  expect(await blockedNow()).toBeNull();
+});
+
 // Guarantee: what was sent before the fix and is refused after it does not undo the fix.
 test("a batch in flight during the release does not block again", async () => {
-  const { id } = await sealLead(db.sql, team);
-  await claimForWorker(db.sql, team, { at: start });
-  const [first, second] = [await startBatch(db.sql, team, start), await startBatch(db.sql, team, start)];
-  await finishBatch(db.sql, team, first, refused, start);
-  expect(await release()).toEqual({ released: 0 }); // what is in flight stays with who has it
+  const { id, settle } = await refusedClaim();
+  const batch = await startBatch(db.sql, team, start);
+  await finishBatch(db.sql, team, batch, refused, start);
+  expect(await release(minutesLater(5))).toEqual({ released: 0 }); // what is in flight stays with who has it
   expect((await readRow(db.sql, id)).status).toBe("PROCESSING");
-  await finishBatch(db.sql, team, second, refused, minutesLater(21));
+  await service(db.sql, "settle_offline_conversion_jobs", settle, minutesLater(6));
   expect(await blockedNow()).toBeNull();
+  expect((await readRow(db.sql, id)).status).toBe("RETRY");
 });
 
 // Guarantee: two workers whose credentials are refused, and a claim at the same moment: the claim gets nothing.

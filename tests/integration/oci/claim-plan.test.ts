@@ -1,7 +1,7 @@
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { copyRows } from "#tests/support/bulk-rows.ts";
-import { createQueueTeam, minutesLater, sealLead, service } from "#tests/support/queue.ts";
+import { createApiTeam, minutesLater, sealLead, service } from "#tests/support/queue.ts";
 import type { Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
@@ -12,7 +12,7 @@ let db: TestDatabase;
 let team: Team;
 beforeAll(async () => {
   db = await createTestDatabase();
-  team = await createQueueTeam(db.sql, "plan", undefined, "api");
+  team = await createApiTeam(db.sql, "plan");
   const { saleId } = await sealLead(db.sql, team);
   await copyRows(db.sql, saleId, rowCount);
 }, 240_000);

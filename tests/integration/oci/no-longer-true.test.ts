@@ -6,6 +6,7 @@ import {
   type Claimed,
   claimForScript,
   claimForWorker,
+  createApiTeam,
   createQueueTeam,
   minutesLater,
   moveConversion,
@@ -21,7 +22,7 @@ let worker: Team;
 beforeAll(async () => {
   db = await createTestDatabase();
   team = await createQueueTeam(db.sql, "untrue");
-  worker = await createQueueTeam(db.sql, "untrue-api", team.owner, "api");
+  worker = await createApiTeam(db.sql, "untrue-api", team.owner);
 });
 afterAll(() => db.drop());
 

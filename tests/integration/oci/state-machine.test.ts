@@ -3,6 +3,7 @@ import { change } from "#tests/support/leads.ts";
 import {
   claimForScript,
   claimForWorker,
+  createApiTeam,
   createQueueTeam,
   minutesLater,
   moveConversion,
@@ -20,7 +21,7 @@ let api: Team;
 beforeAll(async () => {
   db = await createTestDatabase();
   script = await createQueueTeam(db.sql, "script");
-  api = await createQueueTeam(db.sql, "api", script.owner, "api");
+  api = await createApiTeam(db.sql, "api", script.owner);
 });
 afterAll(() => db.drop());
 

@@ -269,6 +269,39 @@ describe("a sale without a call", () => {
   });
 });
 
+describe("the hash of an e-mail address", () => {
+  const hash = createHash("sha256").update("ayse@example.com").digest("hex");
+  const kept = async (saleId: unknown) => (await db.sql`select email_hash from public.sales where id = ${String(saleId)}`)[0]?.email_hash;
+
+  // Guarantee: what is for Google alone is kept where the customer agreed, and nowhere else.
+  test("is kept with consent, in one spelling", async () => {
+    const { body } = await record({ gclid: "mail-click", marketing_consent: true, customer_email_hash: hash.toUpperCase() });
+    expect(await kept(body.sale_id)).toBe(hash);
+  });
+
+  test.each([{}, { marketing_consent: false }])("is not kept without: %j", async (more) => {
+    const { body } = await record({ gclid: "mail-click", customer_email_hash: hash, ...more });
+    expect(await kept(body.sale_id)).toBeNull();
+  });
+
+  test("is not kept when the visitor of the call took consent back since", async () => {
+    const visitor = randomUUID();
+    const gclid = `gclid-${visitor}`;
+    await newLead(db.sql, team, { at: minutesAgo(30), visitor, gclid });
+    await db.sql`select public.record_consent(${team.siteId}, ${db.sql.json({ visitor, scopes: [], ageMs: 0 })})`;
+    const { body } = await record({ gclid, marketing_consent: true, customer_email_hash: hash, occurred_at: minutesAgo(5).toISOString() });
+    expect(await kept(body.sale_id)).toBeNull();
+  });
+
+  test("is refused when it is none, and is part of what a reference means", async () => {
+    expect(await record({ customer_email_hash: "ayse@example.com" })).toMatchObject({ status: 400, body: { code: "VALIDATION_FAILED" } });
+    const sent = sale({ customer_email_hash: hash });
+    const first = await post(recordRoute, sent);
+    expect(await post(recordRoute, sent)).toEqual(first);
+    expect(await post(recordRoute, { ...sent, customer_email_hash: "0".repeat(64) })).toMatchObject({ status: 409 });
+  });
+});
+
 describe("confirming", () => {
   test("twice is refused with what is possible", async () => {
     const { body } = await record();
