@@ -102,9 +102,14 @@ end
 $$;
 
 -- retry_delay: 2, 4, 8 … minutes, at most an hour, each up to a quarter more or less, so that what failed together does not return together.
+-- Inlined, like uuid_v7: an answer asks it for each of a thousand rows.
 create function private.retry_delay(p_attempts int) returns interval
-language sql volatile set search_path = ''
-as $$ select least(interval '1 hour', interval '2 minutes' * power(2, least(greatest(p_attempts, 1), 10) - 1)) * (0.75 + random() * 0.5) $$;
+language sql volatile
+as $$
+  select least(interval '1 hour', interval '2 minutes'
+      * pg_catalog.power(2, least(greatest(p_attempts, 1), 10) - 1))
+    * (0.75 + pg_catalog.random() * 0.5)
+$$;
 
 -- end_claims: these rows were not delivered. Called with their sales locked.
 --   Takes    p_results [{id, outcome RETRY|FAILED, code?, category?, words?, retryAt?, free?,

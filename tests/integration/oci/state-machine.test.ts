@@ -202,6 +202,14 @@ const functions: Record<string, { on: () => Team; run: (row: Subject) => Promise
     run: async ({ id, team }) => change(db.sql, { team }, "cancel_sale", { id: (await readRow(db.sql, id)).sale_id }, { at: now }),
     to: row("FAILED SALE_CANCELLED", "FAILED SALE_CANCELLED", "—", "—", "FAILED SALE_CANCELLED", "—", "—"),
   },
+  "release_provider, of what access was refused": {
+    on: () => api,
+    run: async (each) => {
+      await settle(each, { outcome: "FAILED", code: "invalid_grant", category: "AUTH" });
+      await service(db.sql, "release_provider", { p_site_id: each.team.siteId, p_provider_key: "google_ads" }, now);
+    },
+    to: row("—", "—", "QUEUED invalid_grant", "QUEUED invalid_grant", "—", "—", "—"),
+  },
   "complete_adjustment_by_hand, of a conversion": {
     on: () => script,
     run: ({ id, team }) =>
@@ -279,10 +287,12 @@ ${lines.join("\n")}
 A success wins from every state but COMPLETED, if the row was ever handed out (to a worker: under the claim that it names): Google has
 it, whatever we thought meanwhile. A script's failure names its claim, too; one that is not the row's newest is refused.
 What Google later says of it is the dispatch's verdict and moves no row.
+Refused access (FAILED, AUTH) of a worker's attempt ends with new credentials or a passed test: those rows are QUEUED with a fresh budget.
 `;
 }
 
 test("a worker's functions leave a script's rows alone, and the other way round", async () => {
+  await claimForWorker(db.sql, api, { at: now }); // what the test before left
   const ofScript = await sealed(script);
   const ofApi = await sealed(api);
   expect((await claimForWorker(db.sql, script, { at: now })).rows).toEqual([]);
