@@ -82,7 +82,8 @@ begin
       select d.site_id, d.provider_request_id, d.provider_key, 'seals',
         (select count(*) from given g where g.request_id = d.provider_request_id), v_now,
         v_now + make_interval(secs => coalesce(p_first_poll_seconds, 1800))
-      from done d where d.transport = 'data_manager' and d.provider_request_id is not null
+      from done d
+      where d.transport = 'data_manager' and d.provider_request_id is not null and d.verdict is null
       group by d.site_id, d.provider_request_id, d.provider_key
       on conflict (site_id, request_id) do nothing)
   -- Most sales are worth what Google was told, with nothing else waiting: they need no second look (a third of an ack's time).
