@@ -5,6 +5,7 @@ import { change } from "#tests/support/leads.ts";
 import {
   claimForScript,
   claimForWorker,
+  createApiTeam,
   createQueueTeam,
   minutesLater,
   type Result,
@@ -21,7 +22,7 @@ let team: Team;
 let other: Team;
 beforeAll(async () => {
   db = await createTestDatabase();
-  team = await createQueueTeam(db.sql, "days", undefined, "api");
+  team = await createApiTeam(db.sql, "days");
   other = await handOver(db.sql, await createQueueTeam(db.sql, "others", team.owner), "owner@others.test");
 });
 afterAll(() => db.drop());
@@ -127,7 +128,7 @@ describe("what was sent against what Google says", () => {
 
   // Guarantee: a report reads the days it shows, however many dispatches there are of other days and other sites.
   test("reads no more dispatches than it counts", async () => {
-    const busy = await createQueueTeam(db.sql, "busy-days", team.owner, "api");
+    const busy = await createApiTeam(db.sql, "busy-days", team.owner);
     await sealLead(db.sql, busy);
     await send(busy, minutesLater(1));
     await db.sql`

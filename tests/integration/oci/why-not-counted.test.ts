@@ -8,6 +8,7 @@ import { change, newLead } from "#tests/support/leads.ts";
 import {
   claimForScript,
   claimForWorker,
+  createApiTeam,
   createQueueTeam,
   deliverySettings,
   minutesLater,
@@ -30,7 +31,7 @@ afterAll(() => db.drop());
 
 const day = 24 * 60;
 const script = () => createQueueTeam(db.sql, `script-${randomUUID().slice(0, 8)}`, founder, "script");
-const api = (connection = {}) => createQueueTeam(db.sql, `api-${randomUUID().slice(0, 8)}`, founder, "api", connection);
+const api = (connection = {}) => createApiTeam(db.sql, `api-${randomUUID().slice(0, 8)}`, founder, connection);
 
 const why = (team: Team, saleId: string, at: Date, person: Pick<Person, "id"> = team.viewer): Promise<WhyNotCounted> =>
   callAs(db.sql, person, (tx) => tx`select public.why_not_counted(${team.publicId}, ${saleId})`, at);
