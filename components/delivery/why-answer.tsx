@@ -34,7 +34,6 @@ export function WhyAnswer({ answer, siteId, timeZone, openRowId, onLeave }: WhyA
     name: facts.conversionName,
     order: facts.orderId,
     cause: cause?.what ?? "",
-    fix: cause?.fix ?? "",
   };
   const money = (cents: number) => siteFormat({ locale, timeZone, currency: facts.currency }).money(cents);
   const isOutOfStep = message.tone === "counted" && facts.atGoogleCents !== undefined && facts.atGoogleCents !== facts.amountCents;
@@ -45,7 +44,7 @@ export function WhyAnswer({ answer, siteId, timeZone, openRowId, onLeave }: WhyA
       <WhyWay message={message} />
       <div>
         <h3 className="h2 mb-1">{t("todo")}</h3>
-        <p className="sm t2">{t(`links.${message.key}.fix`, values)}</p>
+        <p className="sm t2">{message.fixKey ? t(`links.${message.fixKey}.fix`, values) : cause?.fix}</p>
         <PlaceLink place={message.place} siteId={siteId} openRowId={openRowId} onLeave={onLeave} />
       </div>
       {message.causeCode && facts.error && <p className="id xs t3">{facts.error}</p>}

@@ -8,9 +8,11 @@ export type WhyStep = (typeof whySteps)[number];
 export type FixPlace = { to: "connections" | "tracker" | "sales" } | { to: "row"; rowId: string };
 
 export interface WhyMessage {
-  /** `why.links.<key>.what` and `why.links.<key>.fix`; a key of `causes` says both where the code is Google's. */
+  /** Names the sentence: `why.links.<key>.what`. */
   key: (typeof keys)[number];
-  /** The code whose cause is told, for a failure, a rejection and a try that did not work. */
+  /** Names the fix: `why.links.<fixKey>.fix`. Null for a failure, a rejection and a try that did not work: their cause has the fix. */
+  fixKey: Exclude<WhyMessage["key"], CauseKey> | null;
+  /** The code of that cause. */
   causeCode: string | null;
   step: WhyStep;
   /** counted: nothing is broken. waits: it goes on by itself. broken: it does not. */
@@ -129,7 +131,8 @@ function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
   }
 }
 
-const toldByCause = new Set<WhyMessage["key"]>(["failed", "rejected", "retries"]);
+type CauseKey = "failed" | "rejected" | "retries";
+const isToldByCause = (key: WhyMessage["key"]): key is CauseKey => key === "failed" || key === "rejected" || key === "retries";
 const connectionKeys = new Set<WhyMessage["key"]>(["notConnected", "blocked", "actionMissing", "actionBlocked"]);
 
 function placeOf(key: WhyMessage["key"], { rowId, heldBy, retractionId }: WhyNotCounted["facts"]): FixPlace | null {
@@ -143,5 +146,7 @@ function placeOf(key: WhyMessage["key"], { rowId, heldBy, retractionId }: WhyNot
 /** Which sentence tells a broken link, and where its fix is. A thrown attempt has no code: Google did not answer. */
 export function whyMessage({ link, code, facts }: WhyNotCounted): WhyMessage {
   const found = partOf({ link, code });
-  return { ...found, causeCode: toldByCause.has(found.key) ? (code ?? "TRANSIENT_ERROR") : null, place: placeOf(found.key, facts) };
+  const { key } = found;
+  const told = isToldByCause(key) ? { fixKey: null, causeCode: code ?? "TRANSIENT_ERROR" } : { fixKey: key, causeCode: null };
+  return { ...found, ...told, place: placeOf(key, facts) };
 }
