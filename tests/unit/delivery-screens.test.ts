@@ -37,11 +37,14 @@ describe("what a change of a sale means for Google", () => {
     ["54 days are over", "late", standing(), "api", "2026-11-16T11:59:00Z"],
     ["it was taken back already", "unsent", standing({ kind: "RETRACT" })],
   ])("%s: %s", (_name, path, atGoogle, syncMethod = "api", adjustableUntil = until) => {
-    expect(adjustmentPath({ deliveryBlock: null, atGoogle, adjustableUntil }, syncMethod, now)).toBe(path);
+    expect(adjustmentPath({ deliveryBlock: null, atGoogle, adjustableUntil }, { syncMethod, wasRejected: false, now })).toBe(path);
   });
 
-  test("a sale that Google never gets stays in the ledger", () => {
-    expect(adjustmentPath({ deliveryBlock: "NO_CONSENT", atGoogle: null, adjustableUntil: until }, "api", now)).toBe("blocked");
+  test("a sale that Google never gets, or did not take, stays in the ledger", () => {
+    const sale = { deliveryBlock: null, atGoogle: null, adjustableUntil: until };
+    const site = { syncMethod: "api", wasRejected: true, now } as const;
+    expect(adjustmentPath({ ...sale, deliveryBlock: "NO_CONSENT" }, site)).toBe("blocked");
+    expect(adjustmentPath(sale, site)).toBe("rejected");
   });
 
   test("the clock counts whole days, says the last one, and stops", () => {

@@ -31,6 +31,14 @@ export function DaysTable({ report }: { report: DeliveryDays }) {
       {days.map((sum) => (
         <tr key={sum.day}>
           <Cell at="main">{format.day(sum.day)}</Cell>
+          <Cell at="wide" className="phone-only t2">
+            {t("line", {
+              sent: sum.sent,
+              counted: sum.confirmed + sum.duplicate,
+              open: sum.waiting + sum.unknown + sum.noVerdict,
+              rejected: sum.rejected,
+            })}
+          </Cell>
           <Cell at="desk" align="end">
             {format.number(sum.sent)}
           </Cell>
@@ -38,10 +46,10 @@ export function DaysTable({ report }: { report: DeliveryDays }) {
             {format.number(sum.confirmed + sum.duplicate)}
           </Cell>
           <Cell at="desk" align="end">
-            {format.number(sum.waiting + sum.unknown)}
+            {format.number(sum.waiting)}
           </Cell>
           <Cell at="desk" align="end" priority={3}>
-            {format.number(sum.noVerdict)}
+            {format.number(sum.noVerdict + sum.unknown)}
           </Cell>
           <Cell at="desk" align="end" className={sum.rejected > 0 ? "fg-failed" : undefined}>
             {format.number(sum.rejected)}
@@ -54,14 +62,6 @@ export function DaysTable({ report }: { report: DeliveryDays }) {
           </Cell>
           <Cell at="end" align="end">
             {format.sums(sum.confirmedCents)}
-          </Cell>
-          <Cell at="wide" className="phone-only t2">
-            {t("line", {
-              sent: sum.sent,
-              counted: sum.confirmed + sum.duplicate,
-              open: sum.waiting + sum.unknown + sum.noVerdict,
-              rejected: sum.rejected,
-            })}
           </Cell>
         </tr>
       ))}

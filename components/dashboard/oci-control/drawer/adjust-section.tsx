@@ -10,13 +10,14 @@ import type { QueueRowStory } from "#lib/oci/control-shapes.ts";
 import { CancelSaleDialog, CorrectSaleDialog } from "./adjust-dialogs.tsx";
 
 /** Correct the amount or cancel the sale, with the days that are left at Google and how the change gets there. */
-export function AdjustSection({ story: { sale }, onChanged }: { story: QueueRowStory; onChanged: () => void }) {
+export function AdjustSection({ story: { sale, row, siblings }, onChanged }: { story: QueueRowStory; onChanged: () => void }) {
   const t = useTranslations("oci.adjust");
   const format = useControlFormat();
   const { site, mayAct, now } = useControl();
   const [dialog, setDialog] = useState<"correct" | "cancel" | null>(null);
   if (sale.status !== "CONFIRMED") return null;
-  const path = adjustmentPath(sale, site.ociSyncMethod, now);
+  const wasRejected = [row, ...siblings].some(({ verdict }) => verdict === "REJECTED");
+  const path = adjustmentPath(sale, { syncMethod: site.ociSyncMethod, wasRejected, now });
   const daysLeft = adjustmentDaysLeft(sale.adjustableUntil, now);
   const date = format.date(sale.adjustableUntil);
   const hasClock = sale.atGoogle !== null && path !== "blocked";

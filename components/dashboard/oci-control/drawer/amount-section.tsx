@@ -77,22 +77,24 @@ function CureCard({ row, sameCause, actions, linkTo, onOpen, onFilter }: CurePro
   const tone =
     state === "FAILED" || state === "STUCK" || refused ? "failed" : state === "BLOCKED" ? "blocked" : state === "RETRY" ? "retry" : null;
   const knowsWho = reason !== null || (refused && row.verdictReason !== null);
+  // A verdict's reason says what happened; its cause says what to do.
+  const told = refused && row.verdictReason ? { line: `${line}. ${cause.what}`, next: cause.fix } : { line, next };
   const who = state === "BLOCKED" && !isConnected ? t("whoOwner") : knowsWho ? cause.who : t(state === "STUCK" ? "whoStuck" : "whoNobody");
   return (
     <div className={cn("cure-card", tone)}>
       <dl>
         <dt>{t("what")}</dt>
-        <dd className="strong">{line}</dd>
+        <dd className="strong">{told.line}</dd>
         {(tone || reason) && (
           <>
             <dt>{t("who")}</dt>
             <dd>{who}</dd>
           </>
         )}
-        {next && (
+        {told.next && (
           <>
-            <dt>{t(tone ? "fix" : "then")}</dt>
-            <dd>{next}</dd>
+            <dt>{t(tone && tone !== "retry" ? "fix" : "then")}</dt>
+            <dd>{told.next}</dd>
           </>
         )}
         <CodeLine row={row} />

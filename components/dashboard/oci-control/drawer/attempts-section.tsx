@@ -13,34 +13,36 @@ export function AttemptsSection({ attempts }: Pick<QueueRowStory, "attempts">) {
   const format = useControlFormat();
   if (attempts.length === 0) return null;
   const length = (ms: number) => (ms < 1000 ? t("ms", { ms }) : format.length(ms / 1000));
-  const batchWords = ({ batch }: Attempt) => {
-    if (!batch) return null;
-    const parts = [
-      t("batch", { count: batch.claimed }),
-      batch.isFinished ? batch.durationMs !== null && t("tookGoogle", { length: length(batch.durationMs) }) : t("batchOpen"),
-      batch.errorCode && t("batchError", { code: batch.errorCode }),
-    ];
-    return parts.filter(Boolean).join(" · ");
-  };
+  const details = ({ errorCode, batch }: Attempt) =>
+    [
+      errorCode,
+      batch && t("batch", { count: batch.claimed }),
+      batch && !batch.isFinished && t("batchOpen"),
+      batch?.errorCode && batch.errorCode !== errorCode && t("batchError", { code: batch.errorCode }),
+    ]
+      .filter(Boolean)
+      .join(" · ");
   return (
     <section>
       <h3 className="h2">{t("attempts")}</h3>
       <ul className="lines">
         {attempts.map((attempt) => {
-          const { number, startedAt, durationMs, outcome, errorCode, batch } = attempt;
+          const { number, startedAt, durationMs, outcome, batch } = attempt;
+          // How long Google took; of a script only its answer is known.
+          const took = batch ? batch.durationMs : durationMs;
+          const small = details(attempt);
           return (
-            <li key={`${number}-${startedAt}`} className={batch ? "flex-wrap" : undefined}>
+            <li key={`${number}-${startedAt}`} className="flex-wrap">
               <span className="strong">{number}</span>
-              {outcome ? <Badge state={outcome} /> : <Badge state="PROCESSING" />}
-              <span className="id xs t3 clip">{errorCode}</span>
+              <Badge state={outcome ?? "PROCESSING"} />
               <span className="v">
                 {format.moment(startedAt)}
-                {durationMs !== null && `, ${length(durationMs)}`}
+                {took !== null && `, ${length(took)}`}
               </span>
-              {batch && (
-                <span className="xs t3 w-full">
-                  {batchWords(attempt)}
-                  {batch.requestId && <span className="id block clip">{t("request", { id: batch.requestId })}</span>}
+              {(small || batch?.requestId) && (
+                <span className="xs t3 w-full min-w-0">
+                  {small && <span className="block [overflow-wrap:anywhere]">{small}</span>}
+                  {batch?.requestId && <span className="id block [overflow-wrap:anywhere]">{t("request", { id: batch.requestId })}</span>}
                 </span>
               )}
             </li>
