@@ -40,7 +40,7 @@ export function ControlBar({ tab, freshAt, csvHref, undoUntil, onTab, onUndo, on
         </fieldset>
         <a className="btn" href={csvHref} download aria-label={t(tab === "days" ? "csvDaysLabel" : "csvLabel")} suppressHydrationWarning>
           <Download className="i" />
-          {t("csv")}
+          <span className="desk-only">{t("csv")}</span>
         </a>
         <Button tone="ghost" icon className="desk-only" aria-label={t("keys.title")} onClick={onHelp}>
           <Keyboard className="i" />

@@ -72,7 +72,7 @@ function useStopped({ blocked, blockedActions, connected, circuit, totals, value
   if (blocked)
     return (
       <Alert tone="blocked" title={t("paused", { time: format.moment(blocked.since) })} action={toConnections(t("reconnect"))}>
-        {t("pausedBody", { ...waiting, what: causeOf(blocked.code).what })}
+        {t("pausedBody", waiting)}
       </Alert>
     );
   if (action)

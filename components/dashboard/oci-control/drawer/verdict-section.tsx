@@ -21,8 +21,10 @@ export function VerdictSection({ story, row, onSent }: { story: QueueRowStory; r
   const t = useTranslations("oci.verdict");
   const format = useControlFormat();
   const { mayAct } = useControl();
+  const causeOf = useCause();
   const sent = story.dispatches.at(-1);
   if (!sent) return null;
+  const cause = sent.verdict === "REJECTED" && sent.verdictReason ? causeOf(sent.verdictReason) : null;
   return (
     <section>
       <h3 className="h2">{t("title")}</h3>
@@ -40,7 +42,8 @@ export function VerdictSection({ story, row, onSent }: { story: QueueRowStory; r
               <Badge state={looks[sent.verdict]}>{t(`words.${sent.verdict}`)}</Badge>
               <span className="xs t2">
                 {sent.verdictAt && t("answered", { time: format.moment(sent.verdictAt) })}
-                {sent.verdictReason && <span className="id block">{sent.verdictReason}</span>}
+                {cause && <span className="block med">{cause.what}</span>}
+                {sent.verdictReason && <span className="id block [overflow-wrap:anywhere]">{sent.verdictReason}</span>}
               </span>
             </>
           ) : (
@@ -51,10 +54,9 @@ export function VerdictSection({ story, row, onSent }: { story: QueueRowStory; r
           )}
         </div>
       </div>
-      <Reason sent={sent} />
       {mayAct && story.canSendAgain && (
         <div className="row mt-2.5">
-          <SendAgain row={row} onSent={onSent} />
+          <SendAgain row={row} helps={cause?.helps ?? true} onSent={onSent} />
           <span className="xs t2">{t("sendAgainHint")}</span>
         </div>
       )}
@@ -65,20 +67,6 @@ export function VerdictSection({ story, row, onSent }: { story: QueueRowStory; r
     if (transport === "data_manager") return nextCheckAt ? t("nextCheck", { time: format.moment(nextCheckAt) }) : t("noneApi");
     return t(transport === "ads_api" ? "noneAdsApi" : transport === "by_hand" ? "noneByHand" : "noneScript");
   }
-}
-
-/** Google's reason in words: what it means and what to do. */
-function Reason({ sent: { verdict, verdictReason } }: { sent: Sent }) {
-  const t = useTranslations("oci.verdict");
-  const causeOf = useCause();
-  if (verdict === "UNKNOWN") return <p className="sm t2 mt-2">{t("unknownFix")}</p>;
-  if (verdict !== "REJECTED" || !verdictReason) return null;
-  const { what, fix } = causeOf(verdictReason);
-  return (
-    <p className="sm t2 mt-2">
-      <b className="med">{what}</b> {fix}
-    </p>
-  );
 }
 
 const ways = ["script", "data_manager", "ads_api", "by_hand"] as const;
