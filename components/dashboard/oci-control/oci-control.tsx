@@ -103,7 +103,7 @@ export function OciControl(given: ControlStart) {
           linkTo={(row) => nav.linkTo({ row })}
           onOpen={page.open}
           onFilter={nav.filterBy}
-          onChanged={queue.look}
+          onChanged={page.changed}
           onClose={page.close}
         />
       )}

@@ -15,6 +15,8 @@ export function AdjustSection({ story: { sale, row, siblings }, onChanged }: { s
   const format = useControlFormat();
   const { site, mayAct, now } = useControl();
   const [dialog, setDialog] = useState<"correct" | "cancel" | null>(null);
+  /** The version that was changed here: until the next one is read, another change would be refused. */
+  const [changedVersion, setChangedVersion] = useState(0);
   if (sale.status !== "CONFIRMED") return null;
   const wasRejected = [row, ...siblings].some(({ verdict }) => verdict === "REJECTED");
   const path = adjustmentPath(sale, { syncMethod: site.ociSyncMethod, wasRejected, now });
@@ -26,8 +28,12 @@ export function AdjustSection({ story: { sale, row, siblings }, onChanged }: { s
     consequence: t(`${name}Paths.${path}`, { date }),
     open: dialog === name,
     onOpenChange: (open: boolean) => setDialog(open ? name : null),
-    onChanged,
+    onChanged: () => {
+      setChangedVersion(sale.version);
+      onChanged();
+    },
   });
+  const isOld = sale.version === changedVersion;
   return (
     <section>
       <h3 className="h2">{t("title")}</h3>
@@ -40,10 +46,10 @@ export function AdjustSection({ story: { sale, row, siblings }, onChanged }: { s
       )}
       {mayAct && (
         <div className="row mt-2.5">
-          <Button size="sm" onClick={() => setDialog("correct")}>
+          <Button size="sm" disabled={isOld} onClick={() => setDialog("correct")}>
             {t("correct")}
           </Button>
-          <Button size="sm" tone="danger" onClick={() => setDialog("cancel")}>
+          <Button size="sm" tone="danger" disabled={isOld} onClick={() => setDialog("cancel")}>
             {t("cancel")}
           </Button>
           <CorrectSaleDialog key={`${sale.version}-correct`} {...dialogProps("correct")} />
