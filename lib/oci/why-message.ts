@@ -2,7 +2,7 @@ import type { WhyNotCounted } from "./why-not-counted.ts";
 
 /** The way from a click to a count, as a person reads it. A broken link breaks one of these steps. */
 export const whySteps = ["click", "consent", "seal", "ready", "sent", "verdict"] as const;
-export type WhyStep = (typeof whySteps)[number];
+type WhyStep = (typeof whySteps)[number];
 
 /** Where the fix is made. */
 export type FixPlace = { to: "connections" | "tracker" | "sales" } | { to: "row"; rowId: string };

@@ -91,7 +91,8 @@ begin
       or s.amount_cents <> d.value_cents or exists (select from public.offline_conversion_queue o where o.sale_id = d.sale_id and o.id <> d.id
         and (o.status in ('QUEUED', 'RETRY') or o.next_retry_at is not null))), array_agg(distinct d.sale_id) filter (where s.delivery_block is not null)
     into v_moved, v_changed, v_unblocked from done d join public.sales s on s.id = d.sale_id;
-  if v_unblocked is not null then   -- it was in flight when consent was withdrawn, and arrived: Google must be told when the sale changes
+  -- In flight when consent was withdrawn, and arrived: Google must be told when the sale changes.
+  if v_unblocked is not null then
     update public.sales s set delivery_block = null, updated_at = v_now where s.id = any (v_unblocked);
     perform private.forget_identifiers(v_unblocked);
   end if;
@@ -132,8 +133,10 @@ begin
   with ended as (
     update public.offline_conversion_queue q
       set claimed_at = null, claim_token = null, updated_at = v_now,
-          status = case when b.by_hand is not null or b.is_again and o.outcome = 'RETRY' then 'RETRY' else 'FAILED' end,
-          next_retry_at = case when b.is_again then coalesce(o.retry_at, v_now + private.retry_delay(q.attempt_count - q.attempt_base)) end,
+          status = case when b.by_hand is not null or b.is_again and o.outcome = 'RETRY'
+            then 'RETRY' else 'FAILED' end,
+          next_retry_at = case when b.is_again then coalesce(o.retry_at,
+            v_now + private.retry_delay(q.attempt_count - q.attempt_base)) end,
           attempt_base = case when b.by_hand is not null then q.attempt_count
             when b.is_free then q.attempt_base + 1 else q.attempt_base end,
           free_waits = q.free_waits + b.is_free::int,
@@ -142,13 +145,15 @@ begin
             when b.by_hand is null and (o.outcome <> 'RETRY' or not b.is_again)
               then coalesce(left(o.code, 64), 'UNKNOWN') else left(o.code, 64) end,
           provider_error_category = case when b.is_over then 'PERMANENT' else o.category end,
-          last_error = left(case when b.is_over then concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.words) else o.words end, 1024),
+          last_error = left(case when b.is_over
+            then concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.words) else o.words end, 1024),
           attempt_error = left(o.words, 1024), attempt_error_code = left(o.code, 64),
           attempt_error_category = o.category
-      from (select r.id, r.outcome, r.words, r."retryAt" as retry_at, r.code, coalesce(r.category, 'TRANSIENT') as category,
+      from (select r.id, r.outcome, r.words, r."retryAt" as retry_at, r.code,
+              coalesce(r.category, 'TRANSIENT') as category,
               coalesce(r.free, false) and r.outcome = 'RETRY' as asks_to_wait, r."byHand" as by_hand
-            from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text, words text, "retryAt" timestamptz,
-              free boolean, "byHand" text)) o
+            from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text,
+              words text, "retryAt" timestamptz, free boolean, "byHand" text)) o
         join public.offline_conversion_queue w on w.id = o.id
         cross join lateral (select o.asks_to_wait and w.free_waits < 20 as is_free,
           o.asks_to_wait or o.category in ('TRANSIENT', 'RATE_LIMIT') as is_passing,

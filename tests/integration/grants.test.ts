@@ -93,6 +93,7 @@ const grantedToServices = [
   "claim_offline_conversion_rows_for_script_export",
   "claim_verdict_polls",
   "confirm_sale_and_enqueue",
+  "conversion_job",
   "count_drops",
   "database_readiness",
   "defer_offline_conversion_jobs",
