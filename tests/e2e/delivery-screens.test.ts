@@ -102,7 +102,7 @@ test("why a sale was not counted is answered from the row, from the sale and fro
     const answer = page.getByRole("dialog", { name: "Why was it not counted?" });
     const expectAnswer = async () => {
       await expect(answer.getByText(/Google has not said yet whether it counts; we ask again at \d\d:\d\d\./)).toBeVisible();
-      await expect(answer.getByText("Counted by Google: waiting")).toBeAttached();
+      await expect(answer.getByText("Google’s verdict: waiting")).toBeAttached();
       await answer.getByRole("button", { name: "Close" }).click();
       await expect(answer).toBeHidden();
     };
