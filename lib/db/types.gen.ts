@@ -3,7 +3,7 @@
 export type Json = string | number | boolean | null | { [key: string]: Json | undefined } | Json[];
 
 /** The newest migration this code was written against. */
-export const latestMigration = "20261116001830";
+export const latestMigration = "20261116001840";
 
 export interface Database {
   public: {
@@ -42,6 +42,7 @@ export interface Database {
       database_readiness: { Args: Record<never, never>; Returns: Json };
       decline_invitation: { Args: { p_invitation_id: string }; Returns: Json };
       defer_offline_conversion_jobs: { Args: { p_site_id: string; p_provider_key: string; p_limit: number; p_until: string; p_code: string; p_words: string; p_jitter_seconds?: number; p_max_attempts?: number }; Returns: Json };
+      delivery_days: { Args: { p_public_id: string; p_from?: string; p_to?: string }; Returns: Json };
       desk_figures: { Args: { p_public_id: string }; Returns: Json };
       desk_lead: { Args: { p_public_id: string; p_call_id: string }; Returns: Json };
       desk_leads: { Args: { p_public_id: string; p_filter?: Json }; Returns: Json };
@@ -137,6 +138,7 @@ export interface Database {
       update_site: { Args: { p_public_id: string; p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string; p_default_aov_cents?: number }; Returns: Json };
       verify_call_event_signature: { Args: { p_public_id: string; p_ts: string; p_body: string; p_signature: string }; Returns: Json };
       visitors_without_marketing: { Args: { p_site_id: string; p_visitors: string[] }; Returns: Json };
+      why_not_counted: { Args: { p_public_id: string; p_sale_id: string }; Returns: Json };
       withdraw_invitation: { Args: { p_public_id: string; p_invitation_id: string; p_request_hash?: string; p_key?: string }; Returns: Json };
     };
     Enums: {
@@ -231,6 +233,7 @@ export type SessionFunction =
   | "create_site"
   | "create_site_api_key"
   | "decline_invitation"
+  | "delivery_days"
   | "desk_figures"
   | "desk_lead"
   | "desk_leads"
@@ -279,4 +282,5 @@ export type SessionFunction =
   | "undo_call"
   | "undo_queue_action"
   | "update_site"
+  | "why_not_counted"
   | "withdraw_invitation";

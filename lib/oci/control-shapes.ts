@@ -5,6 +5,7 @@ import { errorCategories, queueKinds, queueStatuses } from "./queue-types.ts";
 
 export const leadChannels = ["phone", "whatsapp", "form"] as const;
 const verdicts = ["CONFIRMED", "REJECTED", "DUPLICATE", "UNKNOWN"] as const;
+export const transports = ["script", "data_manager", "ads_api", "by_hand"] as const;
 const byHandReasons = ["NO_ADS_API_ACCESS", "SENT_BY_SCRIPT", "WBRAID_ONLY", "NO_VERDICT"] as const;
 /**
  * What a waiting row waits for besides its time. RETRACTION: another sale of the lead, see heldBy. VERDICT: Google has not said whether it took
@@ -55,7 +56,11 @@ export const queueStats = z.object({
   perProvider: z.array(providerStats),
   circuit: circuit.nullable(),
   blocked: blocked.nullable(),
-  /** The last call of the site's script. */
+  /** Whether sites that send by API have credentials; null when none sends by API. */
+  connected: z.boolean().nullable(),
+  /** Conversion actions that Google refuses: what waits for them is not sent. */
+  blockedActions: z.array(z.object({ conversionName: z.string(), code: z.string(), since: moment })),
+  /** The last call of the site's script, or the worker's last turn for an API site. */
   lastRun: z.object({ at: moment, ok: z.boolean(), kind: z.string(), errorCode: z.string().nullable() }).nullable(),
   mainCause: z.object({ code: z.string(), category, count: z.number() }).nullable(),
   /** Rows that are FAILED now by cause, biggest first, what was skipped on purpose included. */
@@ -121,6 +126,27 @@ const person = z.object({ kind: z.enum(["user", "api_key", "system"]), name: z.s
 export const queueRowStory = z.object({
   siteId: z.string(),
   row: queueRow,
+  sale: z.object({
+    id: z.string(),
+    version: z.number(),
+    status: z.enum(["DRAFT", "CONFIRMED", "CANCELED"]),
+    amountCents: z.number(),
+    currency: z.string(),
+    deliveryBlock: z.string().nullable(),
+    /** Until when Google takes a correction or a retraction. */
+    adjustableUntil: moment,
+    /** What Google has of the sale; null when it has nothing. */
+    atGoogle: z
+      .object({
+        kind,
+        transport: z.enum(transports),
+        valueCents: z.number(),
+        at: moment,
+        verdict: verdict.nullable(),
+        isWbraidOnly: z.boolean(),
+      })
+      .nullable(),
+  }),
   seal: z
     .object({ at: moment, by: person, amountCents: z.number(), currency: z.string(), valueSource: z.string(), note: z.string().nullable() })
     .nullable(),
@@ -159,6 +185,20 @@ export const queueRowStory = z.object({
       durationMs: z.number().nullable(),
       outcome: status.nullable(),
       errorCode: z.string().nullable(),
+      /** What the ledger of attempts says of the batch that it was in; null for a script's. */
+      batch: z
+        .object({
+          requestId: z.string().nullable(),
+          durationMs: z.number().nullable(),
+          claimed: z.number(),
+          completed: z.number().nullable(),
+          failed: z.number().nullable(),
+          retried: z.number().nullable(),
+          errorCode: z.string().nullable(),
+          errorCategory: z.string().nullable(),
+          isFinished: z.boolean(),
+        })
+        .nullable(),
     }),
   ),
   dispatches: z.array(
@@ -174,6 +214,8 @@ export const queueRowStory = z.object({
       verdict: verdict.nullable(),
       verdictReason: z.string().nullable(),
       verdictAt: moment.nullable(),
+      /** When Google is asked next; null when it has answered, or gives no verdicts on this transport. */
+      nextCheckAt: moment.nullable(),
     }),
   ),
   /** What was sent, or would be sent now. The click id is masked. */

@@ -8,9 +8,19 @@ const stuckAfterMinutes = 15;
 const isStuck = (row: QueueRow, now: Date) =>
   row.status === "PROCESSING" && row.claimedAt !== null && now.getTime() - Date.parse(row.claimedAt) > stuckAfterMinutes * 60_000;
 
-/** Which providers refuse our access at the moment. */
-export const blockedProviders = (stats: QueueStats): ReadonlySet<string> =>
-  new Set(stats.perProvider.filter(({ blocked }) => blocked).map(({ provider }) => provider));
+/** Which providers nothing can be sent to: they refuse our access, or the site is not connected. */
+export const blockedProviders = ({ perProvider, connected }: Pick<QueueStats, "perProvider" | "connected">): ReadonlySet<string> =>
+  new Set(perProvider.filter(({ blocked }) => blocked !== null || connected === false).map(({ provider }) => provider));
+
+/** Why a row was let wait without asking Google: the circuit is open, too much is being sent. Null for a row that was tried. */
+export const deferralOf = (row: Pick<QueueRow, "status" | "providerErrorCode" | "attemptErrorCode">): string | null =>
+  row.status === "RETRY" && row.providerErrorCode !== row.attemptErrorCode ? row.providerErrorCode : null;
+
+/** What the last real attempt met. An attempt that threw has no code: Google did not answer. */
+export function reasonOf(row: QueueRow): string | null {
+  if (row.status !== "RETRY") return row.providerErrorCode;
+  return row.attemptErrorCode ?? (row.attemptError === null ? null : "TRANSIENT_ERROR");
+}
 
 /** The state in which a row is shown: stuck and blocked are views of the stored one, confirmed is Google's word beside it. */
 export function rowState(row: QueueRow, blocked: ReadonlySet<string>, now: Date): RowState {

@@ -32,7 +32,8 @@ $$;
 -- queue_stats: the figures of a site, or of all sites of the reader.
 --   Takes    p_public_id, or null for all sites that the reader is a member of.
 --   Returns  {siteId, scope, totals, stuckProcessing, lastUpdatedAt, valueWaitingCents, failedRatio, oldestWaitingAt, nextDueAt, perProvider, circuit, blocked,
---            lastRun, mainCause, failedCauses, waitingByHand}. Counts come from queue_totals and are exact; nothing here reads more rows than are in flight.
+--            connected (null where a script sends), blockedActions, lastRun (of the script, or of the worker), mainCause, failedCauses, waitingByHand}.
+--            Counts come from queue_totals and are exact; nothing here reads more rows than are in flight.
 --   Callers  viewers.
 create function public.queue_stats(p_public_id text default null) returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -45,6 +46,15 @@ declare
 begin
   with lines as materialized (select t.* from private.queue_totals(v_sites) t),
   states as (select unnest('{QUEUED,RETRY,PROCESSING,COMPLETED,FAILED}'::text[]) as status),
+  api as materialized (   -- the sites that send by API, with how their last turns went
+    select s.id, exists (select from public.provider_credentials c where c.site_id = s.id)
+        as is_connected, h.served_at,
+      case when h.last_failure_at > coalesce(h.last_success_at, '-infinity')
+        then coalesce(h.last_failure_code, 'TRANSIENT_ERROR') end as failure_code
+    from public.sites s
+      left join public.provider_health_state h
+        on h.site_id = s.id and h.provider_key = 'google_ads'
+    where s.id = any (v_sites) and s.oci_sync_method = 'api'),
   providers as (select distinct l.provider_key from lines l),
   ended as (select sum(l.row_count) filter (where l.status = 'FAILED') as failed, sum(l.row_count) as all_ended from lines l
             where l.status = 'COMPLETED' or (l.status = 'FAILED' and l.category <> 'DETERMINISTIC_SKIP'))
@@ -62,8 +72,19 @@ begin
         'circuit', private.circuit_of(v_sites, p.provider_key))
         order by p.provider_key), '[]') from providers p),
     'circuit', private.circuit_of(v_sites), 'blocked', private.blocked_of(v_sites),
-    'lastRun', (select jsonb_build_object('at', r.at, 'ok', r.error_code is null, 'kind', r.kind, 'errorCode', r.error_code) from unnest(v_sites) site (id)
-      cross join lateral (select x.* from public.script_runs x where x.site_id = site.id order by x.at desc, x.id desc limit 1) r order by r.at desc limit 1),
+    'connected', (select bool_and(a.is_connected) from api a),
+    'blockedActions', (select coalesce(jsonb_agg(jsonb_build_object('conversionName',
+        x.conversion_name, 'code', x.blocked_code, 'since', x.blocked_at)
+        order by x.blocked_at, x.conversion_name), '[]')
+      from api a join public.provider_conversion_actions x
+        on x.site_id = a.id and x.blocked_at is not null),
+    'lastRun', (select jsonb_build_object('at', r.at, 'ok', r.error_code is null, 'kind', r.kind, 'errorCode', r.error_code) from (
+      (select x.at, x.error_code, x.kind from unnest(v_sites) site (id)
+       cross join lateral (select y.* from public.script_runs y where y.site_id = site.id order by y.at desc, y.id desc limit 1) x
+       where site.id not in (select a.id from api a))
+      union all
+      select a.served_at, a.failure_code, 'worker' from api a where a.served_at is not null) r
+      order by r.at desc limit 1),
     'mainCause', (select jsonb_build_object('code', c.code, 'category', c.category, 'count', c.n) from
       (select l.code, l.category, sum(l.row_count) as n from lines l where l.status = 'FAILED' and l.category <> 'DETERMINISTIC_SKIP' group by 1, 2 order by 3 desc, 1 limit 1) c),
     'failedCauses', (select coalesce(jsonb_agg(jsonb_build_object('code', c.code, 'category', c.category, 'count', c.n) order by c.n desc, c.code), '[]') from

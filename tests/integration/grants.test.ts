@@ -26,6 +26,7 @@ const grantedToUsers = [
   "create_site",
   "create_site_api_key",
   "decline_invitation",
+  "delivery_days",
   "desk_figures",
   "desk_lead",
   "desk_leads",
@@ -75,6 +76,7 @@ const grantedToUsers = [
   "undo_call",
   "undo_queue_action",
   "update_site",
+  "why_not_counted",
   "withdraw_invitation",
 ];
 const grantedToServices = [

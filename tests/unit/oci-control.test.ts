@@ -63,7 +63,7 @@ describe("the address", () => {
   });
   test("what is not of the closed set is left out", () => {
     const view = readView(new URLSearchParams("status=DROPPED&errorCode=a%27b&minValue=-1&days=5&stuck=1&row=x&range=1y&sort=id&more=1"));
-    expect(view).toEqual({ tab: "queue", filter: {}, sort: "created", range: "30d", row: null });
+    expect(view).toEqual({ tab: "queue", filter: {}, sort: "created", range: "30d", span: { last: "30" }, row: null });
     expect(writeView(view)).toBe("?");
   });
   test("a length of days becomes a moment for the API", () => {
@@ -154,7 +154,7 @@ test.each([
   [17, 20],
   [260, 400],
 ])("a highest bar of %i stands below the last line, %i", (highest, last) => {
-  expect(ticksFor([{ at: "", delivered: highest, failed: 0, retried: 0 }]).at(-1)).toBe(last);
+  expect(ticksFor([0, highest]).at(-1)).toBe(last);
 });
 
 test("the dry run names the rule an item breaks", () => {

@@ -61,7 +61,7 @@ function Health({ charts: { latency }, stats: { lastRun, circuit } }: Omit<Deliv
       <div>
         <dt>{t(site.ociSyncMethod)}</dt>
         <dd className={lastRun && !lastRun.ok ? "fg-failed" : undefined}>
-          {lastRun ? t(lastRun.ok ? "ran" : "ranBadly", { age: format.age(lastRun.at) }) : t("neverRan")}
+          {lastRun ? t(runWords(lastRun), { age: format.age(lastRun.at) }) : t(site.ociSyncMethod === "api" ? "neverSent" : "neverRan")}
         </dd>
       </div>
       {circuit && (
@@ -76,6 +76,9 @@ function Health({ charts: { latency }, stats: { lastRun, circuit } }: Omit<Deliv
     </dl>
   );
 }
+
+/** A worker takes a turn only where something is due: its last one says when something was sent, not whether it runs. */
+const runWords = ({ ok, kind }: NonNullable<QueueStats["lastRun"]>) => (!ok ? "ranBadly" : kind === "worker" ? "sentAgo" : "ran");
 
 function AsTable({ charts }: { charts: QueueCharts }) {
   const t = useTranslations("oci.charts");

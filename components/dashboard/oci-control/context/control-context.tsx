@@ -17,14 +17,16 @@ interface Control {
   /** Moves on every few seconds: ages in a table are minutes. The first value is the server's. */
   now: Date;
   blocked: ReadonlySet<string>;
+  /** False: the site sends by API and has no Google Ads account. */
+  isConnected: boolean;
 }
 
 const Context = createContext<(Control & { format: ControlFormat }) | null>(null);
 
-export function ControlProvider({ children, site, now, blocked }: Control & { children: ReactNode }) {
+export function ControlProvider({ children, site, now, blocked, isConnected }: Control & { children: ReactNode }) {
   const locale = useLocale();
   const format = useMemo(() => controlFormat(locale, site, now), [locale, site, now]);
-  const control = useMemo(() => ({ site, now, blocked, format }), [site, now, blocked, format]);
+  const control = useMemo(() => ({ site, now, blocked, isConnected, format }), [site, now, blocked, isConnected, format]);
   return <Context value={control}>{children}</Context>;
 }
 
@@ -35,8 +37,8 @@ function useContextValue() {
 }
 
 export function useControl(): Control & { mayAct: boolean } {
-  const { site, now, blocked } = useContextValue();
-  return { site, now, blocked, mayAct: site.role !== "viewer" };
+  const { site, now, blocked, isConnected } = useContextValue();
+  return { site, now, blocked, isConnected, mayAct: site.role !== "viewer" };
 }
 
 export const useControlFormat = (): ControlFormat => useContextValue().format;

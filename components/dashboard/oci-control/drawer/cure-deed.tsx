@@ -29,6 +29,8 @@ export function CureDeed({ row, state, cause, sameCause, actions, onFilter }: De
   const place = site.role === "owner" ? places[cause.cure] : undefined;
   const retry = mayAct && !place && cause.helps && (state === "FAILED" || state === "RETRY");
   const free = mayAct && state === "STUCK";
+  const showsSame = row.providerErrorCode !== null && sameCause > 1 && state === "FAILED";
+  if (!place && !retry && !free && !showsSame) return null;
   return (
     <div className="row">
       {place && (
@@ -46,7 +48,7 @@ export function CureDeed({ row, state, cause, sameCause, actions, onFilter }: De
           {t("freeNow")}
         </Button>
       )}
-      {row.providerErrorCode && sameCause > 1 && state === "FAILED" && (
+      {showsSame && (
         <Button tone="ghost" onClick={() => onFilter({ status: "FAILED", errorCode: row.providerErrorCode ?? "" })}>
           {t("showSame", { count: sameCause })}
         </Button>

@@ -12,30 +12,12 @@ interface LedgerProps {
   onOpen: (id: string) => void;
 }
 
-/** The tries, the money lines, other rows of the sale, and the proofs. */
-export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row }, linkTo, onOpen }: LedgerProps) {
+/** The money lines, other rows of the sale, and the proofs. */
+export function LedgerSection({ story: { ledger, siblings, proofs, row }, linkTo, onOpen }: LedgerProps) {
   const t = useTranslations("oci.ledger");
   const format = useControlFormat();
   return (
     <>
-      {attempts.length > 0 && (
-        <section>
-          <h3 className="h2">{t("attempts")}</h3>
-          <ul className="lines">
-            {attempts.map(({ number, startedAt, durationMs, outcome, errorCode }) => (
-              <li key={`${number}-${startedAt}`}>
-                <span className="strong">{number}</span>
-                {outcome ? <Badge state={outcome} /> : <Badge state="PROCESSING" />}
-                <span className="id xs t3 clip">{errorCode}</span>
-                <span className="v">
-                  {format.moment(startedAt)}
-                  {durationMs !== null && `, ${durationMs < 1000 ? t("ms", { ms: durationMs }) : format.length(durationMs / 1000)}`}
-                </span>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
       <section>
         <h3 className="h2">{t("title")}</h3>
         <ul className="lines">

@@ -11,7 +11,9 @@ import { EmptyState } from "#components/ui/empty-state.tsx";
 import { Skeleton } from "#components/ui/skeleton.tsx";
 import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
 import type { ViewFilter } from "#lib/oci/control-view.ts";
+import { AdjustSection } from "./adjust-section.tsx";
 import { AmountSection } from "./amount-section.tsx";
+import { AttemptsSection } from "./attempts-section.tsx";
 import { DrawerFoot } from "./drawer-foot.tsx";
 import { DrawerHead } from "./drawer-head.tsx";
 import { LedgerSection } from "./ledger-section.tsx";
@@ -39,19 +41,34 @@ interface DrawerProps {
 export function RowDrawer({ row, story, failed, actions, sameCause, onStep, linkTo, onOpen, onFilter, onChanged, onClose }: DrawerProps) {
   const t = useTranslations("oci.drawer");
   const shown = row && story && Date.parse(row.updatedAt) >= Date.parse(story.row.updatedAt) ? row : (story?.row ?? row);
+  const sentAgain = (rowId: string) => {
+    onChanged();
+    onOpen(rowId);
+  };
   const title = t("title", { order: shown ? shortOrder(shown.orderId) : "" });
   return (
     <Frame title={title} onClose={onClose}>
       <DrawerHead order={shown?.orderId ?? ""} onStep={onStep} onClose={onClose} />
       <div className="drawer-b">
         {shown && (
-          <AmountSection row={shown} story={story} sameCause={sameCause} actions={actions} onFilter={onFilter} onChanged={onChanged} />
+          <AmountSection
+            row={shown}
+            story={story}
+            sameCause={sameCause}
+            actions={actions}
+            linkTo={linkTo}
+            onOpen={onOpen}
+            onFilter={onFilter}
+            onChanged={onChanged}
+          />
         )}
         {story ? (
           <>
-            <VerdictSection story={story} row={shown ?? story.row} />
+            <VerdictSection story={story} row={shown ?? story.row} onSent={sentAgain} />
+            <AdjustSection story={story} onChanged={onChanged} />
             <TimelineSection story={story} />
             <SentSection story={story} />
+            <AttemptsSection attempts={story.attempts} />
             <LedgerSection story={story} linkTo={linkTo} onOpen={onOpen} />
           </>
         ) : failed ? (

@@ -1,9 +1,11 @@
 "use client";
 
 import { useTranslations } from "next-intl";
-import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
+import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
+import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
 import { Badge, type State } from "#components/ui/badge.tsx";
 import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
+import { SendAgain } from "./send-again.tsx";
 
 const looks: Record<NonNullable<QueueRow["verdict"]>, State> = {
   CONFIRMED: "CONFIRMED",
@@ -12,12 +14,17 @@ const looks: Record<NonNullable<QueueRow["verdict"]>, State> = {
   UNKNOWN: "QUEUED",
 };
 
+type Sent = QueueRowStory["dispatches"][number];
+
 /** What we did and what Google says of it, side by side: the one never replaces the other. */
-export function VerdictSection({ story, row }: { story: QueueRowStory; row: QueueRow }) {
+export function VerdictSection({ story, row, onSent }: { story: QueueRowStory; row: QueueRow; onSent: (rowId: string) => void }) {
   const t = useTranslations("oci.verdict");
   const format = useControlFormat();
+  const { mayAct } = useControl();
+  const causeOf = useCause();
   const sent = story.dispatches.at(-1);
   if (!sent) return null;
+  const cause = sent.verdict === "REJECTED" && sent.verdictReason ? causeOf(sent.verdictReason) : null;
   return (
     <section>
       <h3 className="h2">{t("title")}</h3>
@@ -35,19 +42,31 @@ export function VerdictSection({ story, row }: { story: QueueRowStory; row: Queu
               <Badge state={looks[sent.verdict]}>{t(`words.${sent.verdict}`)}</Badge>
               <span className="xs t2">
                 {sent.verdictAt && t("answered", { time: format.moment(sent.verdictAt) })}
-                {sent.verdictReason && <span className="id block">{sent.verdictReason}</span>}
+                {cause && <span className="block med">{cause.what}</span>}
+                {sent.verdictReason && <span className="id block [overflow-wrap:anywhere]">{sent.verdictReason}</span>}
               </span>
             </>
           ) : (
             <>
-              <Badge state="QUEUED">{t("none")}</Badge>
-              <span className="xs t2">{t(sent.transport === "script" || row.kind !== "CONVERSION" ? "noneScript" : "noneApi")}</span>
+              <Badge state="QUEUED">{t(sent.transport === "data_manager" ? "none" : "never")}</Badge>
+              <span className="xs t2">{noVerdictText(sent)}</span>
             </>
           )}
         </div>
       </div>
+      {mayAct && story.canSendAgain && (
+        <div className="row mt-2.5">
+          <SendAgain row={row} helps={cause?.helps ?? true} onSent={onSent} />
+          <span className="xs t2">{t("sendAgainHint")}</span>
+        </div>
+      )}
     </section>
   );
+
+  function noVerdictText({ transport, nextCheckAt }: Sent): string {
+    if (transport === "data_manager") return nextCheckAt ? t("nextCheck", { time: format.moment(nextCheckAt) }) : t("noneApi");
+    return t(transport === "ads_api" ? "noneAdsApi" : transport === "by_hand" ? "noneByHand" : "noneScript");
+  }
 }
 
 const ways = ["script", "data_manager", "ads_api", "by_hand"] as const;

@@ -1,6 +1,6 @@
 "use client";
 
-import { useEffect, useMemo, useRef } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { useActions } from "#components/dashboard/oci-control/actions/use-actions.tsx";
 import type { ControlSite } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { focusedRow, focusRow, stepFocus } from "#components/dashboard/oci-control/keys/row-focus.ts";
@@ -48,10 +48,12 @@ export function useControlPage({ site, start, readAt, pageSize }: ControlStart, 
   const charts = useRefetched({ key: start.charts.range, value: start.charts }, { key: view.range, version: moved }, () =>
     fetchCharts(site.publicId, view.range),
   );
+  const [changes, setChanges] = useState(0);
   const openRow = rows.find((row) => row.id === view.row) ?? null;
   const story = useRefetched(
     { key: start.story?.row.id ?? "", value: start.story },
-    { key: view.row ?? "", version: openRow?.updatedAt ?? moved },
+    // A change of the sale need not change this row: the ledger and the other rows are part of its story.
+    { key: view.row ?? "", version: `${openRow?.updatedAt ?? ""} ${moved} ${changes}` },
     () => fetchStory(site.publicId, view.row ?? ""),
   );
   const blocked = useMemo(() => blockedProviders(stats), [stats]);
@@ -107,6 +109,11 @@ export function useControlPage({ site, start, readAt, pageSize }: ControlStart, 
     act,
     close,
     step,
+    /** Somebody changed a sale or a row here. */
+    changed: () => {
+      setChanges((count) => count + 1);
+      void queue.look();
+    },
     open: (id: string) => (view.row ? nav.slide({ row: id }) : nav.openRow(id)),
   };
 }

@@ -1,0 +1,157 @@
+import { describe, expect, test } from "vitest";
+import en from "#lib/i18n/messages/en.json";
+import { type AdjustmentPath, adjustmentDaysLeft, adjustmentPath, adjustmentPaths } from "#lib/oci/adjustment-path.ts";
+import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
+import { readView, writeView } from "#lib/oci/control-view.ts";
+import { daysBetween, lastDays, sumByDay, sumOfDays, todayIn } from "#lib/oci/day-span.ts";
+import type { DeliveryLine } from "#lib/oci/delivery-days.ts";
+import { blockedProviders, deferralOf, reasonOf } from "#lib/oci/row-state.ts";
+import { whyMessage } from "#lib/oci/why-message.ts";
+import { deliveryLinks, type WhyNotCounted } from "#lib/oci/why-not-counted.ts";
+
+const now = new Date("2026-11-16T12:00:00Z");
+
+describe("what a change of a sale means for Google", () => {
+  type Standing = NonNullable<QueueRowStory["sale"]["atGoogle"]>;
+  const standing = (more: Partial<Standing> = {}): Standing => ({
+    kind: "CONVERSION",
+    transport: "data_manager",
+    valueCents: 100,
+    at: "2026-11-16T10:00:00Z",
+    verdict: "CONFIRMED",
+    isWbraidOnly: false,
+    ...more,
+  });
+  const until = "2027-01-09T00:00:00Z";
+  test.each<[string, AdjustmentPath, Standing | null, ("script" | "api")?, string?]>([
+    ["nothing was sent", "unsent", null],
+    ["Google confirmed it", "automatic", standing()],
+    ["Google had it already", "automatic", standing({ verdict: "DUPLICATE" })],
+    ["Google has not said yet", "afterVerdict", standing({ verdict: null })],
+    ["Google never said", "automatic", standing({ verdict: "UNKNOWN" })],
+    ["the Ads API took it", "automatic", standing({ transport: "ads_api", verdict: null })],
+    ["a script sent it today, the API sends now", "tomorrow", standing({ transport: "script", verdict: null })],
+    ["a script sent it two days ago", "automatic", standing({ transport: "script", verdict: null, at: "2026-11-14T10:00:00Z" })],
+    ["a script sends", "byHand", standing({ transport: "script", verdict: null }), "script"],
+    ["only a wbraid was sent", "byHand", standing({ isWbraidOnly: true })],
+    ["54 days are over", "late", standing(), "api", "2026-11-16T11:59:00Z"],
+    ["it was taken back already", "unsent", standing({ kind: "RETRACT" })],
+  ])("%s: %s", (_name, path, atGoogle, syncMethod = "api", adjustableUntil = until) => {
+    expect(adjustmentPath({ deliveryBlock: null, atGoogle, adjustableUntil }, { syncMethod, wasRejected: false, now })).toBe(path);
+  });
+
+  test("a sale that Google never gets, or did not take, stays in the ledger", () => {
+    const sale = { deliveryBlock: null, atGoogle: null, adjustableUntil: until };
+    const site = { syncMethod: "api", wasRejected: true, now } as const;
+    expect(adjustmentPath({ ...sale, deliveryBlock: "NO_CONSENT" }, site)).toBe("blocked");
+    expect(adjustmentPath(sale, site)).toBe("rejected");
+  });
+
+  test("the clock counts whole days, says the last one, and stops", () => {
+    expect(adjustmentDaysLeft("2026-11-28T13:00:00Z", now)).toBe(12);
+    expect(adjustmentDaysLeft("2026-11-16T13:00:00Z", now)).toBe(0);
+    expect(adjustmentDaysLeft("2026-11-16T12:00:00Z", now)).toBeNull();
+  });
+
+  test("every way has its sentences", () => {
+    const { paths, correctPaths, cancelPaths } = en.oci.adjust;
+    for (const texts of [paths, correctPaths, cancelPaths]) expect(Object.keys(texts).sort()).toEqual([...adjustmentPaths].sort());
+  });
+});
+
+describe("why a row waits, and what went wrong", () => {
+  const row = (more: Partial<QueueRow>) =>
+    ({ status: "RETRY", providerErrorCode: null, attemptErrorCode: null, attemptError: null, ...more }) as QueueRow; // these fields decide
+  // Guarantee: an open circuit does not hide what Google said of the row.
+  test("a deferral is the wait, the last attempt's error is the reason", () => {
+    const deferred = row({ providerErrorCode: "CIRCUIT_OPEN", attemptErrorCode: "UNAVAILABLE", attemptError: "503" });
+    expect([deferralOf(deferred), reasonOf(deferred)]).toEqual(["CIRCUIT_OPEN", "UNAVAILABLE"]);
+    const never = row({ providerErrorCode: "CONCURRENCY_LIMIT" });
+    expect([deferralOf(never), reasonOf(never)]).toEqual(["CONCURRENCY_LIMIT", null]);
+    const tried = row({ providerErrorCode: "UNAVAILABLE", attemptErrorCode: "UNAVAILABLE", attemptError: "503" });
+    expect([deferralOf(tried), reasonOf(tried)]).toEqual([null, "UNAVAILABLE"]);
+    expect(reasonOf(row({ attemptError: "fetch failed" }))).toBe("TRANSIENT_ERROR");
+    expect(reasonOf(row({ status: "FAILED", providerErrorCode: "MAX_ATTEMPTS", attemptErrorCode: "UNAVAILABLE" }))).toBe("MAX_ATTEMPTS");
+  });
+
+  test("nothing leaves a site that is blocked or not connected", () => {
+    const provider = { provider: "google_ads", totals: {} as never, valueWaitingCents: {}, circuit: null };
+    const blocked = { code: "invalid_grant", since: now.toISOString() };
+    expect(blockedProviders({ connected: true, perProvider: [{ ...provider, blocked }] }).size).toBe(1);
+    expect(blockedProviders({ connected: false, perProvider: [{ ...provider, blocked: null }] }).size).toBe(1);
+    expect(blockedProviders({ connected: true, perProvider: [{ ...provider, blocked: null }] }).size).toBe(0);
+    expect(blockedProviders({ connected: null, perProvider: [{ ...provider, blocked: null }] }).size).toBe(0);
+  });
+});
+
+describe("why it was not counted", () => {
+  const facts: WhyNotCounted["facts"] = {
+    ...{ amountCents: 100, currency: "TRY", orderId: "om_1", syncMethod: "api", conversionName: "Sale", clickMinAgeHours: 6 },
+    ...{ rowId: "row", heldBy: { saleId: "sale", rowId: "held" }, retractionId: "retraction" },
+  };
+  const message = (link: WhyNotCounted["link"], code: string | null) => whyMessage({ saleId: "", link, code, at: null, facts });
+
+  test.each(deliveryLinks)("%s has a sentence for a code that nobody has met", (link) => {
+    const { key, fixKey, causeCode } = message(link, "NEVER_SEEN");
+    expect(en.why.links[key].what).toBeTruthy();
+    expect(fixKey ? en.why.links[fixKey].fix : causeCode).toBeTruthy();
+  });
+
+  test.each([
+    ["BLOCKED", "invalid_grant", { to: "connections" }],
+    ["ACTION", "MISSING", { to: "connections" }],
+    ["CLICK", "NO_CLICK_ID", { to: "tracker" }],
+    ["SEAL", "DRAFT", { to: "sales" }],
+    ["HELD", "RETRACTION", { to: "row", rowId: "held" }],
+    ["CANCELLED", "BY_HAND", { to: "row", rowId: "retraction" }],
+    ["REJECTED", "CLICK_NOT_FOUND", { to: "row", rowId: "row" }],
+  ] as const)("%s %s is fixed where its link leads", (link, code, place) => {
+    expect(message(link, code).place).toEqual(place);
+  });
+
+  test("a failure, a rejection and a retry tell their cause; an attempt that threw says that Google did not answer", () => {
+    expect(message("FAILED", "UNPARSEABLE_GCLID").causeCode).toBe("UNPARSEABLE_GCLID");
+    expect(message("REJECTED", "EVENT_TOO_OLD").causeCode).toBe("EVENT_TOO_OLD");
+    expect(message("RETRIES", null).causeCode).toBe("TRANSIENT_ERROR");
+    expect(message("COUNTED", null)).toMatchObject({ causeCode: null, tone: "counted" });
+  });
+});
+
+describe("the report of days", () => {
+  test("a length ends today in the site's zone; a span has every day, both ends included", () => {
+    expect(todayIn("Europe/Istanbul", new Date("2026-11-16T21:01:00Z"))).toBe("2026-11-17");
+    expect(lastDays("7", "2026-11-03")).toEqual({ from: "2026-10-28", to: "2026-11-03" });
+    expect(daysBetween("2026-02-27", "2026-03-01")).toEqual(["2026-02-27", "2026-02-28", "2026-03-01"]);
+  });
+
+  test("two currencies of a day are one bar and two sums; days without anything are there", () => {
+    const line = (more: Partial<DeliveryLine>): DeliveryLine => ({
+      ...{ day: "2026-11-02", currency: "TRY", sent: { script: 1, data_manager: 2, ads_api: 0, by_hand: 0 } },
+      ...{ confirmed: 1, duplicate: 1, rejected: 1, unknown: 0, waiting: 0, noVerdict: 0, sentCents: 600, confirmedCents: 300 },
+      ...{ rejectedCents: 100, restated: 1, retracted: 0, adjustmentsRejected: 0, ...more },
+    });
+    const days = [line({}), line({ currency: "EUR", sentCents: 50, confirmedCents: 0 })];
+    const [empty, full] = sumByDay({ from: "2026-11-01", to: "2026-11-02", days });
+    expect(empty).toMatchObject({ day: "2026-11-01", sent: 0, sentCents: {} });
+    expect(full).toMatchObject({
+      sent: 6,
+      confirmed: 2,
+      rejected: 2,
+      adjusted: 2,
+      sentCents: { TRY: 600, EUR: 50 },
+      confirmedCents: { TRY: 300 },
+    });
+    expect(sumOfDays(days)).toMatchObject({ sent: 6, duplicate: 2 });
+  });
+
+  test.each(["?tab=days", "?tab=days&last=7", "?tab=days&from=2026-11-01&to=2026-11-05"])(
+    "%s comes back as the same address",
+    (address) => {
+      expect(writeView(readView(new URLSearchParams(address)))).toBe(address);
+    },
+  );
+
+  test.each(["from=2026-11-05&to=2026-11-01", "from=2026-11-05", "from=x&to=y", "last=12"])("%s shows the last 30 days", (address) => {
+    expect(readView(new URLSearchParams(`tab=days&${address}`)).span).toEqual({ last: "30" });
+  });
+});
