@@ -42,7 +42,6 @@ export const connectionState = z.object({
     })
     .nullable(),
 });
-export type ConnectionState = z.output<typeof connectionState>;
 
 const text = z.string("REQUIRED").trim().min(1, "REQUIRED").max(512, "TOO_LONG");
 
@@ -75,7 +74,7 @@ export const switchQuery = z.object({ preview: z.literal("1").optional() });
 
 const providerBlock = z.object({ code: z.string(), message: z.string() });
 
-export const connectionTest = z.object({
+const connectionTest = z.object({
   ok: z.boolean(),
   checks: z.array(
     z.object({ name: z.string(), ok: z.boolean(), isRequired: z.boolean(), code: z.string().optional(), message: z.string().optional() }),

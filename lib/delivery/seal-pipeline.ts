@@ -5,7 +5,7 @@ import { maxAttempts } from "./limits.ts";
 import { claimAnswer, groupList, type Pipeline, settledAnswer, settledRow } from "./pipeline.ts";
 
 /** As many as SQL lists: fair share sees every site that waits, and so does its promise that none waits for ever. */
-const groupsMax = 1000;
+const groupsMax = 10_000;
 
 /** Sealed conversions and their corrections, from offline_conversion_queue. */
 export const sealPipeline: Pipeline = {

@@ -3,7 +3,7 @@ import type { Json } from "#lib/db/types.gen.ts";
 import { maxAttempts } from "./limits.ts";
 import { claimAnswer, groupList, type Pipeline, settledAnswer, settledRow } from "./pipeline.ts";
 
-const groupsMax = 1000;
+const groupsMax = 10_000;
 
 /** Signals of leads that are not sealed yet, from marketing_signals. They share circuit, semaphore, ledger and metrics with seals. */
 export const signalPipeline: Pipeline = {

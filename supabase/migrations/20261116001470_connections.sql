@@ -111,12 +111,13 @@ begin
     from private.judge_queue_rows(p_site_id, 'RETRY_SELECTED', null, v_ids, null) j
     where q.id = j.id and j.skipped is null and q.provider_error_category = 'AUTH';
   get diagnostics v_released = row_count;
+  -- Whoever holds such a signal is about to end it or to say that it was sent.
   update public.marketing_signals g
     set dispatch_status = 'PENDING', next_retry_at = null, attempt_base = g.attempt_count,
         updated_at = v_now
     where g.id in (select x.id from public.marketing_signals x
       where x.site_id = p_site_id and x.dispatch_status = 'FAILED'
-        and x.provider_error_category = 'AUTH' order by x.id for update);
+        and x.provider_error_category = 'AUTH' for update skip locked);
   return v_released;
 end
 $$;

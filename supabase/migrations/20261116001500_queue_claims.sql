@@ -113,9 +113,13 @@ begin
           select x.chosen_at, 'marketing' = any (x.scopes) as is_given from public.consent_choices x
           where x.site_id = c.site_id and x.visitor_id = c.visitor_id
           order by x.chosen_at desc, x.id desc limit 1) choice on true
-        -- Without a call, the click is there because the customer agreed.
-        cross join lateral (select case when s.call_id is null or choice.is_given then 'GRANTED' end as consent) said
-        cross join lateral (select case when said.consent is not null then coalesce(s.customer_hash, c.caller_hash) end as phone,
+        -- A click without a call, or the hash of an e-mail address, is kept only where the customer
+        -- of a sale from elsewhere agreed.
+        cross join lateral (select case
+          when s.call_id is null or s.email_hash is not null or choice.is_given then 'GRANTED'
+          end as consent) said
+        cross join lateral (select
+          case when said.consent is not null then coalesce(s.customer_hash, c.caller_hash) end as phone,
           case when said.consent is not null then s.email_hash end as email) person
       where q.id = i.id and s.delivery_block is null
         -- What the visitor said since; what Google has may still be corrected.
@@ -331,7 +335,7 @@ as $$
           and q.attempt_count - q.attempt_base < p_max_attempts) r) d
     where d.queued_count > 0
     order by d.min_next_retry_at nulls first, d.min_created_at, g.site_id
-    limit least(greatest(p_limit_groups, 1), 1000))
+    limit least(greatest(p_limit_groups, 1), 10000))
   select coalesce(jsonb_agg(to_jsonb(due.*)
     order by due.min_next_retry_at nulls first, due.min_created_at, due.site_id), '[]') from due
 $$;

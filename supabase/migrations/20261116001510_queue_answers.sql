@@ -82,7 +82,8 @@ begin
       select d.site_id, d.provider_request_id, d.provider_key, 'seals',
         (select count(*) from given g where g.request_id = d.provider_request_id), v_now,
         v_now + make_interval(secs => coalesce(p_first_poll_seconds, 1800))
-      from done d where d.transport = 'data_manager' and d.provider_request_id is not null
+      from done d
+      where d.transport = 'data_manager' and d.provider_request_id is not null and d.verdict is null
       group by d.site_id, d.provider_request_id, d.provider_key
       on conflict (site_id, request_id) do nothing)
   -- Most sales are worth what Google was told, with nothing else waiting: they need no second look (a third of an ack's time).
@@ -90,7 +91,8 @@ begin
       or s.amount_cents <> d.value_cents or exists (select from public.offline_conversion_queue o where o.sale_id = d.sale_id and o.id <> d.id
         and (o.status in ('QUEUED', 'RETRY') or o.next_retry_at is not null))), array_agg(distinct d.sale_id) filter (where s.delivery_block is not null)
     into v_moved, v_changed, v_unblocked from done d join public.sales s on s.id = d.sale_id;
-  if v_unblocked is not null then   -- it was in flight when consent was withdrawn, and arrived: Google must be told when the sale changes
+  -- In flight when consent was withdrawn, and arrived: Google must be told when the sale changes.
+  if v_unblocked is not null then
     update public.sales s set delivery_block = null, updated_at = v_now where s.id = any (v_unblocked);
     perform private.forget_identifiers(v_unblocked);
   end if;
@@ -102,9 +104,14 @@ end
 $$;
 
 -- retry_delay: 2, 4, 8 … minutes, at most an hour, each up to a quarter more or less, so that what failed together does not return together.
+-- Inlined, like uuid_v7: an answer asks it for each of a thousand rows.
 create function private.retry_delay(p_attempts int) returns interval
-language sql volatile set search_path = ''
-as $$ select least(interval '1 hour', interval '2 minutes' * power(2, least(greatest(p_attempts, 1), 10) - 1)) * (0.75 + random() * 0.5) $$;
+language sql volatile
+as $$
+  select least(interval '1 hour', interval '2 minutes'
+      * pg_catalog.power(2, least(greatest(p_attempts, 1), 10) - 1))
+    * (0.75 + pg_catalog.random() * 0.5)
+$$;
 
 -- end_claims: these rows were not delivered. Called with their sales locked.
 --   Takes    p_results [{id, outcome RETRY|FAILED, code?, category?, words?, retryAt?, free?,
@@ -126,8 +133,10 @@ begin
   with ended as (
     update public.offline_conversion_queue q
       set claimed_at = null, claim_token = null, updated_at = v_now,
-          status = case when b.by_hand is not null or b.is_again and o.outcome = 'RETRY' then 'RETRY' else 'FAILED' end,
-          next_retry_at = case when b.is_again then coalesce(o.retry_at, v_now + private.retry_delay(q.attempt_count - q.attempt_base)) end,
+          status = case when b.by_hand is not null or b.is_again and o.outcome = 'RETRY'
+            then 'RETRY' else 'FAILED' end,
+          next_retry_at = case when b.is_again then coalesce(o.retry_at,
+            v_now + private.retry_delay(q.attempt_count - q.attempt_base)) end,
           attempt_base = case when b.by_hand is not null then q.attempt_count
             when b.is_free then q.attempt_base + 1 else q.attempt_base end,
           free_waits = q.free_waits + b.is_free::int,
@@ -136,13 +145,15 @@ begin
             when b.by_hand is null and (o.outcome <> 'RETRY' or not b.is_again)
               then coalesce(left(o.code, 64), 'UNKNOWN') else left(o.code, 64) end,
           provider_error_category = case when b.is_over then 'PERMANENT' else o.category end,
-          last_error = left(case when b.is_over then concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.words) else o.words end, 1024),
+          last_error = left(case when b.is_over
+            then concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.words) else o.words end, 1024),
           attempt_error = left(o.words, 1024), attempt_error_code = left(o.code, 64),
           attempt_error_category = o.category
-      from (select r.id, r.outcome, r.words, r."retryAt" as retry_at, r.code, coalesce(r.category, 'TRANSIENT') as category,
+      from (select r.id, r.outcome, r.words, r."retryAt" as retry_at, r.code,
+              coalesce(r.category, 'TRANSIENT') as category,
               coalesce(r.free, false) and r.outcome = 'RETRY' as asks_to_wait, r."byHand" as by_hand
-            from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text, words text, "retryAt" timestamptz,
-              free boolean, "byHand" text)) o
+            from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text,
+              words text, "retryAt" timestamptz, free boolean, "byHand" text)) o
         join public.offline_conversion_queue w on w.id = o.id
         cross join lateral (select o.asks_to_wait and w.free_waits < 20 as is_free,
           o.asks_to_wait or o.category in ('TRANSIENT', 'RATE_LIMIT') as is_passing,

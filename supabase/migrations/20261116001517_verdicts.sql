@@ -70,9 +70,9 @@ $$;
 --            verdict, reason?, retryable?}], rest: verdict|null, nextPollAt?}. Places that are not
 --            named get the rest. A final answer leaves none without a verdict: what it does not
 --            speak of is UNKNOWN.
---   Moves    no row. A dispatch's verdict is set once; only UNKNOWN changes later. A rejection
---            brings the queue in line: what waits to adjust it is closed, and what Google may take
---            later is queued again.
+--   Moves    no row; its updated_at says that there is news of it. A dispatch's verdict is set once;
+--            only UNKNOWN changes later. A rejection brings the queue in line: what waits to adjust it
+--            is closed, and what Google may take later is queued again.
 --   Safe     to repeat, from two pollers at once, and beside whoever changes the sale: the request
 --            is locked, then the sales by id.
 --   Returns  {recorded, rejected, queuedAgain}.
@@ -126,7 +126,10 @@ begin
       where d.id = x.id and x.site_id = p_site_id and x.provider_request_id = p_request_id
         and x.transport = 'data_manager' and coalesce(s.verdict, v_rest) is not null
         and (x.verdict is null or (x.verdict = 'UNKNOWN' and coalesce(s.verdict, v_rest) <> 'UNKNOWN'))
-      returning d.sale_id, d.kind, d.verdict, d.verdict_reason, s.retryable)
+      returning d.queue_id, d.sale_id, d.kind, d.verdict, d.verdict_reason, s.retryable),
+  told as (   -- a screen that shows the row looks again when there is news of it
+    update public.offline_conversion_queue q set updated_at = v_now
+      where q.id in (select j.queue_id from judged j))
   select count(*), coalesce(jsonb_agg(to_jsonb(j) order by j.sale_id)
       filter (where j.verdict = 'REJECTED'), '[]') into v_recorded, v_rejected from judged j;
   for v_line in select * from jsonb_to_recordset(v_rejected)

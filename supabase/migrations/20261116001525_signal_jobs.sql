@@ -69,7 +69,7 @@ as $$
         from private.due_signal_jobs(c.site_id, c.provider_key, p_max_attempts) j) d
     where d.queued_count > 0
     order by d.min_next_retry_at nulls first, d.min_created_at, c.site_id
-    limit least(greatest(p_limit_groups, 1), 1000))
+    limit least(greatest(p_limit_groups, 1), 10000))
   select coalesce(jsonb_agg(to_jsonb(due.*)
     order by due.min_next_retry_at nulls first, due.min_created_at, due.site_id), '[]') from due
 $$;

@@ -42,7 +42,7 @@ test("a sealed lead of the API site is confirmed by Google within 30 seconds, on
   await expect(drawer.getByText("£643.00").first()).toBeVisible();
   const stopTicker = startTicker(stack);
   try {
-    await expect(drawer.getByText("Confirmed by Google").first()).toBeVisible({ timeout: 30_000 });
+    await expect(drawer.getByText("Google counted it").first()).toBeVisible({ timeout: 30_000 });
   } finally {
     stopTicker();
   }

@@ -91,6 +91,7 @@ const grantedToServices = [
   "claim_offline_conversion_rows_for_script_export",
   "claim_verdict_polls",
   "confirm_sale_and_enqueue",
+  "conversion_job",
   "count_drops",
   "database_readiness",
   "defer_offline_conversion_jobs",
@@ -175,11 +176,11 @@ test("every table has row level security, and no role can write one directly", a
 
 // Guarantee: a definer function with a caller's search_path runs the caller's objects with the owner's rights.
 test("every function of ours pins its search path, and those that are granted return one jsonb", async () => {
-  // These two run with their caller's rights and name pg_catalog throughout; pinned, they could not be inlined.
+  // These run with their caller's rights and name pg_catalog throughout; pinned, they could not be inlined.
   const loose = await db.sql`
     select p.oid::regprocedure::text as name from pg_proc p join pg_namespace n on n.oid = p.pronamespace
     where n.nspname in ('public', 'private') and not coalesce(p.proconfig, '{}') @> array['search_path=""'] order by 1`;
-  expect(loose.map((row) => row.name)).toEqual(["private.current_moment()", "private.uuid_v7()"]);
+  expect(loose.map((row) => row.name)).toEqual(["private.current_moment()", "private.retry_delay(integer)", "private.uuid_v7()"]);
   const other = await db.sql`
     select p.proname as name from pg_proc p
     where p.pronamespace = 'public'::regnamespace and p.prorettype <> 'jsonb'::regtype and p.proname <> 'has_site_role'`;

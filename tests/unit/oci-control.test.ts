@@ -91,9 +91,10 @@ describe("a row's state", () => {
       expect(canTake(action, { status: "COMPLETED" })).toBe(false);
     expect(canTake("RETRY_SELECTED", { status: "PROCESSING" })).toBe(false);
   });
-  test("a correction is a person's work only where a script sends", () => {
+  test("a correction is a person's work where a script sends, and where no API can make it", () => {
     expect(isByHand(row("a", { kind: "RESTATE" }), "script")).toBe(true);
     expect(isByHand(row("a", { kind: "RESTATE" }), "api")).toBe(false);
+    expect(isByHand(row("a", { kind: "RETRACT", byHandReason: "NO_ADS_API_ACCESS" }), "api")).toBe(true);
     expect(isByHand(row("a", { kind: "RESTATE", status: "COMPLETED" }), "script")).toBe(false);
   });
   test("money is summed per currency", () => {

@@ -10,10 +10,11 @@ import { POST as rotate } from "#app/api/sites/[siteId]/google-ads/rotate/route.
 import { GET as connection } from "#app/api/sites/[siteId]/google-ads/route.ts";
 import { POST as switchDelivery } from "#app/api/sites/[siteId]/google-ads/switch/route.ts";
 import { POST as testConnection } from "#app/api/sites/[siteId]/google-ads/test/route.ts";
+import { actionList, connectAnswer, connectionState, dryRunAnswer } from "#lib/delivery/connection-shapes.ts";
 import { demoClient, demoCustomerId, demoRefreshToken } from "#scripts/local/google/accounts.ts";
-import { type DeliveryApp, startDeliveryApp } from "#tests/support/delivery-app.ts";
+import { anHourAgo, type DeliveryApp, startDeliveryApp } from "#tests/support/delivery-app.ts";
 import { startTestGoogle } from "#tests/support/google.ts";
-import { createQueueTeam } from "#tests/support/queue.ts";
+import { createQueueTeam, sealLead } from "#tests/support/queue.ts";
 import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
 import { handOver, type Team } from "#tests/support/team.ts";
 
@@ -133,6 +134,9 @@ test("connect, look, test, choose, preview, switch, rotate, disconnect", async (
   const bodies = await Promise.all(answers.map((answer) => answer.json()));
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
   const [connected, seen, tested, listed, , previewed, switched, rotated, after] = bodies;
+  for (const body of [connected, tested, rotated]) connectAnswer.parse(body);
+  connectionState.parse(seen);
+  actionList.parse(listed);
   expect(connected).toMatchObject({ connected: true, test: { ok: true } });
   expect(seen).toMatchObject({ connected: true, transport: "data_manager", account: { customerId: demoCustomerId }, testError: null });
   expect(seen.actions).toMatchObject([{ conversionName: "OpsMantik_V5_DEMIR_MUHUR", action: account.conversion_action_resource_name }]);
@@ -144,6 +148,14 @@ test("connect, look, test, choose, preview, switch, rotate, disconnect", async (
   expect(after).toMatchObject({ syncMethod: "api" });
   const said = JSON.stringify(bodies);
   for (const secret of [demoRefreshToken, demoClient.clientSecret, team.siteId]) expect(said).not.toContain(secret);
+});
+
+test("a dry run answers in its shape; a row of another site is not found", async () => {
+  await ask(connect, { body: credentials });
+  const { id } = await sealLead(app.sql, team, { at: anHourAgo() });
+  expect(dryRunAnswer.parse(await (await ask(dryRun, { body: { id } })).json())).toMatchObject({ ok: true });
+  const theirs = await sealLead(app.sql, other, { at: anHourAgo() });
+  expect((await ask(dryRun, { body: { id: theirs.id } })).status).toBe(404);
 });
 
 describe("consent on Google's page", () => {

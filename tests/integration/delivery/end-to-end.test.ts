@@ -15,6 +15,7 @@ import { pollVerdicts } from "#lib/delivery/poll-verdicts.ts";
 import { processOfflineConversions } from "#lib/delivery/process-offline-conversions.ts";
 import { demoClient, demoCustomerId, demoRefreshToken } from "#scripts/local/google/accounts.ts";
 import { readHealth } from "#tests/support/circuit.ts";
+import { readStats } from "#tests/support/control.ts";
 import { anHourAgo, type DeliveryApp, startDeliveryApp } from "#tests/support/delivery-app.ts";
 import { startTestGoogle } from "#tests/support/google.ts";
 import { change } from "#tests/support/leads.ts";
@@ -80,7 +81,9 @@ test("seal, worker, poll: CONFIRMED", async () => {
   expect(await verdictOf(sealed)).toMatchObject({ transport: "data_manager", verdict: null });
   expect(await poll()).toMatchObject({ polled: 1, later: 1, decided: 0 });
   await google.advance(processingSeconds);
+  const before = await readStats(app.sql, team, new Date());
   expect(await poll()).toMatchObject({ polled: 1, decided: 1 });
+  expect((await readStats(app.sql, team, new Date())).lastUpdatedAt).not.toBe(before.lastUpdatedAt); // a screen that is open sees it
   expect(await verdictOf(sealed)).toMatchObject({ verdict: "CONFIRMED" });
   expect(await conversionOf(sealed)).toMatchObject([{ value: 4250, currency: "TRY", actionId: "1005", sends: 1 }]);
   expect(await poll()).toMatchObject({ polled: 0 });

@@ -411,6 +411,18 @@ describe("refused credentials", () => {
   });
 });
 
+// Guarantee: a fix at the moment of a withdrawal neither waits for it, which could be in a circle, nor undoes it.
+test("a fix while the visitor withdraws leaves the signal to the withdrawal", async () => {
+  await newLead(db.sql, team, { at: sealedAt, visitor: "person" });
+  const claimed = await claim(1);
+  await settle(claimed, all(claimed, refused), 2, batchOf(claimed, "definite"));
+  await db.sql.begin(async (tx) => {
+    await tx`select public.record_consent(${team.siteId}, ${tx.json({ visitor: "person", scopes: [], ageMs: 0 })})`;
+    await connectApi(db.sql, team);
+  });
+  expect(await signal()).toMatchObject({ dispatch_status: "FAILED", last_error: "NO_CONSENT" });
+});
+
 // Guarantee: a signal in flight through a switch is sent once: the script hands it out under the same order id, with what it has left.
 test("a signal goes on by script after a switch, with its name and order id", async () => {
   await lead();

@@ -135,7 +135,6 @@ describe("an adapter that throws", () => {
       scriptedProvider(() => {
         throw new ProviderRateLimitError("slow down", new Date(Date.now() + minutes * 60_000));
       });
-    // A worker whose clock is behind defers into the past: the row is due again at once.
     await deliver(limited(60));
     const [waiting] = await rowsOf(rows);
     expect(waiting).toMatchObject({ status: "RETRY", provider_error_code: "RATE_LIMIT", provider_error_category: "RATE_LIMIT" });

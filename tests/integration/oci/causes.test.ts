@@ -20,7 +20,7 @@ async function codesInSql(): Promise<string[]> {
     const written = [
       ...source.matchAll(/provider_error_code = (.*?)(?=provider_error_category|\n)/g),
       ...source.matchAll(/close_waiting\(p_sale_id, (.*?)\);/gs),
-      ...source.matchAll(/(coalesce\(r\.code, .*?\))/g),
+      ...source.matchAll(/(coalesce\(left\(\w+\.code, 64\), .*?\))/g),
     ];
     for (const [, expression = ""] of written)
       for (const [, code = ""] of expression.matchAll(/(?<!= )'([A-Z]+(?:_[A-Z]+)*)'/g)) found.add(code);

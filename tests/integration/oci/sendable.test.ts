@@ -161,6 +161,32 @@ describe("a claimed row carries", () => {
     expect(kept?.customer_hash).toBe(hashed);
   });
 
+  test("the hash of the e-mail address of a customer who agreed at the till", async () => {
+    await lead("buys-at-the-till");
+    const { rows: desk } = await claim(0.1);
+    expect(desk).toMatchObject([{ emailHash: null, consent: null }]);
+    const { id } = await callAs<{ id: string }>(
+      db.sql,
+      owner,
+      (tx) => tx`select public.create_site_api_key(${team.publicId}, 'Till', '{sales}')`,
+    );
+    const sale = {
+      externalRef: "till-1",
+      occurredAt: minutesLater(0).toISOString(),
+      amountCents: 50_00,
+      gclid: "gclid-of-the-till",
+      emailHash: hashed,
+      marketingConsent: true,
+    };
+    await db.sql.begin(async (tx) => {
+      await tx`select set_config('opsmantik.now', ${minutesLater(1).toISOString()}, true)`;
+      const [draft] =
+        await tx`select (public.record_external_sale(${id}, ${tx.json(sale)}, ${"0".repeat(64)}) ->> 'body')::jsonb ->> 'sale_id' as id`;
+      await tx`select public.confirm_sale_and_enqueue(${id}, ${tx.json({ id: draft?.id })}, ${"0".repeat(64)})`;
+    });
+    expect((await claim(2)).rows).toMatchObject([{ gclid: "gclid-of-the-till", consent: "GRANTED", emailHash: hashed, channel: null }]);
+  });
+
   test("an adjustment: the conversion's own time and name, and no value for a retraction", async () => {
     const { saleId } = await seal();
     const [first] = (await claim(1)).rows;

@@ -1,7 +1,18 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { recordVisit } from "#scripts/local/demo/record-visit.ts";
 import { change } from "#tests/support/leads.ts";
-import { callIn, claimForWorker, createApiTeam, minutesLater, type Sealed, sealLead, service, settleClaim } from "#tests/support/queue.ts";
+import {
+  callIn,
+  claimForWorker,
+  createApiTeam,
+  deliverySettings,
+  minutesLater,
+  type Sealed,
+  sealLead,
+  service,
+  settleClaim,
+  type WorkerClaim,
+} from "#tests/support/queue.ts";
 import { callAs, createPerson, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { type Recorded, recordAnswer, recordVerdict } from "#tests/support/verdicts.ts";
@@ -121,6 +132,31 @@ describe("an answer", () => {
     expect(await recordVerdict(db.sql, team, sold.requestId, "REJECTED", minutesLater(60), rejectedForNow)).toMatchObject({ recorded: 0 });
     expect(await verdictsOf(sold.saleId)).toEqual(["CONFIRMED"]);
     expect(await statesOf(sold.saleId)).toEqual(["CONVERSION COMPLETED"]);
+  });
+
+  test("of a request of signals is kept on them, and moves nothing", async () => {
+    await deliverySettings(db.sql, team, { signalsEnabled: true });
+    await sealLead(db.sql, team);
+    const about = { p_site_id: team.siteId };
+    const claimed = await service<WorkerClaim>(
+      db.sql,
+      "claim_marketing_signal_jobs",
+      { ...about, p_provider_key: "google_ads", p_limit: 10 },
+      minutesLater(1),
+    );
+    const sentSignal = { outcome: "COMPLETED", requestId: "signals-1", recordIndex: 0, transport: "data_manager" };
+    const p_results = claimed.rows.map(({ id }) => ({ id, ...sentSignal }));
+    expect(p_results).toHaveLength(1);
+    const p_batch = { provider: "google_ads", outcome: "success", ...claimed.batch };
+    await service(db.sql, "settle_marketing_signal_jobs", { ...about, p_token: claimed.token, p_results, p_batch }, minutesLater(1));
+    expect(await recordVerdict(db.sql, team, "signals-1", "REJECTED", minutesLater(40), rejectedForNow)).toMatchObject({
+      recorded: 1,
+      rejected: 1,
+    });
+    expect(await recordVerdict(db.sql, team, "signals-1", "CONFIRMED", minutesLater(41))).toMatchObject({ recorded: 0 });
+    const signals =
+      await db.sql`select dispatch_status, verdict, verdict_reason from public.marketing_signals where site_id = ${team.siteId}`;
+    expect(signals).toMatchObject([{ dispatch_status: "SENT", verdict: "REJECTED", verdict_reason: rejectedForNow.reason }]);
   });
 
   test("for a request of another site is refused", async () => {
@@ -263,7 +299,7 @@ describe("a verdict at the same moment as", () => {
     expect(await statesOf(sold.saleId)).toEqual(["CONVERSION COMPLETED", "RETRACT FAILED SUPERSEDED"]);
   });
 
-  // Mutation that breaks it: drop the lock of the request, or set verdicts that are set.
+  // Mutation that breaks it: set verdicts that are set.
   test("the same verdict from a second poll: it is recorded once, and queued again once", async () => {
     const sold = await sent();
     const first: Recorded[] = [];
