@@ -9,6 +9,7 @@ import type { StormScene } from "#tests/support/storm/storm-scene.ts";
 import { createStormSites } from "#tests/support/storm/storm-sites.ts";
 import { type StormStack, startStormStack } from "#tests/support/storm/storm-stack.ts";
 import { StormWorkers } from "#tests/support/storm/storm-workers.ts";
+import { tellStory } from "#tests/support/storm/story.ts";
 
 const isFull = process.env.OPSMANTIK_FAULT === "full";
 const size = isFull ? { kills: 1000, conversions: 20_000 } : { kills: 20, conversions: 200 };
@@ -64,6 +65,7 @@ test.skipIf(!hasRedis)(
         ...work.map(({ site, kind, status, cause, rows }) => `  left to a person: ${site} ${kind} ${status} ${cause}: ${rows}`),
       ].join("\n"),
     );
+    for (const problem of problems.slice(0, 10)) console.log(await tellStory(scene, problem));
     expect(problems, `Replay with OPSMANTIK_STORM_SEED=${seed}`).toEqual([]);
   },
   isFull ? 3_600_000 : 240_000,

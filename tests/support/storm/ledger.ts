@@ -33,10 +33,11 @@ export interface BookedSignal {
   status: string;
   value: number;
   attempts: number;
+  verdict: string | null;
 }
 
 export const readSignals = (sql: postgres.Sql) => sql<BookedSignal[]>`
-  select order_id as "orderId", dispatch_status as status, conversion_value::int as value, attempt_count as attempts
+  select order_id as "orderId", dispatch_status as status, conversion_value::int as value, attempt_count as attempts, verdict
   from public.marketing_signals`;
 
 /** Hand-outs of conversions, in the order of the queue's transitions. */
@@ -76,5 +77,6 @@ export const readWork = (sql: postgres.Sql) => sql<WorkItem[]>`
     left join lateral (select x.verdict, x.verdict_reason from public.provider_dispatches x where x.queue_id = q.id) d on true
   where (q.status = 'COMPLETED' and d.verdict = 'REJECTED' and not exists (
       select from private.standing_dispatches s where s.sale_id = q.sale_id))
-    or q.status in ('QUEUED', 'RETRY') or (q.status = 'FAILED' and q.provider_error_category <> 'DETERMINISTIC_SKIP')
+    or q.status in ('QUEUED', 'RETRY') or (q.status = 'FAILED' and q.provider_error_category <> 'DETERMINISTIC_SKIP'
+      and exists (select from public.sales s where s.id = q.sale_id and s.delivery_block is null and (s.status = 'CANCELED') = (q.kind = 'RETRACT')))
   group by 1, 2, 3, 5 order by 1, 2, 3, 5`;

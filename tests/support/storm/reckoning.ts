@@ -10,9 +10,12 @@ export async function findProblems(scene: StormScene): Promise<string[]> {
   const conversions = Map.groupBy(await stack.google.conversions(), ({ orderId }) => orderId ?? "");
   const sends = countSends(await stack.google.log());
   const fates = new Map(scene.sales.map(({ saleId, fate }) => [saleId, fate]));
+  const withdrawn = new Set(scene.bars.filter(({ why }) => why === "withdrawn").map(({ saleId }) => saleId));
   const leftovers = Object.entries(await readLeftovers(stack.sql())).filter(([, rows]) => rows > 0);
   return [
-    ...sales.flatMap((sale) => judgeSale(sale, conversions.get(sale.orderId) ?? [], fates.get(sale.id) ?? null)),
+    ...sales.flatMap((sale) =>
+      judgeSale(sale, conversions.get(sale.orderId) ?? [], { fate: fates.get(sale.id) ?? null, isWithdrawn: withdrawn.has(sale.id) }),
+    ),
     ...sales.flatMap((sale) => judgeSends(sale, sends.get(sale.orderId) ?? 0)),
     ...judgeLeads(sales, conversions),
     ...(await judgeSignals(scene, conversions)),
@@ -25,15 +28,21 @@ export async function findProblems(scene: StormScene): Promise<string[]> {
 type Conversions = Map<string, ShownConversion[]>;
 const isLive = ({ isRetracted }: ShownConversion) => !isRetracted;
 
-/** One sale against what Google counts of it. */
-function judgeSale({ id, status, amountCents, block, claims }: BookedSale, found: ShownConversion[], fate: Fate): string[] {
+interface About {
+  fate: Fate;
+  isWithdrawn: boolean;
+}
+
+/** One sale against what Google counts of it. A visitor who withdrew consent ends what is not there yet; what is there must be right. */
+function judgeSale(sale: BookedSale, found: ShownConversion[], { fate, isWithdrawn }: About): string[] {
+  const { id, status, amountCents, block, claims } = sale;
   const [conversion] = found;
   const say = (what: string) => [`sale ${id}: ${what}`];
   if (found.length > 1) return say(`counted ${found.length} times`);
   if (fate === "NotFound") return conversion ? say("counted for a click that Google does not know") : [];
   if (status === "CANCELED") return conversion && isLive(conversion) ? say("counts although it was cancelled") : [];
-  if (block !== null) return conversion && claims === 0 ? say(`counts although ${block}`) : [];
-  if (!conversion) return say("lost");
+  if (block !== null && conversion) return say(`counts although ${block}, handed out ${claims} times`);
+  if (!conversion) return isWithdrawn ? [] : say("lost");
   if (!isLive(conversion)) return say("was taken back although it lives");
   const cents = Math.round(conversion.value * 100);
   return cents === amountCents ? [] : say(`counts ${cents} instead of ${amountCents}`);
@@ -66,9 +75,10 @@ function judgeLeads(sales: BookedSale[], conversions: Conversions): string[] {
 }
 
 async function judgeSignals({ stack }: StormScene, conversions: Conversions): Promise<string[]> {
-  return (await readSignals(stack.sql())).flatMap(({ orderId, status, value, attempts }) => {
+  return (await readSignals(stack.sql())).flatMap(({ orderId, status, value, attempts, verdict }) => {
     const found = conversions.get(orderId) ?? [];
     if (found.length > 1) return [`${orderId}: counted ${found.length} times`];
+    if (verdict === "REJECTED") return found.length > 0 ? [`${orderId}: counts although it was rejected`] : [];
     if (status === "SENT") return found[0]?.value === value ? [] : [`${orderId}: counts ${found[0]?.value} instead of ${value}`];
     return found.length > 0 && attempts === 0 ? [`${orderId}: counts and was never handed out`] : [];
   });
