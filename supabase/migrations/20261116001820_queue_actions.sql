@@ -88,7 +88,8 @@ as $$
   select jsonb_strip_nulls(jsonb_build_object('status', q.status, 'claimedAt', q.claimed_at, 'claimToken', q.claim_token, 'nextRetryAt', q.next_retry_at,
     'attemptBase', q.attempt_base, 'lastError', q.last_error, 'errorCode', q.provider_error_code, 'errorCategory', q.provider_error_category,
     'attemptError', q.attempt_error, 'attemptErrorCode', q.attempt_error_code,
-    'attemptErrorCategory', q.attempt_error_category, 'byHandReason', q.by_hand_reason))
+    'attemptErrorCategory', q.attempt_error_category, 'byHandReason', q.by_hand_reason,
+    'mayHaveArrived', nullif(q.may_have_arrived, false)))
 $$;
 
 -- is_followed: whether another sale of the same lead lives. The retraction of the first one cannot then be given up:
@@ -189,7 +190,8 @@ begin
             when not v_clear then q.attempt_error_code end,
           attempt_error_category = case when v_is_undo then j.back ->> 'attemptErrorCategory'
             when not v_clear then q.attempt_error_category end,
-          may_have_arrived = q.may_have_arrived or q.status = 'PROCESSING',
+          may_have_arrived = case when v_is_undo then j.back ? 'mayHaveArrived'
+            else q.may_have_arrived or q.status = 'PROCESSING' end,
           by_hand_reason = case when v_is_undo then j.back ->> 'byHandReason'
             when j.to_status = 'FAILED' or q.by_hand_reason = 'WBRAID_ONLY' then q.by_hand_reason end
       from judged j where q.id = j.id and j.skipped is null

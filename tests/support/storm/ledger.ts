@@ -78,5 +78,6 @@ export const readWork = (sql: postgres.Sql) => sql<WorkItem[]>`
   where (q.status = 'COMPLETED' and d.verdict = 'REJECTED' and not exists (
       select from private.standing_dispatches s where s.sale_id = q.sale_id))
     or q.status in ('QUEUED', 'RETRY') or (q.status = 'FAILED' and q.provider_error_category <> 'DETERMINISTIC_SKIP'
-      and exists (select from public.sales s where s.id = q.sale_id and s.delivery_block is null and (s.status = 'CANCELED') = (q.kind = 'RETRACT')))
+      and exists (select from public.sales s where s.id = q.sale_id and s.delivery_block is null and (s.status = 'CANCELED') = (q.kind = 'RETRACT'))
+      and not exists (select from public.offline_conversion_queue n where n.sale_id = q.sale_id and n.kind = q.kind and n.id > q.id))
   group by 1, 2, 3, 5 order by 1, 2, 3, 5`;

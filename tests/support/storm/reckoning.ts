@@ -41,7 +41,7 @@ function judgeSale(sale: BookedSale, found: ShownConversion[], { fate, isWithdra
   if (found.length > 1) return say(`counted ${found.length} times`);
   if (fate === "NotFound") return conversion ? say("counted for a click that Google does not know") : [];
   if (status === "CANCELED") return conversion && isLive(conversion) ? say("counts although it was cancelled") : [];
-  if (block !== null && conversion) return say(`counts although ${block}, handed out ${claims} times`);
+  if (block !== null) return conversion ? say(`counts although ${block}, handed out ${claims} times`) : [];
   if (!conversion) return isWithdrawn ? [] : say("lost");
   if (!isLive(conversion)) return say("was taken back although it lives");
   const cents = Math.round(conversion.value * 100);
