@@ -12,7 +12,9 @@ import { StormWorkers } from "#tests/support/storm/storm-workers.ts";
 import { tellStory } from "#tests/support/storm/story.ts";
 
 const isFull = process.env.OPSMANTIK_FAULT === "full";
-const size = isFull ? { kills: 1000, conversions: 20_000 } : { kills: 20, conversions: 200 };
+/** OPSMANTIK_STORM_KILLS makes one of another size, for whoever looks for a failure. */
+const kills = Number(process.env.OPSMANTIK_STORM_KILLS ?? (isFull ? 1000 : 20));
+const size = { kills, conversions: kills * (kills > 20 ? 20 : 10) };
 const round = { orders: 4, deaths: 0.6, actions: 25 };
 const seed = Number(process.env.OPSMANTIK_STORM_SEED ?? 20_261_116);
 const logPath = process.env.OPSMANTIK_STORM_LOG;
@@ -68,5 +70,5 @@ test.skipIf(!hasRedis)(
     for (const problem of problems.slice(0, 10)) console.log(await tellStory(scene, problem));
     expect(problems, `Replay with OPSMANTIK_STORM_SEED=${seed}`).toEqual([]);
   },
-  isFull ? 3_600_000 : 240_000,
+  kills > 20 ? 3 * 3_600_000 : 240_000,
 );

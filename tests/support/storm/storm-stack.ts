@@ -1,18 +1,16 @@
-import { spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import postgres from "postgres";
 import { prepareDatabase } from "#scripts/local/postgres/database.ts";
 import { type Postgres, startPostgres } from "#scripts/local/postgres/postgres.ts";
 import { loadSecrets } from "#scripts/local/process/secrets.ts";
-import { checkoutDir, temporaryStateDir } from "#scripts/local/process/state-dir.ts";
+import { temporaryStateDir } from "#scripts/local/process/state-dir.ts";
 import { StopList } from "#scripts/local/process/stop-list.ts";
 import { startWatchdog } from "#scripts/local/process/watchdog.ts";
-import { GoogleClient } from "#tests/support/google.ts";
+import type { GoogleClient } from "#tests/support/google.ts";
 import { type Part, redisPart } from "#tests/support/redis-part.ts";
+import { startGoogleInChild } from "#tests/support/start-google-in-child.ts";
+import { workerEnv } from "#tests/support/worker-env.ts";
 import { type StormClock, startStormClock } from "./storm-clock.ts";
 
 export interface StormStack {
@@ -64,7 +62,12 @@ export async function startStormStack(): Promise<StormStack> {
         server = await startPostgres({ ...options, port, ephemeral: true });
         sql = connect();
       },
-      env: workerEnv(adminUrl, google.url, redis.env),
+      env: {
+        // As the owner, because only the owner's sessions heed the database's own clock (private.current_moment).
+        ...workerEnv({ databaseUrl: adminUrl, googleUrl: google.url, redis: redis.env }),
+        // Redis keeps real time: the slot of a killed worker is free again in the next round or two.
+        SEMAPHORE_TTL_MS: "1000",
+      },
       stop: () => stopList.stopAll(),
     };
   } catch (error) {
@@ -77,38 +80,4 @@ async function migrate(adminUrl: string, secrets: Awaited<ReturnType<typeof load
   const options = { databaseUrl: adminUrl, siteUrl: "http://localhost:3000", keys: secrets, logPath };
   const { gateway } = await prepareDatabase(options, secrets.appDatabasePassword);
   await gateway.stop();
-}
-
-async function startGoogleInChild(stateDir: string, stopList: StopList): Promise<GoogleClient> {
-  const child = spawn(process.execPath, [join(checkoutDir, "tests/support/google-in-child.ts"), stateDir], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  stopList.add(async () => {
-    child.kill("SIGKILL");
-    await once(child, "exit");
-  });
-  for await (const url of createInterface({ input: child.stdout })) return new GoogleClient(url);
-  throw new Error("The simulator did not start in its child process.");
-}
-
-/** Workers connect as the owner, because only the owner's sessions heed the database's own clock (private.current_moment). */
-function workerEnv(adminUrl: string, googleUrl: string, redisEnv: Record<string, string>): Record<string, string> {
-  const random = () => randomBytes(32).toString("base64url");
-  return {
-    ...redisEnv,
-    DATABASE_URL: adminUrl,
-    GOOGLE_API_BASE_URL: googleUrl,
-    OPSMANTIK_VAULT_KEY: randomBytes(32).toString("base64"),
-    APP_URL: "http://localhost:3000",
-    SUPABASE_URL: "http://localhost:1",
-    SUPABASE_PUBLISHABLE_KEY: random(),
-    QSTASH_TOKEN: random(),
-    QSTASH_CURRENT_SIGNING_KEY: random(),
-    QSTASH_NEXT_SIGNING_KEY: random(),
-    CRON_SECRET: random(),
-    OCI_SESSION_SECRET: random(),
-    NODE_ENV: "test",
-    // Redis keeps real time: the slot of a killed worker is free again in the next round or two.
-    SEMAPHORE_TTL_MS: "1000",
-  };
 }
