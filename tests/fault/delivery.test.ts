@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { findRedisServer } from "#scripts/local/redis/redis.ts";
 import { drain, workAsPerson } from "#tests/support/storm/drain.ts";
-import { readWork } from "#tests/support/storm/ledger.ts";
+import { causes, readWork } from "#tests/support/storm/ledger.ts";
 import { findProblems } from "#tests/support/storm/reckoning.ts";
 import { StormRandom } from "#tests/support/storm/storm-random.ts";
 import { stormRound } from "#tests/support/storm/storm-rounds.ts";
@@ -64,9 +64,13 @@ test.skipIf(!hasRedis)(
         `seed ${seed}: ${scene.sales.length} conversions, ${workers.kills} kills in ${rounds} rounds, ${Math.round((performance.now() - startedAt) / 1000)} s`,
         `  ${[...scene.tally].map(([what, times]) => `${times} ${what}`).join(", ")}`,
         `  killed at: ${[...workers.killsAt].map(([point, times]) => `${point} ${times}`).join(", ")}`,
-        ...work.map(({ site, kind, status, cause, rows }) => `  left to a person: ${site} ${kind} ${status} ${cause}: ${rows}`),
+        ...work.map(({ site, kind, cause, rows }) => `  left to a person: ${rows} ${kind} of ${site}: ${causes[cause] ?? cause}`),
       ].join("\n"),
     );
+    const unexplained = work
+      .filter(({ cause }) => !(cause in causes))
+      .map(({ cause, saleId }) => `sale ${saleId}: left to a person for ${cause}`);
+    problems.push(...unexplained);
     for (const problem of problems.slice(0, 10)) console.log(await tellStory(scene, problem));
     expect(problems, `Replay with OPSMANTIK_STORM_SEED=${seed}`).toEqual([]);
   },
