@@ -18,6 +18,8 @@ const groups = {
   givenUp: { fixer: "operator", cure: "retry", codes: ["MANUAL_FAIL"] },
   attemptsUsed: { fixer: "operator", cure: "retry", codes: ["MAX_ATTEMPTS"] },
   saleCancelled: { fixer: "nobody", cure: "none", codes: ["SALE_CANCELLED"] },
+  neverArrived: { fixer: "nobody", cure: "none", codes: ["NEVER_ARRIVED"] },
+  neverAnswered: { fixer: "nobody", cure: "none", codes: ["NEVER_ANSWERED"] },
   superseded: { fixer: "nobody", cure: "none", codes: ["SUPERSEDED"] },
   laterCorrection: { fixer: "google", cure: "wait", codes: ["RESTATEMENT_ALREADY_EXISTS", "MORE_RECENT_RESTATEMENT_FOUND"] },
   correctedTooOften: { fixer: "nobody", cure: "none", codes: ["TOO_MANY_ADJUSTMENTS"] },

@@ -29,6 +29,8 @@ create table public.offline_conversion_queue (
   handed_snapshot_id uuid,                         -- what the last claim handed out: a success that comes late says this, whatever the row says by then
   handed_value_cents bigint,
   handed_values_differ boolean not null default false,   -- claims handed out different values, and nobody can say which of them Google kept
+  handed_via text,                                 -- the API of the last claim; null: a script
+  may_have_arrived boolean not null default false, -- a hand-out ended without an answer
   last_error text,
   provider_error_code text,
   provider_error_category text,
@@ -230,6 +232,33 @@ as $$
   select 'Google takes no correction 54 days after the sale; it keeps the last value it was sent.'
 $$;
 
+-- assume_arrival: a conversion will not be sent again, and nobody answered for one of its hand-outs,
+-- so Google may have it. A dispatch with the verdict UNKNOWN says so: it can then be adjusted and
+-- taken back. What is in flight is left, its answer is still to come. Called with the sale locked.
+--   Returns  whether one was written.
+create function private.assume_arrival(p_sale_id uuid) returns boolean
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+begin
+  with assumed as (
+    update public.offline_conversion_queue q set may_have_arrived = false, updated_at = v_now
+      where q.sale_id = p_sale_id and q.kind = 'CONVERSION' and q.may_have_arrived
+        and q.status in ('QUEUED', 'RETRY', 'FAILED')
+      returning q.*)
+  insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind,
+      provider_key, transport, order_id, conversion_name, conversion_time, value_cents, currency,
+      identifiers_hash, click_kind, is_certain, dispatched_at, verdict, verdict_reason, verdict_at)
+    select a.site_id, a.id, a.sale_id, a.handed_snapshot_id, a.kind, a.provider_key,
+      coalesce(a.handed_via, 'script'), a.order_id, a.conversion_name, a.conversion_time,
+      a.handed_value_cents, a.currency, a.identifiers_hash, a.click_kind,
+      not a.handed_values_differ, v_now, 'UNKNOWN', 'NEVER_ANSWERED', v_now
+    from assumed a;
+  return found;
+end
+$$;
+
 -- follow_ledger: bring the queue in line with what a sale is worth now and what Google has of it.
 -- Called, with the sale's row locked, after every change of the ledger, every success and every
 -- rejection, so that what Google has plus what is queued always equals the ledger.
@@ -246,17 +275,31 @@ declare
   v_told private.standing_dispatches;
   v_newest public.revenue_snapshots := private.newest_snapshot(p_sale_id);
   v_needed text;
+  v_is_resendable boolean;
 begin
   select s.* into v_sale from public.sales s where s.id = p_sale_id;
   if v_sale.delivery_block is not null then   -- an in-flight row returned after consent was withdrawn
     perform private.close_waiting(p_sale_id, '{CONVERSION,RESTATE,RETRACT}', v_sale.delivery_block, 'The visitor withdrew consent before Google was told.');
     perform private.forget_identifiers(array[p_sale_id]);
-    return;
+    if not private.assume_arrival(p_sale_id) then
+      return;
+    end if;
+    -- As with a success that comes late: Google must be told when the sale changes.
+    update public.sales s set delivery_block = null, updated_at = v_now
+      where s.id = p_sale_id returning s.* into v_sale;
   end if;
   select d.* into v_told from private.standing_dispatches d
     where d.sale_id = p_sale_id and d.provider_key = 'google_ads';   -- the platform that rows are for
+  if v_told.id is null and v_sale.status = 'CANCELED' and private.assume_arrival(p_sale_id) then
+    select d.* into v_told from private.standing_dispatches d
+      where d.sale_id = p_sale_id and d.provider_key = 'google_ads';
+  end if;
+  -- One that only may be there is sent again with its order id, if it still can be.
+  v_is_resendable := v_told.id is null or (v_told.verdict = 'UNKNOWN'
+    and v_told.verdict_reason = 'NEVER_ANSWERED'
+    and coalesce(v_sale.gclid, v_sale.wbraid, v_sale.gbraid) is not null);
   v_needed := case
-    when v_told.id is null and v_sale.status = 'CONFIRMED' then 'CONVERSION'
+    when v_is_resendable and v_sale.status = 'CONFIRMED' then 'CONVERSION'
     when v_told.id is null or v_told.kind = 'RETRACT' then null
     when v_sale.status = 'CANCELED' then 'RETRACT'
     when v_told.value_cents <> v_sale.amount_cents or not v_told.is_certain
@@ -266,7 +309,9 @@ begin
 
   if v_needed is distinct from 'CONVERSION' then
     perform private.close_waiting(p_sale_id, '{CONVERSION}',
-      case when v_sale.status = 'CANCELED' then 'SALE_CANCELLED' else 'SUPERSEDED' end, 'The sale changed before Google was told.');
+      case when v_sale.status = 'CANCELED' then 'SALE_CANCELLED'
+        when v_told.verdict_reason = 'NEVER_ANSWERED' then 'NO_CONSENT' else 'SUPERSEDED' end,
+      'The sale changed before Google was told.');
   end if;
   perform private.close_waiting(p_sale_id, array_remove('{RESTATE,RETRACT}', v_needed), 'SUPERSEDED',
     case when v_told.id is null then 'Google rejected the conversion: there is nothing to adjust.'

@@ -100,7 +100,8 @@ begin
     from public.sales s
     where s.call_id in (p_sale.call_id, p_sale.sibling_call_id) and s.status = 'CANCELED'
       and s.delivery_block is null and s.occurred_at > v_now - private.adjustments_end()
-      and q.sale_id = s.id and q.kind = 'RETRACT' and q.status = 'FAILED' and q.provider_error_code <> 'SUPERSEDED'
+      and q.sale_id = s.id and q.kind = 'RETRACT' and q.status = 'FAILED'
+      and q.provider_error_code not in ('SUPERSEDED', 'NEVER_ARRIVED')
       and not exists (select from public.offline_conversion_queue o where o.sale_id = s.id and o.kind = 'RETRACT' and (o.status <> 'FAILED' or o.created_at > q.created_at));
 end
 $$;

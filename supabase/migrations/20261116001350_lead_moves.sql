@@ -247,9 +247,8 @@ begin
           email_hash = null,
           note = case when v_is_sent then s.note end, updated_at = private.current_moment()
       where s.id = v_sale.id;
-    continue when v_is_sent;
     perform private.act(('system', null)::private.actor, 'CONSENT_WITHDRAWN');
-    perform private.close_waiting(v_sale.id, '{CONVERSION}', 'NO_CONSENT', 'The visitor withdrew consent before Google was told.');
+    perform private.follow_ledger(v_sale.id);   -- closes what waits; what may have arrived can still be taken back
   end loop;
 end
 $$;

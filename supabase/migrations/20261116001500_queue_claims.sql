@@ -20,7 +20,9 @@ create view private.held_sales as
 --   waits_for  VERDICT: Data Manager has not said whether it took the conversion, and an adjustment
 --              of one that it did not take is a new conversion there. DAY: a script or a person
 --              sent it, nobody tells us when Google has it, and a day later it has.
---   takes_restatements  Data Manager has it for certain and corrects the value itself.
+--   takes_restatements  Data Manager has it for certain and corrects the value itself. It wants to
+--              be told the click again, which is forgotten when consent is withdrawn; the Ads API
+--              needs no more than the order id.
 create view private.adjustment_bases as
   select d.sale_id, d.provider_key,
     case when d.transport = 'data_manager' and d.verdict is null then 'VERDICT'
@@ -28,7 +30,9 @@ create view private.adjustment_bases as
         and d.dispatched_at > private.current_moment() - interval '1 day' then 'DAY' end as waits_for,
     case when d.transport in ('script', 'by_hand')
       then d.dispatched_at + interval '1 day' end as waits_until,
-    d.transport = 'data_manager' and d.verdict in ('CONFIRMED', 'DUPLICATE') as takes_restatements
+    d.transport = 'data_manager' and d.verdict in ('CONFIRMED', 'DUPLICATE')
+      and exists (select from public.sales s where s.id = d.sale_id
+        and coalesce(s.gclid, s.wbraid, s.gbraid) is not null) as takes_restatements
   from private.standing_dispatches d;
 
 -- sendable_queue: the one rule of which rows a worker may be handed now. Listing, claiming and
@@ -43,8 +47,8 @@ create view private.sendable_queue as
       (select case when q.kind = 'RESTATE' and b.takes_restatements then 'data_manager'
          else 'ads_api' end
        from private.adjustment_bases b
-       where b.sale_id = q.sale_id and b.provider_key = q.provider_key and b.waits_for is null)
-        as adjusts_via
+       where q.kind <> 'CONVERSION' and b.sale_id = q.sale_id
+         and b.provider_key = q.provider_key and b.waits_for is null) as adjusts_via
     from public.offline_conversion_queue q) x
   where x.status in ('QUEUED', 'RETRY')
     and (x.next_retry_at is null or x.next_retry_at <= (select private.current_moment()))
@@ -103,7 +107,7 @@ begin
             select a.action from public.provider_conversion_actions a
             where i.via is not null and a.site_id = q.site_id and a.provider_key = q.provider_key
               and a.conversion_name = coalesce(q.conversion_name, p_name))),
-          claims = (p_token || q.claims)[1:50],
+          claims = (p_token || q.claims)[1:50], handed_via = i.via,
           click_kind = case when s.gclid is not null then 'gclid'
             when s.gbraid is not null then 'gbraid' when s.wbraid is not null then 'wbraid' end,
           identifiers_hash = encode(sha256(convert_to(jsonb_build_array(

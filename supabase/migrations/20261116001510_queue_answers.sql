@@ -113,6 +113,31 @@ as $$
     * (0.75 + pg_catalog.random() * 0.5)
 $$;
 
+-- disprove_arrival: for a day Google could not find what we only assumed it to have. It never
+-- arrived: there is nothing to adjust, and nothing for a person to do. Called with the sale locked.
+create function private.disprove_arrival(p_row public.offline_conversion_queue) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+begin
+  update public.provider_dispatches d
+    set verdict = 'REJECTED', verdict_reason = 'CONVERSION_NOT_FOUND', verdict_at = v_now
+    where d.sale_id = p_row.sale_id and d.verdict = 'UNKNOWN'
+      and d.verdict_reason = 'NEVER_ANSWERED' and d.dispatched_at <= v_now - interval '1 day'
+      and not exists (select from private.standing_dispatches s
+        where s.sale_id = d.sale_id and s.verdict_reason is distinct from 'NEVER_ANSWERED');
+  if found then
+    update public.offline_conversion_queue q
+      set provider_error_code = 'NEVER_ARRIVED', provider_error_category = 'DETERMINISTIC_SKIP',
+          last_error = 'Google never had the conversion: there is nothing to adjust.',
+          updated_at = v_now
+      where q.id = p_row.id;
+    perform private.follow_rejection(p_row.sale_id, 'CONVERSION', false, null);
+  end if;
+end
+$$;
+
 -- end_claims: these rows were not delivered. Called with their sales locked.
 --   Takes    p_results [{id, outcome RETRY|FAILED, code?, category?, words?, retryAt?, free?,
 --            byHand?}]. Without a code nobody answered: the sender threw.
@@ -128,6 +153,7 @@ declare
   v_now timestamptz := private.current_moment();
   v_answer jsonb;
   v_changed uuid[];
+  v_missing uuid[];
   v_sale_id uuid;
 begin
   with ended as (
@@ -141,6 +167,9 @@ begin
             when b.is_free then q.attempt_base + 1 else q.attempt_base end,
           free_waits = q.free_waits + b.is_free::int,
           by_hand_reason = coalesce(b.by_hand, q.by_hand_reason),
+          -- A script says what it did not send; a worker whose call failed cannot know.
+          may_have_arrived = q.may_have_arrived
+            or p_token is not null and o.category = 'TRANSIENT' and not b.is_free,
           provider_error_code = case when b.is_over then 'MAX_ATTEMPTS'
             when b.by_hand is null and (o.outcome <> 'RETRY' or not b.is_again)
               then coalesce(left(o.code, 64), 'UNKNOWN') else left(o.code, 64) end,
@@ -167,10 +196,11 @@ begin
           f.by_hand is null and f.is_passing
             and not (f.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_over) b
       where q.id = o.id and q.status = 'PROCESSING' and (p_token is null or q.claim_token = p_token)
-      returning q.status, q.kind, q.sale_id)
-  select jsonb_build_object('failed', count(*) filter (where e.status = 'FAILED'), 'retried', count(*) filter (where e.status = 'RETRY')),
+      returning q.id, q.status, q.kind, q.sale_id, b.is_over and o.code = 'CONVERSION_NOT_FOUND' as is_not_there)
+  select array_agg(e.id) filter (where e.is_not_there), jsonb_build_object('failed', count(*) filter (where e.status = 'FAILED'), 'retried', count(*) filter (where e.status = 'RETRY')),
       array_agg(distinct e.sale_id) filter (where e.kind <> 'CONVERSION' or s.status <> 'CONFIRMED' or s.delivery_block is not null)
-    into v_answer, v_changed from ended e join public.sales s on s.id = e.sale_id;
+    into v_missing, v_answer, v_changed from ended e join public.sales s on s.id = e.sale_id;
+  perform private.disprove_arrival(q) from public.offline_conversion_queue q where q.id = any (v_missing);
   foreach v_sale_id in array coalesce(v_changed, '{}') loop
     perform private.follow_ledger(v_sale_id);   -- what changed while the row was in flight must not be tried again
   end loop;

@@ -36,11 +36,14 @@ begin
   capped as (
     update public.offline_conversion_queue q
       set status = 'FAILED', claimed_at = null, claim_token = null, next_retry_at = null, provider_error_code = 'MAX_ATTEMPTS',
-          provider_error_category = 'PERMANENT', last_error = 'MAX_ATTEMPTS_EXCEEDED', updated_at = v_now
+          provider_error_category = 'PERMANENT', last_error = 'MAX_ATTEMPTS_EXCEEDED', updated_at = v_now,
+          may_have_arrived = q.may_have_arrived or q.status = 'PROCESSING'
       from (select w.id from waiting w union all select a.id from away a) t where q.id = t.id returning q.id, q.sale_id, q.kind)
-  select count(*), array_agg(distinct c.sale_id) filter (where c.kind <> 'CONVERSION' and c.id in (select a.id from away a)) into v_capped, v_changed from capped c;
+  select count(*), array_agg(distinct c.sale_id) filter (where c.id in (select a.id from away a)
+      and (c.kind <> 'CONVERSION' or s.status <> 'CONFIRMED' or s.delivery_block is not null))
+    into v_capped, v_changed from capped c join public.sales s on s.id = c.sale_id;
   foreach v_sale_id in array coalesce(v_changed, '{}') loop
-    perform private.follow_ledger(v_sale_id);   -- a correction that was given up may have been away with an older value than the sale's
+    perform private.follow_ledger(v_sale_id);   -- what was given up may have arrived, or been away with an older value than the sale's
   end loop;
   return jsonb_build_object('capped', v_capped);
 end
@@ -81,7 +84,8 @@ begin
     select q.id from public.offline_conversion_queue q where q.id = any (v_ids) and q.sale_id = any (v_sale_ids)
       and q.status = 'PROCESSING' and q.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 1)) order by q.id for update skip locked),
   back as (
-    update public.offline_conversion_queue q set status = 'RETRY', claimed_at = null, claim_token = null, next_retry_at = null, updated_at = v_now
+    update public.offline_conversion_queue q set status = 'RETRY', claimed_at = null, claim_token = null, next_retry_at = null, updated_at = v_now,
+        may_have_arrived = true
       from mine m where q.id = m.id returning q.sale_id, q.kind)
   select count(*), array_agg(distinct b.sale_id) filter (where b.kind <> 'CONVERSION' or s.status <> 'CONFIRMED' or s.delivery_block is not null) into v_recovered, v_changed
     from back b join public.sales s on s.id = b.sale_id;

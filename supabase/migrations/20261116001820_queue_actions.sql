@@ -88,7 +88,8 @@ as $$
   select jsonb_strip_nulls(jsonb_build_object('status', q.status, 'claimedAt', q.claimed_at, 'claimToken', q.claim_token, 'nextRetryAt', q.next_retry_at,
     'attemptBase', q.attempt_base, 'lastError', q.last_error, 'errorCode', q.provider_error_code, 'errorCategory', q.provider_error_category,
     'attemptError', q.attempt_error, 'attemptErrorCode', q.attempt_error_code,
-    'attemptErrorCategory', q.attempt_error_category, 'byHandReason', q.by_hand_reason))
+    'attemptErrorCategory', q.attempt_error_category, 'byHandReason', q.by_hand_reason,
+    'mayHaveArrived', nullif(q.may_have_arrived, false)))
 $$;
 
 -- is_followed: whether another sale of the same lead lives. The retraction of the first one cannot then be given up:
@@ -116,7 +117,7 @@ as $$
     where m.contract = 'conversion' and (p_action = 'UNDO' or not m.undo_only)),
   aimed as (
     select g.id, g.place, g.version, q.status, q.sale_id, q.provider_key, q.kind, q.created_at,
-      q.provider_error_code is not distinct from 'SUPERSEDED'
+      coalesce(q.provider_error_code in ('SUPERSEDED', 'NO_CONSENT', 'NEVER_ARRIVED'), false)
         or (q.kind <> 'CONVERSION' and q.click_expires_at <= private.current_moment()) as is_over,
       s.status as sale_status, s.delivery_block is not null as is_blocked, q.version as version_now,
       case p_action when 'UNDO' then u.before ->> 'status'
@@ -160,6 +161,8 @@ declare
   v_is_undo boolean := p_action.action = 'UNDO';
   v_clear boolean := p_action.action = 'RESET_TO_QUEUED' and coalesce((p_action.options ->> 'clearErrors')::boolean, false);
   v_answer jsonb;
+  v_changed uuid[];
+  v_sale_id uuid;
 begin
   perform private.lock_with_sales(private.of_this_site(p_action.site_id, p_ids));
   perform private.act(v_actor, p_action.action);
@@ -187,6 +190,8 @@ begin
             when not v_clear then q.attempt_error_code end,
           attempt_error_category = case when v_is_undo then j.back ->> 'attemptErrorCategory'
             when not v_clear then q.attempt_error_category end,
+          may_have_arrived = case when v_is_undo then j.back ? 'mayHaveArrived'
+            else q.may_have_arrived or q.status = 'PROCESSING' end,
           by_hand_reason = case when v_is_undo then j.back ->> 'byHandReason'
             when j.to_status = 'FAILED' or q.by_hand_reason = 'WBRAID_ONLY' then q.by_hand_reason end
       from judged j where q.id = j.id and j.skipped is null
@@ -208,9 +213,16 @@ begin
     insert into private.queue_action_rows (action_id, place, queue_id, skipped, before, after, version_after, proof_id)
       select p_action.id, p_action.done + j.place, j.id, j.skipped, j.before, p.after, p.version_after, p.proof_id
       from judged j left join proven p on p.queue_id = j.id)
-  select jsonb_build_object('affected', (select count(*) from changed),
+  select array(select distinct p.facts ->> 'saleId' from proven p join judged b on b.id = p.queue_id
+        join public.sales s on s.id = (p.facts ->> 'saleId')::uuid
+        where b.from_status = 'PROCESSING'
+          and (s.status <> 'CONFIRMED' or s.delivery_block is not null)),
+      jsonb_build_object('affected', (select count(*) from changed),
       'skipped', coalesce(jsonb_agg(jsonb_build_object('id', j.id, 'reason', j.skipped, 'status', j.from_status) order by j.place) filter (where j.skipped is not null), '[]'))
-    into v_answer from judged j;
+    into v_changed, v_answer from judged j;
+  foreach v_sale_id in array v_changed loop
+    perform private.follow_ledger(v_sale_id);   -- given up in flight: it may have arrived
+  end loop;
   return v_answer;
 end
 $$;

@@ -1,6 +1,7 @@
 /** /__sim: what only a test or the demo may do. Look at the state and the log, script faults, move the clock, set up accounts. */
 import { randomUUID } from "node:crypto";
 import { newAccount, newAction, newGrant } from "./accounts.ts";
+import { adjustByHand, type HandAdjustment } from "./adjust-by-hand.ts";
 import { conversionKey } from "./book.ts";
 import { type Fault, faultFields, faultKinds, faultTargets } from "./faults.ts";
 import { bookScriptFile, type ScriptFile } from "./script-upload.ts";
@@ -9,7 +10,7 @@ import type { Account, Answer, Call, ConversionAction, Grant, OauthClient, SentR
 
 interface AdminAnswer extends Answer {
   /** Set where the call stands for an upload and belongs in the log. */
-  logged?: { accounts: string[]; rows: SentRow[] };
+  logged?: { method: string; accounts: string[]; rows: SentRow[] };
 }
 
 type Handler = (sim: Sim, body: unknown, call: Call) => AdminAnswer;
@@ -100,7 +101,12 @@ const handlers: Record<string, Handler> = {
   "POST /script-uploads": (sim, body, { requestId }) => {
     const file = body as ScriptFile;
     const { outcome, rows } = bookScriptFile(sim, file, requestId);
-    return { ...ok(outcome), logged: { accounts: [file.customerId], rows } };
+    return { ...ok(outcome), logged: { method: "upload", accounts: [file.customerId], rows } };
+  },
+  "POST /by-hand": (sim, body) => {
+    const adjustment = body as HandAdjustment;
+    const { isFound, row } = adjustByHand(sim, adjustment);
+    return { ...ok({ isFound }), logged: { method: "by-hand", accounts: [adjustment.customerId], rows: [row] } };
   },
 };
 

@@ -48,7 +48,7 @@ export async function startGoogle(options: GoogleOptions = {}): Promise<Google> 
 function serveAdmin(sim: Sim, call: Call, response: ServerResponse): void {
   processDue(sim);
   const { status, body, logged } = answerAdmin(sim, call);
-  if (logged) record(sim, call, { status, body, rows: logged.rows }, { accounts: logged.accounts, isAnswered: true });
+  if (logged) record(sim, { ...call, method: logged.method }, { status, body, rows: logged.rows }, { ...logged, isAnswered: true });
   else sim.store.commit();
   sendJson(response, status, body);
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { finishBatch, finishBatchIn, type Gate, passGate, passGateIn, startBatch } from "#tests/support/circuit.ts";
 import { connectApi, failAuth, readConnection } from "#tests/support/connections.ts";
+import { act, undo } from "#tests/support/control.ts";
 import { forceRace } from "#tests/support/force-race.ts";
 import { change } from "#tests/support/leads.ts";
 import {
@@ -185,6 +186,16 @@ test("a release queues FAILED(AUTH) rows with a fresh budget and writes down who
     actor_id: team.owner.id,
   });
   expect(await release()).toEqual({ released: 0 });
+});
+
+// Guarantee: whoever tried a retry and took it back is not worse off than whoever waited.
+// Mutation: release only what a worker's answer was the last to change.
+test("a release queues a row whose retry was taken back", async () => {
+  const id = await failAuth(db.sql, team);
+  const { body } = await act(db.sql, { action: "RETRY_SELECTED", ids: [id] }, { team, at: minutesLater(2) });
+  await undo(db.sql, body.actionId, { team, at: minutesLater(3) });
+  expect((await readRow(db.sql, id)).status).toBe("FAILED");
+  expect(await release()).toEqual({ released: 1 });
 });
 
 // Guarantee: a fix of the API does not open what a person gave up or what the script failed with.
