@@ -111,3 +111,35 @@ test("a provider that is away for an hour of runs fails no row for good", async 
   }
   expect((await readRow(db.sql, id)).status).toBe("RETRY");
 });
+
+// Guarantee: what a revoked token failed comes back with the connection, also when its sale was away at that moment.
+test("a sale that was cancelled during a block and sealed again after it is sent", async () => {
+  const { id, callId, saleId } = await sealLead(db.sql, team);
+  const claimed = await claimAt(1);
+  const refused = { outcome: "FAILED", code: "INVALID_GRANT", category: "AUTH" } as const;
+  const batch = { outcome: "definite", block: { code: "INVALID_GRANT", message: "revoked" } };
+  await settleClaim(db.sql, team, claimed, refused, { at: minutesLater(1), batch });
+  await change(db.sql, { team }, "cancel_sale", { id: saleId }, { at: minutesLater(5) });
+  await connectApi(db.sql, team, { at: minutesLater(10) });
+  const sealed = await change(db.sql, { team }, "seal_call", { id: callId, amountCents: 425_000 }, { at: minutesLater(15) });
+  expect(sealed.status).toBe(200);
+  const open = await db.sql`select id, status, provider_error_code from public.offline_conversion_queue
+    where site_id = ${team.siteId} and kind = 'CONVERSION' and status in ('QUEUED', 'RETRY')`;
+  expect([id, ...open.map((row) => row.status)]).toEqual([id, "QUEUED"]);
+});
+
+// Guarantee: "already there" proves that Google has the conversion, not that it has this value of it.
+test("a conversion that is sent again with another value and is already there is corrected", async () => {
+  const sold = await sealLead(db.sql, team, { amountCents: 100_00 });
+  const first = await claimAt(1);
+  await settleClaim(db.sql, team, first, { outcome: "COMPLETED", requestId: "again-1", recordIndex: 0 }, { at: minutesLater(1), batch: { outcome: "success" } });
+  await recordVerdict(db.sql, team, "again-1", "REJECTED", minutesLater(40), { reason: "INTERNAL_ERROR", retryable: true });
+  await change(db.sql, { team }, "correct_sale", { id: sold.saleId, amountCents: 80_00 }, { at: minutesLater(41) });
+  await connectApi(db.sql, team, { transport: "ads_api", at: minutesLater(42) });
+  const second = await claimAt(60);
+  expect(second.rows).toMatchObject([{ valueCents: 80_00, via: "ads_api" }]);
+  await settleClaim(db.sql, team, second, { outcome: "COMPLETED", verdict: "DUPLICATE" }, { at: minutesLater(60), batch: { outcome: "success" } });
+  const waiting = await db.sql`select kind, value_cents::int as value from public.offline_conversion_queue
+    where sale_id = ${sold.saleId} and status = 'QUEUED'`;
+  expect(waiting.map((row) => ({ ...row }))).toEqual([{ kind: "RESTATE", value: 80_00 }]);
+});

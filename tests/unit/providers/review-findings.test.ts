@@ -121,3 +121,24 @@ test("a long message is not cut inside a character", async () => {
   const { results } = await send([jobOf(1, { via: "ads_api" })]);
   expect(results[0]?.message?.isWellFormed()).toBe(true);
 });
+
+// Guarantee: "Messages pass withoutSecrets and the log's redaction before they are stored" (docs/delivery.md) holds for the message of a block, too.
+test("the message of a block shows no address", async () => {
+  google.answer("events:ingest", { status: 403, body: { error: { status: "PERMISSION_DENIED", message: "mary.smith@customer.test has no access" } } });
+  const { results, facts } = await send([jobOf(1)]);
+  expect(results[0]?.message).not.toContain("mary.smith@");
+  expect(facts.block?.message).not.toContain("mary.smith@");
+});
+
+// Guarantee: only a duplicate of our own order id is a success. Another sale of the same click at the same second is not counted by Google.
+test("a second sale of the same click and time that Google refuses is not called delivered", async () => {
+  const error = {
+    errorCode: { conversionUploadError: "CLICK_CONVERSION_ALREADY_EXISTS" },
+    message: "A conversion with this click and time exists.",
+    location: { fieldPathElements: [{ fieldName: "conversions", index: 1 }] },
+  };
+  const failure = { "@type": "type.googleapis.com/google.ads.googleads.v26.errors.GoogleAdsFailure", errors: [error] };
+  google.answer(":uploadClickConversions", { body: { partialFailureError: { code: 3, details: [failure] }, results: [{ gclid: "same" }, {}] } });
+  const sent = await send([jobOf(1, { via: "ads_api", gclid: "same" }), jobOf(2, { via: "ads_api", gclid: "same" })]);
+  expect(statusOf(sent)).toEqual(["COMPLETED", "FAILED"]);
+});
