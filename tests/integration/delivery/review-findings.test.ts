@@ -99,7 +99,12 @@ test("requests of an earlier account do not block the account that the site is c
   await deliver();
   const token = "1//of-another-account";
   await google.putAccount({ ...newAccount("5555555555"), refreshTokens: [newGrant({ token })] });
-  const moved = { ...input, customer_id: "5555555555", refresh_token: token, conversion_action_resource_name: actionAt("1005", "5555555555") };
+  const moved = {
+    ...input,
+    customer_id: "5555555555",
+    refresh_token: token,
+    conversion_action_resource_name: actionAt("1005", "5555555555"),
+  };
   expect(await connectGoogleAds(db, team.publicId, moved)).toMatchObject({ connected: true });
   await poll();
   expect((await readHealth(app.sql, team))?.blocked_code).toBeNull();
@@ -110,7 +115,9 @@ test("a test that did not look at a blocked action leaves it blocked", async () 
   await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("9999") }]);
   await seal();
   await deliver();
-  expect((await readConnection(app.sql, team)).actions).toMatchObject([{ action: actionAt("9999"), blocked: { code: expect.any(String) } }]);
+  expect((await readConnection(app.sql, team)).actions).toMatchObject([
+    { action: actionAt("9999"), blocked: { code: expect.any(String) } },
+  ]);
   await testGoogleAds(team.publicId);
   expect((await readConnection(app.sql, team)).actions).toMatchObject([{ blocked: { code: expect.any(String) } }]);
 });
@@ -134,7 +141,9 @@ test("test and rotation look at the actions that are chosen, not at the one of t
 
 // Guarantee: one order id is one conversion on every way (docs/decisions/delivery.md). It is so only under one action.
 test("a row that the script uploaded without an answer, and the API then sends, counts once", async () => {
-  await google.putAccount({ conversionActions: [...newAccount(demoCustomerId).conversionActions, newAction({ id: "3005", name: "Sales by API" })] });
+  await google.putAccount({
+    conversionActions: [...newAccount(demoCustomerId).conversionActions, newAction({ id: "3005", name: "Sales by API" })],
+  });
   await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("3005") }]);
   await switchDelivery(app.sql, team, "script");
   const sealed = await seal();
@@ -161,4 +170,37 @@ test("a row that the script uploaded without an answer, and the API then sends, 
   await google.advance(processingSeconds);
   await poll();
   expect(await conversionOf(sealed)).toHaveLength(1);
+});
+
+// Guarantee: a sale that was cancelled does not go on counting. An upload that got no answer may have arrived; only Google can say, and the Ads API
+// refuses a retraction of what it does not know.
+test("a sale that is cancelled after an upload without an answer is taken back at Google", async () => {
+  const sealed = await seal();
+  await google.addFault({ match: { service: "data_manager", method: "ingest" }, times: 1, kind: "timeout_after_accept" });
+  expect(await deliver()).toMatchObject({ retry: 1 });
+  await change(app.sql, { team }, "cancel_sale", { id: sealed.saleId });
+  for (let run = 0; run < 3; run++) {
+    await deliver();
+    await google.advance(processingSeconds);
+    await poll();
+  }
+  expect((await conversionOf(sealed)).filter(({ isRetracted }) => !isRetracted)).toEqual([]);
+});
+
+// Guarantee: the same for a worker that died between Google's answer and the settlement.
+test("a sale that is cancelled while its worker is lost is taken back at Google", async () => {
+  const sealed = await seal();
+  const dead = scriptedProvider(async (jobs, connection, signal) => {
+    const { googleAds } = await import("#lib/providers/google-ads-platform.ts");
+    await googleAds().uploadConversions(jobs, connection, signal);
+    await change(app.sql, { team }, "cancel_sale", { id: sealed.saleId });
+    throw new TypeError("the worker dies here");
+  });
+  await deliver(dead);
+  for (let run = 0; run < 3; run++) {
+    await deliver();
+    await google.advance(processingSeconds);
+    await poll();
+  }
+  expect((await conversionOf(sealed)).filter(({ isRetracted }) => !isRetracted)).toEqual([]);
 });

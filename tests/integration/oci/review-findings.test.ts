@@ -29,10 +29,15 @@ beforeEach(async () => {
 });
 afterAll(() => db.drop());
 
-const recover = (minute: number) => service(db.sql, "recover_stuck_offline_conversion_jobs", { p_min_age_minutes: 15 }, minutesLater(minute));
+const recover = (minute: number) =>
+  service(db.sql, "recover_stuck_offline_conversion_jobs", { p_min_age_minutes: 15 }, minutesLater(minute));
 const chooseSealAction = (action: string) =>
-  callAs(db.sql, team.owner, (tx) => tx`select public.set_conversion_actions(${team.publicId},
-    ${tx.json([{ conversionName: defaultNames.seal, action }])})`);
+  callAs(
+    db.sql,
+    team.owner,
+    (tx) => tx`select public.set_conversion_actions(${team.publicId},
+    ${tx.json([{ conversionName: defaultNames.seal, action }])})`,
+  );
 const claimAt = (minute: number) => claimForWorker(db.sql, team, { at: minutesLater(minute) });
 
 // Guarantee: one sale is one conversion at Google. A hand-out whose answer was lost may have arrived under its action; a refusal of a later one
@@ -43,7 +48,13 @@ test("a row whose first answer was lost keeps its action when a later attempt is
   expect(lost.rows).toMatchObject([{ conversionAction: actionOf(1) }]);
   await recover(20);
   const refused = await claimAt(21);
-  await settleClaim(db.sql, team, refused, { outcome: "FAILED", code: "INVALID_CONVERSION_ACTION_ID", category: "VALIDATION" }, { at: minutesLater(21) });
+  await settleClaim(
+    db.sql,
+    team,
+    refused,
+    { outcome: "FAILED", code: "INVALID_CONVERSION_ACTION_ID", category: "VALIDATION" },
+    { at: minutesLater(21) },
+  );
   await chooseSealAction(actionOf(77));
   await moveConversion(db.sql, team, { id, to: "QUEUED" }, minutesLater(30));
   const third = await claimAt(31);
@@ -54,7 +65,13 @@ test("a row whose first answer was lost keeps its action when a later attempt is
 test("a correction that the action of an earlier account refuses does not block the present action of that name", async () => {
   const sold = await sealLead(db.sql, team, { amountCents: 100_00 });
   const first = await claimAt(1);
-  await settleClaim(db.sql, team, first, { outcome: "COMPLETED", requestId: "review-1", recordIndex: 0 }, { at: minutesLater(1), batch: { outcome: "success" } });
+  await settleClaim(
+    db.sql,
+    team,
+    first,
+    { outcome: "COMPLETED", requestId: "review-1", recordIndex: 0 },
+    { at: minutesLater(1), batch: { outcome: "success" } },
+  );
   await recordVerdict(db.sql, team, "review-1", "CONFIRMED", minutesLater(40));
   const moved = defaultActions.map((chosen) => ({ ...chosen, action: chosen.action.replace("1234567890", "9999999999") }));
   await connectApi(db.sql, team, { actions: moved, at: minutesLater(50) });
@@ -62,10 +79,16 @@ test("a correction that the action of an earlier account refuses does not block 
   const correction = await claimAt(52);
   expect(correction.rows).toMatchObject([{ kind: "RESTATE", conversionAction: actionOf(1) }]);
   const code = "INVALID_CONVERSION_ACTION_ID";
-  await settleClaim(db.sql, team, correction, { outcome: "FAILED", code, category: "VALIDATION" }, {
-    at: minutesLater(52),
-    batch: { outcome: "definite", blockActions: [{ conversionName: defaultNames.seal, code, message: "" }] },
-  });
+  await settleClaim(
+    db.sql,
+    team,
+    correction,
+    { outcome: "FAILED", code, category: "VALIDATION" },
+    {
+      at: minutesLater(52),
+      batch: { outcome: "definite", blockActions: [{ conversionName: defaultNames.seal, code, message: "" }] },
+    },
+  );
   const fresh = await sealLead(db.sql, team, { at: minutesLater(53) });
   expect((await claimAt(60)).rows.map(({ id }) => id)).toEqual([fresh.id]);
 });
@@ -95,7 +118,12 @@ test("a dry run asks about the action that the row would go to", async () => {
   await claimAt(1);
   await recover(20);
   await chooseSealAction(actionOf(77));
-  const asked = await service<{ conversionAction: string }>(db.sql, "conversion_job", { p_site_id: team.siteId, p_id: id }, minutesLater(21));
+  const asked = await service<{ conversionAction: string }>(
+    db.sql,
+    "conversion_job",
+    { p_site_id: team.siteId, p_id: id },
+    minutesLater(21),
+  );
   const claimed = await claimAt(21);
   expect(asked.conversionAction).toBe(claimed.rows[0]?.conversionAction);
 });
@@ -132,13 +160,25 @@ test("a sale that was cancelled during a block and sealed again after it is sent
 test("a conversion that is sent again with another value and is already there is corrected", async () => {
   const sold = await sealLead(db.sql, team, { amountCents: 100_00 });
   const first = await claimAt(1);
-  await settleClaim(db.sql, team, first, { outcome: "COMPLETED", requestId: "again-1", recordIndex: 0 }, { at: minutesLater(1), batch: { outcome: "success" } });
+  await settleClaim(
+    db.sql,
+    team,
+    first,
+    { outcome: "COMPLETED", requestId: "again-1", recordIndex: 0 },
+    { at: minutesLater(1), batch: { outcome: "success" } },
+  );
   await recordVerdict(db.sql, team, "again-1", "REJECTED", minutesLater(40), { reason: "INTERNAL_ERROR", retryable: true });
   await change(db.sql, { team }, "correct_sale", { id: sold.saleId, amountCents: 80_00 }, { at: minutesLater(41) });
   await connectApi(db.sql, team, { transport: "ads_api", at: minutesLater(42) });
   const second = await claimAt(60);
   expect(second.rows).toMatchObject([{ valueCents: 80_00, via: "ads_api" }]);
-  await settleClaim(db.sql, team, second, { outcome: "COMPLETED", verdict: "DUPLICATE" }, { at: minutesLater(60), batch: { outcome: "success" } });
+  await settleClaim(
+    db.sql,
+    team,
+    second,
+    { outcome: "COMPLETED", verdict: "DUPLICATE" },
+    { at: minutesLater(60), batch: { outcome: "success" } },
+  );
   const waiting = await db.sql`select kind, value_cents::int as value from public.offline_conversion_queue
     where sale_id = ${sold.saleId} and status = 'QUEUED'`;
   expect(waiting.map((row) => ({ ...row }))).toEqual([{ kind: "RESTATE", value: 80_00 }]);

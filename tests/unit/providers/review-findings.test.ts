@@ -88,8 +88,14 @@ test.each([
   ["a version that is gone", 400, { requestError: "UNSUPPORTED_VERSION" }],
   ["a customer that is not found", 400, { requestError: "INVALID_CUSTOMER_ID" }],
 ])("a retraction that meets %s blocks no site that delivers by Data Manager", async (_name, status, errorCode) => {
-  const failure = { "@type": "type.googleapis.com/google.ads.googleads.v26.errors.GoogleAdsFailure", errors: [{ errorCode, message: "no" }] };
-  google.answer(":uploadConversionAdjustments", { status, body: { error: { code: status, status: "INVALID_ARGUMENT", details: [failure] } } });
+  const failure = {
+    "@type": "type.googleapis.com/google.ads.googleads.v26.errors.GoogleAdsFailure",
+    errors: [{ errorCode, message: "no" }],
+  };
+  google.answer(":uploadConversionAdjustments", {
+    status,
+    body: { error: { code: status, status: "INVALID_ARGUMENT", details: [failure] } },
+  });
   const { results, facts } = await send([jobOf(1, { kind: "RETRACT", via: "ads_api" })]);
   expect(facts.block).toBeUndefined();
   expect(results).toMatchObject([{ byHand: "NO_ADS_API_ACCESS" }]);
@@ -124,7 +130,10 @@ test("a long message is not cut inside a character", async () => {
 
 // Guarantee: "Messages pass withoutSecrets and the log's redaction before they are stored" (docs/delivery.md) holds for the message of a block, too.
 test("the message of a block shows no address", async () => {
-  google.answer("events:ingest", { status: 403, body: { error: { status: "PERMISSION_DENIED", message: "mary.smith@customer.test has no access" } } });
+  google.answer("events:ingest", {
+    status: 403,
+    body: { error: { status: "PERMISSION_DENIED", message: "mary.smith@customer.test has no access" } },
+  });
   const { results, facts } = await send([jobOf(1)]);
   expect(results[0]?.message).not.toContain("mary.smith@");
   expect(facts.block?.message).not.toContain("mary.smith@");
@@ -138,7 +147,36 @@ test("a second sale of the same click and time that Google refuses is not called
     location: { fieldPathElements: [{ fieldName: "conversions", index: 1 }] },
   };
   const failure = { "@type": "type.googleapis.com/google.ads.googleads.v26.errors.GoogleAdsFailure", errors: [error] };
-  google.answer(":uploadClickConversions", { body: { partialFailureError: { code: 3, details: [failure] }, results: [{ gclid: "same" }, {}] } });
+  google.answer(":uploadClickConversions", {
+    body: { partialFailureError: { code: 3, details: [failure] }, results: [{ gclid: "same" }, {}] },
+  });
   const sent = await send([jobOf(1, { via: "ads_api", gclid: "same" }), jobOf(2, { via: "ads_api", gclid: "same" })]);
   expect(statusOf(sent)).toEqual(["COMPLETED", "FAILED"]);
+});
+
+// Guarantee: a row that Google lists as taken is taken, whatever an error says that names no row, or one that is not there. Called failed, it would
+// forget its conversion action and never be taken back.
+test.each([
+  ["names no row", undefined],
+  ["names a row that is not there", { fieldPathElements: [{ fieldName: "conversions", index: 7 }] }],
+])("an error that %s does not fail what Google took", async (_name, location) => {
+  const error = { errorCode: { conversionUploadError: "UNPARSEABLE_GCLID" }, message: "no", ...(location && { location }) };
+  const failure = { "@type": "type.googleapis.com/google.ads.googleads.v26.errors.GoogleAdsFailure", errors: [error] };
+  google.answer(":uploadClickConversions", {
+    body: { partialFailureError: { code: 3, details: [failure] }, results: [{ gclid: "taken" }, {}] },
+  });
+  const sent = await send([jobOf(1, { via: "ads_api" }), jobOf(2, { via: "ads_api" })]);
+  expect(statusOf(sent)).toEqual(["COMPLETED", "FAILED"]);
+});
+
+// Guarantee: no secret reaches a row, in whatever spelling Google's JSON has it.
+test("a secret that Google repeats with escaped characters is taken out", async () => {
+  const { createServer } = await import("node:http");
+  const { fetchJson } = await import("#lib/providers/google/fetch-json.ts");
+  const server = createServer((_request, response) => response.writeHead(400).end('{"error":{"message":"bad token ya29.a\\u003db"}}'));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  const answer = await fetchJson(`http://127.0.0.1:${port}/`, {}, {}, ["ya29.a=b"]);
+  server.close();
+  expect(JSON.stringify(answer.body)).not.toContain("ya29.a=b");
 });
