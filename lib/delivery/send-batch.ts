@@ -1,5 +1,6 @@
 import { env } from "#lib/env.ts";
 import { redact } from "#lib/platform/redact.ts";
+import { untilAborted } from "#lib/platform/until-aborted.ts";
 import type { Provider, ProviderConnection, Upload, UploadResult } from "#lib/providers/port.ts";
 import { isProviderError, ProviderRateLimitError, ProviderTransientError } from "#lib/providers/provider-error.ts";
 import { withoutSecrets } from "./connection.ts";
@@ -22,6 +23,8 @@ interface Sending {
 /** A wait this long is Google's wish, not a failed try. */
 const freeWaitMinMs = 10 * 60_000;
 const messageMax = 1000;
+/** After the run's end an adapter says at once what was decided. One that ignores the signal must not hold the run for longer. */
+const graceMs = 1_000;
 
 /** Sends claimed rows. Never throws: whatever the adapter does, every row gets a result. */
 export async function sendBatch(claim: Claim, sending: Sending): Promise<SentBatch> {
@@ -38,20 +41,13 @@ export async function sendBatch(claim: Claim, sending: Sending): Promise<SentBat
 /** The adapter's answer, and what it threw. What was decided before a throw stays decided: those rows reached Google. */
 async function uploadJobs(claim: Claim, { provider, connection, signal }: Sending): Promise<{ upload: Upload; thrown?: unknown }> {
   const withBatch = { ...connection, batchId: claim.token };
+  const errorOf = () => new ProviderTransientError("The provider did not answer before the run's end.", "TIMEOUT");
   try {
-    return { upload: await orAborted(provider.uploadConversions(claim.jobs, withBatch, signal), signal) };
+    const work = provider.uploadConversions(claim.jobs, withBatch, signal);
+    return { upload: await untilAborted(work, { signal, graceMs, errorOf }) };
   } catch (thrown) {
     return { upload: isProviderError(thrown) ? thrown.decided : { results: [] }, thrown };
   }
-}
-
-/** An adapter that ignores the signal must not hold the run beyond its end. */
-async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(new ProviderTransientError("The provider did not answer before the run's end."));
-  if (signal.aborted) onAbort();
-  signal.addEventListener("abort", onAbort, { once: true });
-  return Promise.race([work, aborted]).finally(() => signal.removeEventListener("abort", onAbort));
 }
 
 /** A row that nobody has decided: it is sent again with the same order id, so Google counts it once. */

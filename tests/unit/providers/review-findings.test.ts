@@ -32,16 +32,6 @@ const send = (jobs: ConversionJob[], signal = AbortSignal.timeout(20_000), conne
   );
 const statusOf = ({ results }: { results: UploadResult[] }) => results.map(({ status }) => status);
 
-// Guarantee: what Google took before the run's time was up is COMPLETED. Without it, on its last attempt such a row fails for good although
-// Google counts it, and a later cancellation is never told.
-test("the end of the run between two requests of a batch keeps what the first request decided", async () => {
-  google.answer("events:ingest", { body: { requestId: "taken-1" } }, { isSilent: true });
-  const other = "customers/1234567890/conversionActions/1006";
-  const sent = await send([jobOf(1), jobOf(2, { conversionAction: other })], AbortSignal.timeout(800));
-  expect(google.sent("events:ingest")).toHaveLength(2);
-  expect(statusOf(sent)).toEqual(["COMPLETED", "RETRY"]);
-});
-
 // Guarantee: a wait that Google asks for is bounded: neither does a number too large for a date throw the batch away, nor is a site shut for years.
 test.each([
   ["too large for a date", "9999999999999"],

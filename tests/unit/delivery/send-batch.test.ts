@@ -1,0 +1,55 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import type { ClaimedJob } from "#lib/delivery/pipeline.ts";
+import { sendBatch } from "#lib/delivery/send-batch.ts";
+import { googleAds } from "#lib/providers/google-ads-platform.ts";
+import type { ConversionJob, Provider, UploadResult } from "#lib/providers/port.ts";
+import { connectionOf, jobOf, type ScriptedGoogle, startScriptedGoogle, useGoogleEnv } from "#tests/support/scripted-google.ts";
+
+let google: ScriptedGoogle;
+beforeAll(async () => {
+  google = await startScriptedGoogle();
+  useGoogleEnv(google.url);
+});
+afterAll(() => google.stop());
+beforeEach(() => {
+  google.requests.length = 0;
+});
+
+interface Sending {
+  signal?: AbortSignal;
+  provider?: Provider;
+}
+const named = (jobs: ConversionJob[]): ClaimedJob[] => jobs.map((job) => ({ ...job, conversionName: "seal" }));
+const send = (jobs: ConversionJob[], { signal = AbortSignal.timeout(20_000), provider = googleAds() }: Sending = {}) =>
+  sendBatch(
+    { token: randomUUID(), gate: "CLOSED", jobs: named(jobs), credentialsVersion: 1 },
+    { provider, providerKey: "google_ads", connection: connectionOf({ fetchTimeoutMs: 10_000 }), signal, now: () => new Date() },
+  );
+const statusOf = ({ results }: { results: UploadResult[] }) => results.map(({ status }) => status);
+const otherAction = "customers/1234567890/conversionActions/1006";
+
+// Guarantee: what Google took before the run's time was up is COMPLETED. Without it, on its last attempt such a row fails for good although
+// Google counts it, and a later cancellation is never told.
+test("the end of the run between two requests of a batch keeps what the first request decided", async () => {
+  const end = new AbortController();
+  google.answer("events:ingest", { body: { requestId: "taken-1" } }, () => {
+    end.abort();
+    return { isSilent: true };
+  });
+  const sent = await send([jobOf(1), jobOf(2, { conversionAction: otherAction })], { signal: end.signal });
+  expect(google.sent("events:ingest")).toHaveLength(2);
+  expect(statusOf(sent)).toEqual(["COMPLETED", "RETRY"]);
+});
+
+test("the end of the run while Google is asked for a fresh token keeps what was decided before", async () => {
+  const end = new AbortController();
+  google.answer("events:ingest", { body: { requestId: "taken-1" } }, { status: 401 });
+  google.answer("oauth2/token", { body: { access_token: "ya29.first" } }, () => {
+    end.abort();
+    return { isSilent: true };
+  });
+  const sent = await send([jobOf(1), jobOf(2, { conversionAction: otherAction })], { signal: end.signal });
+  expect(statusOf(sent)).toEqual(["COMPLETED", "RETRY"]);
+  google.answer("oauth2/token", { body: { access_token: "ya29.next" } });
+});
