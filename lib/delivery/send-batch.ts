@@ -5,6 +5,7 @@ import type { Provider, ProviderConnection, Upload, UploadResult } from "#lib/pr
 import { isProviderError, ProviderRateLimitError, ProviderTransientError } from "#lib/providers/provider-error.ts";
 import { withoutSecrets } from "./connection.ts";
 import type { BatchFacts, Claim, ClaimedJob } from "./pipeline.ts";
+import { storableText } from "./storable.ts";
 
 /** What became of a batch: a result for every claimed row, and what it says about the provider. */
 export interface SentBatch {
@@ -64,7 +65,7 @@ function undecided({ id, via }: ClaimedJob, thrown: unknown, { now }: Sending): 
 
 function cleaned(result: UploadResult, connection: ProviderConnection): UploadResult {
   if (result.message === undefined) return result;
-  return { ...result, message: String(redact(withoutSecrets(result.message, connection))).slice(0, messageMax) };
+  return { ...result, message: storableText(String(redact(withoutSecrets(result.message, connection))).slice(0, messageMax)) };
 }
 
 interface Outcome {

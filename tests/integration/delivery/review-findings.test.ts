@@ -9,7 +9,7 @@ import { recordVisit } from "#scripts/local/demo/record-visit.ts";
 import { demoClient, demoCustomerId, demoRefreshToken, newAccount, newAction, newGrant } from "#scripts/local/google/accounts.ts";
 import { readHealth } from "#tests/support/circuit.ts";
 import { readConnection } from "#tests/support/connections.ts";
-import { accepted, anHourAgo, type DeliveryApp, scriptedProvider, startDeliveryApp } from "#tests/support/delivery-app.ts";
+import { anHourAgo, type DeliveryApp, scriptedProvider, startDeliveryApp } from "#tests/support/delivery-app.ts";
 import { startTestGoogle } from "#tests/support/google.ts";
 import { change } from "#tests/support/leads.ts";
 import { claimForScript, createQueueTeam, readRow, type Sealed, sealLead, service, switchDelivery } from "#tests/support/queue.ts";
@@ -60,23 +60,6 @@ beforeEach(async () => {
   expect(await connectGoogleAds(db, team.publicId, input)).toMatchObject({ connected: true });
 });
 const seal = (step = {}) => sealLead(app.sql, team, { at: anHourAgo(), step });
-
-// Guarantee: one row's error text never keeps the answers of its whole batch from being stored. A visitor chooses what stands in a click id, and
-// Google repeats it in its message.
-test("a message that ends in half a character does not lose the batch's answers", async () => {
-  const [good, bad] = [await seal(), await seal()];
-  const half = `${"x".repeat(499)}😀`.slice(0, 500); // as row-result.ts cuts it
-  const provider = scriptedProvider((jobs) => ({
-    results: jobs.map((job) =>
-      job.id === good.id
-        ? accepted(job)
-        : { id: job.id, status: "FAILED", transport: job.via, code: "UNPARSEABLE_GCLID", category: "VALIDATION", message: half },
-    ),
-  }));
-  await deliver(provider);
-  expect(await readRow(app.sql, good.id)).toMatchObject({ status: "COMPLETED" });
-  expect(await readRow(app.sql, bad.id)).toMatchObject({ status: "FAILED" });
-});
 
 // Guarantee: what Google has stays correctable after the visitor withdrew ("its order id is enough to correct it").
 test("a sale whose visitor withdrew can still be corrected at Google", async () => {

@@ -27,6 +27,14 @@ const send = (jobs: ConversionJob[], { signal = AbortSignal.timeout(20_000), pro
     { provider, providerKey: "google_ads", connection: connectionOf({ fetchTimeoutMs: 10_000 }), signal, now: () => new Date() },
   );
 const statusOf = ({ results }: { results: UploadResult[] }) => results.map(({ status }) => status);
+/** A 200 of the Ads API in which the first row failed. */
+const refusedRow = (fieldName: string, errorCode: Record<string, string>, message = "no") => {
+  const failure = {
+    "@type": "type.googleapis.com/google.ads.googleads.v26.errors.GoogleAdsFailure",
+    errors: [{ errorCode, message, location: { fieldPathElements: [{ fieldName, index: 0 }] } }],
+  };
+  return { body: { partialFailureError: { code: 3, details: [failure] }, results: [{}] } };
+};
 const otherAction = "customers/1234567890/conversionActions/1006";
 
 // Guarantee: what Google took before the run's time was up is COMPLETED. Without it, on its last attempt such a row fails for good although
@@ -52,4 +60,12 @@ test("the end of the run while Google is asked for a fresh token keeps what was 
   const sent = await send([jobOf(1), jobOf(2, { conversionAction: otherAction })], { signal: end.signal });
   expect(statusOf(sent)).toEqual(["COMPLETED", "RETRY"]);
   google.answer("oauth2/token", { body: { access_token: "ya29.next" } });
+});
+
+// Guarantee: a message of Google is cut between characters, so that it can be stored. Half a character is refused by the database, and with it the batch.
+test("a long message is not cut inside a character", async () => {
+  const message = `${"x".repeat(499 - "UNPARSEABLE_GCLID: ".length)}😀 could not be decoded.`;
+  google.answer(":uploadClickConversions", refusedRow("conversions", { conversionUploadError: "UNPARSEABLE_GCLID" }, message));
+  const { results } = await send([jobOf(1, { via: "ads_api" })]);
+  expect(results[0]?.message?.isWellFormed()).toBe(true);
 });

@@ -104,20 +104,6 @@ test("corrections that Google does not find yet do not count against the circuit
   expect(facts.outcome).toBe("definite");
 });
 
-// Guarantee: a message of Google is cut between characters, so that it can be stored. Half a character is refused by the database, and with it the batch.
-test("a long message is not cut inside a character", async () => {
-  const message = `${"x".repeat(499 - "UNPARSEABLE_GCLID: ".length)}😀 could not be decoded.`;
-  const error = {
-    errorCode: { conversionUploadError: "UNPARSEABLE_GCLID" },
-    message,
-    location: { fieldPathElements: [{ fieldName: "conversions", index: 0 }] },
-  };
-  const failure = { "@type": "type.googleapis.com/google.ads.googleads.v26.errors.GoogleAdsFailure", errors: [error] };
-  google.answer(":uploadClickConversions", { body: { partialFailureError: { code: 3, details: [failure] }, results: [{}] } });
-  const { results } = await send([jobOf(1, { via: "ads_api" })]);
-  expect(results[0]?.message?.isWellFormed()).toBe(true);
-});
-
 // Guarantee: "Messages pass withoutSecrets and the log's redaction before they are stored" (docs/delivery.md) holds for the message of a block, too.
 test("the message of a block shows no address", async () => {
   google.answer("events:ingest", {
