@@ -58,14 +58,23 @@ function undecided({ id, via }: ClaimedJob, thrown: unknown, { now }: Sending): 
     return { ...base, category: "TRANSIENT", code: "NO_RESULT", message: "The provider's answer did not name this row." };
   const message = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
   if (!(thrown instanceof ProviderRateLimitError)) return { ...base, category: "TRANSIENT", message };
-  const { retryAt } = thrown;
+  const retryAt = realTime(thrown.retryAt);
   const isFreeWait = retryAt !== undefined && retryAt.getTime() - now().getTime() >= freeWaitMinMs;
   return { ...base, category: "RATE_LIMIT", code: "RATE_LIMIT", message, isFreeWait, ...(retryAt && { retryAt }) };
 }
 
-function cleaned(result: UploadResult, connection: ProviderConnection): UploadResult {
-  if (result.message === undefined) return result;
-  return { ...result, message: storableText(String(redact(withoutSecrets(result.message, connection))).slice(0, messageMax)) };
+/** A number beyond any date makes a Date that nothing can write. */
+function realTime(at: Date | undefined): Date | undefined {
+  return at && !Number.isNaN(at.getTime()) ? at : undefined;
+}
+
+function cleaned({ retryAt, message, ...result }: UploadResult, connection: ProviderConnection): UploadResult {
+  const at = realTime(retryAt);
+  return {
+    ...result,
+    ...(at && { retryAt: at }),
+    ...(message !== undefined && { message: storableText(String(redact(withoutSecrets(message, connection))).slice(0, messageMax)) }),
+  };
 }
 
 interface Outcome {
@@ -81,7 +90,7 @@ function factsOf(jobs: ClaimedJob[], { upload, results, thrown, sending, duratio
   const error = results.find(({ status }) => status === "FAILED") ?? results.find(({ status }) => status === "RETRY");
   const requestId = results.find((result) => result.requestId)?.requestId;
   const retryAt = thrown instanceof ProviderRateLimitError ? thrown.retryAt : undefined;
-  const quotaUntil = upload.quotaUntil ?? retryAt;
+  const quotaUntil = realTime(upload.quotaUntil ?? retryAt);
   const blockActions = blockedActions(jobs, results);
   return {
     provider: providerKey,

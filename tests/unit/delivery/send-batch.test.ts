@@ -69,3 +69,29 @@ test("a long message is not cut inside a character", async () => {
   const { results } = await send([jobOf(1, { via: "ads_api" })]);
   expect(results[0]?.message?.isWellFormed()).toBe(true);
 });
+
+// Guarantee: a wait that Google asks for is bounded: neither does a number too large for a date throw the batch away, nor is a site shut for years.
+test.each([
+  ["too large for a date", "9999999999999"],
+  ["thirty years", String(30 * 365 * 86_400)],
+])("a 429 with a Retry-After that is %s still gives every row a result, and a wait of at most a day and a bit", async (_name, seconds) => {
+  google.answer("events:ingest", { status: 429, headers: { "retry-after": seconds }, body: { error: { status: "RESOURCE_EXHAUSTED" } } });
+  const { results, facts } = await send([jobOf(1)]);
+  expect(results).toHaveLength(1);
+  expect(Date.parse(facts.quotaUntil ?? "")).toBeLessThan(Date.now() + 25 * 3_600_000);
+});
+
+// Guarantee: whatever an adapter gives for a time, every row gets its result.
+test("a time that is none is left out", async () => {
+  const none = new Date(Number.NaN);
+  const provider: Provider = {
+    ...googleAds(),
+    uploadConversions: async ([job]) => ({
+      results: [{ id: String(job?.id), status: "RETRY", transport: "data_manager", retryAt: none }],
+      quotaUntil: none,
+    }),
+  };
+  const { results, facts } = await send([jobOf(1)], { provider });
+  expect(results).toEqual([{ id: "row-1", status: "RETRY", transport: "data_manager" }]);
+  expect(facts.quotaUntil).toBeUndefined();
+});

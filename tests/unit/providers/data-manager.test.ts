@@ -281,4 +281,12 @@ describe("quota", () => {
     expect(results).toHaveLength(3);
     expect(quotaUntil?.getTime()).toBeGreaterThanOrEqual(before + waitMs);
   });
+
+  // Guarantee: a row's twenty free waits last until Google's day is over.
+  test("a daily quota with a short retryDelay does not use up the free waits of a row before the day has ended", async () => {
+    google.answer("events:ingest", quota(perDay, "30s"));
+    const { results } = await provider.uploadConversions(jobs(1), connectionOf());
+    expect(results).toMatchObject([{ isFreeWait: true }]);
+    expect(20 * (Number(results[0]?.retryAt) - Date.now())).toBeGreaterThan(24 * 3_600_000);
+  });
 });

@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { ClaimedJob } from "#lib/delivery/pipeline.ts";
 import { sendBatch } from "#lib/delivery/send-batch.ts";
-import { quotaWait } from "#lib/providers/google/quota.ts";
 import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import type { ConversionJob, UploadResult } from "#lib/providers/port.ts";
 import {
@@ -31,26 +30,6 @@ const send = (jobs: ConversionJob[], signal = AbortSignal.timeout(20_000), conne
     { provider: googleAds(), providerKey: "google_ads", connection, signal, now: () => new Date() },
   );
 const statusOf = ({ results }: { results: UploadResult[] }) => results.map(({ status }) => status);
-
-// Guarantee: a wait that Google asks for is bounded: neither does a number too large for a date throw the batch away, nor is a site shut for years.
-test.each([
-  ["too large for a date", "9999999999999"],
-  ["thirty years", String(30 * 365 * 86_400)],
-])("a 429 with a Retry-After that is %s still gives every row a result, and a wait of at most a few days", async (_name, seconds) => {
-  google.answer("events:ingest", { status: 429, headers: { "retry-after": seconds }, body: { error: { status: "RESOURCE_EXHAUSTED" } } });
-  const { results, facts } = await send([jobOf(1)]);
-  expect(results).toHaveLength(1);
-  expect(Date.parse(facts.quotaUntil ?? "")).toBeLessThan(Date.now() + 7 * 86_400_000);
-});
-
-// Guarantee: twenty free waits last until Google's day is over.
-test("a daily quota with a short retryDelay does not use up the free waits of a row before the day has ended", () => {
-  const { isFree, retryAt } = quotaWait([
-    { code: "RESOURCE_EXHAUSTED", message: "", index: null, quotaName: "RequestsPerDayPerProject", retryDelayMs: 30_000 },
-  ]);
-  expect(isFree).toBe(true);
-  expect(20 * (Number(retryAt) - Date.now())).toBeGreaterThan(24 * 3_600_000);
-});
 
 // Guarantee: a good conversion is not given up because others of its batch are bad. What was never tried alone has not spent an attempt.
 test("500 rows, 50 of them bad and not named: no good row is given up within its five attempts", async () => {
