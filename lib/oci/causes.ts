@@ -87,6 +87,7 @@ const groups = {
     codes: ["RESOURCE_TEMPORARILY_EXHAUSTED", "RESOURCE_EXHAUSTED", "RATE_LIMIT_EXCEEDED", "RATE_LIMIT"],
   },
   circuitOpen: { fixer: "google", cure: "wait", codes: ["CIRCUIT_OPEN"] },
+  refusedWithOthers: { fixer: "google", cure: "wait", codes: ["REFUSED_WITH_OTHERS"] },
   busy: { fixer: "us", cure: "wait", codes: ["CONCURRENCY_LIMIT"] },
   scriptFailed: { fixer: "owner", cure: "retry", codes: ["APPLY_FAILED"] },
   accessLost: {

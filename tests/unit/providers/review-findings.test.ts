@@ -4,14 +4,7 @@ import type { ClaimedJob } from "#lib/delivery/pipeline.ts";
 import { sendBatch } from "#lib/delivery/send-batch.ts";
 import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import type { ConversionJob, UploadResult } from "#lib/providers/port.ts";
-import {
-  connectionOf,
-  jobOf,
-  type ScriptedGoogle,
-  type SentRequest,
-  startScriptedGoogle,
-  useGoogleEnv,
-} from "#tests/support/scripted-google.ts";
+import { connectionOf, jobOf, type ScriptedGoogle, startScriptedGoogle, useGoogleEnv } from "#tests/support/scripted-google.ts";
 
 let google: ScriptedGoogle;
 beforeAll(async () => {
@@ -30,27 +23,6 @@ const send = (jobs: ConversionJob[], signal = AbortSignal.timeout(20_000), conne
     { provider: googleAds(), providerKey: "google_ads", connection, signal, now: () => new Date() },
   );
 const statusOf = ({ results }: { results: UploadResult[] }) => results.map(({ status }) => status);
-
-// Guarantee: a good conversion is not given up because others of its batch are bad. What was never tried alone has not spent an attempt.
-test("500 rows, 50 of them bad and not named: no good row is given up within its five attempts", async () => {
-  const rows = Array.from({ length: 500 }, (_, number) => jobOf(number));
-  const isBad = (orderId: unknown) => Number(String(orderId).slice(-8)) % 10 === 3;
-  google.answer("events:ingest", ({ body }: SentRequest) =>
-    (body.events ?? []).some(({ transactionId }) => isBad(transactionId))
-      ? { status: 400, body: { error: { code: 400, status: "INVALID_ARGUMENT", message: "There was a problem with the request." } } }
-      : { body: { requestId: randomUUID() } },
-  );
-  let open = rows;
-  const spent = new Map(rows.map(({ id }) => [id, 0]));
-  for (let run = 0; run < 5 && open.length > 0; run++) {
-    const { results } = await send(open);
-    for (const { id, isFreeWait } of results) spent.set(id, (spent.get(id) ?? 0) + (isFreeWait ? 0 : 1));
-    const again = new Set(results.filter(({ status }) => status === "RETRY").map(({ id }) => id));
-    open = open.filter(({ id }) => again.has(id));
-  }
-  const givenUp = open.filter(({ id, orderId }) => !isBad(orderId) && (spent.get(id) ?? 0) >= 5);
-  expect(givenUp.length).toBe(0);
-});
 
 // Guarantee: a site that delivers by Data Manager does not stop delivering because the Ads API, which it needs for corrections only, refuses.
 test.each([
