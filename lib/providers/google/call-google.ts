@@ -3,6 +3,7 @@ import { untilAborted } from "#lib/platform/until-aborted.ts";
 import type { ProviderConnection } from "#lib/providers/port.ts";
 import { ProviderTransientError } from "#lib/providers/provider-error.ts";
 import { accessToken, forgetToken } from "./access-token.ts";
+import { oauthFamily } from "./classify-google-ads-error.ts";
 import { fetchJson, type JsonAnswer } from "./fetch-json.ts";
 import { type GoogleErrors, readGoogleErrors } from "./read-errors.ts";
 
@@ -61,7 +62,10 @@ async function callOnce({ url, method = "POST", headers = {}, body, connection, 
   const access = await untilAborted(accessToken(connection), { signal, errorOf });
   if (!access.ok) {
     const { code, message } = access;
-    return { token: null, answer: { status: 401, body: {}, errors: [{ code, message, index: null }] } satisfies GoogleAnswer };
+    return {
+      token: null,
+      answer: { status: 401, body: {}, errors: [{ code, family: oauthFamily, message, index: null }] } satisfies GoogleAnswer,
+    };
   }
   const sent = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined);
   const init = {

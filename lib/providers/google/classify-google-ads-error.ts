@@ -14,6 +14,8 @@ export interface ErrorRule {
   blocksAccount?: boolean;
   /** The conversion action is at fault: it stops until a test passes. */
   blocksAction?: boolean;
+  /** The OAuth credentials themselves, so every API is lost with them. */
+  isOfToken?: boolean;
   /** This API or feature is closed to us: a correction becomes work for a person. */
   lacksAccess?: boolean;
 }
@@ -76,10 +78,11 @@ const groups = {
     category: "RATE_LIMIT",
     codes: ["RESOURCE_TEMPORARILY_EXHAUSTED", "RESOURCE_EXHAUSTED", "RATE_LIMIT_EXCEEDED", "RATE_LIMIT"],
   },
-  accessLost: {
+  tokenLost: {
     status: "FAILED",
     category: "AUTH",
     blocksAccount: true,
+    isOfToken: true,
     codes: [
       "INVALID_GRANT",
       "INVALID_CLIENT",
@@ -92,6 +95,14 @@ const groups = {
       "ACCESS_TOKEN_TYPE_UNSUPPORTED",
       "CREDENTIALS_MISSING",
       "UNAUTHENTICATED",
+      "GOOGLE_ACCOUNT_DELETED",
+    ],
+  },
+  accessLost: {
+    status: "FAILED",
+    category: "AUTH",
+    blocksAccount: true,
+    codes: [
       "AUTHENTICATION_ERROR",
       "PERMISSION_DENIED",
       "USER_PERMISSION_DENIED",
@@ -103,7 +114,6 @@ const groups = {
       "INVALID_CUSTOMER_ID",
       "INVALID_LOGIN_CUSTOMER_ID_SERVING_CUSTOMER_ID_COMBINATION",
       "NOT_ADS_USER",
-      "GOOGLE_ACCOUNT_DELETED",
       "TWO_STEP_VERIFICATION_NOT_ENROLLED",
       "ADVANCED_PROTECTION_NOT_ENROLLED",
       "UNSUPPORTED_VERSION",
@@ -235,6 +245,9 @@ const rules = new Map<string, ErrorRule>(
 /** A code that nobody has met yet is kept as it is, retried within the cap and shown. */
 const unknown: ErrorRule = { status: "RETRY", category: "TRANSIENT" };
 
+/** What the token endpoint refuses has this family, whatever its code is. */
+export const oauthFamily = "oauth";
+
 /** The Ads API names a family with each code. In these, a code that is new to us means what the others mean. */
 const byFamily: Record<string, ErrorRule> = {
   ...Object.fromEntries(
@@ -246,6 +259,7 @@ const byFamily: Record<string, ErrorRule> = {
   authenticationError: { status: "FAILED", category: "AUTH", blocksAccount: true },
   authorizationError: { status: "FAILED", category: "AUTH", blocksAccount: true },
   quotaError: { status: "RETRY", category: "RATE_LIMIT" },
+  [oauthFamily]: { status: "FAILED", category: "AUTH", blocksAccount: true, isOfToken: true },
 };
 
 /** For the whole answer, whatever code it carries. A 400 with an unknown code is a request that Google will not take (PR8A). */
@@ -274,8 +288,9 @@ export const knownCodes: readonly string[] = [...rules.keys()];
 /** What to do about a code in an answer with this HTTP status; 200 for the errors of single rows. */
 export function classifyGoogleAdsError(code: string, httpStatus: number, family = ""): ErrorRule {
   const known = rules.get(bareCode(code)) ?? byFamily[family];
-  if (httpStatus === 401 || httpStatus === 403 || httpStatus === 429)
-    return { ...byStatus[httpStatus], ...(known?.lacksAccess && { lacksAccess: true }) } as ErrorRule;
+  const whole = byStatus[httpStatus];
+  if (whole && httpStatus !== 400)
+    return { ...whole, ...(known?.lacksAccess && { lacksAccess: true }), ...(known?.isOfToken && { isOfToken: true }) };
   if (httpStatus >= 500) return unknown;
-  return known ?? (httpStatus === 400 ? byStatus[400] : undefined) ?? unknown;
+  return known ?? whole ?? unknown;
 }

@@ -21,7 +21,8 @@ function ruleFor(job: ConversionJob, { code, family }: GoogleError, { httpStatus
   const bare = bareCode(code);
   if (bare === "CONVERSION_ALREADY_RETRACTED" && job.kind !== "RETRACT") return refusedRow;
   if (bare === "CLICK_NOT_FOUND" && (job.gclid || job.gbraid || job.wbraid)) return refusedRow;
-  return httpStatus === 403 && isAdsApiOptional ? { ...rule, lacksAccess: true } : rule;
+  // Only what ends the token ends Data Manager with it.
+  return isAdsApiOptional && rule.blocksAccount && !rule.isOfToken ? { ...rule, lacksAccess: true } : rule;
 }
 
 /** With several errors the worst decides. Above all stands that Google has the conversion: the others then say why not twice. */

@@ -95,6 +95,7 @@ test.each([
   ["invalid_grant", 400, "INVALID_GRANT"],
   ["invalid_client", 401, "INVALID_CLIENT"],
   ["unauthorized_client", 401, "UNAUTHORIZED_CLIENT"],
+  ["admin_policy_enforced", 400, "ADMIN_POLICY_ENFORCED"],
 ])("credentials that Google refuses with %s block the site and nothing is uploaded", async (error, status, code) => {
   google.answer("oauth2/token", { status, body: { error, error_description: "Token has been expired or revoked." } });
   const jobs = [jobOf(1), jobOf(2, { via: "ads_api", kind: "RETRACT" })];

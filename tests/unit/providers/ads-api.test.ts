@@ -295,6 +295,10 @@ describe("corrections without access", () => {
       "a missing scope",
       { status: 403, body: { error: { status: "PERMISSION_DENIED", message: "Request had insufficient authentication scopes." } } },
     ],
+    ["a version that is gone", refused(400, [problem({ requestError: "UNSUPPORTED_VERSION" })])],
+    ["a customer that is not one", refused(400, [problem({ requestError: "INVALID_CUSTOMER_ID" })])],
+    ["a customer that the Ads API does not find", refused(401, [problem({ authenticationError: "CUSTOMER_NOT_FOUND" })])],
+    ["an account that is closed, inside a 200", partial([problem({ authorizationError: "CUSTOMER_NOT_ENABLED" })], [0, 1])],
     [
       "a method that is not open to the account",
       partial([problem({ notAllowlistedError: "CUSTOMER_NOT_ALLOWLISTED_FOR_THIS_FEATURE" })], [0, 1]),
@@ -304,6 +308,14 @@ describe("corrections without access", () => {
     const { results, block } = await upload(corrections(), connectionOf());
     expect(results).toMatchObject([byHand, byHand]);
     expect(block).toBeUndefined();
+  });
+
+  // Guarantee: a token that is revoked stops the site, whichever API notices it first.
+  test.each(["OAUTH_TOKEN_REVOKED", "OAUTH_TOKEN_INVALID"])("%s blocks a site that delivers by Data Manager, too", async (code) => {
+    google.answer(":uploadConversionAdjustments", refused(401, [problem({ authenticationError: code })]));
+    const { results, block } = await upload(corrections(), connectionOf());
+    expect(results).toMatchObject([{ status: "FAILED", category: "AUTH" }, {}]);
+    expect(block).toMatchObject({ code });
   });
 
   test("on a site that delivers by the Ads API a lost account blocks, a closed method does not", async () => {

@@ -24,24 +24,6 @@ const send = (jobs: ConversionJob[], signal = AbortSignal.timeout(20_000), conne
   );
 const statusOf = ({ results }: { results: UploadResult[] }) => results.map(({ status }) => status);
 
-// Guarantee: a site that delivers by Data Manager does not stop delivering because the Ads API, which it needs for corrections only, refuses.
-test.each([
-  ["a version that is gone", 400, { requestError: "UNSUPPORTED_VERSION" }],
-  ["a customer that is not found", 400, { requestError: "INVALID_CUSTOMER_ID" }],
-])("a retraction that meets %s blocks no site that delivers by Data Manager", async (_name, status, errorCode) => {
-  const failure = {
-    "@type": "type.googleapis.com/google.ads.googleads.v26.errors.GoogleAdsFailure",
-    errors: [{ errorCode, message: "no" }],
-  };
-  google.answer(":uploadConversionAdjustments", {
-    status,
-    body: { error: { code: status, status: "INVALID_ARGUMENT", details: [failure] } },
-  });
-  const { results, facts } = await send([jobOf(1, { kind: "RETRACT", via: "ads_api" })]);
-  expect(facts.block).toBeUndefined();
-  expect(results).toMatchObject([{ byHand: "NO_ADS_API_ACCESS" }]);
-});
-
 // Guarantee: an answer that a conversion is not there yet is an answer: it says nothing about the provider's health.
 test("corrections that Google does not find yet do not count against the circuit", async () => {
   const error = {
