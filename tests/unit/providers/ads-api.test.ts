@@ -181,6 +181,16 @@ describe("rows that fail inside a 200", () => {
     ]);
   });
 
+  // Guarantee: a row that Google lists as taken is taken, whatever an error says that names no row, or one that is not there. Called failed, it
+  // would forget its conversion action and never be taken back.
+  test.each([
+    ["names no row", undefined],
+    ["names a row that is not there", [{ fieldName: "conversions", index: 7 }]],
+  ])("an error that %s does not fail what Google took", async (_name, place) => {
+    google.answer(":uploadClickConversions", partial([problem({ conversionUploadError: "UNPARSEABLE_GCLID" }, place)], [1]));
+    expect((await upload(jobs(2))).results.map(({ status }) => status)).toEqual(["COMPLETED", "FAILED"]);
+  });
+
   test.each([
     ["NO_CONVERSION_ACTION_FOUND", { conversionUploadError: "NO_CONVERSION_ACTION_FOUND" }],
     ["CUSTOMER_NOT_ALLOWLISTED_FOR_THIS_FEATURE", { notAllowlistedError: "CUSTOMER_NOT_ALLOWLISTED_FOR_THIS_FEATURE" }],

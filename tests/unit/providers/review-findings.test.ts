@@ -63,21 +63,6 @@ test("a second sale of the same click and time that Google refuses is not called
   expect(statusOf(sent)).toEqual(["COMPLETED", "FAILED"]);
 });
 
-// Guarantee: a row that Google lists as taken is taken, whatever an error says that names no row, or one that is not there. Called failed, it would
-// forget its conversion action and never be taken back.
-test.each([
-  ["names no row", undefined],
-  ["names a row that is not there", { fieldPathElements: [{ fieldName: "conversions", index: 7 }] }],
-])("an error that %s does not fail what Google took", async (_name, location) => {
-  const error = { errorCode: { conversionUploadError: "UNPARSEABLE_GCLID" }, message: "no", ...(location && { location }) };
-  const failure = { "@type": "type.googleapis.com/google.ads.googleads.v26.errors.GoogleAdsFailure", errors: [error] };
-  google.answer(":uploadClickConversions", {
-    body: { partialFailureError: { code: 3, details: [failure] }, results: [{ gclid: "taken" }, {}] },
-  });
-  const sent = await send([jobOf(1, { via: "ads_api" }), jobOf(2, { via: "ads_api" })]);
-  expect(statusOf(sent)).toEqual(["COMPLETED", "FAILED"]);
-});
-
 // Guarantee: no secret reaches a row, in whatever spelling Google's JSON has it.
 test("a secret that Google repeats with escaped characters is taken out", async () => {
   const { createServer } = await import("node:http");
