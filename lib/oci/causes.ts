@@ -51,14 +51,9 @@ const groups = {
   alreadyThere: {
     fixer: "nobody",
     cure: "none",
-    codes: [
-      "CLICK_CONVERSION_ALREADY_EXISTS",
-      "ORDER_ID_ALREADY_IN_USE",
-      "DUPLICATE_TRANSACTION_ID",
-      "DUPLICATE_GCLID",
-      "CONVERSION_ALREADY_RETRACTED",
-    ],
+    codes: ["ORDER_ID_ALREADY_IN_USE", "DUPLICATE_TRANSACTION_ID", "CONVERSION_ALREADY_RETRACTED"],
   },
+  clickTaken: { fixer: "nobody", cure: "none", codes: ["CLICK_CONVERSION_ALREADY_EXISTS", "DUPLICATE_GCLID"] },
   notFoundYet: { fixer: "google", cure: "wait", codes: ["CONVERSION_NOT_FOUND", "TOO_RECENT_CONVERSION"] },
   tooRecent: {
     fixer: "google",

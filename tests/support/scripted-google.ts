@@ -159,6 +159,7 @@ export function jobOf(number: number, given: Partial<ConversionJob> = {}): Conve
     emailHash: null,
     channel: "phone",
     consent: null,
+    attemptCount: 1,
     ...given,
   };
 }

@@ -10,6 +10,8 @@ export interface ErrorRule {
   isFreeWait?: boolean;
   /** Google has it already: success. */
   isDuplicate?: boolean;
+  /** It is known by its click and time, not by our order id: a row that never left before is another sale. */
+  isByClick?: boolean;
   /** The account refuses us: the whole site stops until somebody acts. */
   blocksAccount?: boolean;
   /** The conversion action is at fault: it stops until a test passes. */
@@ -34,13 +36,14 @@ const groups = {
     status: "COMPLETED",
     category: "VALIDATION",
     isDuplicate: true,
-    codes: [
-      "CLICK_CONVERSION_ALREADY_EXISTS",
-      "ORDER_ID_ALREADY_IN_USE",
-      "DUPLICATE_TRANSACTION_ID",
-      "DUPLICATE_GCLID",
-      "CONVERSION_ALREADY_RETRACTED",
-    ],
+    codes: ["ORDER_ID_ALREADY_IN_USE", "DUPLICATE_TRANSACTION_ID", "CONVERSION_ALREADY_RETRACTED"],
+  },
+  clickTaken: {
+    status: "COMPLETED",
+    category: "VALIDATION",
+    isDuplicate: true,
+    isByClick: true,
+    codes: ["CLICK_CONVERSION_ALREADY_EXISTS", "DUPLICATE_GCLID"],
   },
   /** Sent without a click id and matched to nobody. Google calls it safe to ignore, and sending it again changes nothing. */
   unmatched: { status: "COMPLETED", category: "VALIDATION", codes: ["CLICK_NOT_FOUND"] },

@@ -15,11 +15,12 @@ export interface AnswerContext {
 const messageMax = 500;
 const refusedRow: ErrorRule = { status: "FAILED", category: "VALIDATION" };
 
-/** What a code means depends on the row in two cases; the table has the others. */
+/** What a code means depends on the row in three cases; the table has the others. */
 function ruleFor(job: ConversionJob, { code, family }: GoogleError, { httpStatus, isAdsApiOptional }: AnswerContext): ErrorRule {
   const rule = classifyGoogleAdsError(code, httpStatus, family);
   const bare = bareCode(code);
   if (bare === "CONVERSION_ALREADY_RETRACTED" && job.kind !== "RETRACT") return refusedRow;
+  if (rule.isByClick && job.attemptCount < 2) return refusedRow;
   if (bare === "CLICK_NOT_FOUND" && (job.gclid || job.gbraid || job.wbraid)) return refusedRow;
   // Only what ends the token ends Data Manager with it.
   return isAdsApiOptional && rule.blocksAccount && !rule.isOfToken ? { ...rule, lacksAccess: true } : rule;

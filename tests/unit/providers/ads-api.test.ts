@@ -173,6 +173,17 @@ describe("rows that fail inside a 200", () => {
     expect((await upload(jobs(1))).results).toMatchObject([{ status: "COMPLETED", verdict: "DUPLICATE" }]);
   });
 
+  // Guarantee: only what we sent before is a success. Another sale of the same click at the same second is not counted by Google.
+  test("a click that is taken: success for a row that was handed out before, a failure for one that never was", async () => {
+    const codes = [uploadError("CLICK_CONVERSION_ALREADY_EXISTS", 0), uploadError("CLICK_CONVERSION_ALREADY_EXISTS", 1)];
+    google.answer(":uploadClickConversions", partial(codes, [0, 1]));
+    const { results } = await upload([adsJob(1, { gclid: "same", attemptCount: 2 }), adsJob(2, { gclid: "same" })]);
+    expect(results).toMatchObject([
+      { status: "COMPLETED", verdict: "DUPLICATE" },
+      { status: "FAILED", category: "VALIDATION", code: "CLICK_CONVERSION_ALREADY_EXISTS" },
+    ]);
+  });
+
   test("an error without an index is everybody's", async () => {
     google.answer(":uploadClickConversions", partial([problem({ databaseError: "CONCURRENT_MODIFICATION" })], [0, 1]));
     expect((await upload(jobs(2))).results.map(({ status, code }) => [status, code])).toEqual([

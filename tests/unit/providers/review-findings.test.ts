@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { ClaimedJob } from "#lib/delivery/pipeline.ts";
 import { sendBatch } from "#lib/delivery/send-batch.ts";
 import { googleAds } from "#lib/providers/google-ads-platform.ts";
-import type { ConversionJob, UploadResult } from "#lib/providers/port.ts";
+import type { ConversionJob } from "#lib/providers/port.ts";
 import { connectionOf, jobOf, type ScriptedGoogle, startScriptedGoogle, useGoogleEnv } from "#tests/support/scripted-google.ts";
 
 let google: ScriptedGoogle;
@@ -22,7 +22,6 @@ const send = (jobs: ConversionJob[], signal = AbortSignal.timeout(20_000), conne
     { token: randomUUID(), gate: "CLOSED", jobs: named(jobs), credentialsVersion: 1 },
     { provider: googleAds(), providerKey: "google_ads", connection, signal, now: () => new Date() },
   );
-const statusOf = ({ results }: { results: UploadResult[] }) => results.map(({ status }) => status);
 
 // Guarantee: an answer that a conversion is not there yet is an answer: it says nothing about the provider's health.
 test("corrections that Google does not find yet do not count against the circuit", async () => {
@@ -46,21 +45,6 @@ test("the message of a block shows no address", async () => {
   const { results, facts } = await send([jobOf(1)]);
   expect(results[0]?.message).not.toContain("mary.smith@");
   expect(facts.block?.message).not.toContain("mary.smith@");
-});
-
-// Guarantee: only a duplicate of our own order id is a success. Another sale of the same click at the same second is not counted by Google.
-test("a second sale of the same click and time that Google refuses is not called delivered", async () => {
-  const error = {
-    errorCode: { conversionUploadError: "CLICK_CONVERSION_ALREADY_EXISTS" },
-    message: "A conversion with this click and time exists.",
-    location: { fieldPathElements: [{ fieldName: "conversions", index: 1 }] },
-  };
-  const failure = { "@type": "type.googleapis.com/google.ads.googleads.v26.errors.GoogleAdsFailure", errors: [error] };
-  google.answer(":uploadClickConversions", {
-    body: { partialFailureError: { code: 3, details: [failure] }, results: [{ gclid: "same" }, {}] },
-  });
-  const sent = await send([jobOf(1, { via: "ads_api", gclid: "same" }), jobOf(2, { via: "ads_api", gclid: "same" })]);
-  expect(statusOf(sent)).toEqual(["COMPLETED", "FAILED"]);
 });
 
 // Guarantee: no secret reaches a row, in whatever spelling Google's JSON has it.
