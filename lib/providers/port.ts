@@ -47,7 +47,7 @@ export interface UploadResult {
   /** Google's name of the field that is wrong. */
   field?: string;
   retryAt?: Date;
-  /** Google asked to wait: no attempt is spent and the circuit does not count it. */
+  /** Google asked to wait, or did not answer: no attempt is spent. The circuit counts only the latter. */
   isFreeWait?: boolean;
   /** No API can do it: work for a person, for this reason. */
   byHand?: "NO_ADS_API_ACCESS";

@@ -7,7 +7,6 @@ import {
   deliverySettings,
   minutesLater,
   moveConversion,
-  readRow,
   sealLead,
   service,
   settleClaim,
@@ -126,18 +125,6 @@ test("a dry run asks about the action that the row would go to", async () => {
   );
   const claimed = await claimAt(21);
   expect(asked.conversionAction).toBe(claimed.rows[0]?.conversionAction);
-});
-
-// Guarantee: Google being away for an hour costs no sale. The circuit opens before rows are given up, not with them.
-test("a provider that is away for an hour of runs fails no row for good", async () => {
-  const { id } = await sealLead(db.sql, team);
-  for (let minute = 1; minute <= 61; minute += 10) {
-    const claimed = await claimAt(minute);
-    if (claimed.rows.length === 0) continue;
-    const thrown = { outcome: "RETRY", category: "TRANSIENT", words: "503" } as const;
-    await settleClaim(db.sql, team, claimed, thrown, { at: minutesLater(minute), batch: { outcome: "transient" } });
-  }
-  expect((await readRow(db.sql, id)).status).toBe("RETRY");
 });
 
 // Guarantee: what a revoked token failed comes back with the connection, also when its sale was away at that moment.
