@@ -37,12 +37,12 @@ export function factsOf(jobs: ClaimedJob[], outcome: Outcome): BatchFacts {
 }
 
 /**
- * One success proves that the provider is well. Rows that it refused or asked to wait were answered; nothing but failures is not. A throw is
+ * One success proves that the provider is well. Rows that it refused, judged or asked to wait were answered; nothing but failures is not. A throw is
  * a failure, also where it spends no attempt, unless the provider asked for a wait.
  */
 function outcomeOf(results: UploadResult[], thrown: unknown): BatchFacts["outcome"] {
   if (results.some(({ status }) => status === "COMPLETED")) return "success";
-  const isFailure = ({ status, isFreeWait, byHand }: UploadResult) => status === "RETRY" && !isFreeWait && !byHand;
+  const isFailure = ({ status, isFreeWait, isJudged, byHand }: UploadResult) => status === "RETRY" && !isFreeWait && !isJudged && !byHand;
   if (thrown instanceof ProviderRateLimitError) return results.some(isFailure) ? "transient" : "none";
   if (thrown !== undefined) return "transient";
   return results.every(isFailure) ? "transient" : "definite";

@@ -124,6 +124,6 @@ export const claimAnswer = z
 export const settledAnswer = z.object({ completed: z.number(), failed: z.number(), retried: z.number() });
 
 /** A result as settle takes it. */
-export function settledRow({ id, status, message, retryAt, isFreeWait, blocksAction: _blocks, ...rest }: UploadResult) {
+export function settledRow({ id, status, message, retryAt, isFreeWait, isJudged: _judged, blocksAction: _blocks, ...rest }: UploadResult) {
   return { id, outcome: status, ...rest, words: message, retryAt: retryAt?.toISOString(), free: isFreeWait };
 }

@@ -49,6 +49,8 @@ export interface UploadResult {
   retryAt?: Date;
   /** Google asked to wait, or did not answer: no attempt is spent. The circuit counts only the latter. */
   isFreeWait?: boolean;
+  /** Google looked at the row and may take it later: that says nothing about Google's own health. */
+  isJudged?: boolean;
   /** No API can do it: work for a person, for this reason. */
   byHand?: "NO_ADS_API_ACCESS";
   /** The conversion action itself is at fault: nothing more is sent to it until a test passes. */

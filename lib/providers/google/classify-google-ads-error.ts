@@ -8,6 +8,8 @@ export interface ErrorRule {
   waitHours?: number;
   /** Google asked to wait: no attempt is spent. */
   isFreeWait?: boolean;
+  /** Google itself is at fault or overrun, not the row. */
+  isProviderFailure?: boolean;
   /** Google has it already: success. */
   isDuplicate?: boolean;
   /** It is known by its click and time, not by our order id: a row that never left before is another sale. */
@@ -65,6 +67,7 @@ const groups = {
   googleFailed: {
     status: "RETRY",
     category: "TRANSIENT",
+    isProviderFailure: true,
     codes: [
       "INTERNAL_ERROR",
       "INTERNAL",
@@ -79,6 +82,7 @@ const groups = {
   quota: {
     status: "RETRY",
     category: "RATE_LIMIT",
+    isProviderFailure: true,
     codes: ["RESOURCE_TEMPORARILY_EXHAUSTED", "RESOURCE_EXHAUSTED", "RATE_LIMIT_EXCEEDED", "RATE_LIMIT"],
   },
   tokenLost: {
@@ -261,7 +265,7 @@ const byFamily: Record<string, ErrorRule> = {
   ),
   authenticationError: { status: "FAILED", category: "AUTH", blocksAccount: true },
   authorizationError: { status: "FAILED", category: "AUTH", blocksAccount: true },
-  quotaError: { status: "RETRY", category: "RATE_LIMIT" },
+  quotaError: { status: "RETRY", category: "RATE_LIMIT", isProviderFailure: true },
   [oauthFamily]: { status: "FAILED", category: "AUTH", blocksAccount: true, isOfToken: true },
 };
 
@@ -270,7 +274,7 @@ const byStatus: Record<number, ErrorRule> = {
   400: { status: "FAILED", category: "VALIDATION" },
   401: { status: "FAILED", category: "AUTH", blocksAccount: true },
   403: { status: "FAILED", category: "AUTH", blocksAccount: true },
-  429: { status: "RETRY", category: "RATE_LIMIT" },
+  429: { status: "RETRY", category: "RATE_LIMIT", isProviderFailure: true },
 };
 
 /** Data Manager writes its reasons with a prefix, one of them with a shorter one. */

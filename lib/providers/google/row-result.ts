@@ -64,6 +64,7 @@ export function rowResult(job: ConversionJob, errors: readonly GoogleError[], co
     status: rule.status,
     category: rule.category,
     ...(rule.status === "RETRY" && waitOf(rule, errors)),
+    ...(rule.status === "RETRY" && !rule.isProviderFailure && { isJudged: true }),
     ...(rule.blocksAction && { blocksAction: true }),
   };
 }

@@ -95,3 +95,18 @@ test("a time that is none is left out", async () => {
   expect(results).toEqual([{ id: "row-1", status: "RETRY", transport: "data_manager" }]);
   expect(facts.quotaUntil).toBeUndefined();
 });
+
+// Guarantee: an answer about a row says nothing about the provider's health: five corrections too early, or five times a code that is new to us,
+// do not stop a whole site. What Google says of itself does count.
+test.each([
+  ["CONVERSION_NOT_FOUND", { conversionAdjustmentUploadError: "CONVERSION_NOT_FOUND" }, "definite"],
+  ["a later restatement", { conversionAdjustmentUploadError: "MORE_RECENT_RESTATEMENT_FOUND" }, "definite"],
+  ["a code that nobody knows", { conversionAdjustmentUploadError: "BRAND_NEW" }, "definite"],
+  ["an internal error", { internalError: "INTERNAL_ERROR" }, "transient"],
+  ["a short quota", { quotaError: "RESOURCE_TEMPORARILY_EXHAUSTED" }, "transient"],
+])("a batch of nothing but %s counts against the circuit only when Google is at fault", async (_name, errorCode, outcome) => {
+  google.answer(":uploadConversionAdjustments", refusedRow("conversion_adjustments", errorCode));
+  const { results, facts } = await send([jobOf(1, { kind: "RETRACT", via: "ads_api" })]);
+  expect(results).toMatchObject([{ status: "RETRY" }]);
+  expect(facts.outcome).toBe(outcome);
+});

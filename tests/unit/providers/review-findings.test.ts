@@ -23,19 +23,6 @@ const send = (jobs: ConversionJob[], signal = AbortSignal.timeout(20_000), conne
     { provider: googleAds(), providerKey: "google_ads", connection, signal, now: () => new Date() },
   );
 
-// Guarantee: an answer that a conversion is not there yet is an answer: it says nothing about the provider's health.
-test("corrections that Google does not find yet do not count against the circuit", async () => {
-  const error = {
-    errorCode: { conversionAdjustmentUploadError: "CONVERSION_NOT_FOUND" },
-    message: "not found",
-    location: { fieldPathElements: [{ fieldName: "conversion_adjustments", index: 0 }] },
-  };
-  const failure = { "@type": "type.googleapis.com/google.ads.googleads.v26.errors.GoogleAdsFailure", errors: [error] };
-  google.answer(":uploadConversionAdjustments", { body: { partialFailureError: { code: 3, details: [failure] }, results: [{}] } });
-  const { facts } = await send([jobOf(1, { kind: "RETRACT", via: "ads_api" })]);
-  expect(facts.outcome).toBe("definite");
-});
-
 // Guarantee: "Messages pass withoutSecrets and the log's redaction before they are stored" (docs/delivery.md) holds for the message of a block, too.
 test("the message of a block shows no address", async () => {
   google.answer("events:ingest", {
