@@ -1,11 +1,9 @@
-import { redact } from "#lib/platform/redact.ts";
 import { untilAborted } from "#lib/platform/until-aborted.ts";
 import type { Provider, ProviderConnection, Upload, UploadResult } from "#lib/providers/port.ts";
 import { isProviderError, ProviderRateLimitError, ProviderTransientError } from "#lib/providers/provider-error.ts";
 import { factsOf, realTime } from "./batch-facts.ts";
 import { withoutSecrets } from "./connection.ts";
 import type { BatchFacts, Claim, ClaimedJob } from "./pipeline.ts";
-import { storableText } from "./storable.ts";
 
 /** What became of a batch: a result for every claimed row, and what it says about the provider. */
 export interface SentBatch {
@@ -23,7 +21,6 @@ interface Sending {
 
 /** A wait this long is Google's wish, not a failed try. */
 const freeWaitMinMs = 10 * 60_000;
-const messageMax = 1000;
 /** After the run's end an adapter says at once what was decided. One that ignores the signal must not hold the run for longer. */
 const graceMs = 1_000;
 
@@ -70,6 +67,6 @@ function cleaned({ retryAt, message, ...result }: UploadResult, connection: Prov
   return {
     ...result,
     ...(at && { retryAt: at }),
-    ...(message !== undefined && { message: storableText(String(redact(withoutSecrets(message, connection))).slice(0, messageMax)) }),
+    ...(message !== undefined && { message: withoutSecrets(message, connection) }),
   };
 }

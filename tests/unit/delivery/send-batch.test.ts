@@ -110,3 +110,15 @@ test.each([
   expect(results).toMatchObject([{ status: "RETRY" }]);
   expect(facts.outcome).toBe(outcome);
 });
+
+// Guarantee: "Messages pass withoutSecrets and the log's redaction before they are stored" (docs/delivery.md) holds for the message of a block, too.
+test("neither the rows nor the message of a block show an address", async () => {
+  google.answer("events:ingest", {
+    status: 403,
+    body: { error: { status: "PERMISSION_DENIED", message: "mary.smith@customer.test has no access" } },
+  });
+  const { results, facts } = await send([jobOf(1)]);
+  expect(results[0]?.message).not.toContain("mary.smith@");
+  expect(facts.block?.message).toContain("has no access");
+  expect(facts.block?.message).not.toContain("mary.smith@");
+});
