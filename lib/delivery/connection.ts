@@ -11,7 +11,7 @@ const storedCredentials = z.object({ version: z.number(), keyId: z.string(), sea
 
 /**
  * A site's credentials, read and opened. Null when the site is not connected.
- * Throws VAULT_KEY_MISMATCH or VAULT_KEY_MISSING when this server's key does not open them.
+ * Throws VAULT_KEY_MISMATCH or VAULT_KEY_MISSING when this server's key does not open them, CREDENTIALS_UNREADABLE when they are incomplete.
  */
 export async function openConnection(siteUuid: string, providerKey: string): Promise<ProviderConnection | null> {
   const stored = await callRpc("provider_credentials_for", { p_site_id: siteUuid, p_provider_key: providerKey }, storedCredentials);

@@ -287,6 +287,21 @@ test("credentials that do not open: rows wait, no attempt is spent, nothing is b
   expect(await readHealth(app.sql, team)).toMatchObject({ state: "CLOSED", failure_count: 0, blocked_at: null });
 });
 
+// Guarantee: credentials that an older version stored are a sentence on the rows, not a run that throws every ten minutes and says nothing.
+test("credentials that open and are incomplete: rows wait, no attempt is spent, and the field is named", async () => {
+  const team = await app.newSite();
+  const rows = await app.seal(team);
+  const { refresh_token: _token, ...incomplete } = testCredentials;
+  await app.connect(team, { credentials: incomplete as typeof testCredentials });
+  const provider = scriptedProvider();
+  expect(await deliver(provider)).toMatchObject({ processed: 1, retry: 1 });
+  const [row] = await rowsOf(rows);
+  expect(row).toMatchObject({ status: "RETRY", provider_error_code: "CREDENTIALS_UNREADABLE", attempt_count: 0 });
+  expect(row?.last_error).toContain("refresh_token");
+  expect(provider.uploads).toEqual([]);
+  expect(await readHealth(app.sql, team)).toMatchObject({ state: "CLOSED", failure_count: 0, blocked_at: null });
+});
+
 describe("limits", () => {
   // Guarantee: a run is bounded, and a site with a great backlog does not keep a small one waiting.
   test("the limit is shared by backlog", async () => {
