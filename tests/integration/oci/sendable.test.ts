@@ -70,7 +70,7 @@ const obstacles: Record<string, { left: number; put: (id: string) => Promise<unk
     put: async () => {
       const quotaUntil = minutesLater(60).toISOString();
       const wait = {
-        outcome: "RETRY",
+        outcome: "RETRY" as const,
         category: "RATE_LIMIT",
         code: "RESOURCE_EXHAUSTED",
         retryAt: minutesLater(2).toISOString(),
