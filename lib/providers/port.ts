@@ -86,6 +86,8 @@ interface RowVerdict {
   reason: string;
   /** The same row, sent again later, can succeed. */
   retryable: boolean;
+  /** A duplicate by its click and time: of another sale, where this row never left before. record_verdicts knows whether it did. */
+  byClick?: boolean;
 }
 
 /** What Google says about a request it accepted earlier; record_verdicts takes it. */
