@@ -29,7 +29,7 @@ export interface Run {
 const batchMax = 1000;
 
 const concurrencyLimit = { code: "CONCURRENCY_LIMIT", message: "CONCURRENCY_LIMIT: Semaphore full", waitSeconds: 30, jitterSeconds: 10 };
-const vaultWait = { waitSeconds: 600, jitterSeconds: 60 };
+const credentialsWait = { waitSeconds: 600, jitterSeconds: 60 };
 
 /** One group's turn: semaphore, credentials, then claim, send and settle until its share is used up. */
 export async function deliverGroup(pipeline: Pipeline, group: DeliveryGroup, share: number, run: Run): Promise<Tally> {
@@ -40,9 +40,9 @@ export async function deliverGroup(pipeline: Pipeline, group: DeliveryGroup, sha
       const connection = await openConnection(group.siteUuid, group.providerKey);
       return connection ? await deliverShare(pipeline, group, share, { ...run, connection }) : emptyTally;
     } catch (error) {
-      if (!isVaultError(error)) throw error;
+      if (!isCredentialsError(error)) throw error;
       log.error("credentials not opened", { pipeline: pipeline.name, siteUuid: group.siteUuid, error });
-      return deferRows(pipeline, group, share, wait(run, { ...vaultWait, code: error.code, message: error.message }));
+      return deferRows(pipeline, group, share, wait(run, { ...credentialsWait, code: error.code, message: error.message }));
     }
   });
 }
@@ -88,5 +88,5 @@ function wait(run: Run, { waitSeconds, ...why }: { waitSeconds: number; jitterSe
   return { ...why, until: new Date(run.now().getTime() + waitSeconds * 1000) };
 }
 
-const isVaultError = (error: unknown): error is AppError =>
-  error instanceof AppError && (error.code === "VAULT_KEY_MISMATCH" || error.code === "VAULT_KEY_MISSING");
+const credentialsErrors: readonly string[] = ["VAULT_KEY_MISMATCH", "VAULT_KEY_MISSING", "CREDENTIALS_UNREADABLE"];
+const isCredentialsError = (error: unknown): error is AppError => error instanceof AppError && credentialsErrors.includes(error.code);

@@ -108,6 +108,7 @@ export const jobRow = z
     emailHash: z.string().nullable().default(null),
     channel: z.enum(["phone", "whatsapp", "form"]).nullable(),
     consent: z.literal("GRANTED").nullable(),
+    attemptCount: z.number(),
   })
   .transform(({ customerHash, ...row }): ClaimedJob => ({ ...row, phoneHash: customerHash }));
 
@@ -123,6 +124,6 @@ export const claimAnswer = z
 export const settledAnswer = z.object({ completed: z.number(), failed: z.number(), retried: z.number() });
 
 /** A result as settle takes it. */
-export function settledRow({ id, status, message, retryAt, isFreeWait, blocksAction: _blocks, ...rest }: UploadResult) {
+export function settledRow({ id, status, message, retryAt, isFreeWait, isJudged: _judged, blocksAction: _blocks, ...rest }: UploadResult) {
   return { id, outcome: status, ...rest, words: message, retryAt: retryAt?.toISOString(), free: isFreeWait };
 }

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
-import type { Json } from "#lib/db/types.gen.ts";
 import { maxAttempts } from "./limits.ts";
 import { claimAnswer, groupList, type Pipeline, settledAnswer, settledRow } from "./pipeline.ts";
+import { storable, storableText } from "./storable.ts";
 
 /** As many as SQL lists: fair share sees every site that waits, and so does its promise that none waits for ever. */
 const groupsMax = 10_000;
@@ -26,7 +26,7 @@ export const sealPipeline: Pipeline = {
         p_limit: limit,
         p_until: until.toISOString(),
         p_code: code,
-        p_words: message,
+        p_words: storableText(message),
         p_jitter_seconds: jitterSeconds,
         p_max_attempts: maxAttempts(),
       },
@@ -40,9 +40,9 @@ export const sealPipeline: Pipeline = {
       {
         p_site_id: siteUuid,
         p_token: token,
-        p_results: results.map(settledRow) as Json, // plain data by its construction
+        p_results: storable(results.map(settledRow)),
         p_max_attempts: maxAttempts(),
-        p_batch: facts as unknown as Json,
+        p_batch: storable(facts),
       },
       settledAnswer,
     ),

@@ -1,7 +1,7 @@
 import { callRpc } from "#lib/db/call-rpc.ts";
-import type { Json } from "#lib/db/types.gen.ts";
 import { maxAttempts } from "./limits.ts";
 import { claimAnswer, groupList, type Pipeline, settledAnswer, settledRow } from "./pipeline.ts";
+import { storable } from "./storable.ts";
 
 const groupsMax = 10_000;
 
@@ -22,8 +22,8 @@ export const signalPipeline: Pipeline = {
       {
         p_site_id: siteUuid,
         p_token: token,
-        p_results: results.map(settledRow) as Json, // plain data by its construction
-        p_batch: facts as unknown as Json,
+        p_results: storable(results.map(settledRow)),
+        p_batch: storable(facts),
         p_max_attempts: maxAttempts(),
       },
       settledAnswer,

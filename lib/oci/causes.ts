@@ -51,14 +51,9 @@ const groups = {
   alreadyThere: {
     fixer: "nobody",
     cure: "none",
-    codes: [
-      "CLICK_CONVERSION_ALREADY_EXISTS",
-      "ORDER_ID_ALREADY_IN_USE",
-      "DUPLICATE_TRANSACTION_ID",
-      "DUPLICATE_GCLID",
-      "CONVERSION_ALREADY_RETRACTED",
-    ],
+    codes: ["ORDER_ID_ALREADY_IN_USE", "DUPLICATE_TRANSACTION_ID", "CONVERSION_ALREADY_RETRACTED"],
   },
+  clickTaken: { fixer: "nobody", cure: "none", codes: ["CLICK_CONVERSION_ALREADY_EXISTS", "DUPLICATE_GCLID"] },
   notFoundYet: { fixer: "google", cure: "wait", codes: ["CONVERSION_NOT_FOUND", "TOO_RECENT_CONVERSION"] },
   tooRecent: {
     fixer: "google",
@@ -87,6 +82,7 @@ const groups = {
     codes: ["RESOURCE_TEMPORARILY_EXHAUSTED", "RESOURCE_EXHAUSTED", "RATE_LIMIT_EXCEEDED", "RATE_LIMIT"],
   },
   circuitOpen: { fixer: "google", cure: "wait", codes: ["CIRCUIT_OPEN"] },
+  refusedWithOthers: { fixer: "google", cure: "wait", codes: ["REFUSED_WITH_OTHERS"] },
   busy: { fixer: "us", cure: "wait", codes: ["CONCURRENCY_LIMIT"] },
   scriptFailed: { fixer: "owner", cure: "retry", codes: ["APPLY_FAILED"] },
   accessLost: {
@@ -101,6 +97,7 @@ const groups = {
       "ACCESS_TOKEN_TYPE_UNSUPPORTED",
       "ACCESS_TOKEN_SCOPE_INSUFFICIENT",
       "CREDENTIALS_MISSING",
+      "CREDENTIALS_UNREADABLE",
       "INVALID_GRANT",
       "INVALID_CLIENT",
       "UNAUTHORIZED_CLIENT",

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { AppError } from "#lib/platform/app-error.ts";
 import { openSecret, type SealedSecret, type SecretPlace, sealSecret } from "#lib/vault/secret.ts";
 
 /** A Google customer id as people copy it (123-456-7890) becomes the ten digits that the APIs take. */
@@ -38,8 +39,20 @@ export function sealCredentials(credentials: Credentials, siteUuid: string, prov
   return sealSecret(JSON.stringify(credentials), credentialsPlace(siteUuid, providerKey));
 }
 
+/** Throws the vault's errors, and CREDENTIALS_UNREADABLE for what opens and is something else. The message names fields, never their content. */
 export function openCredentials(sealed: SealedSecret, siteUuid: string, providerKey: string): Credentials {
-  return credentialsSchema.parse(JSON.parse(openSecret(sealed, credentialsPlace(siteUuid, providerKey))));
+  const parsed = credentialsSchema.safeParse(parseJson(openSecret(sealed, credentialsPlace(siteUuid, providerKey))));
+  if (parsed.success) return parsed.data;
+  const fields = [...new Set(parsed.error.issues.map(({ path }) => path.join(".") || "all of them"))].join(", ");
+  throw new AppError("CREDENTIALS_UNREADABLE", { detail: `the stored credentials are not complete (${fields}): connect Google again` });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** What screens and tables may show of it. */

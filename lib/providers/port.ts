@@ -25,6 +25,8 @@ export interface ConversionJob {
   emailHash: string | null;
   channel: "phone" | "whatsapp" | "form" | null;
   consent: "GRANTED" | null;
+  /** How often the row was handed out, this time included. From the second time on Google may have it already. */
+  attemptCount: number;
 }
 
 export type ErrorCategory = "VALIDATION" | "AUTH" | "TRANSIENT" | "RATE_LIMIT";
@@ -45,8 +47,10 @@ export interface UploadResult {
   /** Google's name of the field that is wrong. */
   field?: string;
   retryAt?: Date;
-  /** Google asked to wait: no attempt is spent and the circuit does not count it. */
+  /** Google asked to wait, or did not answer: no attempt is spent. The circuit counts only the latter. */
   isFreeWait?: boolean;
+  /** Google looked at the row and may take it later: that says nothing about Google's own health. */
+  isJudged?: boolean;
   /** No API can do it: work for a person, for this reason. */
   byHand?: "NO_ADS_API_ACCESS";
   /** The conversion action itself is at fault: nothing more is sent to it until a test passes. */
@@ -82,6 +86,8 @@ interface RowVerdict {
   reason: string;
   /** The same row, sent again later, can succeed. */
   retryable: boolean;
+  /** A duplicate by its click and time: of another sale, where this row never left before. record_verdicts knows whether it did. */
+  byClick?: boolean;
 }
 
 /** What Google says about a request it accepted earlier; record_verdicts takes it. */

@@ -33,6 +33,11 @@ export class ProviderTransientError extends ProviderError {
     this.name = "ProviderTransientError";
     this.code = code;
   }
+
+  /** Not even an error came back. */
+  get isUnanswered(): boolean {
+    return this.code !== "UNAVAILABLE";
+  }
 }
 
 export function isProviderError(error: unknown): error is ProviderRateLimitError | ProviderTransientError {

@@ -92,8 +92,10 @@ declare
   v_released int;
 begin
   update public.provider_health_state h
-    set blocked_at = null, blocked_code = null, blocked_message = null, updated_at = v_now
-    where h.site_id = p_site_id and h.provider_key = p_provider_key and h.blocked_at is not null;
+    set blocked_at = null, blocked_code = null, blocked_message = null, quota_until = null,
+        updated_at = v_now
+    where h.site_id = p_site_id and h.provider_key = p_provider_key
+      and (h.blocked_at is not null or h.quota_until is not null);
   update public.provider_conversion_actions a
     set blocked_at = null, blocked_code = null, blocked_message = null, updated_at = v_now
     where a.site_id = p_site_id and a.provider_key = p_provider_key and a.blocked_at is not null;

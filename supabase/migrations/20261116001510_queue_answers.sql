@@ -143,7 +143,8 @@ $$;
 --            byHand?}]. Without a code nobody answered: the sender threw.
 --   Moves    PROCESSING -> RETRY or FAILED, only under the given claim (null: whichever it is). TRANSIENT and RATE_LIMIT get a time for the next
 --            try while attempts are left, and MAX_ATTEMPTS when none is; everything else is final.
---            free: Google asked to wait, so the attempt is given back, at most 20 times a row.
+--            free: Google asked to wait, so the attempt is given back, at most 20 times a row. Without
+--            a code nobody answered: each such wait is twice as long as the one before.
 --            byHand: no API makes this adjustment. The row waits for a person.
 --   Returns  {failed, retried}.
 create function private.end_claims(p_token uuid, p_results jsonb, p_max_attempts int) returns jsonb
@@ -162,14 +163,16 @@ begin
           status = case when b.by_hand is not null or b.is_again and o.outcome = 'RETRY'
             then 'RETRY' else 'FAILED' end,
           next_retry_at = case when b.is_again then coalesce(o.retry_at,
-            v_now + private.retry_delay(q.attempt_count - q.attempt_base)) end,
+            v_now + private.retry_delay(q.attempt_count - q.attempt_base
+              + case when o.code is null then q.free_waits else 0 end)) end,
           attempt_base = case when b.by_hand is not null then q.attempt_count
             when b.is_free then q.attempt_base + 1 else q.attempt_base end,
           free_waits = q.free_waits + b.is_free::int,
           by_hand_reason = coalesce(b.by_hand, q.by_hand_reason),
           -- A script says what it did not send; a worker whose call failed cannot know.
           may_have_arrived = q.may_have_arrived
-            or p_token is not null and o.category = 'TRANSIENT' and not b.is_free,
+            or p_token is not null and o.category = 'TRANSIENT'
+              and (not b.is_free or o.code is null),
           provider_error_code = case when b.is_over then 'MAX_ATTEMPTS'
             when b.by_hand is null and (o.outcome <> 'RETRY' or not b.is_again)
               then coalesce(left(o.code, 64), 'UNKNOWN') else left(o.code, 64) end,

@@ -67,9 +67,10 @@ $$;
 
 -- record_verdicts: what Google says of one request.
 --   Takes    p_answer {status PROCESSING|SUCCESS|PARTIAL_SUCCESS|FAILED|LOST, verdicts: [{index,
---            verdict, reason?, retryable?}], rest: verdict|null, nextPollAt?}. Places that are not
---            named get the rest. A final answer leaves none without a verdict: what it does not
---            speak of is UNKNOWN.
+--            verdict, reason?, retryable?, byClick?}], rest: verdict|null, nextPollAt?}. byClick: a
+--            duplicate by its click and time, which is another sale's where ours never left before:
+--            REJECTED then. Places that are not named get the rest. A final answer leaves none without
+--            a verdict: what it does not speak of is UNKNOWN.
 --   Moves    no row; its updated_at says that there is news of it. A dispatch's verdict is set once;
 --            only UNKNOWN changes later. A rejection brings the queue in line: what waits to adjust it
 --            is closed, and what Google may take later is queued again.
@@ -114,14 +115,20 @@ begin
     order by s.id for no key update;
   perform private.act(('system', null)::private.actor, 'VERDICT');
   with said as materialized (
-    select distinct on (v.index) v.index, v.verdict, v.reason, v.retryable
+    select distinct on (v.index) v.index, v.verdict, v.reason, v.retryable,
+      v."byClick" as is_by_click
     from jsonb_to_recordset(p_answer -> 'verdicts')
-      v (index int, verdict text, reason text, retryable boolean)
+      v (index int, verdict text, reason text, retryable boolean, "byClick" boolean)
     order by v.index, v.verdict = 'REJECTED' desc, v.retryable),   -- of several, the worst
   judged as (
     update public.provider_dispatches d
-      set verdict = coalesce(s.verdict, v_rest), verdict_reason = left(s.reason, 256),
-          verdict_at = v_now
+      set verdict = case when s.is_by_click and x.kind = 'CONVERSION'
+              and not exists (select from public.offline_conversion_queue q
+                where q.id = x.queue_id and q.attempt_count > 1)
+              and not exists (select from public.provider_dispatches o
+                where o.sale_id = x.sale_id and o.id <> x.id)
+            then 'REJECTED' else coalesce(s.verdict, v_rest) end,
+          verdict_reason = left(s.reason, 256), verdict_at = v_now
       from public.provider_dispatches x left join said s on s.index = x.record_index
       where d.id = x.id and x.site_id = p_site_id and x.provider_request_id = p_request_id
         and x.transport = 'data_manager' and coalesce(s.verdict, v_rest) is not null
@@ -154,13 +161,15 @@ declare
   v_rejected int;
 begin
   with said as materialized (
-    select distinct on (v.index) v.index, v.verdict, v.reason
-    from jsonb_to_recordset(p_verdicts) v (index int, verdict text, reason text)
+    select distinct on (v.index) v.index, v.verdict, v.reason, v."byClick" as is_by_click
+    from jsonb_to_recordset(p_verdicts)
+      v (index int, verdict text, reason text, "byClick" boolean)
     order by v.index, v.verdict = 'REJECTED' desc),
   judged as (
     update public.marketing_signals g
-      set verdict = coalesce(s.verdict, p_rest), verdict_reason = left(s.reason, 256),
-          verdict_at = private.current_moment()
+      set verdict = case when s.is_by_click and x.attempt_count < 2 then 'REJECTED'
+            else coalesce(s.verdict, p_rest) end,
+          verdict_reason = left(s.reason, 256), verdict_at = private.current_moment()
       from public.marketing_signals x left join said s on s.index = x.record_index
       where g.id = x.id and x.site_id = p_site_id and x.provider_request_id = p_request_id
         and coalesce(s.verdict, p_rest) is not null

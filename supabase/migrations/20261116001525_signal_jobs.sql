@@ -206,7 +206,8 @@ begin
       set claim_token = null, claimed_at = null, updated_at = v_now,
           dispatch_status = case when o.is_again then 'PENDING' else 'FAILED' end,
           next_retry_at = case when o.is_again then coalesce(o."retryAt",
-            v_now + private.retry_delay(g.attempt_count - g.attempt_base)) end,
+            v_now + private.retry_delay(g.attempt_count - g.attempt_base
+              + case when o.code is null then g.free_waits else 0 end)) end,
           attempt_base = g.attempt_base + o.is_free::int,
           free_waits = g.free_waits + o.is_free::int,
           last_error = case when o.nothing is not null then o.nothing

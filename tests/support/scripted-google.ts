@@ -6,6 +6,8 @@ import { closeServer, listenLocal, readBody, sendJson } from "#scripts/local/pro
 interface ScriptedAnswer {
   status?: number;
   body?: unknown;
+  /** The body as it is written, where its spelling matters. */
+  text?: string;
   headers?: Record<string, string>;
   /** Ends the connection without an answer. */
   isCut?: boolean;
@@ -76,10 +78,12 @@ export async function startScriptedGoogle(): Promise<ScriptedGoogle> {
     if (problems.length > 0) return sendJson(response, 500, { problems });
     const replies = [...scripts].find(([end]) => url.pathname.endsWith(end))?.[1] ?? [];
     const reply = (replies.length > 1 ? replies.shift() : replies[0]) ?? { status: 404 };
-    const { status = 200, body: answer = {}, headers = {}, isCut, isSilent } = typeof reply === "function" ? await reply(request) : reply;
+    const scripted = typeof reply === "function" ? await reply(request) : reply;
+    const { status = 200, body: answer = {}, text: written, headers = {}, isCut, isSilent } = scripted;
     if (isSilent) return;
     if (isCut) return incoming.socket.destroy();
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    if (written !== undefined) return response.writeHead(status, { "content-type": "application/json" }).end(written);
     sendJson(response, status, answer);
   });
   const url = await listenLocal(server, "scripted Google");
@@ -159,6 +163,7 @@ export function jobOf(number: number, given: Partial<ConversionJob> = {}): Conve
     emailHash: null,
     channel: "phone",
     consent: null,
+    attemptCount: 1,
     ...given,
   };
 }

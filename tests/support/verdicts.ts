@@ -7,7 +7,7 @@ export type Verdict = "CONFIRMED" | "REJECTED" | "DUPLICATE" | "UNKNOWN";
 /** What a poll of Data Manager came to, as record_verdicts takes it. */
 export interface VerdictAnswer {
   status: "PROCESSING" | "SUCCESS" | "PARTIAL_SUCCESS" | "FAILED" | "LOST";
-  verdicts?: { index: number; verdict: Verdict; reason?: string; retryable?: boolean }[];
+  verdicts?: { index: number; verdict: Verdict; reason?: string; retryable?: boolean; byClick?: boolean }[];
   rest?: Verdict | null;
   nextPollAt?: string;
 }
@@ -32,7 +32,7 @@ export function recordVerdict(
   requestId: string,
   verdict: Verdict,
   at: Date,
-  more: { reason?: string; retryable?: boolean } = {},
+  more: { reason?: string; retryable?: boolean; byClick?: boolean } = {},
 ): Promise<Recorded> {
   const status = verdict === "REJECTED" ? "FAILED" : "SUCCESS";
   return recordAnswer(sql, team, requestId, { status, verdicts: [{ index: 0, verdict, ...more }] }, at);

@@ -87,7 +87,8 @@ const rank = ({ verdict, retryable }: RowVerdict) => (verdict === "DUPLICATE" ? 
 /** Reasons that we know lose their prefix; others stay as Google wrote them and are tried again within the cap. */
 function verdictOf(reason: string, index: number): RowVerdict {
   const rule = classifyGoogleAdsError(reason, 200);
-  if (rule.isDuplicate) return { index, verdict: "DUPLICATE", reason: bareCode(reason), retryable: false };
+  if (rule.isDuplicate)
+    return { index, verdict: "DUPLICATE", reason: bareCode(reason), retryable: false, ...(rule.isByClick && { byClick: true }) };
   return { index, verdict: "REJECTED", reason: bareCode(reason), retryable: rule.status === "RETRY" || !isKnownCode(reason) };
 }
 

@@ -69,8 +69,9 @@ function readUpload(
 }
 
 /**
- * Each row by the errors that name it; an error that names none is every row's. A row that Google neither refused nor lists as taken is tried
- * again: should it be there after all, the order id makes the second one a duplicate. A dry run has no list.
+ * Each row by the errors that name it. One that Google lists as taken is taken, whatever an error says that names no row: called failed, it
+ * would be cut off from its correction. The others share the errors that name none. A row that Google neither refused nor lists as taken is
+ * tried again: should it be there after all, the order id makes the second one a duplicate. A dry run has no list.
  */
 function rowResults(
   jobs: ConversionJob[],
@@ -81,14 +82,14 @@ function rowResults(
   const errorsAt = Map.groupBy(errors, ({ index }) => (index !== null && index < jobs.length ? index : null));
   const unnamed = errorsAt.get(null) ?? [];
   return jobs.map((job, index) => {
-    const own = [...(errorsAt.get(index) ?? []), ...unnamed];
-    if (own.length > 0 || !isTaken(taken, index)) return rowResult(job, own, context);
+    const own = errorsAt.get(index) ?? [];
+    const isTaken = taken ? isFilled(taken[index]) : unnamed.length === 0;
+    if (own.length > 0 || !isTaken) return rowResult(job, [...own, ...unnamed], context);
     return { id: job.id, status: "COMPLETED", transport, ...(context.requestId && { requestId: context.requestId }) };
   });
 }
 
 /** A row that failed is {} in the list. */
-function isTaken(taken: readonly unknown[] | null, index: number): boolean {
-  const row = taken?.[index];
-  return taken === null || (typeof row === "object" && row !== null && Object.keys(row).length > 0);
+function isFilled(row: unknown): boolean {
+  return typeof row === "object" && row !== null && Object.keys(row).length > 0;
 }

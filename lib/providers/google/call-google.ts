@@ -1,6 +1,9 @@
 import { z } from "zod";
+import { untilAborted } from "#lib/platform/until-aborted.ts";
 import type { ProviderConnection } from "#lib/providers/port.ts";
+import { ProviderTransientError } from "#lib/providers/provider-error.ts";
 import { accessToken, forgetToken } from "./access-token.ts";
+import { oauthFamily } from "./classify-google-ads-error.ts";
 import { fetchJson, type JsonAnswer } from "./fetch-json.ts";
 import { type GoogleErrors, readGoogleErrors } from "./read-errors.ts";
 
@@ -54,10 +57,15 @@ export async function callGoogle(call: GoogleCall): Promise<GoogleAnswer> {
 }
 
 async function callOnce({ url, method = "POST", headers = {}, body, connection, signal }: GoogleCall) {
-  const access = await accessToken(connection);
+  // The token is everybody's who asks for it meanwhile, so the end of one caller does not end its request.
+  const errorOf = () => new ProviderTransientError("the run ended before Google gave an access token", "TIMEOUT");
+  const access = await untilAborted(accessToken(connection), { signal, errorOf });
   if (!access.ok) {
     const { code, message } = access;
-    return { token: null, answer: { status: 401, body: {}, errors: [{ code, message, index: null }] } satisfies GoogleAnswer };
+    return {
+      token: null,
+      answer: { status: 401, body: {}, errors: [{ code, family: oauthFamily, message, index: null }] } satisfies GoogleAnswer,
+    };
   }
   const sent = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined);
   const init = {

@@ -8,12 +8,18 @@ export interface ErrorRule {
   waitHours?: number;
   /** Google asked to wait: no attempt is spent. */
   isFreeWait?: boolean;
+  /** Google itself is at fault or overrun, not the row. */
+  isProviderFailure?: boolean;
   /** Google has it already: success. */
   isDuplicate?: boolean;
+  /** It is known by its click and time, not by our order id: a row that never left before is another sale. */
+  isByClick?: boolean;
   /** The account refuses us: the whole site stops until somebody acts. */
   blocksAccount?: boolean;
   /** The conversion action is at fault: it stops until a test passes. */
   blocksAction?: boolean;
+  /** The OAuth credentials themselves, so every API is lost with them. */
+  isOfToken?: boolean;
   /** This API or feature is closed to us: a correction becomes work for a person. */
   lacksAccess?: boolean;
 }
@@ -32,13 +38,14 @@ const groups = {
     status: "COMPLETED",
     category: "VALIDATION",
     isDuplicate: true,
-    codes: [
-      "CLICK_CONVERSION_ALREADY_EXISTS",
-      "ORDER_ID_ALREADY_IN_USE",
-      "DUPLICATE_TRANSACTION_ID",
-      "DUPLICATE_GCLID",
-      "CONVERSION_ALREADY_RETRACTED",
-    ],
+    codes: ["ORDER_ID_ALREADY_IN_USE", "DUPLICATE_TRANSACTION_ID", "CONVERSION_ALREADY_RETRACTED"],
+  },
+  clickTaken: {
+    status: "COMPLETED",
+    category: "VALIDATION",
+    isDuplicate: true,
+    isByClick: true,
+    codes: ["CLICK_CONVERSION_ALREADY_EXISTS", "DUPLICATE_GCLID"],
   },
   /** Sent without a click id and matched to nobody. Google calls it safe to ignore, and sending it again changes nothing. */
   unmatched: { status: "COMPLETED", category: "VALIDATION", codes: ["CLICK_NOT_FOUND"] },
@@ -60,6 +67,7 @@ const groups = {
   googleFailed: {
     status: "RETRY",
     category: "TRANSIENT",
+    isProviderFailure: true,
     codes: [
       "INTERNAL_ERROR",
       "INTERNAL",
@@ -74,12 +82,14 @@ const groups = {
   quota: {
     status: "RETRY",
     category: "RATE_LIMIT",
+    isProviderFailure: true,
     codes: ["RESOURCE_TEMPORARILY_EXHAUSTED", "RESOURCE_EXHAUSTED", "RATE_LIMIT_EXCEEDED", "RATE_LIMIT"],
   },
-  accessLost: {
+  tokenLost: {
     status: "FAILED",
     category: "AUTH",
     blocksAccount: true,
+    isOfToken: true,
     codes: [
       "INVALID_GRANT",
       "INVALID_CLIENT",
@@ -92,6 +102,14 @@ const groups = {
       "ACCESS_TOKEN_TYPE_UNSUPPORTED",
       "CREDENTIALS_MISSING",
       "UNAUTHENTICATED",
+      "GOOGLE_ACCOUNT_DELETED",
+    ],
+  },
+  accessLost: {
+    status: "FAILED",
+    category: "AUTH",
+    blocksAccount: true,
+    codes: [
       "AUTHENTICATION_ERROR",
       "PERMISSION_DENIED",
       "USER_PERMISSION_DENIED",
@@ -103,7 +121,6 @@ const groups = {
       "INVALID_CUSTOMER_ID",
       "INVALID_LOGIN_CUSTOMER_ID_SERVING_CUSTOMER_ID_COMBINATION",
       "NOT_ADS_USER",
-      "GOOGLE_ACCOUNT_DELETED",
       "TWO_STEP_VERIFICATION_NOT_ENROLLED",
       "ADVANCED_PROTECTION_NOT_ENROLLED",
       "UNSUPPORTED_VERSION",
@@ -235,6 +252,9 @@ const rules = new Map<string, ErrorRule>(
 /** A code that nobody has met yet is kept as it is, retried within the cap and shown. */
 const unknown: ErrorRule = { status: "RETRY", category: "TRANSIENT" };
 
+/** What the token endpoint refuses has this family, whatever its code is. */
+export const oauthFamily = "oauth";
+
 /** The Ads API names a family with each code. In these, a code that is new to us means what the others mean. */
 const byFamily: Record<string, ErrorRule> = {
   ...Object.fromEntries(
@@ -245,7 +265,8 @@ const byFamily: Record<string, ErrorRule> = {
   ),
   authenticationError: { status: "FAILED", category: "AUTH", blocksAccount: true },
   authorizationError: { status: "FAILED", category: "AUTH", blocksAccount: true },
-  quotaError: { status: "RETRY", category: "RATE_LIMIT" },
+  quotaError: { status: "RETRY", category: "RATE_LIMIT", isProviderFailure: true },
+  [oauthFamily]: { status: "FAILED", category: "AUTH", blocksAccount: true, isOfToken: true },
 };
 
 /** For the whole answer, whatever code it carries. A 400 with an unknown code is a request that Google will not take (PR8A). */
@@ -253,7 +274,7 @@ const byStatus: Record<number, ErrorRule> = {
   400: { status: "FAILED", category: "VALIDATION" },
   401: { status: "FAILED", category: "AUTH", blocksAccount: true },
   403: { status: "FAILED", category: "AUTH", blocksAccount: true },
-  429: { status: "RETRY", category: "RATE_LIMIT" },
+  429: { status: "RETRY", category: "RATE_LIMIT", isProviderFailure: true },
 };
 
 /** Data Manager writes its reasons with a prefix, one of them with a shorter one. */
@@ -274,8 +295,9 @@ export const knownCodes: readonly string[] = [...rules.keys()];
 /** What to do about a code in an answer with this HTTP status; 200 for the errors of single rows. */
 export function classifyGoogleAdsError(code: string, httpStatus: number, family = ""): ErrorRule {
   const known = rules.get(bareCode(code)) ?? byFamily[family];
-  if (httpStatus === 401 || httpStatus === 403 || httpStatus === 429)
-    return { ...byStatus[httpStatus], ...(known?.lacksAccess && { lacksAccess: true }) } as ErrorRule;
+  const whole = byStatus[httpStatus];
+  if (whole && httpStatus !== 400)
+    return { ...whole, ...(known?.lacksAccess && { lacksAccess: true }), ...(known?.isOfToken && { isOfToken: true }) };
   if (httpStatus >= 500) return unknown;
-  return known ?? (httpStatus === 400 ? byStatus[400] : undefined) ?? unknown;
+  return known ?? whole ?? unknown;
 }

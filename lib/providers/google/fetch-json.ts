@@ -14,17 +14,18 @@ interface FetchLimits {
   signal?: AbortSignal;
 }
 
-function parseJson(text: string): unknown {
+/**
+ * An answer without what must never reach a log or a row, should Google repeat it. It is taken out of the parsed texts: JSON has many
+ * spellings of one text.
+ */
+function parseJson(text: string, secrets: readonly (string | undefined)[]): unknown {
+  const cleaned = (part: string) =>
+    secrets.reduce<string>((clean, secret) => (secret ? clean.replaceAll(secret, "[secret]") : clean), part);
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, (_key, value) => (typeof value === "string" ? cleaned(value) : value));
   } catch {
     return undefined;
   }
-}
-
-/** Takes out what must never reach a log or a row, should Google repeat it. */
-function withoutSecrets(text: string, secrets: readonly (string | undefined)[]): string {
-  return secrets.reduce<string>((clean, secret) => (secret ? clean.replaceAll(secret, "[secret]") : clean), text);
 }
 
 /**
@@ -57,7 +58,7 @@ export async function fetchJson(
   if (response.status >= 500 || response.status === 408) {
     throw new ProviderTransientError(`${host} answered ${response.status}`);
   }
-  const body = parseJson(withoutSecrets(text, secrets));
+  const body = parseJson(text, secrets);
   // A cut answer may belong to an upload that was taken. Sent again, the order ids make it the same conversions.
   if (response.ok && body === undefined) throw new ProviderTransientError(`${host} answered ${response.status}, not in JSON`);
   return { status: response.status, body: body ?? {}, headers: response.headers };

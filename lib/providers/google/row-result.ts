@@ -15,13 +15,15 @@ export interface AnswerContext {
 const messageMax = 500;
 const refusedRow: ErrorRule = { status: "FAILED", category: "VALIDATION" };
 
-/** What a code means depends on the row in two cases; the table has the others. */
+/** What a code means depends on the row in three cases; the table has the others. */
 function ruleFor(job: ConversionJob, { code, family }: GoogleError, { httpStatus, isAdsApiOptional }: AnswerContext): ErrorRule {
   const rule = classifyGoogleAdsError(code, httpStatus, family);
   const bare = bareCode(code);
   if (bare === "CONVERSION_ALREADY_RETRACTED" && job.kind !== "RETRACT") return refusedRow;
+  if (rule.isByClick && job.attemptCount < 2) return refusedRow;
   if (bare === "CLICK_NOT_FOUND" && (job.gclid || job.gbraid || job.wbraid)) return refusedRow;
-  return httpStatus === 403 && isAdsApiOptional ? { ...rule, lacksAccess: true } : rule;
+  // Only what ends the token ends Data Manager with it.
+  return isAdsApiOptional && rule.blocksAccount && !rule.isOfToken ? { ...rule, lacksAccess: true } : rule;
 }
 
 /** With several errors the worst decides. Above all stands that Google has the conversion: the others then say why not twice. */
@@ -62,6 +64,7 @@ export function rowResult(job: ConversionJob, errors: readonly GoogleError[], co
     status: rule.status,
     category: rule.category,
     ...(rule.status === "RETRY" && waitOf(rule, errors)),
+    ...(rule.status === "RETRY" && !rule.isProviderFailure && { isJudged: true }),
     ...(rule.blocksAction && { blocksAction: true }),
   };
 }

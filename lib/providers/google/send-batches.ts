@@ -4,7 +4,7 @@ import { isProviderError } from "#lib/providers/provider-error.ts";
 /** One request's worth of jobs. */
 export interface Batch {
   jobs: ConversionJob[];
-  /** It is part of a request that Google refused: what is left when the calls run out waits with this reason. */
+  /** It is part of a request that Google refused: what is left when the calls run out waits, and says this. */
   refusal?: { code: string; message: string };
 }
 
@@ -69,6 +69,8 @@ export async function sendBatches(
   return upload;
 }
 
-function leftOver(job: ConversionJob, refusal: Batch["refusal"]): UploadResult {
-  return { id: job.id, transport: job.via, status: "RETRY", category: "TRANSIENT", ...refusal };
+/** Refused for another row's sake, as far as anybody knows: it has a code of its own and spends no attempt. */
+function leftOver({ id, via }: ConversionJob, refusal: Batch["refusal"]): UploadResult {
+  const message = `Not tried alone yet. Google refused the request: ${refusal?.code}: ${refusal?.message}`;
+  return { id, transport: via, status: "RETRY", category: "TRANSIENT", code: "REFUSED_WITH_OTHERS", message, isFreeWait: true };
 }

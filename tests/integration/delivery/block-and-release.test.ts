@@ -228,6 +228,15 @@ test("a release does not send what came to nothing meanwhile", async () => {
   expect((await readRow(db.sql, kept)).status).toBe("QUEUED");
 });
 
+// Guarantee: a wait that Google named too long does not outlast the person who ends it.
+test("a release ends the wait that Google asked for", async () => {
+  const batch = await startBatch(db.sql, team, start);
+  await finishBatch(db.sql, team, batch, { outcome: "none", quotaUntil: minutesLater(1440).toISOString() }, start);
+  expect((await passGate(db.sql, team, minutesLater(19))).gate).toBe("QUOTA");
+  await release();
+  expect((await passGate(db.sql, team, minutesLater(21))).gate).toBe("CLOSED");
+});
+
 test("without a connection there is nothing to release", async () => {
   await callAs(db.sql, team.owner, (tx) => tx`select public.disconnect_provider(${team.publicId})`);
   await expect(release()).rejects.toMatchObject({ message: "NOT_CONNECTED", code: "PT409" });

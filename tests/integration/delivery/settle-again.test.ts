@@ -51,3 +51,24 @@ test("never settled: recovery ends the batch and the row goes again as the same 
   expect(await processOfflineConversions({ limit: 500, deadlineMs: 60_000, provider: second })).toMatchObject({ completed: 1 });
   expect(second.uploads[0]?.jobs[0]?.orderId).toBe(provider.uploads[0]?.jobs[0]?.orderId);
 });
+
+// Guarantee: one row's error text never keeps the answers of its whole batch from being stored. A visitor chooses what stands in a click id, and
+// Google repeats it in its message.
+test.each([
+  ["half a character", `${"x".repeat(499)}😀`.slice(0, 500)],
+  ["a character that Postgres does not store", "a\u0000b"],
+])("%s in a message does not lose the batch's answers", async (_name, message) => {
+  const team = await app.newSite();
+  const [good, bad] = await app.seal(team, 2);
+  const provider = scriptedProvider((jobs) => ({
+    results: jobs.map((job) =>
+      job.id === good?.id
+        ? accepted(job)
+        : { id: job.id, status: "FAILED", transport: job.via, code: "UNPARSEABLE_GCLID", category: "VALIDATION", message },
+    ),
+    block: { code: "PERMISSION_DENIED", message },
+  }));
+  await processOfflineConversions({ limit: 500, deadlineMs: 60_000, provider });
+  expect(await readRow(app.sql, String(good?.id))).toMatchObject({ status: "COMPLETED" });
+  expect(await readRow(app.sql, String(bad?.id))).toMatchObject({ status: "FAILED", last_error: expect.stringContaining("\uFFFD") });
+});

@@ -115,6 +115,25 @@ describe("an adapter that throws", () => {
     expect(await readHealth(app.sql, team)).toMatchObject({ state: "CLOSED", failure_count: 1 });
   });
 
+  // Guarantee: an hour without Google costs no sale. A row's attempts are for answers; the circuit counts both.
+  test.each([
+    ["no answer", new ProviderTransientError("could not be reached", "NETWORK_ERROR"), { attempt_base: 1, free_waits: 1 }],
+    ["a timeout", new ProviderTransientError("did not answer", "TIMEOUT"), { attempt_base: 1, free_waits: 1 }],
+    ["a 503", new ProviderTransientError("answered 503"), { attempt_base: 0, free_waits: 0 }],
+  ])("%s: one transient failure; only an answer spends the attempt", async (_name, error, spent) => {
+    const team = await app.newSite();
+    const [row] = await app.seal(team);
+    await deliver(scriptedProvider(() => Promise.reject(error)));
+    expect(await readRow(app.sql, String(row?.id))).toMatchObject({
+      status: "RETRY",
+      attempt_count: 1,
+      provider_error_code: null,
+      ...spent,
+    });
+    expect(await readRow(app.sql, String(row?.id))).toMatchObject({ may_have_arrived: true });
+    expect(await readHealth(app.sql, team)).toMatchObject({ state: "CLOSED", failure_count: 1 });
+  });
+
   // Guarantee: what Google took before the failure is not sent again.
   test("what was decided before the throw stays decided", async () => {
     const team = await app.newSite();
@@ -264,6 +283,21 @@ test("credentials that do not open: rows wait, no attempt is spent, nothing is b
   const [row] = await rowsOf(rows);
   expect(row).toMatchObject({ status: "RETRY", provider_error_code: "VAULT_KEY_MISMATCH", attempt_count: 0 });
   expect(row?.last_error).toContain("OPSMANTIK_VAULT_KEY");
+  expect(provider.uploads).toEqual([]);
+  expect(await readHealth(app.sql, team)).toMatchObject({ state: "CLOSED", failure_count: 0, blocked_at: null });
+});
+
+// Guarantee: credentials that an older version stored are a sentence on the rows, not a run that throws every ten minutes and says nothing.
+test("credentials that open and are incomplete: rows wait, no attempt is spent, and the field is named", async () => {
+  const team = await app.newSite();
+  const rows = await app.seal(team);
+  const { refresh_token: _token, ...incomplete } = testCredentials;
+  await app.connect(team, { credentials: incomplete as typeof testCredentials });
+  const provider = scriptedProvider();
+  expect(await deliver(provider)).toMatchObject({ processed: 1, retry: 1 });
+  const [row] = await rowsOf(rows);
+  expect(row).toMatchObject({ status: "RETRY", provider_error_code: "CREDENTIALS_UNREADABLE", attempt_count: 0 });
+  expect(row?.last_error).toContain("refresh_token");
   expect(provider.uploads).toEqual([]);
   expect(await readHealth(app.sql, team)).toMatchObject({ state: "CLOSED", failure_count: 0, blocked_at: null });
 });

@@ -67,6 +67,13 @@ describe("a cancelled sale that Google may have is taken back", () => {
       ],
     ],
     [
+      "Google could not be reached, at no cost",
+      async ({ team, sealed, claim }) => [
+        await settleClaim(db.sql, team, claim, { outcome: "RETRY", category: "TRANSIENT", free: true }, { at: minutesLater(2) }),
+        await cancel(team, sealed, 3),
+      ],
+    ],
+    [
       "its last attempt was never answered",
       async ({ team, sealed }) => [
         await cancel(team, sealed, 2),

@@ -104,6 +104,37 @@ describe("polling", () => {
   });
 });
 
+// Guarantee: only what we sent before is a duplicate of ours. Another sale of the same click at the same second is counted instead of this one.
+describe("a duplicate by its click", () => {
+  const byClick = { reason: "DUPLICATE_GCLID", byClick: true };
+
+  test("of a row that never left before is another sale's: rejected", async () => {
+    const { saleId, requestId } = await sent();
+    expect(await recordVerdict(db.sql, team, requestId, "DUPLICATE", minutesLater(40), byClick)).toMatchObject({
+      rejected: 1,
+      queuedAgain: 0,
+    });
+    expect(await verdictsOf(saleId)).toEqual(["REJECTED"]);
+  });
+
+  test("of a row that was handed out before is our own", async () => {
+    const { saleId } = await sealLead(db.sql, team);
+    const lost = await claimForWorker(db.sql, team, { at: minutesLater(1) });
+    await settleClaim(db.sql, team, lost, { outcome: "RETRY", category: "TRANSIENT", free: true }, { at: minutesLater(2) });
+    const requestId = await accepted(20);
+    await recordVerdict(db.sql, team, requestId, "DUPLICATE", minutesLater(60), byClick);
+    expect(await verdictsOf(saleId)).toEqual(["DUPLICATE"]);
+  });
+
+  test("of a sale that was sent again by hand is our own", async () => {
+    const { id, saleId, requestId } = await sent();
+    await recordVerdict(db.sql, team, requestId, "REJECTED", minutesLater(40), rejectedForGood);
+    await sendAgain(id, minutesLater(41));
+    await recordVerdict(db.sql, team, await accepted(42), "DUPLICATE", minutesLater(80), byClick);
+    expect(await verdictsOf(saleId)).toEqual(["REJECTED", "DUPLICATE"]);
+  });
+});
+
 describe("an answer", () => {
   test("gives each place its verdict; places that a final answer does not name get the rest, or are unknown", async () => {
     const [first, second, third] = [await sealLead(db.sql, team), await sealLead(db.sql, team), await sealLead(db.sql, team)];

@@ -84,6 +84,35 @@ describe("a wait that Google asks for", () => {
   });
 });
 
+// Guarantee: Google being away costs no sale. Mutation: drop free from the rows of a batch that nobody answered.
+describe("a provider that is away", () => {
+  const unanswered: Result = { outcome: "RETRY", category: "TRANSIENT", words: "could not be reached", free: true };
+  const awayUntil = async (end: number) => {
+    for (let minute = 1; minute <= end; minute += 10) {
+      const claimed = await claim(minute);
+      if (claimed.rows.length > 0) await settle(claimed, unanswered, minute, { outcome: "transient" });
+    }
+  };
+
+  test("for an hour of runs fails no row for good, and the row may have arrived", async () => {
+    const { id } = await sealLead(db.sql, team);
+    await awayUntil(61);
+    expect(await readRow(db.sql, id)).toMatchObject({ status: "RETRY", may_have_arrived: true });
+  });
+
+  test("for half a day neither: the waits grow, so that twenty of them last", async () => {
+    const { id } = await sealLead(db.sql, team);
+    await awayUntil(720);
+    expect((await readRow(db.sql, id)).status).toBe("RETRY");
+  });
+
+  test("and answers each time with an error has had its five attempts", async () => {
+    const { id } = await sealLead(db.sql, team);
+    for (let n = 1; n <= 5; n++) await attempt({ ...unanswered, free: false }, n * 100);
+    expect(await readRow(db.sql, id)).toMatchObject({ status: "FAILED", provider_error_code: "MAX_ATTEMPTS" });
+  });
+});
+
 // Guarantee: a row always tells what the last real attempt met, whatever made it wait since.
 describe("the error of the last real attempt", () => {
   // Mutation that breaks it: write attempt_error in defer_offline_conversion_jobs.

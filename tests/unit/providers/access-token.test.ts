@@ -95,6 +95,7 @@ test.each([
   ["invalid_grant", 400, "INVALID_GRANT"],
   ["invalid_client", 401, "INVALID_CLIENT"],
   ["unauthorized_client", 401, "UNAUTHORIZED_CLIENT"],
+  ["admin_policy_enforced", 400, "ADMIN_POLICY_ENFORCED"],
 ])("credentials that Google refuses with %s block the site and nothing is uploaded", async (error, status, code) => {
   google.answer("oauth2/token", { status, body: { error, error_description: "Token has been expired or revoked." } });
   const jobs = [jobOf(1), jobOf(2, { via: "ads_api", kind: "RETRACT" })];
@@ -120,7 +121,7 @@ test.each([
   expect((await provider.uploadConversions([jobOf(1)], connection)).results).toMatchObject([{ status: "COMPLETED" }]);
 });
 
-// Guarantee: whatever Google repeats and whatever fails, no credential reaches a log line, a row or an error. Mutation: drop withoutSecrets.
+// Guarantee: whatever Google repeats and whatever fails, no credential reaches a log line, a row or an error. Mutation: drop the secrets from parseJson.
 test("secrets never leave: not in the log, not in results, not in errors", async () => {
   const lines: string[] = [];
   vi.spyOn(process.stdout, "write").mockImplementation((chunk) => lines.push(String(chunk)) > 0);
@@ -157,4 +158,12 @@ test("secrets never leave: not in the log, not in results, not in errors", async
   const everything = lines.join("") + JSON.stringify(said);
   for (const secret of [...Object.values(secrets), "ya29."]) expect(everything).not.toContain(secret);
   expect(everything).toContain("[secret]");
+});
+
+// Guarantee: the same in whatever spelling Google's JSON has it.
+test("a secret that Google repeats with escaped characters is taken out", async () => {
+  google.answer("oauth2/token", { body: { access_token: "ya29.a=b" } });
+  google.answer("events:ingest", { status: 400, text: '{"error":{"message":"bad token ya29.a\\u003db"}}' });
+  const { results } = await provider.uploadConversions([jobOf(1)], connectionOf());
+  expect(results[0]?.message).toContain("bad token [secret]");
 });

@@ -173,12 +173,33 @@ describe("rows that fail inside a 200", () => {
     expect((await upload(jobs(1))).results).toMatchObject([{ status: "COMPLETED", verdict: "DUPLICATE" }]);
   });
 
+  // Guarantee: only what we sent before is a success. Another sale of the same click at the same second is not counted by Google.
+  test("a click that is taken: success for a row that was handed out before, a failure for one that never was", async () => {
+    const codes = [uploadError("CLICK_CONVERSION_ALREADY_EXISTS", 0), uploadError("CLICK_CONVERSION_ALREADY_EXISTS", 1)];
+    google.answer(":uploadClickConversions", partial(codes, [0, 1]));
+    const { results } = await upload([adsJob(1, { gclid: "same", attemptCount: 2 }), adsJob(2, { gclid: "same" })]);
+    expect(results).toMatchObject([
+      { status: "COMPLETED", verdict: "DUPLICATE" },
+      { status: "FAILED", category: "VALIDATION", code: "CLICK_CONVERSION_ALREADY_EXISTS" },
+    ]);
+  });
+
   test("an error without an index is everybody's", async () => {
     google.answer(":uploadClickConversions", partial([problem({ databaseError: "CONCURRENT_MODIFICATION" })], [0, 1]));
     expect((await upload(jobs(2))).results.map(({ status, code }) => [status, code])).toEqual([
       ["RETRY", "CONCURRENT_MODIFICATION"],
       ["RETRY", "CONCURRENT_MODIFICATION"],
     ]);
+  });
+
+  // Guarantee: a row that Google lists as taken is taken, whatever an error says that names no row, or one that is not there. Called failed, it
+  // would forget its conversion action and never be taken back.
+  test.each([
+    ["names no row", undefined],
+    ["names a row that is not there", [{ fieldName: "conversions", index: 7 }]],
+  ])("an error that %s does not fail what Google took", async (_name, place) => {
+    google.answer(":uploadClickConversions", partial([problem({ conversionUploadError: "UNPARSEABLE_GCLID" }, place)], [1]));
+    expect((await upload(jobs(2))).results.map(({ status }) => status)).toEqual(["COMPLETED", "FAILED"]);
   });
 
   test.each([
@@ -295,6 +316,10 @@ describe("corrections without access", () => {
       "a missing scope",
       { status: 403, body: { error: { status: "PERMISSION_DENIED", message: "Request had insufficient authentication scopes." } } },
     ],
+    ["a version that is gone", refused(400, [problem({ requestError: "UNSUPPORTED_VERSION" })])],
+    ["a customer that is not one", refused(400, [problem({ requestError: "INVALID_CUSTOMER_ID" })])],
+    ["a customer that the Ads API does not find", refused(401, [problem({ authenticationError: "CUSTOMER_NOT_FOUND" })])],
+    ["an account that is closed, inside a 200", partial([problem({ authorizationError: "CUSTOMER_NOT_ENABLED" })], [0, 1])],
     [
       "a method that is not open to the account",
       partial([problem({ notAllowlistedError: "CUSTOMER_NOT_ALLOWLISTED_FOR_THIS_FEATURE" })], [0, 1]),
@@ -304,6 +329,14 @@ describe("corrections without access", () => {
     const { results, block } = await upload(corrections(), connectionOf());
     expect(results).toMatchObject([byHand, byHand]);
     expect(block).toBeUndefined();
+  });
+
+  // Guarantee: a token that is revoked stops the site, whichever API notices it first.
+  test.each(["OAUTH_TOKEN_REVOKED", "OAUTH_TOKEN_INVALID"])("%s blocks a site that delivers by Data Manager, too", async (code) => {
+    google.answer(":uploadConversionAdjustments", refused(401, [problem({ authenticationError: code })]));
+    const { results, block } = await upload(corrections(), connectionOf());
+    expect(results).toMatchObject([{ status: "FAILED", category: "AUTH" }, {}]);
+    expect(block).toMatchObject({ code });
   });
 
   test("on a site that delivers by the Ads API a lost account blocks, a closed method does not", async () => {

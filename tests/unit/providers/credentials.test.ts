@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import { credentialsSchema, describeAccount, openCredentials, sealCredentials } from "#lib/providers/credentials.ts";
+import { sealSecret } from "#lib/vault/secret.ts";
 import { secrets, useGoogleEnv } from "#tests/support/scripted-google.ts";
 
 beforeAll(() => {
@@ -40,6 +41,21 @@ test("they open for their own site and provider only", () => {
   const sealed = sealCredentials(credentials, siteUuid, "google_ads");
   expect(openCredentials(sealed, siteUuid, "google_ads")).toEqual(credentials);
   expect(() => openCredentials(sealed, siteUuid, "another")).toThrow(/VAULT_KEY_MISMATCH/);
+});
+
+// Guarantee: an incomplete secret is told by the names of its fields; neither the log nor a row learns what stands in them.
+test("what opens and is no credentials is called so, by its fields alone", () => {
+  const place = { siteUuid, purpose: "provider_credentials:google_ads" };
+  const messageOf = (plain: string) => {
+    try {
+      return JSON.stringify(openCredentials(sealSecret(plain, place), siteUuid, "google_ads"));
+    } catch (error) {
+      return String(error);
+    }
+  };
+  expect(messageOf('{"customer_id": "x-very-secret"}')).toMatch(/CREDENTIALS_UNREADABLE: .*customer_id.*refresh_token/);
+  expect(messageOf('{"customer_id": "x-very-secret"}')).not.toContain("x-very-secret");
+  expect(messageOf("no JSON at all")).toContain("CREDENTIALS_UNREADABLE");
 });
 
 // Guarantee: what screens and tables keep of an account holds nothing that opens it.

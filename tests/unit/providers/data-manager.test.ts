@@ -193,7 +193,28 @@ describe("one bad row makes Google refuse the whole request", () => {
     expect(new Set(results.map(({ id }) => id)).size).toBe(500);
     const waiting = results.filter(({ status }) => status === "RETRY");
     expect(waiting.length).toBeGreaterThan(400);
-    expect(waiting[0]).toMatchObject({ category: "TRANSIENT", code: "INVALID_ARGUMENT" });
+    for (const row of waiting) expect(row).toMatchObject({ category: "TRANSIENT", code: "REFUSED_WITH_OTHERS", isFreeWait: true });
+    expect(waiting[0]?.message).toContain("INVALID_ARGUMENT");
+  });
+
+  // Guarantee: a good conversion is not given up because others of its batch are bad: what was never tried alone has not spent an attempt, and the
+  // free waits last until all bad ones are found.
+  test("500 rows, 50 of them bad and not named: every good row arrives, within its free waits", async () => {
+    const isBad = (orderId: string) => Number(orderId.slice(-8)) % 10 === 3;
+    let open = jobs(500);
+    google.answer("events:ingest", refusing(open.map(({ orderId }) => orderId).filter(isBad), false));
+    const arrived = new Set<string>();
+    const attempts = new Map<string, number>();
+    let runs = 0;
+    for (; runs < 20 && open.length > 0; runs++) {
+      const { results } = await provider.uploadConversions(open, connectionOf());
+      for (const { id, isFreeWait } of results) attempts.set(id, (attempts.get(id) ?? 0) + (isFreeWait ? 0 : 1));
+      for (const id of idsOf(results, "COMPLETED")) arrived.add(id);
+      const again = idsOf(results, "RETRY");
+      open = open.filter(({ id }) => again.includes(id));
+    }
+    expect(arrived.size).toBe(450);
+    expect(Math.max(...attempts.values())).toBe(1);
   });
 
   test.each([
@@ -280,5 +301,13 @@ describe("quota", () => {
     }
     expect(results).toHaveLength(3);
     expect(quotaUntil?.getTime()).toBeGreaterThanOrEqual(before + waitMs);
+  });
+
+  // Guarantee: a row's twenty free waits last until Google's day is over.
+  test("a daily quota with a short retryDelay does not use up the free waits of a row before the day has ended", async () => {
+    google.answer("events:ingest", quota(perDay, "30s"));
+    const { results } = await provider.uploadConversions(jobs(1), connectionOf());
+    expect(results).toMatchObject([{ isFreeWait: true }]);
+    expect(20 * (Number(results[0]?.retryAt) - Date.now())).toBeGreaterThan(24 * 3_600_000);
   });
 });

@@ -73,7 +73,7 @@ test("the shorter prefix, and a reason that nobody knows, which stays as Google 
 
 test("a row with several reasons keeps the lasting one, and a duplicate above all", async () => {
   status("PARTIAL_SUCCESS", [named("INTERNAL_ERROR", "0", "1"), named("EVENT_TOO_OLD", "0"), named("DUPLICATE_GCLID", "1")]);
-  expect((await read(3)).verdicts).toMatchObject([rejected(0, "EVENT_TOO_OLD"), { index: 1, verdict: "DUPLICATE" }]);
+  expect((await read(3)).verdicts).toMatchObject([rejected(0, "EVENT_TOO_OLD"), { index: 1, verdict: "DUPLICATE", byClick: true }]);
 });
 
 // Guarantee: nobody is told "confirmed" on a guess. Mutation: rest CONFIRMED whatever the counts say.
