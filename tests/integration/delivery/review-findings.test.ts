@@ -1,0 +1,206 @@
+import { createClient } from "@supabase/supabase-js";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import type { SessionClient } from "#lib/db/session-client.ts";
+import { chooseActions, connectGoogleAds, rotateGoogleAds, testGoogleAds } from "#lib/delivery/connect.ts";
+import type { ConnectInput } from "#lib/delivery/connection-shapes.ts";
+import { pollVerdicts } from "#lib/delivery/poll-verdicts.ts";
+import { processOfflineConversions } from "#lib/delivery/process-offline-conversions.ts";
+import { recordVisit } from "#scripts/local/demo/record-visit.ts";
+import { demoClient, demoCustomerId, demoRefreshToken, newAccount, newAction, newGrant } from "#scripts/local/google/accounts.ts";
+import { readHealth } from "#tests/support/circuit.ts";
+import { readConnection } from "#tests/support/connections.ts";
+import { accepted, anHourAgo, type DeliveryApp, scriptedProvider, startDeliveryApp } from "#tests/support/delivery-app.ts";
+import { startTestGoogle } from "#tests/support/google.ts";
+import { change } from "#tests/support/leads.ts";
+import { claimForScript, createQueueTeam, readRow, type Sealed, sealLead, service, switchDelivery } from "#tests/support/queue.ts";
+import { password, type Team } from "#tests/support/team.ts";
+
+let app: DeliveryApp;
+let google: Awaited<ReturnType<typeof startTestGoogle>>;
+beforeAll(async () => {
+  google = await startTestGoogle();
+  app = await startDeliveryApp({ variables: { GOOGLE_API_BASE_URL: google.url, VERDICT_FIRST_POLL_SECONDS: "0" } });
+});
+afterAll(async () => {
+  await app.stop();
+  await google.stop();
+});
+
+const actionAt = (id: string, customerId = demoCustomerId) => `customers/${customerId}/conversionActions/${id}`;
+const input: ConnectInput = {
+  customer_id: demoCustomerId,
+  client_id: demoClient.clientId,
+  client_secret: demoClient.clientSecret,
+  refresh_token: demoRefreshToken,
+  conversion_action_resource_name: actionAt("1005"),
+};
+const sealName = "OpsMantik_V5_DEMIR_MUHUR";
+
+async function asOwner(team: Team): Promise<SessionClient> {
+  const client = createClient(app.gateway.url, app.gateway.publishableKey, { auth: { persistSession: false } });
+  const { error } = await client.auth.signInWithPassword({ email: team.owner.email, password });
+  if (error) throw error;
+  return client as SessionClient;
+}
+
+const deliver = (provider?: ReturnType<typeof scriptedProvider>) =>
+  processOfflineConversions({ limit: 500, deadlineMs: 60_000, ...(provider && { provider }) });
+const poll = () => pollVerdicts({ deadlineMs: 60_000, now: () => new Date(Date.now() - 3_600_000) });
+const processingSeconds = 31 * 60;
+const conversionOf = async ({ saleId }: Sealed) => {
+  const [row] = await app.sql`select order_id from public.offline_conversion_queue where sale_id = ${saleId} limit 1`;
+  return (await google.conversions()).filter(({ orderId }) => orderId === row?.order_id);
+};
+
+let team: Team;
+let db: SessionClient;
+beforeEach(async () => {
+  team = await createQueueTeam(app.sql, `site-${Math.random().toString(16).slice(2, 10)}`, app.owner, "api");
+  db = await asOwner(team);
+  expect(await connectGoogleAds(db, team.publicId, input)).toMatchObject({ connected: true });
+});
+const seal = (step = {}) => sealLead(app.sql, team, { at: anHourAgo(), step });
+
+// Guarantee: one row's error text never keeps the answers of its whole batch from being stored. A visitor chooses what stands in a click id, and
+// Google repeats it in its message.
+test("a message that ends in half a character does not lose the batch's answers", async () => {
+  const [good, bad] = [await seal(), await seal()];
+  const half = `${"x".repeat(499)}😀`.slice(0, 500); // as row-result.ts cuts it
+  const provider = scriptedProvider((jobs) => ({
+    results: jobs.map((job) =>
+      job.id === good.id
+        ? accepted(job)
+        : { id: job.id, status: "FAILED", transport: job.via, code: "UNPARSEABLE_GCLID", category: "VALIDATION", message: half },
+    ),
+  }));
+  await deliver(provider);
+  expect(await readRow(app.sql, good.id)).toMatchObject({ status: "COMPLETED" });
+  expect(await readRow(app.sql, bad.id)).toMatchObject({ status: "FAILED" });
+});
+
+// Guarantee: what Google has stays correctable after the visitor withdrew ("its order id is enough to correct it").
+test("a sale whose visitor withdrew can still be corrected at Google", async () => {
+  const visitor = `withdraws-${Math.random()}`;
+  const sealed = await seal({ visitor });
+  await deliver();
+  await google.advance(processingSeconds);
+  await poll();
+  await recordVisit(app.sql, team.siteId, visitor, [{ at: new Date(), url: "https://review.test/", marketingConsent: false }]);
+  await change(app.sql, { team }, "correct_sale", { id: sealed.saleId, amountCents: 500_000 });
+  await deliver();
+  await google.advance(processingSeconds);
+  await poll();
+  expect(await conversionOf(sealed)).toMatchObject([{ value: 5000 }]);
+});
+
+// Guarantee: a verdict that the new account may not read says nothing about whether it may send.
+test("requests of an earlier account do not block the account that the site is connected to now", async () => {
+  await seal();
+  await deliver();
+  const token = "1//of-another-account";
+  await google.putAccount({ ...newAccount("5555555555"), refreshTokens: [newGrant({ token })] });
+  const moved = {
+    ...input,
+    customer_id: "5555555555",
+    refresh_token: token,
+    conversion_action_resource_name: actionAt("1005", "5555555555"),
+  };
+  expect(await connectGoogleAds(db, team.publicId, moved)).toMatchObject({ connected: true });
+  await poll();
+  expect((await readHealth(app.sql, team))?.blocked_code).toBeNull();
+});
+
+// Guarantee: a block of an action ends when that action was tested, not another one.
+test("a test that did not look at a blocked action leaves it blocked", async () => {
+  await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("9999") }]);
+  await seal();
+  await deliver();
+  expect((await readConnection(app.sql, team)).actions).toMatchObject([
+    { action: actionAt("9999"), blocked: { code: expect.any(String) } },
+  ]);
+  await testGoogleAds(team.publicId);
+  expect((await readConnection(app.sql, team)).actions).toMatchObject([{ blocked: { code: expect.any(String) } }]);
+});
+
+// Guarantee: an owner whose first action is gone, and who chose another, can test and rotate.
+test("test and rotation look at the actions that are chosen, not at the one of the first connection", async () => {
+  const conversionActions = [newAction({ id: "2005", name: sealName })];
+  await google.putAccount({ conversionActions: [...newAccount(demoCustomerId).conversionActions, ...conversionActions] });
+  await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("2005") }]);
+  await google.putAccount({ conversionActions });
+  try {
+    const sealed = await seal();
+    expect(await deliver()).toMatchObject({ completed: 1 });
+    expect(await readRow(app.sql, sealed.id)).toMatchObject({ status: "COMPLETED" });
+    expect(await testGoogleAds(team.publicId)).toMatchObject({ test: { ok: true } });
+    expect(await rotateGoogleAds(db, team.publicId, { refresh_token: demoRefreshToken })).toMatchObject({ connected: true });
+  } finally {
+    await google.putAccount({ conversionActions: newAccount(demoCustomerId).conversionActions });
+  }
+});
+
+// Guarantee: one order id is one conversion on every way (docs/decisions/delivery.md). It is so only under one action.
+test("a row that the script uploaded without an answer, and the API then sends, counts once", async () => {
+  await google.putAccount({
+    conversionActions: [...newAccount(demoCustomerId).conversionActions, newAction({ id: "3005", name: "Sales by API" })],
+  });
+  await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("3005") }]);
+  await switchDelivery(app.sql, team, "script");
+  const sealed = await seal();
+  const { rows } = await claimForScript(app.sql, team, [sealed.id]);
+  const [row] = rows as unknown as { orderId: string; gclid: string; conversionName: string; valueCents: number; currency: string }[];
+  const time = new Date(Date.now() - 3_600_000).toISOString().replace("T", " ").slice(0, 19);
+  await google.admin("POST", "/script-uploads", {
+    customerId: demoCustomerId,
+    columns: ["Order ID", "Google Click ID", "Conversion name", "Conversion time", "Conversion value", "Conversion currency"],
+    rows: [
+      {
+        "Order ID": row?.orderId,
+        "Google Click ID": row?.gclid,
+        "Conversion name": row?.conversionName,
+        "Conversion time": `${time}+0000`,
+        "Conversion value": Number(row?.valueCents) / 100,
+        "Conversion currency": row?.currency,
+      },
+    ],
+  });
+  await switchDelivery(app.sql, team, "api");
+  await service(app.sql, "recover_stuck_offline_conversion_jobs", { p_min_age_minutes: 15 }, new Date(Date.now() + 20 * 60_000));
+  await deliver();
+  await google.advance(processingSeconds);
+  await poll();
+  expect(await conversionOf(sealed)).toHaveLength(1);
+});
+
+// Guarantee: a sale that was cancelled does not go on counting. An upload that got no answer may have arrived; only Google can say, and the Ads API
+// refuses a retraction of what it does not know.
+test("a sale that is cancelled after an upload without an answer is taken back at Google", async () => {
+  const sealed = await seal();
+  await google.addFault({ match: { service: "data_manager", method: "ingest" }, times: 1, kind: "timeout_after_accept" });
+  expect(await deliver()).toMatchObject({ retry: 1 });
+  await change(app.sql, { team }, "cancel_sale", { id: sealed.saleId });
+  for (let run = 0; run < 3; run++) {
+    await deliver();
+    await google.advance(processingSeconds);
+    await poll();
+  }
+  expect((await conversionOf(sealed)).filter(({ isRetracted }) => !isRetracted)).toEqual([]);
+});
+
+// Guarantee: the same for a worker that died between Google's answer and the settlement.
+test("a sale that is cancelled while its worker is lost is taken back at Google", async () => {
+  const sealed = await seal();
+  const dead = scriptedProvider(async (jobs, connection, signal) => {
+    const { googleAds } = await import("#lib/providers/google-ads-platform.ts");
+    await googleAds().uploadConversions(jobs, connection, signal);
+    await change(app.sql, { team }, "cancel_sale", { id: sealed.saleId });
+    throw new TypeError("the worker dies here");
+  });
+  await deliver(dead);
+  for (let run = 0; run < 3; run++) {
+    await deliver();
+    await google.advance(processingSeconds);
+    await poll();
+  }
+  expect((await conversionOf(sealed)).filter(({ isRetracted }) => !isRetracted)).toEqual([]);
+});

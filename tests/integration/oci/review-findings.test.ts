@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { actionOf, connectApi, defaultActions, defaultNames } from "#tests/support/connections.ts";
+import { change } from "#tests/support/leads.ts";
+import {
+  claimForWorker,
+  createApiTeam,
+  deliverySettings,
+  minutesLater,
+  moveConversion,
+  readRow,
+  sealLead,
+  service,
+  settleClaim,
+} from "#tests/support/queue.ts";
+import { callAs, createPerson, type Person, type Team } from "#tests/support/team.ts";
+import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
+import { recordVerdict } from "#tests/support/verdicts.ts";
+
+let db: TestDatabase;
+let owner: Person;
+let team: Team;
+let sites = 0;
+beforeAll(async () => {
+  db = await createTestDatabase();
+  owner = await createPerson(db.sql, "owner@review.test");
+});
+beforeEach(async () => {
+  team = await createApiTeam(db.sql, `review-${++sites}`, owner);
+});
+afterAll(() => db.drop());
+
+const recover = (minute: number) =>
+  service(db.sql, "recover_stuck_offline_conversion_jobs", { p_min_age_minutes: 15 }, minutesLater(minute));
+const chooseSealAction = (action: string) =>
+  callAs(
+    db.sql,
+    team.owner,
+    (tx) => tx`select public.set_conversion_actions(${team.publicId},
+    ${tx.json([{ conversionName: defaultNames.seal, action }])})`,
+  );
+const claimAt = (minute: number) => claimForWorker(db.sql, team, { at: minutesLater(minute) });
+
+// Guarantee: one sale is one conversion at Google. A hand-out whose answer was lost may have arrived under its action; a refusal of a later one
+// (the action was removed since, Data Manager checks that before it looks for duplicates) does not prove that it did not.
+test("a row whose first answer was lost keeps its action when a later attempt is refused", async () => {
+  const { id } = await sealLead(db.sql, team);
+  const lost = await claimAt(1);
+  expect(lost.rows).toMatchObject([{ conversionAction: actionOf(1) }]);
+  await recover(20);
+  const refused = await claimAt(21);
+  await settleClaim(
+    db.sql,
+    team,
+    refused,
+    { outcome: "FAILED", code: "INVALID_CONVERSION_ACTION_ID", category: "VALIDATION" },
+    { at: minutesLater(21) },
+  );
+  await chooseSealAction(actionOf(77));
+  await moveConversion(db.sql, team, { id, to: "QUEUED" }, minutesLater(30));
+  const third = await claimAt(31);
+  expect(third.rows.map(({ conversionAction }) => conversionAction)).toEqual([actionOf(1)]);
+});
+
+// Guarantee: what an old account or action refuses says nothing of the one that new sales go to.
+test("a correction that the action of an earlier account refuses does not block the present action of that name", async () => {
+  const sold = await sealLead(db.sql, team, { amountCents: 100_00 });
+  const first = await claimAt(1);
+  await settleClaim(
+    db.sql,
+    team,
+    first,
+    { outcome: "COMPLETED", requestId: "review-1", recordIndex: 0 },
+    { at: minutesLater(1), batch: { outcome: "success" } },
+  );
+  await recordVerdict(db.sql, team, "review-1", "CONFIRMED", minutesLater(40));
+  const moved = defaultActions.map((chosen) => ({ ...chosen, action: chosen.action.replace("1234567890", "9999999999") }));
+  await connectApi(db.sql, team, { actions: moved, at: minutesLater(50) });
+  await change(db.sql, { team }, "correct_sale", { id: sold.saleId, amountCents: 80_00 }, { at: minutesLater(51) });
+  const correction = await claimAt(52);
+  expect(correction.rows).toMatchObject([{ kind: "RESTATE", conversionAction: actionOf(1) }]);
+  const code = "INVALID_CONVERSION_ACTION_ID";
+  await settleClaim(
+    db.sql,
+    team,
+    correction,
+    { outcome: "FAILED", code, category: "VALIDATION" },
+    {
+      at: minutesLater(52),
+      batch: { outcome: "definite", blockActions: [{ conversionName: defaultNames.seal, code, message: "" }] },
+    },
+  );
+  const fresh = await sealLead(db.sql, team, { at: minutesLater(53) });
+  expect((await claimAt(60)).rows.map(({ id }) => id)).toEqual([fresh.id]);
+});
+
+// Guarantee: a name that rows were sent under keeps its line when the settings change (as the table's comment says), so they can still be sent.
+test("a row that left under the old name can be sent again after the conversion was renamed and the site connected anew", async () => {
+  const { id } = await sealLead(db.sql, team);
+  await claimAt(1);
+  await recover(20);
+  await deliverySettings(db.sql, team, { conversionNames: { seal: "Sale" } });
+  const account = { customerId: "1234567890" };
+  const connection = { provider: "google_ads", keyId: "00000000", sealed: "c2VhbGVkIGJ5IG5vYm9keQ==", account, sealAction: actionOf(1) };
+  await callAs(db.sql, team.owner, (tx) => tx`select public.connect_provider(${team.publicId}, ${tx.json(connection)})`, minutesLater(21));
+  expect((await claimAt(22)).rows.map((row) => row.id)).toEqual([id]);
+});
+
+// Guarantee: a setting that has nothing to do with the connection does not silently stop every sale.
+test("after the conversion was renamed in the settings, new sales still go to the action that was chosen for sales", async () => {
+  await deliverySettings(db.sql, team, { conversionNames: { seal: "Sale" } });
+  const { id } = await sealLead(db.sql, team);
+  expect((await claimAt(1)).rows.map((row) => row.id)).toEqual([id]);
+});
+
+// Guarantee: a dry run is about the row as a worker would be handed it now (as conversion_job says).
+test("a dry run asks about the action that the row would go to", async () => {
+  const { id } = await sealLead(db.sql, team);
+  await claimAt(1);
+  await recover(20);
+  await chooseSealAction(actionOf(77));
+  const asked = await service<{ conversionAction: string }>(
+    db.sql,
+    "conversion_job",
+    { p_site_id: team.siteId, p_id: id },
+    minutesLater(21),
+  );
+  const claimed = await claimAt(21);
+  expect(asked.conversionAction).toBe(claimed.rows[0]?.conversionAction);
+});
+
+// Guarantee: Google being away for an hour costs no sale. The circuit opens before rows are given up, not with them.
+test("a provider that is away for an hour of runs fails no row for good", async () => {
+  const { id } = await sealLead(db.sql, team);
+  for (let minute = 1; minute <= 61; minute += 10) {
+    const claimed = await claimAt(minute);
+    if (claimed.rows.length === 0) continue;
+    const thrown = { outcome: "RETRY", category: "TRANSIENT", words: "503" } as const;
+    await settleClaim(db.sql, team, claimed, thrown, { at: minutesLater(minute), batch: { outcome: "transient" } });
+  }
+  expect((await readRow(db.sql, id)).status).toBe("RETRY");
+});
+
+// Guarantee: what a revoked token failed comes back with the connection, also when its sale was away at that moment.
+test("a sale that was cancelled during a block and sealed again after it is sent", async () => {
+  const { id, callId, saleId } = await sealLead(db.sql, team);
+  const claimed = await claimAt(1);
+  const refused = { outcome: "FAILED", code: "INVALID_GRANT", category: "AUTH" } as const;
+  const batch = { outcome: "definite", block: { code: "INVALID_GRANT", message: "revoked" } };
+  await settleClaim(db.sql, team, claimed, refused, { at: minutesLater(1), batch });
+  await change(db.sql, { team }, "cancel_sale", { id: saleId }, { at: minutesLater(5) });
+  await connectApi(db.sql, team, { at: minutesLater(10) });
+  const sealed = await change(db.sql, { team }, "seal_call", { id: callId, amountCents: 425_000 }, { at: minutesLater(15) });
+  expect(sealed.status).toBe(200);
+  const open = await db.sql`select id, status, provider_error_code from public.offline_conversion_queue
+    where site_id = ${team.siteId} and kind = 'CONVERSION' and status in ('QUEUED', 'RETRY')`;
+  expect([id, ...open.map((row) => row.status)]).toEqual([id, "QUEUED"]);
+});
+
+// Guarantee: "already there" proves that Google has the conversion, not that it has this value of it.
+test("a conversion that is sent again with another value and is already there is corrected", async () => {
+  const sold = await sealLead(db.sql, team, { amountCents: 100_00 });
+  const first = await claimAt(1);
+  await settleClaim(
+    db.sql,
+    team,
+    first,
+    { outcome: "COMPLETED", requestId: "again-1", recordIndex: 0 },
+    { at: minutesLater(1), batch: { outcome: "success" } },
+  );
+  await recordVerdict(db.sql, team, "again-1", "REJECTED", minutesLater(40), { reason: "INTERNAL_ERROR", retryable: true });
+  await change(db.sql, { team }, "correct_sale", { id: sold.saleId, amountCents: 80_00 }, { at: minutesLater(41) });
+  await connectApi(db.sql, team, { transport: "ads_api", at: minutesLater(42) });
+  const second = await claimAt(60);
+  expect(second.rows).toMatchObject([{ valueCents: 80_00, via: "ads_api" }]);
+  await settleClaim(
+    db.sql,
+    team,
+    second,
+    { outcome: "COMPLETED", verdict: "DUPLICATE" },
+    { at: minutesLater(60), batch: { outcome: "success" } },
+  );
+  const waiting = await db.sql`select kind, value_cents::int as value from public.offline_conversion_queue
+    where sale_id = ${sold.saleId} and status = 'QUEUED'`;
+  expect(waiting.map((row) => ({ ...row }))).toEqual([{ kind: "RESTATE", value: 80_00 }]);
+});
