@@ -248,11 +248,12 @@ begin
         and q.status in ('QUEUED', 'RETRY', 'FAILED')
       returning q.*)
   insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind,
-      provider_key, transport, order_id, conversion_name, conversion_time, value_cents, currency,
-      identifiers_hash, click_kind, is_certain, dispatched_at, verdict, verdict_reason, verdict_at)
+      provider_key, transport, order_id, conversion_name, conversion_action, conversion_time,
+      value_cents, currency, identifiers_hash, click_kind, is_certain, dispatched_at, verdict,
+      verdict_reason, verdict_at)
     select a.site_id, a.id, a.sale_id, a.handed_snapshot_id, a.kind, a.provider_key,
-      coalesce(a.handed_via, 'script'), a.order_id, a.conversion_name, a.conversion_time,
-      a.handed_value_cents, a.currency, a.identifiers_hash, a.click_kind,
+      coalesce(a.handed_via, 'script'), a.order_id, a.conversion_name, a.conversion_action,
+      a.conversion_time, a.handed_value_cents, a.currency, a.identifiers_hash, a.click_kind,
       not a.handed_values_differ, v_now, 'UNKNOWN', 'NEVER_ANSWERED', v_now
     from assumed a;
   return found;

@@ -178,8 +178,11 @@ begin
             then concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.words) else o.words end, 1024),
           attempt_error = left(o.words, 1024), attempt_error_code = left(o.code, 64),
           attempt_error_category = o.category,
-          -- Refused for good, a conversion is not at Google: it may go under another action next.
+          -- Refused for good, a conversion is not at Google, unless an earlier hand-out of it is:
+          -- otherwise it may go under another action next.
           conversion_action = case when q.kind <> 'CONVERSION' or o.category <> 'VALIDATION'
+              or q.may_have_arrived or exists (select from public.provider_dispatches d
+                where d.sale_id = q.sale_id and d.verdict is distinct from 'REJECTED')
             then q.conversion_action end
       from (select r.id, r.outcome, r.words, r."retryAt" as retry_at, r.code,
               coalesce(r.category, 'TRANSIENT') as category,

@@ -165,6 +165,42 @@ describe("the conversion action of a row", () => {
     await moveConversion(app.db.sql, site, { id: String(id), to: "QUEUED" }, minutesLater(3));
     expect((await claimOne(site, minutesLater(4))).action).toBe(actionOf(8));
   });
+
+  // Guarantee: one sale is one conversion at Google. A hand-out whose answer was lost may have arrived under its action; a refusal of a later
+  // one (the action was removed since, and Data Manager looks at that before it looks for duplicates) does not prove that it did not.
+  // Mutations that break it: forget the action although may_have_arrived, or although a dispatch stands (assume_arrival).
+  test.each([
+    ["is waited for", false],
+    ["was cancelled and sealed again", true],
+  ])("stays with a row that may have arrived and %s, when a later attempt is refused", async (_name, isSealedAgain) => {
+    const site = await app.newSite({ syncMethod: "api" });
+    await choose(site, 7);
+    const { callId, saleId } = await sealLead(app.db.sql, site);
+    await claimOne(site, minutesLater(1));
+    await recover(20, minutesLater(1));
+    if (isSealedAgain) {
+      await change(app.db.sql, { team: site }, "cancel_sale", { id: saleId }, { at: minutesLater(22) });
+      await change(app.db.sql, { team: site }, "seal_call", { id: callId, amountCents: 425_000 }, { at: minutesLater(23) });
+    }
+    const { token, id } = await claimOne(site, minutesLater(25));
+    const refusal = { id, outcome: "FAILED", code: "INVALID_CONVERSION_ACTION_ID", category: "VALIDATION" };
+    await settle(site, token, refusal, minutesLater(26));
+    await choose(site, 8);
+    await moveConversion(app.db.sql, site, { id: String(id), to: "QUEUED" }, minutesLater(27));
+    expect((await claimOne(site, minutesLater(40))).action).toBe(actionOf(7));
+  });
+
+  // Mutation that breaks it: assume_arrival without the action.
+  test("stays with the retraction of a row that nobody answered for", async () => {
+    const site = await app.newSite({ syncMethod: "api" });
+    await choose(site, 7);
+    const { saleId } = await sealLead(app.db.sql, site);
+    await claimOne(site, minutesLater(1));
+    await recover(20, minutesLater(1));
+    await change(app.db.sql, { team: site }, "cancel_sale", { id: saleId }, { at: minutesLater(22) });
+    await choose(site, 8);
+    expect((await claimOne(site, minutesLater(25))).action).toBe(actionOf(7));
+  });
 });
 
 test("what a row was sent with on the screen is what left, also when the sale's click is gone", async () => {

@@ -6,7 +6,6 @@ import {
   createApiTeam,
   deliverySettings,
   minutesLater,
-  moveConversion,
   readRow,
   sealLead,
   service,
@@ -39,27 +38,6 @@ const chooseSealAction = (action: string) =>
     ${tx.json([{ conversionName: defaultNames.seal, action }])})`,
   );
 const claimAt = (minute: number) => claimForWorker(db.sql, team, { at: minutesLater(minute) });
-
-// Guarantee: one sale is one conversion at Google. A hand-out whose answer was lost may have arrived under its action; a refusal of a later one
-// (the action was removed since, Data Manager checks that before it looks for duplicates) does not prove that it did not.
-test("a row whose first answer was lost keeps its action when a later attempt is refused", async () => {
-  const { id } = await sealLead(db.sql, team);
-  const lost = await claimAt(1);
-  expect(lost.rows).toMatchObject([{ conversionAction: actionOf(1) }]);
-  await recover(20);
-  const refused = await claimAt(21);
-  await settleClaim(
-    db.sql,
-    team,
-    refused,
-    { outcome: "FAILED", code: "INVALID_CONVERSION_ACTION_ID", category: "VALIDATION" },
-    { at: minutesLater(21) },
-  );
-  await chooseSealAction(actionOf(77));
-  await moveConversion(db.sql, team, { id, to: "QUEUED" }, minutesLater(30));
-  const third = await claimAt(31);
-  expect(third.rows.map(({ conversionAction }) => conversionAction)).toEqual([actionOf(1)]);
-});
 
 // Guarantee: what an old account or action refuses says nothing of the one that new sales go to.
 test("a correction that the action of an earlier account refuses does not block the present action of that name", async () => {
