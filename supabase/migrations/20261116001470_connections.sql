@@ -2,6 +2,14 @@
 -- and the script, and how a block ends. Owners use the session door; no function of that door ever
 -- gives back what was sealed. Workers, connection tests and key rotation use the service door.
 
+-- sent_names: what the conversions that an API can send are called now.
+create function private.sent_names(p_site public.sites) returns table (key text, name text)
+language sql immutable set search_path = ''
+as $$
+  select k.key, private.conversion_name(p_site, k.key)
+  from unnest('{seal,MEETING_BOOKED,SEAL_PENDING,INTENT_CAPTURED}'::text[]) k (key)
+$$;
+
 -- check_actions: conversion actions as they are asked for.
 --   Takes    [{conversionName, action, countingType?}], at most 50.
 --   Refuses  400 VALIDATION_FAILED with the field actions: what is no action, a name given twice,
@@ -26,26 +34,30 @@ begin
      or exists (select from jsonb_to_recordset(p_actions) a ("conversionName" text)
        group by a."conversionName" having count(*) > 1)
      or exists (select from jsonb_to_recordset(p_actions) a ("conversionName" text, action text)
-       where a."conversionName" in (select private.conversion_name(p_site, k.key)
-         from unnest('{seal,MEETING_BOOKED,SEAL_PENDING,INTENT_CAPTURED}'::text[]) k (key))
+       where a."conversionName" in (select n.name from private.sent_names(p_site) n)
        group by a.action having count(*) > 1) then
     perform private.refuse_setting('actions');
   end if;
 end
 $$;
 
--- write_actions: these conversion actions and no others. One that stays the same keeps its block.
-create function private.write_actions(p_site_id uuid, p_provider_key text, p_actions jsonb)
-returns void
+-- write_actions: these conversion actions and no others. One that stays the same keeps its block. A
+-- name that is no longer used keeps its line, while the account is the same: rows left under it.
+create function private.write_actions(
+  p_site public.sites, p_provider_key text, p_actions jsonb
+) returns void
 language sql security definer set search_path = ''
 as $$
   delete from public.provider_conversion_actions a
-    where a.site_id = p_site_id and a.provider_key = p_provider_key
+    where a.site_id = p_site.id and a.provider_key = p_provider_key
       and a.conversion_name not in (select g."conversionName"
-        from jsonb_to_recordset(p_actions) g ("conversionName" text));
+        from jsonb_to_recordset(p_actions) g ("conversionName" text))
+      and (a.conversion_name in (select n.name from private.sent_names(p_site) n)
+        or split_part(a.action, '/', 2) not in (select split_part(g.action, '/', 2)
+          from jsonb_to_recordset(p_actions) g (action text)));
   insert into public.provider_conversion_actions as a
       (site_id, provider_key, conversion_name, action, counting_type, updated_at)
-    select p_site_id, p_provider_key, g."conversionName", g.action, g."countingType",
+    select p_site.id, p_provider_key, g."conversionName", g.action, g."countingType",
       private.current_moment()
     from jsonb_to_recordset(p_actions)
       g ("conversionName" text, action text, "countingType" text)
@@ -55,6 +67,37 @@ as $$
           blocked_message = null, tested_at = null
       where a.action <> excluded.action
         or a.counting_type is distinct from excluded.counting_type;
+$$;
+
+-- carry_actions: conversions that are called something else from now on keep their actions. The old
+-- name's line stays, for the rows that left under it. A new name never brings along the action of
+-- another kind, which Google would add up. Called with hold_provider.
+create function private.carry_actions(p_before public.sites, p_after public.sites) returns void
+language sql security definer set search_path = ''
+as $$
+  insert into public.provider_conversion_actions (site_id, provider_key, conversion_name, action,
+      counting_type, blocked_at, blocked_code, blocked_message, tested_at, updated_at)
+    select a.site_id, a.provider_key, n.name, a.action, a.counting_type, a.blocked_at,
+      a.blocked_code, a.blocked_message, a.tested_at, private.current_moment()
+    from private.sent_names(p_before) o
+      join private.sent_names(p_after) n on n.key = o.key and n.name <> o.name
+      join public.provider_conversion_actions a
+        on a.site_id = p_after.id and a.conversion_name = o.name
+    on conflict (site_id, provider_key, conversion_name) do update
+      set action = excluded.action, counting_type = excluded.counting_type,
+          blocked_at = excluded.blocked_at, blocked_code = excluded.blocked_code,
+          blocked_message = excluded.blocked_message, tested_at = excluded.tested_at,
+          updated_at = excluded.updated_at;
+  delete from public.provider_conversion_actions a
+    using private.sent_names(p_before) o
+      join private.sent_names(p_after) n on n.key = o.key and n.name <> o.name
+    where a.site_id = p_after.id and a.conversion_name = n.name
+      and not exists (select from public.provider_conversion_actions x
+        where x.site_id = a.site_id and x.provider_key = a.provider_key
+          and x.conversion_name = o.name)
+      and exists (select from public.provider_conversion_actions x
+          join private.sent_names(p_after) y on y.name = x.conversion_name and y.key <> n.key
+        where x.site_id = a.site_id and x.provider_key = a.provider_key and x.action = a.action);
 $$;
 
 -- new_version: from now on, answers to what was sent before say nothing about the connection.
@@ -168,7 +211,8 @@ end
 $$;
 
 -- with_seal_action: a connection that names only the action for sealed conversions, with the
--- actions it then has: that one, and those of the same Google account that the site has already.
+-- actions it then has: that one, and those of the same Google account that the site has already
+-- for its other conversions.
 create function private.with_seal_action(p_site public.sites, p_connection jsonb) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
@@ -182,7 +226,9 @@ as $$
       union all
       select a.conversion_name, a.action, a.counting_type
       from public.provider_conversion_actions a
-      where a.site_id = p_site.id and a.conversion_name <> n.name and a.action <> n.action
+      where a.site_id = p_site.id and a.action <> n.action
+        and a.conversion_name in (select o.name from private.sent_names(p_site) o
+          where o.key <> 'seal')
         and split_part(a.action, '/', 2) = split_part(n.action, '/', 2)) t))
   from (select private.conversion_name(p_site, 'seal') as name,
           p_connection ->> 'sealAction' as action) n
@@ -227,7 +273,7 @@ begin
           connected_by = excluded.connected_by, connected_at = excluded.connected_at,
           tested_at = null, test_error = null;
   if p_connection ? 'actions' then
-    perform private.write_actions(p_site.id, v_provider, p_connection -> 'actions');
+    perform private.write_actions(p_site, v_provider, p_connection -> 'actions');
   end if;
   perform private.prove_connection(p_site.id, v_provider, jsonb_build_object(
     'contract', 'connection', 'from', case when v_is_again then 'connected' else 'disconnected' end,
@@ -288,7 +334,8 @@ begin
 end
 $$;
 
--- set_conversion_actions: which conversion actions a site's conversions go to. These and no others.
+-- set_conversion_actions: which conversion actions a site's conversions go to. These and no others;
+-- names that were used before keep theirs.
 --   Safe     against a worker that still sends to the old ones: the version grows, so its refusal
 --            does not block the new ones.
 --   Returns  {version}.
@@ -302,7 +349,7 @@ declare
 begin
   perform private.check_actions(v_site, p_actions);
   perform private.require_connected(v_site.id, 'google_ads');
-  perform private.write_actions(v_site.id, 'google_ads', p_actions);
+  perform private.write_actions(v_site, 'google_ads', p_actions);
   return jsonb_build_object('version', private.new_version(v_site.id, 'google_ads'));
 end
 $$;

@@ -1,16 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { actionOf, connectApi, defaultActions, defaultNames } from "#tests/support/connections.ts";
 import { change } from "#tests/support/leads.ts";
-import {
-  claimForWorker,
-  createApiTeam,
-  deliverySettings,
-  minutesLater,
-  readRow,
-  sealLead,
-  service,
-  settleClaim,
-} from "#tests/support/queue.ts";
+import { claimForWorker, createApiTeam, minutesLater, readRow, sealLead, service, settleClaim } from "#tests/support/queue.ts";
 import { callAs, createPerson, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { recordVerdict } from "#tests/support/verdicts.ts";
@@ -69,25 +60,6 @@ test("a correction that the action of an earlier account refuses does not block 
   );
   const fresh = await sealLead(db.sql, team, { at: minutesLater(53) });
   expect((await claimAt(60)).rows.map(({ id }) => id)).toEqual([fresh.id]);
-});
-
-// Guarantee: a name that rows were sent under keeps its line when the settings change (as the table's comment says), so they can still be sent.
-test("a row that left under the old name can be sent again after the conversion was renamed and the site connected anew", async () => {
-  const { id } = await sealLead(db.sql, team);
-  await claimAt(1);
-  await recover(20);
-  await deliverySettings(db.sql, team, { conversionNames: { seal: "Sale" } });
-  const account = { customerId: "1234567890" };
-  const connection = { provider: "google_ads", keyId: "00000000", sealed: "c2VhbGVkIGJ5IG5vYm9keQ==", account, sealAction: actionOf(1) };
-  await callAs(db.sql, team.owner, (tx) => tx`select public.connect_provider(${team.publicId}, ${tx.json(connection)})`, minutesLater(21));
-  expect((await claimAt(22)).rows.map((row) => row.id)).toEqual([id]);
-});
-
-// Guarantee: a setting that has nothing to do with the connection does not silently stop every sale.
-test("after the conversion was renamed in the settings, new sales still go to the action that was chosen for sales", async () => {
-  await deliverySettings(db.sql, team, { conversionNames: { seal: "Sale" } });
-  const { id } = await sealLead(db.sql, team);
-  expect((await claimAt(1)).rows.map((row) => row.id)).toEqual([id]);
 });
 
 // Guarantee: a dry run is about the row as a worker would be handed it now (as conversion_job says).
