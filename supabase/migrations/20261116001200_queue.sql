@@ -214,6 +214,7 @@ as $$
 $$;
 
 -- close_waiting: rows of a sale that need not be sent any more. What is in flight is left: its answer will be compared.
+-- What an API refused access to waits for new credentials; cancelled meanwhile, it waits for the seal as well.
 create function private.close_waiting(p_sale_id uuid, p_kinds text[], p_code text, p_words text) returns void
 language sql security definer set search_path = ''
 as $$
@@ -223,7 +224,9 @@ as $$
           case p_code when 'ADJUSTMENT_EXPIRED' then 'VALIDATION' else 'DETERMINISTIC_SKIP' end,
         updated_at = private.current_moment()
     where q.sale_id = p_sale_id and q.kind = any (p_kinds)
-      and (q.status in ('QUEUED', 'RETRY') or (q.status = 'FAILED' and q.next_retry_at is not null))
+      and (q.status in ('QUEUED', 'RETRY') or (q.status = 'FAILED' and (q.next_retry_at is not null
+        or p_code = 'SALE_CANCELLED' and q.provider_error_category = 'AUTH'
+          and q.attempt_error_category = 'AUTH' and q.handed_via is not null)))
 $$;
 
 create function private.adjustment_expired_words() returns text

@@ -90,22 +90,6 @@ test("a provider that is away for an hour of runs fails no row for good", async 
   expect((await readRow(db.sql, id)).status).toBe("RETRY");
 });
 
-// Guarantee: what a revoked token failed comes back with the connection, also when its sale was away at that moment.
-test("a sale that was cancelled during a block and sealed again after it is sent", async () => {
-  const { id, callId, saleId } = await sealLead(db.sql, team);
-  const claimed = await claimAt(1);
-  const refused = { outcome: "FAILED", code: "INVALID_GRANT", category: "AUTH" } as const;
-  const batch = { outcome: "definite", block: { code: "INVALID_GRANT", message: "revoked" } };
-  await settleClaim(db.sql, team, claimed, refused, { at: minutesLater(1), batch });
-  await change(db.sql, { team }, "cancel_sale", { id: saleId }, { at: minutesLater(5) });
-  await connectApi(db.sql, team, { at: minutesLater(10) });
-  const sealed = await change(db.sql, { team }, "seal_call", { id: callId, amountCents: 425_000 }, { at: minutesLater(15) });
-  expect(sealed.status).toBe(200);
-  const open = await db.sql`select id, status, provider_error_code from public.offline_conversion_queue
-    where site_id = ${team.siteId} and kind = 'CONVERSION' and status in ('QUEUED', 'RETRY')`;
-  expect([id, ...open.map((row) => row.status)]).toEqual([id, "QUEUED"]);
-});
-
 // Guarantee: "already there" proves that Google has the conversion, not that it has this value of it.
 test("a conversion that is sent again with another value and is already there is corrected", async () => {
   const sold = await sealLead(db.sql, team, { amountCents: 100_00 });
