@@ -414,7 +414,8 @@ $$;
 -- finish_batch: what became of a batch. The caller has taken hold_provider before anything else.
 --   Takes    p_batch {outcome success|transient|definite|none, credentialsVersion, durationMs?,
 --            requestId?, errorCode?, errorCategory?, quotaUntil?, block? {code, message},
---            blockActions? [{conversionName, code, message}]} and how many rows went where.
+--            blockActions? [{conversionName, action?, code, message}]} and how many rows went
+--            where. An action that the name no longer means is not blocked.
 --   Writes   FINISHED, the metrics, the circuit, the quota's end, the block and blocked actions.
 --   Safe     to repeat, and after recovery: only an open batch is finished. A block counts only
 --            while the credentials it was met with are the present ones.
@@ -462,12 +463,27 @@ begin
       set blocked_at = coalesce(a.blocked_at, v_now), blocked_code = left(b.code, 64),
           blocked_message = left(b.message, 1024), updated_at = v_now
       from jsonb_to_recordset(p_batch -> 'blockActions')
-        b ("conversionName" text, code text, message text)
+        b ("conversionName" text, action text, code text, message text)
       where a.site_id = p_site_id and a.provider_key = v_open.provider_key
-        and a.conversion_name = b."conversionName" and b.code is not null;
+        and a.conversion_name = b."conversionName" and b.code is not null
+        and (b.action is null or a.action = b.action);
   end if;
   return true;
 end
+$$;
+
+-- with_refused_actions: a batch's facts, with the actions that were refused beside their names. A
+-- row keeps the action of its first hand-out, which the name may no longer mean.
+--   Takes    p_refused [{conversionName, action, code}] of the batch's rows that failed.
+create function private.with_refused_actions(p_batch jsonb, p_refused jsonb) returns jsonb
+language sql immutable security definer set search_path = ''
+as $$
+  select p_batch || jsonb_build_object('blockActions', (
+    select coalesce(jsonb_agg(distinct b || jsonb_strip_nulls(jsonb_build_object('action', r.action))),
+      '[]')
+    from jsonb_array_elements(p_batch -> 'blockActions') b
+      left join jsonb_to_recordset(p_refused) r ("conversionName" text, action text, code text)
+        on r."conversionName" = b ->> 'conversionName' and r.code = b ->> 'code'))
 $$;
 
 -- block_connection: nothing more is sent until somebody fixes it. The first cause stays.

@@ -327,6 +327,14 @@ begin
       into v_results from jsonb_array_elements(p_results) r;
   end if;
   perform private.lock_sales_of(v_ids);
+  if jsonb_typeof(p_batch -> 'blockActions') = 'array' then   -- before a row forgets its action
+    p_batch := private.with_refused_actions(p_batch, (
+      select jsonb_agg(jsonb_build_object('conversionName', q.conversion_name,
+        'action', q.conversion_action, 'code', coalesce(r.code, 'UNKNOWN')))
+      from jsonb_to_recordset(v_results) r (id uuid, outcome text, code text)
+        join public.offline_conversion_queue q on q.id = r.id
+      where r.outcome = 'FAILED' and q.id = any (v_ids)));
+  end if;
   perform private.act(('system', null)::private.actor, 'WORKER_SETTLE');
   select private.complete_rows(coalesce(jsonb_agg(r), '[]'), p_transport, p_token,
       (p_batch ->> 'firstPollSeconds')::int) into v_completed

@@ -246,6 +246,14 @@ begin
   if p_batch is not null then
     perform private.note_requests(p_site_id, v_provider, 'signals', p_results,
       (p_batch ->> 'firstPollSeconds')::int);
+    if jsonb_typeof(p_batch -> 'blockActions') = 'array' then
+      p_batch := private.with_refused_actions(p_batch, (
+        select jsonb_agg(jsonb_build_object('conversionName', g.conversion_name,
+          'action', g.conversion_action, 'code', coalesce(r.code, 'UNKNOWN')))
+        from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text)
+          join public.marketing_signals g on g.id = r.id and g.site_id = p_site_id
+        where r.outcome = 'FAILED'));
+    end if;
     perform private.finish_batch(p_site_id, p_token, p_batch, v_completed, v_failed, v_retried);
   end if;
   return jsonb_build_object('completed', v_completed, 'retried', v_retried, 'failed', v_failed,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type QueueRowStory, queueRowStory } from "#lib/oci/control-shapes.ts";
 import type { ExportItem } from "#lib/oci/export-items.ts";
-import { actionOf, connectApi } from "#tests/support/connections.ts";
+import { actionOf, connectApi, defaultNames } from "#tests/support/connections.ts";
 import { change } from "#tests/support/leads.ts";
 import { type OciApp, type OciSite, startOciApp } from "#tests/support/oci-app.ts";
 import {
@@ -14,8 +14,10 @@ import {
   readRow,
   sealLead,
   service,
+  settleClaim,
 } from "#tests/support/queue.ts";
 import { callAs } from "#tests/support/team.ts";
+import { recordVerdict } from "#tests/support/verdicts.ts";
 
 let app: OciApp;
 beforeAll(async () => {
@@ -200,6 +202,42 @@ describe("the conversion action of a row", () => {
     await change(app.db.sql, { team: site }, "cancel_sale", { id: saleId }, { at: minutesLater(22) });
     await choose(site, 8);
     expect((await claimOne(site, minutesLater(25))).action).toBe(actionOf(7));
+  });
+});
+
+describe("a conversion action that Google refuses", () => {
+  const sold = defaultNames.seal;
+  const code = "INVALID_CONVERSION_ACTION_ID";
+  const refused = { outcome: "FAILED", code, category: "VALIDATION" } as const;
+  const batch = { outcome: "definite", blockActions: [{ conversionName: sold, code, message: "" }] };
+
+  // Guarantee: what an old account or action refuses says nothing of the one that new sales go to.
+  // Mutations that break it: finish_batch blocks by name alone; with_refused_actions after end_claims, when the row has forgotten its action.
+  test("is not the one that the name means now: nothing is blocked", async () => {
+    const site = await app.newSite({ syncMethod: "api" });
+    await connectApi(app.db.sql, site);
+    const { saleId } = await sealLead(app.db.sql, site, { amountCents: 100_00 });
+    const first = await claimForWorker(app.db.sql, site, { at: minutesLater(1) });
+    const sent = { outcome: "COMPLETED", requestId: "frozen-1", recordIndex: 0 } as const;
+    await settleClaim(app.db.sql, site, first, sent, { at: minutesLater(1), batch: { outcome: "success" } });
+    await recordVerdict(app.db.sql, site, "frozen-1", "CONFIRMED", minutesLater(40));
+    await connectApi(app.db.sql, site, { actions: [{ conversionName: sold, action: actionOf(8) }], at: minutesLater(50) });
+    await change(app.db.sql, { team: site }, "correct_sale", { id: saleId, amountCents: 80_00 }, { at: minutesLater(51) });
+    const correction = await claimForWorker(app.db.sql, site, { at: minutesLater(52) });
+    expect(correction.rows).toMatchObject([{ kind: "RESTATE", conversionAction: actionOf(1) }]);
+    await settleClaim(app.db.sql, site, correction, refused, { at: minutesLater(52), batch });
+    const fresh = await sealLead(app.db.sql, site, { at: minutesLater(53) });
+    expect((await claimForWorker(app.db.sql, site, { at: minutesLater(60) })).rows.map(({ id }) => id)).toEqual([fresh.id]);
+  });
+
+  test("is the one that new sales go to: they wait", async () => {
+    const site = await app.newSite({ syncMethod: "api" });
+    await connectApi(app.db.sql, site);
+    await sealLead(app.db.sql, site);
+    const first = await claimForWorker(app.db.sql, site, { at: minutesLater(1) });
+    await settleClaim(app.db.sql, site, first, refused, { at: minutesLater(2), batch });
+    await sealLead(app.db.sql, site, { at: minutesLater(3) });
+    expect((await claimForWorker(app.db.sql, site, { at: minutesLater(10) })).rows).toEqual([]);
   });
 });
 

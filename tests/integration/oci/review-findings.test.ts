@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { actionOf, connectApi, defaultActions, defaultNames } from "#tests/support/connections.ts";
+import { actionOf, connectApi, defaultNames } from "#tests/support/connections.ts";
 import { change } from "#tests/support/leads.ts";
 import { claimForWorker, createApiTeam, minutesLater, readRow, sealLead, service, settleClaim } from "#tests/support/queue.ts";
 import { callAs, createPerson, type Person, type Team } from "#tests/support/team.ts";
@@ -29,38 +29,6 @@ const chooseSealAction = (action: string) =>
     ${tx.json([{ conversionName: defaultNames.seal, action }])})`,
   );
 const claimAt = (minute: number) => claimForWorker(db.sql, team, { at: minutesLater(minute) });
-
-// Guarantee: what an old account or action refuses says nothing of the one that new sales go to.
-test("a correction that the action of an earlier account refuses does not block the present action of that name", async () => {
-  const sold = await sealLead(db.sql, team, { amountCents: 100_00 });
-  const first = await claimAt(1);
-  await settleClaim(
-    db.sql,
-    team,
-    first,
-    { outcome: "COMPLETED", requestId: "review-1", recordIndex: 0 },
-    { at: minutesLater(1), batch: { outcome: "success" } },
-  );
-  await recordVerdict(db.sql, team, "review-1", "CONFIRMED", minutesLater(40));
-  const moved = defaultActions.map((chosen) => ({ ...chosen, action: chosen.action.replace("1234567890", "9999999999") }));
-  await connectApi(db.sql, team, { actions: moved, at: minutesLater(50) });
-  await change(db.sql, { team }, "correct_sale", { id: sold.saleId, amountCents: 80_00 }, { at: minutesLater(51) });
-  const correction = await claimAt(52);
-  expect(correction.rows).toMatchObject([{ kind: "RESTATE", conversionAction: actionOf(1) }]);
-  const code = "INVALID_CONVERSION_ACTION_ID";
-  await settleClaim(
-    db.sql,
-    team,
-    correction,
-    { outcome: "FAILED", code, category: "VALIDATION" },
-    {
-      at: minutesLater(52),
-      batch: { outcome: "definite", blockActions: [{ conversionName: defaultNames.seal, code, message: "" }] },
-    },
-  );
-  const fresh = await sealLead(db.sql, team, { at: minutesLater(53) });
-  expect((await claimAt(60)).rows.map(({ id }) => id)).toEqual([fresh.id]);
-});
 
 // Guarantee: a dry run is about the row as a worker would be handed it now (as conversion_job says).
 test("a dry run asks about the action that the row would go to", async () => {
