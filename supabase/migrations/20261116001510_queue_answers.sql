@@ -62,7 +62,12 @@ begin
       from given i
       where q.id = i.id and q.status <> 'COMPLETED' and (q.attempt_count > 0 or i.transport = 'by_hand')
         and (p_token is null or p_token = any (q.claims))
-      returning q.*, i.transport, i.record_index, i.verdict),
+      returning q.*, i.transport, i.record_index, i.verdict,
+        -- Which of the values that left Google kept, is known when they are one or Google says so.
+        i.transport = 'by_hand' or not q.handed_values_differ and (
+          i.verdict is not distinct from 'CONFIRMED' or q.kind <> 'CONVERSION'
+          or not exists (select from public.provider_dispatches x where x.sale_id = q.sale_id
+            and x.kind = 'CONVERSION' and x.value_cents <> q.value_cents)) as is_certain),
   told as (
     insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind,
         provider_key, transport, order_id, conversion_name, conversion_action, conversion_time,
@@ -73,7 +78,7 @@ begin
         d.conversion_time, d.value_cents, d.currency,
         case when d.transport <> 'by_hand' then d.identifiers_hash end,
         case when d.transport <> 'by_hand' then d.click_kind end,
-        d.transport = 'by_hand' or not d.handed_values_differ, d.provider_request_id,
+        d.is_certain, d.provider_request_id,
         d.record_index, v_now, d.verdict, case when d.verdict is not null then v_now end
       from done d),
   asked as (
@@ -87,7 +92,7 @@ begin
       group by d.site_id, d.provider_request_id, d.provider_key
       on conflict (site_id, request_id) do nothing)
   -- Most sales are worth what Google was told, with nothing else waiting: they need no second look (a third of an ack's time).
-  select count(*), array_agg(distinct d.sale_id) filter (where d.kind = 'RETRACT' or d.handed_values_differ or s.status <> 'CONFIRMED'
+  select count(*), array_agg(distinct d.sale_id) filter (where d.kind = 'RETRACT' or not d.is_certain or s.status <> 'CONFIRMED'
       or s.amount_cents <> d.value_cents or exists (select from public.offline_conversion_queue o where o.sale_id = d.sale_id and o.id <> d.id
         and (o.status in ('QUEUED', 'RETRY') or o.next_retry_at is not null))), array_agg(distinct d.sale_id) filter (where s.delivery_block is not null)
     into v_moved, v_changed, v_unblocked from done d join public.sales s on s.id = d.sale_id;

@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { actionOf, connectApi, defaultNames } from "#tests/support/connections.ts";
-import { change } from "#tests/support/leads.ts";
+import { actionOf, defaultNames } from "#tests/support/connections.ts";
 import { claimForWorker, createApiTeam, minutesLater, readRow, sealLead, service, settleClaim } from "#tests/support/queue.ts";
 import { callAs, createPerson, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
-import { recordVerdict } from "#tests/support/verdicts.ts";
 
 let db: TestDatabase;
 let owner: Person;
@@ -56,32 +54,4 @@ test("a provider that is away for an hour of runs fails no row for good", async 
     await settleClaim(db.sql, team, claimed, thrown, { at: minutesLater(minute), batch: { outcome: "transient" } });
   }
   expect((await readRow(db.sql, id)).status).toBe("RETRY");
-});
-
-// Guarantee: "already there" proves that Google has the conversion, not that it has this value of it.
-test("a conversion that is sent again with another value and is already there is corrected", async () => {
-  const sold = await sealLead(db.sql, team, { amountCents: 100_00 });
-  const first = await claimAt(1);
-  await settleClaim(
-    db.sql,
-    team,
-    first,
-    { outcome: "COMPLETED", requestId: "again-1", recordIndex: 0 },
-    { at: minutesLater(1), batch: { outcome: "success" } },
-  );
-  await recordVerdict(db.sql, team, "again-1", "REJECTED", minutesLater(40), { reason: "INTERNAL_ERROR", retryable: true });
-  await change(db.sql, { team }, "correct_sale", { id: sold.saleId, amountCents: 80_00 }, { at: minutesLater(41) });
-  await connectApi(db.sql, team, { transport: "ads_api", at: minutesLater(42) });
-  const second = await claimAt(60);
-  expect(second.rows).toMatchObject([{ valueCents: 80_00, via: "ads_api" }]);
-  await settleClaim(
-    db.sql,
-    team,
-    second,
-    { outcome: "COMPLETED", verdict: "DUPLICATE" },
-    { at: minutesLater(60), batch: { outcome: "success" } },
-  );
-  const waiting = await db.sql`select kind, value_cents::int as value from public.offline_conversion_queue
-    where sale_id = ${sold.saleId} and status = 'QUEUED'`;
-  expect(waiting.map((row) => ({ ...row }))).toEqual([{ kind: "RESTATE", value: 80_00 }]);
 });
