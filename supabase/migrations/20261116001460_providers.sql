@@ -162,6 +162,7 @@ create table public.provider_requests (
   provider_key text not null,
   pipeline text not null,
   row_count int not null,
+  customer_id text,                                -- of the account that sent it, where known
   sent_at timestamptz not null,
   next_poll_at timestamptz,
   poll_count int not null default 0,
@@ -215,6 +216,16 @@ begin
   return (select c.version from public.provider_credentials c
           where c.site_id = p_site_id and c.provider_key = p_provider_key);
 end
+$$;
+
+-- customer_of: the Google account that credentials of this version belong to; null when they are
+-- not the present ones.
+create function private.customer_of(p_site_id uuid, p_provider_key text, p_version int)
+returns text
+language sql stable security definer set search_path = ''
+as $$
+  select c.account ->> 'customerId' from public.provider_credentials c
+  where c.site_id = p_site_id and c.provider_key = p_provider_key and c.version = p_version
 $$;
 
 -- pass_gate: whether rows of the (site, provider) may be claimed now, and by how much.

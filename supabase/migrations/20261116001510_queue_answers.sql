@@ -26,12 +26,14 @@ $$;
 --            recovery, a cap or an operator's reset is still a success. Clears errors; the row says from now on what was delivered.
 --   Takes    p_done [{id, requestId?, transport?, recordIndex?, verdict?}]; p_transport for those
 --            that name none; p_token: a claim under which each row must have been handed out once,
---            null for any; p_first_poll_seconds: when Data Manager is first asked for its verdict.
+--            null for any; p_first_poll_seconds: when Data Manager is first asked for its verdict;
+--            p_customer_id: the account that they were sent to.
 --   Writes   the dispatch with what was handed out, the requests to ask for verdicts, then brings the
 --            queue in line with what the sale is worth by now.
 --   Returns  how many rows moved.
 create function private.complete_rows(
-  p_done jsonb, p_transport text, p_token uuid default null, p_first_poll_seconds int default null
+  p_done jsonb, p_transport text, p_token uuid default null, p_first_poll_seconds int default null,
+  p_customer_id text default null
 ) returns int
 language plpgsql security definer set search_path = ''
 as $$
@@ -83,9 +85,10 @@ begin
       from done d),
   asked as (
     insert into public.provider_requests (site_id, request_id, provider_key, pipeline, row_count,
-        sent_at, next_poll_at)
+        customer_id, sent_at, next_poll_at)
       select d.site_id, d.provider_request_id, d.provider_key, 'seals',
-        (select count(*) from given g where g.request_id = d.provider_request_id), v_now,
+        (select count(*) from given g where g.request_id = d.provider_request_id), p_customer_id,
+        v_now,
         v_now + make_interval(secs => coalesce(p_first_poll_seconds, 1800))
       from done d
       where d.transport = 'data_manager' and d.provider_request_id is not null and d.verdict is null
@@ -342,7 +345,8 @@ begin
   end if;
   perform private.act(('system', null)::private.actor, 'WORKER_SETTLE');
   select private.complete_rows(coalesce(jsonb_agg(r), '[]'), p_transport, p_token,
-      (p_batch ->> 'firstPollSeconds')::int) into v_completed
+      (p_batch ->> 'firstPollSeconds')::int, private.customer_of(p_site_id,
+        p_batch ->> 'provider', (p_batch ->> 'credentialsVersion')::int)) into v_completed
     from jsonb_array_elements(v_results) r
     where r ->> 'outcome' = 'COMPLETED' and (r ->> 'id')::uuid = any (v_ids);
   if exists (select from jsonb_array_elements(v_results) r where r ->> 'outcome' <> 'COMPLETED') then

@@ -136,22 +136,23 @@ end
 $$;
 
 -- note_requests: accepted Data Manager requests, to be polled for their verdicts.
---   Takes    p_results as settle takes them; p_first_poll_seconds until the first poll.
+--   Takes    p_results and p_batch as settle takes them.
 create function private.note_requests(
-  p_site_id uuid, p_provider_key text, p_pipeline text, p_results jsonb, p_first_poll_seconds int
+  p_site_id uuid, p_provider_key text, p_pipeline text, p_results jsonb, p_batch jsonb
 ) returns void
 language sql security definer set search_path = ''
 as $$
   insert into public.provider_requests (site_id, request_id, provider_key, pipeline, row_count,
-      sent_at, next_poll_at)
-    select p_site_id, left(r."requestId", 256), p_provider_key, p_pipeline, count(*), n.now,
-      n.now + make_interval(secs => coalesce(p_first_poll_seconds, 1800))
+      customer_id, sent_at, next_poll_at)
+    select p_site_id, left(r."requestId", 256), p_provider_key, p_pipeline, count(*), n.customer_id,
+      n.now, n.now + make_interval(secs => coalesce((p_batch ->> 'firstPollSeconds')::int, 1800))
     from jsonb_to_recordset(p_results)
         r (outcome text, transport text, "requestId" text, verdict text)
-      cross join (select private.current_moment() as now) n
+      cross join (select private.current_moment() as now, private.customer_of(p_site_id,
+        p_provider_key, (p_batch ->> 'credentialsVersion')::int) as customer_id) n
     where r.outcome = 'COMPLETED' and r.transport = 'data_manager' and r.verdict is null
       and r."requestId" <> ''
-    group by 2, n.now order by 2
+    group by 2, n.now, n.customer_id order by 2
     on conflict (site_id, request_id) do nothing
 $$;
 
@@ -244,8 +245,7 @@ begin
       count(*) filter (where e.dispatch_status = 'FAILED')
     into v_retried, v_failed from ended e;
   if p_batch is not null then
-    perform private.note_requests(p_site_id, v_provider, 'signals', p_results,
-      (p_batch ->> 'firstPollSeconds')::int);
+    perform private.note_requests(p_site_id, v_provider, 'signals', p_results, p_batch);
     if jsonb_typeof(p_batch -> 'blockActions') = 'array' then
       p_batch := private.with_refused_actions(p_batch, (
         select jsonb_agg(jsonb_build_object('conversionName', g.conversion_name,

@@ -6,8 +6,7 @@ import type { ConnectInput } from "#lib/delivery/connection-shapes.ts";
 import { pollVerdicts } from "#lib/delivery/poll-verdicts.ts";
 import { processOfflineConversions } from "#lib/delivery/process-offline-conversions.ts";
 import { recordVisit } from "#scripts/local/demo/record-visit.ts";
-import { demoClient, demoCustomerId, demoRefreshToken, newAccount, newAction, newGrant } from "#scripts/local/google/accounts.ts";
-import { readHealth } from "#tests/support/circuit.ts";
+import { demoClient, demoCustomerId, demoRefreshToken, newAccount, newAction } from "#scripts/local/google/accounts.ts";
 import { readConnection } from "#tests/support/connections.ts";
 import { accepted, anHourAgo, type DeliveryApp, scriptedProvider, startDeliveryApp } from "#tests/support/delivery-app.ts";
 import { startTestGoogle } from "#tests/support/google.ts";
@@ -91,23 +90,6 @@ test("a sale whose visitor withdrew can still be corrected at Google", async () 
   await google.advance(processingSeconds);
   await poll();
   expect(await conversionOf(sealed)).toMatchObject([{ value: 5000 }]);
-});
-
-// Guarantee: a verdict that the new account may not read says nothing about whether it may send.
-test("requests of an earlier account do not block the account that the site is connected to now", async () => {
-  await seal();
-  await deliver();
-  const token = "1//of-another-account";
-  await google.putAccount({ ...newAccount("5555555555"), refreshTokens: [newGrant({ token })] });
-  const moved = {
-    ...input,
-    customer_id: "5555555555",
-    refresh_token: token,
-    conversion_action_resource_name: actionAt("1005", "5555555555"),
-  };
-  expect(await connectGoogleAds(db, team.publicId, moved)).toMatchObject({ connected: true });
-  await poll();
-  expect((await readHealth(app.sql, team))?.blocked_code).toBeNull();
 });
 
 // Guarantee: a block of an action ends when that action was tested, not another one.
