@@ -9,6 +9,7 @@ import type { ConnectionTest, ProviderConnection } from "#lib/providers/port.ts"
 import { isProviderError } from "#lib/providers/provider-error.ts";
 import { siteDelivery } from "#lib/tenancy/site-delivery.ts";
 import { openConnection } from "./connection.ts";
+import { findingOf } from "./connection-findings.ts";
 import {
   type AccountInput,
   type ConnectAnswer,
@@ -45,13 +46,15 @@ export async function connectGoogleAds(
 ): Promise<ConnectAnswer> {
   const siteUuid = await siteUuidOf(publicId);
   const credentials = parseInput(credentialsSchema, input.refresh_token ? input : { ...input, ...consent });
-  return testAndKeep(db, publicId, siteUuid, credentials, { sealAction: credentials.conversion_action_resource_name });
+  const test = await orUnavailable(googleAds().testConnection({ siteUuid, version: 0, credentials }));
+  if (!test.ok) return { connected: false, released: 0, test };
+  return keep(db, publicId, { siteUuid, credentials, test, sealAction: credentials.conversion_action_resource_name });
 }
 
 /** A consent that has run out is no new access. */
 const newAccess = rotateInput.extend({ refresh_token: z.string("REQUIRED") });
 
-/** The same account with a new refresh token. */
+/** The same account with a new refresh token. It is kept when it opens the account, whatever Google has against the chosen actions. */
 export async function rotateGoogleAds(
   db: SessionClient,
   publicId: string,
@@ -62,25 +65,31 @@ export async function rotateGoogleAds(
   const current = await withSealAction(db, publicId, credentials);
   const given = parseInput(newAccess, input.refresh_token ? input : (consent ?? {}));
   const renewed = parseInput(credentialsSchema, { ...current, ...given });
-  return testAndKeep(db, publicId, siteUuid, renewed, {});
+  const test = await orUnavailable(googleAds().testConnection({ siteUuid, version: 0, credentials: renewed }));
+  if (!opensAccount(test)) return { connected: false, released: 0, test };
+  return keep(db, publicId, { siteUuid, credentials: renewed, test });
 }
 
-async function testAndKeep(
-  db: SessionClient,
-  publicId: string,
-  siteUuid: string,
-  credentials: Credentials,
-  more: { sealAction?: string },
-): Promise<ConnectAnswer> {
-  const test = await orUnavailable(googleAds().testConnection({ siteUuid, version: 0, credentials }));
-  if (!test.ok) return { connected: false, released: 0, test };
+const accessFields = new Set(["client_id", "client_secret", "refresh_token", "customer_id", "login_customer_id"]);
+const opensAccount = ({ checks }: ConnectionTest) =>
+  checks.every(({ ok, isRequired, code }) => ok || !isRequired || !accessFields.has(findingOf(code ?? "UNKNOWN").field ?? ""));
+
+interface Tested {
+  siteUuid: string;
+  credentials: Credentials;
+  test: ConnectionTest;
+  sealAction?: string;
+}
+
+async function keep(db: SessionClient, publicId: string, { siteUuid, credentials, test, sealAction }: Tested): Promise<ConnectAnswer> {
   const { version, released } = await callAsUser(
     db,
     "connect_provider",
-    { p_public_id: publicId, p_connection: { ...sealedConnection(siteUuid, credentials), ...more } },
+    { p_public_id: publicId, p_connection: { ...sealedConnection(siteUuid, credentials), ...(sealAction && { sealAction }) } },
     kept,
   );
-  await recordTest({ siteUuid, version }, test);
+  const connection = { siteUuid, version, credentials };
+  await recordTest(connection, test, await passedActions(db, publicId, connection, test));
   return { connected: true, released, test };
 }
 
@@ -94,12 +103,26 @@ export function sealedConnection(siteUuid: string, credentials: Credentials) {
   };
 }
 
-/** Tests the stored credentials. A passed test ends a block, and rows that it failed are queued again. */
+/** Tests the stored credentials and every chosen action. A passed test ends a block, and rows that it failed are queued again. */
 export async function testGoogleAds(db: SessionClient, publicId: string): Promise<ConnectAnswer> {
   const connection = await requireConnection(publicId);
   const credentials = await withSealAction(db, publicId, connection.credentials);
   const test = await orUnavailable(googleAds().testConnection({ ...connection, credentials }));
-  return { connected: true, released: await recordTest(connection, test), test };
+  const passed = await passedActions(db, publicId, { ...connection, credentials }, test);
+  return { connected: true, released: await recordTest(connection, test, passed), test };
+}
+
+/** The names whose actions Google takes. One action was tested with the connection; the others are tried here. */
+async function passedActions(db: SessionClient, publicId: string, connection: ProviderConnection, test: ConnectionTest): Promise<string[]> {
+  if (!opensAccount(test)) return [];
+  const { actions } = await readConnection(db, publicId);
+  const passes = async (action: string) => {
+    if (action === connection.credentials.conversion_action_resource_name) return test.ok;
+    const credentials = { ...connection.credentials, conversion_action_resource_name: action };
+    return (await orUnavailable(googleAds().testConnection({ ...connection, credentials }))).ok;
+  };
+  const outcomes = await Promise.all(actions.map(async (chosen) => ({ ...chosen, ok: await passes(chosen.action) })));
+  return outcomes.filter(({ ok }) => ok).map(({ conversionName }) => conversionName);
 }
 
 /** With the action that sealed sales go to now: the owner may have chosen another since the account was connected. */
@@ -112,7 +135,7 @@ async function withSealAction(db: SessionClient, publicId: string, credentials: 
   return chosen ? { ...credentials, conversion_action_resource_name: chosen.action } : credentials;
 }
 
-async function recordTest({ siteUuid, version }: Pick<ProviderConnection, "siteUuid" | "version">, test: ConnectionTest): Promise<number> {
+async function recordTest({ siteUuid, version }: ProviderConnection, test: ConnectionTest, passed: string[]): Promise<number> {
   const { released } = await callRpc(
     "record_provider_test",
     {
@@ -120,6 +143,7 @@ async function recordTest({ siteUuid, version }: Pick<ProviderConnection, "siteU
       p_provider_key: providerKey,
       p_version: version,
       p_ok: test.ok,
+      p_passed: passed,
       ...(test.error && { p_error: { code: test.error.code, message: test.error.message } }),
     },
     z.object({ released: z.number() }),

@@ -120,12 +120,14 @@ $$;
 
 -- release_connection: the (site, provider) may send again. Called with hold_provider, before any
 -- sale is locked.
+--   Takes    p_passed: names whose actions passed a test, so that their blocks end as well; null:
+--            all of them.
 --   Moves    rows that a worker's attempt left FAILED(AUTH) -> QUEUED with a fresh budget, and
 --            such signals -> PENDING. What came to nothing meanwhile, or waits in another row,
 --            stays where it is. A script's failures are not the API's to release.
 --   Returns  how many rows of the queue.
 create function private.release_connection(
-  p_site_id uuid, p_provider_key text, p_actor private.actor
+  p_site_id uuid, p_provider_key text, p_actor private.actor, p_passed text[] default null
 ) returns int
 language plpgsql security definer set search_path = ''
 as $$
@@ -139,7 +141,8 @@ begin
     where h.site_id = p_site_id and h.provider_key = p_provider_key and h.blocked_at is not null;
   update public.provider_conversion_actions a
     set blocked_at = null, blocked_code = null, blocked_message = null, updated_at = v_now
-    where a.site_id = p_site_id and a.provider_key = p_provider_key and a.blocked_at is not null;
+    where a.site_id = p_site_id and a.provider_key = p_provider_key and a.blocked_at is not null
+      and (p_passed is null or a.conversion_name = any (p_passed));
   v_ids := array(
     select q.id from public.offline_conversion_queue q
     cross join lateral (select t.reason from public.queue_transitions t
@@ -281,13 +284,14 @@ begin
       'transport', coalesce(p_connection ->> 'transport', 'data_manager'))));
   v_released := private.release_connection(p_site.id, v_provider,
     case when auth.uid() is null then ('system', null)::private.actor
-      else private.user_actor() end);
+      else private.user_actor() end, '{}');
   return jsonb_build_object('version', v_version, 'released', v_released);
 end
 $$;
 
 -- connect_provider: keep new credentials for a site, first or again.
 --   Moves    a block ends, and rows that it left FAILED(AUTH) are QUEUED, in the same transaction.
+--            An action that stays the same keeps its block: its test ends it.
 --   Takes    p_connection {provider, transport, keyId, sealed, account, actions? or sealAction?};
 --            sealed comes from lib/vault. sealAction is the action for sealed conversions alone.
 --            Without either the present ones stay.
@@ -384,17 +388,18 @@ $$;
 
 -- record_provider_test: what a test of a connection came to.
 --   Takes    p_version: of the credentials that were tested. A test of older ones says nothing.
---            p_error {code, message} of a test that failed; p_conversion_name: the one action that
---            was tested, null for the connection.
+--            p_error {code, message} of a test that failed; p_passed: names whose actions passed,
+--            whatever became of the rest. p_conversion_name: the one action that was tested, null
+--            for the connection.
 --   Moves    a passed test of the connection ends the block, as new credentials do; one of an
---            action ends the block of that action.
+--            action ends the block of that action, and of no other.
 --   Safe     against a batch in flight: a passed test is a new version, so a refusal of what was
 --            sent before the fix does not block again.
 --   Returns  {recorded, released, version}.
 --   Callers  service role only.
 create function public.record_provider_test(
   p_site_id uuid, p_provider_key text, p_version int, p_ok boolean, p_error jsonb default null,
-  p_conversion_name text default null
+  p_conversion_name text default null, p_passed text[] default '{}'
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -406,26 +411,29 @@ begin
   if v_version is distinct from p_version then
     return jsonb_build_object('recorded', false, 'released', 0, 'version', v_version);
   end if;
-  if p_ok then
+  if p_conversion_name is not null and p_ok then
+    p_passed := array[p_conversion_name];
+  end if;
+  if p_ok or cardinality(p_passed) > 0 then
     v_version := private.new_version(p_site_id, p_provider_key);
   end if;
+  update public.provider_conversion_actions a
+    set tested_at = v_now, blocked_at = null, blocked_code = null, blocked_message = null,
+        updated_at = v_now
+    where a.site_id = p_site_id and a.provider_key = p_provider_key
+      and a.conversion_name = any (p_passed);
   if p_conversion_name is not null then
-    update public.provider_conversion_actions a
-      set tested_at = v_now, blocked_at = null, blocked_code = null, blocked_message = null,
-          updated_at = v_now
-      where a.site_id = p_site_id and a.provider_key = p_provider_key
-        and a.conversion_name = p_conversion_name and p_ok;
-  else
-    update public.provider_credentials c
-      set tested_at = case when p_ok then v_now else c.tested_at end,
-          test_error = case when not p_ok then jsonb_build_object(
-            'code', left(coalesce(p_error ->> 'code', 'UNKNOWN'), 64),
-            'message', left(p_error ->> 'message', 1024), 'at', v_now) end
-      where c.site_id = p_site_id and c.provider_key = p_provider_key;
-    if p_ok then
-      v_released := private.release_connection(p_site_id, p_provider_key,
-        ('system', null)::private.actor);
-    end if;
+    return jsonb_build_object('recorded', true, 'released', 0, 'version', v_version);
+  end if;
+  update public.provider_credentials c
+    set tested_at = case when p_ok then v_now else c.tested_at end,
+        test_error = case when not p_ok then jsonb_build_object(
+          'code', left(coalesce(p_error ->> 'code', 'UNKNOWN'), 64),
+          'message', left(p_error ->> 'message', 1024), 'at', v_now) end
+    where c.site_id = p_site_id and c.provider_key = p_provider_key;
+  if p_ok then
+    v_released := private.release_connection(p_site_id, p_provider_key,
+      ('system', null)::private.actor, p_passed);
   end if;
   return jsonb_build_object('recorded', true, 'released', v_released, 'version', v_version);
 end
@@ -637,7 +645,7 @@ grant execute on function
 to authenticated;
 grant execute on function
   public.seed_provider_credentials(uuid, jsonb),
-  public.record_provider_test(uuid, text, int, boolean, jsonb, text),
+  public.record_provider_test(uuid, text, int, boolean, jsonb, text, text[]),
   public.block_provider(uuid, text, text, text, int),
   public.release_provider(uuid, text),
   public.provider_credentials_for(uuid, text),

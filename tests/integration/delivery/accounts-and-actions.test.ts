@@ -1,15 +1,16 @@
 import { createClient } from "@supabase/supabase-js";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { SessionClient } from "#lib/db/session-client.ts";
-import { connectGoogleAds } from "#lib/delivery/connect.ts";
+import { chooseActions, connectGoogleAds, rotateGoogleAds, testGoogleAds } from "#lib/delivery/connect.ts";
 import type { ConnectInput } from "#lib/delivery/connection-shapes.ts";
 import { pollVerdicts } from "#lib/delivery/poll-verdicts.ts";
 import { processOfflineConversions } from "#lib/delivery/process-offline-conversions.ts";
-import { demoClient, demoCustomerId, demoRefreshToken, newAccount, newGrant } from "#scripts/local/google/accounts.ts";
+import { demoClient, demoCustomerId, demoRefreshToken, newAccount, newAction, newGrant } from "#scripts/local/google/accounts.ts";
 import { readHealth } from "#tests/support/circuit.ts";
+import { readConnection } from "#tests/support/connections.ts";
 import { anHourAgo, type DeliveryApp, startDeliveryApp } from "#tests/support/delivery-app.ts";
 import { startTestGoogle } from "#tests/support/google.ts";
-import { createQueueTeam, sealLead } from "#tests/support/queue.ts";
+import { createQueueTeam, readRow, sealLead } from "#tests/support/queue.ts";
 import { password, type Team } from "#tests/support/team.ts";
 
 let app: DeliveryApp;
@@ -31,6 +32,8 @@ const input: ConnectInput = {
   refresh_token: demoRefreshToken,
   conversion_action_resource_name: actionAt("1005"),
 };
+
+const sealName = "OpsMantik_V5_DEMIR_MUHUR";
 
 /** The session door as the site's owner has it. */
 async function asOwner(team: Team): Promise<SessionClient> {
@@ -65,4 +68,49 @@ test("requests of an earlier account do not block the account that the site is c
   await poll();
   expect((await readHealth(app.sql, team))?.blocked_code).toBeNull();
   expect(await app.sql`select verdict from public.provider_dispatches where sale_id = ${saleId}`).toEqual([{ verdict: "UNKNOWN" }]);
+});
+
+// Guarantee: a block of an action ends when that action was tested, not another one.
+// Mutation that breaks it: give recordTest every chosen name.
+test("a test that did not look at a blocked action leaves it blocked", async () => {
+  await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("9999") }]);
+  await seal();
+  await deliver();
+  expect((await readConnection(app.sql, team)).actions).toMatchObject([
+    { action: actionAt("9999"), blocked: { code: expect.any(String) } },
+  ]);
+  await testGoogleAds(db, team.publicId);
+  expect((await readConnection(app.sql, team)).actions).toMatchObject([{ blocked: { code: expect.any(String) } }]);
+});
+
+// Guarantee: an owner whose first action is gone, and who chose another, can test and rotate.
+// Mutation that breaks it: test the action that the credentials were first given with.
+test("test and rotation look at the actions that are chosen, not at the one of the first connection", async () => {
+  const conversionActions = [newAction({ id: "2005", name: sealName })];
+  await google.putAccount({ conversionActions: [...newAccount(demoCustomerId).conversionActions, ...conversionActions] });
+  await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("2005") }]);
+  await google.putAccount({ conversionActions });
+  try {
+    const sealed = await seal();
+    expect(await deliver()).toMatchObject({ completed: 1 });
+    expect(await readRow(app.sql, sealed.id)).toMatchObject({ status: "COMPLETED" });
+    expect(await testGoogleAds(db, team.publicId)).toMatchObject({ test: { ok: true } });
+    expect(await rotateGoogleAds(db, team.publicId, { refresh_token: demoRefreshToken })).toMatchObject({ connected: true });
+  } finally {
+    await google.putAccount({ conversionActions: newAccount(demoCustomerId).conversionActions });
+  }
+});
+
+// Guarantee: what is wrong with an action does not keep an owner from renewing the access that the other conversions need; a token that does not
+// open the account is not kept.
+// Mutations that break it: require test.ok of a rotation; keep a token whatever the test says.
+test("a rotation is kept although an action is gone, and refused when the token opens no account", async () => {
+  await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("9999") }]);
+  expect(await rotateGoogleAds(db, team.publicId, { refresh_token: demoRefreshToken })).toMatchObject({
+    connected: true,
+    test: { ok: false, error: { code: "INVALID_CONVERSION_ACTION_ID" } },
+  });
+  const token = "1//of-a-stranger";
+  await google.putAccount({ ...newAccount("6666666666"), refreshTokens: [newGrant({ token })] });
+  expect(await rotateGoogleAds(db, team.publicId, { refresh_token: token })).toMatchObject({ connected: false, test: { ok: false } });
 });

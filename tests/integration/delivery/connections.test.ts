@@ -323,16 +323,22 @@ describe("tests of a connection", () => {
     expect((await readConnection(db.sql, team)).health?.blocked).toMatchObject({ code: "A" });
   });
 
-  test("one of an action ends the block of that action only", async () => {
+  // Guarantee: an action that nobody tested, or that failed its test, does not get sales that Google refuses.
+  // Mutation that breaks it: release_connection ends the blocks of all actions.
+  test.each([
+    ["with a connection that passed", true, { p_passed: [defaultNames.seal] }, null],
+    ["with a connection that failed", false, { p_passed: [defaultNames.seal] }, "A"],
+    ["alone", true, { p_conversion_name: defaultNames.seal }, "A"],
+  ])("one of an action, %s, ends the block of that action only", async (_name, isOk, tested, blockedFor) => {
     const batch = await startBatch(db.sql, team, minutesLater(0));
     const names = [defaultNames.seal, defaultNames.SEAL_PENDING];
     const blockActions = names.map((conversionName) => ({ conversionName, code: "TERMS", message: "sign" }));
     const block = { code: "A", message: "a" };
     await finishBatch(db.sql, team, batch, { outcome: "definite", blockActions, block }, minutesLater(1));
-    await recordTest(1, true, { p_conversion_name: defaultNames.seal });
+    await recordTest(1, isOk, tested);
     const { actions, health } = await readConnection(db.sql, team);
     expect(actions.filter(({ blocked }) => blocked).map(({ conversionName }) => conversionName)).toEqual([defaultNames.SEAL_PENDING]);
-    expect(health?.blocked).toMatchObject({ code: "A" });
+    expect(health?.blocked?.code ?? null).toBe(blockedFor);
   });
 });
 

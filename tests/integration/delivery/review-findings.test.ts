@@ -1,13 +1,12 @@
 import { createClient } from "@supabase/supabase-js";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { SessionClient } from "#lib/db/session-client.ts";
-import { chooseActions, connectGoogleAds, rotateGoogleAds, testGoogleAds } from "#lib/delivery/connect.ts";
+import { chooseActions, connectGoogleAds } from "#lib/delivery/connect.ts";
 import type { ConnectInput } from "#lib/delivery/connection-shapes.ts";
 import { pollVerdicts } from "#lib/delivery/poll-verdicts.ts";
 import { processOfflineConversions } from "#lib/delivery/process-offline-conversions.ts";
 import { recordVisit } from "#scripts/local/demo/record-visit.ts";
 import { demoClient, demoCustomerId, demoRefreshToken, newAccount, newAction } from "#scripts/local/google/accounts.ts";
-import { readConnection } from "#tests/support/connections.ts";
 import { accepted, anHourAgo, type DeliveryApp, scriptedProvider, startDeliveryApp } from "#tests/support/delivery-app.ts";
 import { startTestGoogle } from "#tests/support/google.ts";
 import { change } from "#tests/support/leads.ts";
@@ -90,35 +89,6 @@ test("a sale whose visitor withdrew can still be corrected at Google", async () 
   await google.advance(processingSeconds);
   await poll();
   expect(await conversionOf(sealed)).toMatchObject([{ value: 5000 }]);
-});
-
-// Guarantee: a block of an action ends when that action was tested, not another one.
-test("a test that did not look at a blocked action leaves it blocked", async () => {
-  await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("9999") }]);
-  await seal();
-  await deliver();
-  expect((await readConnection(app.sql, team)).actions).toMatchObject([
-    { action: actionAt("9999"), blocked: { code: expect.any(String) } },
-  ]);
-  await testGoogleAds(team.publicId);
-  expect((await readConnection(app.sql, team)).actions).toMatchObject([{ blocked: { code: expect.any(String) } }]);
-});
-
-// Guarantee: an owner whose first action is gone, and who chose another, can test and rotate.
-test("test and rotation look at the actions that are chosen, not at the one of the first connection", async () => {
-  const conversionActions = [newAction({ id: "2005", name: sealName })];
-  await google.putAccount({ conversionActions: [...newAccount(demoCustomerId).conversionActions, ...conversionActions] });
-  await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("2005") }]);
-  await google.putAccount({ conversionActions });
-  try {
-    const sealed = await seal();
-    expect(await deliver()).toMatchObject({ completed: 1 });
-    expect(await readRow(app.sql, sealed.id)).toMatchObject({ status: "COMPLETED" });
-    expect(await testGoogleAds(team.publicId)).toMatchObject({ test: { ok: true } });
-    expect(await rotateGoogleAds(db, team.publicId, { refresh_token: demoRefreshToken })).toMatchObject({ connected: true });
-  } finally {
-    await google.putAccount({ conversionActions: newAccount(demoCustomerId).conversionActions });
-  }
 });
 
 // Guarantee: one order id is one conversion on every way (docs/decisions/delivery.md). It is so only under one action.
