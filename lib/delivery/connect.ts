@@ -3,6 +3,7 @@ import { callRpc } from "#lib/db/call-rpc.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { parseInput } from "#lib/http/parse-input.ts";
 import { AppError } from "#lib/platform/app-error.ts";
+import { log } from "#lib/platform/log.ts";
 import { type Credentials, credentialsSchema, describeAccount, sealCredentials } from "#lib/providers/credentials.ts";
 import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import type { ConnectionTest, ProviderConnection } from "#lib/providers/port.ts";
@@ -48,7 +49,10 @@ export async function connectGoogleAds(
   const credentials = parseInput(credentialsSchema, input.refresh_token ? input : { ...input, ...consent });
   const test = await orUnavailable(googleAds().testConnection({ siteUuid, version: 0, credentials }));
   if (!test.ok) return { connected: false, released: 0, test };
-  return keep(db, publicId, { siteUuid, credentials, test, sealAction: credentials.conversion_action_resource_name });
+  const sealAction = credentials.conversion_action_resource_name;
+  const { googleName } = nameOf(await namesAtGoogle({ siteUuid, version: 0, credentials }), sealAction);
+  const seal = { sealAction, ...(googleName !== undefined && { sealActionName: googleName }) };
+  return keep(db, publicId, { siteUuid, credentials, test, seal });
 }
 
 /** A consent that has run out is no new access. */
@@ -78,14 +82,15 @@ interface Tested {
   siteUuid: string;
   credentials: Credentials;
   test: ConnectionTest;
-  sealAction?: string;
+  /** Where sealed sales go from now on; left out, where they went before. */
+  seal?: { sealAction: string; sealActionName?: string };
 }
 
-async function keep(db: SessionClient, publicId: string, { siteUuid, credentials, test, sealAction }: Tested): Promise<ConnectAnswer> {
+async function keep(db: SessionClient, publicId: string, { siteUuid, credentials, test, seal }: Tested): Promise<ConnectAnswer> {
   const { version, released } = await callAsUser(
     db,
     "connect_provider",
-    { p_public_id: publicId, p_connection: { ...sealedConnection(siteUuid, credentials), ...(sealAction && { sealAction }) } },
+    { p_public_id: publicId, p_connection: { ...sealedConnection(siteUuid, credentials), ...seal } },
     kept,
   );
   const connection = { siteUuid, version, credentials };
@@ -164,11 +169,34 @@ async function draftConnection(publicId: string, input: AccountInput, consent: C
   return { siteUuid: await siteUuidOf(publicId), version: 0, credentials };
 }
 
-export const chooseActions = (
+export async function chooseActions(
   db: SessionClient,
   publicId: string,
   actions: { conversionName: string; action: string; countingType?: string }[],
-) => callAsUser(db, "set_conversion_actions", { p_public_id: publicId, p_actions: actions }, z.object({ version: z.number() }));
+) {
+  const names = await namesAtGoogle(requireConnection(publicId));
+  const named = actions.map((chosen) => ({ ...chosen, ...nameOf(names, chosen.action) }));
+  return callAsUser(db, "set_conversion_actions", { p_public_id: publicId, p_actions: named }, z.object({ version: z.number() }));
+}
+
+/**
+ * What Google calls each action. A script sends by name, so what it may have sent must not go to an action of another name. An account whose
+ * list cannot be read is used all the same, without that safeguard.
+ */
+async function namesAtGoogle(opening: Promise<ProviderConnection> | ProviderConnection): Promise<Map<string, string>> {
+  try {
+    const { actions } = await googleAds().listConversionActions(await opening);
+    return new Map(actions.map(({ action, name }) => [action, name]));
+  } catch (error) {
+    log.warn("names of conversion actions not read", { error });
+    return new Map();
+  }
+}
+
+function nameOf(names: Map<string, string>, action: string): { googleName?: string } {
+  const googleName = names.get(action);
+  return googleName === undefined ? {} : { googleName };
+}
 
 export const disconnectGoogleAds = (db: SessionClient, publicId: string) =>
   callAsUser(db, "disconnect_provider", { p_public_id: publicId }, done);

@@ -36,6 +36,7 @@ create table public.provider_conversion_actions (
   provider_key text not null,
   conversion_name text not null,
   action text not null,
+  google_name text,                                -- what Google calls the action, where it told us
   counting_type text,
   blocked_at timestamptz,
   blocked_code text,
@@ -48,6 +49,7 @@ create table public.provider_conversion_actions (
     check (action ~ '^customers/[0-9]{1,20}/conversionActions/[0-9]{1,20}$'),
   constraint counting_type_is_plain_text
     check (counting_type is null or private.is_plain_text(counting_type, 40)),
+  constraint google_name_is_bounded check (char_length(google_name) <= 256),
   constraint blocked_actions_say_why check (
     num_nonnulls(blocked_at, blocked_code) in (0, 2)
     and (blocked_message is null or blocked_at is not null)),

@@ -11,7 +11,7 @@ as $$
 $$;
 
 -- check_actions: conversion actions as they are asked for.
---   Takes    [{conversionName, action, countingType?}], at most 50.
+--   Takes    [{conversionName, action, googleName?, countingType?}], at most 50.
 --   Refuses  400 VALIDATION_FAILED with the field actions: what is no action, a name given twice,
 --            and one action for two kinds of conversion, which Google would add up.
 create function private.check_actions(p_site public.sites, p_actions jsonb) returns void
@@ -27,8 +27,9 @@ begin
     perform private.refuse_setting('actions');
   end if;
   if exists (select from jsonb_to_recordset(p_actions)
-         a ("conversionName" text, action text, "countingType" text)
-       where not private.is_plain_text(a."conversionName", 100)
+         a ("conversionName" text, action text, "googleName" text, "countingType" text)
+       where char_length(a."googleName") > 256
+         or not private.is_plain_text(a."conversionName", 100)
          or coalesce(a.action, '') !~ '^customers/[0-9]{1,20}/conversionActions/[0-9]{1,20}$'
          or a."countingType" is not null and not private.is_plain_text(a."countingType", 40))
      or exists (select from jsonb_to_recordset(p_actions) a ("conversionName" text)
@@ -56,17 +57,23 @@ as $$
         or split_part(a.action, '/', 2) not in (select split_part(g.action, '/', 2)
           from jsonb_to_recordset(p_actions) g (action text)));
   insert into public.provider_conversion_actions as a
-      (site_id, provider_key, conversion_name, action, counting_type, updated_at)
-    select p_site.id, p_provider_key, g."conversionName", g.action, g."countingType",
-      private.current_moment()
+      (site_id, provider_key, conversion_name, action, google_name, counting_type, updated_at)
+    select p_site.id, p_provider_key, g."conversionName", g.action, g."googleName",
+      g."countingType", private.current_moment()
     from jsonb_to_recordset(p_actions)
-      g ("conversionName" text, action text, "countingType" text)
+      g ("conversionName" text, action text, "googleName" text, "countingType" text)
     on conflict (site_id, provider_key, conversion_name) do update
-      set action = excluded.action, counting_type = excluded.counting_type,
+      set action = excluded.action, google_name = excluded.google_name,
+          counting_type = excluded.counting_type,
           updated_at = excluded.updated_at, blocked_at = null, blocked_code = null,
           blocked_message = null, tested_at = null
       where a.action <> excluded.action
         or a.counting_type is distinct from excluded.counting_type;
+  update public.provider_conversion_actions a set google_name = g."googleName"   -- told by now
+    from jsonb_to_recordset(p_actions) g ("conversionName" text, "googleName" text)
+    where a.site_id = p_site.id and a.provider_key = p_provider_key
+      and a.conversion_name = g."conversionName" and a.google_name is distinct from g."googleName"
+      and g."googleName" is not null;
 $$;
 
 -- carry_actions: conversions that are called something else from now on keep their actions. The old
@@ -76,16 +83,16 @@ create function private.carry_actions(p_before public.sites, p_after public.site
 language sql security definer set search_path = ''
 as $$
   insert into public.provider_conversion_actions (site_id, provider_key, conversion_name, action,
-      counting_type, blocked_at, blocked_code, blocked_message, tested_at, updated_at)
-    select a.site_id, a.provider_key, n.name, a.action, a.counting_type, a.blocked_at,
-      a.blocked_code, a.blocked_message, a.tested_at, private.current_moment()
+      google_name, counting_type, blocked_at, blocked_code, blocked_message, tested_at, updated_at)
+    select a.site_id, a.provider_key, n.name, a.action, a.google_name, a.counting_type,
+      a.blocked_at, a.blocked_code, a.blocked_message, a.tested_at, private.current_moment()
     from private.sent_names(p_before) o
       join private.sent_names(p_after) n on n.key = o.key and n.name <> o.name
       join public.provider_conversion_actions a
         on a.site_id = p_after.id and a.conversion_name = o.name
     on conflict (site_id, provider_key, conversion_name) do update
-      set action = excluded.action, counting_type = excluded.counting_type,
-          blocked_at = excluded.blocked_at, blocked_code = excluded.blocked_code,
+      set action = excluded.action, google_name = excluded.google_name,
+          counting_type = excluded.counting_type, blocked_at = excluded.blocked_at, blocked_code = excluded.blocked_code,
           blocked_message = excluded.blocked_message, tested_at = excluded.tested_at,
           updated_at = excluded.updated_at;
   delete from public.provider_conversion_actions a
@@ -221,13 +228,14 @@ language sql stable security definer set search_path = ''
 as $$
   select p_connection || jsonb_build_object('actions', (
     select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('conversionName', t.conversion_name,
-      'action', t.action, 'countingType', t.counting_type)))
+      'action', t.action, 'googleName', t.google_name, 'countingType', t.counting_type)))
     from (
-      select n.name as conversion_name, n.action, (
+      select n.name as conversion_name, n.action,
+        p_connection ->> 'sealActionName' as google_name, (
         select a.counting_type from public.provider_conversion_actions a
         where a.site_id = p_site.id and a.conversion_name = n.name and a.action = n.action)
       union all
-      select a.conversion_name, a.action, a.counting_type
+      select a.conversion_name, a.action, a.google_name, a.counting_type
       from public.provider_conversion_actions a
       where a.site_id = p_site.id and a.action <> n.action
         and a.conversion_name in (select o.name from private.sent_names(p_site) o
@@ -293,7 +301,8 @@ $$;
 --   Moves    a block ends, and rows that it left FAILED(AUTH) are QUEUED, in the same transaction.
 --            An action that stays the same keeps its block: its test ends it.
 --   Takes    p_connection {provider, transport, keyId, sealed, account, actions? or sealAction?};
---            sealed comes from lib/vault. sealAction is the action for sealed conversions alone.
+--            sealed comes from lib/vault. sealAction is the action for sealed conversions alone,
+--            sealActionName what Google calls it.
 --            Without either the present ones stay.
 --   Safe     against a worker that still uses the old credentials: the version grows, so its
 --            refusal does not block the new ones.
@@ -484,7 +493,8 @@ $$;
 
 -- provider_connection: how a site's delivery stands. Nothing of what was sealed.
 --   Returns  {syncMethod, connected, transport, account, connectedAt, connectedBy, testedAt,
---            testError, actions: [{conversionName, action, countingType, testedAt, blocked}],
+--            testError, actions: [{conversionName, action, googleName, countingType, testedAt,
+--            blocked}],
 --            health: {state, failureCount, nextProbeAt, lastSuccessAt, lastFailureAt,
 --            lastFailureCode, quotaUntil, blocked: {code, message, since}}}; health is null
 --            before the first connection.
@@ -506,7 +516,8 @@ begin
     'testedAt', v_credentials.tested_at, 'testError', v_credentials.test_error,
     'actions', (
       select coalesce(jsonb_agg(jsonb_build_object('conversionName', a.conversion_name,
-        'action', a.action, 'countingType', a.counting_type, 'testedAt', a.tested_at,
+        'action', a.action, 'googleName', a.google_name, 'countingType', a.counting_type,
+        'testedAt', a.tested_at,
         'blocked', private.block_json(a.blocked_at, a.blocked_code, a.blocked_message))
         order by a.conversion_name), '[]')
       from public.provider_conversion_actions a

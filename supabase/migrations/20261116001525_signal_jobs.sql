@@ -4,7 +4,8 @@
 
 -- due_signal_jobs: the signals of a connected API site that could be sent now, one rule for list
 -- and claim: switched on, due, attempts left, the click old enough and not too old, consent given
--- and not taken back, and an action for the name that is not blocked.
+-- and not taken back, and an action for the name that is not blocked. As with sales, what a script
+-- was handed goes only to the action that has its name at Google.
 --   Safe     for claims: called once for a (site, provider), never for a row.
 create function private.due_signal_jobs(
   p_site_id uuid, p_provider_key text, p_max_attempts int
@@ -30,6 +31,8 @@ as $$
     join public.provider_conversion_actions a on a.site_id = s.id
       and a.provider_key = p_provider_key and a.blocked_at is null
       and a.conversion_name = coalesce(g.conversion_name, n.conversion_name)
+      and (a.google_name is null or a.google_name = a.conversion_name
+        or g.conversion_action is not null or g.attempt_count = 0)
     join public.calls c on c.id = g.call_id
     left join lateral (
       select 'marketing' = any (x.scopes) as is_given from public.consent_choices x

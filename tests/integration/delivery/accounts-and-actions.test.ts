@@ -10,7 +10,7 @@ import { readHealth } from "#tests/support/circuit.ts";
 import { readConnection } from "#tests/support/connections.ts";
 import { anHourAgo, type DeliveryApp, startDeliveryApp } from "#tests/support/delivery-app.ts";
 import { startTestGoogle } from "#tests/support/google.ts";
-import { createQueueTeam, readRow, sealLead } from "#tests/support/queue.ts";
+import { claimForScript, createQueueTeam, readRow, type Sealed, sealLead, service, switchDelivery } from "#tests/support/queue.ts";
 import { password, type Team } from "#tests/support/team.ts";
 
 let app: DeliveryApp;
@@ -46,6 +46,11 @@ async function asOwner(team: Team): Promise<SessionClient> {
 const deliver = () => processOfflineConversions({ limit: 500, deadlineMs: 60_000 });
 /** By a clock that is behind, so that a request without a verdict is due again at once. */
 const poll = () => pollVerdicts({ deadlineMs: 60_000, now: () => new Date(Date.now() - 3_600_000) });
+const processingSeconds = 31 * 60;
+const conversionOf = async ({ saleId }: Sealed) => {
+  const [row] = await app.sql`select order_id from public.offline_conversion_queue where sale_id = ${saleId} limit 1`;
+  return (await google.conversions()).filter(({ orderId }) => orderId === row?.order_id);
+};
 
 let team: Team;
 let db: SessionClient;
@@ -113,4 +118,44 @@ test("a rotation is kept although an action is gone, and refused when the token 
   const token = "1//of-a-stranger";
   await google.putAccount({ ...newAccount("6666666666"), refreshTokens: [newGrant({ token })] });
   expect(await rotateGoogleAds(db, team.publicId, { refresh_token: token })).toMatchObject({ connected: false, test: { ok: false } });
+});
+
+// Guarantee: one order id is one conversion on every way. It is so only under one action.
+// Mutation that breaks it: sendable_queue without a look at what Google calls the action.
+test("a row that the script uploaded without an answer, and the API then sends, counts once", async () => {
+  await google.putAccount({
+    conversionActions: [...newAccount(demoCustomerId).conversionActions, newAction({ id: "3005", name: "Sales by API" })],
+  });
+  await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("3005") }]);
+  await switchDelivery(app.sql, team, "script");
+  const sealed = await seal();
+  const { rows } = await claimForScript(app.sql, team, [sealed.id]);
+  const [row] = rows as unknown as { orderId: string; gclid: string; conversionName: string; valueCents: number; currency: string }[];
+  const time = new Date(Date.now() - 3_600_000).toISOString().replace("T", " ").slice(0, 19);
+  await google.admin("POST", "/script-uploads", {
+    customerId: demoCustomerId,
+    columns: ["Order ID", "Google Click ID", "Conversion name", "Conversion time", "Conversion value", "Conversion currency"],
+    rows: [
+      {
+        "Order ID": row?.orderId,
+        "Google Click ID": row?.gclid,
+        "Conversion name": row?.conversionName,
+        "Conversion time": `${time}+0000`,
+        "Conversion value": Number(row?.valueCents) / 100,
+        "Conversion currency": row?.currency,
+      },
+    ],
+  });
+  await switchDelivery(app.sql, team, "api");
+  await service(app.sql, "recover_stuck_offline_conversion_jobs", { p_min_age_minutes: 15 }, new Date(Date.now() + 20 * 60_000));
+  await deliver();
+  await google.advance(processingSeconds);
+  await poll();
+  expect(await conversionOf(sealed)).toHaveLength(1);
+  expect(await readRow(app.sql, sealed.id)).toMatchObject({ status: "RETRY", conversion_action: null });
+  await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("1005") }]);
+  await deliver();
+  await google.advance(processingSeconds);
+  expect(await conversionOf(sealed)).toHaveLength(1);
+  expect(await readRow(app.sql, sealed.id)).toMatchObject({ status: "COMPLETED" });
 });

@@ -1,16 +1,16 @@
 import { createClient } from "@supabase/supabase-js";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { SessionClient } from "#lib/db/session-client.ts";
-import { chooseActions, connectGoogleAds } from "#lib/delivery/connect.ts";
+import { connectGoogleAds } from "#lib/delivery/connect.ts";
 import type { ConnectInput } from "#lib/delivery/connection-shapes.ts";
 import { pollVerdicts } from "#lib/delivery/poll-verdicts.ts";
 import { processOfflineConversions } from "#lib/delivery/process-offline-conversions.ts";
 import { recordVisit } from "#scripts/local/demo/record-visit.ts";
-import { demoClient, demoCustomerId, demoRefreshToken, newAccount, newAction } from "#scripts/local/google/accounts.ts";
+import { demoClient, demoCustomerId, demoRefreshToken } from "#scripts/local/google/accounts.ts";
 import { accepted, anHourAgo, type DeliveryApp, scriptedProvider, startDeliveryApp } from "#tests/support/delivery-app.ts";
 import { startTestGoogle } from "#tests/support/google.ts";
 import { change } from "#tests/support/leads.ts";
-import { claimForScript, createQueueTeam, readRow, type Sealed, sealLead, service, switchDelivery } from "#tests/support/queue.ts";
+import { createQueueTeam, readRow, type Sealed, sealLead } from "#tests/support/queue.ts";
 import { password, type Team } from "#tests/support/team.ts";
 
 let app: DeliveryApp;
@@ -32,7 +32,7 @@ const input: ConnectInput = {
   refresh_token: demoRefreshToken,
   conversion_action_resource_name: actionAt("1005"),
 };
-const sealName = "OpsMantik_V5_DEMIR_MUHUR";
+const _sealName = "OpsMantik_V5_DEMIR_MUHUR";
 
 async function asOwner(team: Team): Promise<SessionClient> {
   const client = createClient(app.gateway.url, app.gateway.publishableKey, { auth: { persistSession: false } });
@@ -89,39 +89,6 @@ test("a sale whose visitor withdrew can still be corrected at Google", async () 
   await google.advance(processingSeconds);
   await poll();
   expect(await conversionOf(sealed)).toMatchObject([{ value: 5000 }]);
-});
-
-// Guarantee: one order id is one conversion on every way (docs/decisions/delivery.md). It is so only under one action.
-test("a row that the script uploaded without an answer, and the API then sends, counts once", async () => {
-  await google.putAccount({
-    conversionActions: [...newAccount(demoCustomerId).conversionActions, newAction({ id: "3005", name: "Sales by API" })],
-  });
-  await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("3005") }]);
-  await switchDelivery(app.sql, team, "script");
-  const sealed = await seal();
-  const { rows } = await claimForScript(app.sql, team, [sealed.id]);
-  const [row] = rows as unknown as { orderId: string; gclid: string; conversionName: string; valueCents: number; currency: string }[];
-  const time = new Date(Date.now() - 3_600_000).toISOString().replace("T", " ").slice(0, 19);
-  await google.admin("POST", "/script-uploads", {
-    customerId: demoCustomerId,
-    columns: ["Order ID", "Google Click ID", "Conversion name", "Conversion time", "Conversion value", "Conversion currency"],
-    rows: [
-      {
-        "Order ID": row?.orderId,
-        "Google Click ID": row?.gclid,
-        "Conversion name": row?.conversionName,
-        "Conversion time": `${time}+0000`,
-        "Conversion value": Number(row?.valueCents) / 100,
-        "Conversion currency": row?.currency,
-      },
-    ],
-  });
-  await switchDelivery(app.sql, team, "api");
-  await service(app.sql, "recover_stuck_offline_conversion_jobs", { p_min_age_minutes: 15 }, new Date(Date.now() + 20 * 60_000));
-  await deliver();
-  await google.advance(processingSeconds);
-  await poll();
-  expect(await conversionOf(sealed)).toHaveLength(1);
 });
 
 // Guarantee: a sale that was cancelled does not go on counting. An upload that got no answer may have arrived; only Google can say, and the Ads API

@@ -5,6 +5,7 @@ import { actionOf, connectApi, defaultActions, defaultNames } from "#tests/suppo
 import { act, listRows, readStats, undo } from "#tests/support/control.ts";
 import { change } from "#tests/support/leads.ts";
 import {
+  claimForScript,
   claimForWorker,
   createApiTeam,
   deliverySettings,
@@ -70,7 +71,7 @@ const obstacles: Record<string, { left: number; put: (id: string) => Promise<unk
     put: async () => {
       const quotaUntil = minutesLater(60).toISOString();
       const wait = {
-        outcome: "RETRY",
+        outcome: "RETRY" as const,
         category: "RATE_LIMIT",
         code: "RESOURCE_EXHAUSTED",
         retryAt: minutesLater(2).toISOString(),
@@ -83,9 +84,19 @@ const obstacles: Record<string, { left: number; put: (id: string) => Promise<unk
   "a script that sends": { left: 0, put: () => switchDelivery(db.sql, team, "script") },
   "an archived site": { left: 0, put: () => asOwner((tx) => tx`select public.set_site_archived(${team.publicId}, true)`) },
   "no conversion action of that name": { left: 0, put: () => connectApi(db.sql, team, { actions: defaultActions.slice(1) }) },
-  "another name in the settings, without an action": {
-    left: 0,
+  "another name in the settings, which takes its action along": {
+    left: 2,
     put: () => deliverySettings(db.sql, team, { conversionNames: { seal: "Renamed" } }),
+  },
+  "a row that a script may have uploaded under a name that its action does not have at Google": {
+    left: 1,
+    put: async (id) => {
+      await connectApi(db.sql, team, { actions: defaultActions.map((chosen) => ({ ...chosen, googleName: "Sales by API" })) });
+      await switchDelivery(db.sql, team, "script");
+      await claimForScript(db.sql, team, [id], minutesLater(1));
+      await service(db.sql, "recover_stuck_offline_conversion_jobs", { p_min_age_minutes: 1 }, minutesLater(2));
+      await switchDelivery(db.sql, team, "api");
+    },
   },
   "a blocked conversion action": {
     left: 0,
@@ -120,6 +131,7 @@ describe("listed is what is claimed, with", () => {
     await claim(1);
     await service(db.sql, "recover_stuck_offline_conversion_jobs", {}, minutesLater(20));
     await deliverySettings(db.sql, team, { conversionNames: { seal: "Renamed" } });
+    await connectApi(db.sql, team, { actions: defaultActions.slice(1) }); // none for the new name; the old one keeps its line
     await seal();
     expect((await claim(21)).rows).toMatchObject([{ id, conversionName: defaultNames.seal, conversionAction: actionOf(1) }]);
     const { rows } = await listRows(db.sql, team, { status: "QUEUED" }, { at: minutesLater(22) });
