@@ -153,7 +153,20 @@ describe("listed is what is claimed, with", () => {
 });
 
 // Guarantee: the sender needs nothing but the row, and says no more of the customer than the customer allowed.
+// A dry run asks about the same. Mutation that breaks it: the present action, or another rule of consent, in conversion_job.
 describe("a claimed row carries", () => {
+  /** A claim, after a look at what a dry run of each row would have asked Google. */
+  async function claim(minute: number) {
+    const waiting =
+      await db.sql`select id from public.offline_conversion_queue where site_id = ${team.siteId} and status in ('QUEUED', 'RETRY')`;
+    const asked = await Promise.all(
+      waiting.map(({ id }) => service(db.sql, "conversion_job", { p_site_id: team.siteId, p_id: id }, minutesLater(minute))),
+    );
+    const claimed = await claimForWorker(db.sql, team, { at: minutesLater(minute) });
+    for (const row of claimed.rows) expect(asked.find(({ id }) => id === row.id)).toEqual({ ...row, isChosenAction: expect.any(Boolean) });
+    return claimed;
+  }
+
   const phone = "+905321234567";
   const hashed = createHash("sha256").update(phone).digest("hex");
   const lead = (visitor: string, category = "phone_call") => sealLead(db.sql, team, { step: { visitor, phone, action: category } });
@@ -173,6 +186,14 @@ describe("a claimed row carries", () => {
         emailHash: null,
       },
     ]);
+  });
+
+  test("the action of its first hand-out", async () => {
+    await lead("first-hand-out");
+    await claim(1);
+    await service(db.sql, "recover_stuck_offline_conversion_jobs", {}, minutesLater(20));
+    await connectApi(db.sql, team, { actions: [{ conversionName: defaultNames.seal, action: actionOf(77) }] });
+    expect((await claim(21)).rows).toMatchObject([{ conversionAction: actionOf(1), attemptCount: 2 }]);
   });
 
   test("consent and the hashed number of a visitor who agreed, also in what is kept of the hand-out", async () => {
