@@ -587,8 +587,8 @@ $$;
 -- preview_delivery_switch: what a switch of a site's delivery would mean for what waits.
 --   Takes    p_to script or api.
 --   Returns  {waiting, inFlight, adjustmentsByHand, pageViewsStop, connected}: adjustmentsByHand
---            are corrections that a person has to make after the switch, since a script cannot;
---            page views go by script only.
+--            are corrections that a person has to make after the switch: all of them, since a
+--            script cannot, or those that no API makes. Page views go by script only.
 --   Callers  owners.
 create function public.preview_delivery_switch(p_public_id text, p_to text) returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -604,10 +604,11 @@ begin
       'inFlight', coalesce(sum(t.row_count) filter (where t.status = 'PROCESSING'), 0))
     from private.queue_totals(array[v_site.id]) t)
     || jsonb_build_object(
-      'adjustmentsByHand', case p_to when 'api' then 0 else (
+      'adjustmentsByHand', (
         select count(*) from public.offline_conversion_queue q
         where q.site_id = v_site.id and q.kind <> 'CONVERSION'
-          and q.status in ('QUEUED', 'RETRY')) end,
+          and q.status in ('QUEUED', 'RETRY')
+          and (p_to = 'script' or q.by_hand_reason is not null)),
       'pageViewsStop', p_to = 'api' and v_site.page_views_enabled,
       'connected', exists (select from public.provider_credentials c
         where c.site_id = v_site.id and c.provider_key = 'google_ads'));

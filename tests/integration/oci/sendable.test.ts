@@ -275,6 +275,10 @@ describe("an adjustment that no API makes", () => {
     expect((await claim(61)).rows).toEqual([]);
     expect(await listGroups(db.sql, minutesLater(61), [team.siteId])).toEqual([]);
     expect(await readStats(db.sql, team, minutesLater(61))).toMatchObject({ waitingByHand: 1 });
+    for (const to of ["api", "script"]) {
+      const preview = await asOwner((tx) => tx`select public.preview_delivery_switch(${team.publicId}, ${to})`);
+      expect(preview).toMatchObject({ adjustmentsByHand: 1 }); // a switch changes nothing about it
+    }
     const { rows } = await listRows(db.sql, team, { q: id }, { at: minutesLater(61) });
     expect(rows).toMatchObject([{ byHandReason: "NO_ADS_API_ACCESS", waitsFor: null }]);
     await done(id, 62);
