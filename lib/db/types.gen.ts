@@ -104,7 +104,7 @@ export interface Database {
       record_external_sale: { Args: { p_key_id: string; p_sale: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       record_invitation_mail: { Args: { p_public_id: string; p_invitation_id: string; p_mailed: boolean; p_request_hash: string; p_key: string }; Returns: Json };
       record_provider_outcome: { Args: { p_site_id: string; p_provider_key: string; p_success: boolean; p_transient: boolean; p_probe?: string }; Returns: Json };
-      record_provider_test: { Args: { p_site_id: string; p_provider_key: string; p_version: number; p_ok: boolean; p_error?: Json; p_conversion_name?: string }; Returns: Json };
+      record_provider_test: { Args: { p_site_id: string; p_provider_key: string; p_version: number; p_ok: boolean; p_error?: Json; p_conversion_name?: string; p_passed?: string[] }; Returns: Json };
       record_script_run: { Args: { p_public_id: string; p_run: Json }; Returns: Json };
       record_verdicts: { Args: { p_site_id: string; p_request_id: string; p_answer: Json }; Returns: Json };
       recover_marketing_signals: { Args: { p_min_age_minutes?: number; p_max_attempts?: number }; Returns: Json };
@@ -196,7 +196,7 @@ export const serviceFunctions = {
   record_consent: ["p_site_id", "p_choice"],
   record_external_sale: ["p_key_id", "p_sale", "p_request_hash", "p_key"],
   record_provider_outcome: ["p_site_id", "p_provider_key", "p_success", "p_transient", "p_probe"],
-  record_provider_test: ["p_site_id", "p_provider_key", "p_version", "p_ok", "p_error", "p_conversion_name"],
+  record_provider_test: ["p_site_id", "p_provider_key", "p_version", "p_ok", "p_error", "p_conversion_name", "p_passed"],
   record_script_run: ["p_public_id", "p_run"],
   record_verdicts: ["p_site_id", "p_request_id", "p_answer"],
   recover_marketing_signals: ["p_min_age_minutes", "p_max_attempts"],

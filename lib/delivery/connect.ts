@@ -3,12 +3,14 @@ import { callRpc } from "#lib/db/call-rpc.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { parseInput } from "#lib/http/parse-input.ts";
 import { AppError } from "#lib/platform/app-error.ts";
+import { log } from "#lib/platform/log.ts";
 import { type Credentials, credentialsSchema, describeAccount, sealCredentials } from "#lib/providers/credentials.ts";
 import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import type { ConnectionTest, ProviderConnection } from "#lib/providers/port.ts";
 import { isProviderError } from "#lib/providers/provider-error.ts";
 import { siteDelivery } from "#lib/tenancy/site-delivery.ts";
 import { openConnection } from "./connection.ts";
+import { findingOf } from "./connection-findings.ts";
 import {
   type AccountInput,
   type ConnectAnswer,
@@ -45,13 +47,18 @@ export async function connectGoogleAds(
 ): Promise<ConnectAnswer> {
   const siteUuid = await siteUuidOf(publicId);
   const credentials = parseInput(credentialsSchema, input.refresh_token ? input : { ...input, ...consent });
-  return testAndKeep(db, publicId, siteUuid, credentials, { sealAction: credentials.conversion_action_resource_name });
+  const test = await orUnavailable(googleAds().testConnection({ siteUuid, version: 0, credentials }));
+  if (!test.ok) return { connected: false, released: 0, test };
+  const sealAction = credentials.conversion_action_resource_name;
+  const { googleName } = nameOf(await namesAtGoogle({ siteUuid, version: 0, credentials }), sealAction);
+  const seal = { sealAction, ...(googleName !== undefined && { sealActionName: googleName }) };
+  return keep(db, publicId, { siteUuid, credentials, test, seal });
 }
 
 /** A consent that has run out is no new access. */
 const newAccess = rotateInput.extend({ refresh_token: z.string("REQUIRED") });
 
-/** The same account with a new refresh token. */
+/** The same account with a new refresh token. It is kept when it opens the account, whatever Google has against the chosen actions. */
 export async function rotateGoogleAds(
   db: SessionClient,
   publicId: string,
@@ -62,25 +69,32 @@ export async function rotateGoogleAds(
   const current = await withSealAction(db, publicId, credentials);
   const given = parseInput(newAccess, input.refresh_token ? input : (consent ?? {}));
   const renewed = parseInput(credentialsSchema, { ...current, ...given });
-  return testAndKeep(db, publicId, siteUuid, renewed, {});
+  const test = await orUnavailable(googleAds().testConnection({ siteUuid, version: 0, credentials: renewed }));
+  if (!opensAccount(test)) return { connected: false, released: 0, test };
+  return keep(db, publicId, { siteUuid, credentials: renewed, test });
 }
 
-async function testAndKeep(
-  db: SessionClient,
-  publicId: string,
-  siteUuid: string,
-  credentials: Credentials,
-  more: { sealAction?: string },
-): Promise<ConnectAnswer> {
-  const test = await orUnavailable(googleAds().testConnection({ siteUuid, version: 0, credentials }));
-  if (!test.ok) return { connected: false, released: 0, test };
+const accessFields = new Set(["client_id", "client_secret", "refresh_token", "customer_id", "login_customer_id"]);
+const opensAccount = ({ checks }: ConnectionTest) =>
+  checks.every(({ ok, isRequired, code }) => ok || !isRequired || !accessFields.has(findingOf(code ?? "UNKNOWN").field ?? ""));
+
+interface Tested {
+  siteUuid: string;
+  credentials: Credentials;
+  test: ConnectionTest;
+  /** Where sealed sales go from now on; left out, where they went before. */
+  seal?: { sealAction: string; sealActionName?: string };
+}
+
+async function keep(db: SessionClient, publicId: string, { siteUuid, credentials, test, seal }: Tested): Promise<ConnectAnswer> {
   const { version, released } = await callAsUser(
     db,
     "connect_provider",
-    { p_public_id: publicId, p_connection: { ...sealedConnection(siteUuid, credentials), ...more } },
+    { p_public_id: publicId, p_connection: { ...sealedConnection(siteUuid, credentials), ...seal } },
     kept,
   );
-  await recordTest({ siteUuid, version }, test);
+  const connection = { siteUuid, version, credentials };
+  await recordTest(connection, test, await passedActions(db, publicId, connection, test));
   return { connected: true, released, test };
 }
 
@@ -94,12 +108,26 @@ export function sealedConnection(siteUuid: string, credentials: Credentials) {
   };
 }
 
-/** Tests the stored credentials. A passed test ends a block, and rows that it failed are queued again. */
+/** Tests the stored credentials and every chosen action. A passed test ends a block, and rows that it failed are queued again. */
 export async function testGoogleAds(db: SessionClient, publicId: string): Promise<ConnectAnswer> {
   const connection = await requireConnection(publicId);
   const credentials = await withSealAction(db, publicId, connection.credentials);
   const test = await orUnavailable(googleAds().testConnection({ ...connection, credentials }));
-  return { connected: true, released: await recordTest(connection, test), test };
+  const passed = await passedActions(db, publicId, { ...connection, credentials }, test);
+  return { connected: true, released: await recordTest(connection, test, passed), test };
+}
+
+/** The names whose actions Google takes. One action was tested with the connection; the others are tried here. */
+async function passedActions(db: SessionClient, publicId: string, connection: ProviderConnection, test: ConnectionTest): Promise<string[]> {
+  if (!opensAccount(test)) return [];
+  const { actions } = await readConnection(db, publicId);
+  const passes = async (action: string) => {
+    if (action === connection.credentials.conversion_action_resource_name) return test.ok;
+    const credentials = { ...connection.credentials, conversion_action_resource_name: action };
+    return (await orUnavailable(googleAds().testConnection({ ...connection, credentials }))).ok;
+  };
+  const outcomes = await Promise.all(actions.map(async (chosen) => ({ ...chosen, ok: await passes(chosen.action) })));
+  return outcomes.filter(({ ok }) => ok).map(({ conversionName }) => conversionName);
 }
 
 /** With the action that sealed sales go to now: the owner may have chosen another since the account was connected. */
@@ -112,7 +140,7 @@ async function withSealAction(db: SessionClient, publicId: string, credentials: 
   return chosen ? { ...credentials, conversion_action_resource_name: chosen.action } : credentials;
 }
 
-async function recordTest({ siteUuid, version }: Pick<ProviderConnection, "siteUuid" | "version">, test: ConnectionTest): Promise<number> {
+async function recordTest({ siteUuid, version }: ProviderConnection, test: ConnectionTest, passed: string[]): Promise<number> {
   const { released } = await callRpc(
     "record_provider_test",
     {
@@ -120,6 +148,7 @@ async function recordTest({ siteUuid, version }: Pick<ProviderConnection, "siteU
       p_provider_key: providerKey,
       p_version: version,
       p_ok: test.ok,
+      p_passed: passed,
       ...(test.error && { p_error: { code: test.error.code, message: test.error.message } }),
     },
     z.object({ released: z.number() }),
@@ -140,11 +169,34 @@ async function draftConnection(publicId: string, input: AccountInput, consent: C
   return { siteUuid: await siteUuidOf(publicId), version: 0, credentials };
 }
 
-export const chooseActions = (
+export async function chooseActions(
   db: SessionClient,
   publicId: string,
   actions: { conversionName: string; action: string; countingType?: string }[],
-) => callAsUser(db, "set_conversion_actions", { p_public_id: publicId, p_actions: actions }, z.object({ version: z.number() }));
+) {
+  const names = await namesAtGoogle(requireConnection(publicId));
+  const named = actions.map((chosen) => ({ ...chosen, ...nameOf(names, chosen.action) }));
+  return callAsUser(db, "set_conversion_actions", { p_public_id: publicId, p_actions: named }, z.object({ version: z.number() }));
+}
+
+/**
+ * What Google calls each action. A script sends by name, so what it may have sent must not go to an action of another name. An account whose
+ * list cannot be read is used all the same, without that safeguard.
+ */
+async function namesAtGoogle(opening: Promise<ProviderConnection> | ProviderConnection): Promise<Map<string, string>> {
+  try {
+    const { actions } = await googleAds().listConversionActions(await opening);
+    return new Map(actions.map(({ action, name }) => [action, name]));
+  } catch (error) {
+    log.warn("names of conversion actions not read", { error });
+    return new Map();
+  }
+}
+
+function nameOf(names: Map<string, string>, action: string): { googleName?: string } {
+  const googleName = names.get(action);
+  return googleName === undefined ? {} : { googleName };
+}
 
 export const disconnectGoogleAds = (db: SessionClient, publicId: string) =>
   callAsUser(db, "disconnect_provider", { p_public_id: publicId }, done);

@@ -28,7 +28,7 @@ export const connectionState = z.object({
   connectedBy: z.string().nullish(),
   testedAt: moment.nullable(),
   testError: z.object({ code: z.string(), message: z.string().nullable(), at: moment }).nullable(),
-  actions: z.array(actionChoice.extend({ testedAt: moment.nullable(), blocked: block.nullable() })),
+  actions: z.array(actionChoice.extend({ googleName: z.string().nullish(), testedAt: moment.nullable(), blocked: block.nullable() })),
   health: z
     .object({
       state: z.enum(["CLOSED", "OPEN", "HALF_OPEN"]),

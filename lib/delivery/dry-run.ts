@@ -11,17 +11,19 @@ import { jobRow } from "./pipeline.ts";
 /** A dry run has one row: where in the request it stood says nothing. */
 const rowPath = /^(events\.events|destinations\.destinations|conversions|conversion_adjustments)\[\d+\]\.?/;
 
+const askedRow = jobRow.and(z.object({ isChosenAction: z.boolean() }));
+
 /** Asks Google whether it would take a row as it stands. A row that passes proves its conversion action, so a block of that action ends. */
 export async function dryRun(publicId: string, rowId: string): Promise<DryRunAnswer> {
   const connection = await requireConnection(publicId);
-  const job = await callRpc("conversion_job", { p_site_id: connection.siteUuid, p_id: rowId }, jobRow.nullable());
+  const job = await callRpc("conversion_job", { p_site_id: connection.siteUuid, p_id: rowId }, askedRow.nullable());
   if (!job) throw new AppError("NOT_FOUND", { detail: "There is no such row, or its conversion has no conversion action yet." });
   const { results, block } = await orUnavailable(
     googleAds().validateConversion({ ...job, attemptCount: job.attemptCount + 1 }, connection),
   );
   const result: UploadResult | undefined = results[0];
   const ok = result?.status === "COMPLETED";
-  if (ok) {
+  if (ok && job.isChosenAction) {
     await callRpc(
       "record_provider_test",
       {

@@ -17,6 +17,7 @@ const duePolls = z.array(
     rowCount: z.number(),
     sentAt: z.string(),
     pollCount: z.number(),
+    isSameAccount: z.boolean(),
   }),
 );
 type DuePoll = z.output<typeof duePolls>[number];
@@ -77,6 +78,8 @@ const neverDecided: VerdictAnswer = { status: "LOST", verdicts: [], rest: "UNKNO
 /** Google's answer. What it has not decided in a week, it will not; nothing is known of those rows, which is said as UNKNOWN. */
 async function readAnswer(poll: DuePoll, { provider, connection, signal, now }: Reading): Promise<VerdictAnswer> {
   const answer = connection ? await provider.readVerdicts(poll, connection, signal).catch(tryLater(poll)) : stillProcessing;
+  // That this account may not see what another one sent says nothing of what it may send.
+  if (answer.block && !poll.isSameAccount) return neverDecided;
   if (answer.block && connection) await blockProvider(poll, connection, answer.block);
   const ageMs = now().getTime() - Date.parse(poll.sentAt);
   const isOver = ageMs >= env().VERDICT_UNKNOWN_AFTER_HOURS * 3_600_000;

@@ -60,6 +60,8 @@ export const queueStats = z.object({
   connected: z.boolean().nullable(),
   /** Conversion actions that Google refuses: what waits for them is not sent. */
   blockedActions: z.array(z.object({ conversionName: z.string(), code: z.string(), since: moment })),
+  /** Names of sales for which no conversion action was chosen: none of them is sent. */
+  missingActions: z.array(z.string()),
   /** The last call of the site's script, or the worker's last turn for an API site. */
   lastRun: z.object({ at: moment, ok: z.boolean(), kind: z.string(), errorCode: z.string().nullable() }).nullable(),
   mainCause: z.object({ code: z.string(), category, count: z.number() }).nullable(),

@@ -44,6 +44,7 @@ const keys = [
   "notConnected",
   "blocked",
   "actionMissing",
+  "actionNamed",
   "actionBlocked",
   "circuitOpen",
   "retries",
@@ -80,6 +81,10 @@ const waits: Record<string, Part> = {
   SCRIPT_RUN: part("scriptRun", "sent", "waits"),
   DUE: part("due", "sent", "waits"),
 };
+const actions: Record<string, Part> = {
+  MISSING: part("actionMissing", "sent", "broken"),
+  NAME_DIFFERS: part("actionNamed", "sent", "broken"),
+};
 const noVerdicts: Record<string, Part> = {
   by_hand: part("noVerdictByHand", "verdict", "waits"),
   ads_api: part("noVerdictAdsApi", "verdict", "waits"),
@@ -107,7 +112,7 @@ function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
     case "BLOCKED":
       return part("blocked", "sent", "broken");
     case "ACTION":
-      return part(named === "MISSING" ? "actionMissing" : "actionBlocked", "sent", "broken");
+      return actions[named] ?? part("actionBlocked", "sent", "broken");
     case "CIRCUIT":
       return part("circuitOpen", "sent", "waits");
     case "RETRIES":
@@ -133,7 +138,7 @@ function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
 
 type CauseKey = "failed" | "rejected" | "retries";
 const isToldByCause = (key: WhyMessage["key"]): key is CauseKey => key === "failed" || key === "rejected" || key === "retries";
-const connectionKeys = new Set<WhyMessage["key"]>(["notConnected", "blocked", "actionMissing", "actionBlocked"]);
+const connectionKeys = new Set<WhyMessage["key"]>(["notConnected", "blocked", "actionMissing", "actionNamed", "actionBlocked"]);
 
 function placeOf(key: WhyMessage["key"], { rowId, heldBy, retractionId }: WhyNotCounted["facts"]): FixPlace | null {
   if (connectionKeys.has(key)) return { to: "connections" };

@@ -214,6 +214,7 @@ as $$
 $$;
 
 -- close_waiting: rows of a sale that need not be sent any more. What is in flight is left: its answer will be compared.
+-- What an API refused access to waits for new credentials; cancelled meanwhile, it waits for the seal as well.
 create function private.close_waiting(p_sale_id uuid, p_kinds text[], p_code text, p_words text) returns void
 language sql security definer set search_path = ''
 as $$
@@ -223,7 +224,9 @@ as $$
           case p_code when 'ADJUSTMENT_EXPIRED' then 'VALIDATION' else 'DETERMINISTIC_SKIP' end,
         updated_at = private.current_moment()
     where q.sale_id = p_sale_id and q.kind = any (p_kinds)
-      and (q.status in ('QUEUED', 'RETRY') or (q.status = 'FAILED' and q.next_retry_at is not null))
+      and (q.status in ('QUEUED', 'RETRY') or (q.status = 'FAILED' and (q.next_retry_at is not null
+        or p_code = 'SALE_CANCELLED' and q.provider_error_category = 'AUTH'
+          and q.attempt_error_category = 'AUTH' and q.handed_via is not null)))
 $$;
 
 create function private.adjustment_expired_words() returns text
@@ -248,11 +251,12 @@ begin
         and q.status in ('QUEUED', 'RETRY', 'FAILED')
       returning q.*)
   insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind,
-      provider_key, transport, order_id, conversion_name, conversion_time, value_cents, currency,
-      identifiers_hash, click_kind, is_certain, dispatched_at, verdict, verdict_reason, verdict_at)
+      provider_key, transport, order_id, conversion_name, conversion_action, conversion_time,
+      value_cents, currency, identifiers_hash, click_kind, is_certain, dispatched_at, verdict,
+      verdict_reason, verdict_at)
     select a.site_id, a.id, a.sale_id, a.handed_snapshot_id, a.kind, a.provider_key,
-      coalesce(a.handed_via, 'script'), a.order_id, a.conversion_name, a.conversion_time,
-      a.handed_value_cents, a.currency, a.identifiers_hash, a.click_kind,
+      coalesce(a.handed_via, 'script'), a.order_id, a.conversion_name, a.conversion_action,
+      a.conversion_time, a.handed_value_cents, a.currency, a.identifiers_hash, a.click_kind,
       not a.handed_values_differ, v_now, 'UNKNOWN', 'NEVER_ANSWERED', v_now
     from assumed a;
   return found;

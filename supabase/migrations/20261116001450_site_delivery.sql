@@ -75,6 +75,7 @@ end
 $$;
 
 -- set_site_delivery: change the settings that are given; the others stay. Weights and names that are given replace all of theirs.
+-- A conversion that gets another name keeps the conversion action that was chosen for it.
 --   Refuses  400 VALIDATION_FAILED with the field, for an unknown key as for a value out of bounds.
 --   Callers  owners.
 create function public.set_site_delivery(p_public_id text, p_settings jsonb) returns jsonb
@@ -87,6 +88,8 @@ begin
   if (p_settings #> '{intentWeights,sealed}')::numeric = 0 then
     perform private.refuse_setting('intentWeights.sealed');   -- a seal without an amount would be worth nothing, and nothing can not be sent
   end if;
+  perform private.hold_provider(v_site.id, 'google_ads');
+  select s.* into v_site from public.sites s where s.id = v_site.id for no key update;
   update public.sites s
     set default_aov_cents = coalesce((p_settings ->> 'defaultAovCents')::bigint, s.default_aov_cents),
         intent_weights = coalesce(p_settings -> 'intentWeights', s.intent_weights),
@@ -98,6 +101,7 @@ begin
         needs_you_after_hours = coalesce((p_settings ->> 'needsYouAfterHours')::int, s.needs_you_after_hours),
         updated_at = private.current_moment()
     where s.id = v_site.id;
+  perform private.carry_actions(v_site, s) from public.sites s where s.id = v_site.id;
   return jsonb_build_object('ok', true);
 end
 $$;

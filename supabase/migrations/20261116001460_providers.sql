@@ -36,6 +36,7 @@ create table public.provider_conversion_actions (
   provider_key text not null,
   conversion_name text not null,
   action text not null,
+  google_name text,                                -- what Google calls the action, where it told us
   counting_type text,
   blocked_at timestamptz,
   blocked_code text,
@@ -48,6 +49,7 @@ create table public.provider_conversion_actions (
     check (action ~ '^customers/[0-9]{1,20}/conversionActions/[0-9]{1,20}$'),
   constraint counting_type_is_plain_text
     check (counting_type is null or private.is_plain_text(counting_type, 40)),
+  constraint google_name_is_bounded check (char_length(google_name) <= 256),
   constraint blocked_actions_say_why check (
     num_nonnulls(blocked_at, blocked_code) in (0, 2)
     and (blocked_message is null or blocked_at is not null)),
@@ -162,6 +164,7 @@ create table public.provider_requests (
   provider_key text not null,
   pipeline text not null,
   row_count int not null,
+  customer_id text,                                -- of the account that sent it, where known
   sent_at timestamptz not null,
   next_poll_at timestamptz,
   poll_count int not null default 0,
@@ -215,6 +218,16 @@ begin
   return (select c.version from public.provider_credentials c
           where c.site_id = p_site_id and c.provider_key = p_provider_key);
 end
+$$;
+
+-- customer_of: the Google account that credentials of this version belong to; null when they are
+-- not the present ones.
+create function private.customer_of(p_site_id uuid, p_provider_key text, p_version int)
+returns text
+language sql stable security definer set search_path = ''
+as $$
+  select c.account ->> 'customerId' from public.provider_credentials c
+  where c.site_id = p_site_id and c.provider_key = p_provider_key and c.version = p_version
 $$;
 
 -- pass_gate: whether rows of the (site, provider) may be claimed now, and by how much.
@@ -414,7 +427,8 @@ $$;
 -- finish_batch: what became of a batch. The caller has taken hold_provider before anything else.
 --   Takes    p_batch {outcome success|transient|definite|none, credentialsVersion, durationMs?,
 --            requestId?, errorCode?, errorCategory?, quotaUntil?, block? {code, message},
---            blockActions? [{conversionName, code, message}]} and how many rows went where.
+--            blockActions? [{conversionName, action?, code, message}]} and how many rows went
+--            where. An action that the name no longer means is not blocked.
 --   Writes   FINISHED, the metrics, the circuit, the quota's end, the block and blocked actions.
 --   Safe     to repeat, and after recovery: only an open batch is finished. A block counts only
 --            while the credentials it was met with are the present ones.
@@ -462,12 +476,27 @@ begin
       set blocked_at = coalesce(a.blocked_at, v_now), blocked_code = left(b.code, 64),
           blocked_message = left(b.message, 1024), updated_at = v_now
       from jsonb_to_recordset(p_batch -> 'blockActions')
-        b ("conversionName" text, code text, message text)
+        b ("conversionName" text, action text, code text, message text)
       where a.site_id = p_site_id and a.provider_key = v_open.provider_key
-        and a.conversion_name = b."conversionName" and b.code is not null;
+        and a.conversion_name = b."conversionName" and b.code is not null
+        and (b.action is null or a.action = b.action);
   end if;
   return true;
 end
+$$;
+
+-- with_refused_actions: a batch's facts, with the actions that were refused beside their names. A
+-- row keeps the action of its first hand-out, which the name may no longer mean.
+--   Takes    p_refused [{conversionName, action, code}] of the batch's rows that failed.
+create function private.with_refused_actions(p_batch jsonb, p_refused jsonb) returns jsonb
+language sql immutable security definer set search_path = ''
+as $$
+  select p_batch || jsonb_build_object('blockActions', (
+    select coalesce(jsonb_agg(distinct b || jsonb_strip_nulls(jsonb_build_object('action', r.action))),
+      '[]')
+    from jsonb_array_elements(p_batch -> 'blockActions') b
+      left join jsonb_to_recordset(p_refused) r ("conversionName" text, action text, code text)
+        on r."conversionName" = b ->> 'conversionName' and r.code = b ->> 'code'))
 $$;
 
 -- block_connection: nothing more is sent until somebody fixes it. The first cause stays.

@@ -2,8 +2,16 @@
 -- and the script, and how a block ends. Owners use the session door; no function of that door ever
 -- gives back what was sealed. Workers, connection tests and key rotation use the service door.
 
+-- sent_names: what the conversions that an API can send are called now.
+create function private.sent_names(p_site public.sites) returns table (key text, name text)
+language sql immutable set search_path = ''
+as $$
+  select k.key, private.conversion_name(p_site, k.key)
+  from unnest('{seal,MEETING_BOOKED,SEAL_PENDING,INTENT_CAPTURED}'::text[]) k (key)
+$$;
+
 -- check_actions: conversion actions as they are asked for.
---   Takes    [{conversionName, action, countingType?}], at most 50.
+--   Takes    [{conversionName, action, googleName?, countingType?}], at most 50.
 --   Refuses  400 VALIDATION_FAILED with the field actions: what is no action, a name given twice,
 --            and one action for two kinds of conversion, which Google would add up.
 create function private.check_actions(p_site public.sites, p_actions jsonb) returns void
@@ -19,42 +27,84 @@ begin
     perform private.refuse_setting('actions');
   end if;
   if exists (select from jsonb_to_recordset(p_actions)
-         a ("conversionName" text, action text, "countingType" text)
-       where not private.is_plain_text(a."conversionName", 100)
+         a ("conversionName" text, action text, "googleName" text, "countingType" text)
+       where char_length(a."googleName") > 256
+         or not private.is_plain_text(a."conversionName", 100)
          or coalesce(a.action, '') !~ '^customers/[0-9]{1,20}/conversionActions/[0-9]{1,20}$'
          or a."countingType" is not null and not private.is_plain_text(a."countingType", 40))
      or exists (select from jsonb_to_recordset(p_actions) a ("conversionName" text)
        group by a."conversionName" having count(*) > 1)
      or exists (select from jsonb_to_recordset(p_actions) a ("conversionName" text, action text)
-       where a."conversionName" in (select private.conversion_name(p_site, k.key)
-         from unnest('{seal,MEETING_BOOKED,SEAL_PENDING,INTENT_CAPTURED}'::text[]) k (key))
+       where a."conversionName" in (select n.name from private.sent_names(p_site) n)
        group by a.action having count(*) > 1) then
     perform private.refuse_setting('actions');
   end if;
 end
 $$;
 
--- write_actions: these conversion actions and no others. One that stays the same keeps its block.
-create function private.write_actions(p_site_id uuid, p_provider_key text, p_actions jsonb)
-returns void
+-- write_actions: these conversion actions and no others. One that stays the same keeps its block. A
+-- name that is no longer used keeps its line, while the account is the same: rows left under it.
+create function private.write_actions(
+  p_site public.sites, p_provider_key text, p_actions jsonb
+) returns void
 language sql security definer set search_path = ''
 as $$
   delete from public.provider_conversion_actions a
-    where a.site_id = p_site_id and a.provider_key = p_provider_key
+    where a.site_id = p_site.id and a.provider_key = p_provider_key
       and a.conversion_name not in (select g."conversionName"
-        from jsonb_to_recordset(p_actions) g ("conversionName" text));
+        from jsonb_to_recordset(p_actions) g ("conversionName" text))
+      and (a.conversion_name in (select n.name from private.sent_names(p_site) n)
+        or split_part(a.action, '/', 2) not in (select split_part(g.action, '/', 2)
+          from jsonb_to_recordset(p_actions) g (action text)));
   insert into public.provider_conversion_actions as a
-      (site_id, provider_key, conversion_name, action, counting_type, updated_at)
-    select p_site_id, p_provider_key, g."conversionName", g.action, g."countingType",
-      private.current_moment()
+      (site_id, provider_key, conversion_name, action, google_name, counting_type, updated_at)
+    select p_site.id, p_provider_key, g."conversionName", g.action, g."googleName",
+      g."countingType", private.current_moment()
     from jsonb_to_recordset(p_actions)
-      g ("conversionName" text, action text, "countingType" text)
+      g ("conversionName" text, action text, "googleName" text, "countingType" text)
     on conflict (site_id, provider_key, conversion_name) do update
-      set action = excluded.action, counting_type = excluded.counting_type,
+      set action = excluded.action, google_name = excluded.google_name,
+          counting_type = excluded.counting_type,
           updated_at = excluded.updated_at, blocked_at = null, blocked_code = null,
           blocked_message = null, tested_at = null
       where a.action <> excluded.action
         or a.counting_type is distinct from excluded.counting_type;
+  update public.provider_conversion_actions a set google_name = g."googleName"   -- told by now
+    from jsonb_to_recordset(p_actions) g ("conversionName" text, "googleName" text)
+    where a.site_id = p_site.id and a.provider_key = p_provider_key
+      and a.conversion_name = g."conversionName" and a.google_name is distinct from g."googleName"
+      and g."googleName" is not null;
+$$;
+
+-- carry_actions: conversions that are called something else from now on keep their actions. The old
+-- name's line stays, for the rows that left under it. A new name never brings along the action of
+-- another kind, which Google would add up. Called with hold_provider.
+create function private.carry_actions(p_before public.sites, p_after public.sites) returns void
+language sql security definer set search_path = ''
+as $$
+  insert into public.provider_conversion_actions (site_id, provider_key, conversion_name, action,
+      google_name, counting_type, blocked_at, blocked_code, blocked_message, tested_at, updated_at)
+    select a.site_id, a.provider_key, n.name, a.action, a.google_name, a.counting_type,
+      a.blocked_at, a.blocked_code, a.blocked_message, a.tested_at, private.current_moment()
+    from private.sent_names(p_before) o
+      join private.sent_names(p_after) n on n.key = o.key and n.name <> o.name
+      join public.provider_conversion_actions a
+        on a.site_id = p_after.id and a.conversion_name = o.name
+    on conflict (site_id, provider_key, conversion_name) do update
+      set action = excluded.action, google_name = excluded.google_name,
+          counting_type = excluded.counting_type, blocked_at = excluded.blocked_at, blocked_code = excluded.blocked_code,
+          blocked_message = excluded.blocked_message, tested_at = excluded.tested_at,
+          updated_at = excluded.updated_at;
+  delete from public.provider_conversion_actions a
+    using private.sent_names(p_before) o
+      join private.sent_names(p_after) n on n.key = o.key and n.name <> o.name
+    where a.site_id = p_after.id and a.conversion_name = n.name
+      and not exists (select from public.provider_conversion_actions x
+        where x.site_id = a.site_id and x.provider_key = a.provider_key
+          and x.conversion_name = o.name)
+      and exists (select from public.provider_conversion_actions x
+          join private.sent_names(p_after) y on y.name = x.conversion_name and y.key <> n.key
+        where x.site_id = a.site_id and x.provider_key = a.provider_key and x.action = a.action);
 $$;
 
 -- new_version: from now on, answers to what was sent before say nothing about the connection.
@@ -77,12 +127,14 @@ $$;
 
 -- release_connection: the (site, provider) may send again. Called with hold_provider, before any
 -- sale is locked.
+--   Takes    p_passed: names whose actions passed a test, so that their blocks end as well; null:
+--            all of them.
 --   Moves    rows that a worker's attempt left FAILED(AUTH) -> QUEUED with a fresh budget, and
 --            such signals -> PENDING. What came to nothing meanwhile, or waits in another row,
 --            stays where it is. A script's failures are not the API's to release.
 --   Returns  how many rows of the queue.
 create function private.release_connection(
-  p_site_id uuid, p_provider_key text, p_actor private.actor
+  p_site_id uuid, p_provider_key text, p_actor private.actor, p_passed text[] default null
 ) returns int
 language plpgsql security definer set search_path = ''
 as $$
@@ -98,7 +150,8 @@ begin
       and (h.blocked_at is not null or h.quota_until is not null);
   update public.provider_conversion_actions a
     set blocked_at = null, blocked_code = null, blocked_message = null, updated_at = v_now
-    where a.site_id = p_site_id and a.provider_key = p_provider_key and a.blocked_at is not null;
+    where a.site_id = p_site_id and a.provider_key = p_provider_key and a.blocked_at is not null
+      and (p_passed is null or a.conversion_name = any (p_passed));
   v_ids := array(
     select q.id from public.offline_conversion_queue q
     cross join lateral (select t.reason from public.queue_transitions t
@@ -170,21 +223,25 @@ end
 $$;
 
 -- with_seal_action: a connection that names only the action for sealed conversions, with the
--- actions it then has: that one, and those of the same Google account that the site has already.
+-- actions it then has: that one, and those of the same Google account that the site has already
+-- for its other conversions.
 create function private.with_seal_action(p_site public.sites, p_connection jsonb) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   select p_connection || jsonb_build_object('actions', (
     select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('conversionName', t.conversion_name,
-      'action', t.action, 'countingType', t.counting_type)))
+      'action', t.action, 'googleName', t.google_name, 'countingType', t.counting_type)))
     from (
-      select n.name as conversion_name, n.action, (
+      select n.name as conversion_name, n.action,
+        p_connection ->> 'sealActionName' as google_name, (
         select a.counting_type from public.provider_conversion_actions a
         where a.site_id = p_site.id and a.conversion_name = n.name and a.action = n.action)
       union all
-      select a.conversion_name, a.action, a.counting_type
+      select a.conversion_name, a.action, a.google_name, a.counting_type
       from public.provider_conversion_actions a
-      where a.site_id = p_site.id and a.conversion_name <> n.name and a.action <> n.action
+      where a.site_id = p_site.id and a.action <> n.action
+        and a.conversion_name in (select o.name from private.sent_names(p_site) o
+          where o.key <> 'seal')
         and split_part(a.action, '/', 2) = split_part(n.action, '/', 2)) t))
   from (select private.conversion_name(p_site, 'seal') as name,
           p_connection ->> 'sealAction' as action) n
@@ -229,7 +286,7 @@ begin
           connected_by = excluded.connected_by, connected_at = excluded.connected_at,
           tested_at = null, test_error = null;
   if p_connection ? 'actions' then
-    perform private.write_actions(p_site.id, v_provider, p_connection -> 'actions');
+    perform private.write_actions(p_site, v_provider, p_connection -> 'actions');
   end if;
   perform private.prove_connection(p_site.id, v_provider, jsonb_build_object(
     'contract', 'connection', 'from', case when v_is_again then 'connected' else 'disconnected' end,
@@ -237,15 +294,17 @@ begin
       'transport', coalesce(p_connection ->> 'transport', 'data_manager'))));
   v_released := private.release_connection(p_site.id, v_provider,
     case when auth.uid() is null then ('system', null)::private.actor
-      else private.user_actor() end);
+      else private.user_actor() end, '{}');
   return jsonb_build_object('version', v_version, 'released', v_released);
 end
 $$;
 
 -- connect_provider: keep new credentials for a site, first or again.
 --   Moves    a block ends, and rows that it left FAILED(AUTH) are QUEUED, in the same transaction.
+--            An action that stays the same keeps its block: its test ends it.
 --   Takes    p_connection {provider, transport, keyId, sealed, account, actions? or sealAction?};
---            sealed comes from lib/vault. sealAction is the action for sealed conversions alone.
+--            sealed comes from lib/vault. sealAction is the action for sealed conversions alone,
+--            sealActionName what Google calls it.
 --            Without either the present ones stay.
 --   Safe     against a worker that still uses the old credentials: the version grows, so its
 --            refusal does not block the new ones.
@@ -290,7 +349,8 @@ begin
 end
 $$;
 
--- set_conversion_actions: which conversion actions a site's conversions go to. These and no others.
+-- set_conversion_actions: which conversion actions a site's conversions go to. These and no others;
+-- names that were used before keep theirs.
 --   Safe     against a worker that still sends to the old ones: the version grows, so its refusal
 --            does not block the new ones.
 --   Returns  {version}.
@@ -304,7 +364,7 @@ declare
 begin
   perform private.check_actions(v_site, p_actions);
   perform private.require_connected(v_site.id, 'google_ads');
-  perform private.write_actions(v_site.id, 'google_ads', p_actions);
+  perform private.write_actions(v_site, 'google_ads', p_actions);
   return jsonb_build_object('version', private.new_version(v_site.id, 'google_ads'));
 end
 $$;
@@ -339,17 +399,18 @@ $$;
 
 -- record_provider_test: what a test of a connection came to.
 --   Takes    p_version: of the credentials that were tested. A test of older ones says nothing.
---            p_error {code, message} of a test that failed; p_conversion_name: the one action that
---            was tested, null for the connection.
+--            p_error {code, message} of a test that failed; p_passed: names whose actions passed,
+--            whatever became of the rest. p_conversion_name: the one action that was tested, null
+--            for the connection.
 --   Moves    a passed test of the connection ends the block, as new credentials do; one of an
---            action ends the block of that action.
+--            action ends the block of that action, and of no other.
 --   Safe     against a batch in flight: a passed test is a new version, so a refusal of what was
 --            sent before the fix does not block again.
 --   Returns  {recorded, released, version}.
 --   Callers  service role only.
 create function public.record_provider_test(
   p_site_id uuid, p_provider_key text, p_version int, p_ok boolean, p_error jsonb default null,
-  p_conversion_name text default null
+  p_conversion_name text default null, p_passed text[] default '{}'
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -361,26 +422,29 @@ begin
   if v_version is distinct from p_version then
     return jsonb_build_object('recorded', false, 'released', 0, 'version', v_version);
   end if;
-  if p_ok then
+  if p_conversion_name is not null and p_ok then
+    p_passed := array[p_conversion_name];
+  end if;
+  if p_ok or cardinality(p_passed) > 0 then
     v_version := private.new_version(p_site_id, p_provider_key);
   end if;
+  update public.provider_conversion_actions a
+    set tested_at = v_now, blocked_at = null, blocked_code = null, blocked_message = null,
+        updated_at = v_now
+    where a.site_id = p_site_id and a.provider_key = p_provider_key
+      and a.conversion_name = any (p_passed);
   if p_conversion_name is not null then
-    update public.provider_conversion_actions a
-      set tested_at = v_now, blocked_at = null, blocked_code = null, blocked_message = null,
-          updated_at = v_now
-      where a.site_id = p_site_id and a.provider_key = p_provider_key
-        and a.conversion_name = p_conversion_name and p_ok;
-  else
-    update public.provider_credentials c
-      set tested_at = case when p_ok then v_now else c.tested_at end,
-          test_error = case when not p_ok then jsonb_build_object(
-            'code', left(coalesce(p_error ->> 'code', 'UNKNOWN'), 64),
-            'message', left(p_error ->> 'message', 1024), 'at', v_now) end
-      where c.site_id = p_site_id and c.provider_key = p_provider_key;
-    if p_ok then
-      v_released := private.release_connection(p_site_id, p_provider_key,
-        ('system', null)::private.actor);
-    end if;
+    return jsonb_build_object('recorded', true, 'released', 0, 'version', v_version);
+  end if;
+  update public.provider_credentials c
+    set tested_at = case when p_ok then v_now else c.tested_at end,
+        test_error = case when not p_ok then jsonb_build_object(
+          'code', left(coalesce(p_error ->> 'code', 'UNKNOWN'), 64),
+          'message', left(p_error ->> 'message', 1024), 'at', v_now) end
+    where c.site_id = p_site_id and c.provider_key = p_provider_key;
+  if p_ok then
+    v_released := private.release_connection(p_site_id, p_provider_key,
+      ('system', null)::private.actor, p_passed);
   end if;
   return jsonb_build_object('recorded', true, 'released', v_released, 'version', v_version);
 end
@@ -431,7 +495,8 @@ $$;
 
 -- provider_connection: how a site's delivery stands. Nothing of what was sealed.
 --   Returns  {syncMethod, connected, transport, account, connectedAt, connectedBy, testedAt,
---            testError, actions: [{conversionName, action, countingType, testedAt, blocked}],
+--            testError, actions: [{conversionName, action, googleName, countingType, testedAt,
+--            blocked}],
 --            health: {state, failureCount, nextProbeAt, lastSuccessAt, lastFailureAt,
 --            lastFailureCode, quotaUntil, blocked: {code, message, since}}}; health is null
 --            before the first connection.
@@ -453,7 +518,8 @@ begin
     'testedAt', v_credentials.tested_at, 'testError', v_credentials.test_error,
     'actions', (
       select coalesce(jsonb_agg(jsonb_build_object('conversionName', a.conversion_name,
-        'action', a.action, 'countingType', a.counting_type, 'testedAt', a.tested_at,
+        'action', a.action, 'googleName', a.google_name, 'countingType', a.counting_type,
+        'testedAt', a.tested_at,
         'blocked', private.block_json(a.blocked_at, a.blocked_code, a.blocked_message))
         order by a.conversion_name), '[]')
       from public.provider_conversion_actions a
@@ -523,8 +589,8 @@ $$;
 -- preview_delivery_switch: what a switch of a site's delivery would mean for what waits.
 --   Takes    p_to script or api.
 --   Returns  {waiting, inFlight, adjustmentsByHand, pageViewsStop, connected}: adjustmentsByHand
---            are corrections that a person has to make after the switch, since a script cannot;
---            page views go by script only.
+--            are corrections that a person has to make after the switch: all of them, since a
+--            script cannot, or those that no API makes. Page views go by script only.
 --   Callers  owners.
 create function public.preview_delivery_switch(p_public_id text, p_to text) returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -540,10 +606,11 @@ begin
       'inFlight', coalesce(sum(t.row_count) filter (where t.status = 'PROCESSING'), 0))
     from private.queue_totals(array[v_site.id]) t)
     || jsonb_build_object(
-      'adjustmentsByHand', case p_to when 'api' then 0 else (
+      'adjustmentsByHand', (
         select count(*) from public.offline_conversion_queue q
         where q.site_id = v_site.id and q.kind <> 'CONVERSION'
-          and q.status in ('QUEUED', 'RETRY')) end,
+          and q.status in ('QUEUED', 'RETRY')
+          and (p_to = 'script' or q.by_hand_reason is not null)),
       'pageViewsStop', p_to = 'api' and v_site.page_views_enabled,
       'connected', exists (select from public.provider_credentials c
         where c.site_id = v_site.id and c.provider_key = 'google_ads'));
@@ -592,7 +659,7 @@ grant execute on function
 to authenticated;
 grant execute on function
   public.seed_provider_credentials(uuid, jsonb),
-  public.record_provider_test(uuid, text, int, boolean, jsonb, text),
+  public.record_provider_test(uuid, text, int, boolean, jsonb, text, text[]),
   public.block_provider(uuid, text, text, text, int),
   public.release_provider(uuid, text),
   public.provider_credentials_for(uuid, text),

@@ -40,6 +40,8 @@ create view private.adjustment_bases as
 -- the caller's setting; whether anything of the (site, provider) may be sent is open_connections.
 -- Only the queue is read by name, so that "for update" locks its rows and nothing else. "Is true"
 -- keeps the planner from the index by expiry, which holds every row that waits for later.
+-- What a script may have uploaded counts under the action with the row's name: sent to one that
+-- Google calls something else, it would count twice.
 --   adjusts_via  for an adjustment: data_manager (or what the site's transport is) or ads_api.
 create view private.sendable_queue as
   select x.* from (
@@ -64,7 +66,11 @@ create view private.sendable_queue as
       where a.site_id = x.site_id and a.provider_key = x.provider_key and a.blocked_at is null
         and a.conversion_name = coalesce(x.conversion_name, (
           select coalesce(s.conversion_names ->> 'seal', private.default_conversion_name('seal'))
-          from public.sites s where s.id = x.site_id)));
+          from public.sites s where s.id = x.site_id))
+        and (a.google_name is null or a.google_name = a.conversion_name
+          or x.conversion_action is not null or x.kind <> 'CONVERSION'
+          or not (x.may_have_arrived or exists (select from public.provider_dispatches d
+            where d.sale_id = x.sale_id and d.verdict is distinct from 'REJECTED'))));
 
 -- open_connections: each (site, provider) of which something may be sent, sooner or later: a site
 -- that sends by API, connected and not blocked. The circuit may be open. pass_gate asks the same of

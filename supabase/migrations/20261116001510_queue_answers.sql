@@ -26,12 +26,14 @@ $$;
 --            recovery, a cap or an operator's reset is still a success. Clears errors; the row says from now on what was delivered.
 --   Takes    p_done [{id, requestId?, transport?, recordIndex?, verdict?}]; p_transport for those
 --            that name none; p_token: a claim under which each row must have been handed out once,
---            null for any; p_first_poll_seconds: when Data Manager is first asked for its verdict.
+--            null for any; p_first_poll_seconds: when Data Manager is first asked for its verdict;
+--            p_customer_id: the account that they were sent to.
 --   Writes   the dispatch with what was handed out, the requests to ask for verdicts, then brings the
 --            queue in line with what the sale is worth by now.
 --   Returns  how many rows moved.
 create function private.complete_rows(
-  p_done jsonb, p_transport text, p_token uuid default null, p_first_poll_seconds int default null
+  p_done jsonb, p_transport text, p_token uuid default null, p_first_poll_seconds int default null,
+  p_customer_id text default null
 ) returns int
 language plpgsql security definer set search_path = ''
 as $$
@@ -62,7 +64,12 @@ begin
       from given i
       where q.id = i.id and q.status <> 'COMPLETED' and (q.attempt_count > 0 or i.transport = 'by_hand')
         and (p_token is null or p_token = any (q.claims))
-      returning q.*, i.transport, i.record_index, i.verdict),
+      returning q.*, i.transport, i.record_index, i.verdict,
+        -- Which of the values that left Google kept, is known when they are one or Google says so.
+        i.transport = 'by_hand' or not q.handed_values_differ and (
+          i.verdict is not distinct from 'CONFIRMED' or q.kind <> 'CONVERSION'
+          or not exists (select from public.provider_dispatches x where x.sale_id = q.sale_id
+            and x.kind = 'CONVERSION' and x.value_cents <> q.value_cents)) as is_certain),
   told as (
     insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind,
         provider_key, transport, order_id, conversion_name, conversion_action, conversion_time,
@@ -73,21 +80,22 @@ begin
         d.conversion_time, d.value_cents, d.currency,
         case when d.transport <> 'by_hand' then d.identifiers_hash end,
         case when d.transport <> 'by_hand' then d.click_kind end,
-        d.transport = 'by_hand' or not d.handed_values_differ, d.provider_request_id,
+        d.is_certain, d.provider_request_id,
         d.record_index, v_now, d.verdict, case when d.verdict is not null then v_now end
       from done d),
   asked as (
     insert into public.provider_requests (site_id, request_id, provider_key, pipeline, row_count,
-        sent_at, next_poll_at)
+        customer_id, sent_at, next_poll_at)
       select d.site_id, d.provider_request_id, d.provider_key, 'seals',
-        (select count(*) from given g where g.request_id = d.provider_request_id), v_now,
+        (select count(*) from given g where g.request_id = d.provider_request_id), p_customer_id,
+        v_now,
         v_now + make_interval(secs => coalesce(p_first_poll_seconds, 1800))
       from done d
       where d.transport = 'data_manager' and d.provider_request_id is not null and d.verdict is null
       group by d.site_id, d.provider_request_id, d.provider_key
       on conflict (site_id, request_id) do nothing)
   -- Most sales are worth what Google was told, with nothing else waiting: they need no second look (a third of an ack's time).
-  select count(*), array_agg(distinct d.sale_id) filter (where d.kind = 'RETRACT' or d.handed_values_differ or s.status <> 'CONFIRMED'
+  select count(*), array_agg(distinct d.sale_id) filter (where d.kind = 'RETRACT' or not d.is_certain or s.status <> 'CONFIRMED'
       or s.amount_cents <> d.value_cents or exists (select from public.offline_conversion_queue o where o.sale_id = d.sale_id and o.id <> d.id
         and (o.status in ('QUEUED', 'RETRY') or o.next_retry_at is not null))), array_agg(distinct d.sale_id) filter (where s.delivery_block is not null)
     into v_moved, v_changed, v_unblocked from done d join public.sales s on s.id = d.sale_id;
@@ -181,8 +189,11 @@ begin
             then concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.words) else o.words end, 1024),
           attempt_error = left(o.words, 1024), attempt_error_code = left(o.code, 64),
           attempt_error_category = o.category,
-          -- Refused for good, a conversion is not at Google: it may go under another action next.
+          -- Refused for good, a conversion is not at Google, unless an earlier hand-out of it is:
+          -- otherwise it may go under another action next.
           conversion_action = case when q.kind <> 'CONVERSION' or o.category <> 'VALIDATION'
+              or q.may_have_arrived or exists (select from public.provider_dispatches d
+                where d.sale_id = q.sale_id and d.verdict is distinct from 'REJECTED')
             then q.conversion_action end
       from (select r.id, r.outcome, r.words, r."retryAt" as retry_at, r.code,
               coalesce(r.category, 'TRANSIENT') as category,
@@ -327,9 +338,18 @@ begin
       into v_results from jsonb_array_elements(p_results) r;
   end if;
   perform private.lock_sales_of(v_ids);
+  if jsonb_typeof(p_batch -> 'blockActions') = 'array' then   -- before a row forgets its action
+    p_batch := private.with_refused_actions(p_batch, (
+      select jsonb_agg(jsonb_build_object('conversionName', q.conversion_name,
+        'action', q.conversion_action, 'code', coalesce(r.code, 'UNKNOWN')))
+      from jsonb_to_recordset(v_results) r (id uuid, outcome text, code text)
+        join public.offline_conversion_queue q on q.id = r.id
+      where r.outcome = 'FAILED' and q.id = any (v_ids)));
+  end if;
   perform private.act(('system', null)::private.actor, 'WORKER_SETTLE');
   select private.complete_rows(coalesce(jsonb_agg(r), '[]'), p_transport, p_token,
-      (p_batch ->> 'firstPollSeconds')::int) into v_completed
+      (p_batch ->> 'firstPollSeconds')::int, private.customer_of(p_site_id,
+        p_batch ->> 'provider', (p_batch ->> 'credentialsVersion')::int)) into v_completed
     from jsonb_array_elements(v_results) r
     where r ->> 'outcome' = 'COMPLETED' and (r ->> 'id')::uuid = any (v_ids);
   if exists (select from jsonb_array_elements(v_results) r where r ->> 'outcome' <> 'COMPLETED') then

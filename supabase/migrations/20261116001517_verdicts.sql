@@ -4,8 +4,10 @@
 
 -- claim_verdict_polls: take up to p_limit requests whose verdict may be asked for now.
 --   Safe     from many pollers at once: each request goes to one of them for p_lease_seconds.
---   Returns  [{siteId, providerKey, pipeline, requestId, rowCount, sentAt, pollCount}]; pollCount is
---            how often it was asked before. Requests of a site without credentials wait.
+--   Returns  [{siteId, providerKey, pipeline, requestId, rowCount, sentAt, pollCount,
+--            isSameAccount}]; pollCount is how often it was asked before, isSameAccount whether the
+--            account that the site is connected to sent it. Requests of a site without credentials
+--            wait.
 --   Callers  service role only.
 create function public.claim_verdict_polls(p_limit int, p_lease_seconds int) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -28,7 +30,10 @@ begin
       returning r.*)
   select coalesce(jsonb_agg(jsonb_build_object('siteId', t.site_id, 'providerKey', t.provider_key,
       'pipeline', t.pipeline, 'requestId', t.request_id, 'rowCount', t.row_count,
-      'sentAt', t.sent_at, 'pollCount', t.poll_count - 1) order by t.sent_at, t.request_id), '[]')
+      'sentAt', t.sent_at, 'pollCount', t.poll_count - 1,
+      'isSameAccount', exists (select from public.provider_credentials c
+        where c.site_id = t.site_id and c.provider_key = t.provider_key
+          and c.account ->> 'customerId' = t.customer_id)) order by t.sent_at, t.request_id), '[]')
     into v_polls from taken t;
   return v_polls;
 end

@@ -4,7 +4,8 @@
 
 -- due_signal_jobs: the signals of a connected API site that could be sent now, one rule for list
 -- and claim: switched on, due, attempts left, the click old enough and not too old, consent given
--- and not taken back, and an action for the name that is not blocked.
+-- and not taken back, and an action for the name that is not blocked. As with sales, what a script
+-- was handed goes only to the action that has its name at Google.
 --   Safe     for claims: called once for a (site, provider), never for a row.
 create function private.due_signal_jobs(
   p_site_id uuid, p_provider_key text, p_max_attempts int
@@ -30,6 +31,8 @@ as $$
     join public.provider_conversion_actions a on a.site_id = s.id
       and a.provider_key = p_provider_key and a.blocked_at is null
       and a.conversion_name = coalesce(g.conversion_name, n.conversion_name)
+      and (a.google_name is null or a.google_name = a.conversion_name
+        or g.conversion_action is not null or g.attempt_count = 0)
     join public.calls c on c.id = g.call_id
     left join lateral (
       select 'marketing' = any (x.scopes) as is_given from public.consent_choices x
@@ -136,22 +139,23 @@ end
 $$;
 
 -- note_requests: accepted Data Manager requests, to be polled for their verdicts.
---   Takes    p_results as settle takes them; p_first_poll_seconds until the first poll.
+--   Takes    p_results and p_batch as settle takes them.
 create function private.note_requests(
-  p_site_id uuid, p_provider_key text, p_pipeline text, p_results jsonb, p_first_poll_seconds int
+  p_site_id uuid, p_provider_key text, p_pipeline text, p_results jsonb, p_batch jsonb
 ) returns void
 language sql security definer set search_path = ''
 as $$
   insert into public.provider_requests (site_id, request_id, provider_key, pipeline, row_count,
-      sent_at, next_poll_at)
-    select p_site_id, left(r."requestId", 256), p_provider_key, p_pipeline, count(*), n.now,
-      n.now + make_interval(secs => coalesce(p_first_poll_seconds, 1800))
+      customer_id, sent_at, next_poll_at)
+    select p_site_id, left(r."requestId", 256), p_provider_key, p_pipeline, count(*), n.customer_id,
+      n.now, n.now + make_interval(secs => coalesce((p_batch ->> 'firstPollSeconds')::int, 1800))
     from jsonb_to_recordset(p_results)
         r (outcome text, transport text, "requestId" text, verdict text)
-      cross join (select private.current_moment() as now) n
+      cross join (select private.current_moment() as now, private.customer_of(p_site_id,
+        p_provider_key, (p_batch ->> 'credentialsVersion')::int) as customer_id) n
     where r.outcome = 'COMPLETED' and r.transport = 'data_manager' and r.verdict is null
       and r."requestId" <> ''
-    group by 2, n.now order by 2
+    group by 2, n.now, n.customer_id order by 2
     on conflict (site_id, request_id) do nothing
 $$;
 
@@ -245,8 +249,15 @@ begin
       count(*) filter (where e.dispatch_status = 'FAILED')
     into v_retried, v_failed from ended e;
   if p_batch is not null then
-    perform private.note_requests(p_site_id, v_provider, 'signals', p_results,
-      (p_batch ->> 'firstPollSeconds')::int);
+    perform private.note_requests(p_site_id, v_provider, 'signals', p_results, p_batch);
+    if jsonb_typeof(p_batch -> 'blockActions') = 'array' then
+      p_batch := private.with_refused_actions(p_batch, (
+        select jsonb_agg(jsonb_build_object('conversionName', g.conversion_name,
+          'action', g.conversion_action, 'code', coalesce(r.code, 'UNKNOWN')))
+        from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text)
+          join public.marketing_signals g on g.id = r.id and g.site_id = p_site_id
+        where r.outcome = 'FAILED'));
+    end if;
     perform private.finish_batch(p_site_id, p_token, p_batch, v_completed, v_failed, v_retried);
   end if;
   return jsonb_build_object('completed', v_completed, 'retried', v_retried, 'failed', v_failed,

@@ -58,10 +58,23 @@ as $$
     when 'api_key' then (select k.name from public.site_api_keys k where k.id = p_id) end)
 $$;
 
+-- is_named_otherwise: whether a script may have uploaded a row under its name, which is not what
+-- Google calls the action: sendable_queue holds such a row.
+create function private.is_named_otherwise(
+  p_action public.provider_conversion_actions, p_row public.offline_conversion_queue
+) returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(p_action.google_name <> p_action.conversion_name, false)
+    and p_row.conversion_action is null and p_row.kind = 'CONVERSION'
+    and (p_row.may_have_arrived or exists (select from public.provider_dispatches d
+      where d.sale_id = p_row.sale_id and d.verdict is distinct from 'REJECTED'))
+$$;
+
 -- queue_rows_json: rows as the screen shows them, in the order given. One query for a page: a function call per row took five times as long.
 --   waitsFor   of a row that waits for something other than its time: RETRACTION (heldBy names the
 --              earlier sale and its row), VERDICT, DAY (until waitsUntil), or ACTION: the site has no
---              usable conversion action for the row's name.
+--              usable conversion action for the row's name, or one that Google calls otherwise.
 --   attemptError…  what the last real attempt met; the provider's fields may be a deferral since.
 create function private.queue_rows_json(
   p_rows public.offline_conversion_queue[], p_max_attempts int
@@ -88,7 +101,8 @@ as $$
         and not exists (select from public.provider_conversion_actions a
           where a.site_id = q.site_id and a.provider_key = q.provider_key and a.blocked_at is null
             and a.conversion_name = coalesce(q.conversion_name, t.conversion_names ->> 'seal',
-              private.default_conversion_name('seal'))) then 'ACTION' end,
+              private.default_conversion_name('seal'))
+            and not private.is_named_otherwise(a, p_rows[i])) then 'ACTION' end,
     'waitsUntil', case b.waits_for when 'DAY' then b.waits_until end,
     'uploadedAt', q.uploaded_at, 'providerRequestId', q.provider_request_id,
     'transport', d.transport, 'verdict', d.verdict, 'verdictReason', d.verdict_reason,

@@ -32,7 +32,7 @@ $$;
 -- queue_stats: the figures of a site, or of all sites of the reader.
 --   Takes    p_public_id, or null for all sites that the reader is a member of.
 --   Returns  {siteId, scope, totals, stuckProcessing, lastUpdatedAt, valueWaitingCents, failedRatio, oldestWaitingAt, nextDueAt, perProvider, circuit, blocked,
---            connected (null where a script sends), blockedActions, lastRun (of the script, or of the worker), mainCause, failedCauses, waitingByHand}.
+--            connected (null where a script sends), blockedActions, missingActions, lastRun (of the script, or of the worker), mainCause, failedCauses, waitingByHand}.
 --            Counts come from queue_totals and are exact; nothing here reads more rows than are in flight.
 --   Callers  viewers.
 create function public.queue_stats(p_public_id text default null) returns jsonb
@@ -78,6 +78,11 @@ begin
         order by x.blocked_at, x.conversion_name), '[]')
       from api a join public.provider_conversion_actions x
         on x.site_id = a.id and x.blocked_at is not null),
+    'missingActions', (select coalesce(jsonb_agg(distinct n.name), '[]')
+      from api a join public.sites s on s.id = a.id and a.is_connected
+        cross join lateral (select private.conversion_name(s, 'seal') as name) n
+      where not exists (select from public.provider_conversion_actions x
+        where x.site_id = s.id and x.conversion_name = n.name)),
     'lastRun', (select jsonb_build_object('at', r.at, 'ok', r.error_code is null, 'kind', r.kind, 'errorCode', r.error_code) from (
       (select x.at, x.error_code, x.kind from unnest(v_sites) site (id)
        cross join lateral (select y.* from public.script_runs y where y.site_id = site.id order by y.at desc, y.id desc limit 1) x

@@ -1,17 +1,20 @@
 -- conversion_job: one row as a worker would be handed it now, without claiming it. For a dry run:
 -- Google says whether it would take the row, and neither side keeps anything.
---   Returns  a row as claim_offline_conversion_jobs_v2 gives it; null when it is not this site's,
---            when the site is not connected, or without a conversion action for its name.
+--   Returns  a row as claim_offline_conversion_jobs_v2 gives it, and isChosenAction: whether its
+--            action is the one that its name means now. Null when it is not this site's, when the
+--            site is not connected, or without a conversion action for its name.
 --   Callers  service role only.
 create function public.conversion_job(p_site_id uuid, p_id uuid) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   select jsonb_build_object('id', q.id, 'saleId', q.sale_id, 'kind', q.kind, 'orderId', q.order_id,
-    'conversionName', a.conversion_name, 'conversionAction', a.action,
+    'conversionName', a.conversion_name,
+    'conversionAction', coalesce(q.conversion_action, a.action),
+    'isChosenAction', coalesce(q.conversion_action, a.action) = a.action,
     'via', case when q.kind = 'CONVERSION' or q.kind = 'RESTATE' and coalesce(b.takes_restatements, false)
       then c.transport else 'ads_api' end,
     'valueCents', r.amount_cents, 'currency', q.currency, 'conversionTime', q.conversion_time,
-    'timezone', t.timezone, 'attemptCount', q.attempt_count,
+    'timezone', t.timezone, 'attemptCount', q.attempt_count + 1,
     'gclid', s.gclid, 'wbraid', s.wbraid, 'gbraid', s.gbraid, 'clickedAt', s.clicked_at,
     'customerHash', case when said.consent is not null
       then coalesce(s.customer_hash, l.caller_hash) end,
@@ -33,7 +36,8 @@ as $$
       where x.site_id = l.site_id and x.visitor_id = l.visitor_id
       order by x.chosen_at desc, x.id desc limit 1) choice on true
     cross join lateral (
-      select case when s.call_id is null or choice.is_given then 'GRANTED' end as consent) said
+      select case when s.call_id is null or s.email_hash is not null or choice.is_given
+        then 'GRANTED' end as consent) said
   where q.id = p_id and q.site_id = p_site_id
 $$;
 

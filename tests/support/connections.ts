@@ -20,7 +20,7 @@ export const defaultActions = Object.values(defaultNames).map((conversionName, i
 
 export interface ConnectionOptions {
   transport?: "data_manager" | "ads_api";
-  actions?: { conversionName: string; action: string; countingType?: string }[];
+  actions?: { conversionName: string; action: string; googleName?: string; countingType?: string }[];
   sealed?: string;
   keyId?: string;
   at?: Date;

@@ -50,7 +50,7 @@ export function Warnings({ stats, onFilter }: { stats: QueueStats; onFilter: (fi
 }
 
 /** Why nothing, or not everything, is sent at the moment: no account, no access, a refused conversion action, Google does not answer. */
-function useStopped({ blocked, blockedActions, connected, circuit, totals, valueWaitingCents }: QueueStats) {
+function useStopped({ blocked, blockedActions, missingActions: [missing], connected, circuit, totals, valueWaitingCents }: QueueStats) {
   const t = useTranslations("oci.warnings");
   const format = useControlFormat();
   const causeOf = useCause();
@@ -73,6 +73,12 @@ function useStopped({ blocked, blockedActions, connected, circuit, totals, value
     return (
       <Alert tone="blocked" title={t("paused", { time: format.moment(blocked.since) })} action={toConnections(t("reconnect"))}>
         {t("pausedBody", waiting)}
+      </Alert>
+    );
+  if (missing)
+    return (
+      <Alert tone="blocked" title={t("actionMissing", { name: missing })} action={toConnections(t("openConnections"))}>
+        {t("actionMissingBody", waiting)}
       </Alert>
     );
   if (action)

@@ -237,6 +237,24 @@ test("a release ends the wait that Google asked for", async () => {
   expect((await passGate(db.sql, team, minutesLater(21))).gate).toBe("CLOSED");
 });
 
+// Guarantee: what a revoked token failed comes back with the connection and the seal, whichever comes first.
+// Mutation that breaks it: leave FAILED(AUTH) rows of a cancelled sale as they are in close_waiting.
+test.each([
+  ["before", 8],
+  ["after", 15],
+])("a sale that was cancelled during the block and is sealed again %s the release is sent", async (_name, minute) => {
+  const id = await failAuth(db.sql, team);
+  const { sale_id, call_id } = await readRow(db.sql, id);
+  await change(db.sql, { team }, "cancel_sale", { id: sale_id }, { at: minutesLater(5) });
+  const steps: [number, () => Promise<unknown>][] = [
+    [10, () => connectApi(db.sql, team, { at: minutesLater(10) })],
+    [minute, () => change(db.sql, { team }, "seal_call", { id: call_id, amountCents: 425_000 }, { at: minutesLater(minute) })],
+  ];
+  for (const [, step] of steps.sort(([a], [b]) => a - b)) await step();
+  expect(await readRow(db.sql, id)).toMatchObject({ status: "QUEUED", last_error: null });
+  expect((await claimForWorker(db.sql, team, { at: minutesLater(20) })).rows.map((row) => row.id)).toEqual([id]);
+});
+
 test("without a connection there is nothing to release", async () => {
   await callAs(db.sql, team.owner, (tx) => tx`select public.disconnect_provider(${team.publicId})`);
   await expect(release()).rejects.toMatchObject({ message: "NOT_CONNECTED", code: "PT409" });

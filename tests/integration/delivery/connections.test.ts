@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { finishBatch, openCircuit, passGate, readHealth, startBatch } from "#tests/support/circuit.ts";
 import { actionOf, connectApi, defaultActions, defaultNames, failAuth, readConnection } from "#tests/support/connections.ts";
-import { createQueueTeam, deliverySettings, minutesLater, readRow, sealLead, service } from "#tests/support/queue.ts";
+import { claimForWorker, createQueueTeam, deliverySettings, minutesLater, readRow, sealLead, service } from "#tests/support/queue.ts";
 import { callAs, createPerson, createTeam, handOver, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
@@ -241,6 +241,58 @@ describe("actions", () => {
   });
 });
 
+describe("a conversion that gets another name", () => {
+  beforeEach(() => connectApi(db.sql, team));
+  const rename = (names: Record<string, string>) => deliverySettings(db.sql, team, { conversionNames: names });
+  const claimedIds = async (minute: number) =>
+    (await claimForWorker(db.sql, team, { at: minutesLater(minute) })).rows.map((row) => [row.id, row.conversionAction]);
+  const chosen = async () =>
+    Object.fromEntries((await readConnection(db.sql, team)).actions.map(({ conversionName, action }) => [conversionName, action]));
+  const kept = { keyId: "key2", sealed: secret, account: { customerId: "1234567890" } };
+  const connect = (more: Record<string, unknown>) =>
+    callAs(db.sql, team.owner, (tx) => tx`select public.connect_provider(${team.publicId}, ${tx.json({ ...kept, ...more } as never)})`);
+
+  // Guarantee: a setting that has nothing to do with the connection does not silently stop every sale.
+  // Mutation that breaks it: set_site_delivery without carry_actions.
+  test("keeps the action that was chosen for it", async () => {
+    await rename({ seal: "Sale" });
+    const { id } = await sealLead(db.sql, team);
+    expect(await claimedIds(1)).toEqual([[id, actionOf(1)]]);
+  });
+
+  // Guarantee: rows that left under the old name can still be sent, whatever the owner chooses or connects next.
+  // Mutations that break it: delete every name that is not given in write_actions; count names of the past in check_actions.
+  test.each([
+    ["new credentials", () => connect({ sealAction: actionOf(1) })],
+    ["another action", () => setActions([{ conversionName: "Sale", action: actionOf(77) }])],
+  ])("leaves the old name to the rows that left under it, also after %s", async (_name, change) => {
+    const { id } = await sealLead(db.sql, team);
+    await claimedIds(1);
+    await service(db.sql, "recover_stuck_offline_conversion_jobs", {}, minutesLater(20));
+    await rename({ seal: "Sale" });
+    await change();
+    expect(await claimedIds(22)).toEqual([[id, actionOf(1)]]);
+  });
+
+  // Guarantee: Google never adds sales and earlier stages up. Mutations that break it: `on conflict do nothing`; drop the delete.
+  test("does not take over the action of another kind with its name", async () => {
+    const { seal, MEETING_BOOKED } = defaultNames;
+    await rename({ seal: MEETING_BOOKED, MEETING_BOOKED: seal });
+    expect(await chosen()).toMatchObject({ [MEETING_BOOKED]: actionOf(1), [seal]: actionOf(2) });
+    await setActions([{ conversionName: MEETING_BOOKED, action: actionOf(1) }]);
+    await rename({ seal: "Sale", MEETING_BOOKED });
+    expect(await chosen()).toEqual({ Sale: actionOf(1) });
+  });
+
+  // Guarantee: nothing is sent to an account that the site has left.
+  test("forgets its old names with the account", async () => {
+    await rename({ seal: "Sale" });
+    const elsewhere = actionOf(1).replace("1234567890", "9999999999");
+    await connect({ sealAction: elsewhere });
+    expect(await chosen()).toEqual({ Sale: elsewhere });
+  });
+});
+
 describe("tests of a connection", () => {
   beforeEach(() => connectApi(db.sql, team));
 
@@ -271,16 +323,22 @@ describe("tests of a connection", () => {
     expect((await readConnection(db.sql, team)).health?.blocked).toMatchObject({ code: "A" });
   });
 
-  test("one of an action ends the block of that action only", async () => {
+  // Guarantee: an action that nobody tested, or that failed its test, does not get sales that Google refuses.
+  // Mutation that breaks it: release_connection ends the blocks of all actions.
+  test.each([
+    ["with a connection that passed", true, { p_passed: [defaultNames.seal] }, null],
+    ["with a connection that failed", false, { p_passed: [defaultNames.seal] }, "A"],
+    ["alone", true, { p_conversion_name: defaultNames.seal }, "A"],
+  ])("one of an action, %s, ends the block of that action only", async (_name, isOk, tested, blockedFor) => {
     const batch = await startBatch(db.sql, team, minutesLater(0));
     const names = [defaultNames.seal, defaultNames.SEAL_PENDING];
     const blockActions = names.map((conversionName) => ({ conversionName, code: "TERMS", message: "sign" }));
     const block = { code: "A", message: "a" };
     await finishBatch(db.sql, team, batch, { outcome: "definite", blockActions, block }, minutesLater(1));
-    await recordTest(1, true, { p_conversion_name: defaultNames.seal });
+    await recordTest(1, isOk, tested);
     const { actions, health } = await readConnection(db.sql, team);
     expect(actions.filter(({ blocked }) => blocked).map(({ conversionName }) => conversionName)).toEqual([defaultNames.SEAL_PENDING]);
-    expect(health?.blocked).toMatchObject({ code: "A" });
+    expect(health?.blocked?.code ?? null).toBe(blockedFor);
   });
 });
 

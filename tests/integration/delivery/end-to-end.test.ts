@@ -13,10 +13,12 @@ import type { ConnectInput } from "#lib/delivery/connection-shapes.ts";
 import { dryRun } from "#lib/delivery/dry-run.ts";
 import { pollVerdicts } from "#lib/delivery/poll-verdicts.ts";
 import { processOfflineConversions } from "#lib/delivery/process-offline-conversions.ts";
+import { googleAds } from "#lib/providers/google-ads-platform.ts";
+import { recordVisit } from "#scripts/local/demo/record-visit.ts";
 import { demoClient, demoCustomerId, demoRefreshToken } from "#scripts/local/google/accounts.ts";
 import { readHealth } from "#tests/support/circuit.ts";
 import { readStats } from "#tests/support/control.ts";
-import { anHourAgo, type DeliveryApp, startDeliveryApp } from "#tests/support/delivery-app.ts";
+import { anHourAgo, type DeliveryApp, scriptedProvider, startDeliveryApp } from "#tests/support/delivery-app.ts";
 import { startTestGoogle } from "#tests/support/google.ts";
 import { change } from "#tests/support/leads.ts";
 import { createQueueTeam, moveConversion, readRow, type Sealed, sealLead } from "#tests/support/queue.ts";
@@ -137,6 +139,54 @@ test("a week without a verdict: UNKNOWN", async () => {
   await deliver();
   await pollVerdicts({ deadlineMs: 60_000, now: () => new Date(Date.now() + 8 * 86_400_000) });
   expect(await verdictOf(sealed)).toMatchObject({ verdict: "UNKNOWN" });
+});
+
+// Guarantee: what Google has stays correctable after the visitor withdrew ("its order id is enough to correct it").
+test("a sale whose visitor withdrew can still be corrected at Google", async () => {
+  const visitor = `withdraws-${Math.random()}`;
+  const sealed = await seal({ visitor });
+  await deliver();
+  await google.advance(processingSeconds);
+  await poll();
+  await recordVisit(app.sql, team.siteId, visitor, [{ at: new Date(), url: "https://withdrew.test/", marketingConsent: false }]);
+  await change(app.sql, { team }, "correct_sale", { id: sealed.saleId, amountCents: 500_000 });
+  await deliver();
+  await google.advance(processingSeconds);
+  await poll();
+  expect(await conversionOf(sealed)).toMatchObject([{ value: 5000 }]);
+});
+
+// Guarantee: a sale that was cancelled does not go on counting. An upload that got no answer may have arrived; only Google can say, and the Ads
+// API refuses a retraction of what it does not know.
+describe("a sale that is cancelled and whose upload got no answer is taken back at Google", () => {
+  const losses: [string, (sealed: Sealed) => Promise<unknown>][] = [
+    [
+      "when Google accepted it and the answer was lost",
+      async ({ saleId }) => {
+        await google.addFault({ match: { service: "data_manager", method: "ingest" }, times: 1, kind: "timeout_after_accept" });
+        expect(await deliver()).toMatchObject({ retry: 1 });
+        await change(app.sql, { team }, "cancel_sale", { id: saleId });
+      },
+    ],
+    [
+      "when the worker was lost after Google had answered it",
+      async ({ saleId }) => {
+        const provider = scriptedProvider(async (jobs, connection, signal) => {
+          await googleAds().uploadConversions(jobs, connection, signal);
+          await change(app.sql, { team }, "cancel_sale", { id: saleId });
+          throw new TypeError("the worker dies here");
+        });
+        await processOfflineConversions({ limit: 500, deadlineMs: 60_000, provider });
+      },
+    ],
+  ];
+  test.each(losses)("%s", async (_name, lose) => {
+    const sealed = await seal();
+    await lose(sealed);
+    await google.advance(processingSeconds);
+    await deliver();
+    expect(await conversionOf(sealed)).toMatchObject([{ isRetracted: true }]);
+  });
 });
 
 // Guarantee: one request that Google cannot tell of does not keep the others' verdicts.

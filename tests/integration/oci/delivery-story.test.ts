@@ -75,14 +75,18 @@ test("the figures name a refused conversion action, a missing connection and the
   expect(queueStats.parse(stats)).toMatchObject({
     connected: true,
     blockedActions: [{ conversionName: defaultNames.seal, code: "NO_CONVERSION_ACTION_FOUND" }],
+    missingActions: [],
     lastRun: { kind: "worker", ok: true },
   });
+  await callAs(db.sql, site.owner, (tx) => tx`select public.set_conversion_actions(${site.publicId}, '[]')`);
+  expect(await readStats(db.sql, site)).toMatchObject({ blockedActions: [], missingActions: [defaultNames.seal] });
   await callAs(db.sql, site.owner, (tx) => tx`select public.disconnect_provider(${site.publicId})`);
   expect(await readStats(db.sql, site)).toMatchObject({ connected: false, circuit: null });
   const byScript = await createQueueTeam(db.sql, "by-script-figures", team.owner);
   expect(await readStats(db.sql, byScript)).toMatchObject({
     connected: null,
     blockedActions: [],
+    missingActions: [],
     circuit: null,
     blocked: null,
     lastRun: null,

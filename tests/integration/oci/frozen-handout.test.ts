@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type QueueRowStory, queueRowStory } from "#lib/oci/control-shapes.ts";
 import type { ExportItem } from "#lib/oci/export-items.ts";
-import { actionOf, connectApi } from "#tests/support/connections.ts";
+import { actionOf, connectApi, defaultNames } from "#tests/support/connections.ts";
 import { change } from "#tests/support/leads.ts";
 import { type OciApp, type OciSite, startOciApp } from "#tests/support/oci-app.ts";
 import {
@@ -14,8 +14,10 @@ import {
   readRow,
   sealLead,
   service,
+  settleClaim,
 } from "#tests/support/queue.ts";
 import { callAs } from "#tests/support/team.ts";
+import { recordVerdict } from "#tests/support/verdicts.ts";
 
 let app: OciApp;
 beforeAll(async () => {
@@ -164,6 +166,78 @@ describe("the conversion action of a row", () => {
     await choose(site, 8);
     await moveConversion(app.db.sql, site, { id: String(id), to: "QUEUED" }, minutesLater(3));
     expect((await claimOne(site, minutesLater(4))).action).toBe(actionOf(8));
+  });
+
+  // Guarantee: one sale is one conversion at Google. A hand-out whose answer was lost may have arrived under its action; a refusal of a later
+  // one (the action was removed since, and Data Manager looks at that before it looks for duplicates) does not prove that it did not.
+  // Mutations that break it: forget the action although may_have_arrived, or although a dispatch stands (assume_arrival).
+  test.each([
+    ["is waited for", false],
+    ["was cancelled and sealed again", true],
+  ])("stays with a row that may have arrived and %s, when a later attempt is refused", async (_name, isSealedAgain) => {
+    const site = await app.newSite({ syncMethod: "api" });
+    await choose(site, 7);
+    const { callId, saleId } = await sealLead(app.db.sql, site);
+    await claimOne(site, minutesLater(1));
+    await recover(20, minutesLater(1));
+    if (isSealedAgain) {
+      await change(app.db.sql, { team: site }, "cancel_sale", { id: saleId }, { at: minutesLater(22) });
+      await change(app.db.sql, { team: site }, "seal_call", { id: callId, amountCents: 425_000 }, { at: minutesLater(23) });
+    }
+    const { token, id } = await claimOne(site, minutesLater(25));
+    const refusal = { id, outcome: "FAILED", code: "INVALID_CONVERSION_ACTION_ID", category: "VALIDATION" };
+    await settle(site, token, refusal, minutesLater(26));
+    await choose(site, 8);
+    await moveConversion(app.db.sql, site, { id: String(id), to: "QUEUED" }, minutesLater(27));
+    expect((await claimOne(site, minutesLater(40))).action).toBe(actionOf(7));
+  });
+
+  // Mutation that breaks it: assume_arrival without the action.
+  test("stays with the retraction of a row that nobody answered for", async () => {
+    const site = await app.newSite({ syncMethod: "api" });
+    await choose(site, 7);
+    const { saleId } = await sealLead(app.db.sql, site);
+    await claimOne(site, minutesLater(1));
+    await recover(20, minutesLater(1));
+    await change(app.db.sql, { team: site }, "cancel_sale", { id: saleId }, { at: minutesLater(22) });
+    await choose(site, 8);
+    expect((await claimOne(site, minutesLater(25))).action).toBe(actionOf(7));
+  });
+});
+
+describe("a conversion action that Google refuses", () => {
+  const sold = defaultNames.seal;
+  const code = "INVALID_CONVERSION_ACTION_ID";
+  const refused = { outcome: "FAILED", code, category: "VALIDATION" } as const;
+  const batch = { outcome: "definite", blockActions: [{ conversionName: sold, code, message: "" }] };
+
+  // Guarantee: what an old account or action refuses says nothing of the one that new sales go to.
+  // Mutations that break it: finish_batch blocks by name alone; with_refused_actions after end_claims, when the row has forgotten its action.
+  test("is not the one that the name means now: nothing is blocked", async () => {
+    const site = await app.newSite({ syncMethod: "api" });
+    await connectApi(app.db.sql, site);
+    const { saleId } = await sealLead(app.db.sql, site, { amountCents: 100_00 });
+    const first = await claimForWorker(app.db.sql, site, { at: minutesLater(1) });
+    const sent = { outcome: "COMPLETED", requestId: "frozen-1", recordIndex: 0 } as const;
+    await settleClaim(app.db.sql, site, first, sent, { at: minutesLater(1), batch: { outcome: "success" } });
+    await recordVerdict(app.db.sql, site, "frozen-1", "CONFIRMED", minutesLater(40));
+    await connectApi(app.db.sql, site, { actions: [{ conversionName: sold, action: actionOf(8) }], at: minutesLater(50) });
+    await change(app.db.sql, { team: site }, "correct_sale", { id: saleId, amountCents: 80_00 }, { at: minutesLater(51) });
+    const correction = await claimForWorker(app.db.sql, site, { at: minutesLater(52) });
+    expect(correction.rows).toMatchObject([{ kind: "RESTATE", conversionAction: actionOf(1) }]);
+    await settleClaim(app.db.sql, site, correction, refused, { at: minutesLater(52), batch });
+    const fresh = await sealLead(app.db.sql, site, { at: minutesLater(53) });
+    expect((await claimForWorker(app.db.sql, site, { at: minutesLater(60) })).rows.map(({ id }) => id)).toEqual([fresh.id]);
+  });
+
+  test("is the one that new sales go to: they wait", async () => {
+    const site = await app.newSite({ syncMethod: "api" });
+    await connectApi(app.db.sql, site);
+    await sealLead(app.db.sql, site);
+    const first = await claimForWorker(app.db.sql, site, { at: minutesLater(1) });
+    await settleClaim(app.db.sql, site, first, refused, { at: minutesLater(2), batch });
+    await sealLead(app.db.sql, site, { at: minutesLater(3) });
+    expect((await claimForWorker(app.db.sql, site, { at: minutesLater(10) })).rows).toEqual([]);
   });
 });
 

@@ -5,6 +5,7 @@ import { actionOf, connectApi, defaultActions, defaultNames } from "#tests/suppo
 import { act, listRows, readStats, undo } from "#tests/support/control.ts";
 import { change } from "#tests/support/leads.ts";
 import {
+  claimForScript,
   claimForWorker,
   createApiTeam,
   deliverySettings,
@@ -83,9 +84,19 @@ const obstacles: Record<string, { left: number; put: (id: string) => Promise<unk
   "a script that sends": { left: 0, put: () => switchDelivery(db.sql, team, "script") },
   "an archived site": { left: 0, put: () => asOwner((tx) => tx`select public.set_site_archived(${team.publicId}, true)`) },
   "no conversion action of that name": { left: 0, put: () => connectApi(db.sql, team, { actions: defaultActions.slice(1) }) },
-  "another name in the settings, without an action": {
-    left: 0,
+  "another name in the settings, which takes its action along": {
+    left: 2,
     put: () => deliverySettings(db.sql, team, { conversionNames: { seal: "Renamed" } }),
+  },
+  "a row that a script may have uploaded under a name that its action does not have at Google": {
+    left: 1,
+    put: async (id) => {
+      await connectApi(db.sql, team, { actions: defaultActions.map((chosen) => ({ ...chosen, googleName: "Sales by API" })) });
+      await switchDelivery(db.sql, team, "script");
+      await claimForScript(db.sql, team, [id], minutesLater(1));
+      await service(db.sql, "recover_stuck_offline_conversion_jobs", { p_min_age_minutes: 1 }, minutesLater(2));
+      await switchDelivery(db.sql, team, "api");
+    },
   },
   "a blocked conversion action": {
     left: 0,
@@ -120,6 +131,7 @@ describe("listed is what is claimed, with", () => {
     await claim(1);
     await service(db.sql, "recover_stuck_offline_conversion_jobs", {}, minutesLater(20));
     await deliverySettings(db.sql, team, { conversionNames: { seal: "Renamed" } });
+    await connectApi(db.sql, team, { actions: defaultActions.slice(1) }); // none for the new name; the old one keeps its line
     await seal();
     expect((await claim(21)).rows).toMatchObject([{ id, conversionName: defaultNames.seal, conversionAction: actionOf(1) }]);
     const { rows } = await listRows(db.sql, team, { status: "QUEUED" }, { at: minutesLater(22) });
@@ -141,7 +153,20 @@ describe("listed is what is claimed, with", () => {
 });
 
 // Guarantee: the sender needs nothing but the row, and says no more of the customer than the customer allowed.
+// A dry run asks about the same. Mutation that breaks it: the present action, or another rule of consent, in conversion_job.
 describe("a claimed row carries", () => {
+  /** A claim, after a look at what a dry run of each row would have asked Google. */
+  async function claim(minute: number) {
+    const waiting =
+      await db.sql`select id from public.offline_conversion_queue where site_id = ${team.siteId} and status in ('QUEUED', 'RETRY')`;
+    const asked = await Promise.all(
+      waiting.map(({ id }) => service(db.sql, "conversion_job", { p_site_id: team.siteId, p_id: id }, minutesLater(minute))),
+    );
+    const claimed = await claimForWorker(db.sql, team, { at: minutesLater(minute) });
+    for (const row of claimed.rows) expect(asked.find(({ id }) => id === row.id)).toEqual({ ...row, isChosenAction: expect.any(Boolean) });
+    return claimed;
+  }
+
   const phone = "+905321234567";
   const hashed = createHash("sha256").update(phone).digest("hex");
   const lead = (visitor: string, category = "phone_call") => sealLead(db.sql, team, { step: { visitor, phone, action: category } });
@@ -161,6 +186,14 @@ describe("a claimed row carries", () => {
         emailHash: null,
       },
     ]);
+  });
+
+  test("the action of its first hand-out", async () => {
+    await lead("first-hand-out");
+    await claim(1);
+    await service(db.sql, "recover_stuck_offline_conversion_jobs", {}, minutesLater(20));
+    await connectApi(db.sql, team, { actions: [{ conversionName: defaultNames.seal, action: actionOf(77) }] });
+    expect((await claim(21)).rows).toMatchObject([{ conversionAction: actionOf(1), attemptCount: 2 }]);
   });
 
   test("consent and the hashed number of a visitor who agreed, also in what is kept of the hand-out", async () => {
@@ -242,6 +275,10 @@ describe("an adjustment that no API makes", () => {
     expect((await claim(61)).rows).toEqual([]);
     expect(await listGroups(db.sql, minutesLater(61), [team.siteId])).toEqual([]);
     expect(await readStats(db.sql, team, minutesLater(61))).toMatchObject({ waitingByHand: 1 });
+    for (const to of ["api", "script"]) {
+      const preview = await asOwner((tx) => tx`select public.preview_delivery_switch(${team.publicId}, ${to})`);
+      expect(preview).toMatchObject({ adjustmentsByHand: 1 }); // a switch changes nothing about it
+    }
     const { rows } = await listRows(db.sql, team, { q: id }, { at: minutesLater(61) });
     expect(rows).toMatchObject([{ byHandReason: "NO_ADS_API_ACCESS", waitsFor: null }]);
     await done(id, 62);

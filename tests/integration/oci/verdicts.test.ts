@@ -271,6 +271,23 @@ describe("a rejection", () => {
 });
 
 describe("sending again", () => {
+  // Guarantee: "already there" proves that Google has the conversion, not that it has this value of it.
+  // Mutation that breaks it: is_certain without a look at the sale's other dispatches.
+  test.each([
+    ["is already there", { verdict: "DUPLICATE" }, ["RESTATE 8000"]],
+    ["is accepted for now", { requestId: "again", recordIndex: 0 }, ["RESTATE 8000"]],
+    ["is confirmed", { verdict: "CONFIRMED" }, []],
+  ])("with another value, and it %s: what Google keeps is corrected unless it is known", async (_name, answer, waiting) => {
+    const sold = await sent();
+    await recordVerdict(db.sql, team, sold.requestId, "REJECTED", minutesLater(40), rejectedForNow);
+    await correct(sold.saleId, 80_00, 41);
+    const second = await claimForWorker(db.sql, team, { at: minutesLater(60) });
+    expect(second.rows).toMatchObject([{ valueCents: 80_00 }]);
+    await settleClaim(db.sql, team, second, { outcome: "COMPLETED", ...answer }, { at: minutesLater(60), batch: { outcome: "success" } });
+    const open = (await rowsOf(sold.saleId)).filter(({ status }) => status === "QUEUED");
+    expect(open.map(({ kind, value }) => `${kind} ${value}`)).toEqual(waiting);
+  });
+
   test("is refused for what was not rejected, for viewers and for strangers; twice gives the same row", async () => {
     const sold = await sent();
     await expect(sendAgain(sold.id, minutesLater(5))).rejects.toMatchObject({ message: "ILLEGAL_MOVE" });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type WhyMessage, whyMessage } from "#lib/oci/why-message.ts";
 import { deliveryLinks, type WhyNotCounted, whyNotCounted } from "#lib/oci/why-not-counted.ts";
 import { openCircuit } from "#tests/support/circuit.ts";
-import { connectApi, defaultNames } from "#tests/support/connections.ts";
+import { actionOf, connectApi, defaultNames } from "#tests/support/connections.ts";
 import { change, newLead } from "#tests/support/leads.ts";
 import {
   claimForScript,
@@ -17,6 +17,7 @@ import {
   sealLead,
   service,
   settleClaim,
+  switchDelivery,
 } from "#tests/support/queue.ts";
 import { callAs, createTeam, handOver, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
@@ -189,6 +190,21 @@ const cases: Record<string, Case> = {
       const team = await api();
       await connectApi(db.sql, team, { actions: [] });
       return { team, ...(await sealLead(db.sql, team)) };
+    },
+  },
+  "a conversion action of another name than the script sent": {
+    link: "ACTION",
+    code: "NAME_DIFFERS",
+    key: "actionNamed",
+    make: async () => {
+      const team = await script();
+      const row = await sealLead(db.sql, team);
+      await claimForScript(db.sql, team, [row.id], minutesLater(1));
+      await service(db.sql, "recover_stuck_offline_conversion_jobs", {}, minutesLater(20));
+      const actions = [{ conversionName: defaultNames.seal, action: actionOf(1), googleName: "Sales by API" }];
+      await connectApi(db.sql, team, { actions });
+      await switchDelivery(db.sql, team, "api");
+      return { team, ...row };
     },
   },
   "a conversion action that Google refuses": {
