@@ -207,7 +207,8 @@ as $$
     on conflict do nothing   -- a row of this kind went back to waiting at this moment: its claim takes the newest snapshot
 $$;
 
--- close_waiting: rows of a sale that need not be sent any more. What is in flight is left: its answer will be compared.
+-- close_waiting: rows of a sale that need not be sent any more, with what a new connection would
+-- bring back. What is in flight is left: its answer will be compared.
 create function private.close_waiting(p_sale_id uuid, p_kinds text[], p_code text, p_words text) returns void
 language sql security definer set search_path = ''
 as $$
@@ -217,7 +218,8 @@ as $$
           case p_code when 'ADJUSTMENT_EXPIRED' then 'VALIDATION' else 'DETERMINISTIC_SKIP' end,
         updated_at = private.current_moment()
     where q.sale_id = p_sale_id and q.kind = any (p_kinds)
-      and (q.status in ('QUEUED', 'RETRY') or (q.status = 'FAILED' and q.next_retry_at is not null))
+      and (q.status in ('QUEUED', 'RETRY') or (q.status = 'FAILED'
+        and (q.next_retry_at is not null or q.provider_error_category = 'AUTH')))
 $$;
 
 create function private.adjustment_expired_words() returns text

@@ -228,6 +228,19 @@ test("a release does not send what came to nothing meanwhile", async () => {
   expect((await readRow(db.sql, kept)).status).toBe("QUEUED");
 });
 
+// Guarantee: a sale that comes back after the fix is sent, though the fix passed it by.
+// Mutation: let close_waiting leave FAILED(AUTH) rows alone.
+test("a sale that was cancelled while the site was blocked and comes back later is sent", async () => {
+  const id = await failAuth(db.sql, team);
+  const { sale_id } = await readRow(db.sql, id);
+  await change(db.sql, { team }, "cancel_sale", { id: sale_id }, { at: minutesLater(3) });
+  expect(await readRow(db.sql, id)).toMatchObject({ status: "FAILED", provider_error_code: "SALE_CANCELLED" });
+  await release(minutesLater(4));
+  const [sale] = await db.sql`select call_id from public.sales where id = ${sale_id}`;
+  await change(db.sql, { team }, "seal_call", { id: sale?.call_id }, { at: minutesLater(5) });
+  expect((await readRow(db.sql, id)).status).toBe("QUEUED");
+});
+
 test("without a connection there is nothing to release", async () => {
   await callAs(db.sql, team.owner, (tx) => tx`select public.disconnect_provider(${team.publicId})`);
   await expect(release()).rejects.toMatchObject({ message: "NOT_CONNECTED", code: "PT409" });

@@ -7,7 +7,7 @@ import type { Result, StormWorkers } from "./storm-workers.ts";
 import { addFault, changeConnection } from "./weather.ts";
 import type { Order } from "./worker-in-child.ts";
 
-/** Every step of a worker, each of which it can die before and after. */
+/** Every step of a worker, each of which it can die before, over and after. The gate is passed within the claim. */
 const steps: Record<Order["work"], string[]> = {
   deliver: [
     "list_offline_conversion_groups",
@@ -79,7 +79,7 @@ async function order(scene: StormScene, workers: StormWorkers, { deaths }: Round
   const failpoint: Failpoint | null =
     dies && !isAnywhere
       ? {
-          point: `${random.pick(steps[work])}.${random.pick(["before", "after"])}`,
+          point: `${random.pick(steps[work])}.${random.pick(["before", "during", "after"])}`,
           nth: random.weighed([
             [8, 1],
             [2, 2],
@@ -97,7 +97,7 @@ async function order(scene: StormScene, workers: StormWorkers, { deaths }: Round
 
 async function restart(scene: StormScene, what: "Postgres" | "Redis"): Promise<void> {
   const { stack } = scene;
-  if (what === "Postgres") await stack.restartPostgres();
+  if (what === "Postgres") await stack.restartPostgres(scene.random.chance(0.5));
   else {
     await stack.redis.kill();
     await stack.redis.start();
