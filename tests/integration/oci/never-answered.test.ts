@@ -5,6 +5,7 @@ import {
   claimForWorker,
   createApiTeam,
   minutesLater,
+  moveConversion,
   readRow,
   type Sealed,
   sealLead,
@@ -71,6 +72,13 @@ describe("a cancelled sale that Google may have is taken back", () => {
       async ({ team, sealed }) => [
         await cancel(team, sealed, 2),
         await service(db.sql, "oci_attempt_cap", { p_max_attempts: 1 }, minutesLater(20)),
+      ],
+    ],
+    [
+      "a machine gave it up in flight",
+      async ({ team, sealed }) => [
+        await cancel(team, sealed, 2),
+        await moveConversion(db.sql, team, { id: sealed.id, to: "FAILED" }, minutesLater(3)),
       ],
     ],
     [
