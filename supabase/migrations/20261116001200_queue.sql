@@ -29,6 +29,7 @@ create table public.offline_conversion_queue (
   handed_value_cents bigint,
   handed_values_differ boolean not null default false,   -- claims handed out different values, and nobody can say which of them Google kept
   handed_via text,                                 -- the API of the last claim; null: a script
+  handed_vias_differ boolean not null default false,   -- claims gave it to both APIs, which do not keep to each other's order
   may_have_arrived boolean not null default false, -- a hand-out ended without an answer
   last_error text,
   provider_error_code text,
@@ -257,7 +258,9 @@ $$;
 
 -- follow_ledger: bring the queue in line with what a sale is worth now and what Google has of it.
 -- Called, with the sale's row locked, after every change of the ledger, every success and every
--- rejection, so that what Google has plus what is queued always equals the ledger.
+-- rejection, so that what Google has plus what is queued always equals the ledger. Data Manager
+-- takes a while: what it accepted first can overwrite what the Ads API was told since. After a
+-- switch between them, a value that may have gone both ways is corrected a day later.
 --   Takes    p_again: a kind that is queued although Google rejected this very value of it; and
 --            p_not_before, how long that waits.
 create function private.follow_ledger(
@@ -346,7 +349,9 @@ begin
         select from public.provider_dispatches d
         where d.sale_id = p_sale_id and d.kind = 'CONVERSION' and d.click_kind = 'wbraid'
           and d.verdict is distinct from 'REJECTED') then 'WBRAID_ONLY' end,
-      case when v_needed = p_again then p_not_before end);
+      greatest(case when v_needed = p_again then p_not_before end, case when v_needed = 'RESTATE' then (
+        select v_now + interval '1 day' from public.offline_conversion_queue q
+        where q.id = v_told.queue_id and q.handed_vias_differ and q.handed_values_differ) end));
   end if;
 end
 $$;

@@ -103,6 +103,7 @@ begin
             or coalesce(q.handed_value_cents <> r.amount_cents, false),
           conversion_name = coalesce(q.conversion_name, p_name),
           claims = (p_token || q.claims)[1:50], handed_via = i.via,
+          handed_vias_differ = q.handed_vias_differ or coalesce(q.handed_via <> i.via, false),
           click_kind = case when s.gclid is not null then 'gclid'
             when s.gbraid is not null then 'gbraid' when s.wbraid is not null then 'wbraid' end,
           identifiers_hash = encode(sha256(convert_to(jsonb_build_array(
