@@ -30,6 +30,7 @@ create table public.offline_conversion_queue (
   handed_value_cents bigint,
   handed_values_differ boolean not null default false,   -- claims handed out different values, and nobody can say which of them Google kept
   handed_via text,                                 -- the API of the last claim; null: a script
+  handed_vias_differ boolean not null default false,   -- claims gave it to both APIs, which do not keep to each other's order
   may_have_arrived boolean not null default false, -- a hand-out ended without an answer
   last_error text,
   provider_error_code text,
@@ -213,8 +214,8 @@ as $$
     on conflict do nothing   -- a row of this kind went back to waiting at this moment: its claim takes the newest snapshot
 $$;
 
--- close_waiting: rows of a sale that need not be sent any more. What is in flight is left: its answer will be compared.
--- What an API refused access to waits for new credentials; cancelled meanwhile, it waits for the seal as well.
+-- close_waiting: rows of a sale that need not be sent any more, with what a new connection would
+-- bring back. What is in flight is left: its answer will be compared.
 create function private.close_waiting(p_sale_id uuid, p_kinds text[], p_code text, p_words text) returns void
 language sql security definer set search_path = ''
 as $$
@@ -224,9 +225,8 @@ as $$
           case p_code when 'ADJUSTMENT_EXPIRED' then 'VALIDATION' else 'DETERMINISTIC_SKIP' end,
         updated_at = private.current_moment()
     where q.sale_id = p_sale_id and q.kind = any (p_kinds)
-      and (q.status in ('QUEUED', 'RETRY') or (q.status = 'FAILED' and (q.next_retry_at is not null
-        or p_code = 'SALE_CANCELLED' and q.provider_error_category = 'AUTH'
-          and q.attempt_error_category = 'AUTH' and q.handed_via is not null)))
+      and (q.status in ('QUEUED', 'RETRY') or (q.status = 'FAILED'
+        and (q.next_retry_at is not null or q.provider_error_category = 'AUTH')))
 $$;
 
 create function private.adjustment_expired_words() returns text
@@ -265,7 +265,9 @@ $$;
 
 -- follow_ledger: bring the queue in line with what a sale is worth now and what Google has of it.
 -- Called, with the sale's row locked, after every change of the ledger, every success and every
--- rejection, so that what Google has plus what is queued always equals the ledger.
+-- rejection, so that what Google has plus what is queued always equals the ledger. Data Manager
+-- takes a while: what it accepted first can overwrite what the Ads API was told since. After a
+-- switch between them, a value that may have gone both ways is corrected a day later.
 --   Takes    p_again: a kind that is queued although Google rejected this very value of it; and
 --            p_not_before, how long that waits.
 create function private.follow_ledger(
@@ -354,7 +356,9 @@ begin
         select from public.provider_dispatches d
         where d.sale_id = p_sale_id and d.kind = 'CONVERSION' and d.click_kind = 'wbraid'
           and d.verdict is distinct from 'REJECTED') then 'WBRAID_ONLY' end,
-      case when v_needed = p_again then p_not_before end);
+      greatest(case when v_needed = p_again then p_not_before end, case when v_needed = 'RESTATE' then (
+        select v_now + interval '1 day' from public.offline_conversion_queue q
+        where q.id = v_told.queue_id and q.handed_vias_differ and q.handed_values_differ) end));
   end if;
 end
 $$;

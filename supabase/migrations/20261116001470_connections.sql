@@ -154,11 +154,9 @@ begin
       and (p_passed is null or a.conversion_name = any (p_passed));
   v_ids := array(
     select q.id from public.offline_conversion_queue q
-    cross join lateral (select t.reason from public.queue_transitions t
-      where t.queue_id = q.id order by t.id desc limit 1) last
     where q.site_id = p_site_id and q.provider_key = p_provider_key and q.status = 'FAILED'
-      and q.provider_error_category = 'AUTH' and q.attempt_error_category = 'AUTH'
-      and q.handed_via is not null and last.reason in ('WORKER_SETTLE', 'UNDO'));
+      and q.provider_error_category = 'AUTH' and q.handed_via is not null
+      and q.attempt_error_category = 'AUTH' and q.attempt_error_code = q.provider_error_code);
   perform private.lock_with_sales(v_ids);
   perform private.act(p_actor, 'RELEASED');
   update public.offline_conversion_queue q

@@ -114,6 +114,7 @@ begin
             where i.via is not null and a.site_id = q.site_id and a.provider_key = q.provider_key
               and a.conversion_name = coalesce(q.conversion_name, p_name))),
           claims = (p_token || q.claims)[1:50], handed_via = i.via,
+          handed_vias_differ = q.handed_vias_differ or coalesce(q.handed_via <> i.via, false),
           click_kind = case when s.gclid is not null then 'gclid'
             when s.gbraid is not null then 'gbraid' when s.wbraid is not null then 'wbraid' end,
           identifiers_hash = encode(sha256(convert_to(jsonb_build_array(

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { connectApi } from "#tests/support/connections.ts";
 import { act } from "#tests/support/control.ts";
 import { change } from "#tests/support/leads.ts";
 import {
   claimForWorker,
   createApiTeam,
   minutesLater,
+  moveConversion,
   readRow,
   type Sealed,
   sealLead,
@@ -81,6 +83,13 @@ describe("a cancelled sale that Google may have is taken back", () => {
       ],
     ],
     [
+      "a machine gave it up in flight",
+      async ({ team, sealed }) => [
+        await cancel(team, sealed, 2),
+        await moveConversion(db.sql, team, { id: sealed.id, to: "FAILED" }, minutesLater(3)),
+      ],
+    ],
+    [
       "an operator gave it up in flight",
       async ({ team, sealed }) => [
         await cancel(team, sealed, 2),
@@ -153,6 +162,23 @@ describe("a cancelled sale that Google may have is taken back", () => {
     await settleClaim(db.sql, team, claim, { outcome: "COMPLETED", verdict: "CONFIRMED" }, { at: minutesLater(31) });
     expect(await openRows(sealed)).toMatchObject([{ kind: "RESTATE" }]); // Google may have kept the first value
   });
+});
+
+// Guarantee: what Data Manager still has to process does not overwrite a correction that came later over the other API.
+// Mutation that breaks it: queue the second correction at once.
+test("a value that may have gone over both APIs is corrected once more when both have settled", async () => {
+  const { team, sealed } = await inFlight();
+  await recover(20);
+  await connectApi(db.sql, team, { transport: "ads_api", at: minutesLater(21) });
+  await change(db.sql, { team }, "correct_sale", { id: sealed.saleId, amountCents: 500_000 }, { at: minutesLater(22) });
+  const claim = await claimForWorker(db.sql, team, { at: minutesLater(23) });
+  expect(claim.rows).toMatchObject([{ kind: "CONVERSION", via: "ads_api", valueCents: 500_000 }]);
+  await settleClaim(db.sql, team, claim, { outcome: "COMPLETED" }, { at: minutesLater(24) });
+  expect(await openRows(sealed)).toMatchObject([{ kind: "RESTATE" }]);
+  expect((await claimForWorker(db.sql, team, { at: minutesLater(days(1)) })).rows).toEqual([]);
+  expect((await claimForWorker(db.sql, team, { at: minutesLater(days(1) + 30) })).rows).toMatchObject([
+    { kind: "RESTATE", via: "ads_api", valueCents: 500_000 },
+  ]);
 });
 
 describe("after consent is withdrawn", () => {

@@ -6,7 +6,7 @@ import { registerHooks } from "node:module";
  * fetch is the process's own.
  */
 export interface Failpoint {
-  /** A name below, followed by `.before` or `.after`. */
+  /** A step, followed by `.before`, `.during` (it has begun, and nobody will hear how it ended) or `.after`. */
   point: string;
   /** The worker dies when it passes the point so often. */
   nth: number;
@@ -18,16 +18,20 @@ export function armFailpoint(failpoint: Failpoint | null): void {
   armed = failpoint && { ...failpoint };
 }
 
-function passPoint(point: string): void {
-  if (armed?.point !== point) return;
+const die = () => process.kill(process.pid, "SIGKILL");
+
+function isHit(point: string): boolean {
+  if (armed?.point !== point) return false;
   armed.nth -= 1;
-  if (armed.nth <= 0) process.kill(process.pid, "SIGKILL");
+  return armed.nth <= 0;
 }
 
 export async function passAround<T>(name: string, work: () => Promise<T>): Promise<T> {
-  passPoint(`${name}.before`);
-  const result = await work();
-  passPoint(`${name}.after`);
+  if (isHit(`${name}.before`)) die();
+  const running = work();
+  if (isHit(`${name}.during`)) setTimeout(die, 1); // time enough to have been sent, too short for most answers
+  const result = await running;
+  if (isHit(`${name}.after`)) die();
   return result;
 }
 

@@ -47,13 +47,20 @@ export const readClaims = (sql: postgres.Sql) => sql<{ saleId: string; mark: num
   select q.sale_id as "saleId", t.id::int as mark from public.queue_transitions t join public.offline_conversion_queue q on q.id = t.queue_id
   where q.kind = 'CONVERSION' and t.to_status = 'PROCESSING' and t.reason in ('WORKER_CLAIM', 'SCRIPT_EXPORT') order by t.id`;
 
-/** What must be none when everything has come to rest. */
+/** What must be none when everything has come to rest. Deferrals have no attempt and are in no total. */
 export async function readLeftovers(sql: postgres.Sql): Promise<Record<string, number>> {
   const [left] = await sql<Record<string, number>[]>`
     select (select count(*)::int from public.offline_conversion_queue where status = 'PROCESSING') as "stuck rows",
       (select count(*)::int from public.marketing_signals where dispatch_status = 'PROCESSING') as "stuck signals",
       (select count(*)::int from private.open_upload_batches) as "open batches",
       (select count(*)::int from (select batch_id from public.provider_upload_attempts group by 1 having count(*) <> 2) b) as "unpaired ledger lines",
+      (select count(*)::int from public.provider_upload_metrics m where m.attempts_total <> (
+        select coalesce(sum(f.completed_count + f.failed_count + f.retry_count), 0) from public.provider_upload_attempts f
+        where f.site_id = m.site_id and f.phase = 'FINISHED' and f.error_code is distinct from 'CIRCUIT_OPEN'
+          and f.error_code is distinct from 'CONCURRENCY_LIMIT')) as "sites whose totals differ from their attempts",
+      (select count(*)::int from public.offline_conversion_queue q where q.attempt_count <> (
+        select count(*) from public.queue_transitions t where t.queue_id = q.id and t.to_status = 'PROCESSING'
+          and t.reason in ('WORKER_CLAIM', 'SCRIPT_EXPORT'))) as "rows with miscounted attempts",
       (select count(*)::int from public.provider_health_state where state = 'HALF_OPEN') as "half open circuits",
       (select count(*)::int from public.provider_requests where finished_at is null) as "requests without a verdict",
       (select count(*)::int from public.provider_dispatches where transport = 'data_manager' and verdict is null) as "dispatches without a verdict"`;

@@ -1,53 +1,56 @@
 import { cancel, correct, qualify, restore, seal, withdraw } from "./desk-actions.ts";
-import type { Failpoint } from "./failpoints.ts";
 import { actOnRows, sendAgain, workByHand } from "./operator-actions.ts";
 import { runScript } from "./script-run.ts";
+import { giveOrder } from "./storm-orders.ts";
 import { count, type StormScene } from "./storm-scene.ts";
-import type { Result, StormWorkers } from "./storm-workers.ts";
+import type { StormWorkers } from "./storm-workers.ts";
 import { addFault, changeConnection } from "./weather.ts";
-import type { Order } from "./worker-in-child.ts";
 
-/** Every step of a worker, each of which it can die before and after. */
-const steps: Record<Order["work"], string[]> = {
-  deliver: [
-    "list_offline_conversion_groups",
-    "acquireSlot",
-    "provider_credentials_for",
-    "claim_offline_conversion_jobs_v2",
-    "upload",
-    "upload",
-    "fetch",
-    "fetch",
-    "settle_offline_conversion_jobs",
-    "settle_offline_conversion_jobs",
-    "releaseSlot",
-    "defer_offline_conversion_jobs",
-    "claim_marketing_signal_jobs",
-    "settle_marketing_signal_jobs",
-  ],
-  verdicts: ["claim_verdict_polls", "readVerdicts", "fetch", "record_verdicts"],
-  recover: ["recover_stuck_offline_conversion_jobs", "recover_marketing_signals"],
-  cap: ["oci_attempt_cap"],
-};
+const ordersPerRound = 4;
+const actionsPerRound = 25;
 
-export interface RoundSize {
-  /** Orders given to workers. */
-  orders: number;
-  /** The share of them over which the worker should die. */
-  deaths: number;
-  seals: number;
-  actions: number;
+/** Which server restarts in which of twelve rounds. */
+const restarts = new Map<number, "Postgres" | "Redis">([
+  [5, "Postgres"],
+  [9, "Redis"],
+]);
+
+/** As many as a round can use, and one that starts meanwhile. */
+export const workersMax = ordersPerRound + 1;
+
+export interface StormSize {
+  kills: number;
+  conversions: number;
+}
+
+/** Rounds until there were enough of both. Gives how many. */
+export async function runStorm(scene: StormScene, workers: StormWorkers, { kills, conversions }: StormSize): Promise<number> {
+  const sealsPerRound = Math.ceil(conversions / (kills * 0.7)); // a round kills one or two
+  const all: Promise<void>[] = [];
+  let rounds = 0;
+  for (; workers.kills < kills || scene.sales.length < conversions; rounds++) {
+    const orders = await stormRound(scene, workers, { round: rounds, seals: scene.sales.length < conversions ? sealsPerRound : 0 });
+    for (const order of orders) order.catch(() => {}); // looked at below, when all are in
+    all.push(...orders);
+    if (rounds % 100 === 99) console.log(`round ${rounds + 1}: ${scene.sales.length} conversions, ${workers.kills} kills`);
+  }
+  await Promise.all(all);
+  return rounds;
 }
 
 /** One round: workers work and die while people act, Google fails, and servers restart. Then the clock is set ahead. */
-export async function stormRound(scene: StormScene, workers: StormWorkers, size: RoundSize): Promise<Promise<void>[]> {
+async function stormRound(
+  scene: StormScene,
+  workers: StormWorkers,
+  { round, seals }: { round: number; seals: number },
+): Promise<Promise<void>[]> {
   const { stack, random, sites } = scene;
   for (let faults = random.integer(0, 2); faults > 0; faults--) await addFault(scene, random.pick(sites));
-  const orders = Array.from({ length: size.orders }, () => order(scene, workers, size));
-  if (random.chance(0.08)) await restart(scene, "Postgres");
-  else if (random.chance(0.12)) await restart(scene, "Redis");
-  else for (let actions = size.actions; actions > 0; actions--) await actAtRandom(scene);
-  for (let left = size.seals; left > 0; ) {
+  const orders = Array.from({ length: ordersPerRound }, () => giveOrder(scene, workers));
+  const restarted = restarts.get(round % 12);
+  if (restarted) await restart(scene, restarted);
+  else for (let actions = actionsPerRound; actions > 0; actions--) await actAtRandom(scene);
+  for (let left = seals; left > 0; ) {
     const leads = Math.min(left, random.integer(1, 12));
     await seal(scene, random.pick(sites), leads);
     left -= leads;
@@ -65,39 +68,9 @@ export async function stormRound(scene: StormScene, workers: StormWorkers, size:
   return orders;
 }
 
-/** One order for one worker, which may die over it. A worker that fails without dying fails the storm, unless a server is away. */
-async function order(scene: StormScene, workers: StormWorkers, { deaths }: RoundSize): Promise<void> {
-  const { stack, random } = scene;
-  const work = random.weighed([
-    [70, "deliver"],
-    [15, "verdicts"],
-    [12, "recover"],
-    [3, "cap"],
-  ] as const);
-  const dies = random.chance(deaths);
-  const isAnywhere = dies && random.chance(0.15);
-  const failpoint: Failpoint | null =
-    dies && !isAnywhere
-      ? {
-          point: `${random.pick(steps[work])}.${random.pick(["before", "after"])}`,
-          nth: random.weighed([
-            [8, 1],
-            [2, 2],
-            [1, 3],
-          ]),
-        }
-      : null;
-  const killAfterMs = isAnywhere ? random.integer(5, 400) : undefined;
-  const limit = random.pick([5, 20, 100, 500]);
-  const result: Result = await workers.run({ work, limit, offsetMs: stack.clock.offsetMs(), failpoint }, killAfterMs);
-  count(scene, `${work}: ${result.end}`);
-  if (result.end === "failed" && !result.outcome.ok && !/DATABASE_UNAVAILABLE/.test(result.outcome.error))
-    throw new Error(`A worker failed: ${result.outcome.error}`);
-}
-
 async function restart(scene: StormScene, what: "Postgres" | "Redis"): Promise<void> {
   const { stack } = scene;
-  if (what === "Postgres") await stack.restartPostgres();
+  if (what === "Postgres") await stack.restartPostgres(scene.random.chance(0.5));
   else {
     await stack.redis.kill();
     await stack.redis.start();

@@ -19,8 +19,8 @@ export interface StormStack {
   google: GoogleClient;
   clock: StormClock;
   redis: Part;
-  /** Stops Postgres, with what is under way in it, and starts it again. */
-  restartPostgres(): Promise<void>;
+  /** Stops Postgres, or lets it crash, with what is under way in it, and starts it again. */
+  restartPostgres(isCrash: boolean): Promise<void>;
   /** What a worker reads from its environment. */
   env: Record<string, string>;
   stop(): Promise<void>;
@@ -48,6 +48,9 @@ export async function startStormStack(): Promise<StormStack> {
     const connect = () => postgres(adminUrl, { max: 4, onnotice: () => {} });
     let sql = connect();
     stopList.add(() => sql.end());
+    await sql`alter database postgres set synchronous_commit = on`; // a crash must not forget what was answered
+    await sql.end();
+    sql = connect(); // sessions of before keep the old setting
     const redis = await redisPart(stateDir, watchdog);
     stopList.add(redis.kill);
     const google = await startGoogleInChild(join(stateDir, "google"), stopList);
@@ -56,9 +59,12 @@ export async function startStormStack(): Promise<StormStack> {
       google,
       clock: await startStormClock(() => sql, google),
       redis,
-      async restartPostgres() {
+      async restartPostgres(isCrash) {
         await sql.end();
-        await server.stop();
+        if (isCrash) {
+          process.kill(server.pid, "SIGQUIT"); // at once, without a word to anybody; the next start recovers from the log
+          await server.died;
+        } else await server.stop();
         server = await startPostgres({ ...options, port, ephemeral: true });
         sql = connect();
       },
