@@ -85,6 +85,7 @@ create table public.provider_dispatches (
   verdict text,
   verdict_reason text,
   verdict_at timestamptz,
+  is_retryable boolean not null default false,     -- REJECTED for now: the same may work later
   constraint dispatch_kind_is_known check (kind in ('CONVERSION', 'RESTATE', 'RETRACT')),
   constraint transport_is_known check (transport in ('script', 'data_manager', 'ads_api', 'by_hand')),
   constraint verdict_is_known check (verdict in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN')),

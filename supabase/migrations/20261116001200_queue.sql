@@ -344,6 +344,13 @@ begin
           and x.provider_error_code = 'SALE_CANCELLED' order by x.created_at desc, x.id desc limit 1);
   end if;
   if v_needed = p_again
+     -- The sale was cancelled when Google rejected it for now, and came back.
+     or (v_needed = 'CONVERSION' and exists (select from public.provider_dispatches d
+           where d.sale_id = p_sale_id and d.kind = 'CONVERSION' and d.verdict = 'REJECTED'
+           having count(*) < 5 and (array_agg(d.is_retryable
+             order by d.dispatched_at desc, d.id desc))[1])
+         and not exists (select from public.offline_conversion_queue q where q.sale_id = p_sale_id
+           and q.kind = 'CONVERSION' and q.status <> 'COMPLETED'))
      or not exists (select from public.offline_conversion_queue q where q.sale_id = p_sale_id and q.kind = v_needed
                  and (q.status in ('QUEUED', 'RETRY', 'PROCESSING') or v_needed = 'CONVERSION'
                    -- One that failed with this very value is for an operator to try again: by itself it would fail for ever.

@@ -133,7 +133,8 @@ begin
               and not exists (select from public.provider_dispatches o
                 where o.sale_id = x.sale_id and o.id <> x.id)
             then 'REJECTED' else coalesce(s.verdict, v_rest) end,
-          verdict_reason = left(s.reason, 256), verdict_at = v_now
+          verdict_reason = left(s.reason, 256), verdict_at = v_now,
+          is_retryable = coalesce(s.retryable, false)
       from public.provider_dispatches x left join said s on s.index = x.record_index
       where d.id = x.id and x.site_id = p_site_id and x.provider_request_id = p_request_id
         and x.transport = 'data_manager' and coalesce(s.verdict, v_rest) is not null

@@ -246,6 +246,22 @@ describe("a rejection", () => {
   });
 
   // Guarantee: a visitor who withdrew is not sent again because Google stumbled. Mutation: drop the block from follow_rejection.
+  // Guarantee: a sale that comes back is sent, though nobody queued it again when Google rejected it: it was cancelled then.
+  // Mutation that breaks it: drop is_retryable from follow_ledger.
+  test("of a sale that was cancelled then is queued when the sale comes back, unless it is for good", async () => {
+    for (const [more, states] of [
+      [rejectedForNow, ["CONVERSION COMPLETED", "RETRACT FAILED SUPERSEDED", "CONVERSION QUEUED"]],
+      [rejectedForGood, ["CONVERSION COMPLETED", "RETRACT FAILED SUPERSEDED"]],
+    ] as const) {
+      const sold = await sent();
+      await cancel(sold.saleId, 2);
+      await recordVerdict(db.sql, team, sold.requestId, "REJECTED", minutesLater(40), more);
+      await change(db.sql, { team }, "seal_call", { id: sold.callId }, { at: minutesLater(50) });
+      expect(await statesOf(sold.saleId)).toEqual(states);
+      await accepted(60);
+    }
+  });
+
   test("of a sale whose visitor withdrew meanwhile is not queued again, by itself or by hand", async () => {
     const visitor = "withdraws-while-google-decides";
     const sold = await sent({ visitor });

@@ -79,8 +79,9 @@ export async function restore(scene: StormScene, { saleId, callId, site, visitor
     change(stack.sql(), site, "seal_call", { id: callId, amountCents: cents(scene) }, { at }),
   );
   const newId = done && String(done.body.saleId);
-  if (newId === saleId) bars.push({ saleId, why: "restored", mark });
-  else if (newId) scene.sales.push({ saleId: newId, callId, site, visitor, fate });
+  if (!newId) return;
+  bars.push({ saleId: newId, why: "restored", mark }); // perhaps another of the lead's sales than the one that was cancelled last
+  if (!scene.sales.some((sale) => sale.saleId === newId)) scene.sales.push({ saleId: newId, callId, site, visitor, fate });
 }
 
 export async function withdraw(scene: StormScene, { saleId, site, visitor }: StormSale): Promise<void> {

@@ -22,13 +22,16 @@ export const readSales = (sql: postgres.Sql) => sql<BookedSale[]>`
     select q.sale_id, count(*) filter (where f.batch_id is null or f.error_code is not null or f.error_category is not null)::int as unanswered
     from public.offline_conversion_queue q cross join lateral unnest(q.claims) c (token)
       left join public.provider_upload_attempts f on f.batch_id = c.token and f.phase = 'FINISHED'
-    group by 1)
+    group by 1),
+  taken as (
+    select q.sale_id, count(*)::int as rows from public.queue_transitions x join public.offline_conversion_queue q on q.id = x.queue_id
+    where x.from_status = 'PROCESSING' and x.actor_kind = 'user' group by 1),
+  told as (select d.sale_id, count(*)::int as rows from public.provider_dispatches d where d.transport <> 'by_hand' group by 1)
   select s.id, s.order_id as "orderId", s.call_id as "callId", s.site_id as "siteId", s.status, s.amount_cents::int as "amountCents",
-    s.delivery_block as block, coalesce(r.claims, 0)::int as claims, coalesce(t.unanswered, 0) + (
-      select count(*)::int from public.queue_transitions x join public.offline_conversion_queue q on q.id = x.queue_id
-      where q.sale_id = s.id and x.from_status = 'PROCESSING' and x.actor_kind = 'user') as unanswered,
-    (select count(*)::int from public.provider_dispatches d where d.sale_id = s.id and d.transport <> 'by_hand') as dispatches
-  from public.sales s left join rows r on r.sale_id = s.id left join tokens t on t.sale_id = s.id`;
+    s.delivery_block as block, coalesce(r.claims, 0)::int as claims, coalesce(t.unanswered, 0) + coalesce(k.rows, 0) as unanswered,
+    coalesce(d.rows, 0) as dispatches
+  from public.sales s left join rows r on r.sale_id = s.id left join tokens t on t.sale_id = s.id left join taken k on k.sale_id = s.id
+    left join told d on d.sale_id = s.id`;
 
 export interface BookedSignal {
   orderId: string;
@@ -58,9 +61,10 @@ export async function readLeftovers(sql: postgres.Sql): Promise<Record<string, n
         select coalesce(sum(f.completed_count + f.failed_count + f.retry_count), 0) from public.provider_upload_attempts f
         where f.site_id = m.site_id and f.phase = 'FINISHED' and f.error_code is distinct from 'CIRCUIT_OPEN'
           and f.error_code is distinct from 'CONCURRENCY_LIMIT')) as "sites whose totals differ from their attempts",
-      (select count(*)::int from public.offline_conversion_queue q where q.attempt_count <> (
-        select count(*) from public.queue_transitions t where t.queue_id = q.id and t.to_status = 'PROCESSING'
-          and t.reason in ('WORKER_CLAIM', 'SCRIPT_EXPORT'))) as "rows with miscounted attempts",
+      (select count(*)::int from public.offline_conversion_queue q left join (
+          select t.queue_id, count(*) as claims from public.queue_transitions t
+          where t.to_status = 'PROCESSING' and t.reason in ('WORKER_CLAIM', 'SCRIPT_EXPORT') group by 1) c on c.queue_id = q.id
+        where q.attempt_count <> coalesce(c.claims, 0)) as "rows with miscounted attempts",
       (select count(*)::int from public.provider_health_state where state = 'HALF_OPEN') as "half open circuits",
       (select count(*)::int from public.provider_requests where finished_at is null) as "requests without a verdict",
       (select count(*)::int from public.provider_dispatches where transport = 'data_manager' and verdict is null) as "dispatches without a verdict"`;
@@ -85,7 +89,8 @@ export const readWork = (sql: postgres.Sql) => sql<WorkItem[]>`
         when q.status in ('QUEUED', 'RETRY') and t.oci_sync_method = 'script' and q.kind <> 'CONVERSION' then 'SENT_BY_SCRIPT' end,
       q.provider_error_code, 'none') as cause
   from public.offline_conversion_queue q join public.sites t on t.id = q.site_id
-    left join lateral (select x.verdict, x.verdict_reason from public.provider_dispatches x where x.queue_id = q.id) d on true
+    left join lateral (select x.verdict, x.verdict_reason from public.provider_dispatches x
+      where x.sale_id = q.sale_id and x.queue_id = q.id order by x.dispatched_at desc, x.id desc limit 1) d on true
   where (q.status in ('QUEUED', 'RETRY') or d.verdict = 'REJECTED' or (q.status = 'FAILED' and q.provider_error_category <> 'DETERMINISTIC_SKIP'))
     -- The sale still needs it, and no newer row is there for it.
     and exists (select from public.sales s where s.id = q.sale_id and s.delivery_block is null and (s.status = 'CANCELED') = (q.kind = 'RETRACT'))

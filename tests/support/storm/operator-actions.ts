@@ -56,7 +56,7 @@ export async function sendAgain(scene: StormScene, { team }: StormSite): Promise
 export async function workByHand(scene: StormScene, { team, customerId }: StormSite, rowsMax: number): Promise<number> {
   const { stack } = scene;
   const rows = await stack.sql()`
-    select q.id, q.kind, q.order_id, s.amount_cents::int, d.dispatched_at from public.offline_conversion_queue q
+    select q.id, q.kind, q.order_id, q.conversion_action, s.amount_cents::int, d.dispatched_at from public.offline_conversion_queue q
       join public.sales s on s.id = q.sale_id join public.sites t on t.id = q.site_id
       left join private.standing_dispatches d on d.sale_id = q.sale_id and d.verdict_reason = 'NEVER_ANSWERED'
     where q.site_id = ${team.siteId} and q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY')
@@ -64,9 +64,10 @@ export async function workByHand(scene: StormScene, { team, customerId }: StormS
     order by q.created_at, q.id limit ${rowsMax}`;
   let left = 0;
   const dayAgo = stack.clock.now().getTime() - 86_400_000;
-  for (const { id, kind, order_id: orderId, amount_cents: valueCents, dispatched_at: assumedAt } of rows) {
+  for (const { id, kind, order_id: orderId, conversion_action: action, amount_cents: valueCents, dispatched_at: assumedAt } of rows) {
+    const actionId = action?.split("/").pop() ?? sealActionId;
     const value = kind === "RETRACT" ? null : valueCents / 100;
-    const { isFound } = await stack.google.admin("POST", "/by-hand", { customerId, actionId: sealActionId, orderId, value });
+    const { isFound } = await stack.google.admin("POST", "/by-hand", { customerId, actionId, orderId, value });
     // What is not there a day after nobody answered for it is not coming.
     const isDone = isFound || (assumedAt && assumedAt.getTime() < dayAgo);
     if (!isDone) left += 1;

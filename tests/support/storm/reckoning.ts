@@ -6,6 +6,7 @@ import type { Fate, StormScene } from "./storm-scene.ts";
 /** Everything that is not as it should be when the storm is over: one sentence each, with what tells which sale. */
 export async function findProblems(scene: StormScene): Promise<string[]> {
   const { stack } = scene;
+  await stack.sql()`analyze`; // a crash forgets what the planner knew
   const sales = await readSales(stack.sql());
   const conversions = Map.groupBy(await stack.google.conversions(), ({ orderId }) => orderId ?? "");
   const sends = countSends(await stack.google.log());
