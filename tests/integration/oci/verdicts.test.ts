@@ -245,7 +245,6 @@ describe("a rejection", () => {
     expect(await statesOf(sold.saleId)).toEqual(["CONVERSION COMPLETED"]);
   });
 
-  // Guarantee: a visitor who withdrew is not sent again because Google stumbled. Mutation: drop the block from follow_rejection.
   // Guarantee: a sale that comes back is sent, though nobody queued it again when Google rejected it: it was cancelled then.
   // Mutation that breaks it: drop is_retryable from follow_ledger.
   test("of a sale that was cancelled then is queued when the sale comes back, unless it is for good", async () => {
@@ -262,6 +261,7 @@ describe("a rejection", () => {
     }
   });
 
+  // Guarantee: a visitor who withdrew is not sent again because Google stumbled. Mutation: drop the block from follow_rejection.
   test("of a sale whose visitor withdrew meanwhile is not queued again, by itself or by hand", async () => {
     const visitor = "withdraws-while-google-decides";
     const sold = await sent({ visitor });
