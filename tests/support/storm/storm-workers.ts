@@ -40,7 +40,8 @@ export class StormWorkers {
     const timer = killAfterMs === undefined ? undefined : setTimeout(() => child.kill("SIGKILL"), killAfterMs);
     const result = await answerOf(child, order);
     clearTimeout(timer);
-    if (result.end === "killed") {
+    // The signal may have crossed the answer on its way.
+    if (result.end === "killed" || child.killed) {
       const point = killAfterMs === undefined ? (order.failpoint?.point ?? "by itself") : "anywhere";
       this.killsAt.set(point, (this.killsAt.get(point) ?? 0) + 1);
       this.#all.delete(child);
