@@ -214,7 +214,8 @@ as $$
 $$;
 
 -- close_waiting: rows of a sale that need not be sent any more. What is in flight is left: its answer will be compared.
--- What an API refused access to waits for new credentials; cancelled meanwhile, it waits for the seal as well.
+-- What an API refused access to waits for new credentials; cancelled meanwhile, it waits for the
+-- seal as well.
 create function private.close_waiting(p_sale_id uuid, p_kinds text[], p_code text, p_words text) returns void
 language sql security definer set search_path = ''
 as $$

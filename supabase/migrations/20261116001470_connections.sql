@@ -92,7 +92,8 @@ as $$
         on a.site_id = p_after.id and a.conversion_name = o.name
     on conflict (site_id, provider_key, conversion_name) do update
       set action = excluded.action, google_name = excluded.google_name,
-          counting_type = excluded.counting_type, blocked_at = excluded.blocked_at, blocked_code = excluded.blocked_code,
+          counting_type = excluded.counting_type, blocked_at = excluded.blocked_at,
+          blocked_code = excluded.blocked_code,
           blocked_message = excluded.blocked_message, tested_at = excluded.tested_at,
           updated_at = excluded.updated_at;
   delete from public.provider_conversion_actions a

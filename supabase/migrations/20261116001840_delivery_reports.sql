@@ -6,7 +6,8 @@
 --            CONSENT, CLICK_AGE, SEAL (a draft), HELD (an earlier sale of the lead must be taken
 --            back first), WAITS (UNDO_WINDOW, CLICK_TOO_YOUNG, GOOGLE_ASKED), CONNECTION, BLOCKED,
 --            ACTION (MISSING, NAME_DIFFERS, OTHER_ACCOUNT, or why Google refuses it), CIRCUIT,
---            RETRIES (what the last attempt met), WAITS (CONCURRENCY_LIMIT, SCRIPT_RUN, DUE), IN_FLIGHT, FAILED, REJECTED,
+--            RETRIES (what the last attempt met), WAITS (CONCURRENCY_LIMIT, SCRIPT_RUN, DUE),
+--            IN_FLIGHT, FAILED, REJECTED,
 --            VERDICT (not yet), UNKNOWN, NO_VERDICT (the transport, which gives none), DUPLICATE,
 --            COUNTED.
 --            `at` is when it happened, or when it goes on.
