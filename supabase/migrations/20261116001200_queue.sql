@@ -214,14 +214,8 @@ as $$
     on conflict do nothing   -- a row of this kind went back to waiting at this moment: its claim takes the newest snapshot
 $$;
 
-<<<<<<< HEAD
 -- close_waiting: rows of a sale that need not be sent any more, with what a new connection would
 -- bring back. What is in flight is left: its answer will be compared.
-=======
--- close_waiting: rows of a sale that need not be sent any more. What is in flight is left: its answer will be compared.
--- What an API refused access to waits for new credentials; cancelled meanwhile, it waits for the
--- seal as well.
->>>>>>> w-x1
 create function private.close_waiting(p_sale_id uuid, p_kinds text[], p_code text, p_words text) returns void
 language sql security definer set search_path = ''
 as $$
@@ -358,7 +352,6 @@ begin
                    or (q.snapshot_id = v_newest.id and exists (
                      select from public.provider_dispatches d where d.sale_id = p_sale_id
                        and d.queue_id = q.id and d.verdict = 'REJECTED')))) then
-<<<<<<< HEAD
     perform private.enqueue(v_sale, v_needed, case when v_needed <> 'CONVERSION' and exists (
         select from public.provider_dispatches d
         where d.sale_id = p_sale_id and d.kind = 'CONVERSION' and d.click_kind = 'wbraid'
@@ -366,15 +359,6 @@ begin
       greatest(case when v_needed = p_again then p_not_before end, case when v_needed = 'RESTATE' then (
         select v_now + interval '1 day' from public.offline_conversion_queue q
         where q.id = v_told.queue_id and q.handed_vias_differ and q.handed_values_differ) end));
-=======
-    perform private.enqueue(v_sale, v_needed, case when v_needed = 'CONVERSION' then null
-        when exists (select from public.provider_dispatches d
-          where d.sale_id = p_sale_id and d.kind = 'CONVERSION' and d.click_kind = 'wbraid'
-            and d.verdict is distinct from 'REJECTED') then 'WBRAID_ONLY'
-        when private.is_elsewhere(v_sale.site_id, v_told.conversion_action)
-          then 'OTHER_ACCOUNT' end,
-      case when v_needed = p_again then p_not_before end);
->>>>>>> w-x1
   end if;
 end
 $$;
