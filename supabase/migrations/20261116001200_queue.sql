@@ -352,10 +352,12 @@ begin
                    or (q.snapshot_id = v_newest.id and exists (
                      select from public.provider_dispatches d where d.sale_id = p_sale_id
                        and d.queue_id = q.id and d.verdict = 'REJECTED')))) then
-    perform private.enqueue(v_sale, v_needed, case when v_needed <> 'CONVERSION' and exists (
-        select from public.provider_dispatches d
-        where d.sale_id = p_sale_id and d.kind = 'CONVERSION' and d.click_kind = 'wbraid'
-          and d.verdict is distinct from 'REJECTED') then 'WBRAID_ONLY' end,
+    perform private.enqueue(v_sale, v_needed, case when v_needed = 'CONVERSION' then null
+        when exists (select from public.provider_dispatches d
+          where d.sale_id = p_sale_id and d.kind = 'CONVERSION' and d.click_kind = 'wbraid'
+            and d.verdict is distinct from 'REJECTED') then 'WBRAID_ONLY'
+        when private.is_elsewhere(v_sale.site_id, v_told.conversion_action)
+          then 'OTHER_ACCOUNT' end,
       greatest(case when v_needed = p_again then p_not_before end, case when v_needed = 'RESTATE' then (
         select v_now + interval '1 day' from public.offline_conversion_queue q
         where q.id = v_told.queue_id and q.handed_vias_differ and q.handed_values_differ) end));
