@@ -6,7 +6,7 @@ import { errorCategories, queueKinds, queueStatuses } from "./queue-types.ts";
 export const leadChannels = ["phone", "whatsapp", "form"] as const;
 const verdicts = ["CONFIRMED", "REJECTED", "DUPLICATE", "UNKNOWN"] as const;
 export const transports = ["script", "data_manager", "ads_api", "by_hand"] as const;
-const byHandReasons = ["NO_ADS_API_ACCESS", "SENT_BY_SCRIPT", "WBRAID_ONLY", "NO_VERDICT"] as const;
+const byHandReasons = ["NO_ADS_API_ACCESS", "SENT_BY_SCRIPT", "WBRAID_ONLY", "NO_VERDICT", "OTHER_ACCOUNT"] as const;
 /**
  * What a waiting row waits for besides its time. RETRACTION: another sale of the lead, see heldBy. VERDICT: Google has not said whether it took
  * the conversion. DAY: a script or a person sent the conversion less than a day ago. ACTION: no usable conversion action has the row's name.

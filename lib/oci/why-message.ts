@@ -45,6 +45,7 @@ const keys = [
   "blocked",
   "actionMissing",
   "actionNamed",
+  "actionElsewhere",
   "actionBlocked",
   "circuitOpen",
   "retries",
@@ -84,6 +85,7 @@ const waits: Record<string, Part> = {
 const actions: Record<string, Part> = {
   MISSING: part("actionMissing", "sent", "broken"),
   NAME_DIFFERS: part("actionNamed", "sent", "broken"),
+  OTHER_ACCOUNT: part("actionElsewhere", "sent", "broken"),
 };
 const noVerdicts: Record<string, Part> = {
   by_hand: part("noVerdictByHand", "verdict", "waits"),
@@ -138,7 +140,14 @@ function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
 
 type CauseKey = "failed" | "rejected" | "retries";
 const isToldByCause = (key: WhyMessage["key"]): key is CauseKey => key === "failed" || key === "rejected" || key === "retries";
-const connectionKeys = new Set<WhyMessage["key"]>(["notConnected", "blocked", "actionMissing", "actionNamed", "actionBlocked"]);
+const connectionKeys = new Set<WhyMessage["key"]>([
+  "notConnected",
+  "blocked",
+  "actionMissing",
+  "actionNamed",
+  "actionElsewhere",
+  "actionBlocked",
+]);
 
 function placeOf(key: WhyMessage["key"], { rowId, heldBy, retractionId }: WhyNotCounted["facts"]): FixPlace | null {
   if (connectionKeys.has(key)) return { to: "connections" };

@@ -62,7 +62,7 @@ create table public.offline_conversion_queue (
   constraint free_waits_are_bounded check (free_waits between 0 and 20),
   constraint only_adjustments_are_made_by_hand check (by_hand_reason is null
     or (kind <> 'CONVERSION' and by_hand_reason in
-      ('NO_ADS_API_ACCESS', 'SENT_BY_SCRIPT', 'WBRAID_ONLY', 'NO_VERDICT')))
+      ('NO_ADS_API_ACCESS', 'SENT_BY_SCRIPT', 'WBRAID_ONLY', 'NO_VERDICT', 'OTHER_ACCOUNT')))
 ) with (
   -- A row is updated three or four times within minutes and then never again: room on its page keeps it there, and vacuum must come
   -- by count, not by share of a table that is mostly history.
@@ -359,10 +359,12 @@ begin
                    or (q.snapshot_id = v_newest.id and exists (
                      select from public.provider_dispatches d where d.sale_id = p_sale_id
                        and d.queue_id = q.id and d.verdict = 'REJECTED')))) then
-    perform private.enqueue(v_sale, v_needed, case when v_needed <> 'CONVERSION' and exists (
-        select from public.provider_dispatches d
-        where d.sale_id = p_sale_id and d.kind = 'CONVERSION' and d.click_kind = 'wbraid'
-          and d.verdict is distinct from 'REJECTED') then 'WBRAID_ONLY' end,
+    perform private.enqueue(v_sale, v_needed, case when v_needed = 'CONVERSION' then null
+        when exists (select from public.provider_dispatches d
+          where d.sale_id = p_sale_id and d.kind = 'CONVERSION' and d.click_kind = 'wbraid'
+            and d.verdict is distinct from 'REJECTED') then 'WBRAID_ONLY'
+        when private.is_elsewhere(v_sale.site_id, v_told.conversion_action)
+          then 'OTHER_ACCOUNT' end,
       greatest(case when v_needed = p_again then p_not_before end, case when v_needed = 'RESTATE' then (
         select v_now + interval '1 day' from public.offline_conversion_queue q
         where q.id = v_told.queue_id and q.handed_vias_differ and q.handed_values_differ) end));

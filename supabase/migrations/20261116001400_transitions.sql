@@ -46,7 +46,8 @@ begin
     set status = v_to, claimed_at = null, claim_token = null, next_retry_at = null, updated_at = v_now,
         attempt_base = case v_to when 'QUEUED' then q.attempt_count else q.attempt_base end,
         may_have_arrived = q.may_have_arrived or q.status = 'PROCESSING',
-        by_hand_reason = case when v_to = 'FAILED' or q.by_hand_reason = 'WBRAID_ONLY'
+        by_hand_reason = case
+          when v_to = 'FAILED' or q.by_hand_reason in ('WBRAID_ONLY', 'OTHER_ACCOUNT')
           then q.by_hand_reason end,   -- another try of the API
         provider_error_code = case when v_to = 'FAILED' then 'MANUAL_FAIL' else q.provider_error_code end,
         provider_error_category = case v_to when 'FAILED' then 'PERMANENT' else q.provider_error_category end,

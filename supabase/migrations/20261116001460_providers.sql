@@ -492,8 +492,8 @@ create function private.with_refused_actions(p_batch jsonb, p_refused jsonb) ret
 language sql immutable security definer set search_path = ''
 as $$
   select p_batch || jsonb_build_object('blockActions', (
-    select coalesce(jsonb_agg(distinct b || jsonb_strip_nulls(jsonb_build_object('action', r.action))),
-      '[]')
+    select coalesce(jsonb_agg(distinct
+      b || jsonb_strip_nulls(jsonb_build_object('action', r.action))), '[]')
     from jsonb_array_elements(p_batch -> 'blockActions') b
       left join jsonb_to_recordset(p_refused) r ("conversionName" text, action text, code text)
         on r."conversionName" = b ->> 'conversionName' and r.code = b ->> 'code'))

@@ -92,7 +92,8 @@ as $$
         on a.site_id = p_after.id and a.conversion_name = o.name
     on conflict (site_id, provider_key, conversion_name) do update
       set action = excluded.action, google_name = excluded.google_name,
-          counting_type = excluded.counting_type, blocked_at = excluded.blocked_at, blocked_code = excluded.blocked_code,
+          counting_type = excluded.counting_type, blocked_at = excluded.blocked_at,
+          blocked_code = excluded.blocked_code,
           blocked_message = excluded.blocked_message, tested_at = excluded.tested_at,
           updated_at = excluded.updated_at;
   delete from public.provider_conversion_actions a
@@ -105,6 +106,32 @@ as $$
       and exists (select from public.provider_conversion_actions x
           join private.sent_names(p_after) y on y.name = x.conversion_name and y.key <> n.key
         where x.site_id = a.site_id and x.provider_key = a.provider_key and x.action = a.action);
+$$;
+
+-- is_elsewhere: whether an action belongs to another account than those that were chosen.
+create function private.is_elsewhere(p_site_id uuid, p_action text) returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(bool_and(split_part(a.action, '/', 2) <> split_part(p_action, '/', 2)), false)
+  from public.provider_conversion_actions a where a.site_id = p_site_id
+$$;
+
+-- mark_elsewhere: adjustments of what another account has are a person's work from now on, and the
+-- API's again when the site comes back to that account. Called with hold_provider, after the sales.
+--   Safe     it waits for nobody: a row that somebody has is refused by the claim all the same.
+create function private.mark_elsewhere(p_site_id uuid) returns void
+language sql security definer set search_path = ''
+as $$
+  update public.offline_conversion_queue q
+    set by_hand_reason = case when q.by_hand_reason is null then 'OTHER_ACCOUNT' end,
+        updated_at = private.current_moment()
+    where q.id = any (array(
+      select x.id from public.offline_conversion_queue x
+      where x.site_id = p_site_id and x.kind <> 'CONVERSION' and x.status in ('QUEUED', 'RETRY')
+        and x.conversion_action is not null
+        and (x.by_hand_reason is null or x.by_hand_reason = 'OTHER_ACCOUNT')
+        and (x.by_hand_reason is null) = private.is_elsewhere(p_site_id, x.conversion_action)
+      for update skip locked))
 $$;
 
 -- new_version: from now on, answers to what was sent before say nothing about the connection.
@@ -293,6 +320,7 @@ begin
   v_released := private.release_connection(p_site.id, v_provider,
     case when auth.uid() is null then ('system', null)::private.actor
       else private.user_actor() end, '{}');
+  perform private.mark_elsewhere(p_site.id);
   return jsonb_build_object('version', v_version, 'released', v_released);
 end
 $$;
@@ -363,6 +391,8 @@ begin
   perform private.check_actions(v_site, p_actions);
   perform private.require_connected(v_site.id, 'google_ads');
   perform private.write_actions(v_site, 'google_ads', p_actions);
+  perform private.act(private.user_actor(), 'OTHER_ACCOUNT');
+  perform private.mark_elsewhere(v_site.id);
   return jsonb_build_object('version', private.new_version(v_site.id, 'google_ads'));
 end
 $$;

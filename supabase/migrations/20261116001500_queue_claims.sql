@@ -41,7 +41,8 @@ create view private.adjustment_bases as
 -- Only the queue is read by name, so that "for update" locks its rows and nothing else. "Is true"
 -- keeps the planner from the index by expiry, which holds every row that waits for later.
 -- What a script may have uploaded counts under the action with the row's name: sent to one that
--- Google calls something else, it would count twice.
+-- Google calls something else, it would count twice. What left for an action of another account
+-- is nothing that the present one can be told.
 --   adjusts_via  for an adjustment: data_manager (or what the site's transport is) or ads_api.
 create view private.sendable_queue as
   select x.* from (
@@ -67,6 +68,8 @@ create view private.sendable_queue as
         and a.conversion_name = coalesce(x.conversion_name, (
           select coalesce(s.conversion_names ->> 'seal', private.default_conversion_name('seal'))
           from public.sites s where s.id = x.site_id))
+        and (x.conversion_action is null
+          or split_part(x.conversion_action, '/', 2) = split_part(a.action, '/', 2))
         and (a.google_name is null or a.google_name = a.conversion_name
           or x.conversion_action is not null or x.kind <> 'CONVERSION'
           or not (x.may_have_arrived or exists (select from public.provider_dispatches d

@@ -74,7 +74,8 @@ $$;
 -- queue_rows_json: rows as the screen shows them, in the order given. One query for a page: a function call per row took five times as long.
 --   waitsFor   of a row that waits for something other than its time: RETRACTION (heldBy names the
 --              earlier sale and its row), VERDICT, DAY (until waitsUntil), or ACTION: the site has no
---              usable conversion action for the row's name, or one that Google calls otherwise.
+--              usable conversion action for the row's name, one that Google calls otherwise, or
+--              one of another account than the row left for.
 --   attemptError…  what the last real attempt met; the provider's fields may be a deferral since.
 create function private.queue_rows_json(
   p_rows public.offline_conversion_queue[], p_max_attempts int
@@ -102,6 +103,7 @@ as $$
           where a.site_id = q.site_id and a.provider_key = q.provider_key and a.blocked_at is null
             and a.conversion_name = coalesce(q.conversion_name, t.conversion_names ->> 'seal',
               private.default_conversion_name('seal'))
+            and not private.is_elsewhere(q.site_id, q.conversion_action)
             and not private.is_named_otherwise(a, p_rows[i])) then 'ACTION' end,
     'waitsUntil', case b.waits_for when 'DAY' then b.waits_until end,
     'uploadedAt', q.uploaded_at, 'providerRequestId', q.provider_request_id,

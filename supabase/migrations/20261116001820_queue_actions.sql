@@ -193,7 +193,8 @@ begin
           may_have_arrived = case when v_is_undo then j.back ? 'mayHaveArrived'
             else q.may_have_arrived or q.status = 'PROCESSING' end,
           by_hand_reason = case when v_is_undo then j.back ->> 'byHandReason'
-            when j.to_status = 'FAILED' or q.by_hand_reason = 'WBRAID_ONLY' then q.by_hand_reason end
+            when j.to_status = 'FAILED' or q.by_hand_reason in ('WBRAID_ONLY', 'OTHER_ACCOUNT')
+              then q.by_hand_reason end
       from judged j where q.id = j.id and j.skipped is null
       returning q.*),
   proven as materialized (

@@ -5,8 +5,9 @@
 --            CANCELLED (the code says what became of it at Google), CLICK (NO_CLICK_ID, NO_MATCH),
 --            CONSENT, CLICK_AGE, SEAL (a draft), HELD (an earlier sale of the lead must be taken
 --            back first), WAITS (UNDO_WINDOW, CLICK_TOO_YOUNG, GOOGLE_ASKED), CONNECTION, BLOCKED,
---            ACTION (MISSING, NAME_DIFFERS, or why Google refuses it), CIRCUIT, RETRIES (what the
---            last attempt met), WAITS (CONCURRENCY_LIMIT, SCRIPT_RUN, DUE), IN_FLIGHT, FAILED, REJECTED,
+--            ACTION (MISSING, NAME_DIFFERS, OTHER_ACCOUNT, or why Google refuses it), CIRCUIT,
+--            RETRIES (what the last attempt met), WAITS (CONCURRENCY_LIMIT, SCRIPT_RUN, DUE),
+--            IN_FLIGHT, FAILED, REJECTED,
 --            VERDICT (not yet), UNKNOWN, NO_VERDICT (the transport, which gives none), DUPLICATE,
 --            COUNTED.
 --            `at` is when it happened, or when it goes on.
@@ -184,6 +185,8 @@ as $$
     when h.blocked_at is not null then private.link('BLOCKED', h.blocked_code, h.blocked_at)
     when a.site_id is null then private.link('ACTION', 'MISSING', null)
     when a.blocked_at is not null then private.link('ACTION', a.blocked_code, a.blocked_at)
+    when private.is_elsewhere(p_site.id, p_row.conversion_action)
+      then private.link('ACTION', 'OTHER_ACCOUNT', null)
     when private.is_named_otherwise(a, p_row) then private.link('ACTION', 'NAME_DIFFERS', null)
     when h.state <> 'CLOSED' then private.link('CIRCUIT', h.state, h.next_probe_at) end
   from (select coalesce(p_row.conversion_name, private.conversion_name(p_site, 'seal')) as name) n

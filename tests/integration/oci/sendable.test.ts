@@ -296,6 +296,33 @@ describe("an adjustment that no API makes", () => {
     expect((await claim(47)).rows).toMatchObject([{ id, via: "ads_api" }]);
   });
 
+  // Guarantee: what one account has is never sent to another, where its order id would be a new conversion; a person changes it there.
+  // Mutations that break it: drop the account from sendable_queue, mark_elsewhere from connecting, or is_elsewhere from follow_ledger.
+  test.each([
+    ["before", true],
+    ["after", false],
+  ])(
+    "of what another account has is by hand when the site moves %s the sale is cancelled, and the API's again when it comes back",
+    async (_name, isLater) => {
+      const moved = defaultActions.map((chosen) => ({ ...chosen, action: chosen.action.replace("1234567890", "9999999999") }));
+      const { saleId } = await seal();
+      const sent = { outcome: "COMPLETED", requestId: saleId, recordIndex: 0 } as const;
+      await settleClaim(db.sql, team, await claim(1), sent, { at: minutesLater(2) });
+      await recordVerdict(db.sql, team, saleId, "CONFIRMED", minutesLater(40));
+      const cancel = () => change(db.sql, { team }, "cancel_sale", { id: saleId }, { at: minutesLater(41) });
+      if (!isLater) await cancel();
+      await connectApi(db.sql, team, { actions: moved, at: minutesLater(41) });
+      if (isLater) await cancel();
+      const [row] =
+        await db.sql`select id, by_hand_reason from public.offline_conversion_queue where sale_id = ${saleId} and kind = 'RETRACT'`;
+      expect(row?.by_hand_reason).toBe("OTHER_ACCOUNT");
+      await act(db.sql, { action: "RESET_TO_QUEUED", ids: [row?.id] }, { team, at: minutesLater(42) });
+      expect((await claim(43)).rows).toEqual([]);
+      await connectApi(db.sql, team, { at: minutesLater(44) });
+      expect((await claim(45)).rows).toMatchObject([{ id: row?.id, conversionAction: actionOf(1) }]);
+    },
+  );
+
   // Mutation that breaks it: drop click_kind from hand_out or complete_rows.
   test("of a conversion that left with a wbraid alone is by hand from the start, also after the click was forgotten", async () => {
     const visitor = `wbraid-${teams}`;

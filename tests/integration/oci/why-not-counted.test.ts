@@ -207,6 +207,20 @@ const cases: Record<string, Case> = {
       return { team, ...row };
     },
   },
+  "an account that never answered, and that the site has left": {
+    link: "ACTION",
+    code: "OTHER_ACCOUNT",
+    key: "actionElsewhere",
+    make: async () => {
+      const team = await api();
+      const row = await sealLead(db.sql, team);
+      await claimForWorker(db.sql, team, { at: minutesLater(1) });
+      await service(db.sql, "recover_stuck_offline_conversion_jobs", {}, minutesLater(20));
+      const actions = [{ conversionName: defaultNames.seal, action: actionOf(1).replace("1234567890", "9999999999") }];
+      await connectApi(db.sql, team, { actions });
+      return { team, ...row };
+    },
+  },
   "a conversion action that Google refuses": {
     link: "ACTION",
     code: "NO_CONVERSION_ACTION_FOUND",
