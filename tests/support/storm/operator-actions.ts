@@ -2,7 +2,7 @@ import type { QueueAction } from "#lib/oci/control-shapes.ts";
 import { act, undo } from "#tests/support/control.ts";
 import { callAs } from "#tests/support/team.ts";
 import { count, orRefused, type StormScene } from "./storm-scene.ts";
-import { type StormSite, sealActionId } from "./storm-sites.ts";
+import type { StormSite } from "./storm-sites.ts";
 
 /** What operators do on OCI Control and in Google's own pages. */
 
@@ -53,7 +53,7 @@ export async function sendAgain(scene: StormScene, { team }: StormSite): Promise
 }
 
 /** A person makes in Google's own pages what no API makes, and says so. Gives how many are left: Google does not have those yet. */
-export async function workByHand(scene: StormScene, { team, customerId }: StormSite, rowsMax: number): Promise<number> {
+export async function workByHand(scene: StormScene, { team, customerId, sealActionId }: StormSite, rowsMax: number): Promise<number> {
   const { stack } = scene;
   const rows = await stack.sql()`
     select q.id, q.kind, q.order_id, q.conversion_action, s.amount_cents::int, d.dispatched_at from public.offline_conversion_queue q

@@ -17,6 +17,8 @@ export interface StormSite {
   token: number;
   isRevoked: boolean;
   method: "script" | "api";
+  /** The conversion action of sealed conversions; owners choose another one now and then. */
+  sealActionId: string;
 }
 
 interface SitePlan {
@@ -37,9 +39,9 @@ const plans: SitePlan[] = [
   { name: "changing", uploads: "allowed" },
 ];
 
-/** The action of sealed conversions, as the simulator's accounts have it. */
-export const sealActionId = "1005";
-const actionIds = { seal: sealActionId, MEETING_BOOKED: "1004", SEAL_PENDING: "1003", INTENT_CAPTURED: "1002" } as const;
+/** As the simulator's accounts have them: two for sealed conversions, of which a site uses one at a time. */
+const sealActionIds = ["1005", "1001"] as const;
+const actionIds = { MEETING_BOOKED: "1004", SEAL_PENDING: "1003", INTENT_CAPTURED: "1002" } as const;
 
 export async function createStormSites(stack: StormStack): Promise<StormSite[]> {
   const owner = await createPerson(stack.sql(), "owner@storm.test");
@@ -49,7 +51,7 @@ export async function createStormSites(stack: StormStack): Promise<StormSite[]> 
     await stack.google.putAccount({ customerId, ...(uploads && { uploads }), ...(adjustments && { adjustments }) });
     const team = await createQueueTeam(stack.sql(), name, owner, method);
     if (settings) await deliverySettings(stack.sql(), team, settings);
-    const site: StormSite = { name, team, customerId, transport, token: 0, isRevoked: false, method };
+    const site: StormSite = { name, team, customerId, transport, token: 0, isRevoked: false, method, sealActionId: sealActionIds[0] };
     await reconnect(stack, site, transport);
     sites.push(site);
   }
@@ -71,23 +73,39 @@ export async function revoke(stack: StormStack, site: StormSite): Promise<void> 
   site.isRevoked = true;
 }
 
-async function connectionOf({ customerId, team }: StormSite, transport: Transport, token: string): Promise<ConnectionOptions> {
+/** From now on sealed conversions go to the other action. What was sent before stays where it is. */
+export async function chooseOtherAction(stack: StormStack, site: StormSite): Promise<void> {
+  site.sealActionId = sealActionIds.find((id) => id !== site.sealActionId) ?? sealActionIds[0];
+  const { owner, publicId } = site.team;
+  const actions = actionsOf(site);
+  await callAs(stack.sql(), owner, (tx) => tx`select public.set_conversion_actions(${publicId}, ${tx.json(actions)})`, stack.clock.now());
+}
+
+function actionsOf({ customerId, sealActionId }: StormSite) {
+  const ids: Record<keyof typeof defaultNames, string> = { ...actionIds, seal: sealActionId };
+  const names = Object.entries(defaultNames) as [keyof typeof defaultNames, string][];
+  return names.map(([kind, conversionName]) => ({
+    conversionName,
+    action: `customers/${customerId}/conversionActions/${ids[kind]}`,
+    countingType: "MANY_PER_CLICK",
+  }));
+}
+
+async function connectionOf(site: StormSite, transport: Transport, token: string): Promise<ConnectionOptions> {
   // Imported late: the vault's key is read from the environment, which the storm sets.
   const { sealCredentials } = await import("#lib/providers/credentials.ts");
-  const action = (id: string) => `customers/${customerId}/conversionActions/${id}`;
-  const names = Object.entries(defaultNames) as [keyof typeof actionIds, string][];
   const credentials = {
-    customer_id: customerId,
+    customer_id: site.customerId,
     client_id: demoClient.clientId,
     client_secret: demoClient.clientSecret,
     refresh_token: token,
-    conversion_action_resource_name: action(sealActionId),
+    conversion_action_resource_name: `customers/${site.customerId}/conversionActions/${site.sealActionId}`,
     transport,
   };
   return {
     transport,
-    actions: names.map(([kind, conversionName]) => ({ conversionName, action: action(actionIds[kind]), countingType: "MANY_PER_CLICK" })),
-    ...sealCredentials(credentials, team.siteId, "google_ads"),
+    actions: actionsOf(site),
+    ...sealCredentials(credentials, site.team.siteId, "google_ads"),
   };
 }
 

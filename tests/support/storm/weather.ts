@@ -1,5 +1,5 @@
 import { count, type StormScene } from "./storm-scene.ts";
-import { reconnect, revoke, type StormSite, switchDelivery } from "./storm-sites.ts";
+import { chooseOtherAction, reconnect, revoke, type StormSite, switchDelivery } from "./storm-sites.ts";
 
 /** What goes wrong at Google, and what owners change about a site's connection. */
 
@@ -59,6 +59,11 @@ export async function changeConnection(scene: StormScene, site: StormSite): Prom
   if (site.name === "changing" && random.chance(0.7)) {
     await reconnect(stack, site, site.transport === "ads_api" ? "data_manager" : "ads_api");
     return count(scene, "switches between the APIs");
+  }
+  // A script knows its action by name alone: on its site another one would be another conversion.
+  if (site.name !== "switching" && random.chance(0.3)) {
+    await chooseOtherAction(stack, site);
+    return count(scene, "other conversion actions");
   }
   await revoke(stack, site);
   count(scene, "revocations");
