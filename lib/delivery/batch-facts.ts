@@ -18,8 +18,8 @@ export function factsOf(jobs: ClaimedJob[], outcome: Outcome): BatchFacts {
   const { upload, results, thrown, connection, providerKey, durationMs } = outcome;
   const error = results.find(({ status }) => status === "FAILED") ?? results.find(({ status }) => status === "RETRY");
   const requestId = results.find((result) => result.requestId)?.requestId;
-  const retryAt = thrown instanceof ProviderRateLimitError ? thrown.retryAt : undefined;
-  const quotaUntil = realTime(upload.quotaUntil ?? retryAt);
+  const quota = upload.quota ?? (thrown instanceof ProviderRateLimitError ? thrown.quota : undefined);
+  const quotaUntil = realTime(quota?.until);
   const blockActions = blockedActions(jobs, results);
   return {
     provider: providerKey,
@@ -30,7 +30,7 @@ export function factsOf(jobs: ClaimedJob[], outcome: Outcome): BatchFacts {
     ...(requestId && { requestId }),
     ...(error?.code && { errorCode: error.code }),
     ...(error?.category && { errorCategory: error.category }),
-    ...(quotaUntil && { quotaUntil: quotaUntil.toISOString() }),
+    ...(quotaUntil && { quotaUntil: quotaUntil.toISOString(), isQuotaShared: quota?.isShared ?? false }),
     ...(upload.block && { block: { code: upload.block.code, message: withoutSecrets(upload.block.message, connection) } }),
     ...(blockActions.length > 0 && { blockActions }),
   };

@@ -9,7 +9,7 @@ import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import type { ConnectionTest, ProviderConnection } from "#lib/providers/port.ts";
 import { isProviderError } from "#lib/providers/provider-error.ts";
 import { siteDelivery } from "#lib/tenancy/site-delivery.ts";
-import { openConnection } from "./connection.ts";
+import { openConnection, withoutSecrets } from "./connection.ts";
 import { findingOf } from "./connection-findings.ts";
 import {
   type AccountInput,
@@ -47,7 +47,7 @@ export async function connectGoogleAds(
 ): Promise<ConnectAnswer> {
   const siteUuid = await siteUuidOf(publicId);
   const credentials = parseInput(credentialsSchema, input.refresh_token ? input : { ...input, ...consent });
-  const test = await orUnavailable(googleAds().testConnection({ siteUuid, version: 0, credentials }));
+  const test = await askGoogle({ siteUuid, version: 0, credentials });
   if (!test.ok) return { connected: false, released: 0, test };
   const sealAction = credentials.conversion_action_resource_name;
   const { googleName } = nameOf(await namesAtGoogle({ siteUuid, version: 0, credentials }), sealAction);
@@ -69,7 +69,7 @@ export async function rotateGoogleAds(
   const current = await withSealAction(db, publicId, credentials);
   const given = parseInput(newAccess, input.refresh_token ? input : (consent ?? {}));
   const renewed = parseInput(credentialsSchema, { ...current, ...given });
-  const test = await orUnavailable(googleAds().testConnection({ siteUuid, version: 0, credentials: renewed }));
+  const test = await askGoogle({ siteUuid, version: 0, credentials: renewed });
   if (!opensAccount(test)) return { connected: false, released: 0, test };
   return keep(db, publicId, { siteUuid, credentials: renewed, test });
 }
@@ -112,9 +112,17 @@ export function sealedConnection(siteUuid: string, credentials: Credentials) {
 export async function testGoogleAds(db: SessionClient, publicId: string): Promise<ConnectAnswer> {
   const connection = await requireConnection(publicId);
   const credentials = await withSealAction(db, publicId, connection.credentials);
-  const test = await orUnavailable(googleAds().testConnection({ ...connection, credentials }));
+  const test = await askGoogle({ ...connection, credentials });
   const passed = await passedActions(db, publicId, { ...connection, credentials }, test);
   return { connected: true, released: await recordTest(connection, test, passed), test };
+}
+
+/** A test of the account, without what opens it: some answers repeat what they were asked with. */
+async function askGoogle(connection: ProviderConnection): Promise<ConnectionTest> {
+  const { checks, error, ...test } = await orUnavailable(googleAds().testConnection(connection));
+  const cleaned = <Said extends { message?: string }>(said: Said): Said =>
+    said.message === undefined ? said : { ...said, message: withoutSecrets(said.message, connection) };
+  return { ...test, checks: checks.map(cleaned), ...(error && { error: cleaned(error) }) };
 }
 
 /** The names whose actions Google takes. One action was tested with the connection; the others are tried here. */
@@ -124,7 +132,7 @@ async function passedActions(db: SessionClient, publicId: string, connection: Pr
   const passes = async (action: string) => {
     if (action === connection.credentials.conversion_action_resource_name) return test.ok;
     const credentials = { ...connection.credentials, conversion_action_resource_name: action };
-    return (await orUnavailable(googleAds().testConnection({ ...connection, credentials }))).ok;
+    return (await askGoogle({ ...connection, credentials })).ok;
   };
   const outcomes = await Promise.all(actions.map(async (chosen) => ({ ...chosen, ok: await passes(chosen.action) })));
   return outcomes.filter(({ ok }) => ok).map(({ conversionName }) => conversionName);

@@ -43,6 +43,8 @@ export interface BatchFacts {
   errorCode?: string;
   errorCategory?: string;
   quotaUntil?: string;
+  /** Whoever comes with the same OAuth client waits, too. */
+  isQuotaShared?: boolean;
   block?: { code: string; message: string };
   blockActions?: { conversionName: string; code: string; message: string }[];
 }

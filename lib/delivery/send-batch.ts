@@ -57,7 +57,7 @@ function undecided({ id, via }: ClaimedJob, thrown: unknown, { now }: Sending): 
   // What nobody answered was no try of this row's. What was answered, also with a 5xx, was.
   if (thrown instanceof ProviderTransientError && thrown.isUnanswered) return { ...base, category: "TRANSIENT", message, isFreeWait: true };
   if (!(thrown instanceof ProviderRateLimitError)) return { ...base, category: "TRANSIENT", message };
-  const retryAt = realTime(thrown.retryAt);
+  const retryAt = realTime(thrown.quota?.until);
   const isFreeWait = retryAt !== undefined && retryAt.getTime() - now().getTime() >= freeWaitMinMs;
   return { ...base, category: "RATE_LIMIT", code: "RATE_LIMIT", message, isFreeWait, ...(retryAt && { retryAt }) };
 }

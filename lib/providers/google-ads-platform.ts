@@ -18,8 +18,8 @@ function isIngestJob(job: ConversionJob): job is IngestJob {
 
 function joined(uploads: readonly Upload[]): Upload {
   const block = uploads.map((upload) => upload.block).find(Boolean);
-  const quotaUntil = uploads.map((upload) => upload.quotaUntil).find(Boolean);
-  return { results: uploads.flatMap(({ results }) => results), ...(block && { block }), ...(quotaUntil && { quotaUntil }) };
+  const quota = uploads.map((upload) => upload.quota).find(Boolean);
+  return { results: uploads.flatMap(({ results }) => results), ...(block && { block }), ...(quota && { quota }) };
 }
 
 /** An upload, or what was decided of it before it failed. */

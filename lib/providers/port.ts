@@ -66,8 +66,13 @@ export interface ProviderBlock {
 export interface Upload {
   results: UploadResult[];
   block?: ProviderBlock;
-  /** Google's quota is used up until then. */
-  quotaUntil?: Date;
+  quota?: QuotaEnd;
+}
+
+/** Google's quota is used up until then: for this account, or for every account that is reached with the same OAuth client. */
+export interface QuotaEnd {
+  until: Date;
+  isShared: boolean;
 }
 
 export interface ProviderConnection {

@@ -1,4 +1,4 @@
-import type { Upload, UploadResult } from "./port.ts";
+import type { QuotaEnd, Upload, UploadResult } from "./port.ts";
 
 /** A call that ended without a definite answer. Jobs without a result here may or may not have reached Google. */
 abstract class ProviderError extends Error {
@@ -15,12 +15,12 @@ abstract class ProviderError extends Error {
 /** Google asks us to slow down (429). */
 export class ProviderRateLimitError extends ProviderError {
   readonly code = "RATE_LIMIT";
-  readonly retryAt?: Date;
+  readonly quota?: QuotaEnd;
 
-  constructor(message: string, retryAt?: Date) {
+  constructor(message: string, quota?: QuotaEnd) {
     super(message);
     this.name = "ProviderRateLimitError";
-    this.retryAt = retryAt;
+    this.quota = quota;
   }
 }
 

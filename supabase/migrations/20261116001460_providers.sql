@@ -424,9 +424,36 @@ begin
 end
 $$;
 
+-- note_quota: Google asked us to wait. The site's health row is locked.
+--   Writes   quota_until of the site; with p_is_shared also of every site that comes with the same
+--            OAuth client (known by the end of its id): the quota is the client's, and asking for
+--            each site would spend an attempt of its rows.
+--   Safe     beside other batches: a site whose health row is locked is passed over, as whoever
+--            holds it is about to be told the same.
+create function private.note_quota(
+  p_site_id uuid, p_provider_key text, p_until timestamptz, p_is_shared boolean
+) returns void
+language sql security definer set search_path = ''
+as $$
+  with waiting as (
+    select h.site_id from public.provider_health_state h
+    where h.provider_key = p_provider_key and (h.site_id = p_site_id or (p_is_shared
+      and h.site_id in (
+        select c.site_id from public.provider_credentials c
+          join public.provider_credentials own
+            on own.site_id = p_site_id and own.provider_key = p_provider_key
+              and own.account ->> 'clientIdTail' = c.account ->> 'clientIdTail'
+        where c.provider_key = p_provider_key)))
+    for update skip locked)
+  update public.provider_health_state h
+    set quota_until = greatest(h.quota_until, p_until), updated_at = private.current_moment()
+    from waiting w
+    where h.site_id = w.site_id and h.provider_key = p_provider_key
+$$;
+
 -- finish_batch: what became of a batch. The caller has taken hold_provider before anything else.
 --   Takes    p_batch {outcome success|transient|definite|none, credentialsVersion, durationMs?,
---            requestId?, errorCode?, errorCategory?, quotaUntil?, block? {code, message},
+--            requestId?, errorCode?, errorCategory?, quotaUntil?, isQuotaShared?, block? {code, message},
 --            blockActions? [{conversionName, action?, code, message}]} and how many rows went
 --            where. An action that the name no longer means is not blocked.
 --   Writes   FINISHED, the metrics, the circuit, the quota's end, the block and blocked actions.
@@ -462,11 +489,10 @@ begin
     p_completed, p_failed, p_retry);
   perform private.note_outcome(p_site_id, v_open.provider_key,
     coalesce(p_batch ->> 'outcome', 'none'), p_batch_id, p_batch ->> 'errorCode');
-  update public.provider_health_state h
-    set quota_until = greatest(h.quota_until, (p_batch ->> 'quotaUntil')::timestamptz),
-        updated_at = v_now
-    where h.site_id = p_site_id and h.provider_key = v_open.provider_key
-      and p_batch ->> 'quotaUntil' is not null;
+  if p_batch ->> 'quotaUntil' is not null then
+    perform private.note_quota(p_site_id, v_open.provider_key,
+      (p_batch ->> 'quotaUntil')::timestamptz, (p_batch ->> 'isQuotaShared')::boolean);
+  end if;
   if v_is_current and jsonb_typeof(p_batch -> 'block') = 'object' then
     perform private.block_connection(p_site_id, v_open.provider_key,
       p_batch #>> '{block,code}', p_batch #>> '{block,message}');

@@ -120,15 +120,15 @@ describe.each(ways)("conversions over $via", ({ via, method }) => {
       await fault({ kind: "status", status: 429, retryDelay: "45s" });
       const error = await upload(job()).catch((thrown) => thrown);
       expect(error).toBeInstanceOf(ProviderRateLimitError);
-      expect(error.retryAt.getTime()).toBeGreaterThan(Date.now() + 40_000);
-      expect(error.retryAt.getTime()).toBeLessThan(Date.now() + 60_000);
+      expect(error.quota.until.getTime()).toBeGreaterThan(Date.now() + 40_000);
+      expect(error.quota.until.getTime()).toBeLessThan(Date.now() + 60_000);
     });
 
     test.each([{ isDaily: true }, { retryDelay: "900s" }])("429 for longer (%j): a free wait", async (given) => {
       await fault({ kind: "status", status: 429, ...given });
-      const { results, quotaUntil } = await upload(job());
+      const { results, quota } = await upload(job());
       expect(results).toMatchObject([{ status: "RETRY", category: "RATE_LIMIT", isFreeWait: true, retryAt: expect.any(Date) }]);
-      expect(quotaUntil?.getTime()).toBeGreaterThan(Date.now() + 10 * minute);
+      expect(quota?.until.getTime()).toBeGreaterThan(Date.now() + 10 * minute);
     });
 
     test.each([500, 502, 503, 504])("%i: ProviderTransientError", async (status) => {

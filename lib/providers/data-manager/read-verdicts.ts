@@ -38,7 +38,7 @@ export async function readVerdicts(
   const answer = await callGoogle({ method: "GET", url, connection, signal });
   const [first] = answer.errors;
   if (answer.status === 429)
-    throw new ProviderRateLimitError("Google answered 429 to a question for verdicts", quotaWait(answer.errors).retryAt);
+    throw new ProviderRateLimitError("Google answered 429 to a question for verdicts", quotaWait(answer.errors).quota);
   if (answer.status === 401 || answer.status === 403)
     return { ...stillAtWork, block: { code: bareCode(first?.code ?? "UNAUTHENTICATED"), message: first?.message ?? "" } };
   if (answer.errors.some(({ code }) => code === "INVALID_REQUEST_ID" || code === "NOT_FOUND"))

@@ -10,7 +10,7 @@ const page = z.object({ results: z.array(z.unknown()).catch([]) }).partial();
 /** Rows of a GAQL query, or why Google does not show them. One page holds 10,000 rows. */
 async function searchAds<Row>(query: string, row: z.ZodType<Row>, connection: ProviderConnection, signal?: AbortSignal) {
   const answer = await callAds("/googleAds:search", { query }, connection, signal);
-  if (answer.status === 429) throw new ProviderRateLimitError("Google answered 429 to a search", quotaWait(answer.errors).retryAt);
+  if (answer.status === 429) throw new ProviderRateLimitError("Google answered 429 to a search", quotaWait(answer.errors).quota);
   if (answer.status !== 200) {
     const [first] = answer.errors;
     return { rows: [], refused: { code: bareCode(first?.code ?? "UNKNOWN"), message: first?.message ?? "" } satisfies ProviderBlock };

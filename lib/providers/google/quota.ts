@@ -1,3 +1,4 @@
+import type { QuotaEnd } from "#lib/providers/port.ts";
 import type { GoogleError } from "./read-errors.ts";
 
 /** From here on it is a wait that Google asks for, and no longer an ordinary "slow down". */
@@ -13,7 +14,7 @@ const daily = /per.?day|daily|operations for \w+ access/i;
 
 export interface QuotaWait {
   isFree: boolean;
-  retryAt?: Date;
+  quota?: QuotaEnd;
 }
 
 /** Up to a tenth more, so that the rows of many sites do not come back in the same second. */
@@ -29,6 +30,8 @@ export function quotaWait(errors: readonly GoogleError[]): QuotaWait {
   const waitMs = isDaily ? Math.max(delayMs ?? dailyWaitMs, dailyWaitMinMs) : delayMs;
   return {
     isFree: isDaily || (waitMs ?? 0) >= freeFromMs,
-    ...(waitMs !== undefined && { retryAt: later(Math.min(waitMs, waitMaxMs)) }),
+    ...(waitMs !== undefined && {
+      quota: { until: later(Math.min(waitMs, waitMaxMs)), isShared: errors.some(({ isQuotaShared }) => isQuotaShared) },
+    }),
   };
 }

@@ -13,6 +13,8 @@ export interface GoogleError {
   retryDelayMs?: number;
   /** The quota that ran out, as Google names it. */
   quotaName?: string;
+  /** Every account of the same Google Cloud project or developer token shares it. */
+  isQuotaShared?: boolean;
 }
 
 export interface GoogleErrors {
@@ -68,7 +70,11 @@ function readAdsError({ errorCode, message, location, details }: z.output<typeof
     message,
     index: row ? (row.index ?? 0) : null,
     ...(field && { field }),
-    ...(quota && { retryDelayMs: readDelay(quota.retryDelay), quotaName: quota.rateName }),
+    ...(quota && {
+      retryDelayMs: readDelay(quota.retryDelay),
+      quotaName: quota.rateName,
+      isQuotaShared: quota.rateScope === "DEVELOPER",
+    }),
   };
 }
 
@@ -102,7 +108,7 @@ export function readGoogleErrors(status: unknown, httpStatus: number): GoogleErr
   const whole = { code: reason ?? name ?? `HTTP_${httpStatus}`, message, index: null };
   return {
     errors: (errors.length > 0 ? errors : [whole]).map((error) => ({
-      ...(quotaName && { quotaName }),
+      ...(quotaName && { quotaName, isQuotaShared: /per.?project$/i.test(quotaName) }),
       ...(retryDelayMs !== undefined && { retryDelayMs }),
       ...error,
     })),

@@ -14,9 +14,9 @@ import type { Batch, BatchAnswer } from "./send-batches.ts";
 export function readRefusal(jobs: ConversionJob[], answer: GoogleAnswer, context: AnswerContext): BatchAnswer {
   const resultOf = (job: ConversionJob) => rowResult(job, answer.errors, context);
   if (answer.status === 429) {
-    const { isFree, retryAt } = quotaWait(answer.errors);
-    if (!isFree) throw new ProviderRateLimitError(`Google answered 429 (${answer.errors[0]?.code ?? "RATE_LIMIT"})`, retryAt);
-    return { results: jobs.map(resultOf), quotaUntil: retryAt, resultOfRest: resultOf };
+    const { isFree, quota } = quotaWait(answer.errors);
+    if (!isFree) throw new ProviderRateLimitError(`Google answered 429 (${answer.errors[0]?.code ?? "RATE_LIMIT"})`, quota);
+    return { results: jobs.map(resultOf), quota, resultOfRest: resultOf };
   }
   if (answer.status === 401 || answer.status === 403) {
     const results = jobs.map(resultOf);

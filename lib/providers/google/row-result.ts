@@ -71,8 +71,8 @@ export function rowResult(job: ConversionJob, errors: readonly GoogleError[], co
 
 function waitOf(rule: ErrorRule, errors: readonly GoogleError[]): Pick<UploadResult, "retryAt" | "isFreeWait"> {
   if (rule.category === "RATE_LIMIT") {
-    const { isFree, retryAt } = quotaWait(errors);
-    return { ...(retryAt && { retryAt }), ...(isFree && { isFreeWait: true }) };
+    const { isFree, quota } = quotaWait(errors);
+    return { ...(quota && { retryAt: quota.until }), ...(isFree && { isFreeWait: true }) };
   }
   return { ...(rule.waitHours && { retryAt: later(rule.waitHours * 3_600_000) }), ...(rule.isFreeWait && { isFreeWait: true }) };
 }

@@ -1,4 +1,4 @@
-import type { ConversionJob, ProviderBlock, Upload, UploadResult } from "#lib/providers/port.ts";
+import type { ConversionJob, ProviderBlock, QuotaEnd, Upload, UploadResult } from "#lib/providers/port.ts";
 import { isProviderError } from "#lib/providers/provider-error.ts";
 
 /** One request's worth of jobs. */
@@ -13,7 +13,7 @@ export interface BatchAnswer {
   /** Parts to send again, because some other row of the request was at fault. */
   again?: Batch[];
   block?: ProviderBlock;
-  quotaUntil?: Date;
+  quota?: QuotaEnd;
   /** Google answers the same to whatever else is waiting: this is its result. */
   resultOfRest?: (job: ConversionJob) => UploadResult;
 }
@@ -55,10 +55,10 @@ export async function sendBatches(
         upload.results.push(...batch.jobs.map((job) => leftOver(job, batch.refusal)));
         continue;
       }
-      const { results, again = [], block, quotaUntil, resultOfRest } = await send(batch.jobs);
+      const { results, again = [], block, quota, resultOfRest } = await send(batch.jobs);
       upload.results.push(...results);
       if (block) upload.block = block;
-      if (quotaUntil) upload.quotaUntil = quotaUntil;
+      if (quota) upload.quota = quota;
       if (resultOfRest) upload.results.push(...waiting.splice(0).flatMap(({ jobs }) => jobs.map(resultOfRest)));
       waiting.unshift(...again);
     }

@@ -152,7 +152,7 @@ describe("an adapter that throws", () => {
     const rows = await app.seal(team);
     const limited = (minutes: number) =>
       scriptedProvider(() => {
-        throw new ProviderRateLimitError("slow down", new Date(Date.now() + minutes * 60_000));
+        throw new ProviderRateLimitError("slow down", { until: new Date(Date.now() + minutes * 60_000), isShared: false });
       });
     await deliver(limited(60));
     const [waiting] = await rowsOf(rows);
@@ -254,6 +254,27 @@ test("a block ends the site's run after one batch; other rows keep their attempt
   expect(first).toMatchObject({ status: "FAILED", provider_error_category: "AUTH", provider_error_code: "INVALID_GRANT" });
   expect(second).toMatchObject({ status: "QUEUED", attempt_count: 0 });
   expect(await readHealth(app.sql, team)).toMatchObject({ blocked_code: "INVALID_GRANT" });
+});
+
+// Guarantee: sites that share a quota do not spend their attempts one after the other on hearing the same.
+test("a quota of the OAuth client makes every site wait that comes with the same client, and no other", async () => {
+  const withClient = (clientIdTail: string) => app.newSite({ clientIdTail });
+  const [first, second, other] = [await withClient("shared"), await withClient("shared"), await withClient("theirs")];
+  const rows = [...(await app.seal(first)), ...(await app.seal(second)), ...(await app.seal(other))];
+  const quota = { until: new Date(Date.now() + 120_000), isShared: true };
+  const provider = scriptedProvider((jobs, { siteUuid }) => {
+    if (siteUuid === other.siteId) return { results: jobs.map((job) => accepted(job)) };
+    throw new ProviderRateLimitError("slow down", quota);
+  });
+  await deliver(provider, { limit: 1 });
+  await deliver(provider);
+  const calls = provider.uploads.map(({ connection }) => connection.siteUuid);
+  expect(calls.filter((site) => site !== other.siteId)).toHaveLength(1);
+  expect(await readHealth(app.sql, first)).toMatchObject({ quota_until: quota.until });
+  expect(await readHealth(app.sql, second)).toMatchObject({ quota_until: quota.until });
+  expect(await readHealth(app.sql, other)).toMatchObject({ quota_until: null });
+  const attempts = (await rowsOf(rows)).map(({ attempt_count }) => attempt_count);
+  expect([attempts.slice(0, 2).reduce((sum, count) => sum + count), attempts[2]]).toEqual([1, 1]);
 });
 
 test("a conversion action at fault is blocked by its name, and nothing else", async () => {

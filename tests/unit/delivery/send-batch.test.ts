@@ -88,7 +88,7 @@ test("a time that is none is left out", async () => {
     ...googleAds(),
     uploadConversions: async ([job]) => ({
       results: [{ id: String(job?.id), status: "RETRY", transport: "data_manager", retryAt: none }],
-      quotaUntil: none,
+      quota: { until: none, isShared: false },
     }),
   };
   const { results, facts } = await send([jobOf(1)], { provider });

@@ -280,9 +280,9 @@ describe("refused requests", () => {
     google.answer(":uploadClickConversions", refused(429, [quota("Requests per minute")]));
     await expect(upload(jobs(1))).rejects.toBeInstanceOf(ProviderRateLimitError);
     google.answer(":uploadClickConversions", refused(429, [quota("Number of operations for explorer access")]));
-    const { results, quotaUntil } = await upload(jobs(1));
+    const { results, quota: end } = await upload(jobs(1));
     expect(results).toMatchObject([{ status: "RETRY", category: "RATE_LIMIT", isFreeWait: true }]);
-    expect(quotaUntil).toBeInstanceOf(Date);
+    expect(end).toEqual({ until: expect.any(Date), isShared: true });
   });
 
   test("silence ends with the timeout, and the caller's own end with the signal", async () => {

@@ -281,8 +281,8 @@ describe("quota", () => {
     google.answer("events:ingest", quota(perMinute, "30s"));
     const error = await provider.uploadConversions(jobs(2), connectionOf()).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(ProviderRateLimitError);
-    expect(error.retryAt.getTime() - before).toBeGreaterThanOrEqual(30_000);
-    expect(error.retryAt.getTime() - before).toBeLessThan(60_000);
+    expect(error.quota.until.getTime() - before).toBeGreaterThanOrEqual(30_000);
+    expect(error.quota.until.getTime() - before).toBeLessThan(60_000);
   });
 
   // Guarantee: a used-up day costs no attempts, so a conversion is not given up because of it.
@@ -293,14 +293,14 @@ describe("quota", () => {
     const before = Date.now();
     google.answer("events:ingest", answer);
     const other = jobOf(9, { conversionAction: "customers/1234567890/conversionActions/7" });
-    const { results, quotaUntil } = await provider.uploadConversions([...jobs(2), other], connectionOf());
+    const { results, quota: end } = await provider.uploadConversions([...jobs(2), other], connectionOf());
     expect(ingests()).toHaveLength(1);
     for (const { status, category, isFreeWait, retryAt } of results) {
       expect({ status, category, isFreeWait }).toEqual({ status: "RETRY", category: "RATE_LIMIT", isFreeWait: true });
       expect(retryAt?.getTime()).toBeGreaterThanOrEqual(before + waitMs);
     }
     expect(results).toHaveLength(3);
-    expect(quotaUntil?.getTime()).toBeGreaterThanOrEqual(before + waitMs);
+    expect(end?.until.getTime()).toBeGreaterThanOrEqual(before + waitMs);
   });
 
   // Guarantee: a row's twenty free waits last until Google's day is over.
