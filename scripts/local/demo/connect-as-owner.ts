@@ -2,6 +2,7 @@
 import { createClient } from "@supabase/supabase-js";
 import type { SessionClient } from "#lib/db/session-client.ts";
 import type { Stack } from "../stack.ts";
+import { bookScriptHistory } from "./book-history.ts";
 import { connectDemo } from "./connect-demo.ts";
 import type { DemoSeed } from "./seed-demo.ts";
 
@@ -15,6 +16,7 @@ export async function connectAsOwner(stack: Stack, seed: DemoSeed): Promise<void
     const { connected, test } = await connectGoogleAds(db, publicId, credentials);
     if (!connected) throw new Error(`The simulated Google refuses the demo's credentials: ${test.error?.message}`);
     await chooseActions(db, publicId, actions);
+    await bookScriptHistory(stack.adminUrl, stack.google.url);
   });
 }
 
