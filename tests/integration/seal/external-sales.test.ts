@@ -178,7 +178,9 @@ test.each([
   const guess = (address: string) => send(route, { path: "/api/sales", body: {}, headers: { "x-forwarded-for": address } });
   const from = randomUUID();
   stopClock();
-  const statuses = await Promise.all(Array.from({ length: 320 }, async () => (await guess(from)).status));
+  const statuses: number[] = [];
+  // 40 at once: with all 320 a busy machine keeps Redis's answers longer than the limit waits for them, and it counts here instead.
+  while (statuses.length < 320) statuses.push(...(await Promise.all(Array.from({ length: 40 }, async () => (await guess(from)).status))));
   expect(new Set(statuses)).toEqual(new Set([401, 429]));
   expect(statuses.filter((status) => status === 401)).toHaveLength(300);
   expect((await guess(randomUUID())).status).toBe(401);
