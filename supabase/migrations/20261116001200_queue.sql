@@ -235,6 +235,16 @@ as $$
   select 'Google takes no correction 54 days after the sale; it keeps the last value it was sent.'
 $$;
 
+-- may_tell: whether Google may be told a thing of this kind about a sale. A conversion needs the
+-- click, which is forgotten when consent is withdrawn; what Google has can be adjusted without it.
+-- No search_path of its own: the planner then writes it into the query, which asks for many rows.
+create function private.may_tell(p_sale public.sales, p_kind text) returns boolean
+language sql immutable
+as $$
+  select p_sale.delivery_block is null and (p_kind <> 'CONVERSION'
+    or coalesce(p_sale.gclid, p_sale.wbraid, p_sale.gbraid) is not null)
+$$;
+
 -- assume_arrival: a conversion will not be sent again, and nobody answered for one of its hand-outs,
 -- so Google may have it. A dispatch with the verdict UNKNOWN says so: it can then be adjusted and
 -- taken back. What is in flight is left, its answer is still to come. Called with the sale locked.

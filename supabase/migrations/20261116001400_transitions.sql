@@ -30,7 +30,8 @@ begin
   -- Nor is an adjustment that Google takes no more.
   if v_to = 'QUEUED' and (v_row.provider_error_code in ('SUPERSEDED', 'NO_CONSENT', 'NEVER_ARRIVED')
       or (v_row.kind <> 'CONVERSION' and v_row.click_expires_at <= v_now)
-      or exists (select from public.sales s where s.id = v_row.sale_id and s.delivery_block is not null)
+      or exists (select from public.sales s
+        where s.id = v_row.sale_id and not private.may_tell(s, v_row.kind))
       or (v_row.kind = 'RETRACT' and exists (select from public.sales s where s.id = v_row.sale_id and s.status <> 'CANCELED'))) then
     perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object('from', v_row.status, 'to', v_to, 'contract_version', v_version, 'allowed', '[]'::jsonb));
   end if;

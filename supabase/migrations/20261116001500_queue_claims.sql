@@ -59,7 +59,7 @@ create view private.sendable_queue as
     and (x.click_expires_at > (select private.current_moment())) is true
     and x.by_hand_reason is null
     and (x.kind = 'CONVERSION' or x.adjusts_via is not null)
-    and exists (select from public.sales s where s.id = x.sale_id and s.delivery_block is null
+    and exists (select from public.sales s where s.id = x.sale_id and private.may_tell(s, x.kind)
       and (s.status = 'CANCELED') = (x.kind = 'RETRACT'))
     and not exists (select from private.held_sales h where x.kind = 'CONVERSION'
       and h.sale_id = x.sale_id and h.provider_key = x.provider_key)

@@ -67,7 +67,7 @@ begin
                          and (a.action = 'MARK_FAILED' or v_row.kind = 'CONVERSION'
                            or v_row.click_expires_at > private.current_moment())),
     'canSendAgain', private.is_rejected(v_row) and private.open_row(v_row) is null
-      and v_sale.delivery_block is null and (v_sale.status = 'CANCELED') = (v_row.kind = 'RETRACT')
+      and private.may_tell(v_sale, v_row.kind) and (v_sale.status = 'CANCELED') = (v_row.kind = 'RETRACT')
       and not exists (select from private.standing_dispatches d
         where d.sale_id = v_row.sale_id and v_row.kind = 'CONVERSION'))
     || private.queue_row_moves(v_row.id);

@@ -119,7 +119,7 @@ as $$
     select g.id, g.place, g.version, q.status, q.sale_id, q.provider_key, q.kind, q.created_at,
       coalesce(q.provider_error_code in ('SUPERSEDED', 'NO_CONSENT', 'NEVER_ARRIVED'), false)
         or (q.kind <> 'CONVERSION' and q.click_expires_at <= private.current_moment()) as is_over,
-      s.status as sale_status, s.delivery_block is not null as is_blocked, q.version as version_now,
+      s.status as sale_status, not private.may_tell(s, q.kind) as is_blocked, q.version as version_now,
       case p_action when 'UNDO' then u.before ->> 'status'
         when 'MARK_FAILED' then 'FAILED' else 'QUEUED' end as to_status
     from given g left join private.versioned_queue q on q.id = g.id and q.site_id = p_site_id left join public.sales s on s.id = q.sale_id

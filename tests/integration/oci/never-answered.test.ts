@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connectApi } from "#tests/support/connections.ts";
-import { act } from "#tests/support/control.ts";
+import { act, undo } from "#tests/support/control.ts";
 import { change } from "#tests/support/leads.ts";
 import {
   claimForWorker,
@@ -194,6 +194,23 @@ describe("after consent is withdrawn", () => {
     expect(claim.rows).toMatchObject([{ kind: "RESTATE", via: "ads_api", gclid: null, customerHash: null, valueCents: 500_000 }]);
     const retried = await act(db.sql, { action: "RETRY_SELECTED", ids: [sealed.id] }, { team, at: minutesLater(31) });
     expect(retried.body).toMatchObject({ affected: 0, skipped: [{ reason: "ILLEGAL_MOVE" }] });
+  });
+
+  // Guarantee: what can never be handed out again does not stand at the head of the site's queue for ever, before rows that can.
+  // Mutation that breaks it: let may_tell look at the block alone.
+  test("a row that was given up in flight is not queued again, whoever asks", async () => {
+    const { team, sealed } = await inFlight();
+    const failed = await act(db.sql, { action: "MARK_FAILED", ids: [sealed.id] }, { team, at: minutesLater(2) });
+    await withdraw(team, sealed, 3);
+    expect(await dispatchesOf(sealed)).toEqual([assumed]);
+    const retried = await act(db.sql, { action: "RETRY_SELECTED", ids: [sealed.id] }, { team, at: minutesLater(4) });
+    expect(retried.body).toMatchObject({ affected: 0, skipped: [{ reason: "ILLEGAL_MOVE" }] });
+    const undone = await undo(db.sql, String(failed.body.actionId), { team, at: minutesLater(4) });
+    expect(undone.body).toMatchObject({ affected: 0 });
+    const moved = await moveConversion(db.sql, team, { id: sealed.id, to: "QUEUED" }, minutesLater(4));
+    expect(moved).toMatchObject({ status: 409, body: { code: "ILLEGAL_MOVE" } });
+    const next = await sealLead(db.sql, team);
+    expect((await claimForWorker(db.sql, team, { limit: 1, at: minutesLater(5) })).rows).toMatchObject([{ id: next.id }]);
   });
 
   // Guarantee: Data Manager refuses an event without a click or a person, so a correction would fail for good.
