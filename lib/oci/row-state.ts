@@ -1,3 +1,4 @@
+import { causeOf } from "./causes.ts";
 import type { QueueAction, QueueRow, QueueStats } from "./control-shapes.ts";
 
 export type RowState = QueueRow["status"] | "STUCK" | "CONFIRMED" | "BLOCKED";
@@ -15,6 +16,12 @@ export const blockedProviders = ({ perProvider, connected }: Pick<QueueStats, "p
 /** Why a row was let wait without asking Google: the circuit is open, too much is being sent. Null for a row that was tried. */
 export const deferralOf = (row: Pick<QueueRow, "status" | "providerErrorCode" | "attemptErrorCode">): string | null =>
   row.status === "RETRY" && row.providerErrorCode !== row.attemptErrorCode ? row.providerErrorCode : null;
+
+/** A deferral that lasts until somebody fixes its cause: the stored access cannot be opened. Null for one that ends by itself. */
+export function obstacleOf(row: Parameters<typeof deferralOf>[0]): string | null {
+  const deferral = deferralOf(row);
+  return deferral !== null && ["host", "owner"].includes(causeOf(deferral).fixer) ? deferral : null;
+}
 
 /** What the last real attempt met. An attempt that threw has no code: Google did not answer. */
 export function reasonOf(row: QueueRow): string | null {

@@ -39,6 +39,8 @@ const keys = [
   "googleAsked",
   "busy",
   "deferred",
+  "serverKey",
+  "unreadable",
   "scriptRun",
   "due",
   "notConnected",
@@ -79,6 +81,9 @@ const waits: Record<string, Part> = {
   GOOGLE_ASKED: part("googleAsked", "ready", "waits"),
   CIRCUIT_OPEN: part("circuitOpen", "sent", "waits"),
   CONCURRENCY_LIMIT: part("busy", "sent", "waits"),
+  VAULT_KEY_MISSING: part("serverKey", "sent", "broken"),
+  VAULT_KEY_MISMATCH: part("serverKey", "sent", "broken"),
+  CREDENTIALS_UNREADABLE: part("unreadable", "sent", "broken"),
   SCRIPT_RUN: part("scriptRun", "sent", "waits"),
   DUE: part("due", "sent", "waits"),
 };
@@ -142,6 +147,7 @@ type CauseKey = "failed" | "rejected" | "retries";
 const isToldByCause = (key: WhyMessage["key"]): key is CauseKey => key === "failed" || key === "rejected" || key === "retries";
 const connectionKeys = new Set<WhyMessage["key"]>([
   "notConnected",
+  "unreadable",
   "blocked",
   "actionMissing",
   "actionNamed",

@@ -6,6 +6,7 @@
 --            CONSENT, CLICK_AGE, SEAL (a draft), HELD (an earlier sale of the lead must be taken
 --            back first), WAITS (UNDO_WINDOW, CLICK_TOO_YOUNG, GOOGLE_ASKED), CONNECTION, BLOCKED,
 --            ACTION (MISSING, NAME_DIFFERS, OTHER_ACCOUNT, or why Google refuses it), CIRCUIT,
+--            WAITS (VAULT_KEY_MISSING, VAULT_KEY_MISMATCH, CREDENTIALS_UNREADABLE),
 --            RETRIES (what the last attempt met), WAITS (CONCURRENCY_LIMIT, SCRIPT_RUN, DUE),
 --            IN_FLIGHT, FAILED, REJECTED,
 --            VERDICT (not yet), UNKNOWN, NO_VERDICT (the transport, which gives none), DUPLICATE,
@@ -204,6 +205,10 @@ language sql stable security definer set search_path = ''
 as $$
   select case
     when p_row.status <> 'RETRY' then null
+    -- Nothing is sent until somebody fixes it, whatever the last attempt met.
+    when p_row.provider_error_code in
+        ('VAULT_KEY_MISSING', 'VAULT_KEY_MISMATCH', 'CREDENTIALS_UNREADABLE')
+      then private.link('WAITS', p_row.provider_error_code, p_row.next_retry_at)
     when p_row.attempt_error is not null or p_row.attempt_error_code is not null
       then private.link('RETRIES', p_row.attempt_error_code, p_row.next_retry_at)
     when p_row.provider_error_code is not null

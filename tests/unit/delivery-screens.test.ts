@@ -5,7 +5,7 @@ import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
 import { readView, writeView } from "#lib/oci/control-view.ts";
 import { daysBetween, lastDays, sumByDay, sumOfDays, todayIn } from "#lib/oci/day-span.ts";
 import type { DeliveryLine } from "#lib/oci/delivery-days.ts";
-import { blockedProviders, deferralOf, reasonOf } from "#lib/oci/row-state.ts";
+import { blockedProviders, deferralOf, obstacleOf, reasonOf } from "#lib/oci/row-state.ts";
 import { whyMessage } from "#lib/oci/why-message.ts";
 import { deliveryLinks, type WhyNotCounted } from "#lib/oci/why-not-counted.ts";
 
@@ -72,6 +72,14 @@ describe("why a row waits, and what went wrong", () => {
     expect([deferralOf(tried), reasonOf(tried)]).toEqual([null, "UNAVAILABLE"]);
     expect(reasonOf(row({ attemptError: "fetch failed" }))).toBe("TRANSIENT_ERROR");
     expect(reasonOf(row({ status: "FAILED", providerErrorCode: "MAX_ATTEMPTS", attemptErrorCode: "UNAVAILABLE" }))).toBe("MAX_ATTEMPTS");
+  });
+
+  // Guarantee: a row that waits for the server's key names who sets it, not an error of last week.
+  test("a deferral that somebody must end is the obstacle, whatever the last attempt met", () => {
+    for (const code of ["VAULT_KEY_MISSING", "VAULT_KEY_MISMATCH", "CREDENTIALS_UNREADABLE"])
+      expect(obstacleOf(row({ providerErrorCode: code, attemptErrorCode: "UNAVAILABLE", attemptError: "503" }))).toBe(code);
+    expect(obstacleOf(row({ providerErrorCode: "CIRCUIT_OPEN" }))).toBeNull();
+    expect(obstacleOf(row({ providerErrorCode: "CREDENTIALS_UNREADABLE", attemptErrorCode: "CREDENTIALS_UNREADABLE" }))).toBeNull();
   });
 
   test("nothing leaves a site that is blocked or not connected", () => {

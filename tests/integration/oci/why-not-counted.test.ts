@@ -269,6 +269,20 @@ const cases: Record<string, Case> = {
       return { team, ...row };
     },
   },
+  // Guarantee: what nobody but the server's host can fix is not hidden behind an error of Google's.
+  "a server without its vault key, after a try that did not work": {
+    link: "WAITS",
+    code: "VAULT_KEY_MISSING",
+    key: "serverKey",
+    asks: 100,
+    make: async () => {
+      const team = await api();
+      const row = await sealLead(db.sql, team);
+      await send(team, { outcome: "RETRY", code: "UNAVAILABLE", category: "TRANSIENT", words: "503" });
+      await deferred(team, "VAULT_KEY_MISSING", 90);
+      return { team, ...row };
+    },
+  },
   "an attempt without an answer yet": {
     link: "IN_FLIGHT",
     code: null,
