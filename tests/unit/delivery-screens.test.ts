@@ -6,6 +6,7 @@ import { readView, writeView } from "#lib/oci/control-view.ts";
 import { daysBetween, lastDays, sumByDay, sumOfDays, todayIn } from "#lib/oci/day-span.ts";
 import type { DeliveryLine } from "#lib/oci/delivery-days.ts";
 import { blockedProviders, deferralOf, obstacleOf, reasonOf } from "#lib/oci/row-state.ts";
+import { verdictWait } from "#lib/oci/verdict-wait.ts";
 import { whyMessage } from "#lib/oci/why-message.ts";
 import { deliveryLinks, type WhyNotCounted } from "#lib/oci/why-not-counted.ts";
 
@@ -123,6 +124,17 @@ describe("why it was not counted", () => {
     expect(message("RETRIES", null).causeCode).toBe("TRANSIENT_ERROR");
     expect(message("COUNTED", null)).toMatchObject({ causeCode: null, tone: "counted" });
   });
+});
+
+// Guarantee: the drawer names the wait that is configured, not half an hour where the demo asks after seconds.
+test("a conversion without a verdict says when Google is asked: first, again, with the next run, or no more", () => {
+  const wait = (nextCheckAt: string | null, firstPollSeconds: number, at = "2026-11-16T11:59:58Z") =>
+    verdictWait({ at, nextCheckAt }, { firstPollSeconds, now });
+  expect(wait("2026-11-16T12:00:03Z", 5)).toBe("first");
+  expect(wait("2026-11-16T12:29:58Z", 1800)).toBe("first");
+  expect(wait("2026-11-16T12:29:58Z", 5)).toBe("again");
+  expect(wait("2026-11-16T12:00:00Z", 2)).toBe("due");
+  expect(wait(null, 1800)).toBe("none");
 });
 
 describe("the report of days", () => {

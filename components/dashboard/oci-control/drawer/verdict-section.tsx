@@ -5,6 +5,7 @@ import { useControl, useControlFormat } from "#components/dashboard/oci-control/
 import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
 import { Badge, type State } from "#components/ui/badge.tsx";
 import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
+import { verdictWait } from "#lib/oci/verdict-wait.ts";
 import { SendAgain } from "./send-again.tsx";
 
 const looks: Record<NonNullable<QueueRow["verdict"]>, State> = {
@@ -14,13 +15,15 @@ const looks: Record<NonNullable<QueueRow["verdict"]>, State> = {
   UNKNOWN: "QUEUED",
 };
 
+const waits = { first: "firstCheck", again: "nextCheck", due: "checkDue", none: "noneApi" } as const;
+
 type Sent = QueueRowStory["dispatches"][number];
 
 /** What we did and what Google says of it, side by side: the one never replaces the other. */
 export function VerdictSection({ story, row, onSent }: { story: QueueRowStory; row: QueueRow; onSent: (rowId: string) => void }) {
   const t = useTranslations("oci.verdict");
   const format = useControlFormat();
-  const { mayAct } = useControl();
+  const { mayAct, firstPollSeconds, now } = useControl();
   const causeOf = useCause();
   const sent = story.dispatches.at(-1);
   if (!sent) return null;
@@ -63,8 +66,12 @@ export function VerdictSection({ story, row, onSent }: { story: QueueRowStory; r
     </section>
   );
 
-  function noVerdictText({ transport, nextCheckAt }: Sent): string {
-    if (transport === "data_manager") return nextCheckAt ? t("nextCheck", { time: format.moment(nextCheckAt) }) : t("noneApi");
+  function noVerdictText(without: Sent): string {
+    const { transport, nextCheckAt } = without;
+    if (transport === "data_manager") {
+      const values = { time: format.moment(nextCheckAt ?? without.at), length: format.length(firstPollSeconds) };
+      return t(waits[verdictWait(without, { firstPollSeconds, now })], values);
+    }
     return t(transport === "ads_api" ? "noneAdsApi" : transport === "by_hand" ? "noneByHand" : "noneScript");
   }
 }
