@@ -1,6 +1,6 @@
 "use client";
 
-import { Check, CircleDashed, Clock, X } from "lucide-react";
+import { Check, CircleDashed, Clock, Minus, X } from "lucide-react";
 import Link from "next/link";
 import { useLocale, useTranslations } from "next-intl";
 import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
@@ -57,6 +57,7 @@ const looks = {
   broken: { icon: X, tone: "bad" },
   waits: { icon: Clock, tone: "retry" },
   later: { icon: CircleDashed, tone: "" },
+  none: { icon: Minus, tone: "" },
 } as const;
 
 /** Every step up to the broken one is done, every one after it has not come. */

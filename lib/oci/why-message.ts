@@ -15,8 +15,8 @@ export interface WhyMessage {
   /** The code of that cause. */
   causeCode: string | null;
   step: WhyStep;
-  /** counted: nothing is broken. waits: it goes on by itself. broken: it does not. */
-  tone: "counted" | "waits" | "broken";
+  /** counted: nothing is broken. waits: it goes on by itself. broken: it does not. none: the way ends here, and nothing more is said. */
+  tone: "counted" | "waits" | "broken" | "none";
   place: FixPlace | null;
 }
 
@@ -93,8 +93,8 @@ const actions: Record<string, Part> = {
   OTHER_ACCOUNT: part("actionElsewhere", "sent", "broken"),
 };
 const noVerdicts: Record<string, Part> = {
-  by_hand: part("noVerdictByHand", "verdict", "waits"),
-  ads_api: part("noVerdictAdsApi", "verdict", "waits"),
+  by_hand: part("noVerdictByHand", "verdict", "none"),
+  ads_api: part("noVerdictAdsApi", "verdict", "none"),
 };
 
 function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
@@ -135,7 +135,7 @@ function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
     case "UNKNOWN":
       return part("unknown", "verdict", "broken");
     case "NO_VERDICT":
-      return noVerdicts[named] ?? part("noVerdictScript", "verdict", "waits");
+      return noVerdicts[named] ?? part("noVerdictScript", "verdict", "none");
     case "DUPLICATE":
       return part("duplicate", "verdict", "counted");
     case "COUNTED":

@@ -118,6 +118,12 @@ describe("why it was not counted", () => {
     expect(message(link, code).place).toEqual(place);
   });
 
+  // Guarantee: nobody waits for a verdict that never comes.
+  test.each(["ads_api", "script", "by_hand"])("what went by %s looks finished: its way gives no verdict", (transport) => {
+    expect(message("NO_VERDICT", transport)).toMatchObject({ step: "verdict", tone: "none" });
+    expect(message("VERDICT", "NO_VERDICT_YET").tone).toBe("waits");
+  });
+
   test("a failure, a rejection and a retry tell their cause; an attempt that threw says that Google did not answer", () => {
     expect(message("FAILED", "UNPARSEABLE_GCLID").causeCode).toBe("UNPARSEABLE_GCLID");
     expect(message("REJECTED", "EVENT_TOO_OLD").causeCode).toBe("EVENT_TOO_OLD");

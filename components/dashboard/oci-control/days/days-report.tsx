@@ -54,6 +54,7 @@ export function DaysReport({ span, onSpan }: { span: ViewSpan; onSpan: (span: Vi
       </Card>
     );
   }
+  const adsApi = report.days.reduce((sum, { sent }) => sum + sent.ads_api, 0);
   return (
     <>
       <DaysTotals report={report} />
@@ -66,6 +67,7 @@ export function DaysReport({ span, onSpan }: { span: ViewSpan; onSpan: (span: Vi
           <>
             <DaysChart key={`${report.from}-${report.to}`} report={report} />
             <DaysTable report={report} />
+            {adsApi > 0 && <p className="card-b sm t2">{t("adsApi", { count: adsApi })}</p>}
           </>
         )}
       </Card>

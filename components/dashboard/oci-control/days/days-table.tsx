@@ -35,7 +35,8 @@ export function DaysTable({ report }: { report: DeliveryDays }) {
             {t("line", {
               sent: sum.sent,
               counted: sum.confirmed + sum.duplicate,
-              open: sum.waiting + sum.unknown + sum.noVerdict,
+              none: sum.unknown + sum.noVerdict,
+              waiting: sum.waiting,
               rejected: sum.rejected,
             })}
           </Cell>

@@ -5,7 +5,7 @@ import { useControlFormat } from "#components/dashboard/oci-control/context/cont
 import { sumOfDays } from "#lib/oci/day-span.ts";
 import type { DeliveryDays } from "#lib/oci/delivery-days.ts";
 
-/** The span in four figures: sent, counted, without an answer, refused. */
+/** The span in four figures: sent, counted, without a verdict, rejected. */
 export function DaysTotals({ report }: { report: DeliveryDays }) {
   const t = useTranslations("oci.days");
   const format = useControlFormat();

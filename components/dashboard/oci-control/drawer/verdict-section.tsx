@@ -3,7 +3,7 @@
 import { useTranslations } from "next-intl";
 import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
-import { Badge, type State } from "#components/ui/badge.tsx";
+import { Badge, type State, Tag } from "#components/ui/badge.tsx";
 import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
 import { verdictWait } from "#lib/oci/verdict-wait.ts";
 import { SendAgain } from "./send-again.tsx";
@@ -51,7 +51,7 @@ export function VerdictSection({ story, row, onSent }: { story: QueueRowStory; r
             </>
           ) : (
             <>
-              <Badge state="QUEUED">{t(sent.transport === "data_manager" ? "none" : "never")}</Badge>
+              <NoVerdict transport={sent.transport} />
               <span className="xs t2">{noVerdictText(sent)}</span>
             </>
           )}
@@ -74,6 +74,13 @@ export function VerdictSection({ story, row, onSent }: { story: QueueRowStory; r
     }
     return t(transport === "ads_api" ? "noneAdsApi" : transport === "by_hand" ? "noneByHand" : "noneScript");
   }
+}
+
+/** Only Data Manager answers later: nothing else looks as if it were waited for. */
+function NoVerdict({ transport }: Pick<Sent, "transport">) {
+  const t = useTranslations("oci.verdict");
+  if (transport === "data_manager") return <Badge state="QUEUED">{t("none")}</Badge>;
+  return transport === "ads_api" ? <Badge state="COMPLETED">{t("accepted")}</Badge> : <Tag>{t("never")}</Tag>;
 }
 
 const ways = ["script", "data_manager", "ads_api", "by_hand"] as const;
