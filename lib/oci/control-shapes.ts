@@ -1,10 +1,9 @@
 import { z } from "zod";
-import { errorCategories, queueKinds, queueStatuses } from "./queue-types.ts";
+import { errorCategories, queueKinds, queueStatuses, verdicts } from "./queue-types.ts";
 
 /** What OCI Control's functions and endpoints answer. Times are ISO 8601, money is cents by currency, a site is its public id. */
 
 export const leadChannels = ["phone", "whatsapp", "form"] as const;
-const verdicts = ["CONFIRMED", "REJECTED", "DUPLICATE", "UNKNOWN"] as const;
 export const transports = ["script", "data_manager", "ads_api", "by_hand"] as const;
 const byHandReasons = ["NO_ADS_API_ACCESS", "SENT_BY_SCRIPT", "WBRAID_ONLY", "NO_VERDICT", "OTHER_ACCOUNT"] as const;
 /**

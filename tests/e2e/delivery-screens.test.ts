@@ -120,7 +120,7 @@ test("why a sale was not counted is answered from the row, from the sale and fro
 test("sent and counted, day by day: shown, shared by its address, and exported", async ({ stack, visit }) => {
   await withApiSite(stack, async ({ team, sql }) => {
     await takenByGoogle(sql, team, 3 * 1440, "CONFIRMED");
-    await takenByGoogle(sql, team, 2 * 1440, { rejected: "CLICK_NOT_FOUND" });
+    const rejected = await takenByGoogle(sql, team, 2 * 1440, { rejected: "CLICK_NOT_FOUND" });
     const page = await openControl(await visit(), team, team.viewer);
     await page.getByRole("button", { name: "Day by day" }).click();
     await expect(page).toHaveURL(/tab=days/);
@@ -136,6 +136,10 @@ test("sent and counted, day by day: shown, shared by its address, and exported",
       page.getByRole("link", { name: "Download these days as CSV" }).click(),
     ]);
     expect(download.suggestedFilename()).toMatch(/^delivery-\d{4}-\d\d-\d\d-\d{4}-\d\d-\d\d\.csv$/);
+    await table.getByRole("link", { name: /^1 rejected on/ }).click();
+    await expect(page).toHaveURL(/verdict=REJECTED/);
+    await expect(page.locator("[data-row]")).toHaveCount(1);
+    await expect(page.locator(`[data-row="${rejected.id}"]`)).toBeVisible();
   });
 });
 

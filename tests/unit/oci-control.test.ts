@@ -56,13 +56,19 @@ describe("the address", () => {
   // Guarantee: a shared link shows the same, and a made-up one reaches no query.
   test("what is written is read again", () => {
     const view = readView(
-      new URLSearchParams("status=FAILED&errorCode=CLICK_EXPIRED&minValue=5000&days=30&q=9597&sort=updated&range=24h&tab=export"),
+      new URLSearchParams(
+        "status=FAILED&errorCode=CLICK_EXPIRED&minValue=5000&days=30&q=9597&sort=updated&range=24h&tab=export&verdict=REJECTED&sentFrom=2026-11-16",
+      ),
     );
     expect(readView(new URLSearchParams(writeView(view)))).toEqual(view);
-    expect(filterCount(view.filter)).toBe(4);
+    expect(filterCount(view.filter)).toBe(6);
   });
   test("what is not of the closed set is left out", () => {
-    const view = readView(new URLSearchParams("status=DROPPED&errorCode=a%27b&minValue=-1&days=5&stuck=1&row=x&range=1y&sort=id&more=1"));
+    const view = readView(
+      new URLSearchParams(
+        "status=DROPPED&errorCode=a%27b&minValue=-1&days=5&stuck=1&verdict=MAYBE&sentTo=2026-13-40&row=x&range=1y&sort=id&more=1",
+      ),
+    );
     expect(view).toEqual({ tab: "queue", filter: {}, sort: "created", range: "30d", span: { last: "30" }, row: null });
     expect(writeView(view)).toBe("?");
   });

@@ -61,7 +61,11 @@ export function OciControl(given: ControlStart) {
         {view.tab === "export" ? (
           <ExportPreview />
         ) : view.tab === "days" ? (
-          <DaysReport span={view.span} onSpan={(span) => nav.slide({ span })} />
+          <DaysReport
+            span={view.span}
+            onSpan={(span) => nav.slide({ span })}
+            linkTo={(filter) => nav.linkTo({ tab: "queue", filter, row: null })}
+          />
         ) : (
           <>
             <Warnings stats={stats} onFilter={nav.filterBy} />
