@@ -145,6 +145,8 @@ export const queueRowStory = z.object({
         at: moment,
         verdict: verdict.nullable(),
         isWbraidOnly: z.boolean(),
+        /** Another account has it than the one that the site is connected to. */
+        isElsewhere: z.boolean(),
       })
       .nullable(),
   }),

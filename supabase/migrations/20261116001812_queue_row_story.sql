@@ -84,18 +84,6 @@ as $$
     and r.site_id = p_sent.site_id and r.request_id = p_sent.provider_request_id
 $$;
 
--- standing_json: what Google has of a sale, for whoever wants to correct it or take it back.
-create function private.standing_json(p_sale_id uuid) returns jsonb
-language sql stable security definer set search_path = ''
-as $$
-  select jsonb_build_object('kind', d.kind, 'transport', d.transport, 'valueCents', d.value_cents,
-    'at', d.dispatched_at, 'verdict', d.verdict, 'isWbraidOnly', exists (
-      select from public.provider_dispatches c where c.sale_id = d.sale_id
-        and c.kind = 'CONVERSION' and c.click_kind = 'wbraid'
-        and c.verdict is distinct from 'REJECTED'))
-  from private.standing_dispatches d where d.sale_id = p_sale_id and d.provider_key = 'google_ads'
-$$;
-
 -- queue_row_moves: the newest 500 moves of a row, and the attempts among them: each claim with the move that ended it,
 -- and with what the ledger of attempts says of its batch, where a worker claimed it.
 create function private.queue_row_moves(p_id uuid) returns jsonb

@@ -21,9 +21,11 @@ describe("what a change of a sale means for Google", () => {
     at: "2026-11-16T10:00:00Z",
     verdict: "CONFIRMED",
     isWbraidOnly: false,
+    isElsewhere: false,
     ...more,
   });
   const until = "2027-01-09T00:00:00Z";
+  const quiet = { wasRejected: false, isInFlight: false, now };
   test.each<[string, AdjustmentPath, Standing | null, ("script" | "api")?, string?]>([
     ["nothing was sent", "unsent", null],
     ["Google confirmed it", "automatic", standing()],
@@ -35,17 +37,19 @@ describe("what a change of a sale means for Google", () => {
     ["a script sent it two days ago", "automatic", standing({ transport: "script", verdict: null, at: "2026-11-14T10:00:00Z" })],
     ["a script sends", "byHand", standing({ transport: "script", verdict: null }), "script"],
     ["only a wbraid was sent", "byHand", standing({ isWbraidOnly: true })],
+    ["another account has it", "byHand", standing({ isElsewhere: true })],
     ["54 days are over", "late", standing(), "api", "2026-11-16T11:59:00Z"],
     ["it was taken back already", "unsent", standing({ kind: "RETRACT" })],
   ])("%s: %s", (_name, path, atGoogle, syncMethod = "api", adjustableUntil = until) => {
-    expect(adjustmentPath({ deliveryBlock: null, atGoogle, adjustableUntil }, { syncMethod, wasRejected: false, now })).toBe(path);
+    expect(adjustmentPath({ deliveryBlock: null, atGoogle, adjustableUntil }, { syncMethod, ...quiet })).toBe(path);
   });
 
   test("a sale that Google never gets, or did not take, stays in the ledger", () => {
     const sale = { deliveryBlock: null, atGoogle: null, adjustableUntil: until };
-    const site = { syncMethod: "api", wasRejected: true, now } as const;
+    const site = { ...quiet, syncMethod: "api", wasRejected: true } as const;
     expect(adjustmentPath({ ...sale, deliveryBlock: "NO_CONSENT" }, site)).toBe("blocked");
     expect(adjustmentPath(sale, site)).toBe("rejected");
+    expect(adjustmentPath(sale, { ...site, isInFlight: true })).toBe("inFlight");
   });
 
   test("the clock counts whole days, says the last one, and stops", () => {
