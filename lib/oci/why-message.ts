@@ -5,7 +5,7 @@ export const whySteps = ["click", "consent", "seal", "ready", "sent", "verdict"]
 type WhyStep = (typeof whySteps)[number];
 
 /** Where the fix is made. */
-export type FixPlace = { to: "connections" | "tracker" | "sales" } | { to: "row"; rowId: string };
+export type FixPlace = { to: "connections" | "tracker" | "sales" | "settings" } | { to: "row"; rowId: string };
 
 export interface WhyMessage {
   /** Names the sentence: `why.links.<key>.what`. */
@@ -32,6 +32,7 @@ const keys = [
   "noMatch",
   "noConsent",
   "clickExpired",
+  "archived",
   "draft",
   "held",
   "undoWindow",
@@ -108,6 +109,8 @@ function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
       return part("noConsent", "consent", "broken");
     case "CLICK_AGE":
       return part("clickExpired", "click", "broken");
+    case "ARCHIVED":
+      return part("archived", "ready", "broken");
     case "SEAL":
       return part("draft", "seal", "waits");
     case "HELD":
@@ -155,7 +158,11 @@ const connectionKeys = new Set<WhyMessage["key"]>([
   "actionBlocked",
 ]);
 
-function placeOf(key: WhyMessage["key"], { rowId, heldBy, retractionId }: WhyNotCounted["facts"]): FixPlace | null {
+/** Where somebody may do something about it. An archived site changes nothing but is restored, by its owner. */
+function placeOf(key: WhyMessage["key"], facts: WhyNotCounted["facts"]): FixPlace | null {
+  const { rowId, heldBy, retractionId, archivedAt, canRestore } = facts;
+  if (key === "archived") return canRestore ? { to: "settings" } : null;
+  if (archivedAt && (connectionKeys.has(key) || key === "noClick" || key === "draft")) return null;
   if (connectionKeys.has(key)) return { to: "connections" };
   if (key === "noClick") return { to: "tracker" };
   if (key === "draft") return { to: "sales" };

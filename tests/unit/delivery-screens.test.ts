@@ -122,6 +122,16 @@ describe("why it was not counted", () => {
     expect(message(link, code).place).toEqual(place);
   });
 
+  // Guarantee: no answer leads to a page on which nothing can be done.
+  test("an archived site's answer leads its owner to Settings, and nobody else anywhere", () => {
+    const archived = (link: WhyNotCounted["link"], code: string | null, canRestore: boolean) =>
+      whyMessage({ saleId: "", link, code, at: null, facts: { ...facts, archivedAt: "2026-11-16T12:00:00Z", canRestore } }).place;
+    expect(archived("ARCHIVED", null, true)).toEqual({ to: "settings" });
+    expect(archived("ARCHIVED", null, false)).toBeNull();
+    expect(archived("BLOCKED", "invalid_grant", true)).toBeNull();
+    expect(archived("REJECTED", "CLICK_NOT_FOUND", false)).toEqual({ to: "row", rowId: "row" });
+  });
+
   // Guarantee: nobody waits for a verdict that never comes.
   test.each(["ads_api", "script", "by_hand"])("what went by %s looks finished: its way gives no verdict", (transport) => {
     expect(message("NO_VERDICT", transport)).toMatchObject({ step: "verdict", tone: "none" });
