@@ -60,7 +60,13 @@ const options = {
   clearErrors: z.boolean().optional(),
 };
 const reason = z.string().trim().min(1).max(500);
-const selected = z.strictObject({ ...options, reason: reason.optional(), ids: z.array(z.uuid()).min(1).max(1000) });
+const selected = z.strictObject({
+  ...options,
+  reason: reason.optional(),
+  ids: z.array(z.uuid()).min(1).max(1000),
+  /** Send what waits for a person, too: only by name, because somebody may have done it in Google Ads already. */
+  overApi: z.boolean().optional(),
+});
 const previewed = z.strictObject({
   ...options,
   reason: reason.optional(),

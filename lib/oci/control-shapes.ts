@@ -237,6 +237,8 @@ export const queueRowStory = z.object({
   proofs: z.array(z.object({ id: z.string(), contract: z.string(), from: z.string().nullable(), to: z.string(), at: moment })),
   siblings: z.array(queueRow),
   allowedActions: z.array(z.enum(["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"])),
+  /** A person's work that the API may make by now: RETRY_SELECTED with overApi sends it. */
+  canTryApi: z.boolean(),
   /** Google rejected it, and an operator may send it once more. */
   canSendAgain: z.boolean(),
 });
@@ -246,7 +248,7 @@ export const queueActions = ["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"]
 export type QueueAction = (typeof queueActions)[number];
 
 /** Why an action left a row as it was. */
-const skipReasons = ["NOT_FOUND", "CHANGED_SINCE", "ILLEGAL_MOVE", "SALE_CANCELLED", "ALREADY_QUEUED"] as const;
+const skipReasons = ["NOT_FOUND", "CHANGED_SINCE", "ILLEGAL_MOVE", "SALE_CANCELLED", "ALREADY_QUEUED", "BY_HAND"] as const;
 const skipped = z.object({ id: z.string(), reason: z.enum(skipReasons), status: status.nullable() });
 
 /** While `cursor` is set there is more to do: send the same request again with it. Counts are of the whole action so far. */

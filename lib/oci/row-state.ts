@@ -44,14 +44,20 @@ const takes: Record<QueueAction, readonly QueueRow["status"][]> = {
   MARK_FAILED: ["PROCESSING", "QUEUED", "RETRY"],
 };
 
-/** Whether an action can take a row from where it stands. SQL decides; this only keeps a button from promising what it will refuse. */
-export const canTake = (action: QueueAction, row: Pick<QueueRow, "status">) => takes[action].includes(row.status);
-
 /** A correction of what Google has is a person's work where the script sends, and where no API can make it. */
-export const isByHand = (row: QueueRow, syncMethod: "script" | "api") =>
-  row.kind !== "CONVERSION" &&
-  (row.status === "QUEUED" || row.status === "RETRY") &&
-  (syncMethod === "script" || row.byHandReason !== null);
+export const isManual = (row: Pick<QueueRow, "kind" | "byHandReason">, syncMethod: "script" | "api") =>
+  row.kind !== "CONVERSION" && (syncMethod === "script" || row.byHandReason !== null);
+
+/** Such work that waits to be done. */
+export const isByHand = (row: Pick<QueueRow, "kind" | "status" | "byHandReason">, syncMethod: "script" | "api") =>
+  isManual(row, syncMethod) && (row.status === "QUEUED" || row.status === "RETRY");
+
+/**
+ * Whether an action can take a row from where it stands. A person's work is not sent: somebody may have done it in Google Ads already.
+ * SQL decides; this only keeps a button from promising what it will refuse.
+ */
+export const canTake = (action: QueueAction, row: Pick<QueueRow, "kind" | "status" | "byHandReason">, syncMethod: "script" | "api") =>
+  takes[action].includes(row.status) && (action === "MARK_FAILED" || !isByHand(row, syncMethod));
 
 /** Money of several rows, per currency. */
 export function sumByCurrency(rows: readonly Pick<QueueRow, "currency" | "valueCents">[]): Record<string, number> {

@@ -52,6 +52,22 @@ as $$
     when 'MARK_FAILED' then '{PROCESSING,QUEUED,RETRY}' end
 $$;
 
+-- waits_for_person: an adjustment that neither the site's script nor an API makes. Nobody can say
+-- whether somebody made it in Google Ads already, so it is not sent unless an operator says so.
+create function private.waits_for_person(
+  p_row public.offline_conversion_queue, p_sync_method text
+) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select p_row.kind <> 'CONVERSION' and p_row.status in ('QUEUED', 'RETRY')
+    and (p_sync_method = 'script' or p_row.by_hand_reason is not null)
+$$;
+
+-- api_never_adjusts: reasons that another try of the API cannot change.
+create function private.api_never_adjusts(p_by_hand_reason text) returns boolean
+language sql immutable set search_path = ''
+as $$ select coalesce(p_by_hand_reason in ('WBRAID_ONLY', 'OTHER_ACCOUNT'), false) $$;
+
 create function private.actor_json(p_kind text, p_id uuid) returns jsonb
 language sql stable security definer set search_path = ''
 as $$

@@ -65,7 +65,15 @@ begin
                            ? case a.action when 'MARK_FAILED' then 'FAILED' else 'QUEUED' end
                          -- An adjustment that Google takes no more can be given up only.
                          and (a.action = 'MARK_FAILED' or v_row.kind = 'CONVERSION'
-                           or v_row.click_expires_at > private.current_moment())),
+                           or v_row.click_expires_at > private.current_moment())
+                         -- A person's work is given up, or sent by canTryApi.
+                         and (a.action = 'MARK_FAILED'
+                           or not private.waits_for_person(v_row, v_site.oci_sync_method))),
+    -- A person's work that the API may make by now: an operator may try it there once more.
+    'canTryApi', v_site.oci_sync_method = 'api' and v_row.status = 'RETRY'
+      and v_row.by_hand_reason is not null and not private.api_never_adjusts(v_row.by_hand_reason)
+      and v_row.click_expires_at > private.current_moment() and v_sale.delivery_block is null
+      and (v_sale.status = 'CANCELED') = (v_row.kind = 'RETRACT'),
     'canSendAgain', private.is_rejected(v_row) and private.open_row(v_row) is null
       and v_sale.delivery_block is null and (v_sale.status = 'CANCELED') = (v_row.kind = 'RETRACT')
       and not exists (select from private.standing_dispatches d

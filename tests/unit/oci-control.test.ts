@@ -94,8 +94,18 @@ describe("a row's state", () => {
   });
   test("a completed row takes no action", () => {
     for (const action of ["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"] as const)
-      expect(canTake(action, { status: "COMPLETED" })).toBe(false);
-    expect(canTake("RETRY_SELECTED", { status: "PROCESSING" })).toBe(false);
+      expect(canTake(action, row("a", { status: "COMPLETED" }), "api")).toBe(false);
+    expect(canTake("RETRY_SELECTED", row("a", { status: "PROCESSING" }), "api")).toBe(false);
+  });
+  // Guarantee: no button sends what somebody may have done in Google Ads already.
+  test("a person's work is given up, but not sent again; once given up it can come back", () => {
+    const manual = (more: Partial<QueueRow>) => row("a", { kind: "RETRACT", byHandReason: "NO_ADS_API_ACCESS", ...more });
+    const allowed = (of: QueueRow, syncMethod: "script" | "api" = "api") =>
+      (["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"] as const).filter((action) => canTake(action, of, syncMethod));
+    expect(allowed(manual({ status: "RETRY" }))).toEqual(["MARK_FAILED"]);
+    expect(allowed(row("a", { kind: "RESTATE" }), "script")).toEqual(["MARK_FAILED"]);
+    expect(allowed(row("a", { kind: "RESTATE" }))).toEqual(["RESET_TO_QUEUED", "MARK_FAILED"]);
+    expect(allowed(manual({ status: "FAILED" }))).toEqual(["RETRY_SELECTED", "RESET_TO_QUEUED"]);
   });
   test("a correction is a person's work where a script sends, and where no API can make it", () => {
     expect(isByHand(row("a", { kind: "RESTATE" }), "script")).toBe(true);
