@@ -1,6 +1,6 @@
 "use client";
 
-import { Check, CircleDashed, Clock, X } from "lucide-react";
+import { Check, CircleDashed, Clock, Minus, X } from "lucide-react";
 import Link from "next/link";
 import { useLocale, useTranslations } from "next-intl";
 import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
@@ -45,6 +45,7 @@ export function WhyAnswer({ answer, siteId, timeZone, openRowId, onLeave }: WhyA
       <div>
         <h3 className="h2 mb-1">{t("todo")}</h3>
         <p className="sm t2">{message.fixKey ? t(`links.${message.fixKey}.fix`, values) : cause?.fix}</p>
+        {facts.archivedAt && message.key !== "archived" && message.tone !== "counted" && <p className="sm t2">{t("archived")}</p>}
         <PlaceLink place={message.place} siteId={siteId} openRowId={openRowId} onLeave={onLeave} />
       </div>
       {message.causeCode && facts.error && <p className="id xs t3">{facts.error}</p>}
@@ -57,6 +58,7 @@ const looks = {
   broken: { icon: X, tone: "bad" },
   waits: { icon: Clock, tone: "retry" },
   later: { icon: CircleDashed, tone: "" },
+  none: { icon: Minus, tone: "" },
 } as const;
 
 /** Every step up to the broken one is done, every one after it has not come. */
@@ -100,7 +102,7 @@ function PlaceLink({ place, siteId, openRowId, onLeave }: PlaceLinkProps) {
   const href =
     place.to === "row"
       ? `${sitePath(siteId, "/oci-control")}?row=${place.rowId}`
-      : sitePath(siteId, place.to === "sales" ? "/sales" : "/connections");
+      : sitePath(siteId, place.to === "sales" || place.to === "settings" ? `/${place.to}` : "/connections");
   return (
     <Link className="link sm" href={href} onClick={onLeave}>
       {t(place.to)}

@@ -9,6 +9,8 @@ export interface ActionRow {
   key: ConversionKey | null;
   conversionName: string;
   action: string | null;
+  /** What Google calls the action; null where it told us nothing. */
+  googleName: string | null;
   countingType: string | null;
   blocked: ConnectionState["actions"][number]["blocked"];
 }
@@ -21,8 +23,13 @@ interface Names {
 /** One row for each conversion that needs an action, in the order of the settings; earlier names last. */
 export function actionRows(actions: ConnectionState["actions"], { conversionNames, signalsEnabled }: Names): ActionRow[] {
   const rowOf = (key: ConversionKey | null, conversionName: string): ActionRow => {
-    const { action = null, countingType = null, blocked = null } = actions.find((each) => each.conversionName === conversionName) ?? {};
-    return { key, conversionName, action, countingType, blocked };
+    const {
+      action = null,
+      googleName = null,
+      countingType = null,
+      blocked = null,
+    } = actions.find((each) => each.conversionName === conversionName) ?? {};
+    return { key, conversionName, action, googleName, countingType, blocked };
   };
   const current = conversionKeys.map((key) => rowOf(key, conversionNames[key]));
   const taken = [conversionNames.page_view, ...current.map((row) => row.conversionName)];

@@ -100,6 +100,8 @@ const connectionTest = z.object({
     })
     .optional(),
   error: providerBlock.optional(),
+  /** Chosen actions, besides that of sealed sales, that Google takes no conversions for. */
+  refusedActions: z.array(z.object({ conversionName: z.string(), code: z.string() })),
 });
 
 /** `released`: rows that a block had failed and that are queued again. */

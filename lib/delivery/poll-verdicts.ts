@@ -6,6 +6,7 @@ import { log } from "#lib/platform/log.ts";
 import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import type { Provider, ProviderConnection, VerdictAnswer } from "#lib/providers/port.ts";
 import { openConnection, withoutSecrets } from "./connection.ts";
+import { firstPollSeconds } from "./limits.ts";
 import { startBudget } from "./run-budget.ts";
 import { sideBySide } from "./side-by-side.ts";
 
@@ -121,6 +122,6 @@ function record({ siteId, requestId, pollCount }: DuePoll, { block: _block, ...a
 
 /** Twice as long after each answer without a verdict, at most six hours. */
 function pauseMs(pollCount: number): number {
-  const firstMs = Math.max(env().VERDICT_FIRST_POLL_SECONDS, 1) * 1000;
+  const firstMs = Math.max(firstPollSeconds(), 1) * 1000;
   return Math.min(firstMs * 2 ** Math.min(pollCount + 1, 20), pauseMaxMs);
 }

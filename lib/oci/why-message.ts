@@ -5,7 +5,7 @@ export const whySteps = ["click", "consent", "seal", "ready", "sent", "verdict"]
 type WhyStep = (typeof whySteps)[number];
 
 /** Where the fix is made. */
-export type FixPlace = { to: "connections" | "tracker" | "sales" } | { to: "row"; rowId: string };
+export type FixPlace = { to: "connections" | "tracker" | "sales" | "settings" } | { to: "row"; rowId: string };
 
 export interface WhyMessage {
   /** Names the sentence: `why.links.<key>.what`. */
@@ -15,8 +15,8 @@ export interface WhyMessage {
   /** The code of that cause. */
   causeCode: string | null;
   step: WhyStep;
-  /** counted: nothing is broken. waits: it goes on by itself. broken: it does not. */
-  tone: "counted" | "waits" | "broken";
+  /** counted: nothing is broken. waits: it goes on by itself. broken: it does not. none: the way ends here, and nothing more is said. */
+  tone: "counted" | "waits" | "broken" | "none";
   place: FixPlace | null;
 }
 
@@ -32,6 +32,7 @@ const keys = [
   "noMatch",
   "noConsent",
   "clickExpired",
+  "archived",
   "draft",
   "held",
   "undoWindow",
@@ -39,6 +40,8 @@ const keys = [
   "googleAsked",
   "busy",
   "deferred",
+  "serverKey",
+  "unreadable",
   "scriptRun",
   "due",
   "notConnected",
@@ -79,6 +82,9 @@ const waits: Record<string, Part> = {
   GOOGLE_ASKED: part("googleAsked", "ready", "waits"),
   CIRCUIT_OPEN: part("circuitOpen", "sent", "waits"),
   CONCURRENCY_LIMIT: part("busy", "sent", "waits"),
+  VAULT_KEY_MISSING: part("serverKey", "sent", "broken"),
+  VAULT_KEY_MISMATCH: part("serverKey", "sent", "broken"),
+  CREDENTIALS_UNREADABLE: part("unreadable", "sent", "broken"),
   SCRIPT_RUN: part("scriptRun", "sent", "waits"),
   DUE: part("due", "sent", "waits"),
 };
@@ -88,8 +94,8 @@ const actions: Record<string, Part> = {
   OTHER_ACCOUNT: part("actionElsewhere", "sent", "broken"),
 };
 const noVerdicts: Record<string, Part> = {
-  by_hand: part("noVerdictByHand", "verdict", "waits"),
-  ads_api: part("noVerdictAdsApi", "verdict", "waits"),
+  by_hand: part("noVerdictByHand", "verdict", "none"),
+  ads_api: part("noVerdictAdsApi", "verdict", "none"),
 };
 
 function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
@@ -103,6 +109,8 @@ function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
       return part("noConsent", "consent", "broken");
     case "CLICK_AGE":
       return part("clickExpired", "click", "broken");
+    case "ARCHIVED":
+      return part("archived", "ready", "broken");
     case "SEAL":
       return part("draft", "seal", "waits");
     case "HELD":
@@ -130,7 +138,7 @@ function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
     case "UNKNOWN":
       return part("unknown", "verdict", "broken");
     case "NO_VERDICT":
-      return noVerdicts[named] ?? part("noVerdictScript", "verdict", "waits");
+      return noVerdicts[named] ?? part("noVerdictScript", "verdict", "none");
     case "DUPLICATE":
       return part("duplicate", "verdict", "counted");
     case "COUNTED":
@@ -142,6 +150,7 @@ type CauseKey = "failed" | "rejected" | "retries";
 const isToldByCause = (key: WhyMessage["key"]): key is CauseKey => key === "failed" || key === "rejected" || key === "retries";
 const connectionKeys = new Set<WhyMessage["key"]>([
   "notConnected",
+  "unreadable",
   "blocked",
   "actionMissing",
   "actionNamed",
@@ -149,7 +158,11 @@ const connectionKeys = new Set<WhyMessage["key"]>([
   "actionBlocked",
 ]);
 
-function placeOf(key: WhyMessage["key"], { rowId, heldBy, retractionId }: WhyNotCounted["facts"]): FixPlace | null {
+/** Where somebody may do something about it. An archived site changes nothing but is restored, by its owner. */
+function placeOf(key: WhyMessage["key"], facts: WhyNotCounted["facts"]): FixPlace | null {
+  const { rowId, heldBy, retractionId, archivedAt, canRestore } = facts;
+  if (key === "archived") return canRestore ? { to: "settings" } : null;
+  if (archivedAt && (connectionKeys.has(key) || key === "noClick" || key === "draft")) return null;
   if (connectionKeys.has(key)) return { to: "connections" };
   if (key === "noClick") return { to: "tracker" };
   if (key === "draft") return { to: "sales" };

@@ -35,6 +35,20 @@ create view private.adjustment_bases as
         and coalesce(s.gclid, s.wbraid, s.gbraid) is not null) as takes_restatements
   from private.standing_dispatches d;
 
+-- standing_json: what Google has of a sale, for whoever wants to correct it or take it back.
+--   isWbraidOnly, isElsewhere  a person adjusts it in Google Ads, as follow_ledger says.
+create function private.standing_json(p_sale_id uuid) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object('kind', d.kind, 'transport', d.transport, 'valueCents', d.value_cents,
+    'at', d.dispatched_at, 'verdict', d.verdict, 'isWbraidOnly', exists (
+      select from public.provider_dispatches c where c.sale_id = d.sale_id
+        and c.kind = 'CONVERSION' and c.click_kind = 'wbraid'
+        and c.verdict is distinct from 'REJECTED'),
+    'isElsewhere', private.is_elsewhere(d.site_id, d.conversion_action))
+  from private.standing_dispatches d where d.sale_id = p_sale_id and d.provider_key = 'google_ads'
+$$;
+
 -- sendable_queue: the one rule of which rows a worker may be handed now. Listing, claiming and
 -- deferring all read this, so whatever is counted can be claimed. How many attempts a row has is
 -- the caller's setting; whether anything of the (site, provider) may be sent is open_connections.

@@ -31,6 +31,8 @@ create index queue_adjustments on public.offline_conversion_queue (site_id, kind
 create index corrections_that_wait on public.offline_conversion_queue (site_id) where kind <> 'CONVERSION' and status in ('QUEUED', 'RETRY');   -- few: people make them
 create index queue_rows_tried_again on public.offline_conversion_queue (site_id, status, attempt_count) where attempt_count > 1;
 create index waiting_rows_by_due_time on public.offline_conversion_queue (site_id, greatest(not_before, next_retry_at)) where status in ('QUEUED', 'RETRY');
+create index dispatches_not_confirmed on public.provider_dispatches
+  (site_id, verdict, dispatched_at desc) where verdict in ('REJECTED', 'DUPLICATE', 'UNKNOWN');
 create index sales_by_gclid on public.sales (site_id, gclid) where gclid is not null;
 create index sales_by_wbraid on public.sales (site_id, wbraid) where wbraid is not null;
 create index sales_by_gbraid on public.sales (site_id, gbraid) where gbraid is not null;
@@ -49,6 +51,22 @@ as $$
     when 'RESET_TO_QUEUED' then '{QUEUED,RETRY,PROCESSING,FAILED}'
     when 'MARK_FAILED' then '{PROCESSING,QUEUED,RETRY}' end
 $$;
+
+-- waits_for_person: an adjustment that neither the site's script nor an API makes. Nobody can say
+-- whether somebody made it in Google Ads already, so it is not sent unless an operator says so.
+create function private.waits_for_person(
+  p_row public.offline_conversion_queue, p_sync_method text
+) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select p_row.kind <> 'CONVERSION' and p_row.status in ('QUEUED', 'RETRY')
+    and (p_sync_method = 'script' or p_row.by_hand_reason is not null)
+$$;
+
+-- api_never_adjusts: reasons that another try of the API cannot change.
+create function private.api_never_adjusts(p_by_hand_reason text) returns boolean
+language sql immutable set search_path = ''
+as $$ select coalesce(p_by_hand_reason in ('WBRAID_ONLY', 'OTHER_ACCOUNT'), false) $$;
 
 create function private.actor_json(p_kind text, p_id uuid) returns jsonb
 language sql stable security definer set search_path = ''
@@ -162,6 +180,20 @@ begin
 end
 $$;
 
+-- sent_condition: of rows that were sent: what Google says of them, and on which days they were sent.
+-- Days are the site's own, both included, as in delivery_days.
+create function private.sent_condition(p_filter jsonb) returns text
+language sql immutable set search_path = ''
+as $$
+  select concat_ws(' and ', 'exists (select from public.provider_dispatches d
+      where d.site_id = $1 and d.sale_id = q.sale_id and d.queue_id = q.id',
+    case when p_filter ? 'verdict' then 'd.verdict = $2 ->> ''verdict''' end,
+    case when p_filter ? 'sentFrom' then 'd.dispatched_at >= ($2 ->> ''sentFrom'')::date::timestamp
+      at time zone (select s.timezone from public.sites s where s.id = $1)' end,
+    case when p_filter ? 'sentTo' then 'd.dispatched_at < (($2 ->> ''sentTo'')::date + 1)::timestamp
+      at time zone (select s.timezone from public.sites s where s.id = $1)' end) || ')'
+$$;
+
 -- queue_conditions: a filter as SQL text, from a closed set. Values are never part of the text: $1 site, $2 filter, $3 now, $4 found ids.
 create function private.queue_conditions(p_filter jsonb) returns text
 language plpgsql immutable set search_path = ''
@@ -170,7 +202,8 @@ declare
   v_unknown text;
 begin
   select k into v_unknown from jsonb_object_keys(p_filter) k where k not in ('status', 'errorCategory', 'errorCode', 'provider', 'channel', 'kind',
-    'minValue', 'maxValue', 'createdFrom', 'createdTo', 'updatedFrom', 'updatedTo', 'minAttempts', 'stuck', 'waitingForDelay', 'q', 'sort') limit 1;
+    'minValue', 'maxValue', 'createdFrom', 'createdTo', 'updatedFrom', 'updatedTo', 'minAttempts', 'stuck', 'waitingForDelay', 'q', 'sort',
+    'verdict', 'sentFrom', 'sentTo') limit 1;
   if v_unknown is not null then
     perform private.fail(400, 'VALIDATION_FAILED', jsonb_build_object('field', v_unknown));
   end if;
@@ -191,6 +224,7 @@ begin
     case when (p_filter ->> 'minAttempts')::int > 0 then 'q.attempt_count >= ($2 ->> ''minAttempts'')::int' end,
     case when (p_filter ->> 'stuck')::boolean then 'q.status = ''PROCESSING'' and q.claimed_at < $3 - private.stuck_after()' end,
     case when (p_filter ->> 'waitingForDelay')::boolean then 'q.status in (''QUEUED'', ''RETRY'') and greatest(q.not_before, q.next_retry_at) > $3' end,
+    case when p_filter ?| '{verdict,sentFrom,sentTo}' then private.sent_condition(p_filter) end,
     case when p_filter ? 'q' then 'q.id = any ($4)' end);
 end
 $$;

@@ -134,6 +134,12 @@ describe("conversion actions", () => {
     expect(names(false, [action({ conversionName: "Q" })])).toEqual([seal, "Q"]);
   });
 
+  test("a row has what Google calls its action, where Google told us", () => {
+    const names = (change: Partial<Action>) => actionRows([action(change)], { conversionNames, signalsEnabled: false })[0]?.googleName;
+    expect(names({ googleName: "Sales by API" })).toBe("Sales by API");
+    expect(names({})).toBeNull();
+  });
+
   // Guarantee: saving the list does not drop the action of rows that were sent under an earlier name.
   test("earlier names stay in the list; page views, which no API takes, do not", () => {
     const rows = actionRows([action({ conversionName: "Old" }), action({ conversionName: "P" })], {

@@ -88,6 +88,21 @@ test("a test that did not look at a blocked action leaves it blocked", async () 
   expect((await readConnection(app.sql, team)).actions).toMatchObject([{ blocked: { code: expect.any(String) } }]);
 });
 
+// Guarantee: "the connection works" never hides that a stage before the seal is refused: the answer names it and why.
+// Mutation that breaks it: leave refusedActions empty.
+test("a passed test names the other action that Google refuses", async () => {
+  const meeting = "OpsMantik_V4_Randevu";
+  await chooseActions(db, team.publicId, [
+    { conversionName: sealName, action: actionAt("1005") },
+    { conversionName: meeting, action: actionAt("9999") },
+  ]);
+  expect(await testGoogleAds(db, team.publicId)).toMatchObject({
+    test: { ok: true, refusedActions: [{ conversionName: meeting, code: "INVALID_CONVERSION_ACTION_ID" }] },
+  });
+  const { actions } = await readConnection(app.sql, team);
+  expect(actions.find(({ conversionName }) => conversionName === meeting)).toMatchObject({ googleName: null });
+});
+
 // Guarantee: an owner whose first action is gone, and who chose another, can test and rotate.
 // Mutation that breaks it: test the action that the credentials were first given with.
 test("test and rotation look at the actions that are chosen, not at the one of the first connection", async () => {

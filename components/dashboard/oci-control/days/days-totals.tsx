@@ -1,12 +1,13 @@
 "use client";
 
+import Link from "next/link";
 import { useTranslations } from "next-intl";
 import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { sumOfDays } from "#lib/oci/day-span.ts";
 import type { DeliveryDays } from "#lib/oci/delivery-days.ts";
 
-/** The span in four figures: sent, counted, without an answer, refused. */
-export function DaysTotals({ report }: { report: DeliveryDays }) {
+/** The span in four figures: sent, counted, without a verdict, rejected. */
+export function DaysTotals({ report, rejectedHref }: { report: DeliveryDays; rejectedHref: string }) {
   const t = useTranslations("oci.days");
   const format = useControlFormat();
   const sum = sumOfDays(report.days);
@@ -28,6 +29,13 @@ export function DaysTotals({ report }: { report: DeliveryDays }) {
           <dt className="lab">{t(`totals.${key}`)}</dt>
           <dd className="fig">{format.number(figure)}</dd>
           <dd className="sub">{sub}</dd>
+          {key === "rejected" && figure > 0 && (
+            <dd className="sub">
+              <Link className="link" href={rejectedHref}>
+                {t("showRejected")}
+              </Link>
+            </dd>
+          )}
         </div>
       ))}
     </dl>

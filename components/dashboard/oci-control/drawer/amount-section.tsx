@@ -9,7 +9,7 @@ import { WhyButton } from "#components/delivery/why-button.tsx";
 import { cn } from "#components/ui/cn.ts";
 import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
 import type { ViewFilter } from "#lib/oci/control-view.ts";
-import { isByHand, reasonOf, rowState } from "#lib/oci/row-state.ts";
+import { isByHand, obstacleOf, reasonOf, rowState } from "#lib/oci/row-state.ts";
 import { ByHandCard } from "./by-hand-card.tsx";
 import { CureDeed } from "./cure-deed.tsx";
 
@@ -70,7 +70,7 @@ function CureCard({ row, sameCause, actions, linkTo, onOpen, onFilter }: CurePro
   const t = useTranslations("oci.drawer");
   const { blocked, isConnected, now } = useControl();
   const { line, next } = useWhatHappens()(row);
-  const reason = reasonOf(row);
+  const reason = obstacleOf(row) ?? reasonOf(row);
   const cause = useCause()(reason ?? row.verdictReason ?? "");
   const state = rowState(row, blocked, now);
   const refused = row.verdict === "REJECTED";

@@ -8,7 +8,7 @@ import { sitePath } from "#components/shell/nav-items.ts";
 import { Button, ButtonLink } from "#components/ui/button.tsx";
 import type { QueueRow } from "#lib/oci/control-shapes.ts";
 import type { ViewFilter } from "#lib/oci/control-view.ts";
-import type { RowState } from "#lib/oci/row-state.ts";
+import { isManual, type RowState } from "#lib/oci/row-state.ts";
 
 interface DeedProps {
   row: QueueRow;
@@ -28,6 +28,7 @@ export function CureDeed({ row, state, cause, sameCause, actions, onFilter }: De
   // Where an owner puts it right; sending again comes after that and stands at the foot.
   const place = site.role === "owner" ? places[cause.cure] : undefined;
   const retry = mayAct && !place && cause.helps && (state === "FAILED" || state === "RETRY");
+  const byHand = isManual(row, site.ociSyncMethod); // back in the queue it is a person's work again; nothing is sent
   const free = mayAct && state === "STUCK";
   const showsSame = row.providerErrorCode !== null && sameCause > 1 && state === "FAILED";
   if (!place && !retry && !free && !showsSame) return null;
@@ -39,8 +40,8 @@ export function CureDeed({ row, state, cause, sameCause, actions, onFilter }: De
         </ButtonLink>
       )}
       {retry && (
-        <Button tone="primary" onClick={() => actions.act(cause.cure === "reset" ? "RESET_TO_QUEUED" : "RETRY_SELECTED", [row])}>
-          {cause.cure === "reset" ? cause.deed : t("retryNow")}
+        <Button tone="primary" onClick={() => actions.act(cause.cure === "reset" || byHand ? "RESET_TO_QUEUED" : "RETRY_SELECTED", [row])}>
+          {byHand ? t("backToQueue") : cause.cure === "reset" ? cause.deed : t("retryNow")}
         </Button>
       )}
       {free && (

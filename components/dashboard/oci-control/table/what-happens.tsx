@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { asLine, useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
 import type { QueueRow } from "#lib/oci/control-shapes.ts";
-import { deferralOf, isByHand, reasonOf, rowState } from "#lib/oci/row-state.ts";
+import { deferralOf, isByHand, obstacleOf, reasonOf, rowState } from "#lib/oci/row-state.ts";
 
 /** A row in two lines: what is happening to it, and what comes next. */
 export function useWhatHappens(): (row: QueueRow) => { line: string; next: string; bad: boolean } {
@@ -25,6 +25,8 @@ export function useWhatHappens(): (row: QueueRow) => { line: string; next: strin
     const deferral = deferralOf(row);
     const time = isLater(row.nextRetryAt) ? format.moment(row.nextRetryAt ?? "") : null;
     const kind = deferrals.find((known) => known === deferral);
+    const obstacle = obstacleOf(row);
+    if (obstacle) return { line: asLine(causeOf(obstacle).what), next: causeOf(obstacle).fix, bad: false };
     const wait = kind
       ? t(time ? `deferred.${kind}` : `deferredSoon.${kind}`, { time: time ?? "" })
       : time
