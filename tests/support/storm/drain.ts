@@ -1,7 +1,7 @@
 import { retryAll, workByHand } from "./operator-actions.ts";
 import { runScript } from "./script-run.ts";
 import type { StormScene } from "./storm-scene.ts";
-import { reconnect } from "./storm-sites.ts";
+import { setRight } from "./storm-sites.ts";
 import type { StormWorkers } from "./storm-workers.ts";
 import type { Order } from "./worker-in-child.ts";
 
@@ -15,7 +15,7 @@ const stepMinutes = [20, 20, 20, 60, 6.5 * 60, 20, 20, 25 * 60];
 export async function drain(scene: StormScene, workers: StormWorkers): Promise<void> {
   const { stack, sites } = scene;
   await stack.google.admin("DELETE", "/faults");
-  for (const site of sites) if (site.isRevoked) await reconnect(stack, site, site.transport);
+  for (const site of sites) await setRight(stack, site);
   let still = 0;
   let before = "";
   for (let round = 0; still < stepMinutes.length; round++) {

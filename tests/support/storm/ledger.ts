@@ -19,7 +19,7 @@ export interface BookedSale {
 export const readSales = (sql: postgres.Sql) => sql<BookedSale[]>`
   with rows as (select q.sale_id, sum(q.attempt_count)::int as claims from public.offline_conversion_queue q group by 1),
   tokens as (
-    select q.sale_id, count(*) filter (where f.batch_id is null or f.error_code is not null or f.error_category is not null)::int as unanswered
+    select q.sale_id, count(*) filter (where f.batch_id is null or f.error_code = 'WORKER_LOST' or f.error_category = 'TRANSIENT')::int as unanswered
     from public.offline_conversion_queue q cross join lateral unnest(q.claims) c (token)
       left join public.provider_upload_attempts f on f.batch_id = c.token and f.phase = 'FINISHED'
     group by 1),
