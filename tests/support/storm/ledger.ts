@@ -106,6 +106,7 @@ export const causes: Record<string, string> = {
   "REJECTED INTERNAL_ERROR": "Google rejected it five times",
   NO_ADS_API_ACCESS: "the account lets no API adjust it",
   WBRAID_ONLY: "Google adjusts nothing that only a wbraid leads to",
+  OTHER_ACCOUNT: "an account of before has it",
   SENT_BY_SCRIPT: "a script cannot adjust",
   HELD: "the lead's earlier sale is taken back first, which waits for a person",
 };

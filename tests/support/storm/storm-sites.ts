@@ -116,9 +116,9 @@ export async function rename(stack: StormStack, site: StormSite): Promise<void> 
   await deliverySettings(stack.sql(), site.team, { conversionNames: { seal: site.sealName } }, stack.clock.now());
 }
 
-/** The owner comes home: the first account, and for every name that rows have the action which Google calls so. */
-export async function setRight(stack: StormStack, site: StormSite): Promise<void> {
-  site.customerId = site.accounts[0];
+/** The owner connects this account, and chooses for every name that rows have the action which Google calls so. */
+export async function setRight(stack: StormStack, site: StormSite, customerId = site.accounts[0]): Promise<void> {
+  site.customerId = customerId;
   site.sealActionId = actionIdOf(site.sealName) as SealActionId;
   await reconnect(stack, site, site.transport);
   const [, other] = Object.entries(sealNames).find(([id]) => id !== site.sealActionId) ?? [];
