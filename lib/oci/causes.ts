@@ -84,6 +84,7 @@ const groups = {
   circuitOpen: { fixer: "google", cure: "wait", codes: ["CIRCUIT_OPEN"] },
   refusedWithOthers: { fixer: "google", cure: "wait", codes: ["REFUSED_WITH_OTHERS"] },
   busy: { fixer: "us", cure: "wait", codes: ["CONCURRENCY_LIMIT"] },
+  connectionChanged: { fixer: "us", cure: "wait", codes: ["CREDENTIALS_CHANGED"] },
   scriptFailed: { fixer: "owner", cure: "retry", codes: ["APPLY_FAILED"] },
   accessLost: {
     fixer: "owner",
