@@ -25,6 +25,7 @@ export function factsOf(jobs: ClaimedJob[], outcome: Outcome): BatchFacts {
     provider: providerKey,
     outcome: outcomeOf(results, thrown),
     credentialsVersion: connection.version,
+    customerId: connection.credentials.customer_id,
     durationMs,
     firstPollSeconds: firstPollSeconds(),
     ...(requestId && { requestId }),

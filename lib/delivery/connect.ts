@@ -49,10 +49,21 @@ export async function connectGoogleAds(
   const credentials = parseInput(credentialsSchema, input.refresh_token ? input : { ...input, ...consent });
   const test = await askGoogle({ siteUuid, version: 0, credentials });
   if (!test.ok) return { connected: false, released: 0, test: withRefused(test, []) };
+  requireOwnAction(credentials, test);
   const sealAction = credentials.conversion_action_resource_name;
   const { googleName } = nameOf(await namesAtGoogle({ siteUuid, version: 0, credentials }), sealAction);
   const seal = { sealAction, ...(googleName !== undefined && { sealActionName: googleName }) };
   return keep(db, publicId, { siteUuid, credentials, test, seal });
+}
+
+/**
+ * Data Manager is told an action's number only, and looks for it in the connected account: one of another account would be its namesake there. The
+ * Ads API also takes actions of the account that Google named as the owner of its conversions. SQL refuses the others when actions are chosen.
+ */
+function requireOwnAction({ customer_id, transport, conversion_action_resource_name }: Credentials, { account }: ConnectionTest): void {
+  const owners = [customer_id, transport === "ads_api" ? account?.conversionCustomerId : null];
+  const own = z.string().refine((action) => owners.includes(action.split("/")[1]), "OTHER_ACCOUNT");
+  parseInput(z.object({ conversion_action_resource_name: own }), { conversion_action_resource_name });
 }
 
 /** A consent that has run out is no new access. */
@@ -74,9 +85,13 @@ export async function rotateGoogleAds(
   return keep(db, publicId, { siteUuid, credentials: renewed, test });
 }
 
-const accessFields = new Set(["client_id", "client_secret", "refresh_token", "customer_id", "login_customer_id"]);
+const accountFields: (string | null)[] = ["customer_id", "login_customer_id"];
+/** Whatever was not looked at (no answer, a code that nobody knows) opens nothing. Of the refusals of actions some are about the account. */
 const opensAccount = ({ checks }: ConnectionTest) =>
-  checks.every(({ ok, isRequired, code }) => ok || !isRequired || !accessFields.has(findingOf(code ?? "UNKNOWN").field ?? ""));
+  checks.every(
+    ({ ok, isRequired, isOfAction, code = "UNKNOWN" }) =>
+      ok || !isRequired || (isOfAction && !accountFields.includes(findingOf(code).field)),
+  );
 
 interface Tested {
   siteUuid: string;
@@ -87,10 +102,13 @@ interface Tested {
 }
 
 async function keep(db: SessionClient, publicId: string, { siteUuid, credentials, test, seal }: Tested): Promise<ConnectAnswer> {
+  const sealed = sealedConnection(siteUuid, credentials);
+  const owner = test.account?.conversionCustomerId;
+  const account = { ...sealed.account, ...(owner && { conversionCustomerId: owner }) };
   const { version, released } = await callAsUser(
     db,
     "connect_provider",
-    { p_public_id: publicId, p_connection: { ...sealedConnection(siteUuid, credentials), ...seal } },
+    { p_public_id: publicId, p_connection: { ...sealed, account, ...seal } },
     kept,
   );
   const connection = { siteUuid, version, credentials };

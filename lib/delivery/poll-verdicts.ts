@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
-import type { Json } from "#lib/db/types.gen.ts";
 import { env } from "#lib/env.ts";
 import { log } from "#lib/platform/log.ts";
 import { googleAds } from "#lib/providers/google-ads-platform.ts";
@@ -9,6 +8,7 @@ import { openConnection, withoutSecrets } from "./connection.ts";
 import { firstPollSeconds } from "./limits.ts";
 import { startBudget } from "./run-budget.ts";
 import { sideBySide } from "./side-by-side.ts";
+import { storable } from "./storable.ts";
 
 const duePolls = z.array(
   z.object({
@@ -115,7 +115,7 @@ function record({ siteId, requestId, pollCount }: DuePoll, { block: _block, ...a
   const nextPollAt = new Date(now.getTime() + pauseMs(pollCount)).toISOString();
   return callRpc(
     "record_verdicts",
-    { p_site_id: siteId, p_request_id: requestId, p_answer: { ...answer, nextPollAt } as unknown as Json }, // plain data by its construction
+    { p_site_id: siteId, p_request_id: requestId, p_answer: storable({ ...answer, nextPollAt }) },
     z.unknown(),
   );
 }

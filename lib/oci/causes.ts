@@ -86,6 +86,7 @@ const groups = {
   refusedWithOthers: { fixer: "google", cure: "wait", codes: ["REFUSED_WITH_OTHERS"] },
   busy: { fixer: "us", cure: "wait", codes: ["CONCURRENCY_LIMIT"] },
   vaultKey: { fixer: "host", cure: "wait", codes: ["VAULT_KEY_MISSING", "VAULT_KEY_MISMATCH"] },
+  connectionChanged: { fixer: "us", cure: "wait", codes: ["CREDENTIALS_CHANGED"] },
   scriptFailed: { fixer: "owner", cure: "retry", codes: ["APPLY_FAILED"] },
   accessLost: {
     fixer: "owner",

@@ -10,7 +10,7 @@ const byHandReasons = ["NO_ADS_API_ACCESS", "SENT_BY_SCRIPT", "WBRAID_ONLY", "NO
  * What a waiting row waits for besides its time. RETRACTION: another sale of the lead, see heldBy. VERDICT: Google has not said whether it took
  * the conversion. DAY: a script or a person sent the conversion less than a day ago. ACTION: no usable conversion action has the row's name.
  */
-const waitReasons = ["RETRACTION", "VERDICT", "DAY", "ACTION"] as const;
+const waitReasons = ["RETRACTION", "VERDICT", "DAY", "ACTION", "QUOTA"] as const;
 
 const status = z.enum(queueStatuses);
 const category = z.enum(errorCategories);

@@ -220,16 +220,6 @@ begin
 end
 $$;
 
--- customer_of: the Google account that credentials of this version belong to; null when they are
--- not the present ones.
-create function private.customer_of(p_site_id uuid, p_provider_key text, p_version int)
-returns text
-language sql stable security definer set search_path = ''
-as $$
-  select c.account ->> 'customerId' from public.provider_credentials c
-  where c.site_id = p_site_id and c.provider_key = p_provider_key and c.version = p_version
-$$;
-
 -- pass_gate: whether rows of the (site, provider) may be claimed now, and by how much.
 --   Takes    p_token: the claim's token, which becomes the probe's when this caller probes.
 --   Moves    OPEN -> HALF_OPEN when the probe time has come: this caller probes, nobody else.
@@ -457,8 +447,8 @@ $$;
 --            blockActions? [{conversionName, action?, code, message}]} and how many rows went
 --            where. An action that the name no longer means is not blocked.
 --   Writes   FINISHED, the metrics, the circuit, the quota's end, the block and blocked actions.
---   Safe     to repeat, and after recovery: only an open batch is finished. A block counts only
---            while the credentials it was met with are the present ones.
+--   Safe     to repeat, and after recovery: only an open batch is finished. A block and a quota
+--            count only while the credentials they were met with are the present ones.
 --   Returns  whether this call finished it.
 create function private.finish_batch(
   p_site_id uuid, p_batch_id uuid, p_batch jsonb, p_completed int, p_failed int, p_retry int
@@ -489,7 +479,7 @@ begin
     p_completed, p_failed, p_retry);
   perform private.note_outcome(p_site_id, v_open.provider_key,
     coalesce(p_batch ->> 'outcome', 'none'), p_batch_id, p_batch ->> 'errorCode');
-  if p_batch ->> 'quotaUntil' is not null then
+  if v_is_current and p_batch ->> 'quotaUntil' is not null then
     perform private.note_quota(p_site_id, v_open.provider_key,
       (p_batch ->> 'quotaUntil')::timestamptz, (p_batch ->> 'isQuotaShared')::boolean);
   end if;

@@ -42,6 +42,25 @@ begin
 end
 $$;
 
+-- check_owner: conversion actions belong to the connected account. Data Manager is told only an
+-- action's number, which means another action there. The Ads API takes those of the account that
+-- Google named as the owner of its conversions, too.
+--   Refuses  400 VALIDATION_FAILED with the field actions.
+create function private.check_owner(
+  p_transport text, p_account jsonb, p_actions jsonb
+) returns void
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  if exists (select from jsonb_to_recordset(p_actions) a (action text)
+     where split_part(a.action, '/', 2) <> p_account ->> 'customerId'
+       and (p_transport is distinct from 'ads_api' or split_part(a.action, '/', 2)
+         is distinct from p_account ->> 'conversionCustomerId')) then
+    perform private.refuse_setting('actions');
+  end if;
+end
+$$;
+
 -- write_actions: these conversion actions and no others. One that stays the same keeps its block. A
 -- name that is no longer used keeps its line, while the account is the same: rows left under it.
 create function private.write_actions(
@@ -238,11 +257,14 @@ begin
   if coalesce(jsonb_typeof(p_connection -> 'account'), 'object') <> 'object'
      or coalesce(p_connection #>> '{account,customerId}', '0') !~ '^[0-9]{1,20}$'
      or coalesce(p_connection #>> '{account,loginCustomerId}', '0') !~ '^[0-9]{1,20}$'
+     or coalesce(p_connection #>> '{account,conversionCustomerId}', '0') !~ '^[0-9]{1,20}$'
      or char_length(p_connection #>> '{account,clientIdTail}') > 12 then
     perform private.refuse_setting('account');
   end if;
   if p_connection ? 'actions' then
     perform private.check_actions(p_site, p_connection -> 'actions');
+    perform private.check_owner(p_connection ->> 'transport', p_connection -> 'account',
+      p_connection -> 'actions');
   end if;
 end
 $$;
@@ -302,6 +324,7 @@ begin
       jsonb_strip_nulls(jsonb_build_object(
         'customerId', p_connection #> '{account,customerId}',
         'loginCustomerId', p_connection #> '{account,loginCustomerId}',
+        'conversionCustomerId', p_connection #> '{account,conversionCustomerId}',
         'clientIdTail', p_connection #> '{account,clientIdTail}',
         'hasDeveloperToken', p_connection #> '{account,hasDeveloperToken}')),
       auth.uid(), v_now)
@@ -380,7 +403,8 @@ $$;
 --   Safe     against a worker that still sends to the old ones: the version grows, so its refusal
 --            does not block the new ones.
 --   Returns  {version}.
---   Refuses  409 NOT_CONNECTED; 400 VALIDATION_FAILED with the field actions.
+--   Refuses  409 NOT_CONNECTED; 400 VALIDATION_FAILED with the field actions, also for those of
+--            another account.
 --   Callers  owners.
 create function public.set_conversion_actions(p_public_id text, p_actions jsonb) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -390,6 +414,9 @@ declare
 begin
   perform private.check_actions(v_site, p_actions);
   perform private.require_connected(v_site.id, 'google_ads');
+  perform private.check_owner(c.transport, c.account, p_actions)
+    from public.provider_credentials c
+    where c.site_id = v_site.id and c.provider_key = 'google_ads';
   perform private.write_actions(v_site, 'google_ads', p_actions);
   perform private.act(private.user_actor(), 'OTHER_ACCOUNT');
   perform private.mark_elsewhere(v_site.id);

@@ -301,12 +301,12 @@ $$;
 --   Takes    p_token: the claim under which they were handed out.
 --            p_results [{id, outcome COMPLETED|RETRY|FAILED, transport?, requestId?, recordIndex?,
 --            verdict?, code?, category?, words?, retryAt?, free?, byHand?}]
---            p_batch: finish_batch's, with provider and firstPollSeconds?. Null: nothing is told of
---            the batch, and recovery ends it.
+--            p_batch: finish_batch's, with provider, firstPollSeconds? and customerId?, the account
+--            that it went to. Null: nothing is told of the batch, and recovery ends it.
 --   Moves    to COMPLETED from anything but COMPLETED, if the row was ever claimed by p_token: a
 --            success is a success, however late. To RETRY or FAILED only while p_token holds it.
 --            A refused access says nothing of credentials that came since: such rows are tried
---            again, and nothing is blocked.
+--            again, and nothing is blocked. Nor does a quota: its rows wait as after any failure.
 --   Safe     to repeat: what was settled is not settled again. Rows of another site are neither
 --            changed nor revealed.
 --   Returns  {completed, retried, failed, stale}: stale results met a row that somebody else has
@@ -334,7 +334,8 @@ begin
       is distinct from (p_batch ->> 'credentialsVersion')::int then
     select coalesce(jsonb_agg(case
         when r ->> 'category' = 'AUTH' and r ->> 'outcome' = 'FAILED' and not r ? 'byHand'
-        then r || '{"outcome": "RETRY", "category": "TRANSIENT", "free": true}' else r end), '[]')
+        then r || '{"outcome": "RETRY", "category": "TRANSIENT", "free": true}'
+        when r ->> 'category' = 'RATE_LIMIT' then r - 'retryAt' else r end), '[]')
       into v_results from jsonb_array_elements(p_results) r;
   end if;
   perform private.lock_sales_of(v_ids);
@@ -348,8 +349,8 @@ begin
   end if;
   perform private.act(('system', null)::private.actor, 'WORKER_SETTLE');
   select private.complete_rows(coalesce(jsonb_agg(r), '[]'), p_transport, p_token,
-      (p_batch ->> 'firstPollSeconds')::int, private.customer_of(p_site_id,
-        p_batch ->> 'provider', (p_batch ->> 'credentialsVersion')::int)) into v_completed
+      (p_batch ->> 'firstPollSeconds')::int, left(p_batch ->> 'customerId', 20))
+    into v_completed
     from jsonb_array_elements(v_results) r
     where r ->> 'outcome' = 'COMPLETED' and (r ->> 'id')::uuid = any (v_ids);
   if exists (select from jsonb_array_elements(v_results) r where r ->> 'outcome' <> 'COMPLETED') then

@@ -147,15 +147,14 @@ language sql security definer set search_path = ''
 as $$
   insert into public.provider_requests (site_id, request_id, provider_key, pipeline, row_count,
       customer_id, sent_at, next_poll_at)
-    select p_site_id, left(r."requestId", 256), p_provider_key, p_pipeline, count(*), n.customer_id,
-      n.now, n.now + make_interval(secs => coalesce((p_batch ->> 'firstPollSeconds')::int, 1800))
+    select p_site_id, left(r."requestId", 256), p_provider_key, p_pipeline, count(*),
+      left(p_batch ->> 'customerId', 20), n.now, n.now + make_interval(secs => coalesce((p_batch ->> 'firstPollSeconds')::int, 1800))
     from jsonb_to_recordset(p_results)
         r (outcome text, transport text, "requestId" text, verdict text)
-      cross join (select private.current_moment() as now, private.customer_of(p_site_id,
-        p_provider_key, (p_batch ->> 'credentialsVersion')::int) as customer_id) n
+      cross join (select private.current_moment() as now) n
     where r.outcome = 'COMPLETED' and r.transport = 'data_manager' and r.verdict is null
       and r."requestId" <> ''
-    group by 2, n.now, n.customer_id order by 2
+    group by 2, n.now order by 2
     on conflict (site_id, request_id) do nothing
 $$;
 
@@ -165,7 +164,7 @@ $$;
 --            success, however late. PROCESSING -> PENDING with a time for the next try, or FAILED,
 --            only while p_token holds it. A call that came to nothing meanwhile ends its signal.
 --            AUTH met with credentials that were replaced since is tried again, without spending
---            an attempt.
+--            an attempt. The time that their quota named does not hold.
 --   Safe     to repeat: what was settled is not settled again. Signals of another site are neither
 --            changed nor revealed.
 --   Returns  {completed, retried, failed, stale}.
@@ -209,7 +208,7 @@ begin
     update public.marketing_signals g
       set claim_token = null, claimed_at = null, updated_at = v_now,
           dispatch_status = case when o.is_again then 'PENDING' else 'FAILED' end,
-          next_retry_at = case when o.is_again then coalesce(o."retryAt",
+          next_retry_at = case when o.is_again then coalesce(o.retry_at,
             v_now + private.retry_delay(g.attempt_count - g.attempt_base
               + case when o.code is null then g.free_waits else 0 end)) end,
           attempt_base = g.attempt_base + o.is_free::int,
@@ -223,7 +222,10 @@ begin
           provider_error_category = case when o.nothing is not null then null
             when o.is_passing and not o.is_again then 'PERMANENT' else o.category end
       from (
-        select r.id, r.code, r.words, r."retryAt", p.category, p.is_passing, p.nothing,
+        select r.id, r.code, r.words, p.category,
+          case when not v_is_old or r.category is distinct from 'RATE_LIMIT' then r."retryAt" end
+            as retry_at,
+          p.is_passing, p.nothing,
           p.is_free, p.nothing is null and p.is_passing
             and (p.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_again
         from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text,

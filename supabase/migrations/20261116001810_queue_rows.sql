@@ -91,9 +91,10 @@ $$;
 
 -- queue_rows_json: rows as the screen shows them, in the order given. One query for a page: a function call per row took five times as long.
 --   waitsFor   of a row that waits for something other than its time: RETRACTION (heldBy names the
---              earlier sale and its row), VERDICT, DAY (until waitsUntil), or ACTION: the site has no
+--              earlier sale and its row), VERDICT, DAY (until waitsUntil), ACTION: the site has no
 --              usable conversion action for the row's name, one that Google calls otherwise, or
---              one of another account than the row left for.
+--              one of another account than the row left for; or QUOTA: Google asked the site to wait
+--              (until waitsUntil).
 --   attemptError…  what the last real attempt met; the provider's fields may be a deferral since.
 create function private.queue_rows_json(
   p_rows public.offline_conversion_queue[], p_max_attempts int
@@ -122,8 +123,10 @@ as $$
             and a.conversion_name = coalesce(q.conversion_name, t.conversion_names ->> 'seal',
               private.default_conversion_name('seal'))
             and not private.is_elsewhere(q.site_id, q.conversion_action)
-            and not private.is_named_otherwise(a, p_rows[i])) then 'ACTION' end,
-    'waitsUntil', case b.waits_for when 'DAY' then b.waits_until end,
+            and not private.is_named_otherwise(a, p_rows[i])) then 'ACTION'
+      when u.quota_until is not null then 'QUOTA' end,
+    'waitsUntil', case when b.waits_for = 'DAY' then greatest(b.waits_until, u.quota_until)
+      when b.waits_for is null and h.held_by is null then u.quota_until end,
     'uploadedAt', q.uploaded_at, 'providerRequestId', q.provider_request_id,
     'transport', d.transport, 'verdict', d.verdict, 'verdictReason', d.verdict_reason,
     'verdictAt', d.verdict_at,
@@ -144,6 +147,13 @@ as $$
       select x.waits_for, x.waits_until from private.adjustment_bases x
       where x.sale_id = q.sale_id and x.provider_key = q.provider_key) b
       on q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY') and q.by_hand_reason is null
+        and t.oci_sync_method = 'api'
+    left join lateral (
+      select greatest(x.quota_until, q.next_retry_at) as quota_until
+      from public.provider_health_state x
+      where x.site_id = q.site_id and x.provider_key = q.provider_key
+        and x.quota_until > private.current_moment()) u
+      on q.status in ('QUEUED', 'RETRY') and q.by_hand_reason is null
         and t.oci_sync_method = 'api'
 $$;
 

@@ -197,6 +197,8 @@ as $$
     when private.is_elsewhere(p_site.id, p_row.conversion_action)
       then private.link('ACTION', 'OTHER_ACCOUNT', null)
     when private.is_named_otherwise(a, p_row) then private.link('ACTION', 'NAME_DIFFERS', null)
+    when h.quota_until > private.current_moment() then private.link('WAITS', 'GOOGLE_ASKED',
+      greatest(h.quota_until, p_row.next_retry_at))
     when h.state <> 'CLOSED' then private.link('CIRCUIT', h.state, h.next_probe_at) end
   from (select coalesce(p_row.conversion_name, private.conversion_name(p_site, 'seal')) as name) n
     left join public.provider_credentials c

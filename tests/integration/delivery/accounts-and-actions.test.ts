@@ -5,6 +5,7 @@ import { chooseActions, connectGoogleAds, rotateGoogleAds, testGoogleAds } from 
 import type { ConnectInput } from "#lib/delivery/connection-shapes.ts";
 import { pollVerdicts } from "#lib/delivery/poll-verdicts.ts";
 import { processOfflineConversions } from "#lib/delivery/process-offline-conversions.ts";
+import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import { demoClient, demoCustomerId, demoRefreshToken, newAccount, newAction, newGrant } from "#scripts/local/google/accounts.ts";
 import { readHealth } from "#tests/support/circuit.ts";
 import { readConnection } from "#tests/support/connections.ts";
@@ -133,6 +134,60 @@ test("a rotation is kept although an action is gone, and refused when the token 
   const token = "1//of-a-stranger";
   await google.putAccount({ ...newAccount("6666666666"), refreshTokens: [newGrant({ token })] });
   expect(await rotateGoogleAds(db, team.publicId, { refresh_token: token })).toMatchObject({ connected: false, test: { ok: false } });
+});
+
+// Guarantee: a good token is never replaced by one that nobody has seen open the account; the rows that a block had failed are not burnt on it.
+// Mutation that breaks it: excuse every required check whose code names no field of the account.
+test.each([
+  ["Google does not answer", { kind: "status", status: 503 }, "UNAVAILABLE"],
+  ["Google asks to slow down", { kind: "status", status: 429 }, "RATE_LIMIT"],
+  ["the OAuth client is deleted", { kind: "status", status: 401, reason: "deleted_client" }, "DELETED_CLIENT"],
+])("a rotation is not kept when %s", async (_name, fault, code) => {
+  await google.addFault({ match: { method: "token" }, ...fault });
+  try {
+    const answer = await rotateGoogleAds(db, team.publicId, { refresh_token: "1//a-typing-mistake" });
+    expect(answer).toMatchObject({ connected: false, released: 0, test: { ok: false, error: { code } } });
+  } finally {
+    await google.admin("DELETE", "/faults");
+  }
+  await seal();
+  expect(await deliver()).toMatchObject({ completed: 1 }); // with the token of before
+});
+
+// Guarantee: what our books call an action is where its conversions are. Data Manager is told a number only, which would be another action in the
+// connected account.
+// Mutations that break it: drop requireOwnAction, or check_owner.
+test("an action of another account than the connected one is refused, when connecting and when choosing", async () => {
+  const foreign = actionAt("1005", "9999999999");
+  await expect(connectGoogleAds(db, team.publicId, { ...input, conversion_action_resource_name: foreign })).rejects.toMatchObject({
+    code: "VALIDATION_FAILED",
+    facts: { extra: { errors: [{ field: "conversion_action_resource_name", code: "OTHER_ACCOUNT" }] } },
+  });
+  await expect(chooseActions(db, team.publicId, [{ conversionName: sealName, action: foreign }])).rejects.toMatchObject({
+    code: "VALIDATION_FAILED",
+  });
+  expect((await readConnection(app.sql, team)).actions).toMatchObject([{ action: actionAt("1005") }]);
+});
+
+// Guarantee: the verdict of a request is not given up because the connection changed while its answer was on its way.
+// Mutation that breaks it: take the request's account from the credentials that the database has when the batch is settled.
+test("a request belongs to the account that it was sent to, although somebody pressed Test while the batch was away", async () => {
+  const { saleId } = await seal();
+  const real = googleAds();
+  const provider = {
+    ...real,
+    uploadConversions: async (...args: Parameters<typeof real.uploadConversions>) => {
+      const upload = await real.uploadConversions(...args);
+      await testGoogleAds(db, team.publicId); // a new version before the answer is stored
+      return upload;
+    },
+  };
+  expect(await processOfflineConversions({ limit: 500, deadlineMs: 60_000, provider })).toMatchObject({ completed: 1 });
+  await google.addFault({ match: { method: "retrieve" }, times: null, kind: "status", status: 403, reason: "PERMISSION_DENIED" });
+  await poll();
+  await google.admin("DELETE", "/faults");
+  expect(await app.sql`select verdict from public.provider_dispatches where sale_id = ${saleId}`).toEqual([{ verdict: null }]);
+  expect((await readHealth(app.sql, team))?.blocked_code).toBe("PERMISSION_DENIED");
 });
 
 // Guarantee: one order id is one conversion on every way. It is so only under one action.

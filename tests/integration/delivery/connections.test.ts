@@ -132,7 +132,7 @@ describe("connecting", () => {
 
   // Guarantee: the staging route works without an owner, and says so in the log.
   test("seeded credentials are kept as a service's", async () => {
-    const connection = { keyId: "key1", sealed: secret, account: { customerId: "1" }, actions: defaultActions };
+    const connection = { keyId: "key1", sealed: secret, account: { customerId: "1234567890" }, actions: defaultActions };
     await service(db.sql, "seed_provider_credentials", { p_site_id: team.siteId, p_connection: connection });
     expect(await readConnection(db.sql, team)).toMatchObject({ connected: true, connectedBy: null });
     const unknown = { p_site_id: "00000000-0000-7000-8000-000000000000", p_connection: connection };
@@ -288,7 +288,7 @@ describe("a conversion that gets another name", () => {
   test("forgets its old names with the account", async () => {
     await rename({ seal: "Sale" });
     const elsewhere = actionOf(1).replace("1234567890", "9999999999");
-    await connect({ sealAction: elsewhere });
+    await connect({ sealAction: elsewhere, account: { customerId: "9999999999" } });
     expect(await chosen()).toEqual({ Sale: elsewhere });
   });
 });

@@ -139,6 +139,26 @@ describe("listed is what is claimed, with", () => {
     expect(rows).toMatchObject([{ waitsFor: "ACTION" }]);
   });
 
+  // Guarantee: rows that the gate holds for hours do not look as if they went within minutes.
+  test("a wait that Google asked for is named on every row of the site, with its end", async () => {
+    await seal();
+    await obstacles["a wait that Google asked for"]?.put("");
+    await seal();
+    const shown = async (minute: number) =>
+      (await listRows(db.sql, team, {}, { at: minutesLater(minute) })).rows.map(({ waitsFor, waitsUntil }) => [
+        waitsFor,
+        waitsUntil && new Date(waitsUntil),
+      ]);
+    expect(await shown(3)).toEqual([
+      ["QUOTA", minutesLater(60)],
+      ["QUOTA", minutesLater(60)],
+    ]);
+    expect(await shown(61)).toEqual([
+      [null, null],
+      [null, null],
+    ]);
+  });
+
   test("groups come in the order of their oldest row, with their circuit and when they were last served", async () => {
     const other = await createApiTeam(db.sql, `sendable-${++teams}`, owner);
     await sealLead(db.sql, other, { at: minutesLater(-10) });

@@ -244,6 +244,20 @@ const cases: Record<string, Case> = {
       return { team, ...row };
     },
   },
+  // Guarantee: a wait of hours is not shown as "goes within minutes".
+  "a wait that Google asked the whole site for": {
+    link: "WAITS",
+    code: "GOOGLE_ASKED",
+    key: "googleAsked",
+    make: async () => {
+      const team = await api();
+      await sealLead(db.sql, team);
+      const quotaUntil = minutesLater(360).toISOString();
+      const wait = { outcome: "RETRY", category: "RATE_LIMIT", code: "RESOURCE_EXHAUSTED", free: true, retryAt: quotaUntil } as const;
+      await send(team, wait, 1, { outcome: "none", quotaUntil });
+      return { team, ...(await sealLead(db.sql, team)) };
+    },
+  },
   "a worker that was full": {
     link: "WAITS",
     code: "CONCURRENCY_LIMIT",
