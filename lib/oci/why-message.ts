@@ -15,8 +15,8 @@ export interface WhyMessage {
   /** The code of that cause. */
   causeCode: string | null;
   step: WhyStep;
-  /** counted: nothing is broken. waits: it goes on by itself. broken: it does not. */
-  tone: "counted" | "waits" | "broken";
+  /** counted: nothing is broken. waits: it goes on by itself. broken: it does not. silent: Google gives no answer on this way. */
+  tone: "counted" | "waits" | "broken" | "silent";
   place: FixPlace | null;
 }
 
@@ -38,10 +38,12 @@ const keys = [
   "clickTooYoung",
   "googleAsked",
   "busy",
+  "quota",
   "deferred",
   "scriptRun",
   "due",
   "notConnected",
+  "archived",
   "blocked",
   "actionMissing",
   "actionNamed",
@@ -49,6 +51,7 @@ const keys = [
   "actionBlocked",
   "circuitOpen",
   "retries",
+  "retriesSoon",
   "inFlight",
   "stuck",
   "failed",
@@ -79,6 +82,7 @@ const waits: Record<string, Part> = {
   GOOGLE_ASKED: part("googleAsked", "ready", "waits"),
   CIRCUIT_OPEN: part("circuitOpen", "sent", "waits"),
   CONCURRENCY_LIMIT: part("busy", "sent", "waits"),
+  QUOTA: part("quota", "sent", "waits"),
   SCRIPT_RUN: part("scriptRun", "sent", "waits"),
   DUE: part("due", "sent", "waits"),
 };
@@ -88,11 +92,11 @@ const actions: Record<string, Part> = {
   OTHER_ACCOUNT: part("actionElsewhere", "sent", "broken"),
 };
 const noVerdicts: Record<string, Part> = {
-  by_hand: part("noVerdictByHand", "verdict", "waits"),
-  ads_api: part("noVerdictAdsApi", "verdict", "waits"),
+  by_hand: part("noVerdictByHand", "verdict", "silent"),
+  ads_api: part("noVerdictAdsApi", "verdict", "silent"),
 };
 
-function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
+function partOf({ link, code, at }: Pick<WhyNotCounted, "link" | "code" | "at">): Part {
   const named = code ?? "";
   switch (link) {
     case "CANCELLED":
@@ -110,7 +114,7 @@ function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
     case "WAITS":
       return waits[named] ?? part("deferred", "sent", "waits");
     case "CONNECTION":
-      return part("notConnected", "sent", "broken");
+      return part(named === "ARCHIVED" ? "archived" : "notConnected", "sent", "broken");
     case "BLOCKED":
       return part("blocked", "sent", "broken");
     case "ACTION":
@@ -118,7 +122,7 @@ function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
     case "CIRCUIT":
       return part("circuitOpen", "sent", "waits");
     case "RETRIES":
-      return part("retries", "sent", "waits");
+      return part(at === null ? "retriesSoon" : "retries", "sent", "waits");
     case "IN_FLIGHT":
       return part(named === "STUCK" ? "stuck" : "inFlight", "sent", "waits");
     case "FAILED":
@@ -130,7 +134,7 @@ function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
     case "UNKNOWN":
       return part("unknown", "verdict", "broken");
     case "NO_VERDICT":
-      return noVerdicts[named] ?? part("noVerdictScript", "verdict", "waits");
+      return noVerdicts[named] ?? part("noVerdictScript", "verdict", "silent");
     case "DUPLICATE":
       return part("duplicate", "verdict", "counted");
     case "COUNTED":
@@ -138,8 +142,9 @@ function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
   }
 }
 
-type CauseKey = "failed" | "rejected" | "retries";
-const isToldByCause = (key: WhyMessage["key"]): key is CauseKey => key === "failed" || key === "rejected" || key === "retries";
+const causeKeys = ["failed", "rejected", "retries", "retriesSoon"] as const;
+type CauseKey = (typeof causeKeys)[number];
+const isToldByCause = (key: WhyMessage["key"]): key is CauseKey => causeKeys.some((known) => known === key);
 const connectionKeys = new Set<WhyMessage["key"]>([
   "notConnected",
   "blocked",
@@ -158,8 +163,8 @@ function placeOf(key: WhyMessage["key"], { rowId, heldBy, retractionId }: WhyNot
 }
 
 /** Which sentence tells a broken link, and where its fix is. A thrown attempt has no code: Google did not answer. */
-export function whyMessage({ link, code, facts }: WhyNotCounted): WhyMessage {
-  const found = partOf({ link, code });
+export function whyMessage({ link, code, at, facts }: WhyNotCounted): WhyMessage {
+  const found = partOf({ link, code, at });
   const { key } = found;
   const told = isToldByCause(key) ? { fixKey: null, causeCode: code ?? "TRANSIENT_ERROR" } : { fixKey: key, causeCode: null };
   return { ...found, ...told, place: placeOf(key, facts) };

@@ -4,9 +4,10 @@
 --   Returns  {saleId, link, code, at, facts}. A link and its codes, in the order of the chain:
 --            CANCELLED (the code says what became of it at Google), CLICK (NO_CLICK_ID, NO_MATCH),
 --            CONSENT, CLICK_AGE, SEAL (a draft), HELD (an earlier sale of the lead must be taken
---            back first), WAITS (UNDO_WINDOW, CLICK_TOO_YOUNG, GOOGLE_ASKED), CONNECTION, BLOCKED,
+--            back first), WAITS (UNDO_WINDOW, CLICK_TOO_YOUNG, GOOGLE_ASKED), CONNECTION (NOT_CONNECTED,
+--            ARCHIVED), BLOCKED,
 --            ACTION (MISSING, NAME_DIFFERS, OTHER_ACCOUNT, or why Google refuses it), CIRCUIT,
---            RETRIES (what the last attempt met), WAITS (CONCURRENCY_LIMIT, SCRIPT_RUN, DUE),
+--            RETRIES (what the last attempt met), WAITS (CONCURRENCY_LIMIT, QUOTA, SCRIPT_RUN, DUE),
 --            IN_FLIGHT, FAILED, REJECTED,
 --            VERDICT (not yet), UNKNOWN, NO_VERDICT (the transport, which gives none), DUPLICATE,
 --            COUNTED.
@@ -53,6 +54,7 @@ begin
   return jsonb_build_object('saleId', v_sale.id) || v_why || jsonb_build_object('facts',
     jsonb_strip_nulls(jsonb_build_object('amountCents', v_sale.amount_cents,
       'currency', v_sale.currency, 'orderId', v_sale.order_id, 'rowId', v_row.id,
+      'isSealed', v_sale.status = 'CONFIRMED',
       'syncMethod', v_site.oci_sync_method, 'transport', v_sent.transport,
       'sentAt', v_sent.dispatched_at, 'requestId', v_sent.provider_request_id,
       'conversionName', coalesce(v_sent.conversion_name, v_row.conversion_name,
@@ -159,6 +161,8 @@ begin
     when v_held.by_row_id is not null then private.link('HELD', 'RETRACTION', null,
       jsonb_build_object('heldBy',
         jsonb_build_object('saleId', v_held.by_sale_id, 'rowId', v_held.by_row_id)))
+    when p_site.archived_at is not null
+      then private.link('CONNECTION', 'ARCHIVED', p_site.archived_at)
     when p_row.click_expires_at <= v_now
       then private.why_blocked('CLICK_EXPIRED', p_sale.clicked_at)
     when p_row.not_before > v_now then private.link('WAITS', case
@@ -170,6 +174,9 @@ begin
     when p_site.oci_sync_method = 'script' then
       coalesce(private.why_again(p_row), private.link('WAITS', 'SCRIPT_RUN', p_row.not_before))
     else coalesce(private.why_no_way(p_site, p_row), private.why_again(p_row),
+      (select private.link('WAITS', 'QUOTA', h.quota_until) from public.provider_health_state h
+       where h.site_id = p_site.id and h.provider_key = p_row.provider_key
+         and h.quota_until > v_now),
       private.link('WAITS', 'DUE', p_row.not_before)) end;
 end
 $$;

@@ -86,7 +86,15 @@ describe("why a row waits, and what went wrong", () => {
 
 describe("why it was not counted", () => {
   const facts: WhyNotCounted["facts"] = {
-    ...{ amountCents: 100, currency: "TRY", orderId: "om_1", syncMethod: "api", conversionName: "Sale", clickMinAgeHours: 6 },
+    ...{
+      amountCents: 100,
+      currency: "TRY",
+      orderId: "om_1",
+      isSealed: true,
+      syncMethod: "api",
+      conversionName: "Sale",
+      clickMinAgeHours: 6,
+    },
     ...{ rowId: "row", heldBy: { saleId: "sale", rowId: "held" }, retractionId: "retraction" },
   };
   const message = (link: WhyNotCounted["link"], code: string | null) => whyMessage({ saleId: "", link, code, at: null, facts });
@@ -112,7 +120,7 @@ describe("why it was not counted", () => {
   test("a failure, a rejection and a retry tell their cause; an attempt that threw says that Google did not answer", () => {
     expect(message("FAILED", "UNPARSEABLE_GCLID").causeCode).toBe("UNPARSEABLE_GCLID");
     expect(message("REJECTED", "EVENT_TOO_OLD").causeCode).toBe("EVENT_TOO_OLD");
-    expect(message("RETRIES", null).causeCode).toBe("TRANSIENT_ERROR");
+    expect(message("RETRIES", null)).toMatchObject({ causeCode: "TRANSIENT_ERROR", key: "retriesSoon" });
     expect(message("COUNTED", null)).toMatchObject({ causeCode: null, tone: "counted" });
   });
 });

@@ -34,7 +34,13 @@ export function OciControl(given: ControlStart) {
   const { stats } = queue;
   const undoUntil = actions.last && Date.parse(actions.last.undoUntil) > now.getTime() ? actions.last.undoUntil : null;
   return (
-    <ControlProvider site={site} now={now} blocked={page.blocked} isConnected={stats.connected !== false}>
+    <ControlProvider
+      site={site}
+      now={now}
+      blocked={page.blocked}
+      isConnected={stats.connected !== false}
+      quotaUntil={stats.quotaUntil ?? null}
+    >
       <ControlBar
         tab={view.tab}
         freshAt={queue.freshAt}

@@ -255,6 +255,30 @@ const cases: Record<string, Case> = {
       return { team, ...row };
     },
   },
+  // Guarantee: nobody reads "within minutes" while Google lets the whole account wait.
+  "a limit of Google's that is used up": {
+    link: "WAITS",
+    code: "QUOTA",
+    key: "quota",
+    make: async () => {
+      const team = await api();
+      await sealLead(db.sql, team);
+      const wait = { outcome: "RETRY", category: "RATE_LIMIT", code: "RESOURCE_EXHAUSTED", free: true } as const;
+      await send(team, wait, 1, { outcome: "definite", quotaUntil: minutesLater(600).toISOString() });
+      return { team, ...(await sealLead(db.sql, team)) };
+    },
+  },
+  "an archived site": {
+    link: "CONNECTION",
+    code: "ARCHIVED",
+    key: "archived",
+    make: async () => {
+      const team = await api();
+      const row = await sealLead(db.sql, team);
+      await callAs(db.sql, team.owner, (tx) => tx`select public.set_site_archived(${team.publicId}, true)`);
+      return { team, ...row };
+    },
+  },
   // Guarantee: a deferral says how long it waits, never why; the reason is what the last real attempt met.
   "a try that did not work, deferred since": {
     link: "RETRIES",

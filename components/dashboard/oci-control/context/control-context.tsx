@@ -19,14 +19,19 @@ interface Control {
   blocked: ReadonlySet<string>;
   /** False: the site sends by API and has no Google Ads account. */
   isConnected: boolean;
+  /** Google's limit is used up until then. */
+  quotaUntil: string | null;
 }
 
 const Context = createContext<(Control & { format: ControlFormat }) | null>(null);
 
-export function ControlProvider({ children, site, now, blocked, isConnected }: Control & { children: ReactNode }) {
+export function ControlProvider({ children, site, now, blocked, isConnected, quotaUntil }: Control & { children: ReactNode }) {
   const locale = useLocale();
   const format = useMemo(() => controlFormat(locale, site, now), [locale, site, now]);
-  const control = useMemo(() => ({ site, now, blocked, isConnected, format }), [site, now, blocked, isConnected, format]);
+  const control = useMemo(
+    () => ({ site, now, blocked, isConnected, quotaUntil, format }),
+    [site, now, blocked, isConnected, quotaUntil, format],
+  );
   return <Context value={control}>{children}</Context>;
 }
 
@@ -37,8 +42,8 @@ function useContextValue() {
 }
 
 export function useControl(): Control & { mayAct: boolean } {
-  const { site, now, blocked, isConnected } = useContextValue();
-  return { site, now, blocked, isConnected, mayAct: site.role !== "viewer" };
+  const { site, now, blocked, isConnected, quotaUntil } = useContextValue();
+  return { site, now, blocked, isConnected, quotaUntil, mayAct: site.role !== "viewer" };
 }
 
 export const useControlFormat = (): ControlFormat => useContextValue().format;
