@@ -50,7 +50,14 @@ export function ConnectionCard(props: ConnectionCardProps) {
             onCancel={state.connected || state.syncMethod === "script" ? () => setOpen(false) : undefined}
           />
         ) : state.connected ? (
-          <Connected siteId={siteId} state={state} timeZone={timeZone} mayChange={mayChange} onReconnect={() => setOpen(true)} />
+          <Connected
+            key={state.connectedAt}
+            siteId={siteId}
+            state={state}
+            timeZone={timeZone}
+            mayChange={mayChange}
+            onReconnect={() => setOpen(true)}
+          />
         ) : (
           <div className="card-b row max-desk:flex-wrap">
             <p className="sm t2 grow text-pretty">
