@@ -25,7 +25,7 @@ export function useActionList(siteId: string) {
     setPending(false);
     const answer = sent.ok ? actionList.safeParse(sent.value).data : undefined;
     const actions = answer?.actions ?? [];
-    const isUnasked = !sent.ok && sent.code === "VALIDATION_FAILED";
+    const isUnasked = !sent.ok && (sent.code === "VALIDATION_FAILED" || sent.code === "NOT_CONNECTED");
     setProblem(actions.length > 0 ? null : isUnasked ? "listNeeds" : !answer || answer.refused ? "listRefused" : "noneListed");
     setList(actions.length > 0 ? actions : null);
     return actions;
