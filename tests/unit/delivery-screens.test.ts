@@ -3,7 +3,7 @@ import en from "#lib/i18n/messages/en.json";
 import { type AdjustmentPath, adjustmentDaysLeft, adjustmentPath, adjustmentPaths } from "#lib/oci/adjustment-path.ts";
 import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
 import { readView, writeView } from "#lib/oci/control-view.ts";
-import { daysBetween, lastDays, sumByDay, sumOfDays, todayIn } from "#lib/oci/day-span.ts";
+import { daysBetween, isSilent, lastDays, sumByDay, sumOfDays, todayIn } from "#lib/oci/day-span.ts";
 import type { DeliveryLine } from "#lib/oci/delivery-days.ts";
 import { blockedProviders, deferralOf, reasonOf } from "#lib/oci/row-state.ts";
 import { whyMessage } from "#lib/oci/why-message.ts";
@@ -150,6 +150,13 @@ describe("the report of days", () => {
       confirmedCents: { TRY: 300 },
     });
     expect(sumOfDays(days)).toMatchObject({ sent: 6, duplicate: 2 });
+  });
+
+  // Guarantee: a site that sends by script does not read that Google counted nothing.
+  test("what gets no verdict is unknown, not zero", () => {
+    expect(isSilent({ sent: 4, noVerdict: 4 })).toBe(true);
+    expect(isSilent({ sent: 4, noVerdict: 3 })).toBe(false);
+    expect(isSilent({ sent: 0, noVerdict: 0 })).toBe(false);
   });
 
   test.each(["?tab=days", "?tab=days&last=7", "?tab=days&from=2026-11-01&to=2026-11-05"])(

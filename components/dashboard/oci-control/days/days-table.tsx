@@ -3,7 +3,7 @@
 import { useTranslations } from "next-intl";
 import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { Cell, Table } from "#components/ui/table.tsx";
-import { sumByDay } from "#lib/oci/day-span.ts";
+import { isSilent, sumByDay } from "#lib/oci/day-span.ts";
 import type { DeliveryDays } from "#lib/oci/delivery-days.ts";
 
 /** The same days as figures, newest first. Days on which nothing was sent are left out. */
@@ -43,7 +43,7 @@ export function DaysTable({ report }: { report: DeliveryDays }) {
             {format.number(sum.sent)}
           </Cell>
           <Cell at="desk" align="end">
-            {format.number(sum.confirmed + sum.duplicate)}
+            {isSilent(sum) ? "–" : format.number(sum.confirmed + sum.duplicate)}
           </Cell>
           <Cell at="desk" align="end">
             {format.number(sum.waiting)}
@@ -61,7 +61,7 @@ export function DaysTable({ report }: { report: DeliveryDays }) {
             {format.sums(sum.sentCents)}
           </Cell>
           <Cell at="end" align="end">
-            {format.sums(sum.confirmedCents)}
+            {isSilent(sum) ? "–" : format.sums(sum.confirmedCents)}
           </Cell>
         </tr>
       ))}
