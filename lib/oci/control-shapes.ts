@@ -55,6 +55,8 @@ export const queueStats = z.object({
   perProvider: z.array(providerStats),
   circuit: circuit.nullable(),
   blocked: blocked.nullable(),
+  /** Google's limit is used up until then: nothing is sent before. */
+  quotaUntil: moment.nullish(),
   /** Whether sites that send by API have credentials; null when none sends by API. */
   connected: z.boolean().nullable(),
   /** Conversion actions that Google refuses: what waits for them is not sent. */

@@ -39,6 +39,7 @@ const keys = [
   "clickTooYoung",
   "googleAsked",
   "busy",
+  "quota",
   "deferred",
   "serverKey",
   "unreadable",
@@ -52,6 +53,7 @@ const keys = [
   "actionBlocked",
   "circuitOpen",
   "retries",
+  "retriesSoon",
   "inFlight",
   "stuck",
   "failed",
@@ -85,6 +87,7 @@ const waits: Record<string, Part> = {
   VAULT_KEY_MISSING: part("serverKey", "sent", "broken"),
   VAULT_KEY_MISMATCH: part("serverKey", "sent", "broken"),
   CREDENTIALS_UNREADABLE: part("unreadable", "sent", "broken"),
+  QUOTA: part("quota", "sent", "waits"),
   SCRIPT_RUN: part("scriptRun", "sent", "waits"),
   DUE: part("due", "sent", "waits"),
 };
@@ -98,7 +101,7 @@ const noVerdicts: Record<string, Part> = {
   ads_api: part("noVerdictAdsApi", "verdict", "none"),
 };
 
-function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
+function partOf({ link, code, at }: Pick<WhyNotCounted, "link" | "code" | "at">): Part {
   const named = code ?? "";
   switch (link) {
     case "CANCELLED":
@@ -126,7 +129,7 @@ function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
     case "CIRCUIT":
       return part("circuitOpen", "sent", "waits");
     case "RETRIES":
-      return part("retries", "sent", "waits");
+      return part(at === null ? "retriesSoon" : "retries", "sent", "waits");
     case "IN_FLIGHT":
       return part(named === "STUCK" ? "stuck" : "inFlight", "sent", "waits");
     case "FAILED":
@@ -146,8 +149,9 @@ function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
   }
 }
 
-type CauseKey = "failed" | "rejected" | "retries";
-const isToldByCause = (key: WhyMessage["key"]): key is CauseKey => key === "failed" || key === "rejected" || key === "retries";
+const causeKeys = ["failed", "rejected", "retries", "retriesSoon"] as const;
+type CauseKey = (typeof causeKeys)[number];
+const isToldByCause = (key: WhyMessage["key"]): key is CauseKey => causeKeys.some((known) => known === key);
 const connectionKeys = new Set<WhyMessage["key"]>([
   "notConnected",
   "unreadable",
@@ -171,8 +175,8 @@ function placeOf(key: WhyMessage["key"], facts: WhyNotCounted["facts"]): FixPlac
 }
 
 /** Which sentence tells a broken link, and where its fix is. A thrown attempt has no code: Google did not answer. */
-export function whyMessage({ link, code, facts }: WhyNotCounted): WhyMessage {
-  const found = partOf({ link, code });
+export function whyMessage({ link, code, at, facts }: WhyNotCounted): WhyMessage {
+  const found = partOf({ link, code, at });
   const { key } = found;
   const told = isToldByCause(key) ? { fixKey: null, causeCode: code ?? "TRANSIENT_ERROR" } : { fixKey: key, causeCode: null };
   return { ...found, ...told, place: placeOf(key, facts) };

@@ -37,6 +37,7 @@ export const whyNotCounted = z.object({
     amountCents: z.number(),
     currency: z.string(),
     orderId: z.string(),
+    isSealed: z.boolean(),
     syncMethod: z.enum(["script", "api"]),
     conversionName: z.string(),
     clickMinAgeHours: z.number(),

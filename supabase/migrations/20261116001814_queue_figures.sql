@@ -32,6 +32,7 @@ $$;
 -- queue_stats: the figures of a site, or of all sites of the reader.
 --   Takes    p_public_id, or null for all sites that the reader is a member of.
 --   Returns  {siteId, scope, totals, stuckProcessing, lastUpdatedAt, valueWaitingCents, failedRatio, oldestWaitingAt, nextDueAt, perProvider, circuit, blocked,
+--            quotaUntil (Google's limit is used up until then),
 --            connected (null where a script sends), blockedActions, missingActions, lastRun (of the script, or of the worker), mainCause, failedCauses, waitingByHand}.
 --            Counts come from queue_totals and are exact; nothing here reads more rows than are in flight.
 --   Callers  viewers.
@@ -72,6 +73,8 @@ begin
         'circuit', private.circuit_of(v_sites, p.provider_key))
         order by p.provider_key), '[]') from providers p),
     'circuit', private.circuit_of(v_sites), 'blocked', private.blocked_of(v_sites),
+    'quotaUntil', (select max(h.quota_until) from api a join public.provider_health_state h
+      on h.site_id = a.id and h.quota_until > v_now),
     'connected', (select bool_and(a.is_connected) from api a),
     'blockedActions', (select coalesce(jsonb_agg(jsonb_build_object('conversionName',
         x.conversion_name, 'code', x.blocked_code, 'since', x.blocked_at)

@@ -3,9 +3,9 @@
 -- why_not_counted: the first broken link between the click and Google's verdict.
 --   Returns  {saleId, link, code, at, facts}. A link and its codes, in the order of the chain:
 --            CANCELLED (the code says what became of it at Google), CLICK (NO_CLICK_ID, NO_MATCH),
---            CONSENT, CLICK_AGE, ARCHIVED (the site; nothing waiting is sent), SEAL (a draft), HELD (an earlier sale of the lead must be taken
---            back first), WAITS (UNDO_WINDOW, CLICK_TOO_YOUNG, GOOGLE_ASKED), CONNECTION, BLOCKED,
---            ACTION (MISSING, NAME_DIFFERS, OTHER_ACCOUNT, or why Google refuses it), CIRCUIT,
+--            CONSENT, CLICK_AGE, ARCHIVED (the site; nothing waiting is sent), SEAL (a draft),
+--            HELD (an earlier sale of the lead must be taken back first), WAITS (UNDO_WINDOW, CLICK_TOO_YOUNG, GOOGLE_ASKED), CONNECTION, BLOCKED,
+--            ACTION (MISSING, NAME_DIFFERS, OTHER_ACCOUNT, or why Google refuses it), WAITS (QUOTA), CIRCUIT,
 --            WAITS (VAULT_KEY_MISSING, VAULT_KEY_MISMATCH, CREDENTIALS_UNREADABLE),
 --            RETRIES (what the last attempt met), WAITS (CONCURRENCY_LIMIT, SCRIPT_RUN, DUE),
 --            IN_FLIGHT, FAILED, REJECTED,
@@ -60,6 +60,7 @@ begin
       'archivedAt', v_site.archived_at,
       'canRestore', case when v_site.archived_at is not null
         then public.has_site_role(v_site.id, 'owner') end,
+      'isSealed', v_sale.status = 'CONFIRMED',
       'syncMethod', v_site.oci_sync_method, 'transport', v_sent.transport,
       'sentAt', v_sent.dispatched_at, 'requestId', v_sent.provider_request_id,
       'conversionName', coalesce(v_sent.conversion_name, v_row.conversion_name,
@@ -197,7 +198,7 @@ as $$
     when private.is_elsewhere(p_site.id, p_row.conversion_action)
       then private.link('ACTION', 'OTHER_ACCOUNT', null)
     when private.is_named_otherwise(a, p_row) then private.link('ACTION', 'NAME_DIFFERS', null)
-    when h.quota_until > private.current_moment() then private.link('WAITS', 'GOOGLE_ASKED',
+    when h.quota_until > private.current_moment() then private.link('WAITS', 'QUOTA',
       greatest(h.quota_until, p_row.next_retry_at))
     when h.state <> 'CLOSED' then private.link('CIRCUIT', h.state, h.next_probe_at) end
   from (select coalesce(p_row.conversion_name, private.conversion_name(p_site, 'seal')) as name) n

@@ -23,8 +23,8 @@ test("an open circuit, a lost access and the reason of a row are shown", async (
     await recordOutcome(sql, team, "success", ago(0));
     await answered(sql, team, 0, { outcome: "FAILED", code: "invalid_grant", category: "AUTH" }, block);
     await expect(page.getByText(/^Sending is paused: we lost access/)).toBeVisible({ timeout: 20_000 });
-    await page.getByRole("link", { name: "Reconnect Google Ads" }).click();
-    await page.waitForURL("**/connections**");
+    await page.getByRole("status").getByRole("link", { name: "Reconnect Google Ads" }).click();
+    await page.waitForURL("**/connections/google-ads?connect=1**");
   });
 });
 

@@ -3,7 +3,7 @@ import en from "#lib/i18n/messages/en.json";
 import { type AdjustmentPath, adjustmentDaysLeft, adjustmentPath, adjustmentPaths } from "#lib/oci/adjustment-path.ts";
 import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
 import { readView, writeView } from "#lib/oci/control-view.ts";
-import { daysBetween, lastDays, sumByDay, sumOfDays, todayIn } from "#lib/oci/day-span.ts";
+import { daysBetween, isSilent, lastDays, sumByDay, sumOfDays, todayIn } from "#lib/oci/day-span.ts";
 import type { DeliveryLine } from "#lib/oci/delivery-days.ts";
 import { blockedProviders, deferralOf, obstacleOf, reasonOf } from "#lib/oci/row-state.ts";
 import { verdictWait } from "#lib/oci/verdict-wait.ts";
@@ -99,7 +99,15 @@ describe("why a row waits, and what went wrong", () => {
 
 describe("why it was not counted", () => {
   const facts: WhyNotCounted["facts"] = {
-    ...{ amountCents: 100, currency: "TRY", orderId: "om_1", syncMethod: "api", conversionName: "Sale", clickMinAgeHours: 6 },
+    ...{
+      amountCents: 100,
+      currency: "TRY",
+      orderId: "om_1",
+      isSealed: true,
+      syncMethod: "api",
+      conversionName: "Sale",
+      clickMinAgeHours: 6,
+    },
     ...{ rowId: "row", heldBy: { saleId: "sale", rowId: "held" }, retractionId: "retraction" },
   };
   const message = (link: WhyNotCounted["link"], code: string | null) => whyMessage({ saleId: "", link, code, at: null, facts });
@@ -141,7 +149,7 @@ describe("why it was not counted", () => {
   test("a failure, a rejection and a retry tell their cause; an attempt that threw says that Google did not answer", () => {
     expect(message("FAILED", "UNPARSEABLE_GCLID").causeCode).toBe("UNPARSEABLE_GCLID");
     expect(message("REJECTED", "EVENT_TOO_OLD").causeCode).toBe("EVENT_TOO_OLD");
-    expect(message("RETRIES", null).causeCode).toBe("TRANSIENT_ERROR");
+    expect(message("RETRIES", null)).toMatchObject({ causeCode: "TRANSIENT_ERROR", key: "retriesSoon" });
     expect(message("COUNTED", null)).toMatchObject({ causeCode: null, tone: "counted" });
   });
 });
@@ -182,6 +190,13 @@ describe("the report of days", () => {
       confirmedCents: { TRY: 300 },
     });
     expect(sumOfDays(days)).toMatchObject({ sent: 6, duplicate: 2 });
+  });
+
+  // Guarantee: a site that sends by script does not read that Google counted nothing.
+  test("what gets no verdict is unknown, not zero", () => {
+    expect(isSilent({ sent: 4, noVerdict: 4 })).toBe(true);
+    expect(isSilent({ sent: 4, noVerdict: 3 })).toBe(false);
+    expect(isSilent({ sent: 0, noVerdict: 0 })).toBe(false);
   });
 
   test.each(["?tab=days", "?tab=days&last=7", "?tab=days&from=2026-11-01&to=2026-11-05"])(

@@ -27,6 +27,16 @@ export function ConnectionChecks({ test, customerId, failed, isSaid = false }: C
   const refused = test.refusedActions.length;
   const owner = test.account?.conversionCustomerId;
   const { name, currency, timezone } = test.account ?? {};
+  const nameOf = (code: string | undefined) => (code === undefined ? undefined : findingOf(code).name);
+  /** One cause fails several checks; its sentence is needed once. */
+  const saysBefore = ({ name: check, code }: Check) =>
+    (isSaid && nameOf(code) === nameOf(test.error?.code)) ||
+    test.checks
+      .slice(
+        0,
+        test.checks.findIndex((each) => each.name === check),
+      )
+      .some((each) => !each.ok && nameOf(each.code) === nameOf(code));
   return (
     <div className="stack">
       <Alert
@@ -39,7 +49,7 @@ export function ConnectionChecks({ test, customerId, failed, isSaid = false }: C
       </Alert>
       <ul className="stack" aria-label={t("results")}>
         {test.checks.map((check) => (
-          <CheckLine key={check.name} check={check} isSaid={isSaid && check.code === test.error?.code} />
+          <CheckLine key={check.name} check={check} isSaid={saysBefore(check)} />
         ))}
         {test.refusedActions.map((action) => (
           <RefusedLine key={action.conversionName} action={action} />

@@ -247,8 +247,8 @@ const cases: Record<string, Case> = {
   // Guarantee: a wait of hours is not shown as "goes within minutes".
   "a wait that Google asked the whole site for": {
     link: "WAITS",
-    code: "GOOGLE_ASKED",
-    key: "googleAsked",
+    code: "QUOTA",
+    key: "quota",
     make: async () => {
       const team = await api();
       await sealLead(db.sql, team);

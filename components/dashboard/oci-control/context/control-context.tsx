@@ -21,16 +21,26 @@ interface Control {
   isConnected: boolean;
   /** How long after sending Google is first asked for its verdict. */
   firstPollSeconds: number;
+  /** Google's limit is used up until then. */
+  quotaUntil: string | null;
 }
 
 const Context = createContext<(Control & { format: ControlFormat }) | null>(null);
 
-export function ControlProvider({ children, site, now, blocked, isConnected, firstPollSeconds }: Control & { children: ReactNode }) {
+export function ControlProvider({
+  children,
+  site,
+  now,
+  blocked,
+  isConnected,
+  firstPollSeconds,
+  quotaUntil,
+}: Control & { children: ReactNode }) {
   const locale = useLocale();
   const format = useMemo(() => controlFormat(locale, site, now), [locale, site, now]);
   const control = useMemo(
-    () => ({ site, now, blocked, isConnected, firstPollSeconds, format }),
-    [site, now, blocked, isConnected, firstPollSeconds, format],
+    () => ({ site, now, blocked, isConnected, firstPollSeconds, quotaUntil, format }),
+    [site, now, blocked, isConnected, firstPollSeconds, quotaUntil, format],
   );
   return <Context value={control}>{children}</Context>;
 }

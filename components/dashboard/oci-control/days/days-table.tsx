@@ -4,7 +4,7 @@ import Link from "next/link";
 import { useTranslations } from "next-intl";
 import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { Cell, Table } from "#components/ui/table.tsx";
-import { sumByDay } from "#lib/oci/day-span.ts";
+import { isSilent, sumByDay } from "#lib/oci/day-span.ts";
 import type { DeliveryDays } from "#lib/oci/delivery-days.ts";
 
 interface DaysTableProps {
@@ -56,7 +56,7 @@ export function DaysTable({ report, rejectedHref }: DaysTableProps) {
             {format.number(sum.sent)}
           </Cell>
           <Cell at="desk" align="end">
-            {format.number(sum.confirmed + sum.duplicate)}
+            {isSilent(sum) ? "–" : format.number(sum.confirmed + sum.duplicate)}
           </Cell>
           <Cell at="desk" align="end">
             {format.number(sum.waiting)}
@@ -84,7 +84,7 @@ export function DaysTable({ report, rejectedHref }: DaysTableProps) {
             {format.sums(sum.sentCents)}
           </Cell>
           <Cell at="end" align="end">
-            {format.sums(sum.confirmedCents)}
+            {isSilent(sum) ? "–" : format.sums(sum.confirmedCents)}
           </Cell>
         </tr>
       ))}

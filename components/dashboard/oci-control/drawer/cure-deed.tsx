@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import type { Actions } from "#components/dashboard/oci-control/actions/use-actions.tsx";
 import { useControl } from "#components/dashboard/oci-control/context/control-context.tsx";
 import type { Cause } from "#components/dashboard/oci-control/context/use-cause.ts";
-import { sitePath } from "#components/shell/nav-items.ts";
+import { connectPath, sitePath } from "#components/shell/nav-items.ts";
 import { Button, ButtonLink } from "#components/ui/button.tsx";
 import type { QueueRow } from "#lib/oci/control-shapes.ts";
 import type { ViewFilter } from "#lib/oci/control-view.ts";
@@ -19,7 +19,10 @@ interface DeedProps {
   onFilter: (filter: ViewFilter) => void;
 }
 
-const places: Partial<Record<Cause["cure"], `/${string}`>> = { reconnect: "/connections", settings: "/settings" };
+const places: Partial<Record<Cause["cure"], (siteId: string) => string>> = {
+  reconnect: connectPath,
+  settings: (siteId) => sitePath(siteId, "/settings"),
+};
 
 /** The button that does what "Fix" says, where a button can; and the way to all that share the cause. */
 export function CureDeed({ row, state, cause, sameCause, actions, onFilter }: DeedProps) {
@@ -35,7 +38,7 @@ export function CureDeed({ row, state, cause, sameCause, actions, onFilter }: De
   return (
     <div className="row">
       {place && (
-        <ButtonLink tone="primary" href={sitePath(site.publicId, place)}>
+        <ButtonLink tone="primary" href={place(site.publicId)}>
           {cause.deed}
         </ButtonLink>
       )}

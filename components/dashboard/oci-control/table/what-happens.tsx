@@ -10,7 +10,7 @@ import { deferralOf, isByHand, obstacleOf, reasonOf, rowState } from "#lib/oci/r
 export function useWhatHappens(): (row: QueueRow) => { line: string; next: string; bad: boolean } {
   const t = useTranslations("oci.happens");
   const format = useControlFormat();
-  const { blocked, isConnected, now, site } = useControl();
+  const { blocked, isConnected, quotaUntil, now, site } = useControl();
   const causeOf = useCause();
   const isLater = (moment: string | null) => moment !== null && Date.parse(moment) > now.getTime();
   /** What a waiting row waits for besides its time. */
@@ -35,6 +35,10 @@ export function useWhatHappens(): (row: QueueRow) => { line: string; next: strin
     const line = reason ? asLine(causeOf(reason).what) : deferral ? asLine(causeOf(deferral).what) : t("retry");
     return { line, next: wait, bad: false };
   };
+  const ready = () => {
+    if (isLater(quotaUntil)) return { line: t("quota"), next: t("quotaNext", { time: format.moment(quotaUntil ?? "") }), bad: false };
+    return { line: t("ready"), next: t(site.ociSyncMethod === "script" ? "readyScript" : "readyWorker"), bad: false };
+  };
   return (row) => {
     const cause = row.providerErrorCode ? causeOf(row.providerErrorCode) : null;
     if (isByHand(row, site.ociSyncMethod))
@@ -49,7 +53,7 @@ export function useWhatHappens(): (row: QueueRow) => { line: string; next: strin
         return { line: t("processing", { time: format.moment(row.claimedAt ?? row.updatedAt) }), next: t("processingNext"), bad: false };
       case "QUEUED":
         if (isLater(row.notBefore)) return { line: t("held", { time: format.moment(row.notBefore) }), next: t("heldNext"), bad: false };
-        return waitsFor(row) ?? { line: t("ready"), next: t(site.ociSyncMethod === "script" ? "readyScript" : "readyWorker"), bad: false };
+        return waitsFor(row) ?? ready();
       case "RETRY":
         return waitsFor(row) ?? retry(row);
       case "CONFIRMED":
