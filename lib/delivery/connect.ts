@@ -113,8 +113,8 @@ async function keep(db: SessionClient, publicId: string, { siteUuid, credentials
   );
   const connection = { siteUuid, version, credentials };
   const tried = await tryActions(db, publicId, connection, test);
-  await recordTest(connection, test, passedNames(tried));
-  return { connected: true, released, test: withRefused(test, tried) };
+  const proven = await recordTest(connection, test, passedNames(tried));
+  return { connected: true, released: released + proven, test: withRefused(test, tried) };
 }
 
 /** A connection as SQL keeps it. */
@@ -226,7 +226,7 @@ export async function chooseActions(
 ) {
   const names = await namesAtGoogle(requireConnection(publicId));
   const named = actions.map((chosen) => ({ ...chosen, ...nameOf(names, chosen.action) }));
-  return callAsUser(db, "set_conversion_actions", { p_public_id: publicId, p_actions: named }, z.object({ version: z.number() }));
+  return callAsUser(db, "set_conversion_actions", { p_public_id: publicId, p_actions: named }, kept);
 }
 
 /**

@@ -153,6 +153,69 @@ as $$
       for update skip locked))
 $$;
 
+-- stopped_rows: rows and signals that a worker's attempt left FAILED because Google refuses their
+-- conversion action, which is blocked for that. Called with hold_provider, before the block ends.
+create function private.stopped_rows(p_site_id uuid, p_provider_key text) returns uuid[]
+language sql stable security definer set search_path = ''
+as $$
+  select array(
+    select q.id from public.provider_conversion_actions a
+      join public.offline_conversion_queue q on q.site_id = a.site_id
+        and q.provider_key = a.provider_key and q.conversion_name = a.conversion_name
+        and q.provider_error_code = a.blocked_code
+    where a.site_id = p_site_id and a.provider_key = p_provider_key and q.status = 'FAILED'
+      and q.provider_error_category = 'VALIDATION' and q.handed_via is not null
+      and q.attempt_error_code = q.provider_error_code
+    union all
+    select g.id from public.provider_conversion_actions a
+      join public.marketing_signals g on g.site_id = a.site_id
+        and g.conversion_name = a.conversion_name and g.provider_error_code = a.blocked_code
+    where a.site_id = p_site_id and a.provider_key = p_provider_key
+      and g.dispatch_status = 'FAILED' and g.provider_error_category = 'VALIDATION')
+$$;
+
+-- requeue_stopped: what found a blocked action is sent after all, now that the block is over.
+-- Called with hold_provider, before any sale is locked.
+--   Takes    p_ids: stopped_rows, as they were before.
+--   Moves    rows whose name has a usable action now -> QUEUED with a fresh budget, and such
+--            signals -> PENDING. What came to nothing meanwhile, waits in another row, or is bound
+--            to another action, stays.
+--   Returns  how many rows of the queue.
+create function private.requeue_stopped(
+  p_site_id uuid, p_provider_key text, p_actor private.actor, p_ids uuid[]
+) returns int
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_released int;
+begin
+  if cardinality(p_ids) = 0 then
+    return 0;
+  end if;
+  perform private.lock_with_sales(p_ids);
+  perform private.act(p_actor, 'RELEASED');
+  update public.offline_conversion_queue q
+    set status = 'QUEUED', next_retry_at = null, attempt_base = q.attempt_count,
+        updated_at = private.current_moment()
+    from private.judge_queue_rows(p_site_id, 'RETRY_SELECTED', null, p_ids, null) j,
+      public.provider_conversion_actions a
+    where q.id = j.id and j.skipped is null and q.provider_error_category = 'VALIDATION'
+      and a.site_id = p_site_id and a.provider_key = p_provider_key
+      and a.conversion_name = q.conversion_name and a.blocked_at is null
+      and coalesce(q.conversion_action, a.action) = a.action;
+  get diagnostics v_released = row_count;
+  update public.marketing_signals g
+    set dispatch_status = 'PENDING', next_retry_at = null, attempt_base = g.attempt_count,
+        updated_at = private.current_moment()
+    where g.id in (select x.id from public.marketing_signals x
+        join public.provider_conversion_actions a on a.site_id = x.site_id
+          and a.provider_key = p_provider_key and a.conversion_name = x.conversion_name
+          and a.blocked_at is null
+      where x.id = any (p_ids) and x.dispatch_status = 'FAILED' for update of x skip locked);
+  return v_released;
+end
+$$;
+
 -- new_version: from now on, answers to what was sent before say nothing about the connection.
 -- Called with hold_provider.
 create function private.new_version(p_site_id uuid, p_provider_key text) returns int
@@ -303,6 +366,7 @@ declare
   v_now timestamptz := private.current_moment();
   v_version int;
   v_is_again boolean;
+  v_stopped uuid[];
   v_released int;
 begin
   if p_connection ? 'sealAction' and not p_connection ? 'actions' then
@@ -333,6 +397,7 @@ begin
           sealed = excluded.sealed, account = excluded.account,
           connected_by = excluded.connected_by, connected_at = excluded.connected_at,
           tested_at = null, test_error = null;
+  v_stopped := private.stopped_rows(p_site.id, v_provider);
   if p_connection ? 'actions' then
     perform private.write_actions(p_site, v_provider, p_connection -> 'actions');
   end if;
@@ -343,6 +408,9 @@ begin
   v_released := private.release_connection(p_site.id, v_provider,
     case when auth.uid() is null then ('system', null)::private.actor
       else private.user_actor() end, '{}');
+  v_released := v_released + private.requeue_stopped(p_site.id, v_provider,
+    case when auth.uid() is null then ('system', null)::private.actor
+      else private.user_actor() end, v_stopped);
   perform private.mark_elsewhere(p_site.id);
   return jsonb_build_object('version', v_version, 'released', v_released);
 end
@@ -350,7 +418,8 @@ $$;
 
 -- connect_provider: keep new credentials for a site, first or again.
 --   Moves    a block ends, and rows that it left FAILED(AUTH) are QUEUED, in the same transaction.
---            An action that stays the same keeps its block: its test ends it.
+--            An action that stays the same keeps its block: its test ends it. Rows that found an
+--            action blocked are QUEUED when another takes its place.
 --   Takes    p_connection {provider, transport, keyId, sealed, account, actions? or sealAction?};
 --            sealed comes from lib/vault. sealAction is the action for sealed conversions alone,
 --            sealActionName what Google calls it.
@@ -402,7 +471,8 @@ $$;
 -- names that were used before keep theirs.
 --   Safe     against a worker that still sends to the old ones: the version grows, so its refusal
 --            does not block the new ones.
---   Returns  {version}.
+--   Moves    rows that found an action blocked -> QUEUED, where another takes its place.
+--   Returns  {version, released}.
 --   Refuses  409 NOT_CONNECTED; 400 VALIDATION_FAILED with the field actions, also for those of
 --            another account.
 --   Callers  owners.
@@ -411,16 +481,21 @@ language plpgsql security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
+  v_stopped uuid[];
+  v_released int;
 begin
   perform private.check_actions(v_site, p_actions);
   perform private.require_connected(v_site.id, 'google_ads');
   perform private.check_owner(c.transport, c.account, p_actions)
     from public.provider_credentials c
     where c.site_id = v_site.id and c.provider_key = 'google_ads';
+  v_stopped := private.stopped_rows(v_site.id, 'google_ads');
   perform private.write_actions(v_site, 'google_ads', p_actions);
+  v_released := private.requeue_stopped(v_site.id, 'google_ads', private.user_actor(), v_stopped);
   perform private.act(private.user_actor(), 'OTHER_ACCOUNT');
   perform private.mark_elsewhere(v_site.id);
-  return jsonb_build_object('version', private.new_version(v_site.id, 'google_ads'));
+  return jsonb_build_object('version', private.new_version(v_site.id, 'google_ads'),
+    'released', v_released);
 end
 $$;
 
@@ -458,7 +533,8 @@ $$;
 --            whatever became of the rest. p_conversion_name: the one action that was tested, null
 --            for the connection.
 --   Moves    a passed test of the connection ends the block, as new credentials do; one of an
---            action ends the block of that action, and of no other.
+--            action ends the block of that action, and of no other. Rows that found an action
+--            blocked are QUEUED with the end of its block.
 --   Safe     against a batch in flight: a passed test is a new version, so a refusal of what was
 --            sent before the fix does not block again.
 --   Returns  {recorded, released, version}.
@@ -472,6 +548,7 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
   v_version int := private.hold_provider(p_site_id, p_provider_key);
+  v_stopped uuid[] := private.stopped_rows(p_site_id, p_provider_key);
   v_released int := 0;
 begin
   if v_version is distinct from p_version then
@@ -488,8 +565,10 @@ begin
         updated_at = v_now
     where a.site_id = p_site_id and a.provider_key = p_provider_key
       and a.conversion_name = any (p_passed);
+  v_released := private.requeue_stopped(p_site_id, p_provider_key,
+    ('system', null)::private.actor, v_stopped);
   if p_conversion_name is not null then
-    return jsonb_build_object('recorded', true, 'released', 0, 'version', v_version);
+    return jsonb_build_object('recorded', true, 'released', v_released, 'version', v_version);
   end if;
   update public.provider_credentials c
     set tested_at = case when p_ok then v_now else c.tested_at end,
@@ -498,7 +577,7 @@ begin
           'message', left(p_error ->> 'message', 1024), 'at', v_now) end
     where c.site_id = p_site_id and c.provider_key = p_provider_key;
   if p_ok then
-    v_released := private.release_connection(p_site_id, p_provider_key,
+    v_released := v_released + private.release_connection(p_site_id, p_provider_key,
       ('system', null)::private.actor, p_passed);
   end if;
   return jsonb_build_object('recorded', true, 'released', v_released, 'version', v_version);
@@ -524,8 +603,8 @@ begin
 end
 $$;
 
--- release_provider: for the runbook: a block ends, and its FAILED(AUTH) rows are QUEUED with a
--- fresh budget.
+-- release_provider: for the runbook: blocks of the connection and of its actions end, and the rows
+-- that they left FAILED are QUEUED with a fresh budget.
 --   Safe     to repeat.
 --   Returns  {released}: how many rows.
 --   Refuses  409 NOT_CONNECTED.
@@ -533,11 +612,16 @@ $$;
 create function public.release_provider(p_site_id uuid, p_provider_key text) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
+declare
+  v_actor private.actor := ('system', null)::private.actor;
+  v_stopped uuid[];
 begin
   perform private.require_connected(p_site_id, p_provider_key);
   perform private.new_version(p_site_id, p_provider_key);
-  return jsonb_build_object('released', private.release_connection(p_site_id, p_provider_key,
-    ('system', null)::private.actor));
+  v_stopped := private.stopped_rows(p_site_id, p_provider_key);
+  return jsonb_build_object('released',
+    private.release_connection(p_site_id, p_provider_key, v_actor)
+    + private.requeue_stopped(p_site_id, p_provider_key, v_actor, v_stopped));
 end
 $$;
 
