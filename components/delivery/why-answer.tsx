@@ -22,8 +22,8 @@ interface WhyAnswerProps {
 export function WhyAnswer({ answer, siteId, timeZone, openRowId, onLeave }: WhyAnswerProps) {
   const t = useTranslations("why");
   const locale = useLocale();
-  const causeOf = useCause();
   const { facts } = answer;
+  const causeOf = useCause(facts.syncMethod);
   const message = whyMessage(answer);
   const cause = message.causeCode ? causeOf(message.causeCode) : null;
   const moment = (value: string | null | undefined) => (value ? shortMoment({ locale, timeZone }, value, new Date()) : "–");

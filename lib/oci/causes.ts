@@ -5,8 +5,10 @@
 
 /** Who can make it work. host: whoever runs this installation. */
 type Fixer = "nobody" | "operator" | "owner" | "google" | "us" | "host";
-/** What to press: send again, send again from the start, connect Google again, change a setting, wait, or nothing. */
-export type Cure = "retry" | "reset" | "reconnect" | "settings" | "wait" | "none";
+/** What to press: send again, send again from the start, connect Google again, change a setting, choose a conversion action, wait, or nothing. */
+export type Cure = "retry" | "reset" | "reconnect" | "settings" | "actions" | "wait" | "none";
+
+type SyncMethod = "script" | "api";
 
 interface CauseGroup {
   fixer: Fixer;
@@ -121,6 +123,7 @@ const groups = {
       "TWO_STEP_VERIFICATION_NOT_ENROLLED",
     ],
   },
+  scriptAccess: { fixer: "owner", cure: "retry", codes: [] },
   wrongAccount: {
     fixer: "owner",
     cure: "reconnect",
@@ -147,6 +150,7 @@ const groups = {
       "ORDER_ID_NOT_PERMITTED_FOR_EXTERNALLY_ATTRIBUTED_CONVERSION_ACTION",
     ],
   },
+  chosenAction: { fixer: "owner", cure: "actions", codes: [] },
   onePerClick: {
     fixer: "owner",
     cure: "settings",
@@ -255,7 +259,16 @@ const causes = new Map<string, Cause>(
 /** Data Manager says the same with a prefix. */
 const prefix = /^PROCESSING_ERROR_(REASON_)?/;
 
-/** The cause behind a code on a row. */
-export function causeOf(code: string): Cause {
-  return causes.get(code.toUpperCase().replace(prefix, "")) ?? { name: "unknown", fixer: groups.unknown.fixer, cure: groups.unknown.cure };
+/** Causes that are fixed elsewhere on the other way to Google: a script has no connection, and an API's action is chosen by its number. */
+const instead: Record<SyncMethod, Partial<Record<CauseName, CauseName>>> = {
+  script: { accessLost: "scriptAccess" },
+  api: { conversionAction: "chosenAction" },
+};
+
+/** The cause behind a code on a row. How the site sends decides where the fix is. */
+export function causeOf(code: string, syncMethod?: SyncMethod): Cause {
+  const known = causes.get(code.toUpperCase().replace(prefix, ""))?.name ?? "unknown";
+  const name = (syncMethod && instead[syncMethod][known]) ?? known;
+  const { fixer, cure } = groups[name];
+  return { name, fixer, cure };
 }

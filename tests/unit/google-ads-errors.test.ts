@@ -73,3 +73,13 @@ describe("where Google differs from the runbook", () => {
       expect(statusOf(name)).toBe("FAILED");
   });
 });
+
+// Guarantee: nobody is sent to a connection that a script does not have, or to a name that an API does not use.
+// Mutation: causeOf that does not look at the way.
+test("the fix of a cause is where the site's way to Google has it", () => {
+  expect(causeOf("USER_PERMISSION_DENIED", "api")).toMatchObject({ name: "accessLost", cure: "reconnect" });
+  expect(causeOf("USER_PERMISSION_DENIED", "script")).toMatchObject({ name: "scriptAccess", cure: "retry" });
+  expect(causeOf("INVALID_CONVERSION_ACTION_ID", "api")).toMatchObject({ name: "chosenAction", cure: "actions" });
+  expect(causeOf("INVALID_CONVERSION_ACTION_ID", "script")).toMatchObject({ name: "conversionAction", cure: "settings" });
+  expect(causeOf("MAX_ATTEMPTS", "script")).toEqual(causeOf("MAX_ATTEMPTS", "api"));
+});

@@ -94,7 +94,7 @@ export function DryRun({ siteId, rows, timeZone }: DryRunProps) {
 function GoogleAnswer({ row, answer }: { row: WaitingRow; answer: DryRunAnswer }) {
   const t = useTranslations("googleAds");
   const locale = useLocale();
-  const causeOf = useCause();
+  const causeOf = useCause("api");
   const { ok, transport, code, field, message } = answer;
   if (ok) {
     const money = siteFormat({ locale, timeZone: "UTC", currency: row.currency }).money(row.valueCents);

@@ -108,7 +108,7 @@ function LastFailure({ health, timeZone }: { health: Health; timeZone: string })
       <TimeAgo value={lastFailureAt} timeZone={timeZone} />
       {lastFailureCode && (
         <span className="block xs t3">
-          {causes(`${causeOf(lastFailureCode).name}.what`)}{" "}
+          {causes(`${causeOf(lastFailureCode, "api").name}.what`)}{" "}
           <span className="id" data-untranslated>
             {lastFailureCode}
           </span>

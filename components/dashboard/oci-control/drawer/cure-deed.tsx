@@ -22,6 +22,7 @@ interface DeedProps {
 const places: Partial<Record<Cause["cure"], (siteId: string) => string>> = {
   reconnect: connectPath,
   settings: (siteId) => sitePath(siteId, "/settings"),
+  actions: (siteId) => `${sitePath(siteId, "/connections/google-ads")}#actions`,
 };
 
 /** The button that does what "Fix" says, where a button can; and the way to all that share the cause. */
@@ -29,7 +30,7 @@ export function CureDeed({ row, state, cause, sameCause, actions, onFilter }: De
   const t = useTranslations("oci.drawer");
   const { site, mayAct } = useControl();
   // Where an owner puts it right; sending again comes after that and stands at the foot.
-  const place = site.role === "owner" ? places[cause.cure] : undefined;
+  const place = site.role === "owner" && mayAct ? places[cause.cure] : undefined;
   const retry = mayAct && !place && cause.helps && (state === "FAILED" || state === "RETRY");
   const byHand = isManual(row, site.ociSyncMethod); // back in the queue it is a person's work again; nothing is sent
   const free = mayAct && state === "STUCK";

@@ -23,8 +23,8 @@ type Sent = QueueRowStory["dispatches"][number];
 export function VerdictSection({ story, row, onSent }: { story: QueueRowStory; row: QueueRow; onSent: (rowId: string) => void }) {
   const t = useTranslations("oci.verdict");
   const format = useControlFormat();
-  const { mayAct, firstPollSeconds, now } = useControl();
-  const causeOf = useCause();
+  const { site, mayAct, firstPollSeconds, now } = useControl();
+  const causeOf = useCause(site.ociSyncMethod);
   const sent = story.dispatches.at(-1);
   if (!sent) return null;
   const cause = sent.verdict === "REJECTED" && sent.verdictReason ? causeOf(sent.verdictReason) : null;

@@ -1,6 +1,7 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import { useControl } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { asLine, useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
 import type { QueueCharts } from "#lib/oci/control-shapes.ts";
 import { type channels, type kinds, periods, statuses } from "#lib/oci/control-view.ts";
@@ -14,7 +15,8 @@ export interface FilterOptions {
 export function useFilterOptions(codes: FilterOptions["codes"]) {
   const t = useTranslations("oci");
   const states = useTranslations("states");
-  const causeOf = useCause();
+  const { site } = useControl();
+  const causeOf = useCause(site.ociSyncMethod);
   return {
     statuses: statuses.map((value) => ({ value, label: states(value) })),
     codes: codes.map(({ code }) => ({ value: code, label: asLine(causeOf(code).what) })),
