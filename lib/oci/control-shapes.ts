@@ -50,8 +50,8 @@ export const queueStats = z.object({
   /** failed / (failed + completed), without what was skipped on purpose (DETERMINISTIC_SKIP). Null before anything ended. */
   failedRatio: z.number().nullable(),
   oldestWaitingAt: moment.nullable(),
-  /** When the next waiting row may be sent; in the past: it may be sent now. */
-  nextDueAt: moment.nullable(),
+  /** When the next row of a state may be sent; in the past: it may be sent now. Null: all that waits is a person's work. */
+  nextDueAt: z.object({ QUEUED: moment.nullable(), RETRY: moment.nullable() }),
   perProvider: z.array(providerStats),
   circuit: circuit.nullable(),
   blocked: blocked.nullable(),
@@ -70,6 +70,10 @@ export const queueStats = z.object({
   failedCauses: z.array(causeCount),
   /** Corrections that neither the script nor an API can make: they wait for a person in Google Ads. */
   waitingByHand: z.number(),
+  /** Rows that failed because Google refused the API's access: new access sends them. */
+  refusedAccess: z.number(),
+  /** What Google rejected and does not have yet, by its reason. */
+  rejectedCauses: z.array(causeCount),
 });
 export type QueueStats = z.output<typeof queueStats>;
 
@@ -116,6 +120,8 @@ const queueRow = z.object({
   verdict: verdict.nullable(),
   verdictReason: z.string().nullable(),
   verdictAt: moment.nullable(),
+  /** Of a row that Google has, whose sale was cancelled since: whether the retraction was sent. */
+  takeBack: z.enum(["PENDING", "DONE"]).nullable(),
   createdAt: moment,
   updatedAt: moment,
 });

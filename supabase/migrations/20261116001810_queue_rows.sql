@@ -30,7 +30,8 @@ create index queue_rows_by_error_category on public.offline_conversion_queue (si
 create index queue_adjustments on public.offline_conversion_queue (site_id, kind, created_at desc, id desc) where kind <> 'CONVERSION';
 create index corrections_that_wait on public.offline_conversion_queue (site_id) where kind <> 'CONVERSION' and status in ('QUEUED', 'RETRY');   -- few: people make them
 create index queue_rows_tried_again on public.offline_conversion_queue (site_id, status, attempt_count) where attempt_count > 1;
-create index waiting_rows_by_due_time on public.offline_conversion_queue (site_id, greatest(not_before, next_retry_at)) where status in ('QUEUED', 'RETRY');
+create index waiting_rows_by_due_time on public.offline_conversion_queue
+  (site_id, status, greatest(not_before, next_retry_at)) where status in ('QUEUED', 'RETRY');
 create index dispatches_not_confirmed on public.provider_dispatches
   (site_id, verdict, dispatched_at desc) where verdict in ('REJECTED', 'DUPLICATE', 'UNKNOWN');
 create index sales_by_gclid on public.sales (site_id, gclid) where gclid is not null;
@@ -95,6 +96,8 @@ $$;
 --              usable conversion action for the row's name, one that Google calls otherwise, or
 --              one of another account than the row left for; or QUOTA: Google asked the site to wait
 --              (until waitsUntil).
+--   takeBack   of a row that Google has, of a sale that was cancelled since: DONE when the retraction
+--              was sent, else PENDING.
 --   attemptError…  what the last real attempt met; the provider's fields may be a deferral since.
 create function private.queue_rows_json(
   p_rows public.offline_conversion_queue[], p_max_attempts int
@@ -130,6 +133,10 @@ as $$
     'uploadedAt', q.uploaded_at, 'providerRequestId', q.provider_request_id,
     'transport', d.transport, 'verdict', d.verdict, 'verdictReason', d.verdict_reason,
     'verdictAt', d.verdict_at,
+    'takeBack', case when q.status = 'COMPLETED' and q.kind <> 'RETRACT' and s.status = 'CANCELED'
+      then case when exists (select from public.provider_dispatches x
+          where x.sale_id = q.sale_id and x.kind = 'RETRACT' and x.verdict is distinct from 'REJECTED')
+        then 'DONE' else 'PENDING' end end,
     'createdAt', q.created_at, 'updatedAt', q.updated_at) order by i), '[]')
   from (select private.current_moment() - private.stuck_after() as stuck_before offset 0) n,
     generate_subscripts(p_rows, 1) i cross join lateral (select (p_rows[i]).*) q left join public.sales s on s.id = q.sale_id

@@ -29,11 +29,54 @@ as $$
   order by h.blocked_at limit 1
 $$;
 
+-- next_due: when the first row of a site in this state may be sent; a person's work never is.
+create function private.next_due(p_site_id uuid, p_status text) returns timestamptz
+language sql stable security definer set search_path = ''
+as $$
+  select greatest(q.not_before, q.next_retry_at)
+  from public.offline_conversion_queue q join public.sites s on s.id = q.site_id
+  where q.site_id = p_site_id and q.status = p_status and q.status in ('QUEUED', 'RETRY')
+    and (q.kind = 'CONVERSION' or s.oci_sync_method = 'api' and q.by_hand_reason is null)
+  order by greatest(q.not_before, q.next_retry_at) limit 1
+$$;
+
+-- rejected_causes: what Google rejected and does not have yet, by its reason: nothing of it waits to
+-- be sent again, and it would still be sent.
+--   Returns  [{code, count}], of the newest 1,000 rejections of each site.
+create function private.rejected_causes(p_sites uuid[]) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object('code', c.code, 'category', null, 'count', c.n)
+    order by c.n desc, c.code), '[]')
+  from (
+    select coalesce(d.verdict_reason, 'UNKNOWN') as code, count(*) as n
+    from unnest(p_sites) site (id)
+      cross join lateral (
+        select x.* from public.provider_dispatches x
+        where x.site_id = site.id and x.verdict = 'REJECTED'
+        order by x.dispatched_at desc limit 1000) d
+      join public.sales s on s.id = d.sale_id
+    where s.status = case d.kind when 'RETRACT' then 'CANCELED' else 'CONFIRMED' end
+      and private.may_tell(s, d.kind)
+      and not exists (select from public.provider_dispatches o
+        where o.sale_id = d.sale_id and o.provider_key = d.provider_key
+          and case when o.verdict is distinct from 'REJECTED' and d.kind = 'CONVERSION' then true
+            else o.kind = d.kind and (o.dispatched_at, o.id) > (d.dispatched_at, d.id) end)
+      and not exists (select from public.offline_conversion_queue q
+        where q.sale_id = d.sale_id and q.provider_key = d.provider_key and q.kind = d.kind
+          and q.status in ('QUEUED', 'RETRY', 'PROCESSING'))
+    group by 1) c
+$$;
+
 -- queue_stats: the figures of a site, or of all sites of the reader.
 --   Takes    p_public_id, or null for all sites that the reader is a member of.
 --   Returns  {siteId, scope, totals, stuckProcessing, lastUpdatedAt, valueWaitingCents, failedRatio, oldestWaitingAt, nextDueAt, perProvider, circuit, blocked,
 --            quotaUntil (Google's limit is used up until then),
---            connected (null where a script sends), blockedActions, missingActions, lastRun (of the script, or of the worker), mainCause, failedCauses, waitingByHand}.
+--            connected (null where a script sends), blockedActions, missingActions, lastRun (of the script, or of the worker), mainCause, failedCauses, waitingByHand,
+--            refusedAccess (rows that a worker left FAILED(AUTH): new access sends them),
+--            rejectedCauses (what Google rejected and does not have yet, by reason; of the newest
+--            1,000 rejections of a site)}. nextDueAt is by state, {QUEUED, RETRY}, without a person's
+--            work.
 --            Counts come from queue_totals and are exact; nothing here reads more rows than are in flight.
 --   Callers  viewers.
 create function public.queue_stats(p_public_id text default null) returns jsonb
@@ -99,17 +142,23 @@ begin
       (select l.code, l.category, sum(l.row_count) as n from lines l where l.status = 'FAILED' group by 1, 2 having sum(l.row_count) > 0 order by 3 desc, 1 limit 100) c))
     into v_answer;
   return v_answer || (select jsonb_build_object('stuckProcessing', coalesce(sum(x.stuck), 0), 'waitingByHand', coalesce(sum(x.by_hand), 0), 'lastUpdatedAt', max(x.updated_at),
-      'oldestWaitingAt', min(x.oldest), 'nextDueAt', min(x.due))
+      'oldestWaitingAt', min(x.oldest), 'refusedAccess', coalesce(sum(x.refused), 0),
+      'nextDueAt', jsonb_build_object('QUEUED', min(x.queued_due), 'RETRY', min(x.retry_due)))
     from unnest(v_sites) site (id), lateral (select
       (select count(*) from public.offline_conversion_queue q where q.site_id = site.id and q.status = 'PROCESSING' and q.claimed_at < v_now - private.stuck_after()) as stuck,
       (select count(*) from public.offline_conversion_queue q join public.sites s on s.id = q.site_id
          where q.site_id = site.id and q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY')
            and (s.oci_sync_method = 'script' or q.by_hand_reason is not null)) as by_hand,
+      (select count(*) from public.offline_conversion_queue q   -- as release_connection finds them
+         where q.site_id = site.id and q.status = 'FAILED' and q.provider_error_category = 'AUTH'
+           and q.handed_via is not null and q.attempt_error_category = 'AUTH'
+           and q.attempt_error_code = q.provider_error_code) as refused,
       (select t.created_at from public.queue_transitions t where t.site_id = site.id order by t.created_at desc limit 1) as updated_at,
       least((select q.created_at from public.offline_conversion_queue q where q.site_id = site.id and q.status = 'QUEUED' order by q.created_at limit 1),
             (select q.created_at from public.offline_conversion_queue q where q.site_id = site.id and q.status = 'RETRY' order by q.created_at limit 1)) as oldest,
-      (select greatest(q.not_before, q.next_retry_at) from public.offline_conversion_queue q
-         where q.site_id = site.id and q.status in ('QUEUED', 'RETRY') order by greatest(q.not_before, q.next_retry_at) limit 1) as due) x);
+      private.next_due(site.id, 'QUEUED') as queued_due,
+      private.next_due(site.id, 'RETRY') as retry_due) x)
+    || jsonb_build_object('rejectedCauses', private.rejected_causes(v_sites));
 end
 $$;
 

@@ -46,6 +46,7 @@ const row = (id: string, more: Partial<QueueRow> = {}): QueueRow => ({
   verdict: null,
   verdictReason: null,
   verdictAt: null,
+  takeBack: null,
   createdAt: now.toISOString(),
   updatedAt: now.toISOString(),
   ...more,
@@ -119,8 +120,8 @@ describe("a row's state", () => {
 });
 
 // Guarantee: the count in the navigation is work, and nothing but work.
-// Mutation: counting every failure makes it 19.
-test("what needs a person: failures somebody can mend, stuck rows and corrections by hand", () => {
+// Mutations: counting every failure makes it 29; leaving out the rejections makes it 6.
+test("what needs a person: failures and rejections somebody can fix, stuck rows and corrections by hand", () => {
   const failedCauses = [
     { code: "NO_CONVERSION_ACTION_FOUND", category: "VALIDATION" as const, count: 2 },
     { code: "SOMETHING_NEW", category: null, count: 1 },
@@ -129,7 +130,11 @@ test("what needs a person: failures somebody can mend, stuck rows and correction
     { code: "SALE_CANCELLED", category: "DETERMINISTIC_SKIP" as const, count: 5 },
     { code: "SUPERSEDED", category: "DETERMINISTIC_SKIP" as const, count: 1 },
   ];
-  expect(needsPerson({ failedCauses, stuckProcessing: 2, waitingByHand: 1 })).toBe(6);
+  const rejectedCauses = [
+    { code: "PROCESSING_ERROR_REASON_INVALID_CONVERSION_ACTION_ID", category: null, count: 10 },
+    { code: "CLICK_NOT_FOUND", category: null, count: 100 },
+  ];
+  expect(needsPerson({ failedCauses, rejectedCauses, stuckProcessing: 2, waitingByHand: 1 })).toBe(16);
   expect(rightlyNotSent({ failedCauses })).toBe(6);
 });
 

@@ -33,13 +33,22 @@ export function OciControlSummary({ stats, filter, onFilter }: SummaryProps) {
   const ended = totals.COMPLETED + totals.FAILED - skipped;
   const held = stats.perProvider.filter(({ provider }) => blocked.has(provider)).reduce((sum, { totals: { QUEUED } }) => sum + QUEUED, 0);
   const isStopped = stats.blockedActions.length > 0 || stats.missingActions.length > 0;
-  const due = nextTime(stats, now);
-  const waits = due ? t("next", { time: format.moment(due) }) : !isStopped && t("ready");
+  const rejected = stats.rejectedCauses.reduce((sum, { count }) => sum + count, 0);
+  const waits = (status: "QUEUED" | "RETRY") => {
+    if (stats.nextDueAt[status] === null) return t("manual");
+    const due = nextTime(stats, status, now);
+    return due ? t("next", { time: format.moment(due) }) : !isStopped && t("ready");
+  };
   const subs: Record<keyof typeof looks, ReactNode> = {
-    QUEUED: held > 0 ? <span className="fg-blocked med">{t("blocked", { count: held })}</span> : totals.QUEUED > 0 && waits,
-    RETRY: totals.RETRY > 0 && waits,
+    QUEUED: held > 0 ? <span className="fg-blocked med">{t("blocked", { count: held })}</span> : totals.QUEUED > 0 && waits("QUEUED"),
+    RETRY: totals.RETRY > 0 && waits("RETRY"),
     PROCESSING: stuckProcessing > 0 && <span className="fg-stuck med">{t("stuck", { count: stuckProcessing })}</span>,
-    COMPLETED: ended > 0 && t("delivered", { share: format.percent(totals.COMPLETED / ended) }),
+    COMPLETED:
+      ended > 0 &&
+      t(rejected > 0 ? "deliveredRejected" : "delivered", {
+        share: format.percent((totals.COMPLETED - rejected) / ended),
+        count: rejected,
+      }),
     FAILED:
       failedRatio !== null &&
       t(skipped > 0 ? "shareAndNotSent" : "share", { share: format.percent(failedRatio), count: format.number(ended), skipped }),
@@ -73,9 +82,9 @@ export function OciControlSummary({ stats, filter, onFilter }: SummaryProps) {
   );
 }
 
-/** When the next row goes, if not at once: its own time, Google's limit or the next probe, whichever is last. */
-function nextTime({ nextDueAt, quotaUntil, circuit }: QueueStats, now: Date): string | null {
-  const times = [nextDueAt, quotaUntil, circuit?.nextProbeAt].filter((time) => time != null).map((time) => Date.parse(time));
+/** When the next row of a state goes, if not at once: its own time, Google's limit or the next probe, whichever is last. */
+function nextTime({ nextDueAt, quotaUntil, circuit }: QueueStats, status: "QUEUED" | "RETRY", now: Date): string | null {
+  const times = [nextDueAt[status], quotaUntil, circuit?.nextProbeAt].filter((time) => time != null).map((time) => Date.parse(time));
   const last = Math.max(...times, 0);
   return last > now.getTime() ? new Date(last).toISOString() : null;
 }

@@ -40,7 +40,6 @@ export function OciControl(given: ControlStart) {
       blocked={page.blocked}
       isConnected={stats.connected !== false}
       firstPollSeconds={given.start.firstPollSeconds}
-      quotaUntil={stats.quotaUntil ?? null}
     >
       <ControlBar
         tab={view.tab}

@@ -17,7 +17,8 @@ const alarmingShare = 0.2;
 export function Warnings({ stats, onFilter }: { stats: QueueStats; onFilter: (filter: ViewFilter) => void }) {
   const t = useTranslations("oci.warnings");
   const format = useControlFormat();
-  const causeOf = useCause();
+  const { site } = useControl();
+  const causeOf = useCause(site.ociSyncMethod);
   const { failedRatio, mainCause, stuckProcessing, totals } = stats;
   const stopped = useStopped(stats);
   if (stopped) return stopped;
@@ -49,18 +50,14 @@ export function Warnings({ stats, onFilter }: { stats: QueueStats; onFilter: (fi
   return null;
 }
 
-/** Failed because Google refused our access: sent again once it is back. */
-const refusedCount = ({ failedCauses }: QueueStats) =>
-  failedCauses.filter(({ category }) => category === "AUTH").reduce((sum, { count }) => sum + count, 0);
-
-/** Why nothing, or not everything, is sent at the moment: no account, no access, a refused conversion action, Google does not answer. */
+/** Why nothing, or not everything, is sent at the moment: the site is archived, no account, no access, a refused conversion action, Google does not answer. */
 function useStopped(stats: QueueStats) {
   const { blocked, blockedActions, connected, circuit, quotaUntil, totals, valueWaitingCents } = stats;
   const [missing] = stats.missingActions;
   const t = useTranslations("oci.warnings");
   const format = useControlFormat();
-  const causeOf = useCause();
   const { site, now } = useControl();
+  const causeOf = useCause(site.ociSyncMethod);
   const [action] = blockedActions;
   const waiting = { count: totals.QUEUED + totals.RETRY, money: format.sums(valueWaitingCents) };
   const link = (label: string, href: string) =>
@@ -68,6 +65,12 @@ function useStopped(stats: QueueStats) {
       <ButtonLink tone="primary" href={href}>
         {label}
       </ButtonLink>
+    );
+  if (site.isArchived)
+    return (
+      <Alert tone="blocked" title={t("archived")} action={link(t("openSettings"), sitePath(site.publicId, "/settings"))}>
+        {t("archivedBody")}
+      </Alert>
     );
   const toForm = (label: string) => link(label, connectPath(site.publicId));
   const toActions = link(t("openConnections"), `${sitePath(site.publicId, "/connections/google-ads")}#actions`);
@@ -80,7 +83,7 @@ function useStopped(stats: QueueStats) {
   if (blocked)
     return (
       <Alert tone="blocked" title={t("paused", { time: format.moment(blocked.since) })} action={toForm(t("reconnect"))}>
-        {t("pausedBody", { count: waiting.count + refusedCount(stats) })}
+        {t("pausedBody", { count: waiting.count + stats.refusedAccess })}
       </Alert>
     );
   if (missing)

@@ -28,7 +28,7 @@ const credentialsOf = ({ siteId }: Team) =>
   });
 const disconnect = (person: Person = team.owner) => callAs(db.sql, person, (tx) => tx`select public.disconnect_provider(${team.publicId})`);
 const setActions = (actions: unknown[]) =>
-  callAs<{ version: number }>(
+  callAs<{ version: number; released: number }>(
     db.sql,
     team.owner,
     (tx) => tx`select public.set_conversion_actions(${team.publicId}, ${tx.json(actions as never)})`,
@@ -223,7 +223,7 @@ describe("actions", () => {
     await setActions(defaultActions); // nothing new: it stays blocked
     expect(await blockedNow()).toEqual([defaultNames.seal]);
     const late = await startBatch(db.sql, team, minutesLater(2));
-    expect(await setActions([{ conversionName: defaultNames.seal, action: actionOf(77) }])).toEqual({ version: 3 });
+    expect(await setActions([{ conversionName: defaultNames.seal, action: actionOf(77) }])).toEqual({ version: 3, released: 0 });
     await finishBatch(db.sql, team, late, { outcome: "definite", blockActions }, minutesLater(3));
     expect(await readConnection(db.sql, team)).toMatchObject({ actions: [{ action: actionOf(77), blocked: null }] });
   });

@@ -10,7 +10,12 @@ export interface ControlSite {
   timezone: string;
   ociSyncMethod: "script" | "api";
   role: "owner" | "operator" | "viewer";
+  /** Archived sites can be read only. */
+  isArchived: boolean;
 }
+
+/** Who may change rows here. */
+export const mayActOn = ({ role, isArchived }: ControlSite) => role !== "viewer" && !isArchived;
 
 interface Control {
   site: ControlSite;
@@ -21,26 +26,16 @@ interface Control {
   isConnected: boolean;
   /** How long after sending Google is first asked for its verdict. */
   firstPollSeconds: number;
-  /** Google's limit is used up until then. */
-  quotaUntil: string | null;
 }
 
 const Context = createContext<(Control & { format: ControlFormat }) | null>(null);
 
-export function ControlProvider({
-  children,
-  site,
-  now,
-  blocked,
-  isConnected,
-  firstPollSeconds,
-  quotaUntil,
-}: Control & { children: ReactNode }) {
+export function ControlProvider({ children, site, now, blocked, isConnected, firstPollSeconds }: Control & { children: ReactNode }) {
   const locale = useLocale();
   const format = useMemo(() => controlFormat(locale, site, now), [locale, site, now]);
   const control = useMemo(
-    () => ({ site, now, blocked, isConnected, firstPollSeconds, quotaUntil, format }),
-    [site, now, blocked, isConnected, firstPollSeconds, quotaUntil, format],
+    () => ({ site, now, blocked, isConnected, firstPollSeconds, format }),
+    [site, now, blocked, isConnected, firstPollSeconds, format],
   );
   return <Context value={control}>{children}</Context>;
 }
@@ -53,7 +48,7 @@ function useContextValue() {
 
 export function useControl(): Control & { mayAct: boolean } {
   const { format: _, ...control } = useContextValue();
-  return { ...control, mayAct: control.site.role !== "viewer" };
+  return { ...control, mayAct: mayActOn(control.site) };
 }
 
 export const useControlFormat = (): ControlFormat => useContextValue().format;

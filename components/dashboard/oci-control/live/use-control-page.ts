@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useActions } from "#components/dashboard/oci-control/actions/use-actions.tsx";
-import type { ControlSite } from "#components/dashboard/oci-control/context/control-context.tsx";
+import { type ControlSite, mayActOn } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { focusedRow, focusRow, stepFocus } from "#components/dashboard/oci-control/keys/row-focus.ts";
 import { useSelection } from "#components/dashboard/oci-control/table/use-selection.ts";
 import { useNavCount } from "#components/shell/nav-counts.tsx";
@@ -61,7 +61,7 @@ export function useControlPage({ site, start, readAt, pageSize }: ControlStart, 
   const [, setWarnings] = useNavCount("ociControl", site.publicId);
   useEffect(() => setWarnings(warnings), [setWarnings, warnings]);
 
-  const mayAct = site.role !== "viewer";
+  const mayAct = mayActOn(site);
   const query = () => apiFilter(view.filter, new Date());
   const act = (action: QueueAction) => (selection.matching ? actions.actOnMatching(action, query()) : actions.act(action, selection.rows));
   const close = () => {

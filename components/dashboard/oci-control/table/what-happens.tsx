@@ -10,8 +10,8 @@ import { deferralOf, isByHand, obstacleOf, reasonOf, rowState } from "#lib/oci/r
 export function useWhatHappens(): (row: QueueRow) => { line: string; next: string; bad: boolean } {
   const t = useTranslations("oci.happens");
   const format = useControlFormat();
-  const { blocked, isConnected, quotaUntil, now, site } = useControl();
-  const causeOf = useCause();
+  const { blocked, isConnected, now, site } = useControl();
+  const causeOf = useCause(site.ociSyncMethod);
   const isLater = (moment: string | null) => moment !== null && Date.parse(moment) > now.getTime();
   /** What a waiting row waits for besides its time. */
   const waitsFor = (row: QueueRow) => {
@@ -35,10 +35,7 @@ export function useWhatHappens(): (row: QueueRow) => { line: string; next: strin
     const line = reason ? asLine(causeOf(reason).what) : deferral ? asLine(causeOf(deferral).what) : t("retry");
     return { line, next: wait, bad: false };
   };
-  const ready = () => {
-    if (isLater(quotaUntil)) return { line: t("quota"), next: t("quotaNext", { time: format.moment(quotaUntil ?? "") }), bad: false };
-    return { line: t("ready"), next: t(site.ociSyncMethod === "script" ? "readyScript" : "readyWorker"), bad: false };
-  };
+  const ready = () => ({ line: t("ready"), next: t(site.ociSyncMethod === "script" ? "readyScript" : "readyWorker"), bad: false });
   return (row) => {
     const cause = row.providerErrorCode ? causeOf(row.providerErrorCode) : null;
     if (isByHand(row, site.ociSyncMethod))
@@ -57,6 +54,8 @@ export function useWhatHappens(): (row: QueueRow) => { line: string; next: strin
       case "RETRY":
         return waitsFor(row) ?? retry(row);
       case "CONFIRMED":
+        if (row.takeBack === "DONE") return { line: t("takenBack"), next: t("takenBackNext"), bad: false };
+        if (row.takeBack) return { line: t("takingBack"), next: t("takingBackNext"), bad: false };
         return { line: t("confirmed"), next: t("confirmedNext"), bad: false };
       case "COMPLETED":
         return completed(row);
