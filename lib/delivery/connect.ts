@@ -13,6 +13,7 @@ import { openConnection, withoutSecrets } from "./connection.ts";
 import { findingOf } from "./connection-findings.ts";
 import {
   type AccountInput,
+  type ActionList,
   type ConnectAnswer,
   type ConnectInput,
   connectionState,
@@ -51,8 +52,12 @@ export async function connectGoogleAds(
   if (!test.ok) return { connected: false, released: 0, test: withRefused(test, []) };
   requireOwnAction(credentials, test);
   const sealAction = credentials.conversion_action_resource_name;
-  const { googleName } = nameOf(await namesAtGoogle({ siteUuid, version: 0, credentials }), sealAction);
-  const seal = { sealAction, ...(googleName !== undefined && { sealActionName: googleName }) };
+  const { googleName, countingType } = knownOf(await actionsAtGoogle({ siteUuid, version: 0, credentials }), sealAction);
+  const seal = {
+    sealAction,
+    ...(googleName !== undefined && { sealActionName: googleName }),
+    ...(countingType !== undefined && { sealActionCounting: countingType }),
+  };
   return keep(db, publicId, { siteUuid, credentials, test, seal });
 }
 
@@ -98,7 +103,7 @@ interface Tested {
   credentials: Credentials;
   test: ConnectionTest;
   /** Where sealed sales go from now on; left out, where they went before. */
-  seal?: { sealAction: string; sealActionName?: string };
+  seal?: { sealAction: string; sealActionName?: string; sealActionCounting?: string };
 }
 
 async function keep(db: SessionClient, publicId: string, { siteUuid, credentials, test, seal }: Tested): Promise<ConnectAnswer> {
@@ -224,28 +229,30 @@ export async function chooseActions(
   publicId: string,
   actions: { conversionName: string; action: string; countingType?: string }[],
 ) {
-  const names = await namesAtGoogle(requireConnection(publicId));
-  const named = actions.map((chosen) => ({ ...chosen, ...nameOf(names, chosen.action) }));
+  const listed = await actionsAtGoogle(requireConnection(publicId));
+  const named = actions.map((chosen) => ({ ...chosen, ...knownOf(listed, chosen.action) }));
   return callAsUser(db, "set_conversion_actions", { p_public_id: publicId, p_actions: named }, kept);
 }
 
+type ListedAction = ActionList["actions"][number];
+
 /**
- * What Google calls each action. A script sends by name, so what it may have sent must not go to an action of another name. An account whose
- * list cannot be read is used all the same, without that safeguard.
+ * What Google calls each action, and how it counts. A script sends by name, so what it may have sent must not go to an action of another name.
+ * An account whose list cannot be read is used all the same, without that safeguard.
  */
-async function namesAtGoogle(opening: Promise<ProviderConnection> | ProviderConnection): Promise<Map<string, string>> {
+async function actionsAtGoogle(opening: Promise<ProviderConnection> | ProviderConnection): Promise<Map<string, ListedAction>> {
   try {
     const { actions } = await googleAds().listConversionActions(await opening);
-    return new Map(actions.map(({ action, name }) => [action, name]));
+    return new Map(actions.map((listed) => [listed.action, listed]));
   } catch (error) {
     log.warn("names of conversion actions not read", { error });
     return new Map();
   }
 }
 
-function nameOf(names: Map<string, string>, action: string): { googleName?: string } {
-  const googleName = names.get(action);
-  return googleName === undefined ? {} : { googleName };
+function knownOf(listed: Map<string, ListedAction>, action: string): { googleName?: string; countingType?: string } {
+  const known = listed.get(action);
+  return known ? { googleName: known.name, ...(known.countingType && { countingType: known.countingType }) } : {};
 }
 
 export const disconnectGoogleAds = (db: SessionClient, publicId: string) =>

@@ -343,9 +343,11 @@ as $$
       'action', t.action, 'googleName', t.google_name, 'countingType', t.counting_type)))
     from (
       select n.name as conversion_name, n.action,
-        p_connection ->> 'sealActionName' as google_name, (
-        select a.counting_type from public.provider_conversion_actions a
-        where a.site_id = p_site.id and a.conversion_name = n.name and a.action = n.action)
+        p_connection ->> 'sealActionName' as google_name,
+        coalesce(p_connection ->> 'sealActionCounting', (
+          select a.counting_type from public.provider_conversion_actions a
+          where a.site_id = p_site.id and a.conversion_name = n.name and a.action = n.action))
+          as counting_type
       union all
       select a.conversion_name, a.action, a.google_name, a.counting_type
       from public.provider_conversion_actions a
@@ -422,7 +424,7 @@ $$;
 --            action blocked are QUEUED when another takes its place.
 --   Takes    p_connection {provider, transport, keyId, sealed, account, actions? or sealAction?};
 --            sealed comes from lib/vault. sealAction is the action for sealed conversions alone,
---            sealActionName what Google calls it.
+--            sealActionName what Google calls it, sealActionCounting how it counts.
 --            Without either the present ones stay.
 --   Safe     against a worker that still uses the old credentials: the version grows, so its
 --            refusal does not block the new ones.

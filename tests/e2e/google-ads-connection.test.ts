@@ -6,7 +6,7 @@ import { expectAccessible } from "#tests/support/accessibility.ts";
 import { expect, fillSignIn, test } from "#tests/support/e2e-test.ts";
 import { GoogleClient } from "#tests/support/google.ts";
 import { alive, type Site, withQueueSite } from "#tests/support/queue-scene.ts";
-import { type Person, password } from "#tests/support/team.ts";
+import { callAs, type Person, password } from "#tests/support/team.ts";
 
 const sealAction = { id: "1005", name: "OpsMantik_V5_DEMIR_MUHUR" };
 const onceAction = { id: "2001", name: "Counts once", countingType: "ONE_PER_CLICK" };
@@ -80,9 +80,16 @@ test("an owner connects, tests, chooses an action, tries a row, switches there a
 
     await secret.fill(demoClient.clientSecret);
     await page.getByRole("button", { name: "Load from Google" }).click();
-    await expect(page.getByLabel("Conversion action for sealed sales").locator("option:checked")).toHaveText(sealAction.name);
+    const field = page.getByLabel("Conversion action for sealed sales");
+    await expect(field.locator("option:checked")).toHaveText(sealAction.name);
+    await page.getByLabel("Customer ID", { exact: true }).fill("999-999-9999"); // the list of one account is not another's
+    await expect(page.getByRole("textbox", { name: "Conversion action for sealed sales" })).toHaveValue("");
+    await page.getByLabel("Customer ID", { exact: true }).fill(customerId);
+    await press(page.getByRole("button", { name: "Load from Google" }));
+    await expect(field.locator("option:checked")).toHaveText(sealAction.name);
     await sendForm(page, {});
     await expect(page.getByText("Google Ads is connected.").first()).toBeVisible();
+    await expect(card(page, "Conversion actions").getByRole("cell", { name: "Every conversion" })).toBeVisible();
     const shown = await page.content();
     for (const kept of [demoClient.clientSecret, refreshToken]) expect(shown).not.toContain(kept);
 
@@ -184,6 +191,33 @@ test("a blocked connection is shown with its fix on a phone, and new access ends
     await press(dialog.getByRole("button", { name: "Test and replace" }));
     await expect(page.getByText("Access replaced.")).toBeVisible();
     await expect(page.getByText(/^Google has refused our access since/)).toHaveCount(0);
+  });
+});
+
+// Guarantee: an owner who replaced the access learns at once that other conversions still do not go out.
+// Mutation: keep what the test said in the dialog that closes.
+test("after new access the page names the other actions that Google refuses", async ({ visit, stack }) => {
+  await withQueueSite(stack, async (site) => {
+    const account = await newAccount(stack);
+    const page = await openPage(await visit(), site);
+    await connectByForm(page, account);
+    const actionOf = (id: string) => `customers/${account.customerId}/conversionActions/${id}`;
+    const chosen = [
+      { conversionName: sealAction.name, action: actionOf(sealAction.id) },
+      { conversionName: "OpsMantik_V4_Sicak_Teklif", action: actionOf(onceAction.id) },
+    ];
+    const choose = (of: typeof chosen) =>
+      callAs(site.sql, site.team.owner, (tx) => tx`select public.set_conversion_actions(${site.team.publicId}, ${tx.json(of)})`);
+    await choose(chosen);
+    await account.google.putAccount({ customerId: account.customerId, conversionActions: [sealAction] });
+    await alive(page, () => page.reload());
+    await page.getByRole("button", { name: "Replace access" }).click();
+    const dialog = page.getByRole("dialog", { name: "Replace access" });
+    await dialog.getByLabel("Refresh token").fill(account.refreshToken);
+    await press(dialog.getByRole("button", { name: "Test and replace" }));
+    await expect(dialog).toHaveCount(0);
+    const tested = page.getByRole("list", { name: "What was tested" });
+    await expect(tested.getByText("OpsMantik_V4_Sicak_Teklif")).toBeVisible();
   });
 });
 

@@ -70,6 +70,8 @@ interface ActionFieldProps {
   error?: string | undefined;
   /** The name that sealed sales are sent under: an action of that name is the likely one. */
   sealName: string;
+  /** The account's numbers as they were typed: the list of another account is forgotten. */
+  typedAccount: string;
   /** What the form holds of the account now; Google is asked with it. */
   readAccount: () => Record<string, string>;
 }
@@ -77,14 +79,22 @@ interface ActionFieldProps {
 const name = "conversion_action_resource_name";
 
 /** The conversion action of the connect form: chosen from Google's list once the account is filled in, or typed. */
-export function ActionField({ siteId, defaultValue, error, sealName, readAccount }: ActionFieldProps) {
+export function ActionField({ siteId, defaultValue, error, sealName, typedAccount, readAccount }: ActionFieldProps) {
   const t = useTranslations("googleAds.fields");
   const { list, problem, pending, load, forget } = useActionList(siteId);
   const [chosen, setChosen] = useState(defaultValue ?? "");
+  const [listedAccount, setListedAccount] = useState(typedAccount);
+  if (list && listedAccount !== typedAccount) {
+    forget();
+    setChosen("");
+  }
   const loadAndChoose = async () => {
     const account = readAccount();
+    setListedAccount(typedAccount);
     const actions = await load(account);
-    if (actions.length > 0) setChosen(chooseListed(actions, toActionName(chosen, account.customer_id ?? ""), sealName));
+    const { customer_id, login_customer_id } = readAccount();
+    const isSame = customer_id === account.customer_id && login_customer_id === account.login_customer_id;
+    if (actions.length > 0 && isSame) setChosen(chooseListed(actions, toActionName(chosen, account.customer_id ?? ""), sealName));
   };
   const counting = list?.find(({ action }) => action === chosen)?.countingType;
   const hint = problem ? t(problem) : t(list ? `${name}.listHint` : `${name}.hint`);

@@ -15,7 +15,7 @@ import type { ConnectionState } from "#lib/delivery/connection-shapes.ts";
 import { ActionField } from "./action-field.tsx";
 import { ConnectField, type TextFieldName, useFieldError } from "./connect-field.tsx";
 import { ConnectionChecks } from "./connection-checks.tsx";
-import { givenFields, useConnect } from "./use-connect.ts";
+import { type ConnectionTest, givenFields, useConnect } from "./use-connect.ts";
 
 interface ConnectFormProps {
   siteId: string;
@@ -26,7 +26,7 @@ interface ConnectFormProps {
   hasOwnClient: boolean;
   /** The owner has just allowed us on Google's page. */
   isAllowed: boolean;
-  onDone: () => void;
+  onConnected: (test: ConnectionTest) => void;
   onCancel?: (() => void) | undefined;
 }
 
@@ -62,7 +62,7 @@ const accountFields = ["customer_id", "conversion_action_resource_name"] as cons
 const accessFields = ["client_id", "client_secret", "refresh_token"] as const;
 
 /** Where the account comes from, with help for each field. Google is asked before anything is kept; what it does not like is said at the field. */
-function AccountForm({ siteId, state, sealName, isAllowed, onDone, onCancel }: ConnectFormProps) {
+function AccountForm({ siteId, state, sealName, isAllowed, onConnected, onCancel }: ConnectFormProps) {
   const t = useTranslations("googleAds");
   const fieldError = useFieldError();
   const { ask, pending, failure, test, finding } = useConnect(siteId);
@@ -70,6 +70,7 @@ function AccountForm({ siteId, state, sealName, isAllowed, onDone, onCancel }: C
   const fields = missing ?? failure?.fields ?? (finding?.field ? { [finding.field]: finding.name } : undefined);
   const form = useFocusInvalid(fields);
   const [asked, setAsked] = useState("");
+  const [typed, setTyped] = useState({ customer_id: "", login_customer_id: "" });
   const account = state.account;
   const readAccount = () => {
     const { conversion_action_resource_name: _chosen, ...given } = givenFields(form.current);
@@ -94,12 +95,19 @@ function AccountForm({ siteId, state, sealName, isAllowed, onDone, onCancel }: C
       path: "connect",
       body: { ...given, ...(action && { conversion_action_resource_name: toActionName(action, given.customer_id ?? "") }) },
       done: (count) => t("connect.doneReleased", { count }),
-      onConnected: onDone,
+      onConnected,
     });
   };
   const hasExpired = isAllowed && accessFields.some((name) => failure?.fields[name]);
   return (
-    <form ref={form} onSubmit={submit} noValidate>
+    <form
+      ref={form}
+      onSubmit={submit}
+      onInput={({ target }) => {
+        if (target instanceof HTMLInputElement && target.name in typed) setTyped({ ...typed, [target.name]: target.value });
+      }}
+      noValidate
+    >
       <div className="card-b stack stack-5 max-w-[640px]">
         <p className="sm t2 text-pretty">{t(state.connected ? "connect.leadAgain" : "connect.lead")}</p>
         <ConnectField
@@ -118,6 +126,7 @@ function AccountForm({ siteId, state, sealName, isAllowed, onDone, onCancel }: C
           defaultValue={state.actions.find(({ conversionName }) => conversionName === sealName)?.action}
           error={errorOf("conversion_action_resource_name")}
           sealName={sealName}
+          typedAccount={Object.values(typed).join(" ")}
           readAccount={readAccount}
         />
         <OlderAccess transport={state.transport} error={errorOf} />

@@ -13,7 +13,7 @@ import { ConnectionChecks } from "./connection-checks.tsx";
 import { ConnectionFacts } from "./connection-facts.tsx";
 import { Disconnect } from "./disconnect.tsx";
 import { RotateAccess } from "./rotate-access.tsx";
-import { useConnect } from "./use-connect.ts";
+import { type ConnectionTest, useConnect } from "./use-connect.ts";
 
 export interface ConnectionCardProps {
   siteId: string;
@@ -35,7 +35,9 @@ export function ConnectionCard(props: ConnectionCardProps) {
   const startsOpen = isAsked || (!state.connected && (state.syncMethod === "api" || consent === "given"));
   const [isOpen, setOpen] = useState(startsOpen);
   const [isUsed, setUsed] = useState(false);
+  const [lastTest, setLastTest] = useState<{ test: ConnectionTest; actions: ConnectionState["actions"] } | null>(null);
   const shown = mayChange && isOpen;
+  const connected = (test: ConnectionTest) => setLastTest({ test, actions: state.actions });
   /** What Google allowed is stored now: neither this page nor a reload may offer it again. */
   const dropConsent = () => {
     setUsed(true);
@@ -45,7 +47,7 @@ export function ConnectionCard(props: ConnectionCardProps) {
     <div id="connect" className="scroll-mt-20 desk:scroll-mt-4">
       <Card title={t("title")}>
         {mayChange && consent && !isUsed && (
-          <ConsentAnswer siteId={siteId} consent={consent} connected={state.connected} onUsed={dropConsent} />
+          <ConsentAnswer siteId={siteId} consent={consent} connected={state.connected} onUsed={dropConsent} onConnected={connected} />
         )}
         {shown ? (
           <ConnectForm
@@ -54,8 +56,9 @@ export function ConnectionCard(props: ConnectionCardProps) {
             sealName={sealName}
             hasOwnClient={hasOwnClient}
             isAllowed={consent === "given" && !isUsed}
-            onDone={() => {
+            onConnected={(test) => {
               setOpen(false);
+              connected(test);
               if (consent) dropConsent();
             }}
             onCancel={state.connected || state.syncMethod === "script" ? () => setOpen(false) : undefined}
@@ -67,6 +70,8 @@ export function ConnectionCard(props: ConnectionCardProps) {
             state={state}
             timeZone={timeZone}
             mayChange={mayChange}
+            refused={lastTest && stillRefused(lastTest, state.actions)}
+            onConnected={connected}
             onReconnect={() => setOpen(true)}
           />
         ) : (
@@ -86,18 +91,32 @@ export function ConnectionCard(props: ConnectionCardProps) {
   );
 }
 
+/** The test that connected the account, while Google refuses actions that are still the chosen ones. */
+function stillRefused({ test, actions }: { test: ConnectionTest; actions: ConnectionState["actions"] }, now: ConnectionState["actions"]) {
+  const actionIn = (list: ConnectionState["actions"], name: string) => list.find((each) => each.conversionName === name)?.action;
+  const refusedActions = test.refusedActions.filter(
+    ({ conversionName }) => actionIn(actions, conversionName) === actionIn(now, conversionName),
+  );
+  return refusedActions.length > 0 ? { ...test, refusedActions } : null;
+}
+
 interface ConsentAnswerProps {
   siteId: string;
   consent: "given" | "refused";
   connected: boolean;
   onUsed: () => void;
+  onConnected: (test: ConnectionTest) => void;
 }
 
 /** After a visit to Google's page: what came of it. An account that is connected already takes the new access with one press. */
-function ConsentAnswer({ siteId, consent, connected, onUsed }: ConsentAnswerProps) {
+function ConsentAnswer({ siteId, consent, connected, onUsed, onConnected }: ConsentAnswerProps) {
   const t = useTranslations("googleAds");
   const { ask, pending, failure, test } = useConnect(siteId);
-  const renew = () => ask({ path: "rotate", body: {}, done: (count) => t("rotate.done", { count }), onConnected: onUsed });
+  const renewed = (passed: ConnectionTest) => {
+    onUsed();
+    onConnected(passed);
+  };
+  const renew = () => ask({ path: "rotate", body: {}, done: (count) => t("rotate.done", { count }), onConnected: renewed });
   const isGiven = consent === "given";
   const next = isGiven ? t(connected ? "connect.consentGivenKnown" : "connect.consentGivenNext") : t("connect.consentRefusedNext");
   return (
@@ -128,19 +147,23 @@ function ConsentAnswer({ siteId, consent, connected, onUsed }: ConsentAnswerProp
 }
 
 interface ConnectedProps extends Pick<ConnectionCardProps, "siteId" | "state" | "timeZone" | "mayChange"> {
+  /** What Google refused when the account was connected a moment ago. */
+  refused: ConnectionTest | null;
+  onConnected: (test: ConnectionTest) => void;
   onReconnect: () => void;
 }
 
-function Connected({ siteId, state, timeZone, mayChange, onReconnect }: ConnectedProps) {
+function Connected({ siteId, state, timeZone, mayChange, refused, onConnected, onReconnect }: ConnectedProps) {
   const t = useTranslations("googleAds");
   const { ask, pending, failure, test } = useConnect(siteId);
+  const shown = test ?? refused;
   return (
     <>
       <div className="card-b stack stack-4">
         <ConnectionFacts state={state} timeZone={timeZone} />
         {mayChange && <p className="xs t3 text-pretty">{t("account.secrets")}</p>}
         <FormFailure code={failure?.code} requestId={failure?.requestId ?? null} />
-        {test && <ConnectionChecks test={test} customerId={state.account?.customerId ?? ""} failed="" />}
+        {shown && <ConnectionChecks test={shown} customerId={state.account?.customerId ?? ""} failed="" />}
       </div>
       {mayChange && (
         <div className="card-f">
@@ -151,7 +174,7 @@ function Connected({ siteId, state, timeZone, mayChange, onReconnect }: Connecte
           >
             {t("account.test")}
           </SubmitButton>
-          <RotateAccess siteId={siteId} customerId={state.account?.customerId ?? ""} />
+          <RotateAccess siteId={siteId} customerId={state.account?.customerId ?? ""} onConnected={onConnected} />
           <Button onClick={onReconnect}>{t("account.reconnect")}</Button>
           <Disconnect siteId={siteId} syncMethod={state.syncMethod} />
         </div>

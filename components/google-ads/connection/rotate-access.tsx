@@ -9,12 +9,18 @@ import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { ConnectField, useFieldError } from "./connect-field.tsx";
 import { ConnectionChecks } from "./connection-checks.tsx";
-import { givenFields, useConnect } from "./use-connect.ts";
+import { type ConnectionTest, givenFields, useConnect } from "./use-connect.ts";
 
 const names = ["refresh_token", "client_id", "client_secret"] as const;
 
+interface RotateProps {
+  siteId: string;
+  customerId: string;
+  onConnected: (test: ConnectionTest) => void;
+}
+
 /** The same account with a new token, or a new client and its token. The stored one works until Google takes the new one. */
-export function RotateAccess({ siteId, customerId }: { siteId: string; customerId: string }) {
+export function RotateAccess({ siteId, customerId, onConnected }: RotateProps) {
   const t = useTranslations("googleAds");
   const [open, setOpen] = useState(false);
   return (
@@ -25,12 +31,19 @@ export function RotateAccess({ siteId, customerId }: { siteId: string; customerI
       description={t("rotate.lead")}
       trigger={<Button>{t("account.rotate")}</Button>}
     >
-      <RotateForm siteId={siteId} customerId={customerId} onDone={() => setOpen(false)} />
+      <RotateForm
+        siteId={siteId}
+        customerId={customerId}
+        onConnected={(test) => {
+          setOpen(false);
+          onConnected(test);
+        }}
+      />
     </Dialog>
   );
 }
 
-function RotateForm({ siteId, customerId, onDone }: { siteId: string; customerId: string; onDone: () => void }) {
+function RotateForm({ siteId, customerId, onConnected }: RotateProps) {
   const t = useTranslations("googleAds");
   const fieldError = useFieldError();
   const { ask, pending, failure, test, finding } = useConnect(siteId);
@@ -48,7 +61,7 @@ function RotateForm({ siteId, customerId, onDone }: { siteId: string; customerId
     const given = givenFields(form.current);
     setEmpty(given.refresh_token === undefined);
     if (pending || given.refresh_token === undefined) return;
-    ask({ path: "rotate", body: given, done: (count) => t("rotate.done", { count }), onConnected: onDone });
+    ask({ path: "rotate", body: given, done: (count) => t("rotate.done", { count }), onConnected });
   };
   return (
     <form ref={form} onSubmit={submit} noValidate className="stack stack-4">

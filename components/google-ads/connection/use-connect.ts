@@ -6,14 +6,14 @@ import { useSend } from "#components/forms/use-send.ts";
 import { findingOf } from "#lib/delivery/connection-findings.ts";
 import { type ConnectAnswer, connectAnswer } from "#lib/delivery/connection-shapes.ts";
 
-type ConnectionTest = ConnectAnswer["test"];
+export type ConnectionTest = ConnectAnswer["test"];
 
 interface ConnectRequest {
   path: "connect" | "rotate" | "test";
   body?: unknown;
   /** Said in a toast; `released` is how many refused conversions are sent again. */
   done: (released: number) => string | undefined;
-  onConnected?: () => void;
+  onConnected?: (test: ConnectionTest) => void;
 }
 
 /** Sends credentials, or asks to test the stored ones, and keeps what Google said of them. */
@@ -37,7 +37,7 @@ export function useConnect(siteId: string) {
       onDone: (value) => {
         const answer = succeeded(value);
         setTest(answer?.test ?? null);
-        if (answer?.test.ok) onConnected?.();
+        if (answer?.test.ok) onConnected?.(answer.test);
       },
       onFailed: setFailure,
     });

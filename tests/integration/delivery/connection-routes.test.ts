@@ -139,7 +139,9 @@ test("connect, look, test, choose, preview, switch, rotate, disconnect", async (
   actionList.parse(listed);
   expect(connected).toMatchObject({ connected: true, test: { ok: true } });
   expect(seen).toMatchObject({ connected: true, transport: "data_manager", account: { customerId: demoCustomerId }, testError: null });
-  expect(seen.actions).toMatchObject([{ conversionName: "OpsMantik_V5_DEMIR_MUHUR", action: account.conversion_action_resource_name }]);
+  const sealAction = { conversionName: "OpsMantik_V5_DEMIR_MUHUR", action: account.conversion_action_resource_name };
+  expect(seen.actions).toMatchObject([{ ...sealAction, countingType: "MANY_PER_CLICK" }]); // Google said so while connecting
+  expect(after.actions).toMatchObject([{ ...sealAction, countingType: "MANY_PER_CLICK" }]);
   expect(tested).toMatchObject({ test: { ok: true } });
   expect(listed.actions.length).toBeGreaterThan(3);
   expect(previewed).toMatchObject({ connected: true, waiting: 0 });
