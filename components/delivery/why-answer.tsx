@@ -36,6 +36,10 @@ export function WhyAnswer({ answer, siteId, timeZone, openRowId, onLeave }: WhyA
     cause: cause?.what ?? "",
   };
   const money = (cents: number) => siteFormat({ locale, timeZone, currency: facts.currency }).money(cents);
+  const fix = () => {
+    if (message.fixKey === "noClick" && !facts.isOwner) return t("links.noClick.fixOthers");
+    return message.fixKey ? t(`links.${message.fixKey}.fix`, values) : cause?.fix;
+  };
   const isOutOfStep = message.tone === "counted" && facts.atGoogleCents !== undefined && facts.atGoogleCents !== facts.amountCents;
   return (
     <div className="stack stack-4" data-link={answer.link}>
@@ -44,7 +48,7 @@ export function WhyAnswer({ answer, siteId, timeZone, openRowId, onLeave }: WhyA
       <WhyWay message={message} isSealed={facts.isSealed} />
       <div>
         <h3 className="h2 mb-1">{t("todo")}</h3>
-        <p className="sm t2">{message.fixKey ? t(`links.${message.fixKey}.fix`, values) : cause?.fix}</p>
+        <p className="sm t2">{fix()}</p>
         {facts.archivedAt && message.key !== "archived" && message.tone !== "counted" && <p className="sm t2">{t("archived")}</p>}
         <PlaceLink place={message.place} siteId={siteId} openRowId={openRowId} onLeave={onLeave} />
       </div>

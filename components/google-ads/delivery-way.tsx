@@ -36,16 +36,17 @@ export function DeliveryWay({ siteId, current, connected, hasProblem, sendsPageV
                 <Icon className="i" />
               </span>
               <div className="grow">
-                <p className="strong">{t(way)}</p>
+                <p className="strong flex flex-wrap items-center gap-2">
+                  {t(way)}
+                  {way === current && <Tag>{t("inUse")}</Tag>}
+                </p>
                 <p className="sm t3 text-pretty">
                   {t(`${way}Lead`)}
                   {notes[way]}
                 </p>
               </div>
-              {way === current ? (
-                <Tag>{t("inUse")}</Tag>
-              ) : (
-                mayChange && (way === "script" || connected) && <SwitchWay siteId={siteId} to={way} hasProblem={hasProblem} />
+              {way !== current && mayChange && (way === "script" || connected) && (
+                <SwitchWay siteId={siteId} to={way} hasProblem={hasProblem} />
               )}
             </li>
           );

@@ -86,11 +86,12 @@ function Consequences({ to, preview, hasProblem }: { to: "script" | "api"; previ
           t("scriptNeeded"),
           connected && t("connectionStays"),
         ];
+  const ofScript = preview.correctionsOfScript > 0 && t("ofScript", { count: preview.correctionsOfScript });
   const warning = to === "api" && (!connected ? t("notConnected") : hasProblem && t("problem"));
   return (
     <div className="stack">
       <ul className="stack list-disc pl-5 sm t2">
-        {facts.filter(Boolean).map((fact) => (
+        {[...facts, ofScript].filter(Boolean).map((fact) => (
           <li key={String(fact)} className="text-pretty">
             {fact}
           </li>

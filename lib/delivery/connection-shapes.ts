@@ -134,6 +134,8 @@ export const dryRunAnswer = z.object({
 export type DryRunAnswer = z.output<typeof dryRunAnswer>;
 
 export const switchPreview = z.object({
+  /** Waiting corrections that would go by API, of conversions that a script sent. */
+  correctionsOfScript: z.number(),
   waiting: z.number(),
   inFlight: z.number(),
   adjustmentsByHand: z.number(),

@@ -164,11 +164,11 @@ const connectionKeys = new Set<WhyMessage["key"]>([
 
 /** Where somebody may do something about it. An archived site changes nothing but is restored, by its owner. */
 function placeOf(key: WhyMessage["key"], facts: WhyNotCounted["facts"]): FixPlace | null {
-  const { rowId, heldBy, retractionId, archivedAt, canRestore } = facts;
+  const { rowId, heldBy, retractionId, archivedAt, canRestore, isOwner } = facts;
   if (key === "archived") return canRestore ? { to: "settings" } : null;
   if (archivedAt && (connectionKeys.has(key) || key === "noClick" || key === "draft")) return null;
   if (connectionKeys.has(key)) return { to: "connections" };
-  if (key === "noClick") return { to: "tracker" };
+  if (key === "noClick") return isOwner ? { to: "tracker" } : null;
   if (key === "draft") return { to: "sales" };
   const row = key === "held" ? heldBy?.rowId : key.startsWith("cancelled") ? retractionId : rowId;
   return row ? { to: "row", rowId: row } : null;

@@ -38,6 +38,8 @@ export const whyNotCounted = z.object({
     currency: z.string(),
     orderId: z.string(),
     isSealed: z.boolean(),
+    /** Whether the reader may open what only owners may. */
+    isOwner: z.boolean(),
     syncMethod: z.enum(["script", "api"]),
     conversionName: z.string(),
     clickMinAgeHours: z.number(),

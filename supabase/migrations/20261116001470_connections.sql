@@ -727,6 +727,19 @@ begin
 end
 $$;
 
+-- corrections_of_script: {correctionsOfScript}: waiting corrections that would go by API, of what a
+-- script sent. Google may not find that under the chosen action.
+create function private.corrections_of_script(p_site_id uuid, p_to text) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object('correctionsOfScript', count(*))
+  from public.offline_conversion_queue q
+    join private.standing_dispatches d
+      on d.sale_id = q.sale_id and d.provider_key = q.provider_key and d.transport = 'script'
+  where q.site_id = p_site_id and q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY')
+    and q.by_hand_reason is null and p_to = 'api'
+$$;
+
 -- preview_delivery_switch: what a switch of a site's delivery would mean for what waits.
 --   Takes    p_to script or api.
 --   Returns  {waiting, inFlight, adjustmentsByHand, pageViewsStop, connected}: adjustmentsByHand
@@ -746,6 +759,7 @@ begin
       'waiting', coalesce(sum(t.row_count) filter (where t.status in ('QUEUED', 'RETRY')), 0),
       'inFlight', coalesce(sum(t.row_count) filter (where t.status = 'PROCESSING'), 0))
     from private.queue_totals(array[v_site.id]) t)
+    || private.corrections_of_script(v_site.id, p_to)
     || jsonb_build_object(
       'adjustmentsByHand', (
         select count(*) from public.offline_conversion_queue q

@@ -61,6 +61,7 @@ begin
       'canRestore', case when v_site.archived_at is not null
         then public.has_site_role(v_site.id, 'owner') end,
       'isSealed', v_sale.status = 'CONFIRMED',
+      'isOwner', public.has_site_role(v_site.id, 'owner'),
       'syncMethod', v_site.oci_sync_method, 'transport', v_sent.transport,
       'sentAt', v_sent.dispatched_at, 'requestId', v_sent.provider_request_id,
       'conversionName', coalesce(v_sent.conversion_name, v_row.conversion_name,

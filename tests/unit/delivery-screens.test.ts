@@ -104,6 +104,7 @@ describe("why it was not counted", () => {
       currency: "TRY",
       orderId: "om_1",
       isSealed: true,
+      isOwner: true,
       syncMethod: "api",
       conversionName: "Sale",
       clickMinAgeHours: 6,
@@ -128,6 +129,10 @@ describe("why it was not counted", () => {
     ["REJECTED", "CLICK_NOT_FOUND", { to: "row", rowId: "row" }],
   ] as const)("%s %s is fixed where its link leads", (link, code, place) => {
     expect(message(link, code).place).toEqual(place);
+  });
+
+  test("only owners are led to the tracker's page, which only they may open", () => {
+    expect(whyMessage({ saleId: "", link: "CLICK", code: "NO_CLICK_ID", at: null, facts: { ...facts, isOwner: false } }).place).toBeNull();
   });
 
   // Guarantee: no answer leads to a page on which nothing can be done.

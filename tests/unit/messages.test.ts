@@ -20,6 +20,7 @@ const keys = [...english.keys()];
 /** Words that are the same in both languages: names, a search phrase, a unit. */
 const sameInBoth = new Set([
   "nav.site",
+  "nav.googleAds",
   "sites.site",
   "proof.facts.click",
   "causes.who.google",

@@ -112,3 +112,18 @@ test("a counted conversion of a cancelled sale says whether it was taken back", 
   await settleClaim(db.sql, team, claim, { outcome: "COMPLETED", verdict: "CONFIRMED" }, { at: minutesLater(45) });
   expect(await takeBack(46)).toBe("DONE");
 });
+
+// Guarantee: an owner who goes to the API knows which corrections it may not be able to make. Mutation: count every correction that waits.
+test("the preview of a switch to the API counts corrections of what the script sent", async () => {
+  const preview = (to: string) => callAs(db.sql, team.owner, (tx) => tx`select public.preview_delivery_switch(${team.publicId}, ${to})`);
+  const byApi = await sent(1);
+  await recordVerdict(db.sql, team, byApi.requestId, "CONFIRMED", minutesLater(40));
+  await switchDelivery(db.sql, team, "script");
+  const { id, saleId } = await sealLead(db.sql, team);
+  await claimForScript(db.sql, team, [id], minutesLater(41));
+  await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteId, p_ids: [id] }, minutesLater(42));
+  for (const each of [byApi.saleId, saleId])
+    await change(db.sql, { team }, "correct_sale", { id: each, amountCents: 90_00 }, { at: minutesLater(43) });
+  expect(await preview("api")).toMatchObject({ waiting: 2, correctionsOfScript: 1 });
+  expect(await preview("script")).toMatchObject({ adjustmentsByHand: 2, correctionsOfScript: 0 });
+});
