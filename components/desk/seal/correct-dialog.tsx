@@ -29,7 +29,7 @@ export function CorrectDialog({ lead, sale, open, onOpenChange }: SaleDialogProp
   const { format, actions } = useDesk();
   const words = useLeadWords();
   const consequence = useConsequence(lead, sale);
-  const paid = useAmount(sale.currency);
+  const paid = useAmount(sale.currency, "", sale.amountCents);
   const [isTried, setTried] = useState(false);
   const { cents } = paid;
   const amount = format.money(sale.amountCents, sale.currency);

@@ -48,7 +48,7 @@ export function CorrectSaleDialog({ sale, consequence, open, onOpenChange, onCha
   const t = useTranslations("oci.adjust");
   const format = useControlFormat();
   const { change, pending } = useSaleChange({ sale, onOpenChange, onChanged });
-  const paid = useAmount(sale.currency);
+  const paid = useAmount(sale.currency, "", sale.amountCents);
   const [isTried, setTried] = useState(false);
   const amount = format.money(sale.amountCents, sale.currency);
   const submit = (event: FormEvent<HTMLFormElement>) => {

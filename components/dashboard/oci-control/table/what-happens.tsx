@@ -49,7 +49,9 @@ export function useWhatHappens(): (row: QueueRow) => { line: string; next: strin
       case "PROCESSING":
         return { line: t("processing", { time: format.moment(row.claimedAt ?? row.updatedAt) }), next: t("processingNext"), bad: false };
       case "QUEUED":
-        if (isLater(row.notBefore)) return { line: t("held", { time: format.moment(row.notBefore) }), next: t("heldNext"), bad: false };
+        // The server's clock may be a moment ahead of this one.
+        if (Date.parse(row.notBefore) > now.getTime() + 60_000)
+          return { line: t("held", { time: format.moment(row.notBefore) }), next: t("heldNext"), bad: false };
         return waitsFor(row) ?? ready();
       case "RETRY":
         return waitsFor(row) ?? retry(row);
