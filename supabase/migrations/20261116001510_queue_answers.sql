@@ -178,9 +178,7 @@ begin
           free_waits = q.free_waits + b.is_free::int,
           by_hand_reason = coalesce(b.by_hand, q.by_hand_reason),
           -- A script says what it did not send; a worker whose call failed cannot know.
-          may_have_arrived = q.may_have_arrived
-            or p_token is not null and o.category = 'TRANSIENT'
-              and (not b.is_free or o.code is null),
+          may_have_arrived = q.may_have_arrived or b.is_unanswered,
           provider_error_code = case when b.is_over then 'MAX_ATTEMPTS'
             when b.by_hand is null and (o.outcome <> 'RETRY' or not b.is_again)
               then coalesce(left(o.code, 64), 'UNKNOWN') else left(o.code, 64) end,
@@ -189,9 +187,9 @@ begin
             then concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.words) else o.words end, 1024),
           attempt_error = left(o.words, 1024), attempt_error_code = left(o.code, 64),
           attempt_error_category = o.category,
-          -- Refused for good, a conversion is not at Google, unless an earlier hand-out of it is:
-          -- otherwise it may go under another action next.
-          conversion_action = case when q.kind <> 'CONVERSION' or o.category <> 'VALIDATION'
+          -- Refused, or asked to wait: a conversion of which no other hand-out can be at Google may
+          -- go under another action next, or to another account.
+          conversion_action = case when q.kind <> 'CONVERSION' or b.is_unanswered
               or q.may_have_arrived or exists (select from public.provider_dispatches d
                 where d.sale_id = q.sale_id and d.verdict is distinct from 'REJECTED')
             then q.conversion_action end
@@ -205,6 +203,8 @@ begin
           o.asks_to_wait or o.category in ('TRANSIENT', 'RATE_LIMIT') as is_passing,
           case when w.kind <> 'CONVERSION' then o.by_hand end as by_hand) f
         cross join lateral (select f.is_free, f.by_hand,
+          p_token is not null and o.category = 'TRANSIENT'
+            and (not o.asks_to_wait or o.code is null) as is_unanswered,
           f.by_hand is null and f.is_passing
             and (f.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_again,
           f.by_hand is null and f.is_passing
