@@ -75,12 +75,13 @@ export function SwitchWay({ siteId, to, hasProblem }: SwitchWayProps) {
 
 function Consequences({ to, preview, hasProblem }: { to: "script" | "api"; preview: Preview; hasProblem: boolean }) {
   const t = useTranslations("googleAds.switch");
-  const { waiting, inFlight, adjustmentsByHand, pageViewsStop, connected } = preview;
+  const { waiting, inFlight, released, adjustmentsByHand, pageViewsStop, connected } = preview;
   const facts =
     to === "api"
       ? [t("waitingApi", { count: waiting }), t("inFlight", { count: inFlight }), t("correctionsApi"), pageViewsStop && t("pageViewsStop")]
       : [
-          t("waitingScript", { count: waiting - adjustmentsByHand }),
+          t("waitingScript", { count: waiting + released - adjustmentsByHand }),
+          released > 0 && t("released", { count: released }),
           t("inFlight", { count: inFlight }),
           t("correctionsScript", { count: adjustmentsByHand }),
           t("scriptNeeded"),

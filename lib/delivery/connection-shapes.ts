@@ -134,6 +134,8 @@ export type DryRunAnswer = z.output<typeof dryRunAnswer>;
 export const switchPreview = z.object({
   waiting: z.number(),
   inFlight: z.number(),
+  /** Refused access to the API; goes by script after the switch. */
+  released: z.number(),
   adjustmentsByHand: z.number(),
   pageViewsStop: z.boolean(),
   connected: z.boolean(),

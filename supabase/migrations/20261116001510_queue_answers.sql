@@ -206,12 +206,12 @@ begin
           o.asks_to_wait or o.category in ('TRANSIENT', 'RATE_LIMIT') as is_passing,
           case when w.kind <> 'CONVERSION' then o.by_hand end as by_hand) f
         cross join lateral (select f.is_free, f.by_hand,
-          p_token is not null and o.category = 'TRANSIENT'
-            and (not o.asks_to_wait or o.code is null) as is_unanswered,
           f.by_hand is null and f.is_passing
             and (f.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_again,
           f.by_hand is null and f.is_passing
-            and not (f.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_over) b
+            and not (f.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_over,
+          p_token is not null and o.category = 'TRANSIENT'
+            and (not o.asks_to_wait or o.code is null) as is_unanswered) b
       where q.id = o.id and q.status = 'PROCESSING' and (p_token is null or q.claim_token = p_token)
       returning q.id, q.status, q.kind, q.sale_id, b.is_over and o.code = 'CONVERSION_NOT_FOUND' as is_not_there)
   select array_agg(e.id) filter (where e.is_not_there), jsonb_build_object('failed', count(*) filter (where e.status = 'FAILED'), 'retried', count(*) filter (where e.status = 'RETRY')),
@@ -309,7 +309,7 @@ $$;
 --   Moves    to COMPLETED from anything but COMPLETED, if the row was ever claimed by p_token: a
 --            success is a success, however late. To RETRY or FAILED only while p_token holds it.
 --            A refused access says nothing of credentials that came since: such rows are tried
---            again, and nothing is blocked.
+--            again, and nothing is blocked. Nor does it of a script, where the site went to one.
 --   Safe     to repeat: what was settled is not settled again. Rows of another site are neither
 --            changed nor revealed.
 --   Returns  {completed, retried, failed, stale}: stale results met a row that somebody else has
@@ -333,8 +333,10 @@ begin
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "token"}');
   end if;
   -- Before the sales, always: connecting anew holds it while it opens rows that were refused access.
-  if p_batch is not null and private.hold_provider(p_site_id, p_batch ->> 'provider')
-      is distinct from (p_batch ->> 'credentialsVersion')::int then
+  if p_batch is not null and (private.hold_provider(p_site_id, p_batch ->> 'provider')
+        is distinct from (p_batch ->> 'credentialsVersion')::int
+      or exists (select from public.sites s
+        where s.id = p_site_id and s.oci_sync_method = 'script')) then
     select coalesce(jsonb_agg(case
         when r ->> 'category' = 'AUTH' and r ->> 'outcome' = 'FAILED' and not r ? 'byHand'
         then r || '{"outcome": "RETRY", "category": "TRANSIENT", "free": true}' else r end), '[]')
