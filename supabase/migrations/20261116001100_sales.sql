@@ -100,10 +100,14 @@ create index dispatches_of_a_request on public.provider_dispatches (site_id, pro
   where transport = 'data_manager';
 
 -- standing_dispatches: what Google has of each sale: the newest dispatch that it did not reject, on
--- whichever transport. Whatever decides by "Google has it" reads this.
+-- whichever transport. Whatever decides by "Google has it" reads this. An API adjusts only what it
+-- finds; what a person adjusted by hand is there only while a conversion of the sale is.
 create view private.standing_dispatches as
   select distinct on (d.sale_id, d.provider_key) d.*
   from public.provider_dispatches d where d.verdict is distinct from 'REJECTED'
+    and (d.transport <> 'by_hand' or exists (select from public.provider_dispatches c
+      where c.sale_id = d.sale_id and c.provider_key = d.provider_key and c.kind = 'CONVERSION'
+        and c.verdict is distinct from 'REJECTED'))
   order by d.sale_id, d.provider_key, d.dispatched_at desc, d.id desc;
 
 -- Pipeline B: stages before the seal, valued by how fresh the click was. One per call and type.

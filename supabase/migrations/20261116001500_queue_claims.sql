@@ -147,7 +147,7 @@ begin
         and (s.status = 'CONFIRMED') = (q.kind <> 'RETRACT') and (r.amount_cents > 0) = (q.kind <> 'RETRACT')
       returning i.position, i.salt, i.via, q.id, q.site_id, q.provider_key, q.kind, q.order_id,
         q.conversion_name, q.conversion_action, q.value_cents, q.currency, q.conversion_time,
-        q.attempt_count, q.sale_id, q.channel, s.gclid, s.wbraid, s.gbraid, s.clicked_at, said.consent, person.phone, person.email),
+        q.attempt_count, q.may_have_arrived, q.sale_id, q.channel, s.gclid, s.wbraid, s.gbraid, s.clicked_at, said.consent, person.phone, person.email),
   identified as (
     insert into public.dispatch_identifiers as d
         (queue_id, site_id, gclid, wbraid, gbraid, customer_hash, email_hash, salt, handed_at)
@@ -162,7 +162,9 @@ begin
     'via', c.via, 'valueCents', c.value_cents, 'currency', c.currency,
     'conversionTime', c.conversion_time, 'timezone', t.timezone, 'attemptCount', c.attempt_count,
     'gclid', c.gclid, 'wbraid', c.wbraid, 'gbraid', c.gbraid, 'clickedAt', c.clicked_at,
-    'customerHash', c.phone, 'emailHash', c.email, 'channel', c.channel, 'consent', c.consent)
+    'customerHash', c.phone, 'emailHash', c.email, 'channel', c.channel, 'consent', c.consent,
+    'mayHaveArrived', c.may_have_arrived or exists (
+      select from public.provider_dispatches d where d.sale_id = c.sale_id))
     order by c.position), '[]')
   into v_rows from claimed c join public.sites t on t.id = c.site_id;
   return v_rows;

@@ -121,7 +121,8 @@ begin
         'valueCents', g.conversion_value * 100, 'currency', g.currency,
         'conversionTime', g.occurred_at, 'timezone', s.timezone, 'attemptCount', g.attempt_count,
         'gclid', c.gclid, 'wbraid', c.wbraid, 'gbraid', c.gbraid, 'clickedAt', c.clicked_at,
-        'customerHash', null, 'emailHash', null, 'channel', c.channel, 'consent', g.consent)
+        'customerHash', null, 'emailHash', null, 'channel', c.channel, 'consent', g.consent,
+        'mayHaveArrived', g.attempt_count > 1)
         order by g.occurred_at, g.id), '[]')
       into v_rows
       from claimed g join public.calls c on c.id = g.call_id
@@ -164,8 +165,8 @@ $$;
 --   Moves    to SENT from anything but SENT, of signals that were ever handed out: a success is a
 --            success, however late. PROCESSING -> PENDING with a time for the next try, or FAILED,
 --            only while p_token holds it. A call that came to nothing meanwhile ends its signal.
---            AUTH met with credentials that were replaced since is tried again, without spending
---            an attempt.
+--            AUTH met with credentials that were replaced since, or before the site went to its
+--            script, is tried again, without spending an attempt.
 --   Safe     to repeat: what was settled is not settled again. Signals of another site are neither
 --            changed nor revealed.
 --   Returns  {completed, retried, failed, stale}.
@@ -181,7 +182,9 @@ declare
   v_now timestamptz := private.current_moment();
   v_provider text := coalesce(p_batch ->> 'provider', 'google_ads');
   v_is_old boolean := coalesce(private.hold_provider(p_site_id, v_provider)
-    <> (p_batch ->> 'credentialsVersion')::int, p_batch is not null);
+    <> (p_batch ->> 'credentialsVersion')::int, p_batch is not null)
+    or exists (select from public.sites s
+      where s.id = p_site_id and s.oci_sync_method = 'script');
   v_completed int;
   v_retried int;
   v_failed int;

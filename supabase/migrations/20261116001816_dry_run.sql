@@ -19,7 +19,9 @@ as $$
     'customerHash', case when said.consent is not null
       then coalesce(s.customer_hash, l.caller_hash) end,
     'emailHash', case when said.consent is not null then s.email_hash end,
-    'channel', q.channel, 'consent', said.consent)
+    'channel', q.channel, 'consent', said.consent,
+    'mayHaveArrived', q.may_have_arrived or q.status = 'PROCESSING' or exists (
+      select from public.provider_dispatches d where d.sale_id = q.sale_id))
   from public.offline_conversion_queue q
     join public.sites t on t.id = q.site_id
     join public.sales s on s.id = q.sale_id

@@ -4,7 +4,7 @@ import { openCircuit, readHealth } from "#tests/support/circuit.ts";
 import { actionOf, connectApi, defaultActions, defaultNames } from "#tests/support/connections.ts";
 import { forceRace } from "#tests/support/force-race.ts";
 import { change, newLead } from "#tests/support/leads.ts";
-import { callIn, createQueueTeam, deliverySettings, minutesLater, sealedAt, service } from "#tests/support/queue.ts";
+import { callIn, createQueueTeam, deliverySettings, minutesLater, sealedAt, service, switchDelivery } from "#tests/support/queue.ts";
 import { callAs, createPerson, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { whileOpen } from "#tests/support/while-open.ts";
@@ -106,6 +106,7 @@ describe("claiming", () => {
         emailHash: null,
         channel: "phone",
         consent: null,
+        mayHaveArrived: false,
       },
     ]);
     expect(stored).toMatchObject({
@@ -371,6 +372,21 @@ describe("refused credentials", () => {
     await connectApi(db.sql, team, { at: minutesLater(4) });
     expect(await signal()).toMatchObject({ dispatch_status: "PENDING", attempt_count: 1, attempt_base: 1, next_retry_at: null });
     expect((await claim(5)).rows).toHaveLength(1);
+  });
+
+  // Mutations that break it: switch_delivery without requeue_refused; v_is_old without a look at the site's way.
+  test.each([
+    ["before", true],
+    ["after", false],
+  ])("of which we hear %s a switch to the script leave the signal to the script", async (_name, isBefore) => {
+    await lead();
+    const claimed = await claim(1);
+    const hear = () => settle(claimed, all(claimed, refused), 2, batchOf(claimed, "definite", block));
+    if (isBefore) await hear();
+    await switchDelivery(db.sql, team, "script");
+    if (!isBefore) await hear();
+    const script = { p_site_id: team.siteId, p_limit: 10 };
+    expect((await service<{ rows: object[] }>(db.sql, "claim_marketing_signals", script, minutesLater(60))).rows).toHaveLength(1);
   });
 
   // Guarantee: what an old token met does not end a signal that the new one can send.
