@@ -236,7 +236,7 @@ export const queueRowStory = z.object({
   proofs: z.array(z.object({ id: z.string(), contract: z.string(), from: z.string().nullable(), to: z.string(), at: moment })),
   siblings: z.array(queueRow),
   allowedActions: z.array(z.enum(["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"])),
-  /** Google rejected it, and an operator may send it once more. */
+  /** Google rejected it or never said what became of it, and an operator may send it once more. */
   canSendAgain: z.boolean(),
 });
 export type QueueRowStory = z.output<typeof queueRowStory>;

@@ -295,8 +295,8 @@ $$;
 -- rejection, so that what Google has plus what is queued always equals the ledger. Data Manager
 -- takes a while: what it accepted first can overwrite what the Ads API was told since. After a
 -- switch between them, a value that may have gone both ways is corrected a day later.
---   Takes    p_again: a kind that is queued although Google rejected this very value of it; and
---            p_not_before, how long that waits.
+--   Takes    p_again: a kind that is queued although Google rejected this very value of it, or never
+--            said what became of it; and p_not_before, how long that waits.
 create function private.follow_ledger(
   p_sale_id uuid, p_again text default null, p_not_before timestamptz default null
 ) returns void
@@ -308,6 +308,7 @@ declare
   v_told private.standing_dispatches;
   v_newest public.revenue_snapshots := private.newest_snapshot(p_sale_id);
   v_needed text;
+  v_is_again boolean;
   v_is_resendable boolean;
 begin
   select s.* into v_sale from public.sales s where s.id = p_sale_id;
@@ -327,15 +328,23 @@ begin
     select d.* into v_told from private.standing_dispatches d
       where d.sale_id = p_sale_id and d.provider_key = 'google_ads';
   end if;
-  -- One that only may be there is sent again with its order id, if it still can be.
-  v_is_resendable := v_told.id is null or (v_told.verdict = 'UNKNOWN'
-    and v_told.verdict_reason = 'NEVER_ANSWERED'
-    and coalesce(v_sale.gclid, v_sale.wbraid, v_sale.gbraid) is not null);
+  -- One that only may be there is sent again with its order id, if it still can be: by itself when
+  -- nobody answered, else when a person asks for it.
+  v_is_again := v_told.verdict is not distinct from 'UNKNOWN' and (v_told.kind = p_again
+    or exists (select from public.offline_conversion_queue q where q.sale_id = p_sale_id
+      and q.kind = v_told.kind and q.status in ('QUEUED', 'RETRY', 'PROCESSING')
+      and q.created_at >= v_told.dispatched_at));
+  v_is_resendable := v_told.id is null
+    or (coalesce(v_sale.gclid, v_sale.wbraid, v_sale.gbraid) is not null
+      and v_told.verdict is not distinct from 'UNKNOWN'
+      and (v_told.verdict_reason is not distinct from 'NEVER_ANSWERED'
+        or v_is_again and v_told.kind = 'CONVERSION'));
   v_needed := case
     when v_is_resendable and v_sale.status = 'CONFIRMED' then 'CONVERSION'
     when v_told.id is null or v_told.kind = 'RETRACT' then null
     when v_sale.status = 'CANCELED' then 'RETRACT'
     when v_told.value_cents <> v_sale.amount_cents or not v_told.is_certain
+      or v_is_again and v_told.kind = 'RESTATE'
       -- One that was handed out since and never completed may have arrived all the same.
       or exists (select from public.offline_conversion_queue q where q.sale_id = p_sale_id and q.kind = 'RESTATE' and q.status <> 'COMPLETED'
         and q.created_at >= v_told.dispatched_at and (q.handed_value_cents <> v_sale.amount_cents or q.handed_values_differ)) then 'RESTATE' end;

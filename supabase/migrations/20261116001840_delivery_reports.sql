@@ -37,6 +37,8 @@ begin
   v_why := case
     when v_sale.status = 'CANCELED' then private.why_cancelled(v_site, v_sale)
     when v_sent.verdict is distinct from 'REJECTED' and v_sent.id is not null
+        and not (v_sent.verdict is not distinct from 'UNKNOWN'   -- it is sent again
+          and v_row.status in ('QUEUED', 'RETRY', 'PROCESSING'))
       then private.why_sent(v_sent)
     when v_sale.delivery_block is not null
       then private.why_blocked(v_sale.delivery_block, v_sale.clicked_at)
