@@ -54,9 +54,8 @@ begin
       set status = 'COMPLETED', uploaded_at = v_now, provider_request_id = i.request_id, claimed_at = null, claim_token = null,
           next_retry_at = null, last_error = null, provider_error_code = null, provider_error_category = null, updated_at = v_now,
           attempt_error = null, attempt_error_code = null, attempt_error_category = null,
-          -- Not the hand-out that is answered here: another one of this row.
-          may_have_arrived = q.attempt_count > 1 and (q.may_have_arrived or q.status = 'PROCESSING'
-            and (q.claim_token <> p_token or p_token is null and q.handed_via is not null)),
+          -- Of the only hand-out nothing is left open: this is its answer.
+          may_have_arrived = q.may_have_arrived and q.attempt_count > 1,
           -- A person entered what the sale is worth; everybody else sends what was handed out.
           snapshot_id = case i.transport
             when 'by_hand' then (private.newest_snapshot(q.sale_id)).id

@@ -129,7 +129,7 @@ begin
     update public.provider_dispatches d
       set verdict = case when s.is_by_click and x.kind = 'CONVERSION'
               and not exists (select from public.offline_conversion_queue q
-                where q.sale_id = x.sale_id and q.kind = 'CONVERSION' and q.may_have_arrived)
+                where q.id = x.queue_id and q.may_have_arrived)
               and not exists (select from public.provider_dispatches o
                 where o.sale_id = x.sale_id and o.id <> x.id)
             then 'REJECTED' else coalesce(s.verdict, v_rest) end,

@@ -288,6 +288,19 @@ describe("a hand-out that nobody answered, and a later one that Google rejected"
     expect(await openRows(sealed)).toMatchObject([{ kind: "RESTATE" }]); // Google may have kept the first value
   });
 
+  // Mutation that breaks it: enqueue without handed_values_differ.
+  test("is corrected after it was sent again, when its hand-outs had different values", async () => {
+    const { team, sealed } = await inFlight();
+    await recover(20);
+    await change(db.sql, { team }, "correct_sale", { id: sealed.saleId, amountCents: 500_000 }, { at: minutesLater(21) });
+    await complete(team, sealed, await claimForWorker(db.sql, team, { at: minutesLater(21) }));
+    await reject(team, sealed);
+    const claim = await claimForWorker(db.sql, team, { at: minutesLater(300) });
+    expect(claim.rows).toMatchObject([{ kind: "CONVERSION", valueCents: 500_000 }]);
+    await settleClaim(db.sql, team, claim, { outcome: "COMPLETED", verdict: "CONFIRMED" }, { at: minutesLater(301) });
+    expect(await openRows(sealed)).toMatchObject([{ kind: "RESTATE" }]);
+  });
+
   // Mutation that breaks it: let the row that is queued again take may_have_arrived from the one before it.
   test("is taken back when the one that was sent again is rejected, too", async () => {
     const { team, sealed } = await sentTwice();
@@ -326,7 +339,6 @@ describe("a hand-out that nobody answered, and a later one that Google rejected"
     expect(await openRows(sealed)).toEqual([]);
   });
 
-  // Mutation that breaks it: complete_rows without a look at who holds the row.
   test("is taken back when the late answer to the first one was the rejection, and the second is in flight", async () => {
     const { team, sealed, claim } = await inFlight();
     await recover(20);

@@ -146,7 +146,6 @@ describe("a duplicate by its click", () => {
     expect(await verdictsOf(saleId)).toEqual([isOurs ? "DUPLICATE" : "REJECTED"]);
   });
 
-  // Mutation that breaks it: look at the row alone, which was queued in place of the one that may have arrived.
   test("of a row whose predecessor may have arrived is our own", async () => {
     const { saleId } = await sealLead(db.sql, team);
     await claimForWorker(db.sql, team, { at: minutesLater(1) });
