@@ -56,6 +56,7 @@ const batchOf = ({ batch }: Claim, outcome = "success", more: object = {}) => ({
   credentialsVersion: batch.credentialsVersion,
   durationMs: 12,
   firstPollSeconds: 60,
+  customerId: "1234567890",
   ...more,
 });
 const settle = (claimed: Claim, results: object[], minute: number, batch: object | null = batchOf(claimed)) =>
@@ -248,6 +249,7 @@ describe("settling", () => {
       request_id: "req-1",
       pipeline: "signals",
       row_count: 1,
+      customer_id: "1234567890",
       next_poll_at: minutesLater(3),
       finished_at: null,
     });
@@ -393,6 +395,18 @@ describe("refused credentials", () => {
       provider_error_code: "invalid_grant",
     });
     expect((await readHealth(db.sql, team)).blocked_at).toBeNull();
+  });
+
+  // Guarantee: a quota of the account that the owner left does not hold the signal in the new one.
+  test("nor does their quota hold the site or the signal", async () => {
+    await lead();
+    const claimed = await claim(1);
+    await connectApi(db.sql, team, { at: minutesLater(2) });
+    const quotaUntil = minutesLater(1440);
+    const wait = { outcome: "RETRY", category: "RATE_LIMIT", code: "RESOURCE_EXHAUSTED", free: true, retryAt: quotaUntil };
+    await settle(claimed, all(claimed, wait), 3, batchOf(claimed, "none", { quotaUntil }));
+    expect((await readHealth(db.sql, team)).quota_until).toBeNull();
+    expect((await claim(10)).rows).toHaveLength(1);
   });
 
   // Guarantee: a fix never sends what was taken back while the site was blocked.
