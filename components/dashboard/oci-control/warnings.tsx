@@ -78,7 +78,7 @@ function useStopped({ blocked, blockedActions, missingActions: [missing], connec
   if (missing)
     return (
       <Alert tone="blocked" title={t("actionMissing", { name: missing })} action={toConnections(t("openConnections"))}>
-        {t("actionMissingBody", waiting)}
+        {t("actionMissingBody")}
       </Alert>
     );
   if (action)
