@@ -121,8 +121,23 @@ as $$
     * (0.75 + pg_catalog.random() * 0.5)
 $$;
 
--- disprove_arrival: for a day Google could not find what we only assumed it to have. It never
--- arrived: there is nothing to adjust, and nothing for a person to do. Called with the sale locked.
+-- may_be_under_another: whether Google may have what an adjustment is for under another action than
+-- the adjustment's: one that a script named, or one that was chosen before.
+create function private.may_be_under_another(p_row public.offline_conversion_queue) returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select exists (select from public.provider_dispatches d
+      where d.sale_id = p_row.sale_id and d.provider_key = p_row.provider_key
+        and d.verdict is distinct from 'REJECTED'
+        and d.conversion_action is distinct from p_row.conversion_action)
+    or exists (select from public.offline_conversion_queue q
+        join public.queue_transitions t on t.queue_id = q.id and t.reason = 'SCRIPT_EXPORT'
+      where q.sale_id = p_row.sale_id and q.kind = 'CONVERSION')
+$$;
+
+-- disprove_arrival: for a day Google could not find what we only assumed it to have, under the one
+-- action that it left for. It never arrived: there is nothing to adjust, and nothing for a person to
+-- do. Called with the sale locked.
 create function private.disprove_arrival(p_row public.offline_conversion_queue) returns void
 language plpgsql security definer set search_path = ''
 as $$
@@ -153,7 +168,8 @@ $$;
 --            try while attempts are left, and MAX_ATTEMPTS when none is; everything else is final.
 --            free: Google asked to wait, so the attempt is given back, at most 20 times a row. Without
 --            a code nobody answered: each such wait is twice as long as the one before.
---            byHand: no API makes this adjustment. The row waits for a person.
+--            byHand: no API makes this adjustment. The row waits for a person. So it does when
+--            Google did not find what may be under another action.
 --   Returns  {failed, retried}.
 create function private.end_claims(p_token uuid, p_results jsonb, p_max_attempts int) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -203,7 +219,11 @@ begin
         join public.offline_conversion_queue w on w.id = o.id
         cross join lateral (select o.asks_to_wait and w.free_waits < 20 as is_free,
           o.asks_to_wait or o.category in ('TRANSIENT', 'RATE_LIMIT') as is_passing,
-          case when w.kind <> 'CONVERSION' then o.by_hand end as by_hand) f
+          case when w.kind = 'CONVERSION' then null
+            when o.by_hand is null and o.code = 'CONVERSION_NOT_FOUND'
+                and w.attempt_count - w.attempt_base >= p_max_attempts
+                and private.may_be_under_another(w) then 'SENT_BY_SCRIPT'
+            else o.by_hand end as by_hand) f
         cross join lateral (select f.is_free, f.by_hand,
           f.by_hand is null and f.is_passing
             and (f.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_again,

@@ -81,11 +81,12 @@ begin
         order by x.blocked_at, x.conversion_name), '[]')
       from api a join public.provider_conversion_actions x
         on x.site_id = a.id and x.blocked_at is not null),
-    'missingActions', (select coalesce(jsonb_agg(distinct n.name), '[]')
+    'missingActions', (select coalesce(jsonb_agg(m.name order by m.place, m.name), '[]') from (
+      select n.name, min(n.place) as place
       from api a join public.sites s on s.id = a.id and a.is_connected
-        cross join lateral (select private.conversion_name(s, 'seal') as name) n
-      where not exists (select from public.provider_conversion_actions x
-        where x.site_id = s.id and x.conversion_name = n.name)),
+        cross join lateral jsonb_array_elements_text(private.missing_actions(s))
+          with ordinality n (name, place)
+      group by n.name) m),
     'lastRun', (select jsonb_build_object('at', r.at, 'ok', r.error_code is null, 'kind', r.kind, 'errorCode', r.error_code) from (
       (select x.at, x.error_code, x.kind from unnest(v_sites) site (id)
        cross join lateral (select y.* from public.script_runs y where y.site_id = site.id order by y.at desc, y.id desc limit 1) x

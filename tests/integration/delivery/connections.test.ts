@@ -417,7 +417,14 @@ describe("switching", () => {
     await connectApi(db.sql, team);
     await deliverySettings(db.sql, team, { pageViewsEnabled: true });
     await sealLead(db.sql, team);
-    expect(await preview("script")).toEqual({ waiting: 1, inFlight: 0, adjustmentsByHand: 0, pageViewsStop: false, connected: true });
+    expect(await preview("script")).toEqual({
+      waiting: 1,
+      inFlight: 0,
+      adjustmentsByHand: 0,
+      pageViewsStop: false,
+      missingActions: [],
+      connected: true,
+    });
     expect(await preview("api")).toMatchObject({ pageViewsStop: true });
     await expect(preview("mail")).rejects.toMatchObject({ message: "VALIDATION_FAILED" });
     await expect(switchTo("mail")).rejects.toMatchObject({ message: "VALIDATION_FAILED" });
