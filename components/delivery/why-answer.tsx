@@ -1,6 +1,6 @@
 "use client";
 
-import { Check, CircleDashed, Clock, X } from "lucide-react";
+import { Check, CircleDashed, Clock, Minus, X } from "lucide-react";
 import Link from "next/link";
 import { useLocale, useTranslations } from "next-intl";
 import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
@@ -41,10 +41,11 @@ export function WhyAnswer({ answer, siteId, timeZone, openRowId, onLeave }: WhyA
     <div className="stack stack-4" data-link={answer.link}>
       <p className="strong">{t(`links.${message.key}.what`, values)}</p>
       {isOutOfStep && <p className="sm t2">{t("correction", { had: money(facts.atGoogleCents ?? 0), now: money(facts.amountCents) })}</p>}
-      <WhyWay message={message} />
+      <WhyWay message={message} isSealed={facts.isSealed} />
       <div>
         <h3 className="h2 mb-1">{t("todo")}</h3>
         <p className="sm t2">{message.fixKey ? t(`links.${message.fixKey}.fix`, values) : cause?.fix}</p>
+        {facts.archivedAt && message.key !== "archived" && message.tone !== "counted" && <p className="sm t2">{t("archived")}</p>}
         <PlaceLink place={message.place} siteId={siteId} openRowId={openRowId} onLeave={onLeave} />
       </div>
       {message.causeCode && facts.error && <p className="id xs t3">{facts.error}</p>}
@@ -57,22 +58,24 @@ const looks = {
   broken: { icon: X, tone: "bad" },
   waits: { icon: Clock, tone: "retry" },
   later: { icon: CircleDashed, tone: "" },
+  none: { icon: Minus, tone: "" },
 } as const;
 
-/** Every step up to the broken one is done, every one after it has not come. */
-function stateOf(index: number, { step, tone }: WhyMessage): keyof typeof looks {
+/** Every step up to the broken one is done. Those after it were not reached, but for the seal: a person may have made it all the same. */
+function stateOf(index: number, { step, tone }: WhyMessage, isSealed: boolean): keyof typeof looks {
   const broken = whySteps.indexOf(step);
   if (tone === "counted" || index < broken) return "done";
+  if (index > broken && isSealed && whySteps[index] === "seal") return "done";
   if (index > broken) return "later";
   return tone;
 }
 
-function WhyWay({ message }: { message: WhyMessage }) {
+function WhyWay({ message, isSealed }: { message: WhyMessage; isSealed: boolean }) {
   const t = useTranslations("why.steps");
   return (
     <ol className="tl why-way" aria-label={t("label")}>
       {whySteps.map((step, index) => {
-        const state = stateOf(index, message);
+        const state = stateOf(index, message, isSealed);
         const { icon: Icon, tone } = looks[state];
         return (
           <li key={step}>
@@ -90,6 +93,9 @@ function WhyWay({ message }: { message: WhyMessage }) {
   );
 }
 
+/** The page of Google Ads is open to every member, that of all connections to owners. */
+const paths = { sales: "/sales", settings: "/settings", tracker: "/connections", connections: "/connections/google-ads" } as const;
+
 interface PlaceLinkProps extends Pick<WhyAnswerProps, "siteId" | "openRowId" | "onLeave"> {
   place: FixPlace | null;
 }
@@ -97,10 +103,7 @@ interface PlaceLinkProps extends Pick<WhyAnswerProps, "siteId" | "openRowId" | "
 function PlaceLink({ place, siteId, openRowId, onLeave }: PlaceLinkProps) {
   const t = useTranslations("why.places");
   if (!place || (place.to === "row" && place.rowId === openRowId)) return null;
-  const href =
-    place.to === "row"
-      ? `${sitePath(siteId, "/oci-control")}?row=${place.rowId}`
-      : sitePath(siteId, place.to === "sales" ? "/sales" : "/connections");
+  const href = place.to === "row" ? `${sitePath(siteId, "/oci-control")}?row=${place.rowId}` : sitePath(siteId, paths[place.to]);
   return (
     <Link className="link sm" href={href} onClick={onLeave}>
       {t(place.to)}

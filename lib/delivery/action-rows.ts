@@ -9,6 +9,8 @@ export interface ActionRow {
   key: ConversionKey | null;
   conversionName: string;
   action: string | null;
+  /** What Google calls the action; null where it told us nothing. */
+  googleName: string | null;
   countingType: string | null;
   blocked: ConnectionState["actions"][number]["blocked"];
 }
@@ -18,17 +20,24 @@ interface Names {
   signalsEnabled: boolean;
 }
 
+type Chosen = Pick<ConnectionState, "actions" | "missingActions">;
+
 /** One row for each conversion that needs an action, in the order of the settings; earlier names last. */
-export function actionRows(actions: ConnectionState["actions"], { conversionNames, signalsEnabled }: Names): ActionRow[] {
+export function actionRows({ actions, missingActions }: Chosen, { conversionNames, signalsEnabled }: Names): ActionRow[] {
   const rowOf = (key: ConversionKey | null, conversionName: string): ActionRow => {
-    const { action = null, countingType = null, blocked = null } = actions.find((each) => each.conversionName === conversionName) ?? {};
-    return { key, conversionName, action, countingType, blocked };
+    const {
+      action = null,
+      googleName = null,
+      countingType = null,
+      blocked = null,
+    } = actions.find((each) => each.conversionName === conversionName) ?? {};
+    return { key, conversionName, action, googleName, countingType, blocked };
   };
   const current = conversionKeys.map((key) => rowOf(key, conversionNames[key]));
   const taken = [conversionNames.page_view, ...current.map((row) => row.conversionName)];
-  const earlier = actions.filter(({ conversionName }) => !taken.includes(conversionName));
+  const earlier = [...missingActions, ...actions.map(({ conversionName }) => conversionName)].filter((name) => !taken.includes(name));
   return [
     ...current.filter(({ key, action }) => key === "seal" || signalsEnabled || action !== null),
-    ...earlier.map(({ conversionName }) => rowOf(null, conversionName)),
+    ...earlier.map((conversionName) => rowOf(null, conversionName)),
   ];
 }

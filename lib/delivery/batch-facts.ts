@@ -1,7 +1,7 @@
-import { env } from "#lib/env.ts";
 import type { ProviderConnection, Upload, UploadResult } from "#lib/providers/port.ts";
 import { ProviderRateLimitError } from "#lib/providers/provider-error.ts";
 import { withoutSecrets } from "./connection.ts";
+import { firstPollSeconds } from "./limits.ts";
 import type { BatchFacts, ClaimedJob } from "./pipeline.ts";
 
 interface Outcome {
@@ -25,8 +25,9 @@ export function factsOf(jobs: ClaimedJob[], outcome: Outcome): BatchFacts {
     provider: providerKey,
     outcome: outcomeOf(results, thrown),
     credentialsVersion: connection.version,
+    customerId: connection.credentials.customer_id,
     durationMs,
-    firstPollSeconds: env().VERDICT_FIRST_POLL_SECONDS,
+    firstPollSeconds: firstPollSeconds(),
     ...(requestId && { requestId }),
     ...(error?.code && { errorCode: error.code }),
     ...(error?.category && { errorCategory: error.category }),

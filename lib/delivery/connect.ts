@@ -48,11 +48,22 @@ export async function connectGoogleAds(
   const siteUuid = await siteUuidOf(publicId);
   const credentials = parseInput(credentialsSchema, input.refresh_token ? input : { ...input, ...consent });
   const test = await askGoogle({ siteUuid, version: 0, credentials });
-  if (!test.ok) return { connected: false, released: 0, test };
+  if (!test.ok) return { connected: false, released: 0, test: withRefused(test, []) };
+  requireOwnAction(credentials, test);
   const sealAction = credentials.conversion_action_resource_name;
   const { googleName } = nameOf(await namesAtGoogle({ siteUuid, version: 0, credentials }), sealAction);
   const seal = { sealAction, ...(googleName !== undefined && { sealActionName: googleName }) };
   return keep(db, publicId, { siteUuid, credentials, test, seal });
+}
+
+/**
+ * Data Manager is told an action's number only, and looks for it in the connected account: one of another account would be its namesake there. The
+ * Ads API also takes actions of the account that Google named as the owner of its conversions. SQL refuses the others when actions are chosen.
+ */
+function requireOwnAction({ customer_id, transport, conversion_action_resource_name }: Credentials, { account }: ConnectionTest): void {
+  const owners = [customer_id, transport === "ads_api" ? account?.conversionCustomerId : null];
+  const own = z.string().refine((action) => owners.includes(action.split("/")[1]), "OTHER_ACCOUNT");
+  parseInput(z.object({ conversion_action_resource_name: own }), { conversion_action_resource_name });
 }
 
 /** A consent that has run out is no new access. */
@@ -70,13 +81,17 @@ export async function rotateGoogleAds(
   const given = parseInput(newAccess, input.refresh_token ? input : (consent ?? {}));
   const renewed = parseInput(credentialsSchema, { ...current, ...given });
   const test = await askGoogle({ siteUuid, version: 0, credentials: renewed });
-  if (!opensAccount(test)) return { connected: false, released: 0, test };
+  if (!opensAccount(test)) return { connected: false, released: 0, test: withRefused(test, []) };
   return keep(db, publicId, { siteUuid, credentials: renewed, test });
 }
 
-const accessFields = new Set(["client_id", "client_secret", "refresh_token", "customer_id", "login_customer_id"]);
+const accountFields: (string | null)[] = ["customer_id", "login_customer_id"];
+/** Whatever was not looked at (no answer, a code that nobody knows) opens nothing. Of the refusals of actions some are about the account. */
 const opensAccount = ({ checks }: ConnectionTest) =>
-  checks.every(({ ok, isRequired, code }) => ok || !isRequired || !accessFields.has(findingOf(code ?? "UNKNOWN").field ?? ""));
+  checks.every(
+    ({ ok, isRequired, isOfAction, code = "UNKNOWN" }) =>
+      ok || !isRequired || (isOfAction && !accountFields.includes(findingOf(code).field)),
+  );
 
 interface Tested {
   siteUuid: string;
@@ -87,15 +102,19 @@ interface Tested {
 }
 
 async function keep(db: SessionClient, publicId: string, { siteUuid, credentials, test, seal }: Tested): Promise<ConnectAnswer> {
+  const sealed = sealedConnection(siteUuid, credentials);
+  const owner = test.account?.conversionCustomerId;
+  const account = { ...sealed.account, ...(owner && { conversionCustomerId: owner }) };
   const { version, released } = await callAsUser(
     db,
     "connect_provider",
-    { p_public_id: publicId, p_connection: { ...sealedConnection(siteUuid, credentials), ...seal } },
+    { p_public_id: publicId, p_connection: { ...sealed, account, ...seal } },
     kept,
   );
   const connection = { siteUuid, version, credentials };
-  await recordTest(connection, test, await passedActions(db, publicId, connection, test));
-  return { connected: true, released, test };
+  const tried = await tryActions(db, publicId, connection, test);
+  await recordTest(connection, test, passedNames(tried));
+  return { connected: true, released, test: withRefused(test, tried) };
 }
 
 /** A connection as SQL keeps it. */
@@ -113,8 +132,8 @@ export async function testGoogleAds(db: SessionClient, publicId: string): Promis
   const connection = await requireConnection(publicId);
   const credentials = await withSealAction(db, publicId, connection.credentials);
   const test = await askGoogle({ ...connection, credentials });
-  const passed = await passedActions(db, publicId, { ...connection, credentials }, test);
-  return { connected: true, released: await recordTest(connection, test, passed), test };
+  const tried = await tryActions(db, publicId, { ...connection, credentials }, test);
+  return { connected: true, released: await recordTest(connection, test, passedNames(tried)), test: withRefused(test, tried) };
 }
 
 /** A test of the account, without what opens it: some answers repeat what they were asked with. */
@@ -125,17 +144,40 @@ async function askGoogle(connection: ProviderConnection): Promise<ConnectionTest
   return { ...test, checks: checks.map(cleaned), ...(error && { error: cleaned(error) }) };
 }
 
-/** The names whose actions Google takes. One action was tested with the connection; the others are tried here. */
-async function passedActions(db: SessionClient, publicId: string, connection: ProviderConnection, test: ConnectionTest): Promise<string[]> {
+interface TriedAction {
+  conversionName: string;
+  /** Why Google takes nothing for it; null when it does. */
+  code: string | null;
+}
+
+/** Every chosen action and what Google has against it. One was tested with the connection; the others are tried here. */
+async function tryActions(
+  db: SessionClient,
+  publicId: string,
+  connection: ProviderConnection,
+  test: ConnectionTest,
+): Promise<TriedAction[]> {
   if (!opensAccount(test)) return [];
   const { actions } = await readConnection(db, publicId);
-  const passes = async (action: string) => {
-    if (action === connection.credentials.conversion_action_resource_name) return test.ok;
+  const tryOne = async (action: string) => {
+    if (action === connection.credentials.conversion_action_resource_name) return test;
     const credentials = { ...connection.credentials, conversion_action_resource_name: action };
-    return (await askGoogle({ ...connection, credentials })).ok;
+    return askGoogle({ ...connection, credentials });
   };
-  const outcomes = await Promise.all(actions.map(async (chosen) => ({ ...chosen, ok: await passes(chosen.action) })));
-  return outcomes.filter(({ ok }) => ok).map(({ conversionName }) => conversionName);
+  return Promise.all(
+    actions.map(async ({ conversionName, action }) => {
+      const { ok, error } = await tryOne(action);
+      return { conversionName, code: ok ? null : (error?.code ?? "UNKNOWN") };
+    }),
+  );
+}
+
+const passedNames = (tried: TriedAction[]) => tried.filter(({ code }) => code === null).map(({ conversionName }) => conversionName);
+
+/** The test as it is answered: one that passed names the other actions that Google refuses. */
+function withRefused(test: ConnectionTest, tried: TriedAction[]): ConnectAnswer["test"] {
+  const refused = tried.flatMap(({ conversionName, code }) => (code === null ? [] : [{ conversionName, code }]));
+  return { ...test, refusedActions: test.ok ? refused : [] };
 }
 
 /** With the action that sealed sales go to now: the owner may have chosen another since the account was connected. */

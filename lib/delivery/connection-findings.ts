@@ -33,6 +33,7 @@ const groups = {
       "ACCESS_TOKEN_EXPIRED",
       "ACCESS_TOKEN_TYPE_UNSUPPORTED",
       "CREDENTIALS_MISSING",
+      "GOOGLE_ACCOUNT_DELETED",
     ],
   },
   tokenOfAnother: { field: "refresh_token", codes: ["UNAUTHORIZED_CLIENT"] },
@@ -59,7 +60,7 @@ const groups = {
   },
   personUnsafe: {
     field: null,
-    codes: ["TWO_STEP_VERIFICATION_NOT_ENROLLED", "ADVANCED_PROTECTION_NOT_ENROLLED", "GOOGLE_ACCOUNT_DELETED"],
+    codes: ["TWO_STEP_VERIFICATION_NOT_ENROLLED", "ADVANCED_PROTECTION_NOT_ENROLLED"],
   },
   apiDisabled: { field: "client_id", codes: ["SERVICE_DISABLED", "PROJECT_DISABLED"] },
   projectNotApproved: { field: "client_id", codes: ["CLOUD_PROJECT_NOT_APPROVED_FOR_PRODUCTION"] },

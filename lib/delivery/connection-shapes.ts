@@ -29,6 +29,8 @@ export const connectionState = z.object({
   testedAt: moment.nullable(),
   testError: z.object({ code: z.string(), message: z.string().nullable(), at: moment }).nullable(),
   actions: z.array(actionChoice.extend({ googleName: z.string().nullish(), testedAt: moment.nullable(), blocked: block.nullable() })),
+  /** Names under which an API sends nothing, because no action is chosen for them. */
+  missingActions: z.array(z.string()),
   health: z
     .object({
       state: z.enum(["CLOSED", "OPEN", "HALF_OPEN"]),
@@ -100,6 +102,8 @@ const connectionTest = z.object({
     })
     .optional(),
   error: providerBlock.optional(),
+  /** Chosen actions, besides that of sealed sales, that Google takes no conversions for. */
+  refusedActions: z.array(z.object({ conversionName: z.string(), code: z.string() })),
 });
 
 /** `released`: rows that a block had failed and that are queued again. */
@@ -138,6 +142,7 @@ export const switchPreview = z.object({
   released: z.number(),
   adjustmentsByHand: z.number(),
   pageViewsStop: z.boolean(),
+  missingActions: z.array(z.string()),
   connected: z.boolean(),
 });
 export const switchAnswer = z.object({ ok: z.literal(true), from: z.string(), to: z.string() });

@@ -6,3 +6,6 @@ const defaultMaxAttempts = 5;
 export function maxAttempts(): number {
   return env().OCI_MAX_ATTEMPTS ?? defaultMaxAttempts;
 }
+
+/** How long after sending Data Manager is first asked for its verdict. */
+export const firstPollSeconds = (): number => env().VERDICT_FIRST_POLL_SECONDS;

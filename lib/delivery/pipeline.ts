@@ -37,8 +37,10 @@ export interface BatchFacts {
   /** `definite`: it answered, though with a refusal. `none`: it was not asked, or only asked us to wait. */
   outcome: "success" | "transient" | "definite" | "none";
   credentialsVersion: number;
+  /** The account that the batch went to; left out when nothing was sent. */
+  customerId?: string;
   durationMs: number;
-  firstPollSeconds: number;
+  firstPollSeconds?: number;
   requestId?: string;
   errorCode?: string;
   errorCategory?: string;

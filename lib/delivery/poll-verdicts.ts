@@ -1,13 +1,14 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
-import type { Json } from "#lib/db/types.gen.ts";
 import { env } from "#lib/env.ts";
 import { log } from "#lib/platform/log.ts";
 import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import type { Provider, ProviderConnection, VerdictAnswer } from "#lib/providers/port.ts";
 import { openConnection, withoutSecrets } from "./connection.ts";
+import { firstPollSeconds } from "./limits.ts";
 import { startBudget } from "./run-budget.ts";
 import { sideBySide } from "./side-by-side.ts";
+import { storable } from "./storable.ts";
 
 const duePolls = z.array(
   z.object({
@@ -114,13 +115,13 @@ function record({ siteId, requestId, pollCount }: DuePoll, { block: _block, ...a
   const nextPollAt = new Date(now.getTime() + pauseMs(pollCount)).toISOString();
   return callRpc(
     "record_verdicts",
-    { p_site_id: siteId, p_request_id: requestId, p_answer: { ...answer, nextPollAt } as unknown as Json }, // plain data by its construction
+    { p_site_id: siteId, p_request_id: requestId, p_answer: storable({ ...answer, nextPollAt }) },
     z.unknown(),
   );
 }
 
 /** Twice as long after each answer without a verdict, at most six hours. */
 function pauseMs(pollCount: number): number {
-  const firstMs = Math.max(env().VERDICT_FIRST_POLL_SECONDS, 1) * 1000;
+  const firstMs = Math.max(firstPollSeconds(), 1) * 1000;
   return Math.min(firstMs * 2 ** Math.min(pollCount + 1, 20), pauseMaxMs);
 }

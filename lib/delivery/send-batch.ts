@@ -3,7 +3,7 @@ import type { Provider, ProviderConnection, Upload, UploadResult } from "#lib/pr
 import { isProviderError, ProviderRateLimitError, ProviderTransientError } from "#lib/providers/provider-error.ts";
 import { factsOf, realTime } from "./batch-facts.ts";
 import { withoutSecrets } from "./connection.ts";
-import type { BatchFacts, Claim, ClaimedJob } from "./pipeline.ts";
+import type { BatchFacts, Claim, ClaimedJob, Deferral } from "./pipeline.ts";
 
 /** What became of a batch: a result for every claimed row, and what it says about the provider. */
 export interface SentBatch {
@@ -33,6 +33,22 @@ export async function sendBatch(claim: Claim, sending: Sending): Promise<SentBat
   return {
     results,
     facts: factsOf(claim.jobs, { upload, results, thrown, ...sending, durationMs: Math.round(performance.now() - startedAt) }),
+  };
+}
+
+/** Claimed rows that were not sent: they wait without spending an attempt, and nothing is said about the provider. */
+export function notSent(claim: Claim, { providerKey, code, message, until }: Deferral & { providerKey: string }): SentBatch {
+  const wait = { status: "RETRY", category: "TRANSIENT", code, message, retryAt: until, isFreeWait: true } as const;
+  return {
+    results: claim.jobs.map(({ id, via }) => ({ id, transport: via, ...wait })),
+    facts: {
+      provider: providerKey,
+      outcome: "none",
+      credentialsVersion: claim.credentialsVersion ?? 0,
+      durationMs: 0,
+      errorCode: code,
+      errorCategory: "TRANSIENT",
+    },
   };
 }
 

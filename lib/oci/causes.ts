@@ -3,8 +3,8 @@
  * the words are in the message files under `causes`. A code that nobody has met yet is UNKNOWN, and is shown as it is beside the words.
  */
 
-/** Who can make it work. */
-type Fixer = "nobody" | "operator" | "owner" | "google" | "us";
+/** Who can make it work. host: whoever runs this installation. */
+type Fixer = "nobody" | "operator" | "owner" | "google" | "us" | "host";
 /** What to press: send again, send again from the start, connect Google again, change a setting, wait, or nothing. */
 export type Cure = "retry" | "reset" | "reconnect" | "settings" | "wait" | "none";
 
@@ -74,6 +74,7 @@ const groups = {
       "BACKEND_ERROR",
       "TIMEOUT",
       "NETWORK_ERROR",
+      "NO_RESULT",
     ],
   },
   quota: {
@@ -84,6 +85,8 @@ const groups = {
   circuitOpen: { fixer: "google", cure: "wait", codes: ["CIRCUIT_OPEN"] },
   refusedWithOthers: { fixer: "google", cure: "wait", codes: ["REFUSED_WITH_OTHERS"] },
   busy: { fixer: "us", cure: "wait", codes: ["CONCURRENCY_LIMIT"] },
+  vaultKey: { fixer: "host", cure: "wait", codes: ["VAULT_KEY_MISSING", "VAULT_KEY_MISMATCH"] },
+  connectionChanged: { fixer: "us", cure: "wait", codes: ["CREDENTIALS_CHANGED"] },
   scriptFailed: { fixer: "owner", cure: "retry", codes: ["APPLY_FAILED"] },
   accessLost: {
     fixer: "owner",

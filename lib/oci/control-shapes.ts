@@ -1,17 +1,16 @@
 import { z } from "zod";
-import { errorCategories, queueKinds, queueStatuses } from "./queue-types.ts";
+import { errorCategories, queueKinds, queueStatuses, verdicts } from "./queue-types.ts";
 
 /** What OCI Control's functions and endpoints answer. Times are ISO 8601, money is cents by currency, a site is its public id. */
 
 export const leadChannels = ["phone", "whatsapp", "form"] as const;
-const verdicts = ["CONFIRMED", "REJECTED", "DUPLICATE", "UNKNOWN"] as const;
 export const transports = ["script", "data_manager", "ads_api", "by_hand"] as const;
 const byHandReasons = ["NO_ADS_API_ACCESS", "SENT_BY_SCRIPT", "WBRAID_ONLY", "NO_VERDICT", "OTHER_ACCOUNT"] as const;
 /**
  * What a waiting row waits for besides its time. RETRACTION: another sale of the lead, see heldBy. VERDICT: Google has not said whether it took
  * the conversion. DAY: a script or a person sent the conversion less than a day ago. ACTION: no usable conversion action has the row's name.
  */
-const waitReasons = ["RETRACTION", "VERDICT", "DAY", "ACTION"] as const;
+const waitReasons = ["RETRACTION", "VERDICT", "DAY", "ACTION", "QUOTA"] as const;
 
 const status = z.enum(queueStatuses);
 const category = z.enum(errorCategories);
@@ -56,6 +55,8 @@ export const queueStats = z.object({
   perProvider: z.array(providerStats),
   circuit: circuit.nullable(),
   blocked: blocked.nullable(),
+  /** Google's limit is used up until then: nothing is sent before. */
+  quotaUntil: moment.nullish(),
   /** Whether sites that send by API have credentials; null when none sends by API. */
   connected: z.boolean().nullable(),
   /** Conversion actions that Google refuses: what waits for them is not sent. */
@@ -146,6 +147,8 @@ export const queueRowStory = z.object({
         at: moment,
         verdict: verdict.nullable(),
         isWbraidOnly: z.boolean(),
+        /** Another account has it than the one that the site is connected to. */
+        isElsewhere: z.boolean(),
       })
       .nullable(),
   }),
@@ -236,6 +239,8 @@ export const queueRowStory = z.object({
   proofs: z.array(z.object({ id: z.string(), contract: z.string(), from: z.string().nullable(), to: z.string(), at: moment })),
   siblings: z.array(queueRow),
   allowedActions: z.array(z.enum(["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"])),
+  /** A person's work that the API may make by now: RETRY_SELECTED with overApi sends it. */
+  canTryApi: z.boolean(),
   /** Google rejected it or never said what became of it, and an operator may send it once more. */
   canSendAgain: z.boolean(),
 });
@@ -245,7 +250,7 @@ export const queueActions = ["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"]
 export type QueueAction = (typeof queueActions)[number];
 
 /** Why an action left a row as it was. */
-const skipReasons = ["NOT_FOUND", "CHANGED_SINCE", "ILLEGAL_MOVE", "SALE_CANCELLED", "ALREADY_QUEUED"] as const;
+const skipReasons = ["NOT_FOUND", "CHANGED_SINCE", "ILLEGAL_MOVE", "SALE_CANCELLED", "ALREADY_QUEUED", "BY_HAND"] as const;
 const skipped = z.object({ id: z.string(), reason: z.enum(skipReasons), status: status.nullable() });
 
 /** While `cursor` is set there is more to do: send the same request again with it. Counts are of the whole action so far. */

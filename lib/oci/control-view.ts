@@ -1,5 +1,6 @@
 import type { QueueCharts, QueueStats } from "./control-shapes.ts";
 import { type DaySpanLength, daySpans, isDay } from "./day-span.ts";
+import { verdicts } from "./queue-types.ts";
 
 /** What OCI Control shows, as its address says it. Page and browser read the address with the same rules, and never trust it. */
 
@@ -25,6 +26,9 @@ const filterRules = {
   kind: oneOf(...kinds),
   minValue: matching(/^\d{1,11}$/),
   maxValue: matching(/^\d{1,11}$/),
+  verdict: oneOf(...verdicts),
+  sentFrom: isDay,
+  sentTo: isDay,
   minAttempts: matching(/^[1-9]\d?$/),
   days: oneOf(...periods),
   q: (text: string) => text.trim().length > 0 && text.length <= 512,

@@ -1,7 +1,7 @@
 import "server-only";
 import { notFound } from "next/navigation";
 import { readPage } from "#lib/auth/session.ts";
-import { maxAttempts } from "#lib/delivery/limits.ts";
+import { firstPollSeconds, maxAttempts } from "#lib/delivery/limits.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { type QueueRow, queueCharts, queueRowStory, queueRows, queueStats } from "./control-shapes.ts";
 import { apiFilter, type ControlView } from "./control-view.ts";
@@ -29,8 +29,9 @@ export async function readControlPage(publicId: string, view: ControlView, now: 
     readPage("queue_charts", { p_public_id: publicId, p_range: view.range }, queueCharts),
     view.row ? readPage("queue_row_story", { ...asked, p_id: view.row }, queueRowStory).catch(nothing) : null,
   ]).catch(hideRefusal);
-  return { stats, page, charts, story };
+  return { stats, page, charts, story, firstPollSeconds: firstPollSeconds() };
 }
+
 /** A few conversions that wait to be sent, the newest first: for a dry run. */
 export async function readWaitingRows(publicId: string, limit: number): Promise<QueueRow[]> {
   const asked = { p_public_id: publicId, p_max_attempts: maxAttempts(), p_limit: limit };

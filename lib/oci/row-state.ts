@@ -1,3 +1,4 @@
+import { causeOf } from "./causes.ts";
 import type { QueueAction, QueueRow, QueueStats } from "./control-shapes.ts";
 
 export type RowState = QueueRow["status"] | "STUCK" | "CONFIRMED" | "BLOCKED";
@@ -15,6 +16,12 @@ export const blockedProviders = ({ perProvider, connected }: Pick<QueueStats, "p
 /** Why a row was let wait without asking Google: the circuit is open, too much is being sent. Null for a row that was tried. */
 export const deferralOf = (row: Pick<QueueRow, "status" | "providerErrorCode" | "attemptErrorCode">): string | null =>
   row.status === "RETRY" && row.providerErrorCode !== row.attemptErrorCode ? row.providerErrorCode : null;
+
+/** A deferral that lasts until somebody fixes its cause: the stored access cannot be opened. Null for one that ends by itself. */
+export function obstacleOf(row: Parameters<typeof deferralOf>[0]): string | null {
+  const deferral = deferralOf(row);
+  return deferral !== null && ["host", "owner"].includes(causeOf(deferral).fixer) ? deferral : null;
+}
 
 /** What the last real attempt met. An attempt that threw has no code: Google did not answer. */
 export function reasonOf(row: QueueRow): string | null {
@@ -37,14 +44,20 @@ const takes: Record<QueueAction, readonly QueueRow["status"][]> = {
   MARK_FAILED: ["PROCESSING", "QUEUED", "RETRY"],
 };
 
-/** Whether an action can take a row from where it stands. SQL decides; this only keeps a button from promising what it will refuse. */
-export const canTake = (action: QueueAction, row: Pick<QueueRow, "status">) => takes[action].includes(row.status);
-
 /** A correction of what Google has is a person's work where the script sends, and where no API can make it. */
-export const isByHand = (row: QueueRow, syncMethod: "script" | "api") =>
-  row.kind !== "CONVERSION" &&
-  (row.status === "QUEUED" || row.status === "RETRY") &&
-  (syncMethod === "script" || row.byHandReason !== null);
+export const isManual = (row: Pick<QueueRow, "kind" | "byHandReason">, syncMethod: "script" | "api") =>
+  row.kind !== "CONVERSION" && (syncMethod === "script" || row.byHandReason !== null);
+
+/** Such work that waits to be done. */
+export const isByHand = (row: Pick<QueueRow, "kind" | "status" | "byHandReason">, syncMethod: "script" | "api") =>
+  isManual(row, syncMethod) && (row.status === "QUEUED" || row.status === "RETRY");
+
+/**
+ * Whether an action can take a row from where it stands. A person's work is not sent: somebody may have done it in Google Ads already.
+ * SQL decides; this only keeps a button from promising what it will refuse.
+ */
+export const canTake = (action: QueueAction, row: Pick<QueueRow, "kind" | "status" | "byHandReason">, syncMethod: "script" | "api") =>
+  takes[action].includes(row.status) && (action === "MARK_FAILED" || !isByHand(row, syncMethod));
 
 /** Money of several rows, per currency. */
 export function sumByCurrency(rows: readonly Pick<QueueRow, "currency" | "valueCents">[]): Record<string, number> {

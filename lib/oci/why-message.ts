@@ -5,7 +5,7 @@ export const whySteps = ["click", "consent", "seal", "ready", "sent", "verdict"]
 type WhyStep = (typeof whySteps)[number];
 
 /** Where the fix is made. */
-export type FixPlace = { to: "connections" | "tracker" | "sales" } | { to: "row"; rowId: string };
+export type FixPlace = { to: "connections" | "tracker" | "sales" | "settings" } | { to: "row"; rowId: string };
 
 export interface WhyMessage {
   /** Names the sentence: `why.links.<key>.what`. */
@@ -15,8 +15,8 @@ export interface WhyMessage {
   /** The code of that cause. */
   causeCode: string | null;
   step: WhyStep;
-  /** counted: nothing is broken. waits: it goes on by itself. broken: it does not. */
-  tone: "counted" | "waits" | "broken";
+  /** counted: nothing is broken. waits: it goes on by itself. broken: it does not. none: the way ends here, and nothing more is said. */
+  tone: "counted" | "waits" | "broken" | "none";
   place: FixPlace | null;
 }
 
@@ -32,13 +32,17 @@ const keys = [
   "noMatch",
   "noConsent",
   "clickExpired",
+  "archived",
   "draft",
   "held",
   "undoWindow",
   "clickTooYoung",
   "googleAsked",
   "busy",
+  "quota",
   "deferred",
+  "serverKey",
+  "unreadable",
   "scriptRun",
   "due",
   "notConnected",
@@ -49,6 +53,7 @@ const keys = [
   "actionBlocked",
   "circuitOpen",
   "retries",
+  "retriesSoon",
   "inFlight",
   "stuck",
   "failed",
@@ -79,6 +84,10 @@ const waits: Record<string, Part> = {
   GOOGLE_ASKED: part("googleAsked", "ready", "waits"),
   CIRCUIT_OPEN: part("circuitOpen", "sent", "waits"),
   CONCURRENCY_LIMIT: part("busy", "sent", "waits"),
+  VAULT_KEY_MISSING: part("serverKey", "sent", "broken"),
+  VAULT_KEY_MISMATCH: part("serverKey", "sent", "broken"),
+  CREDENTIALS_UNREADABLE: part("unreadable", "sent", "broken"),
+  QUOTA: part("quota", "sent", "waits"),
   SCRIPT_RUN: part("scriptRun", "sent", "waits"),
   DUE: part("due", "sent", "waits"),
 };
@@ -88,11 +97,11 @@ const actions: Record<string, Part> = {
   OTHER_ACCOUNT: part("actionElsewhere", "sent", "broken"),
 };
 const noVerdicts: Record<string, Part> = {
-  by_hand: part("noVerdictByHand", "verdict", "waits"),
-  ads_api: part("noVerdictAdsApi", "verdict", "waits"),
+  by_hand: part("noVerdictByHand", "verdict", "none"),
+  ads_api: part("noVerdictAdsApi", "verdict", "none"),
 };
 
-function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
+function partOf({ link, code, at }: Pick<WhyNotCounted, "link" | "code" | "at">): Part {
   const named = code ?? "";
   switch (link) {
     case "CANCELLED":
@@ -103,6 +112,8 @@ function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
       return part("noConsent", "consent", "broken");
     case "CLICK_AGE":
       return part("clickExpired", "click", "broken");
+    case "ARCHIVED":
+      return part("archived", "ready", "broken");
     case "SEAL":
       return part("draft", "seal", "waits");
     case "HELD":
@@ -118,7 +129,7 @@ function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
     case "CIRCUIT":
       return part("circuitOpen", "sent", "waits");
     case "RETRIES":
-      return part("retries", "sent", "waits");
+      return part(at === null ? "retriesSoon" : "retries", "sent", "waits");
     case "IN_FLIGHT":
       return part(named === "STUCK" ? "stuck" : "inFlight", "sent", "waits");
     case "FAILED":
@@ -130,7 +141,7 @@ function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
     case "UNKNOWN":
       return part("unknown", "verdict", "broken");
     case "NO_VERDICT":
-      return noVerdicts[named] ?? part("noVerdictScript", "verdict", "waits");
+      return noVerdicts[named] ?? part("noVerdictScript", "verdict", "none");
     case "DUPLICATE":
       return part("duplicate", "verdict", "counted");
     case "COUNTED":
@@ -138,10 +149,12 @@ function partOf({ link, code }: Pick<WhyNotCounted, "link" | "code">): Part {
   }
 }
 
-type CauseKey = "failed" | "rejected" | "retries";
-const isToldByCause = (key: WhyMessage["key"]): key is CauseKey => key === "failed" || key === "rejected" || key === "retries";
+const causeKeys = ["failed", "rejected", "retries", "retriesSoon"] as const;
+type CauseKey = (typeof causeKeys)[number];
+const isToldByCause = (key: WhyMessage["key"]): key is CauseKey => causeKeys.some((known) => known === key);
 const connectionKeys = new Set<WhyMessage["key"]>([
   "notConnected",
+  "unreadable",
   "blocked",
   "actionMissing",
   "actionNamed",
@@ -149,7 +162,11 @@ const connectionKeys = new Set<WhyMessage["key"]>([
   "actionBlocked",
 ]);
 
-function placeOf(key: WhyMessage["key"], { rowId, heldBy, retractionId }: WhyNotCounted["facts"]): FixPlace | null {
+/** Where somebody may do something about it. An archived site changes nothing but is restored, by its owner. */
+function placeOf(key: WhyMessage["key"], facts: WhyNotCounted["facts"]): FixPlace | null {
+  const { rowId, heldBy, retractionId, archivedAt, canRestore } = facts;
+  if (key === "archived") return canRestore ? { to: "settings" } : null;
+  if (archivedAt && (connectionKeys.has(key) || key === "noClick" || key === "draft")) return null;
   if (connectionKeys.has(key)) return { to: "connections" };
   if (key === "noClick") return { to: "tracker" };
   if (key === "draft") return { to: "sales" };
@@ -158,8 +175,8 @@ function placeOf(key: WhyMessage["key"], { rowId, heldBy, retractionId }: WhyNot
 }
 
 /** Which sentence tells a broken link, and where its fix is. A thrown attempt has no code: Google did not answer. */
-export function whyMessage({ link, code, facts }: WhyNotCounted): WhyMessage {
-  const found = partOf({ link, code });
+export function whyMessage({ link, code, at, facts }: WhyNotCounted): WhyMessage {
+  const found = partOf({ link, code, at });
   const { key } = found;
   const told = isToldByCause(key) ? { fixKey: null, causeCode: code ?? "TRANSIENT_ERROR" } : { fixKey: key, causeCode: null };
   return { ...found, ...told, place: placeOf(key, facts) };

@@ -8,6 +8,7 @@ export const deliveryLinks = [
   "CLICK",
   "CONSENT",
   "CLICK_AGE",
+  "ARCHIVED",
   "SEAL",
   "HELD",
   "WAITS",
@@ -36,9 +37,13 @@ export const whyNotCounted = z.object({
     amountCents: z.number(),
     currency: z.string(),
     orderId: z.string(),
+    isSealed: z.boolean(),
     syncMethod: z.enum(["script", "api"]),
     conversionName: z.string(),
     clickMinAgeHours: z.number(),
+    /** The site is archived: nothing can be changed until an owner restores it. */
+    archivedAt: z.string().optional(),
+    canRestore: z.boolean().optional(),
     /** The conversion's row, where there is one. */
     rowId: z.string().optional(),
     transport: z.enum(transports).optional(),

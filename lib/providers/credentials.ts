@@ -6,7 +6,7 @@ import { openSecret, type SealedSecret, type SecretPlace, sealSecret } from "#li
 const customerId = z
   .string()
   .trim()
-  .transform((text) => text.replaceAll("-", ""))
+  .transform((text) => text.replaceAll(/[\s-]/g, ""))
   .pipe(z.string().regex(/^\d{3,12}$/, "is a customer id: ten digits, with or without dashes"));
 
 const text = z.string().trim().min(1).max(512);

@@ -3,7 +3,7 @@ import { readVerdicts } from "./data-manager/read-verdicts.ts";
 import { listConversionActions } from "./google-ads/search-ads.ts";
 import { uploadRows } from "./google-ads/upload-rows.ts";
 import type { ConversionJob, Provider, ProviderConnection, Upload } from "./port.ts";
-import { isProviderError, type ProviderRateLimitError, type ProviderTransientError } from "./provider-error.ts";
+import { asProviderError, type ProviderRateLimitError, type ProviderTransientError } from "./provider-error.ts";
 import { testConnection } from "./test-connection.ts";
 
 interface UploadOptions {
@@ -22,21 +22,21 @@ function joined(uploads: readonly Upload[]): Upload {
   return { results: uploads.flatMap(({ results }) => results), ...(block && { block }), ...(quota && { quota }) };
 }
 
-/** An upload, or what was decided of it before it failed. */
-async function attempt(run: Promise<Upload>): Promise<{ upload: Upload; failure?: ProviderRateLimitError | ProviderTransientError }> {
+/** An upload, or what was decided of it before it failed, whatever the failure. */
+async function attempt(run: () => Promise<Upload>): Promise<{ upload: Upload; failure?: ProviderRateLimitError | ProviderTransientError }> {
   try {
-    return { upload: await run };
+    return { upload: await run() };
   } catch (error) {
-    if (!isProviderError(error)) throw error;
-    return { upload: error.decided, failure: error };
+    const failure = asProviderError(error);
+    return { upload: failure.decided, failure };
   }
 }
 
 /** Each job by its own API. One API that fails does not keep the other's jobs from going out; the error carries what both decided. */
 async function upload(jobs: readonly ConversionJob[], connection: ProviderConnection, options: UploadOptions): Promise<Upload> {
   const answers = [
-    await attempt(ingestEvents(jobs.filter(isIngestJob), connection, options)),
-    await attempt(
+    await attempt(() => ingestEvents(jobs.filter(isIngestJob), connection, options)),
+    await attempt(() =>
       uploadRows(
         jobs.filter((job) => !isIngestJob(job)),
         connection,

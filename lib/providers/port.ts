@@ -110,6 +110,8 @@ export interface ConnectionCheck {
   ok: boolean;
   /** Without it conversions of this site cannot be sent at all. Otherwise only part of the work becomes work for a person. */
   isRequired: boolean;
+  /** Only the conversion action is refused: the credentials and the account were let through. */
+  isOfAction?: boolean;
   code?: string;
   message?: string;
 }

@@ -1,3 +1,4 @@
+import { log } from "#lib/platform/log.ts";
 import type { QuotaEnd, Upload, UploadResult } from "./port.ts";
 
 /** A call that ended without a definite answer. Jobs without a result here may or may not have reached Google. */
@@ -42,4 +43,11 @@ export class ProviderTransientError extends ProviderError {
 
 export function isProviderError(error: unknown): error is ProviderRateLimitError | ProviderTransientError {
   return error instanceof ProviderError;
+}
+
+/** An error of ours, about an answer that nobody foresaw: it is told as Google's failure, so that it carries what was decided before. */
+export function asProviderError(error: unknown): ProviderRateLimitError | ProviderTransientError {
+  if (isProviderError(error)) return error;
+  log.error("an answer of the provider was not understood", { error });
+  return new ProviderTransientError(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 }

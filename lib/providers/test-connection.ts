@@ -31,7 +31,7 @@ function sampleJob(connection: ProviderConnection): IngestJob {
   };
 }
 
-type Finding = ProviderBlock | undefined;
+type Finding = (ProviderBlock & { isOfAction?: boolean }) | undefined;
 
 /** What stands in the way; a call that got no answer is a finding, too. */
 async function find(look: () => Promise<Finding>): Promise<Finding> {
@@ -46,7 +46,7 @@ async function find(look: () => Promise<Finding>): Promise<Finding> {
 /** Google may refuse the sample. Only a refusal of the account, the action or the method is a finding. */
 function accessFinding({ results: [result] }: Upload): Finding {
   if (!result || (result.category !== "AUTH" && !result.blocksAction && !result.byHand)) return undefined;
-  return { code: result.code ?? "UNKNOWN", message: result.message ?? "" };
+  return { code: result.code ?? "UNKNOWN", message: result.message ?? "", ...(result.blocksAction && { isOfAction: true }) };
 }
 
 function toCheck(name: ConnectionCheck["name"], isRequired: boolean, finding: Finding): ConnectionCheck {

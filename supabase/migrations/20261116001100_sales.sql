@@ -123,6 +123,7 @@ create table public.marketing_signals (
   order_id text not null generated always as ('signal_' || id::text) stored,   -- on every way
   conversion_name text,                            -- of the first hand-out: kept for all later ones
   conversion_action text,                          -- of the first hand-out to a worker, likewise
+  may_have_arrived boolean not null default false, -- a hand-out ended without an answer
   attempt_count int not null default 0,
   attempt_base int not null default 0,             -- attempts that do not count: the budget counts from here
   free_waits int not null default 0,               -- how often Google asked us to wait
@@ -171,6 +172,8 @@ create index signals_of_a_request on public.marketing_signals (site_id, provider
 create index signals_refused_by_auth on public.marketing_signals (site_id)
   where dispatch_status = 'FAILED' and provider_error_category = 'AUTH';
 create index claimable_signals on public.marketing_signals (site_id, next_retry_at nulls first, created_at, id) where dispatch_status = 'PENDING';
+create index waiting_signals_by_name on public.marketing_signals (site_id, conversion_name)
+  where dispatch_status = 'PENDING' and conversion_name is not null;
 create index processing_signals on public.marketing_signals (claimed_at) where dispatch_status = 'PROCESSING';
 
 alter table public.sales enable row level security;

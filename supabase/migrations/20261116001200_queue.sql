@@ -80,6 +80,9 @@ create index transient_failures_to_retry on public.offline_conversion_queue (nex
 create index waiting_rows_by_click_expiry on public.offline_conversion_queue (click_expires_at) where status in ('QUEUED', 'RETRY');
 create index waiting_rows_that_were_tried on public.offline_conversion_queue (updated_at) where status in ('QUEUED', 'RETRY') and attempt_count > attempt_base;
 create index queue_rows_of_a_sale on public.offline_conversion_queue (sale_id, kind);
+create index waiting_rows_by_name on public.offline_conversion_queue (site_id, conversion_name)
+  where status in ('QUEUED', 'RETRY') and conversion_name is not null
+    and conversion_action is null and kind = 'CONVERSION';
 create unique index one_open_row_per_sale_and_kind on public.offline_conversion_queue (sale_id, provider_key, kind)
   where status in ('QUEUED', 'RETRY', 'PROCESSING');
 

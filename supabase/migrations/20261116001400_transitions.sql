@@ -38,6 +38,11 @@ begin
   if v_to = 'FAILED' and v_row.kind = 'RETRACT' and private.is_followed(v_row.sale_id) then
     perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object('from', v_row.status, 'to', v_to, 'contract_version', v_version, 'allowed', '[]'::jsonb));
   end if;
+  -- Nor a person's work: nobody knows whether it is done at Google already. OCI Control asks first.
+  if v_to = 'QUEUED' and private.waits_for_person(v_row, p_site.oci_sync_method) then
+    perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object('from', v_row.status, 'to', v_to,
+      'contract_version', v_version, 'allowed', '["FAILED"]'::jsonb));
+  end if;
   if v_to = 'QUEUED' and v_row.status = 'FAILED' and exists (select from public.offline_conversion_queue o
       where o.sale_id = v_row.sale_id and o.provider_key = v_row.provider_key and o.kind = v_row.kind and o.status in ('QUEUED', 'RETRY', 'PROCESSING')) then
     perform private.fail(409, 'ALREADY_QUEUED');
@@ -47,9 +52,6 @@ begin
     set status = v_to, claimed_at = null, claim_token = null, next_retry_at = null, updated_at = v_now,
         attempt_base = case v_to when 'QUEUED' then q.attempt_count else q.attempt_base end,
         may_have_arrived = q.may_have_arrived or q.status = 'PROCESSING',
-        by_hand_reason = case
-          when v_to = 'FAILED' or q.by_hand_reason in ('WBRAID_ONLY', 'OTHER_ACCOUNT')
-          then q.by_hand_reason end,   -- another try of the API
         provider_error_code = case when v_to = 'FAILED' then 'MANUAL_FAIL' else q.provider_error_code end,
         provider_error_category = case v_to when 'FAILED' then 'PERMANENT' else q.provider_error_category end,
         last_error = case v_to when 'FAILED' then left(coalesce(p_args ->> 'reason', 'MANUALLY_MARKED_FAILED'), 1024) else q.last_error end

@@ -57,6 +57,14 @@ create table public.provider_conversion_actions (
     check (char_length(blocked_code) <= 64 and char_length(blocked_message) <= 1024)
 );
 
+-- What Google called the actions that were chosen, also after another was: rows keep theirs.
+create table private.action_names (
+  site_id uuid not null references public.sites (id),
+  action text not null,
+  google_name text not null,
+  primary key (site_id, action)
+);
+
 -- The circuit and the block of a (site, provider). They are separate: the circuit opens when the
 -- provider is ill and closes by itself, the block waits for a person.
 create table public.provider_health_state (
@@ -184,6 +192,7 @@ alter table public.provider_credentials enable row level security;
 alter table public.provider_conversion_actions enable row level security;
 alter table public.provider_health_state enable row level security;
 alter table public.provider_upload_attempts enable row level security;
+alter table private.action_names enable row level security;
 alter table private.open_upload_batches enable row level security;
 alter table public.provider_upload_metrics enable row level security;
 alter table public.provider_requests enable row level security;
@@ -218,16 +227,6 @@ begin
   return (select c.version from public.provider_credentials c
           where c.site_id = p_site_id and c.provider_key = p_provider_key);
 end
-$$;
-
--- customer_of: the Google account that credentials of this version belong to; null when they are
--- not the present ones.
-create function private.customer_of(p_site_id uuid, p_provider_key text, p_version int)
-returns text
-language sql stable security definer set search_path = ''
-as $$
-  select c.account ->> 'customerId' from public.provider_credentials c
-  where c.site_id = p_site_id and c.provider_key = p_provider_key and c.version = p_version
 $$;
 
 -- pass_gate: whether rows of the (site, provider) may be claimed now, and by how much.
@@ -457,8 +456,8 @@ $$;
 --            blockActions? [{conversionName, action?, code, message}]} and how many rows went
 --            where. An action that the name no longer means is not blocked.
 --   Writes   FINISHED, the metrics, the circuit, the quota's end, the block and blocked actions.
---   Safe     to repeat, and after recovery: only an open batch is finished. A block counts only
---            while the credentials it was met with are the present ones.
+--   Safe     to repeat, and after recovery: only an open batch is finished. A block and a quota
+--            count only while the credentials they were met with are the present ones.
 --   Returns  whether this call finished it.
 create function private.finish_batch(
   p_site_id uuid, p_batch_id uuid, p_batch jsonb, p_completed int, p_failed int, p_retry int
@@ -489,7 +488,7 @@ begin
     p_completed, p_failed, p_retry);
   perform private.note_outcome(p_site_id, v_open.provider_key,
     coalesce(p_batch ->> 'outcome', 'none'), p_batch_id, p_batch ->> 'errorCode');
-  if p_batch ->> 'quotaUntil' is not null then
+  if v_is_current and p_batch ->> 'quotaUntil' is not null then
     perform private.note_quota(p_site_id, v_open.provider_key,
       (p_batch ->> 'quotaUntil')::timestamptz, (p_batch ->> 'isQuotaShared')::boolean);
   end if;

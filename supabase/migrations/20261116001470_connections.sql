@@ -10,6 +10,28 @@ as $$
   from unnest('{seal,MEETING_BOOKED,SEAL_PENDING,INTENT_CAPTURED}'::text[]) k (key)
 $$;
 
+-- missing_actions: names of a site's conversions for which no conversion action is chosen, so that an
+-- API sends none of them: what is sent now, and earlier names that conversions still wait under.
+create function private.missing_actions(p_site public.sites) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(w.name order by w.place, w.name), '[]') from (
+    select n.name, min(n.place) as place from (
+      select o.name, o.place from private.sent_names(p_site) with ordinality o (key, name, place)
+        where o.key = 'seal' or p_site.signals_enabled
+      union all
+      select distinct q.conversion_name, 9 from public.offline_conversion_queue q
+        where q.site_id = p_site.id and q.status in ('QUEUED', 'RETRY') and q.kind = 'CONVERSION'
+          and q.conversion_name is not null and q.conversion_action is null
+      union all
+      select distinct g.conversion_name, 9 from public.marketing_signals g
+        where g.site_id = p_site.id and g.dispatch_status = 'PENDING'
+          and g.conversion_name is not null and p_site.signals_enabled) n
+    where not exists (select from public.provider_conversion_actions a
+      where a.site_id = p_site.id and a.conversion_name = n.name)
+    group by n.name) w
+$$;
+
 -- check_actions: conversion actions as they are asked for.
 --   Takes    [{conversionName, action, googleName?, countingType?}], at most 50.
 --   Refuses  400 VALIDATION_FAILED with the field actions: what is no action, a name given twice,
@@ -37,6 +59,25 @@ begin
      or exists (select from jsonb_to_recordset(p_actions) a ("conversionName" text, action text)
        where a."conversionName" in (select n.name from private.sent_names(p_site) n)
        group by a.action having count(*) > 1) then
+    perform private.refuse_setting('actions');
+  end if;
+end
+$$;
+
+-- check_owner: conversion actions belong to the connected account. Data Manager is told only an
+-- action's number, which means another action there. The Ads API takes those of the account that
+-- Google named as the owner of its conversions, too.
+--   Refuses  400 VALIDATION_FAILED with the field actions.
+create function private.check_owner(
+  p_transport text, p_account jsonb, p_actions jsonb
+) returns void
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  if exists (select from jsonb_to_recordset(p_actions) a (action text)
+     where split_part(a.action, '/', 2) <> p_account ->> 'customerId'
+       and (p_transport is distinct from 'ads_api' or split_part(a.action, '/', 2)
+         is distinct from p_account ->> 'conversionCustomerId')) then
     perform private.refuse_setting('actions');
   end if;
 end
@@ -74,6 +115,12 @@ as $$
     where a.site_id = p_site.id and a.provider_key = p_provider_key
       and a.conversion_name = g."conversionName" and a.google_name is distinct from g."googleName"
       and g."googleName" is not null;
+  insert into private.action_names as n (site_id, action, google_name)
+    select distinct on (g.action) p_site.id, g.action, g."googleName"
+    from jsonb_to_recordset(p_actions) g (action text, "googleName" text)
+    where g."googleName" is not null
+    on conflict (site_id, action) do update set google_name = excluded.google_name
+      where n.google_name <> excluded.google_name;
 $$;
 
 -- carry_actions: conversions that are called something else from now on keep their actions. The old
@@ -260,11 +307,14 @@ begin
   if coalesce(jsonb_typeof(p_connection -> 'account'), 'object') <> 'object'
      or coalesce(p_connection #>> '{account,customerId}', '0') !~ '^[0-9]{1,20}$'
      or coalesce(p_connection #>> '{account,loginCustomerId}', '0') !~ '^[0-9]{1,20}$'
+     or coalesce(p_connection #>> '{account,conversionCustomerId}', '0') !~ '^[0-9]{1,20}$'
      or char_length(p_connection #>> '{account,clientIdTail}') > 12 then
     perform private.refuse_setting('account');
   end if;
   if p_connection ? 'actions' then
     perform private.check_actions(p_site, p_connection -> 'actions');
+    perform private.check_owner(p_connection ->> 'transport', p_connection -> 'account',
+      p_connection -> 'actions');
   end if;
 end
 $$;
@@ -324,6 +374,7 @@ begin
       jsonb_strip_nulls(jsonb_build_object(
         'customerId', p_connection #> '{account,customerId}',
         'loginCustomerId', p_connection #> '{account,loginCustomerId}',
+        'conversionCustomerId', p_connection #> '{account,conversionCustomerId}',
         'clientIdTail', p_connection #> '{account,clientIdTail}',
         'hasDeveloperToken', p_connection #> '{account,hasDeveloperToken}')),
       auth.uid(), v_now)
@@ -402,7 +453,8 @@ $$;
 --   Safe     against a worker that still sends to the old ones: the version grows, so its refusal
 --            does not block the new ones.
 --   Returns  {version}.
---   Refuses  409 NOT_CONNECTED; 400 VALIDATION_FAILED with the field actions.
+--   Refuses  409 NOT_CONNECTED; 400 VALIDATION_FAILED with the field actions, also for those of
+--            another account.
 --   Callers  owners.
 create function public.set_conversion_actions(p_public_id text, p_actions jsonb) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -412,6 +464,9 @@ declare
 begin
   perform private.check_actions(v_site, p_actions);
   perform private.require_connected(v_site.id, 'google_ads');
+  perform private.check_owner(c.transport, c.account, p_actions)
+    from public.provider_credentials c
+    where c.site_id = v_site.id and c.provider_key = 'google_ads';
   perform private.write_actions(v_site, 'google_ads', p_actions);
   perform private.act(private.user_actor(), 'OTHER_ACCOUNT');
   perform private.mark_elsewhere(v_site.id);
@@ -546,7 +601,7 @@ $$;
 -- provider_connection: how a site's delivery stands. Nothing of what was sealed.
 --   Returns  {syncMethod, connected, transport, account, connectedAt, connectedBy, testedAt,
 --            testError, actions: [{conversionName, action, googleName, countingType, testedAt,
---            blocked}],
+--            blocked}], missingActions,
 --            health: {state, failureCount, nextProbeAt, lastSuccessAt, lastFailureAt,
 --            lastFailureCode, quotaUntil, blocked: {code, message, since}}}; health is null
 --            before the first connection.
@@ -574,6 +629,7 @@ begin
         order by a.conversion_name), '[]')
       from public.provider_conversion_actions a
       where a.site_id = v_site.id and a.provider_key = 'google_ads'),
+    'missingActions', private.missing_actions(v_site),
     'health', (
       select jsonb_build_object('state', h.state, 'failureCount', h.failure_count,
         'nextProbeAt', h.next_probe_at, 'lastSuccessAt', h.last_success_at,
@@ -638,10 +694,11 @@ $$;
 
 -- preview_delivery_switch: what a switch of a site's delivery would mean for what waits.
 --   Takes    p_to script or api.
---   Returns  {waiting, inFlight, released, adjustmentsByHand, pageViewsStop, connected}:
---            adjustmentsByHand are corrections that a person has to make after the switch: all of them, since a
---            script cannot, or those that no API makes. Page views go by script only. released:
---            what was refused access and goes by script then, corrections among it included.
+--   Returns  {waiting, inFlight, released, adjustmentsByHand, pageViewsStop, missingActions,
+--            connected}: released was refused access and goes by script then, corrections among it
+--            included; missingActions are names that an API would send nothing under;
+--            adjustmentsByHand are corrections that a person has to make after the switch: all of
+--            them, since a script cannot, or those that no API makes. Page views go by script only.
 --   Callers  owners.
 create function public.preview_delivery_switch(p_public_id text, p_to text) returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -668,6 +725,7 @@ begin
           and (p_to = 'script' or q.by_hand_reason is not null)),
       'released', cardinality(v_released),
       'pageViewsStop', p_to = 'api' and v_site.page_views_enabled,
+      'missingActions', case p_to when 'api' then private.missing_actions(v_site) else '[]' end,
       'connected', exists (select from public.provider_credentials c
         where c.site_id = v_site.id and c.provider_key = 'google_ads'));
 end

@@ -123,8 +123,23 @@ as $$
     * (0.75 + pg_catalog.random() * 0.5)
 $$;
 
--- disprove_arrival: for a day Google could not find what we only assumed it to have. It never
--- arrived: there is nothing to adjust, and nothing for a person to do. Called with the sale locked.
+-- may_be_under_another: whether Google may have what an adjustment is for under another action than
+-- the adjustment's: one that a script named, or one that was chosen before.
+create function private.may_be_under_another(p_row public.offline_conversion_queue) returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select exists (select from public.provider_dispatches d
+      where d.sale_id = p_row.sale_id and d.provider_key = p_row.provider_key
+        and d.verdict is distinct from 'REJECTED'
+        and d.conversion_action is distinct from p_row.conversion_action)
+    or exists (select from public.offline_conversion_queue q
+        join public.queue_transitions t on t.queue_id = q.id and t.reason = 'SCRIPT_EXPORT'
+      where q.sale_id = p_row.sale_id and q.kind = 'CONVERSION')
+$$;
+
+-- disprove_arrival: for a day Google could not find what we only assumed it to have, under the one
+-- action that it left for. It never arrived: there is nothing to adjust, and nothing for a person to
+-- do. Called with the sale locked.
 create function private.disprove_arrival(p_row public.offline_conversion_queue) returns void
 language plpgsql security definer set search_path = ''
 as $$
@@ -155,7 +170,8 @@ $$;
 --            try while attempts are left, and MAX_ATTEMPTS when none is; everything else is final.
 --            free: Google asked to wait, so the attempt is given back, at most 20 times a row. Without
 --            a code nobody answered: each such wait is twice as long as the one before.
---            byHand: no API makes this adjustment. The row waits for a person.
+--            byHand: no API makes this adjustment. The row waits for a person. So it does when
+--            Google did not find what may be under another action.
 --   Returns  {failed, retried}.
 create function private.end_claims(p_token uuid, p_results jsonb, p_max_attempts int) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -203,7 +219,11 @@ begin
         join public.offline_conversion_queue w on w.id = o.id
         cross join lateral (select o.asks_to_wait and w.free_waits < 20 as is_free,
           o.asks_to_wait or o.category in ('TRANSIENT', 'RATE_LIMIT') as is_passing,
-          case when w.kind <> 'CONVERSION' then o.by_hand end as by_hand) f
+          case when w.kind = 'CONVERSION' then null
+            when o.by_hand is null and o.code = 'CONVERSION_NOT_FOUND'
+                and w.attempt_count - w.attempt_base >= p_max_attempts
+                and private.may_be_under_another(w) then 'SENT_BY_SCRIPT'
+            else o.by_hand end as by_hand) f
         cross join lateral (select f.is_free, f.by_hand,
           f.by_hand is null and f.is_passing
             and (f.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_again,
@@ -303,12 +323,13 @@ $$;
 --   Takes    p_token: the claim under which they were handed out.
 --            p_results [{id, outcome COMPLETED|RETRY|FAILED, transport?, requestId?, recordIndex?,
 --            verdict?, code?, category?, words?, retryAt?, free?, byHand?}]
---            p_batch: finish_batch's, with provider and firstPollSeconds?. Null: nothing is told of
---            the batch, and recovery ends it.
+--            p_batch: finish_batch's, with provider, firstPollSeconds? and customerId?, the account
+--            that it went to. Null: nothing is told of the batch, and recovery ends it.
 --   Moves    to COMPLETED from anything but COMPLETED, if the row was ever claimed by p_token: a
 --            success is a success, however late. To RETRY or FAILED only while p_token holds it.
 --            A refused access says nothing of credentials that came since: such rows are tried
---            again, and nothing is blocked. Nor does it of a script, where the site went to one.
+--            again, and nothing is blocked. Nor does a quota: its rows wait as after any failure.
+--            The same where the site went to its script since.
 --   Safe     to repeat: what was settled is not settled again. Rows of another site are neither
 --            changed nor revealed.
 --   Returns  {completed, retried, failed, stale}: stale results met a row that somebody else has
@@ -338,7 +359,8 @@ begin
         where s.id = p_site_id and s.oci_sync_method = 'script')) then
     select coalesce(jsonb_agg(case
         when r ->> 'category' = 'AUTH' and r ->> 'outcome' = 'FAILED' and not r ? 'byHand'
-        then r || '{"outcome": "RETRY", "category": "TRANSIENT", "free": true}' else r end), '[]')
+        then r || '{"outcome": "RETRY", "category": "TRANSIENT", "free": true}'
+        when r ->> 'category' = 'RATE_LIMIT' then r - 'retryAt' else r end), '[]')
       into v_results from jsonb_array_elements(p_results) r;
   end if;
   perform private.lock_sales_of(v_ids);
@@ -352,8 +374,8 @@ begin
   end if;
   perform private.act(('system', null)::private.actor, 'WORKER_SETTLE');
   select private.complete_rows(coalesce(jsonb_agg(r), '[]'), p_transport, p_token,
-      (p_batch ->> 'firstPollSeconds')::int, private.customer_of(p_site_id,
-        p_batch ->> 'provider', (p_batch ->> 'credentialsVersion')::int)) into v_completed
+      (p_batch ->> 'firstPollSeconds')::int, left(p_batch ->> 'customerId', 20))
+    into v_completed
     from jsonb_array_elements(v_results) r
     where r ->> 'outcome' = 'COMPLETED' and (r ->> 'id')::uuid = any (v_ids);
   if exists (select from jsonb_array_elements(v_results) r where r ->> 'outcome' <> 'COMPLETED') then

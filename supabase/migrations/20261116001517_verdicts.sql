@@ -173,7 +173,7 @@ begin
     order by v.index, v.verdict = 'REJECTED' desc),
   judged as (
     update public.marketing_signals g
-      set verdict = case when s.is_by_click and x.attempt_count < 2 then 'REJECTED'
+      set verdict = case when s.is_by_click and not x.may_have_arrived then 'REJECTED'
             else coalesce(s.verdict, p_rest) end,
           verdict_reason = left(s.reason, 256), verdict_at = private.current_moment()
       from public.marketing_signals x left join said s on s.index = x.record_index

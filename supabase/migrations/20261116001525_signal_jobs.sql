@@ -5,7 +5,8 @@
 -- due_signal_jobs: the signals of a connected API site that could be sent now, one rule for list
 -- and claim: switched on, due, attempts left, the click old enough and not too old, consent given
 -- and not taken back, and an action for the name that is not blocked. As with sales, what a script
--- was handed goes only to the action that has its name at Google.
+-- may have uploaded goes only to the action that has its name at Google, and what left for an action
+-- of another account waits.
 --   Safe     for claims: called once for a (site, provider), never for a row.
 create function private.due_signal_jobs(
   p_site_id uuid, p_provider_key text, p_max_attempts int
@@ -31,8 +32,10 @@ as $$
     join public.provider_conversion_actions a on a.site_id = s.id
       and a.provider_key = p_provider_key and a.blocked_at is null
       and a.conversion_name = coalesce(g.conversion_name, n.conversion_name)
+      and (g.conversion_action is null
+        or split_part(g.conversion_action, '/', 2) = split_part(a.action, '/', 2))
       and (a.google_name is null or a.google_name = a.conversion_name
-        or g.conversion_action is not null or g.attempt_count = 0)
+        or g.conversion_action is not null or not g.may_have_arrived)
     join public.calls c on c.id = g.call_id
     left join lateral (
       select 'marketing' = any (x.scopes) as is_given from public.consent_choices x
@@ -122,7 +125,7 @@ begin
         'conversionTime', g.occurred_at, 'timezone', s.timezone, 'attemptCount', g.attempt_count,
         'gclid', c.gclid, 'wbraid', c.wbraid, 'gbraid', c.gbraid, 'clickedAt', c.clicked_at,
         'customerHash', null, 'emailHash', null, 'channel', c.channel, 'consent', g.consent,
-        'mayHaveArrived', g.attempt_count > 1)
+        'mayHaveArrived', g.may_have_arrived)
         order by g.occurred_at, g.id), '[]')
       into v_rows
       from claimed g join public.calls c on c.id = g.call_id
@@ -148,15 +151,14 @@ language sql security definer set search_path = ''
 as $$
   insert into public.provider_requests (site_id, request_id, provider_key, pipeline, row_count,
       customer_id, sent_at, next_poll_at)
-    select p_site_id, left(r."requestId", 256), p_provider_key, p_pipeline, count(*), n.customer_id,
-      n.now, n.now + make_interval(secs => coalesce((p_batch ->> 'firstPollSeconds')::int, 1800))
+    select p_site_id, left(r."requestId", 256), p_provider_key, p_pipeline, count(*),
+      left(p_batch ->> 'customerId', 20), n.now, n.now + make_interval(secs => coalesce((p_batch ->> 'firstPollSeconds')::int, 1800))
     from jsonb_to_recordset(p_results)
         r (outcome text, transport text, "requestId" text, verdict text)
-      cross join (select private.current_moment() as now, private.customer_of(p_site_id,
-        p_provider_key, (p_batch ->> 'credentialsVersion')::int) as customer_id) n
+      cross join (select private.current_moment() as now) n
     where r.outcome = 'COMPLETED' and r.transport = 'data_manager' and r.verdict is null
       and r."requestId" <> ''
-    group by 2, n.now, n.customer_id order by 2
+    group by 2, n.now order by 2
     on conflict (site_id, request_id) do nothing
 $$;
 
@@ -166,7 +168,8 @@ $$;
 --            success, however late. PROCESSING -> PENDING with a time for the next try, or FAILED,
 --            only while p_token holds it. A call that came to nothing meanwhile ends its signal.
 --            AUTH met with credentials that were replaced since, or before the site went to its
---            script, is tried again, without spending an attempt.
+--            script, is tried again, without spending an attempt. The time that their quota named does not
+--            hold.
 --   Safe     to repeat: what was settled is not settled again. Signals of another site are neither
 --            changed nor revealed.
 --   Returns  {completed, retried, failed, stale}.
@@ -196,12 +199,21 @@ begin
     where g.site_id = p_site_id
       and g.id in (select (r ->> 'id')::uuid from jsonb_array_elements(p_results) r)
     order by g.id for update;
+  if jsonb_typeof(p_batch -> 'blockActions') = 'array' then   -- before one forgets it
+    p_batch := private.with_refused_actions(p_batch, (
+      select jsonb_agg(jsonb_build_object('conversionName', g.conversion_name,
+        'action', g.conversion_action, 'code', coalesce(r.code, 'UNKNOWN')))
+      from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text)
+        join public.marketing_signals g on g.id = r.id and g.site_id = p_site_id
+      where r.outcome = 'FAILED'));
+  end if;
   update public.marketing_signals g
     set dispatch_status = 'SENT', google_sent_at = v_now,
         transport = coalesce(r.transport, 'data_manager'), claim_token = null, claimed_at = null,
         next_retry_at = null, last_error = null, provider_error_code = null,
         provider_error_category = null, provider_request_id = left(r."requestId", 256),
         record_index = r."recordIndex", verdict = r.verdict,
+        may_have_arrived = g.may_have_arrived and g.attempt_count > 1,
         verdict_at = case when r.verdict is not null then v_now end, updated_at = v_now
     from jsonb_to_recordset(p_results) r (id uuid, outcome text, transport text,
       "requestId" text, "recordIndex" int, verdict text)
@@ -212,11 +224,15 @@ begin
     update public.marketing_signals g
       set claim_token = null, claimed_at = null, updated_at = v_now,
           dispatch_status = case when o.is_again then 'PENDING' else 'FAILED' end,
-          next_retry_at = case when o.is_again then coalesce(o."retryAt",
+          next_retry_at = case when o.is_again then coalesce(o.retry_at,
             v_now + private.retry_delay(g.attempt_count - g.attempt_base
               + case when o.code is null then g.free_waits else 0 end)) end,
           attempt_base = g.attempt_base + o.is_free::int,
           free_waits = g.free_waits + o.is_free::int,
+          may_have_arrived = g.may_have_arrived or o.is_unanswered,
+          -- Google has nothing of it: it may go under another action next, or to another account.
+          conversion_action = case when g.may_have_arrived or o.is_unanswered
+            then g.conversion_action end,
           last_error = case when o.nothing is not null then o.nothing
             when o.is_passing and not o.is_again
               then left(concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.words), 1024)
@@ -226,7 +242,12 @@ begin
           provider_error_category = case when o.nothing is not null then null
             when o.is_passing and not o.is_again then 'PERMANENT' else o.category end
       from (
-        select r.id, r.code, r.words, r."retryAt", p.category, p.is_passing, p.nothing,
+        select r.id, r.code, r.words, p.category,
+          case when not v_is_old or r.category is distinct from 'RATE_LIMIT' then r."retryAt" end
+            as retry_at,
+          p.is_passing, p.nothing,
+          coalesce(r.category, 'TRANSIENT') = 'TRANSIENT'
+            and (r.code is null or r.free is not true) as is_unanswered,
           p.is_free, p.nothing is null and p.is_passing
             and (p.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_again
         from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text,
@@ -253,14 +274,6 @@ begin
     into v_retried, v_failed from ended e;
   if p_batch is not null then
     perform private.note_requests(p_site_id, v_provider, 'signals', p_results, p_batch);
-    if jsonb_typeof(p_batch -> 'blockActions') = 'array' then
-      p_batch := private.with_refused_actions(p_batch, (
-        select jsonb_agg(jsonb_build_object('conversionName', g.conversion_name,
-          'action', g.conversion_action, 'code', coalesce(r.code, 'UNKNOWN')))
-        from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text)
-          join public.marketing_signals g on g.id = r.id and g.site_id = p_site_id
-        where r.outcome = 'FAILED'));
-    end if;
     perform private.finish_batch(p_site_id, p_token, p_batch, v_completed, v_failed, v_retried);
   end if;
   return jsonb_build_object('completed', v_completed, 'retried', v_retried, 'failed', v_failed,

@@ -65,7 +65,15 @@ begin
                            ? case a.action when 'MARK_FAILED' then 'FAILED' else 'QUEUED' end
                          -- An adjustment that Google takes no more can be given up only.
                          and (a.action = 'MARK_FAILED' or v_row.kind = 'CONVERSION'
-                           or v_row.click_expires_at > private.current_moment())),
+                           or v_row.click_expires_at > private.current_moment())
+                         -- A person's work is given up, or sent by canTryApi.
+                         and (a.action = 'MARK_FAILED'
+                           or not private.waits_for_person(v_row, v_site.oci_sync_method))),
+    -- A person's work that the API may make by now: an operator may try it there once more.
+    'canTryApi', v_site.oci_sync_method = 'api' and v_row.status = 'RETRY'
+      and v_row.by_hand_reason is not null and not private.api_never_adjusts(v_row.by_hand_reason)
+      and v_row.click_expires_at > private.current_moment() and v_sale.delivery_block is null
+      and (v_sale.status = 'CANCELED') = (v_row.kind = 'RETRACT'),
     'canSendAgain', private.is_in_doubt(v_row) and private.open_row(v_row) is null
       and private.may_tell(v_sale, v_row.kind) and (v_sale.status = 'CANCELED') = (v_row.kind = 'RETRACT')
       and not exists (select from private.standing_dispatches d
@@ -83,18 +91,6 @@ as $$
   select r.next_poll_at from public.provider_requests r
   where p_sent.transport = 'data_manager' and p_sent.verdict is null and r.finished_at is null
     and r.site_id = p_sent.site_id and r.request_id = p_sent.provider_request_id
-$$;
-
--- standing_json: what Google has of a sale, for whoever wants to correct it or take it back.
-create function private.standing_json(p_sale_id uuid) returns jsonb
-language sql stable security definer set search_path = ''
-as $$
-  select jsonb_build_object('kind', d.kind, 'transport', d.transport, 'valueCents', d.value_cents,
-    'at', d.dispatched_at, 'verdict', d.verdict, 'isWbraidOnly', exists (
-      select from public.provider_dispatches c where c.sale_id = d.sale_id
-        and c.kind = 'CONVERSION' and c.click_kind = 'wbraid'
-        and c.verdict is distinct from 'REJECTED'))
-  from private.standing_dispatches d where d.sale_id = p_sale_id and d.provider_key = 'google_ads'
 $$;
 
 -- queue_row_moves: the newest 500 moves of a row, and the attempts among them: each claim with the move that ended it,

@@ -32,6 +32,7 @@ $$;
 -- queue_stats: the figures of a site, or of all sites of the reader.
 --   Takes    p_public_id, or null for all sites that the reader is a member of.
 --   Returns  {siteId, scope, totals, stuckProcessing, lastUpdatedAt, valueWaitingCents, failedRatio, oldestWaitingAt, nextDueAt, perProvider, circuit, blocked,
+--            quotaUntil (Google's limit is used up until then),
 --            connected (null where a script sends), blockedActions, missingActions, lastRun (of the script, or of the worker), mainCause, failedCauses, waitingByHand}.
 --            Counts come from queue_totals and are exact; nothing here reads more rows than are in flight.
 --   Callers  viewers.
@@ -72,17 +73,20 @@ begin
         'circuit', private.circuit_of(v_sites, p.provider_key))
         order by p.provider_key), '[]') from providers p),
     'circuit', private.circuit_of(v_sites), 'blocked', private.blocked_of(v_sites),
+    'quotaUntil', (select max(h.quota_until) from api a join public.provider_health_state h
+      on h.site_id = a.id and h.quota_until > v_now),
     'connected', (select bool_and(a.is_connected) from api a),
     'blockedActions', (select coalesce(jsonb_agg(jsonb_build_object('conversionName',
         x.conversion_name, 'code', x.blocked_code, 'since', x.blocked_at)
         order by x.blocked_at, x.conversion_name), '[]')
       from api a join public.provider_conversion_actions x
         on x.site_id = a.id and x.blocked_at is not null),
-    'missingActions', (select coalesce(jsonb_agg(distinct n.name), '[]')
+    'missingActions', (select coalesce(jsonb_agg(m.name order by m.place, m.name), '[]') from (
+      select n.name, min(n.place) as place
       from api a join public.sites s on s.id = a.id and a.is_connected
-        cross join lateral (select private.conversion_name(s, 'seal') as name) n
-      where not exists (select from public.provider_conversion_actions x
-        where x.site_id = s.id and x.conversion_name = n.name)),
+        cross join lateral jsonb_array_elements_text(private.missing_actions(s))
+          with ordinality n (name, place)
+      group by n.name) m),
     'lastRun', (select jsonb_build_object('at', r.at, 'ok', r.error_code is null, 'kind', r.kind, 'errorCode', r.error_code) from (
       (select x.at, x.error_code, x.kind from unnest(v_sites) site (id)
        cross join lateral (select y.* from public.script_runs y where y.site_id = site.id order by y.at desc, y.id desc limit 1) x

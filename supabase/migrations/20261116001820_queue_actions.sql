@@ -105,7 +105,11 @@ $$;
 
 -- judge_queue_rows: for each row of an action where it would go, or why it stays. Preview and commit judge by the same rules.
 --   Takes    p_action; p_undoes for UNDO: rows then go back to what they were before that action. p_versions: null when any version will do.
-create function private.judge_queue_rows(p_site_id uuid, p_action text, p_undoes uuid, p_ids uuid[], p_versions bigint[])
+--            p_over_api: a person's work is sent all the same, where an API can make it (BY_HAND).
+create function private.judge_queue_rows(
+  p_site_id uuid, p_action text, p_undoes uuid, p_ids uuid[], p_versions bigint[],
+  p_over_api boolean default false
+)
 returns table (id uuid, place int, from_status text, to_status text, skipped text)
 language sql stable security definer set search_path = ''
 as $$
@@ -119,10 +123,16 @@ as $$
     select g.id, g.place, g.version, q.status, q.sale_id, q.provider_key, q.kind, q.created_at,
       coalesce(q.provider_error_code in ('SUPERSEDED', 'NO_CONSENT', 'NEVER_ARRIVED'), false)
         or (q.kind <> 'CONVERSION' and q.click_expires_at <= private.current_moment()) as is_over,
+      -- As waits_for_person says; a function call per row is too slow here.
+      q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY')
+        and (t.oci_sync_method = 'script' or q.by_hand_reason is not null)
+        and not (p_over_api and t.oci_sync_method = 'api'
+          and q.by_hand_reason not in ('WBRAID_ONLY', 'OTHER_ACCOUNT')) as is_by_hand,
       s.status as sale_status, not private.may_tell(s, q.kind) as is_blocked, q.version as version_now,
       case p_action when 'UNDO' then u.before ->> 'status'
         when 'MARK_FAILED' then 'FAILED' else 'QUEUED' end as to_status
     from given g left join private.versioned_queue q on q.id = g.id and q.site_id = p_site_id left join public.sales s on s.id = q.sale_id
+      left join public.sites t on t.id = q.site_id
       left join private.queue_action_rows u on u.action_id = p_undoes and u.queue_id = g.id),
   judged as materialized (   -- its verdict is looked at three times
     select a.*, case
@@ -135,6 +145,7 @@ as $$
       -- Of a sale that Google may not be told of, none; nor an adjustment that it takes no more.
       when a.to_status <> 'FAILED' and ((a.kind = 'RETRACT' and a.sale_status <> 'CANCELED')
         or a.is_over or a.is_blocked) then 'ILLEGAL_MOVE'
+      when a.to_status <> 'FAILED' and p_action <> 'UNDO' and a.is_by_hand then 'BY_HAND'
       when p_action = 'MARK_FAILED' and a.kind = 'RETRACT' and (select private.is_followed(a.sale_id)) then 'ILLEGAL_MOVE'
       when a.to_status <> 'FAILED' and a.status = 'FAILED' and exists (select from public.offline_conversion_queue o
         where o.sale_id = a.sale_id and o.provider_key = a.provider_key and o.kind = a.kind and o.status in ('QUEUED', 'RETRY', 'PROCESSING')) then 'ALREADY_QUEUED' end as why
@@ -147,8 +158,9 @@ $$;
 
 -- change_queue_rows: one batch of an action.
 --   Moves    as the action says, or back for UNDO. QUEUED clears claim and next_retry_at and gives a fresh budget; errors stay unless clearErrors.
---            An adjustment that the API refused is tried over it once more; no API ever adjusts what
---            was found by a wbraid.
+--            An adjustment that the API refused goes to it once more with overApi, which an operator
+--            says of rows by name; else it stays a person's work. No API ever adjusts what was
+--            found by a wbraid, or what another account has.
 --   Safe     against claims, answers and the ledger at the same time: sales are locked before rows, both in order of id.
 --   Returns  {affected, skipped}.
 create function private.change_queue_rows(p_action public.queue_actions, p_ids uuid[], p_versions bigint[], p_request_hash text) returns jsonb
@@ -159,6 +171,7 @@ declare
   v_actor private.actor := (p_action.actor_kind, p_action.actor_id)::private.actor;
   v_contract text := (select c.contract_version from public.contracts c where c.contract = 'conversion');
   v_is_undo boolean := p_action.action = 'UNDO';
+  v_over_api boolean := coalesce((p_action.options ->> 'overApi')::boolean, false);
   v_clear boolean := p_action.action = 'RESET_TO_QUEUED' and coalesce((p_action.options ->> 'clearErrors')::boolean, false);
   v_answer jsonb;
   v_changed uuid[];
@@ -168,7 +181,8 @@ begin
   perform private.act(v_actor, p_action.action);
   with judged as materialized (
     select j.*, u.before as back, private.queue_row_state(q) as before
-    from private.judge_queue_rows(p_action.site_id, p_action.action, p_action.undoes, p_ids, p_versions) j
+    from private.judge_queue_rows(p_action.site_id, p_action.action, p_action.undoes, p_ids,
+      p_versions, v_over_api) j
     left join public.offline_conversion_queue q on q.id = j.id and q.site_id = p_action.site_id
     left join private.queue_action_rows u on u.action_id = p_action.undoes and u.queue_id = j.id),
   changed as (
@@ -193,7 +207,7 @@ begin
           may_have_arrived = case when v_is_undo then j.back ? 'mayHaveArrived'
             else q.may_have_arrived or q.status = 'PROCESSING' end,
           by_hand_reason = case when v_is_undo then j.back ->> 'byHandReason'
-            when j.to_status = 'FAILED' or q.by_hand_reason in ('WBRAID_ONLY', 'OTHER_ACCOUNT')
+            when not v_over_api or q.by_hand_reason in ('WBRAID_ONLY', 'OTHER_ACCOUNT')
               then q.by_hand_reason end
       from judged j where q.id = j.id and j.skipped is null
       returning q.*),

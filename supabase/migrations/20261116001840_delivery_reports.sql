@@ -3,14 +3,16 @@
 -- why_not_counted: the first broken link between the click and Google's verdict.
 --   Returns  {saleId, link, code, at, facts}. A link and its codes, in the order of the chain:
 --            CANCELLED (the code says what became of it at Google), CLICK (NO_CLICK_ID, NO_MATCH),
---            CONSENT, CLICK_AGE, SEAL (a draft), HELD (an earlier sale of the lead must be taken
---            back first), WAITS (UNDO_WINDOW, CLICK_TOO_YOUNG, GOOGLE_ASKED), CONNECTION, BLOCKED,
---            ACTION (MISSING, NAME_DIFFERS, OTHER_ACCOUNT, or why Google refuses it), CIRCUIT,
+--            CONSENT, CLICK_AGE, ARCHIVED (the site; nothing waiting is sent), SEAL (a draft),
+--            HELD (an earlier sale of the lead must be taken back first), WAITS (UNDO_WINDOW, CLICK_TOO_YOUNG, GOOGLE_ASKED), CONNECTION, BLOCKED,
+--            ACTION (MISSING, NAME_DIFFERS, OTHER_ACCOUNT, or why Google refuses it), WAITS (QUOTA), CIRCUIT,
+--            WAITS (VAULT_KEY_MISSING, VAULT_KEY_MISMATCH, CREDENTIALS_UNREADABLE),
 --            RETRIES (what the last attempt met), WAITS (CONCURRENCY_LIMIT, SCRIPT_RUN, DUE),
 --            IN_FLIGHT, FAILED, REJECTED,
 --            VERDICT (not yet), UNKNOWN, NO_VERDICT (the transport, which gives none), DUPLICATE,
 --            COUNTED.
---            `at` is when it happened, or when it goes on.
+--            `at` is when it happened, or when it goes on. facts.archivedAt, of an archived site:
+--            nothing can be changed there until an owner restores it (canRestore: the caller may).
 --   Refuses  404 for a sale of another site.
 --   Callers  viewers.
 create function public.why_not_counted(p_public_id text, p_sale_id uuid) returns jsonb
@@ -42,6 +44,8 @@ begin
       then private.why_sent(v_sent)
     when v_sale.delivery_block is not null
       then private.why_blocked(v_sale.delivery_block, v_sale.clicked_at)
+    when v_sale.status = 'DRAFT' and v_site.archived_at is not null
+      then private.link('ARCHIVED', null, v_site.archived_at)
     when v_sale.status = 'DRAFT' then private.link('SEAL', 'DRAFT', v_sale.created_at)
     when v_row.status in ('QUEUED', 'RETRY') then private.why_waiting(v_site, v_sale, v_row)
     when v_row.status = 'PROCESSING' then private.link('IN_FLIGHT',
@@ -55,6 +59,10 @@ begin
   return jsonb_build_object('saleId', v_sale.id) || v_why || jsonb_build_object('facts',
     jsonb_strip_nulls(jsonb_build_object('amountCents', v_sale.amount_cents,
       'currency', v_sale.currency, 'orderId', v_sale.order_id, 'rowId', v_row.id,
+      'archivedAt', v_site.archived_at,
+      'canRestore', case when v_site.archived_at is not null
+        then public.has_site_role(v_site.id, 'owner') end,
+      'isSealed', v_sale.status = 'CONFIRMED',
       'syncMethod', v_site.oci_sync_method, 'transport', v_sent.transport,
       'sentAt', v_sent.dispatched_at, 'requestId', v_sent.provider_request_id,
       'conversionName', coalesce(v_sent.conversion_name, v_row.conversion_name,
@@ -158,6 +166,8 @@ begin
     where h.sale_id = p_sale.id and h.provider_key = p_row.provider_key
     order by h.by_row_id desc limit 1;
   return case
+    when p_site.archived_at is not null and p_row.click_expires_at > v_now
+      then private.link('ARCHIVED', null, p_site.archived_at)
     when v_held.by_row_id is not null then private.link('HELD', 'RETRACTION', null,
       jsonb_build_object('heldBy',
         jsonb_build_object('saleId', v_held.by_sale_id, 'rowId', v_held.by_row_id)))
@@ -185,19 +195,15 @@ as $$
   select case
     when c.site_id is null then private.link('CONNECTION', 'NOT_CONNECTED', null)
     when h.blocked_at is not null then private.link('BLOCKED', h.blocked_code, h.blocked_at)
-    when a.site_id is null then private.link('ACTION', 'MISSING', null)
-    when a.blocked_at is not null then private.link('ACTION', a.blocked_code, a.blocked_at)
-    when private.is_elsewhere(p_site.id, p_row.conversion_action)
-      then private.link('ACTION', 'OTHER_ACCOUNT', null)
-    when private.is_named_otherwise(a, p_row) then private.link('ACTION', 'NAME_DIFFERS', null)
+    when a.code is not null then private.link('ACTION', a.code, a.at)
+    when h.quota_until > private.current_moment() then private.link('WAITS', 'QUOTA',
+      greatest(h.quota_until, p_row.next_retry_at))
     when h.state <> 'CLOSED' then private.link('CIRCUIT', h.state, h.next_probe_at) end
-  from (select coalesce(p_row.conversion_name, private.conversion_name(p_site, 'seal')) as name) n
+  from private.action_obstacle(p_row) a
     left join public.provider_credentials c
       on c.site_id = p_site.id and c.provider_key = p_row.provider_key
     left join public.provider_health_state h
       on h.site_id = p_site.id and h.provider_key = p_row.provider_key
-    left join public.provider_conversion_actions a on a.site_id = p_site.id
-      and a.provider_key = p_row.provider_key and a.conversion_name = n.name
 $$;
 
 -- why_again: for a row that was tried, or let wait, and is tried again later; null for others.
@@ -206,6 +212,10 @@ language sql stable security definer set search_path = ''
 as $$
   select case
     when p_row.status <> 'RETRY' then null
+    -- Nothing is sent until somebody fixes it, whatever the last attempt met.
+    when p_row.provider_error_code in
+        ('VAULT_KEY_MISSING', 'VAULT_KEY_MISMATCH', 'CREDENTIALS_UNREADABLE')
+      then private.link('WAITS', p_row.provider_error_code, p_row.next_retry_at)
     when p_row.attempt_error is not null or p_row.attempt_error_code is not null
       then private.link('RETRIES', p_row.attempt_error_code, p_row.next_retry_at)
     when p_row.provider_error_code is not null

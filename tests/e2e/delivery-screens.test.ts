@@ -1,6 +1,7 @@
 import { expectAccessible } from "#tests/support/accessibility.ts";
 import { ago, answered, takenByGoogle, withApiSite } from "#tests/support/api-scene.ts";
 import { openCircuit, recordOutcome } from "#tests/support/circuit.ts";
+import { connectApi } from "#tests/support/connections.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
 import { change } from "#tests/support/leads.ts";
 import { sealLead } from "#tests/support/queue.ts";
@@ -22,8 +23,8 @@ test("an open circuit, a lost access and the reason of a row are shown", async (
     await recordOutcome(sql, team, "success", ago(0));
     await answered(sql, team, 0, { outcome: "FAILED", code: "invalid_grant", category: "AUTH" }, block);
     await expect(page.getByText(/^Sending is paused: we lost access/)).toBeVisible({ timeout: 20_000 });
-    await page.getByRole("link", { name: "Reconnect Google Ads" }).click();
-    await page.waitForURL("**/connections**");
+    await page.getByRole("status").getByRole("link", { name: "Reconnect Google Ads" }).click();
+    await page.waitForURL("**/connections/google-ads?connect=1**");
   });
 });
 
@@ -67,6 +68,34 @@ test("a sale that waits for a retraction says so and leads to it; the retraction
     await drawer.getByRole("link", { name: "Show the retraction it waits for" }).click();
     await expect(drawer.getByText("Your Google Ads account does not let us make adjustments through the API.")).toBeVisible();
     await expect(drawer.getByText("Adjustment type RETRACTION; it needs no value.")).toBeVisible();
+    // Somebody may have made it in Google Ads already: nothing sends it without saying what that risks.
+    await expect(drawer.getByRole("button", { name: /^(Retry|Send again|Back to queue)$/ })).toHaveCount(0);
+    await drawer.getByRole("button", { name: "Try over the API" }).click();
+    const ask = page.getByRole("dialog", { name: "Try it over the API again?" });
+    await expect(ask.getByText(/If somebody has retracted it, Google refuses the second retraction/)).toBeVisible();
+    await ask.getByRole("button", { name: "Send over the API" }).click();
+    await expect(page.getByText("1 conversion will be sent again.")).toBeVisible();
+    const [retraction] = await sql`
+      select status, by_hand_reason from public.offline_conversion_queue where sale_id = ${first.saleId} and kind = 'RETRACT'`;
+    expect({ ...retraction }).toEqual({ status: "QUEUED", by_hand_reason: null });
+  });
+});
+
+// Guarantee: nobody waits for a verdict that the Google Ads API never gives.
+test("what the Google Ads API took looks accepted, and says where the rest is read", async ({ stack, visit }) => {
+  await withApiSite(stack, async ({ team, sql }) => {
+    await connectApi(sql, team, { transport: "ads_api", at: ago(200) });
+    const row = await answered(sql, team, 120, { outcome: "COMPLETED", requestId: "request-1" }, { outcome: "success" });
+    const page = await openControl(await visit(), team, team.viewer, `?row=${row.id}`);
+    const drawer = page.getByRole("complementary", { name: /^Conversion / });
+    await expect(drawer.getByText("Accepted", { exact: true })).toBeVisible();
+    await expect(drawer.getByText(/The Google Ads API answers at once.*can be read only in Google Ads\./)).toBeVisible();
+    await drawer.getByRole("button", { name: "Why was it not counted?" }).click();
+    const answer = page.getByRole("dialog", { name: "Why was it not counted?" });
+    await expect(answer.getByText("Google’s verdict: none on this way")).toBeAttached();
+    await answer.getByRole("button", { name: "Close" }).click();
+    await page.getByRole("button", { name: "Day by day" }).click();
+    await expect(page.getByText(/What Google makes of that conversion can be read only in Google Ads\./)).toBeVisible();
   });
 });
 
@@ -120,7 +149,7 @@ test("why a sale was not counted is answered from the row, from the sale and fro
 test("sent and counted, day by day: shown, shared by its address, and exported", async ({ stack, visit }) => {
   await withApiSite(stack, async ({ team, sql }) => {
     await takenByGoogle(sql, team, 3 * 1440, "CONFIRMED");
-    await takenByGoogle(sql, team, 2 * 1440, { rejected: "CLICK_NOT_FOUND" });
+    const rejected = await takenByGoogle(sql, team, 2 * 1440, { rejected: "CLICK_NOT_FOUND" });
     const page = await openControl(await visit(), team, team.viewer);
     await page.getByRole("button", { name: "Day by day" }).click();
     await expect(page).toHaveURL(/tab=days/);
@@ -136,6 +165,10 @@ test("sent and counted, day by day: shown, shared by its address, and exported",
       page.getByRole("link", { name: "Download these days as CSV" }).click(),
     ]);
     expect(download.suggestedFilename()).toMatch(/^delivery-\d{4}-\d\d-\d\d-\d{4}-\d\d-\d\d\.csv$/);
+    await table.getByRole("link", { name: /^1 rejected on/ }).click();
+    await expect(page).toHaveURL(/verdict=REJECTED/);
+    await expect(page.locator("[data-row]")).toHaveCount(1);
+    await expect(page.locator(`[data-row="${rejected.id}"]`)).toBeVisible();
   });
 });
 

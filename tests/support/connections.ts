@@ -31,7 +31,8 @@ export interface ConnectionOptions {
 /** Connects a site as its owner does, or gives it new credentials. What is sealed here opens with no key. */
 export function connectApi(sql: postgres.Sql, team: Team, options: ConnectionOptions = {}): Promise<{ version: number }> {
   const { transport = "data_manager", actions = defaultActions, sealed = "c2VhbGVkIGJ5IG5vYm9keQ==", keyId = "00000000", at } = options;
-  const account = { customerId: "1234567890", clientIdTail: options.clientIdTail ?? "nobody", hasDeveloperToken: false };
+  const customerId = actions[0]?.action.split("/")[1] ?? "1234567890"; // of the account that the actions are in
+  const account = { customerId, clientIdTail: options.clientIdTail ?? "nobody", hasDeveloperToken: false };
   const connection = { provider: "google_ads", transport, keyId, sealed, account, actions };
   return callAs(sql, team.owner, (tx) => tx`select public.connect_provider(${team.publicId}, ${tx.json(connection)})`, at);
 }

@@ -32,8 +32,8 @@ export async function switchDelivery(sql: postgres.Sql, team: Team, to: "script"
   await callAs(sql, team.owner, (tx) => tx`select public.switch_delivery(${team.publicId}, ${to})`);
 }
 
-export async function deliverySettings(sql: postgres.Sql, team: Team, settings: Record<string, unknown>): Promise<void> {
-  await callAs(sql, team.owner, (tx) => tx`select public.set_site_delivery(${team.publicId}, ${tx.json(settings as never)})`);
+export async function deliverySettings(sql: postgres.Sql, team: Team, settings: Record<string, unknown>, at?: Date): Promise<void> {
+  await callAs(sql, team.owner, (tx) => tx`select public.set_site_delivery(${team.publicId}, ${tx.json(settings as never)})`, at);
 }
 
 /** A sealed lead's row on the queue. */

@@ -3,9 +3,10 @@ import en from "#lib/i18n/messages/en.json";
 import { type AdjustmentPath, adjustmentDaysLeft, adjustmentPath, adjustmentPaths } from "#lib/oci/adjustment-path.ts";
 import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
 import { readView, writeView } from "#lib/oci/control-view.ts";
-import { daysBetween, lastDays, sumByDay, sumOfDays, todayIn } from "#lib/oci/day-span.ts";
+import { daysBetween, isSilent, lastDays, sumByDay, sumOfDays, todayIn } from "#lib/oci/day-span.ts";
 import type { DeliveryLine } from "#lib/oci/delivery-days.ts";
-import { blockedProviders, deferralOf, reasonOf } from "#lib/oci/row-state.ts";
+import { blockedProviders, deferralOf, obstacleOf, reasonOf } from "#lib/oci/row-state.ts";
+import { verdictWait } from "#lib/oci/verdict-wait.ts";
 import { whyMessage } from "#lib/oci/why-message.ts";
 import { deliveryLinks, type WhyNotCounted } from "#lib/oci/why-not-counted.ts";
 
@@ -20,9 +21,11 @@ describe("what a change of a sale means for Google", () => {
     at: "2026-11-16T10:00:00Z",
     verdict: "CONFIRMED",
     isWbraidOnly: false,
+    isElsewhere: false,
     ...more,
   });
   const until = "2027-01-09T00:00:00Z";
+  const quiet = { wasRejected: false, isInFlight: false, now };
   test.each<[string, AdjustmentPath, Standing | null, ("script" | "api")?, string?]>([
     ["nothing was sent", "unsent", null],
     ["Google confirmed it", "automatic", standing()],
@@ -34,17 +37,19 @@ describe("what a change of a sale means for Google", () => {
     ["a script sent it two days ago", "automatic", standing({ transport: "script", verdict: null, at: "2026-11-14T10:00:00Z" })],
     ["a script sends", "byHand", standing({ transport: "script", verdict: null }), "script"],
     ["only a wbraid was sent", "byHand", standing({ isWbraidOnly: true })],
+    ["another account has it", "byHand", standing({ isElsewhere: true })],
     ["54 days are over", "late", standing(), "api", "2026-11-16T11:59:00Z"],
     ["it was taken back already", "unsent", standing({ kind: "RETRACT" })],
   ])("%s: %s", (_name, path, atGoogle, syncMethod = "api", adjustableUntil = until) => {
-    expect(adjustmentPath({ deliveryBlock: null, atGoogle, adjustableUntil }, { syncMethod, wasRejected: false, now })).toBe(path);
+    expect(adjustmentPath({ deliveryBlock: null, atGoogle, adjustableUntil }, { syncMethod, ...quiet })).toBe(path);
   });
 
   test("a sale that Google never gets, or did not take, stays in the ledger", () => {
     const sale = { deliveryBlock: null, atGoogle: null, adjustableUntil: until };
-    const site = { syncMethod: "api", wasRejected: true, now } as const;
+    const site = { ...quiet, syncMethod: "api", wasRejected: true } as const;
     expect(adjustmentPath({ ...sale, deliveryBlock: "NO_CONSENT" }, site)).toBe("blocked");
     expect(adjustmentPath(sale, site)).toBe("rejected");
+    expect(adjustmentPath(sale, { ...site, isInFlight: true })).toBe("inFlight");
   });
 
   test("the clock counts whole days, says the last one, and stops", () => {
@@ -74,6 +79,14 @@ describe("why a row waits, and what went wrong", () => {
     expect(reasonOf(row({ status: "FAILED", providerErrorCode: "MAX_ATTEMPTS", attemptErrorCode: "UNAVAILABLE" }))).toBe("MAX_ATTEMPTS");
   });
 
+  // Guarantee: a row that waits for the server's key names who sets it, not an error of last week.
+  test("a deferral that somebody must end is the obstacle, whatever the last attempt met", () => {
+    for (const code of ["VAULT_KEY_MISSING", "VAULT_KEY_MISMATCH", "CREDENTIALS_UNREADABLE"])
+      expect(obstacleOf(row({ providerErrorCode: code, attemptErrorCode: "UNAVAILABLE", attemptError: "503" }))).toBe(code);
+    expect(obstacleOf(row({ providerErrorCode: "CIRCUIT_OPEN" }))).toBeNull();
+    expect(obstacleOf(row({ providerErrorCode: "CREDENTIALS_UNREADABLE", attemptErrorCode: "CREDENTIALS_UNREADABLE" }))).toBeNull();
+  });
+
   test("nothing leaves a site that is blocked or not connected", () => {
     const provider = { provider: "google_ads", totals: {} as never, valueWaitingCents: {}, circuit: null };
     const blocked = { code: "invalid_grant", since: now.toISOString() };
@@ -86,7 +99,15 @@ describe("why a row waits, and what went wrong", () => {
 
 describe("why it was not counted", () => {
   const facts: WhyNotCounted["facts"] = {
-    ...{ amountCents: 100, currency: "TRY", orderId: "om_1", syncMethod: "api", conversionName: "Sale", clickMinAgeHours: 6 },
+    ...{
+      amountCents: 100,
+      currency: "TRY",
+      orderId: "om_1",
+      isSealed: true,
+      syncMethod: "api",
+      conversionName: "Sale",
+      clickMinAgeHours: 6,
+    },
     ...{ rowId: "row", heldBy: { saleId: "sale", rowId: "held" }, retractionId: "retraction" },
   };
   const message = (link: WhyNotCounted["link"], code: string | null) => whyMessage({ saleId: "", link, code, at: null, facts });
@@ -109,12 +130,39 @@ describe("why it was not counted", () => {
     expect(message(link, code).place).toEqual(place);
   });
 
+  // Guarantee: no answer leads to a page on which nothing can be done.
+  test("an archived site's answer leads its owner to Settings, and nobody else anywhere", () => {
+    const archived = (link: WhyNotCounted["link"], code: string | null, canRestore: boolean) =>
+      whyMessage({ saleId: "", link, code, at: null, facts: { ...facts, archivedAt: "2026-11-16T12:00:00Z", canRestore } }).place;
+    expect(archived("ARCHIVED", null, true)).toEqual({ to: "settings" });
+    expect(archived("ARCHIVED", null, false)).toBeNull();
+    expect(archived("BLOCKED", "invalid_grant", true)).toBeNull();
+    expect(archived("REJECTED", "CLICK_NOT_FOUND", false)).toEqual({ to: "row", rowId: "row" });
+  });
+
+  // Guarantee: nobody waits for a verdict that never comes.
+  test.each(["ads_api", "script", "by_hand"])("what went by %s looks finished: its way gives no verdict", (transport) => {
+    expect(message("NO_VERDICT", transport)).toMatchObject({ step: "verdict", tone: "none" });
+    expect(message("VERDICT", "NO_VERDICT_YET").tone).toBe("waits");
+  });
+
   test("a failure, a rejection and a retry tell their cause; an attempt that threw says that Google did not answer", () => {
     expect(message("FAILED", "UNPARSEABLE_GCLID").causeCode).toBe("UNPARSEABLE_GCLID");
     expect(message("REJECTED", "EVENT_TOO_OLD").causeCode).toBe("EVENT_TOO_OLD");
-    expect(message("RETRIES", null).causeCode).toBe("TRANSIENT_ERROR");
+    expect(message("RETRIES", null)).toMatchObject({ causeCode: "TRANSIENT_ERROR", key: "retriesSoon" });
     expect(message("COUNTED", null)).toMatchObject({ causeCode: null, tone: "counted" });
   });
+});
+
+// Guarantee: the drawer names the wait that is configured, not half an hour where the demo asks after seconds.
+test("a conversion without a verdict says when Google is asked: first, again, with the next run, or no more", () => {
+  const wait = (nextCheckAt: string | null, firstPollSeconds: number, at = "2026-11-16T11:59:58Z") =>
+    verdictWait({ at, nextCheckAt }, { firstPollSeconds, now });
+  expect(wait("2026-11-16T12:00:03Z", 5)).toBe("first");
+  expect(wait("2026-11-16T12:29:58Z", 1800)).toBe("first");
+  expect(wait("2026-11-16T12:29:58Z", 5)).toBe("again");
+  expect(wait("2026-11-16T12:00:00Z", 2)).toBe("due");
+  expect(wait(null, 1800)).toBe("none");
 });
 
 describe("the report of days", () => {
@@ -142,6 +190,13 @@ describe("the report of days", () => {
       confirmedCents: { TRY: 300 },
     });
     expect(sumOfDays(days)).toMatchObject({ sent: 6, duplicate: 2 });
+  });
+
+  // Guarantee: a site that sends by script does not read that Google counted nothing.
+  test("what gets no verdict is unknown, not zero", () => {
+    expect(isSilent({ sent: 4, noVerdict: 4 })).toBe(true);
+    expect(isSilent({ sent: 4, noVerdict: 3 })).toBe(false);
+    expect(isSilent({ sent: 0, noVerdict: 0 })).toBe(false);
   });
 
   test.each(["?tab=days", "?tab=days&last=7", "?tab=days&from=2026-11-01&to=2026-11-05"])(

@@ -56,13 +56,19 @@ describe("the address", () => {
   // Guarantee: a shared link shows the same, and a made-up one reaches no query.
   test("what is written is read again", () => {
     const view = readView(
-      new URLSearchParams("status=FAILED&errorCode=CLICK_EXPIRED&minValue=5000&days=30&q=9597&sort=updated&range=24h&tab=export"),
+      new URLSearchParams(
+        "status=FAILED&errorCode=CLICK_EXPIRED&minValue=5000&days=30&q=9597&sort=updated&range=24h&tab=export&verdict=REJECTED&sentFrom=2026-11-16",
+      ),
     );
     expect(readView(new URLSearchParams(writeView(view)))).toEqual(view);
-    expect(filterCount(view.filter)).toBe(4);
+    expect(filterCount(view.filter)).toBe(6);
   });
   test("what is not of the closed set is left out", () => {
-    const view = readView(new URLSearchParams("status=DROPPED&errorCode=a%27b&minValue=-1&days=5&stuck=1&row=x&range=1y&sort=id&more=1"));
+    const view = readView(
+      new URLSearchParams(
+        "status=DROPPED&errorCode=a%27b&minValue=-1&days=5&stuck=1&verdict=MAYBE&sentTo=2026-13-40&row=x&range=1y&sort=id&more=1",
+      ),
+    );
     expect(view).toEqual({ tab: "queue", filter: {}, sort: "created", range: "30d", span: { last: "30" }, row: null });
     expect(writeView(view)).toBe("?");
   });
@@ -88,8 +94,18 @@ describe("a row's state", () => {
   });
   test("a completed row takes no action", () => {
     for (const action of ["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"] as const)
-      expect(canTake(action, { status: "COMPLETED" })).toBe(false);
-    expect(canTake("RETRY_SELECTED", { status: "PROCESSING" })).toBe(false);
+      expect(canTake(action, row("a", { status: "COMPLETED" }), "api")).toBe(false);
+    expect(canTake("RETRY_SELECTED", row("a", { status: "PROCESSING" }), "api")).toBe(false);
+  });
+  // Guarantee: no button sends what somebody may have done in Google Ads already.
+  test("a person's work is given up, but not sent again; once given up it can come back", () => {
+    const manual = (more: Partial<QueueRow>) => row("a", { kind: "RETRACT", byHandReason: "NO_ADS_API_ACCESS", ...more });
+    const allowed = (of: QueueRow, syncMethod: "script" | "api" = "api") =>
+      (["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"] as const).filter((action) => canTake(action, of, syncMethod));
+    expect(allowed(manual({ status: "RETRY" }))).toEqual(["MARK_FAILED"]);
+    expect(allowed(row("a", { kind: "RESTATE" }), "script")).toEqual(["MARK_FAILED"]);
+    expect(allowed(row("a", { kind: "RESTATE" }))).toEqual(["RESET_TO_QUEUED", "MARK_FAILED"]);
+    expect(allowed(manual({ status: "FAILED" }))).toEqual(["RETRY_SELECTED", "RESET_TO_QUEUED"]);
   });
   test("a correction is a person's work where a script sends, and where no API can make it", () => {
     expect(isByHand(row("a", { kind: "RESTATE" }), "script")).toBe(true);

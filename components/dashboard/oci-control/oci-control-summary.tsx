@@ -27,15 +27,17 @@ export function OciControlSummary({ stats, filter, onFilter }: SummaryProps) {
   const t = useTranslations("oci.tiles");
   const format = useControlFormat();
   const { blocked, now } = useControl();
-  const { totals, stuckProcessing, failedRatio, nextDueAt, oldestWaitingAt } = stats;
+  const { totals, stuckProcessing, failedRatio, oldestWaitingAt } = stats;
   const { status: _, stuck: __, waitingForDelay: ___, ...others } = filter;
   const skipped = rightlyNotSent(stats);
   const ended = totals.COMPLETED + totals.FAILED - skipped;
   const held = stats.perProvider.filter(({ provider }) => blocked.has(provider)).reduce((sum, { totals: { QUEUED } }) => sum + QUEUED, 0);
-  const due = nextDueAt && Date.parse(nextDueAt) > now.getTime() ? t("next", { time: format.moment(nextDueAt) }) : t("ready");
+  const isStopped = stats.blockedActions.length > 0 || stats.missingActions.length > 0;
+  const due = nextTime(stats, now);
+  const waits = due ? t("next", { time: format.moment(due) }) : !isStopped && t("ready");
   const subs: Record<keyof typeof looks, ReactNode> = {
-    QUEUED: held > 0 ? <span className="fg-blocked med">{t("blocked", { count: held })}</span> : totals.QUEUED > 0 && due,
-    RETRY: totals.RETRY > 0 && due,
+    QUEUED: held > 0 ? <span className="fg-blocked med">{t("blocked", { count: held })}</span> : totals.QUEUED > 0 && waits,
+    RETRY: totals.RETRY > 0 && waits,
     PROCESSING: stuckProcessing > 0 && <span className="fg-stuck med">{t("stuck", { count: stuckProcessing })}</span>,
     COMPLETED: ended > 0 && t("delivered", { share: format.percent(totals.COMPLETED / ended) }),
     FAILED:
@@ -69,6 +71,13 @@ export function OciControlSummary({ stats, filter, onFilter }: SummaryProps) {
       />
     </fieldset>
   );
+}
+
+/** When the next row goes, if not at once: its own time, Google's limit or the next probe, whichever is last. */
+function nextTime({ nextDueAt, quotaUntil, circuit }: QueueStats, now: Date): string | null {
+  const times = [nextDueAt, quotaUntil, circuit?.nextProbeAt].filter((time) => time != null).map((time) => Date.parse(time));
+  const last = Math.max(...times, 0);
+  return last > now.getTime() ? new Date(last).toISOString() : null;
 }
 
 interface TileProps {

@@ -34,7 +34,14 @@ export function OciControl(given: ControlStart) {
   const { stats } = queue;
   const undoUntil = actions.last && Date.parse(actions.last.undoUntil) > now.getTime() ? actions.last.undoUntil : null;
   return (
-    <ControlProvider site={site} now={now} blocked={page.blocked} isConnected={stats.connected !== false}>
+    <ControlProvider
+      site={site}
+      now={now}
+      blocked={page.blocked}
+      isConnected={stats.connected !== false}
+      firstPollSeconds={given.start.firstPollSeconds}
+      quotaUntil={stats.quotaUntil ?? null}
+    >
       <ControlBar
         tab={view.tab}
         freshAt={queue.freshAt}
@@ -55,7 +62,11 @@ export function OciControl(given: ControlStart) {
         {view.tab === "export" ? (
           <ExportPreview />
         ) : view.tab === "days" ? (
-          <DaysReport span={view.span} onSpan={(span) => nav.slide({ span })} />
+          <DaysReport
+            span={view.span}
+            onSpan={(span) => nav.slide({ span })}
+            linkTo={(filter) => nav.linkTo({ tab: "queue", filter, row: null })}
+          />
         ) : (
           <>
             <Warnings stats={stats} onFilter={nav.filterBy} />

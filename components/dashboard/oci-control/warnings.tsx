@@ -3,7 +3,7 @@
 import { useTranslations } from "next-intl";
 import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
-import { sitePath } from "#components/shell/nav-items.ts";
+import { connectPath, sitePath } from "#components/shell/nav-items.ts";
 import { Alert } from "#components/ui/alert.tsx";
 import { Button, ButtonLink } from "#components/ui/button.tsx";
 import type { QueueStats } from "#lib/oci/control-shapes.ts";
@@ -49,41 +49,49 @@ export function Warnings({ stats, onFilter }: { stats: QueueStats; onFilter: (fi
   return null;
 }
 
+/** Failed because Google refused our access: sent again once it is back. */
+const refusedCount = ({ failedCauses }: QueueStats) =>
+  failedCauses.filter(({ category }) => category === "AUTH").reduce((sum, { count }) => sum + count, 0);
+
 /** Why nothing, or not everything, is sent at the moment: no account, no access, a refused conversion action, Google does not answer. */
-function useStopped({ blocked, blockedActions, missingActions: [missing], connected, circuit, totals, valueWaitingCents }: QueueStats) {
+function useStopped(stats: QueueStats) {
+  const { blocked, blockedActions, connected, circuit, quotaUntil, totals, valueWaitingCents } = stats;
+  const [missing] = stats.missingActions;
   const t = useTranslations("oci.warnings");
   const format = useControlFormat();
   const causeOf = useCause();
-  const { site } = useControl();
+  const { site, now } = useControl();
   const [action] = blockedActions;
   const waiting = { count: totals.QUEUED + totals.RETRY, money: format.sums(valueWaitingCents) };
-  const toConnections = (label: string) =>
+  const link = (label: string, href: string) =>
     site.role === "owner" && (
-      <ButtonLink tone="primary" href={sitePath(site.publicId, "/connections")}>
+      <ButtonLink tone="primary" href={href}>
         {label}
       </ButtonLink>
     );
+  const toForm = (label: string) => link(label, connectPath(site.publicId));
+  const toActions = link(t("openConnections"), `${sitePath(site.publicId, "/connections/google-ads")}#actions`);
   if (connected === false)
     return (
-      <Alert tone="blocked" title={t("notConnected")} action={toConnections(t("connect"))}>
+      <Alert tone="blocked" title={t("notConnected")} action={toForm(t("connect"))}>
         {t("notConnectedBody", waiting)}
       </Alert>
     );
   if (blocked)
     return (
-      <Alert tone="blocked" title={t("paused", { time: format.moment(blocked.since) })} action={toConnections(t("reconnect"))}>
-        {t("pausedBody", waiting)}
+      <Alert tone="blocked" title={t("paused", { time: format.moment(blocked.since) })} action={toForm(t("reconnect"))}>
+        {t("pausedBody", { count: waiting.count + refusedCount(stats) })}
       </Alert>
     );
   if (missing)
     return (
-      <Alert tone="blocked" title={t("actionMissing", { name: missing })} action={toConnections(t("openConnections"))}>
-        {t("actionMissingBody", waiting)}
+      <Alert tone="blocked" title={t("actionMissing", { name: missing })} action={toActions}>
+        {t("actionMissingBody")}
       </Alert>
     );
   if (action)
     return (
-      <Alert tone="blocked" title={t("actionBlocked", { name: action.conversionName })} action={toConnections(t("openConnections"))}>
+      <Alert tone="blocked" title={t("actionBlocked", { name: action.conversionName })} action={toActions}>
         {t("actionBlockedBody", { count: blockedActions.length, what: causeOf(action.code).what })}
       </Alert>
     );
@@ -94,6 +102,12 @@ function useStopped({ blocked, blockedActions, missingActions: [missing], connec
           ...waiting,
           time: circuit.nextProbeAt ? format.moment(circuit.nextProbeAt) : "",
         })}
+      </Alert>
+    );
+  if (quotaUntil && Date.parse(quotaUntil) > now.getTime())
+    return (
+      <Alert tone="retry" title={t("quota")}>
+        {t("quotaBody", { ...waiting, time: format.moment(quotaUntil) })}
       </Alert>
     );
   return null;

@@ -10,11 +10,10 @@ import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import type { DeskLead, DeskSale } from "#lib/leads/desk-shapes.ts";
-import { useServerTime } from "../desk-clock.tsx";
 import { useDesk } from "../desk-context.tsx";
 import { useLeadWords } from "../list/use-lead-words.ts";
-import { adjustmentCase } from "./adjustment-words.ts";
 import { MoneyInput } from "./money-input.tsx";
+import { useConsequence } from "./use-consequence.ts";
 
 interface SaleDialogProps {
   lead: DeskLead;
@@ -27,9 +26,9 @@ interface SaleDialogProps {
 export function CorrectDialog({ lead, sale, open, onOpenChange }: SaleDialogProps) {
   useBackCloses(open, () => onOpenChange(false));
   const t = useTranslations("desk");
-  const { format, rules, actions } = useDesk();
+  const { format, actions } = useDesk();
   const words = useLeadWords();
-  const serverTime = useServerTime();
+  const consequence = useConsequence(lead, sale);
   const paid = useAmount(sale.currency);
   const [isTried, setTried] = useState(false);
   const { cents } = paid;
@@ -41,13 +40,12 @@ export function CorrectDialog({ lead, sale, open, onOpenChange }: SaleDialogProp
     onOpenChange(false);
     actions.correct(lead, cents, String(new FormData(event.currentTarget).get("reason") ?? ""));
   };
-  const consequence = t(`correct.${adjustmentCase(lead, sale, rules, serverTime())}`, { amount, date: format.date(sale.adjustableUntil) });
   return (
     <Dialog
       open={open}
       onOpenChange={onOpenChange}
       title={t("correct.title", { who: words.who(lead) })}
-      description={`${t("correct.now", { amount })} ${consequence}`}
+      description={`${t("correct.now", { amount })} ${consequence("correct")}`}
     >
       <form className="stack stack-4" onSubmit={confirm}>
         <Field label={t("correct.label")} error={(isTried && paid.problem) || undefined}>

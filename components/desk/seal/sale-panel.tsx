@@ -21,7 +21,8 @@ export function SalePanel({ lead, sale }: { lead: DeskLead; sale: DeskSale }) {
   const [dialog, setDialog] = useState<"correct" | "cancel" | null>(null);
   const now = useNow(60_000);
   const time = lead.changedAt ? format.moment(lead.changedAt, now) : "";
-  const state: State | undefined = lead.delivery?.verdict === "CONFIRMED" ? "CONFIRMED" : lead.delivery?.status;
+  const verdict = lead.delivery?.verdict;
+  const state: State | undefined = verdict === "CONFIRMED" || verdict === "REJECTED" ? verdict : lead.delivery?.status;
   return (
     <div className="stack">
       <h3 className="h2">{t("title")}</h3>

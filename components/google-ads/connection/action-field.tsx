@@ -17,7 +17,7 @@ type ListedAction = ActionList["actions"][number];
 /** Asks Google for the account's conversion actions. Without a list, `problem` says why and the action is typed. */
 export function useActionList(siteId: string) {
   const [list, setList] = useState<ListedAction[] | null>(null);
-  const [problem, setProblem] = useState<"listRefused" | "noneListed" | null>(null);
+  const [problem, setProblem] = useState<"listRefused" | "noneListed" | "listNeeds" | null>(null);
   const [pending, setPending] = useState(false);
   async function load(account: Record<string, string> = {}): Promise<ListedAction[]> {
     setPending(true);
@@ -25,7 +25,8 @@ export function useActionList(siteId: string) {
     setPending(false);
     const answer = sent.ok ? actionList.safeParse(sent.value).data : undefined;
     const actions = answer?.actions ?? [];
-    setProblem(actions.length > 0 ? null : !answer || answer.refused ? "listRefused" : "noneListed");
+    const isUnasked = !sent.ok && (sent.code === "VALIDATION_FAILED" || sent.code === "NOT_CONNECTED");
+    setProblem(actions.length > 0 ? null : isUnasked ? "listNeeds" : !answer || answer.refused ? "listRefused" : "noneListed");
     setList(actions.length > 0 ? actions : null);
     return actions;
   }

@@ -113,7 +113,7 @@ export function ActionsForm({ siteId, customerId, rows, onDone }: ActionsFormPro
             </div>
           );
         })}
-        {failure?.fields.actions ? (
+        {failure?.code === "VALIDATION_FAILED" ? (
           <Alert tone="failed">{t("actions.refused")}</Alert>
         ) : (
           <FormFailure code={failure?.code} requestId={failure?.requestId ?? null} />

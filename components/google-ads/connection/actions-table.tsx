@@ -27,9 +27,12 @@ export function ActionsTable({ rows }: { rows: ActionRow[] }) {
             </Cell>
             <Cell at="sub">
               {row.action ? (
-                <span className="id" title={row.action} data-untranslated>
-                  {actionNumber(row.action)}
-                </span>
+                <>
+                  <span className="id" title={row.action} data-untranslated>
+                    {actionNumber(row.action)}
+                  </span>
+                  <GoogleName row={row} />
+                </>
               ) : (
                 <span className="t3">{t(row.key === "seal" ? "noneSeal" : "none")}</span>
               )}
@@ -60,6 +63,13 @@ function ConversionName({ row: { key, conversionName } }: { row: ActionRow }) {
   );
 }
 
+/** Google's own name of the action, where it is not the one we send, or where Google told us none. */
+function GoogleName({ row: { conversionName, googleName } }: { row: ActionRow }) {
+  const t = useTranslations("googleAds.actions");
+  if (googleName === conversionName) return null;
+  return <span className="block xs t3">{googleName === null ? t("namedUnknown") : t("namedAtGoogle", { name: googleName })}</span>;
+}
+
 function Counting({ type }: { type: string | null }) {
   const t = useTranslations("googleAds.actions");
   if (type === "MANY_PER_CLICK" || type === "ONE_PER_CLICK") return t(`countings.${type}`);
@@ -70,7 +80,8 @@ function Notes({ rows }: { rows: ActionRow[] }) {
   const t = useTranslations("googleAds");
   const refused = rows.filter(({ blocked }) => blocked);
   const isOnce = rows.some(({ countingType }) => countingType === "ONE_PER_CLICK");
-  if (refused.length === 0 && !isOnce) return null;
+  const renamed = rows.filter(({ conversionName, googleName }) => googleName !== null && googleName !== conversionName);
+  if (refused.length + renamed.length === 0 && !isOnce) return null;
   return (
     <div className="card-b stack border-t border-line-1">
       {refused.map(({ conversionName, blocked }) => {
@@ -81,6 +92,11 @@ function Notes({ rows }: { rows: ActionRow[] }) {
           </p>
         );
       })}
+      {renamed.map(({ conversionName, googleName }) => (
+        <p key={conversionName} className="sm t2 text-pretty">
+          {t("actions.nameDiffers", { ours: conversionName, theirs: googleName ?? "" })}
+        </p>
+      ))}
       {isOnce && <OnePerClick />}
     </div>
   );

@@ -58,12 +58,16 @@ export function ConnectForm(props: ConnectFormProps) {
   );
 }
 
+const accountFields = ["customer_id", "conversion_action_resource_name"] as const;
+const accessFields = ["client_id", "client_secret", "refresh_token"] as const;
+
 /** Where the account comes from, with help for each field. Google is asked before anything is kept; what it does not like is said at the field. */
 function AccountForm({ siteId, state, sealName, isAllowed, onDone, onCancel }: ConnectFormProps) {
   const t = useTranslations("googleAds");
   const fieldError = useFieldError();
   const { ask, pending, failure, test, finding } = useConnect(siteId);
-  const fields = failure?.fields ?? (finding?.field ? { [finding.field]: finding.name } : undefined);
+  const [missing, setMissing] = useState<Record<string, string>>();
+  const fields = missing ?? failure?.fields ?? (finding?.field ? { [finding.field]: finding.name } : undefined);
   const form = useFocusInvalid(fields);
   const [asked, setAsked] = useState("");
   const account = state.account;
@@ -72,6 +76,7 @@ function AccountForm({ siteId, state, sealName, isAllowed, onDone, onCancel }: C
     return given;
   };
   const errorOf = (name: TextFieldName | "conversion_action_resource_name" | "transport") => {
+    if (missing?.[name]) return fieldError(name, missing[name]);
     if (failure?.fields[name]) return fieldError(name, failure.fields[name]);
     if (finding?.field === name) return `${t(`findings.${finding.name}.what`)} ${t(`findings.${finding.name}.fix`)}`;
     return undefined;
@@ -81,6 +86,9 @@ function AccountForm({ siteId, state, sealName, isAllowed, onDone, onCancel }: C
     if (pending) return;
     const given = givenFields(form.current);
     const action = given.conversion_action_resource_name;
+    const needed = [...accountFields, ...(isAllowed ? [] : accessFields)].filter((name) => given[name] === undefined);
+    setMissing(needed.length > 0 ? Object.fromEntries(needed.map((name) => [name, "REQUIRED"])) : undefined);
+    if (needed.length > 0) return;
     setAsked(given.customer_id ?? "");
     ask({
       path: "connect",
@@ -89,7 +97,7 @@ function AccountForm({ siteId, state, sealName, isAllowed, onDone, onCancel }: C
       onConnected: onDone,
     });
   };
-  const hasExpired = isAllowed && ["client_id", "client_secret", "refresh_token"].some((name) => failure?.fields[name]);
+  const hasExpired = isAllowed && accessFields.some((name) => failure?.fields[name]);
   return (
     <form ref={form} onSubmit={submit} noValidate>
       <div className="card-b stack stack-5 max-w-[640px]">
@@ -104,10 +112,7 @@ function AccountForm({ siteId, state, sealName, isAllowed, onDone, onCancel }: C
           defaultValue={account?.loginCustomerId && shownCustomerId(account.loginCustomerId)}
           error={errorOf("login_customer_id")}
         />
-        {!isAllowed &&
-          (["client_id", "client_secret", "refresh_token"] as const).map((name) => (
-            <ConnectField key={name} name={name} error={errorOf(name)} />
-          ))}
+        {!isAllowed && accessFields.map((name) => <ConnectField key={name} name={name} error={errorOf(name)} />)}
         <ActionField
           siteId={siteId}
           defaultValue={state.actions.find(({ conversionName }) => conversionName === sealName)?.action}

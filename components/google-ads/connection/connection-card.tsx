@@ -34,23 +34,41 @@ export function ConnectionCard(props: ConnectionCardProps) {
   const t = useTranslations("googleAds.connect");
   const startsOpen = isAsked || (!state.connected && (state.syncMethod === "api" || consent === "given"));
   const [isOpen, setOpen] = useState(startsOpen);
+  const [isUsed, setUsed] = useState(false);
   const shown = mayChange && isOpen;
+  /** What Google allowed is stored now: neither this page nor a reload may offer it again. */
+  const dropConsent = () => {
+    setUsed(true);
+    window.history.replaceState(null, "", window.location.pathname);
+  };
   return (
     <div id="connect" className="scroll-mt-20 desk:scroll-mt-4">
       <Card title={t("title")}>
-        {mayChange && consent && <ConsentAnswer siteId={siteId} consent={consent} connected={state.connected} />}
+        {mayChange && consent && !isUsed && (
+          <ConsentAnswer siteId={siteId} consent={consent} connected={state.connected} onUsed={dropConsent} />
+        )}
         {shown ? (
           <ConnectForm
             siteId={siteId}
             state={state}
             sealName={sealName}
             hasOwnClient={hasOwnClient}
-            isAllowed={consent === "given"}
-            onDone={() => setOpen(false)}
+            isAllowed={consent === "given" && !isUsed}
+            onDone={() => {
+              setOpen(false);
+              if (consent) dropConsent();
+            }}
             onCancel={state.connected || state.syncMethod === "script" ? () => setOpen(false) : undefined}
           />
         ) : state.connected ? (
-          <Connected siteId={siteId} state={state} timeZone={timeZone} mayChange={mayChange} onReconnect={() => setOpen(true)} />
+          <Connected
+            key={state.connectedAt}
+            siteId={siteId}
+            state={state}
+            timeZone={timeZone}
+            mayChange={mayChange}
+            onReconnect={() => setOpen(true)}
+          />
         ) : (
           <div className="card-b row max-desk:flex-wrap">
             <p className="sm t2 grow text-pretty">
@@ -68,11 +86,18 @@ export function ConnectionCard(props: ConnectionCardProps) {
   );
 }
 
+interface ConsentAnswerProps {
+  siteId: string;
+  consent: "given" | "refused";
+  connected: boolean;
+  onUsed: () => void;
+}
+
 /** After a visit to Google's page: what came of it. An account that is connected already takes the new access with one press. */
-function ConsentAnswer({ siteId, consent, connected }: { siteId: string; consent: "given" | "refused"; connected: boolean }) {
+function ConsentAnswer({ siteId, consent, connected, onUsed }: ConsentAnswerProps) {
   const t = useTranslations("googleAds");
   const { ask, pending, failure, test } = useConnect(siteId);
-  const renew = () => ask({ path: "rotate", body: {}, done: (count) => t("rotate.done", { count }) });
+  const renew = () => ask({ path: "rotate", body: {}, done: (count) => t("rotate.done", { count }), onConnected: onUsed });
   const isGiven = consent === "given";
   const next = isGiven ? t(connected ? "connect.consentGivenKnown" : "connect.consentGivenNext") : t("connect.consentRefusedNext");
   return (

@@ -34,11 +34,11 @@ export function HealthCard({ state, timeZone, now, reconnectPath }: HealthCardPr
   const isProbeLater = health.nextProbeAt !== null && Date.parse(health.nextProbeAt) > Date.parse(now);
   const blockedActions = actions.filter(({ blocked }) => blocked);
   return (
-    <Card title={t("title")} end={<StateBadge health={health} isIdle={syncMethod === "script"} />}>
+    <Card title={t("title")} end={<StateBadge health={health} isIdle={syncMethod === "script"} hasQuota={hasQuota} />}>
       <div className="card-b stack stack-4">
         <Facts
           facts={[
-            [t("sending"), <Sending key="sending" health={health} isIdle={syncMethod === "script"} />],
+            [t("sending"), <Sending key="sending" health={health} isIdle={syncMethod === "script"} hasQuota={hasQuota} />],
             health.state === "OPEN" && [t("nextProbe"), isProbeLater ? format.dateTime(health.nextProbeAt ?? "") : t("soon")],
             [t("lastSuccess"), ago(health.lastSuccessAt, t("never"))],
             [t("lastFailure"), <LastFailure key="failure" health={health} timeZone={timeZone} />],
@@ -67,18 +67,27 @@ export function HealthCard({ state, timeZone, now, reconnectPath }: HealthCardPr
   );
 }
 
-function StateBadge({ health, isIdle }: { health: Health; isIdle: boolean }) {
+interface HealthProps {
+  health: Health;
+  isIdle: boolean;
+  /** Google's limit is used up: nothing is sent until it is back. */
+  hasQuota: boolean;
+}
+
+function StateBadge({ health, isIdle, hasQuota }: HealthProps) {
   const t = useTranslations("googleAds.health");
   if (health.blocked) return <Badge state="BLOCKED" />;
   if (isIdle) return null;
+  if (hasQuota && health.state === "CLOSED") return <Badge state="RETRY">{t("badges.QUOTA")}</Badge>;
   if (health.state === "CLOSED") return <Badge state="COMPLETED">{t("states.CLOSED")}</Badge>;
   return <Badge state={health.state === "OPEN" ? "RETRY" : "PROCESSING"}>{t(`badges.${health.state}`)}</Badge>;
 }
 
-function Sending({ health: { state, blocked, failureCount }, isIdle }: { health: Health; isIdle: boolean }) {
+function Sending({ health: { state, blocked, failureCount }, isIdle, hasQuota }: HealthProps) {
   const t = useTranslations("googleAds.health");
   if (blocked) return t("stateBlocked");
   if (isIdle) return t("idle");
+  if (hasQuota && state === "CLOSED") return t("stateQuota");
   return (
     <>
       {t(`states.${state}`)}
@@ -87,9 +96,12 @@ function Sending({ health: { state, blocked, failureCount }, isIdle }: { health:
   );
 }
 
-function LastFailure({ health: { lastFailureAt, lastFailureCode }, timeZone }: { health: Health; timeZone: string }) {
+/** A refused access stops everything without being a failure of Google's: it has a line of its own below. */
+function LastFailure({ health, timeZone }: { health: Health; timeZone: string }) {
   const t = useTranslations("googleAds.health");
   const causes = useTranslations("causes");
+  const lastFailureAt = health.lastFailureAt ?? health.blocked?.since;
+  const lastFailureCode = health.lastFailureAt ? health.lastFailureCode : null;
   if (!lastFailureAt) return t("noFailure");
   return (
     <>

@@ -60,8 +60,12 @@ export async function fetchJson(
   }
   const body = parseJson(text, secrets);
   // A cut answer may belong to an upload that was taken. Sent again, the order ids make it the same conversions.
-  if (response.ok && body === undefined) throw new ProviderTransientError(`${host} answered ${response.status}, not in JSON`);
-  return { status: response.status, body: body ?? {}, headers: response.headers };
+  if (response.ok && !isObject(body)) throw new ProviderTransientError(`${host} answered ${response.status}, not with a JSON object`);
+  return { status: response.status, body: isObject(body) ? body : {}, headers: response.headers };
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** ECONNREFUSED and the like. The error itself can carry the request. */

@@ -90,6 +90,9 @@ function eventIndex(field: string): number | null {
   return index === undefined ? null : Number(index);
 }
 
+/** Where Google's own error is missing, nobody of the API answered: its address is gone, and with it the version. */
+const silentCodes: Record<number, string> = { 404: "UNSUPPORTED_VERSION" };
+
 /** Every error of a google.rpc.Status, whichever API sent it. An answer that says nothing gives its status as the code. */
 export function readGoogleErrors(status: unknown, httpStatus: number): GoogleErrors {
   const { message, status: name, details } = rpcStatus.catch({ message: "", status: undefined, details: [] }).parse(status);
@@ -105,7 +108,7 @@ export function readGoogleErrors(status: unknown, httpStatus: number): GoogleErr
       field,
     })),
   ]);
-  const whole = { code: reason ?? name ?? `HTTP_${httpStatus}`, message, index: null };
+  const whole = { code: reason ?? name ?? silentCodes[httpStatus] ?? `HTTP_${httpStatus}`, message, index: null };
   return {
     errors: (errors.length > 0 ? errors : [whole]).map((error) => ({
       ...(quotaName && { quotaName, isQuotaShared: /per.?project$/i.test(quotaName) }),

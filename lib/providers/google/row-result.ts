@@ -8,7 +8,7 @@ export interface AnswerContext {
   /** 200 for the errors of single rows. */
   httpStatus: number;
   requestId?: string;
-  /** The site delivers by Data Manager, so a closed Ads API costs it its corrections and nothing else. */
+  /** The site delivers by Data Manager, so what the Ads API refuses costs it that correction and nothing else. */
   isAdsApiOptional?: boolean;
 }
 
@@ -22,8 +22,8 @@ function ruleFor(job: ConversionJob, { code, family }: GoogleError, { httpStatus
   if (bare === "CONVERSION_ALREADY_RETRACTED" && job.kind !== "RETRACT") return refusedRow;
   if (rule.isByClick && !job.mayHaveArrived) return refusedRow;
   if (bare === "CLICK_NOT_FOUND" && (job.gclid || job.gbraid || job.wbraid)) return refusedRow;
-  // Only what ends the token ends Data Manager with it.
-  return isAdsApiOptional && rule.blocksAccount && !rule.isOfToken ? { ...rule, lacksAccess: true } : rule;
+  // Only what ends the token ends Data Manager with it. Whether Data Manager takes the action, it says itself.
+  return isAdsApiOptional && (rule.blocksAccount || rule.blocksAction) && !rule.isOfToken ? { ...rule, lacksAccess: true } : rule;
 }
 
 /** With several errors the worst decides. Above all stands that Google has the conversion: the others then say why not twice. */
@@ -65,7 +65,7 @@ export function rowResult(job: ConversionJob, errors: readonly GoogleError[], co
     category: rule.category,
     ...(rule.status === "RETRY" && waitOf(rule, errors)),
     ...(rule.status === "RETRY" && !rule.isProviderFailure && { isJudged: true }),
-    ...(rule.blocksAction && { blocksAction: true }),
+    ...(rule.blocksAction && !context.isAdsApiOptional && { blocksAction: true }),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { ConversionJob, ProviderBlock, QuotaEnd, Upload, UploadResult } from "#lib/providers/port.ts";
-import { isProviderError } from "#lib/providers/provider-error.ts";
+import { asProviderError } from "#lib/providers/provider-error.ts";
 
 /** One request's worth of jobs. */
 export interface Batch {
@@ -63,8 +63,9 @@ export async function sendBatches(
       waiting.unshift(...again);
     }
   } catch (error) {
-    if (isProviderError(error)) error.decided = upload;
-    throw error;
+    const failure = asProviderError(error);
+    failure.decided = upload;
+    throw failure;
   }
   return upload;
 }

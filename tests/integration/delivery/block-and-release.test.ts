@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { finishBatch, finishBatchIn, type Gate, passGate, passGateIn, startBatch } from "#tests/support/circuit.ts";
+import { finishBatch, finishBatchIn, type Gate, passGate, passGateIn, readHealth, startBatch } from "#tests/support/circuit.ts";
 import { connectApi, failAuth, readConnection } from "#tests/support/connections.ts";
 import { act, undo } from "#tests/support/control.ts";
 import { forceRace } from "#tests/support/force-race.ts";
@@ -271,6 +271,19 @@ test("a release ends the wait that Google asked for", async () => {
   expect((await passGate(db.sql, team, minutesLater(19))).gate).toBe("QUOTA");
   await release();
   expect((await passGate(db.sql, team, minutesLater(21))).gate).toBe("CLOSED");
+});
+
+// Guarantee: an owner who leaves an account whose quota is used up is not made to wait for it in the new one.
+// Mutations that break it: note the quota whatever the version; keep the time that the rows were given with it.
+test("a quota of the account before holds neither the account that was connected since nor its rows", async () => {
+  const { id } = await sealLead(db.sql, team);
+  const claim = await claimForWorker(db.sql, team, { at: minutesLater(1) });
+  await connectApi(db.sql, team, { at: minutesLater(2) });
+  const quotaUntil = minutesLater(1440).toISOString();
+  const wait = { outcome: "RETRY", category: "RATE_LIMIT", code: "RESOURCE_EXHAUSTED", free: true, retryAt: quotaUntil } as const;
+  await settleClaim(db.sql, team, claim, wait, { at: minutesLater(3), batch: { outcome: "none", quotaUntil, isQuotaShared: true } });
+  expect(await readHealth(db.sql, team)).toMatchObject({ quota_until: null });
+  expect((await claimForWorker(db.sql, team, { at: minutesLater(10) })).rows.map((row) => row.id)).toEqual([id]);
 });
 
 // Guarantee: what a revoked token failed comes back with the connection and the seal, whichever comes first.

@@ -133,6 +133,17 @@ test("rejected after it was accepted: the verdict and its reason are kept", asyn
   expect((await verdictOf(sealed))?.verdict_reason).toContain("CLICK_NOT_FOUND");
 });
 
+// Guarantee: Google's verdict arrives whatever its reason looks like. One that Postgres refused would be asked for again and again, and the
+// sale's corrections would wait for it for ever.
+test("a verdict whose reason holds what no text column takes is still a verdict", async () => {
+  const sealed = await seal();
+  await deliver();
+  const rejected = { index: 0, verdict: "REJECTED", reason: "NEW_\u0000REASON", retryable: false } as const;
+  const provider = { ...googleAds(), readVerdicts: async () => ({ status: "FAILED" as const, verdicts: [rejected], rest: null }) };
+  expect(await pollVerdicts({ deadlineMs: 60_000, provider })).toMatchObject({ decided: 1, failed: 0 });
+  expect(await verdictOf(sealed)).toMatchObject({ verdict: "REJECTED", verdict_reason: "NEW_\uFFFDREASON" });
+});
+
 // Guarantee: what Google never decides does not stay open for ever.
 test("a week without a verdict: UNKNOWN", async () => {
   const sealed = await seal();

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { leadDetail } from "#lib/leads/desk-shapes.ts";
+import { type AdjustmentPath, adjustmentPath } from "#lib/oci/adjustment-path.ts";
 import { connectApi } from "#tests/support/connections.ts";
 import { readStats } from "#tests/support/control.ts";
 import { change } from "#tests/support/leads.ts";
@@ -154,6 +156,28 @@ async function outcome(sold: Sold, kind: Kind): Promise<string> {
   return afterVerdict ? `${afterVerdict}, after the verdict` : "stuck";
 }
 
+/** What the desk's dialog says would happen, before anything does. */
+async function told(sold: Sold, site: Site): Promise<AdjustmentPath> {
+  const at = minutesLater(49);
+  const lead = await callAs(db.sql, sold.team.operator, (tx) => tx`select public.desk_lead(${sold.team.publicId}, ${sold.callId})`, at);
+  const { sale, delivery } = leadDetail.parse(lead);
+  if (!sale) throw new Error("The lead has no sale.");
+  return adjustmentPath(sale, {
+    syncMethod: site === "script" ? "script" : "api",
+    wasRejected: delivery?.verdict === "REJECTED",
+    isInFlight: delivery?.status === "PROCESSING",
+    now: at,
+  });
+}
+const pathOf = (happens: string): AdjustmentPath => {
+  if (happens === "by hand") return "byHand";
+  if (happens === "nothing to adjust") return "rejected";
+  return happens.endsWith("a day later") ? "tomorrow" : happens.endsWith("after the verdict") ? "afterVerdict" : "automatic";
+};
+
+// Guarantee: what the desk's dialog says of a correction is what happens.
+// Mutation that breaks it: let adjustmentPath look at the site's way of sending only.
+//
 // Guarantee: whatever a conversion was sent by and the site sends by now, a correction of it reaches Google in a way that can neither make a
 // second conversion nor one of value 0, or a person is asked to make it.
 // Mutations that break it: any cell of adjustment_bases; take REJECTED as delivered in standing_dispatches; drop waits_for from sendable_queue.
@@ -163,12 +187,14 @@ describe.each(Object.keys(table) as Base[])("sent by %s", (base) => {
     test(`a correction: ${restate}`, async () => {
       const sold = await bases[base]();
       await switchSite(sold, site, minutesLater(45));
+      expect(await told(sold, site)).toBe(pathOf(restate));
       await change(db.sql, { team: sold.team }, "correct_sale", { id: sold.saleId, amountCents: 80_00 }, { at: minutesLater(50) });
       expect(await outcome(sold, "RESTATE")).toBe(restate);
     });
     test(`a cancellation: ${retract}`, async () => {
       const sold = await bases[base]();
       await switchSite(sold, site, minutesLater(45));
+      expect(await told(sold, site)).toBe(pathOf(retract));
       await change(db.sql, { team: sold.team }, "cancel_sale", { id: sold.saleId }, { at: minutesLater(50) });
       expect(await outcome(sold, "RETRACT")).toBe(retract);
     });

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type DeliveryDays, deliveryDays } from "#lib/oci/delivery-days.ts";
+import { listRows } from "#tests/support/control.ts";
 import { change } from "#tests/support/leads.ts";
 import {
   claimForScript,
@@ -95,6 +96,22 @@ describe("what was sent against what Google says", () => {
     expect((await read(team, "2026-11-18", "2026-11-19")).days).toEqual([]);
   });
 
+  // Guarantee: the list behind a figure has as many rows as the figure says.
+  // Mutations that break it: compare with the moment of the verdict; take the day in UTC; leave the last day out.
+  test("the list by verdict and day of sending has the rows that the report counts", async () => {
+    const listed = async (filter: Record<string, unknown>, site = team) =>
+      (await listRows(db.sql, site, { kind: "CONVERSION", ...filter })).rows.map(({ verdict, valueCents }) => [verdict, valueCents]);
+    const on = (day: string, verdict: string) => listed({ verdict, sentFrom: day, sentTo: day });
+    expect(await on("2026-11-16", "REJECTED")).toEqual([["REJECTED", 200]]);
+    expect(await on("2026-11-16", "CONFIRMED")).toEqual([["CONFIRMED", 100]]);
+    expect(await on("2026-11-17", "REJECTED")).toEqual([]);
+    expect(await listed({ sentFrom: "2026-11-17" })).toEqual([[null, 5_000]]);
+    expect(await listed({ sentTo: "2026-11-16" })).toHaveLength(4);
+    expect(await listed({ verdict: "UNKNOWN" })).toEqual([["UNKNOWN", 400]]);
+    expect(await listed({ verdict: "REJECTED", status: "FAILED" })).toEqual([]);
+    expect(await listed({ verdict: "REJECTED" }, other)).toEqual([]);
+  });
+
   test("a script's conversions have no verdict, and corrections stand beside conversions", async () => {
     const site = await createQueueTeam(db.sql, "by-script", team.owner);
     const { id, saleId } = await sealLead(db.sql, site, { amountCents: 700 });
@@ -151,5 +168,25 @@ describe("what was sent against what Google says", () => {
     const readRows = steps.filter(({ table }) => table === "provider_dispatches").reduce((sum, { rows }) => sum + rows, 0);
     expect(counted).toBeGreaterThan(1_000);
     expect(readRows).toBe(counted);
+  });
+
+  // Guarantee: the list of a day's rejections does not read through everything that Google took.
+  // Mutation that breaks it: drop the index dispatches_not_confirmed.
+  test("what Google rejected is found without reading what it took", async () => {
+    const site = await createApiTeam(db.sql, "few-rejected", team.owner);
+    for (let made = 0; made < 120; made++) await sealLead(db.sql, site);
+    await verdicts(site, await send(site, minutesLater(1)), {
+      rest: "CONFIRMED",
+      verdicts: [{ index: 7, verdict: "REJECTED", reason: "CLICK_NOT_FOUND" }],
+    });
+    await db.sql`analyze public.provider_dispatches, public.offline_conversion_queue`;
+    const plans = await watchPlans(db.adminUrl);
+    const { answer, steps } = await plans.stepsOf(() => listRows(plans.sql, site, { verdict: "REJECTED" }));
+    await plans.sql.end();
+    expect(answer.rows).toHaveLength(1);
+    const readRows = steps
+      .filter(({ table, name }) => table === "provider_dispatches" && name.includes("d.verdict ="))
+      .reduce((sum, { rows }) => sum + rows, 0);
+    expect(readRows).toBe(1);
   });
 });

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { QueueRowStory } from "#lib/oci/control-shapes.ts";
 import { recordVisit } from "#scripts/local/demo/record-visit.ts";
 import { actionOf, connectApi, defaultActions, defaultNames } from "#tests/support/connections.ts";
-import { act, listRows, readStats, undo } from "#tests/support/control.ts";
+import { act, listRows, preview, readStats, undo } from "#tests/support/control.ts";
 import { change } from "#tests/support/leads.ts";
 import {
   claimForScript,
@@ -136,6 +137,26 @@ describe("listed is what is claimed, with", () => {
     expect((await claim(21)).rows).toMatchObject([{ id, conversionName: defaultNames.seal, conversionAction: actionOf(1) }]);
     const { rows } = await listRows(db.sql, team, { status: "QUEUED" }, { at: minutesLater(22) });
     expect(rows).toMatchObject([{ waitsFor: "ACTION" }]);
+  });
+
+  // Guarantee: rows that the gate holds for hours do not look as if they went within minutes.
+  test("a wait that Google asked for is named on every row of the site, with its end", async () => {
+    await seal();
+    await obstacles["a wait that Google asked for"]?.put("");
+    await seal();
+    const shown = async (minute: number) =>
+      (await listRows(db.sql, team, {}, { at: minutesLater(minute) })).rows.map(({ waitsFor, waitsUntil }) => [
+        waitsFor,
+        waitsUntil && new Date(waitsUntil),
+      ]);
+    expect(await shown(3)).toEqual([
+      ["QUOTA", minutesLater(60)],
+      ["QUOTA", minutesLater(60)],
+    ]);
+    expect(await shown(61)).toEqual([
+      [null, null],
+      [null, null],
+    ]);
   });
 
   test("groups come in the order of their oldest row, with their circuit and when they were last served", async () => {
@@ -288,12 +309,51 @@ describe("an adjustment that no API makes", () => {
   test("is tried over the API again when an operator says so, and not after an undo of that", async () => {
     const id = await cancelled();
     await settleClaim(db.sql, team, await claim(42), refused, { at: minutesLater(43) });
-    const { body } = await act(db.sql, { action: "RETRY_SELECTED", ids: [id] }, { team, at: minutesLater(44) });
+    const again = { action: "RETRY_SELECTED", ids: [id], overApi: true } as const;
+    const { body } = await act(db.sql, again, { team, at: minutesLater(44) });
     expect((await readRow(db.sql, id)).by_hand_reason).toBeNull();
     await undo(db.sql, body.actionId, { team, at: minutesLater(45) });
     expect((await readRow(db.sql, id)).by_hand_reason).toBe("NO_ADS_API_ACCESS");
-    await moveConversion(db.sql, team, { id, to: "QUEUED" }, minutesLater(46));
+    await act(db.sql, again, { team, at: minutesLater(46) });
     expect((await claim(47)).rows).toMatchObject([{ id, via: "ads_api" }]);
+  });
+
+  // Guarantee: a bulk retry does not send what somebody may have done in Google Ads already; the preview says what it leaves alone, and why.
+  // Mutations that break it: drop BY_HAND from judge_queue_rows, or waits_for_person from move_conversion.
+  test("is left alone by a retry, a reset, a preview and a move, unless an operator says so of that row", async () => {
+    const id = await cancelled();
+    await settleClaim(db.sql, team, await claim(42), refused, { at: minutesLater(43) });
+    const at = minutesLater(44);
+    for (const action of ["RETRY_SELECTED", "RESET_TO_QUEUED"] as const) {
+      const { body } = await act(db.sql, { action, ids: [id] }, { team, at });
+      expect(body).toMatchObject({ affected: 0, skipped: [{ id, reason: "BY_HAND", status: "RETRY" }] });
+      expect(await preview(db.sql, action, { q: id }, { team, at })).toMatchObject({ count: 0, ineligible: { BY_HAND: 1 } });
+    }
+    expect(await moveConversion(db.sql, team, { id, to: "QUEUED" }, at)).toMatchObject({ status: 409, body: { code: "ILLEGAL_MOVE" } });
+    for (const action of [
+      { action: "RESET_TO_QUEUED", ids: [id], overApi: true },
+      { action: "RETRY_SELECTED", previewId: id, digest: "", overApi: true },
+    ] as const)
+      await expect(act(db.sql, action, { team, at })).rejects.toMatchObject({ code: "PT400" });
+    expect(await readRow(db.sql, id)).toMatchObject({ status: "RETRY", by_hand_reason: "NO_ADS_API_ACCESS" });
+    expect((await claim(45)).rows).toEqual([]);
+    const asked = await callAs<QueueRowStory>(
+      db.sql,
+      team.viewer,
+      (tx) => tx`select public.queue_row_story(${team.publicId}, ${id}, 5)`,
+      at,
+    );
+    expect(asked).toMatchObject({ allowedActions: ["MARK_FAILED"], canTryApi: true });
+  });
+
+  test("comes back as a person's work when it was given up and is put back", async () => {
+    const id = await cancelled();
+    await settleClaim(db.sql, team, await claim(42), refused, { at: minutesLater(43) });
+    await act(db.sql, { action: "MARK_FAILED", ids: [id] }, { team, at: minutesLater(44) });
+    await act(db.sql, { action: "RESET_TO_QUEUED", ids: [id] }, { team, at: minutesLater(45) });
+    expect(await readRow(db.sql, id)).toMatchObject({ status: "QUEUED", by_hand_reason: "NO_ADS_API_ACCESS" });
+    expect((await claim(46)).rows).toEqual([]);
+    await done(id, 47);
   });
 
   // Guarantee: what one account has is never sent to another, where its order id would be a new conversion; a person changes it there.

@@ -244,6 +244,20 @@ const cases: Record<string, Case> = {
       return { team, ...row };
     },
   },
+  // Guarantee: a wait of hours is not shown as "goes within minutes".
+  "a wait that Google asked the whole site for": {
+    link: "WAITS",
+    code: "QUOTA",
+    key: "quota",
+    make: async () => {
+      const team = await api();
+      await sealLead(db.sql, team);
+      const quotaUntil = minutesLater(360).toISOString();
+      const wait = { outcome: "RETRY", category: "RATE_LIMIT", code: "RESOURCE_EXHAUSTED", free: true, retryAt: quotaUntil } as const;
+      await send(team, wait, 1, { outcome: "none", quotaUntil });
+      return { team, ...(await sealLead(db.sql, team)) };
+    },
+  },
   "a worker that was full": {
     link: "WAITS",
     code: "CONCURRENCY_LIMIT",
@@ -266,6 +280,20 @@ const cases: Record<string, Case> = {
       const row = await sealLead(db.sql, team);
       await send(team, { outcome: "RETRY", code: "UNAVAILABLE", category: "TRANSIENT", words: "503" });
       await deferred(team, "CONCURRENCY_LIMIT", 90);
+      return { team, ...row };
+    },
+  },
+  // Guarantee: what nobody but the server's host can fix is not hidden behind an error of Google's.
+  "a server without its vault key, after a try that did not work": {
+    link: "WAITS",
+    code: "VAULT_KEY_MISSING",
+    key: "serverKey",
+    asks: 100,
+    make: async () => {
+      const team = await api();
+      const row = await sealLead(db.sql, team);
+      await send(team, { outcome: "RETRY", code: "UNAVAILABLE", category: "TRANSIENT", words: "503" });
+      await deferred(team, "VAULT_KEY_MISSING", 90);
       return { team, ...row };
     },
   },
@@ -451,6 +479,19 @@ describe("why a sale is not counted", () => {
     expect(whyMessage(answer)).toMatchObject({ key: "held", place: { to: "row", rowId: answer.facts.heldBy?.rowId } });
   });
 
+  // Guarantee: "goes out within minutes" is not said of a site from which nothing goes out, and only who may restore it is sent there.
+  // Mutation that breaks it: leave archived_at out of why_waiting.
+  test("a conversion that waits on an archived site", async () => {
+    const team = await handOver(db.sql, await api(), `owner@${randomUUID()}.test`);
+    const { saleId } = await sealLead(db.sql, team);
+    await callAs(db.sql, team.owner, (tx) => tx`select public.set_site_archived(${team.publicId}, true)`, minutesLater(1));
+    const asked = async (person: Pick<Person, "id">) => whyNotCounted.parse(await why(team, saleId, minutesLater(3), person));
+    expect(await asked(team.viewer)).toMatchObject({ link: "ARCHIVED", facts: { canRestore: false } });
+    expect(whyMessage(await asked(team.viewer))).toMatchObject({ key: "archived", place: null });
+    expect(whyMessage(await asked(team.owner)).place).toEqual({ to: "settings" });
+    expect(await why(team, saleId, minutesLater(91 * day))).toMatchObject({ link: "CLICK_AGE" });
+  });
+
   // Guarantee: a draft is sealed, not searched for in Google Ads.
   test("a draft from elsewhere that matches a click", async () => {
     const team = await script();
@@ -476,7 +517,7 @@ describe("why a sale is not counted", () => {
   });
 
   test("every link that the database knows was made above", () => {
-    const made = new Set([...Object.values(cases).map(({ link }) => link), "HELD", "SEAL"]);
+    const made = new Set([...Object.values(cases).map(({ link }) => link), "HELD", "SEAL", "ARCHIVED"]);
     expect(deliveryLinks.filter((link) => !made.has(link))).toEqual([]);
   });
 

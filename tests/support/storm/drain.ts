@@ -1,7 +1,7 @@
 import { retryAll, workByHand } from "./operator-actions.ts";
 import { runScript } from "./script-run.ts";
 import type { StormScene } from "./storm-scene.ts";
-import { reconnect } from "./storm-sites.ts";
+import { setRight } from "./storm-sites.ts";
 import type { StormWorkers } from "./storm-workers.ts";
 import type { Order } from "./worker-in-child.ts";
 
@@ -11,11 +11,21 @@ const roundsMax = 60;
 /** Backoff, leases and probes need minutes, free waits six hours, and a script's conversions a day before they are adjusted. */
 const stepMinutes = [20, 20, 20, 60, 6.5 * 60, 20, 20, 25 * 60];
 
-/** Works until nothing has moved for as long as anything may wait. */
+/** Every site has its first account again. What nobody answered for at another one waits for that one, so its owner goes there once more. */
 export async function drain(scene: StormScene, workers: StormWorkers): Promise<void> {
   const { stack, sites } = scene;
   await stack.google.admin("DELETE", "/faults");
-  for (const site of sites) if (site.isRevoked) await reconnect(stack, site, site.transport);
+  for (const site of sites) await setRight(stack, site);
+  await comeToRest(scene, workers);
+  for (const account of [1, 0] as const) {
+    for (const site of sites) if (site.name === "moving") await setRight(stack, site, site.accounts[account]);
+    await comeToRest(scene, workers);
+  }
+}
+
+/** Works until nothing has moved for as long as anything may wait. */
+async function comeToRest(scene: StormScene, workers: StormWorkers): Promise<void> {
+  const { stack, sites } = scene;
   let still = 0;
   let before = "";
   for (let round = 0; still < stepMinutes.length; round++) {

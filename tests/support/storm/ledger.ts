@@ -19,7 +19,7 @@ export interface BookedSale {
 export const readSales = (sql: postgres.Sql) => sql<BookedSale[]>`
   with rows as (select q.sale_id, sum(q.attempt_count)::int as claims from public.offline_conversion_queue q group by 1),
   tokens as (
-    select q.sale_id, count(*) filter (where f.batch_id is null or f.error_code is not null or f.error_category is not null)::int as unanswered
+    select q.sale_id, count(*) filter (where f.batch_id is null or f.error_code = 'WORKER_LOST' or f.error_category = 'TRANSIENT')::int as unanswered
     from public.offline_conversion_queue q cross join lateral unnest(q.claims) c (token)
       left join public.provider_upload_attempts f on f.batch_id = c.token and f.phase = 'FINISHED'
     group by 1),
@@ -106,6 +106,7 @@ export const causes: Record<string, string> = {
   "REJECTED INTERNAL_ERROR": "Google rejected it five times",
   NO_ADS_API_ACCESS: "the account lets no API adjust it",
   WBRAID_ONLY: "Google adjusts nothing that only a wbraid leads to",
+  OTHER_ACCOUNT: "an account of before has it",
   SENT_BY_SCRIPT: "a script cannot adjust",
   HELD: "the lead's earlier sale is taken back first, which waits for a person",
 };

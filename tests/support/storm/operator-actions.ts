@@ -2,7 +2,7 @@ import type { QueueAction } from "#lib/oci/control-shapes.ts";
 import { act, undo } from "#tests/support/control.ts";
 import { callAs } from "#tests/support/team.ts";
 import { count, orRefused, type StormScene } from "./storm-scene.ts";
-import type { StormSite } from "./storm-sites.ts";
+import { actionIdOf, type StormSite } from "./storm-sites.ts";
 
 /** What operators do on OCI Control and in Google's own pages. */
 
@@ -53,23 +53,23 @@ export async function sendAgain(scene: StormScene, { team }: StormSite): Promise
 }
 
 /** A person makes in Google's own pages what no API makes, and says so. Gives how many are left: Google does not have those yet. */
-export async function workByHand(scene: StormScene, { team, customerId, sealActionId }: StormSite, rowsMax: number): Promise<number> {
+export async function workByHand(scene: StormScene, { team, accounts }: StormSite, rowsMax: number): Promise<number> {
   const { stack } = scene;
   const rows = await stack.sql()`
-    select q.id, q.kind, q.order_id, q.conversion_action, s.amount_cents::int, d.dispatched_at from public.offline_conversion_queue q
+    select q.id, q.kind, q.order_id, d.conversion_action, d.conversion_name, s.amount_cents::int, d.dispatched_at, d.verdict_reason = 'NEVER_ANSWERED' as is_assumed from public.offline_conversion_queue q
       join public.sales s on s.id = q.sale_id join public.sites t on t.id = q.site_id
-      left join private.standing_dispatches d on d.sale_id = q.sale_id and d.verdict_reason = 'NEVER_ANSWERED'
+      left join private.standing_dispatches d on d.sale_id = q.sale_id
     where q.site_id = ${team.siteId} and q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY')
       and (q.by_hand_reason is not null or t.oci_sync_method = 'script')
     order by q.created_at, q.id limit ${rowsMax}`;
   let left = 0;
   const dayAgo = stack.clock.now().getTime() - 86_400_000;
-  for (const { id, kind, order_id: orderId, conversion_action: action, amount_cents: valueCents, dispatched_at: assumedAt } of rows) {
-    const actionId = action?.split("/").pop() ?? sealActionId;
+  for (const { id, kind, order_id: orderId, amount_cents: valueCents, ...told } of rows) {
+    const [, customerId = accounts[0], , actionId = actionIdOf(told.conversion_name)] = told.conversion_action?.split("/") ?? [];
     const value = kind === "RETRACT" ? null : valueCents / 100;
     const { isFound } = await stack.google.admin("POST", "/by-hand", { customerId, actionId, orderId, value });
     // What is not there a day after nobody answered for it is not coming.
-    const isDone = isFound || (assumedAt && assumedAt.getTime() < dayAgo);
+    const isDone = isFound || (told.is_assumed && told.dispatched_at.getTime() < dayAgo);
     if (!isDone) left += 1;
     else
       await callAs(

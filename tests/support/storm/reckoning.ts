@@ -1,4 +1,4 @@
-import type { CallRecord } from "#scripts/local/google/sim-shapes.ts";
+import type { CallRecord, SentRow } from "#scripts/local/google/sim-shapes.ts";
 import type { ShownConversion } from "#tests/support/google.ts";
 import { type BookedSale, readClaims, readLeftovers, readSales, readSignals } from "./ledger.ts";
 import type { Fate, StormScene } from "./storm-scene.ts";
@@ -56,12 +56,15 @@ function judgeSends({ id, claims, dispatches, unanswered }: BookedSale, sends: n
   return extra > unanswered ? [`sale ${id}: ${extra} sends too many, of which ${unanswered} are explained`] : [];
 }
 
+/** What Google refused on the spot, it does not have. */
+const isTaken = ({ outcome }: SentRow) => ["ACCEPTED", "COUNTED", "DUPLICATE"].includes(outcome);
+
 /** Calls can be sent twice within one hand-out only after a 401, which takes nothing; by hand is no send of ours. */
 function countSends(log: CallRecord[]): Map<string, number> {
   const sends = new Map<string, number>();
   for (const { rows, status, isValidateOnly, method } of log) {
     if (status !== 200 || isValidateOnly || method === "by-hand") continue;
-    for (const { orderId } of rows) sends.set(orderId ?? "", (sends.get(orderId ?? "") ?? 0) + 1);
+    for (const { orderId } of rows.filter(isTaken)) sends.set(orderId ?? "", (sends.get(orderId ?? "") ?? 0) + 1);
   }
   return sends;
 }

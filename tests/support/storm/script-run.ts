@@ -28,7 +28,7 @@ const columns = [
 ];
 
 /** One run of a site's Google Ads Script: claim, upload, ack. It can end before any of them, as Google's scripts do. */
-export async function runScript(scene: StormScene, { team, customerId }: StormSite, { mayDie }: { mayDie: boolean }): Promise<void> {
+export async function runScript(scene: StormScene, { team, accounts }: StormSite, { mayDie }: { mayDie: boolean }): Promise<void> {
   const { stack, random } = scene;
   const death = mayDie
     ? random.weighed([
@@ -51,7 +51,7 @@ export async function runScript(scene: StormScene, { team, customerId }: StormSi
   if (rows.length === 0) return;
   count(scene, death ? `script runs that ended ${death}` : "script runs");
   if (death === "before upload") return;
-  await stack.google.admin("POST", "/script-uploads", { customerId, columns, rows: rows.map(csvRow) });
+  await stack.google.admin("POST", "/script-uploads", { customerId: accounts[0], columns, rows: rows.map(csvRow) });
   if (death === "before ack") return;
   await service(stack.sql(), "ack_offline_conversions", { p_site_id: team.siteId, p_ids: rows.map(({ id }) => id) }, stack.clock.now());
 }

@@ -11,14 +11,17 @@ type Access = "allowed" | "not_allowlisted" | "denied";
 export interface StormSite {
   name: string;
   team: Team;
+  /** The account that the site is connected to now. A script always runs in the first one. */
   customerId: string;
+  accounts: readonly [string, string];
   transport: Transport;
   /** Grows with each reconnection; the account knows the newest only. */
   token: number;
   isRevoked: boolean;
   method: "script" | "api";
-  /** The conversion action of sealed conversions; owners choose another one now and then. */
-  sealActionId: string;
+  /** The conversion action of sealed conversions, and what the site calls them; owners choose others now and then. */
+  sealActionId: SealActionId;
+  sealName: string;
 }
 
 interface SitePlan {
@@ -37,21 +40,36 @@ const plans: SitePlan[] = [
   { name: "not-allowlisted", adjustments: "not_allowlisted" },
   { name: "switching", method: "script", uploads: "allowed" },
   { name: "changing", uploads: "allowed" },
+  { name: "moving", uploads: "allowed" },
 ];
 
-/** As the simulator's accounts have them: two for sealed conversions, of which a site uses one at a time. */
-const sealActionIds = ["1005", "1001"] as const;
-const actionIds = { MEETING_BOOKED: "1004", SEAL_PENDING: "1003", INTENT_CAPTURED: "1002" } as const;
+/** An account's conversion actions, by what Google calls them: two for sealed conversions, of which a site uses one at a time. */
+const sealNames = { "1005": defaultNames.seal, "1006": "Sales of the desk" } as const;
+type SealActionId = keyof typeof sealNames;
+const actionNames: Record<string, string> = {
+  "1002": defaultNames.INTENT_CAPTURED,
+  "1003": defaultNames.SEAL_PENDING,
+  "1004": defaultNames.MEETING_BOOKED,
+  ...sealNames,
+};
+const conversionActions = Object.entries(actionNames).map(([id, name]) => ({ id, name }));
+const otherOf = (id: SealActionId): SealActionId => (id === "1005" ? "1006" : "1005");
+
+/** The action of this name in Google Ads. */
+export const actionIdOf = (name: string) => conversionActions.find((action) => action.name === name)?.id ?? "1005";
 
 export async function createStormSites(stack: StormStack): Promise<StormSite[]> {
   const owner = await createPerson(stack.sql(), "owner@storm.test");
   const sites: StormSite[] = [];
   for (const [index, { name, transport = "data_manager", method = "api", uploads, adjustments, settings }] of plans.entries()) {
-    const customerId = String(2_000_000_001 + index);
-    await stack.google.putAccount({ customerId, ...(uploads && { uploads }), ...(adjustments && { adjustments }) });
+    const accounts = [String(2_000_000_001 + index), String(2_500_000_001 + index)] as const;
+    for (const customerId of accounts)
+      await stack.google.putAccount({ customerId, conversionActions, ...(uploads && { uploads }), ...(adjustments && { adjustments }) });
     const team = await createQueueTeam(stack.sql(), name, owner, method);
     if (settings) await deliverySettings(stack.sql(), team, settings);
-    const site: StormSite = { name, team, customerId, transport, token: 0, isRevoked: false, method, sealActionId: sealActionIds[0] };
+    const [customerId] = accounts;
+    const chosen = { sealActionId: "1005", sealName: sealNames["1005"] } as const;
+    const site: StormSite = { name, team, customerId, accounts, transport, token: 0, isRevoked: false, method, ...chosen };
     await reconnect(stack, site, transport);
     sites.push(site);
   }
@@ -73,22 +91,57 @@ export async function revoke(stack: StormStack, site: StormSite): Promise<void> 
   site.isRevoked = true;
 }
 
+/** The owner takes the connection away; whoever connects again later gives new access. */
+export async function disconnect(stack: StormStack, site: StormSite): Promise<void> {
+  const { owner, publicId } = site.team;
+  await callAs(stack.sql(), owner, (tx) => tx`select public.disconnect_provider(${publicId})`, stack.clock.now());
+  site.isRevoked = true;
+}
+
+/** The owner connects the site's other account instead. */
+export async function moveAccount(stack: StormStack, site: StormSite): Promise<void> {
+  site.customerId = site.accounts.find((id) => id !== site.customerId) ?? site.accounts[0];
+  await reconnect(stack, site, site.transport);
+}
+
 /** From now on sealed conversions go to the other action. What was sent before stays where it is. */
 export async function chooseOtherAction(stack: StormStack, site: StormSite): Promise<void> {
-  site.sealActionId = sealActionIds.find((id) => id !== site.sealActionId) ?? sealActionIds[0];
-  const { owner, publicId } = site.team;
-  const actions = actionsOf(site);
+  site.sealActionId = otherOf(site.sealActionId);
+  await chooseActions(stack, site, actionsOf(site));
+}
+
+/** From now on the site calls sealed conversions by the other action's name. Nobody thinks of the action. */
+export async function rename(stack: StormStack, site: StormSite): Promise<void> {
+  site.sealName = site.sealName === sealNames["1005"] ? sealNames["1006"] : sealNames["1005"];
+  await deliverySettings(stack.sql(), site.team, { conversionNames: { seal: site.sealName } }, stack.clock.now());
+}
+
+/** The owner connects this account, and chooses for every name that rows have the action which Google calls so. */
+export async function setRight(stack: StormStack, site: StormSite, customerId = site.accounts[0]): Promise<void> {
+  site.customerId = customerId;
+  site.sealActionId = actionIdOf(site.sealName) as SealActionId;
+  await reconnect(stack, site, site.transport);
+  const [, other] = Object.entries(sealNames).find(([id]) => id !== site.sealActionId) ?? [];
+  await chooseActions(stack, site, [...actionsOf(site), actionOf(site, String(other), otherOf(site.sealActionId))]);
+}
+
+async function chooseActions(stack: StormStack, { team }: StormSite, actions: ReturnType<typeof actionsOf>): Promise<void> {
+  const { owner, publicId } = team;
   await callAs(stack.sql(), owner, (tx) => tx`select public.set_conversion_actions(${publicId}, ${tx.json(actions)})`, stack.clock.now());
 }
 
-function actionsOf({ customerId, sealActionId }: StormSite) {
-  const ids: Record<keyof typeof defaultNames, string> = { ...actionIds, seal: sealActionId };
-  const names = Object.entries(defaultNames) as [keyof typeof defaultNames, string][];
-  return names.map(([kind, conversionName]) => ({
-    conversionName,
-    action: `customers/${customerId}/conversionActions/${ids[kind]}`,
-    countingType: "MANY_PER_CLICK",
-  }));
+function actionsOf(site: StormSite) {
+  return [
+    actionOf(site, defaultNames.INTENT_CAPTURED, "1002"),
+    actionOf(site, defaultNames.SEAL_PENDING, "1003"),
+    actionOf(site, defaultNames.MEETING_BOOKED, "1004"),
+    actionOf(site, site.sealName, site.sealActionId),
+  ];
+}
+
+function actionOf({ customerId }: StormSite, conversionName: string, id: string) {
+  const action = `customers/${customerId}/conversionActions/${id}`;
+  return { conversionName, action, googleName: actionNames[id] ?? "", countingType: "MANY_PER_CLICK" };
 }
 
 async function connectionOf(site: StormSite, transport: Transport, token: string): Promise<ConnectionOptions> {

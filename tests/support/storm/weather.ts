@@ -1,5 +1,5 @@
 import { count, type StormScene } from "./storm-scene.ts";
-import { chooseOtherAction, reconnect, revoke, type StormSite, switchDelivery } from "./storm-sites.ts";
+import { chooseOtherAction, disconnect, moveAccount, reconnect, rename, revoke, type StormSite, switchDelivery } from "./storm-sites.ts";
 
 /** What goes wrong at Google, and what owners change about a site's connection. */
 
@@ -56,15 +56,21 @@ export async function changeConnection(scene: StormScene, site: StormSite): Prom
     await switchDelivery(stack, site, site.method === "api" ? "script" : "api");
     return count(scene, "switches between script and API");
   }
+  if (site.name === "moving" && random.chance(0.5)) {
+    await moveAccount(stack, site);
+    return count(scene, "moves to another account");
+  }
   if (site.name === "changing" && random.chance(0.7)) {
     await reconnect(stack, site, site.transport === "ads_api" ? "data_manager" : "ads_api");
     return count(scene, "switches between the APIs");
   }
-  // A script knows its action by name alone: on its site another one would be another conversion.
-  if (site.name !== "switching" && random.chance(0.3)) {
-    await chooseOtherAction(stack, site);
-    return count(scene, "other conversion actions");
-  }
-  await revoke(stack, site);
-  count(scene, "revocations");
+  const change = random.weighed([
+    [2, "other conversion actions"],
+    [2, "renames"],
+    [1, "disconnections"],
+    [3, "revocations"],
+  ] as const);
+  const changes = { "other conversion actions": chooseOtherAction, renames: rename, disconnections: disconnect, revocations: revoke };
+  await changes[change](stack, site);
+  count(scene, change);
 }

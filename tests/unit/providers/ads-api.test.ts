@@ -67,6 +67,9 @@ const refused = (status: number, errors: object[]) => ({
   body: { error: { code: status, status: "X", message: "no", details: [failure(errors)] } },
 });
 
+/** What Google's front answers where no API is. */
+const addressGone = { status: 404, text: "<!DOCTYPE html><title>Error 404 (Not Found)!!1</title>" };
+
 describe("what is sent", () => {
   test("a conversion, as the Ads API defines it", async () => {
     google.answer(":uploadClickConversions", all);
@@ -308,7 +311,8 @@ describe("corrections without access", () => {
   const corrections = () => [adsJob(1, { kind: "RETRACT" }), adsJob(2, { kind: "RESTATE" })];
   const byHand = { status: "RETRY", byHand: "NO_ADS_API_ACCESS" };
 
-  // Guarantee: a closed Ads API makes corrections work for a person and never stops a site that delivers by Data Manager.
+  // Guarantee: what the Ads API refuses of a correction makes it work for a person. It stops neither a site that delivers by Data Manager nor one of
+  // its actions: Data Manager says itself which actions it takes.
   test.each([
     ["a project that is not approved", refused(403, [problem({ authorizationError: "CLOUD_PROJECT_NOT_APPROVED_FOR_PRODUCTION" })])],
     ["an account that the Ads API does not show us", refused(403, [problem({ authorizationError: "USER_PERMISSION_DENIED" })])],
@@ -317,6 +321,12 @@ describe("corrections without access", () => {
       { status: 403, body: { error: { status: "PERMISSION_DENIED", message: "Request had insufficient authentication scopes." } } },
     ],
     ["a version that is gone", refused(400, [problem({ requestError: "UNSUPPORTED_VERSION" })])],
+    ["a version whose address is gone", addressGone],
+    [
+      "an action that the Ads API does not find",
+      partial([problem({ conversionAdjustmentUploadError: "NO_CONVERSION_ACTION_FOUND" })], [0, 1]),
+    ],
+    ["an action of another type", partial([problem({ conversionAdjustmentUploadError: "INVALID_CONVERSION_ACTION_TYPE" })], [0, 1])],
     ["a customer that is not one", refused(400, [problem({ requestError: "INVALID_CUSTOMER_ID" })])],
     ["a customer that the Ads API does not find", refused(401, [problem({ authenticationError: "CUSTOMER_NOT_FOUND" })])],
     ["an account that is closed, inside a 200", partial([problem({ authorizationError: "CUSTOMER_NOT_ENABLED" })], [0, 1])],
@@ -328,7 +338,7 @@ describe("corrections without access", () => {
     google.answer(":uploadConversionAdjustments", answer);
     const { results, block } = await upload(corrections(), connectionOf());
     expect(results).toMatchObject([byHand, byHand]);
-    expect(block).toBeUndefined();
+    expect({ block, blocked: results.filter(({ blocksAction }) => blocksAction) }).toEqual({ block: undefined, blocked: [] });
   });
 
   // Guarantee: a token that is revoked stops the site, whichever API notices it first.
@@ -372,6 +382,21 @@ describe("corrections without access", () => {
 });
 
 describe("the version", () => {
+  // Guarantee: a version that Google has switched off stops a site that delivers by the Ads API until somebody acts. Tried again like a passing
+  // fault, its whole backlog would have failed within the hour.
+  test("that is switched off blocks the site, whichever way Google says it", async () => {
+    for (const answer of [addressGone, refused(400, [problem({ requestError: "UNSUPPORTED_VERSION" })])]) {
+      google.answer(":uploadClickConversions", answer);
+      expect(await upload(jobs(2))).toMatchObject({
+        block: { code: "UNSUPPORTED_VERSION" },
+        results: [
+          { status: "FAILED", category: "AUTH" },
+          { status: "FAILED", category: "AUTH" },
+        ],
+      });
+    }
+  });
+
   test("warns three months before Google ends it, and of one that is gone", () => {
     expect(sunsetWarning("v26", new Date("2027-07-01"))).toBeNull();
     expect(sunsetWarning("v26", new Date("2027-09-01"))).toContain("2027-11-01");

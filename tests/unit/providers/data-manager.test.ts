@@ -256,6 +256,33 @@ describe("one bad row makes Google refuse the whole request", () => {
     expect(error).toBeInstanceOf(ProviderTransientError);
     expect(error.results).toEqual([{ id: "row-2", status: "COMPLETED", transport: "ads_api", requestId: "ads-1" }]);
   });
+
+  // Guarantee: what Data Manager took is recorded with its request, whatever goes wrong after it. Forgotten, its verdict would never be asked for.
+  test.each([
+    ["an answer that is no object", { text: "[]" }, {}],
+    ["an answer that is a text", { text: '"ok"' }, {}],
+    ["an error of ours", { body: {} }, { kind: "RESTATE", valueCents: 1n as never }],
+  ] as const)("%s of the Ads API keeps what Data Manager took", async (_name, answer, given) => {
+    google.answer("events:ingest", { body: { requestId: "taken-1" } });
+    google.answer(":uploadConversionAdjustments", answer);
+    const retract = jobOf(2, { kind: "RETRACT", via: "ads_api", ...given });
+    const error = await provider.uploadConversions([jobOf(1), retract], connectionOf()).catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(ProviderTransientError);
+    expect(error.results).toMatchObject([{ id: "row-1", status: "COMPLETED", requestId: "taken-1" }]);
+  });
+
+  test("an error of ours in a later request keeps what Google took before", async () => {
+    google.answer("events:ingest", { body: { requestId: "taken-1" } });
+    const later = {
+      ...jobOf(2),
+      get conversionAction(): string {
+        if (google.sent("events:ingest").length > 0) throw new TypeError("not foreseen");
+        return "customers/1234567890/conversionActions/7";
+      },
+    };
+    const error = await provider.uploadConversions([jobOf(1), later], connectionOf()).catch((thrown) => thrown);
+    expect(error).toMatchObject({ name: "ProviderTransientError", message: "TypeError: not foreseen", results: [{ id: "row-1" }] });
+  });
 });
 
 describe("quota", () => {

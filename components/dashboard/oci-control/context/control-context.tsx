@@ -19,14 +19,29 @@ interface Control {
   blocked: ReadonlySet<string>;
   /** False: the site sends by API and has no Google Ads account. */
   isConnected: boolean;
+  /** How long after sending Google is first asked for its verdict. */
+  firstPollSeconds: number;
+  /** Google's limit is used up until then. */
+  quotaUntil: string | null;
 }
 
 const Context = createContext<(Control & { format: ControlFormat }) | null>(null);
 
-export function ControlProvider({ children, site, now, blocked, isConnected }: Control & { children: ReactNode }) {
+export function ControlProvider({
+  children,
+  site,
+  now,
+  blocked,
+  isConnected,
+  firstPollSeconds,
+  quotaUntil,
+}: Control & { children: ReactNode }) {
   const locale = useLocale();
   const format = useMemo(() => controlFormat(locale, site, now), [locale, site, now]);
-  const control = useMemo(() => ({ site, now, blocked, isConnected, format }), [site, now, blocked, isConnected, format]);
+  const control = useMemo(
+    () => ({ site, now, blocked, isConnected, firstPollSeconds, quotaUntil, format }),
+    [site, now, blocked, isConnected, firstPollSeconds, quotaUntil, format],
+  );
   return <Context value={control}>{children}</Context>;
 }
 
@@ -37,8 +52,8 @@ function useContextValue() {
 }
 
 export function useControl(): Control & { mayAct: boolean } {
-  const { site, now, blocked, isConnected } = useContextValue();
-  return { site, now, blocked, isConnected, mayAct: site.role !== "viewer" };
+  const { format: _, ...control } = useContextValue();
+  return { ...control, mayAct: control.site.role !== "viewer" };
 }
 
 export const useControlFormat = (): ControlFormat => useContextValue().format;

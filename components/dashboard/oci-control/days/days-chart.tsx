@@ -7,10 +7,11 @@ import { useControlFormat } from "#components/dashboard/oci-control/context/cont
 import { type DaySum, sumByDay } from "#lib/oci/day-span.ts";
 import type { DeliveryDays } from "#lib/oci/delivery-days.ts";
 
-/** What Google says of a day's conversions, from below: counted, no answer, refused. Together they are what was sent. */
+/** What Google says of a day's conversions, from below: counted, no verdict given, verdict expected, rejected. Together they are what was sent. */
 const series = [
   ["counted", "m-completed", ({ confirmed, duplicate }: DaySum) => confirmed + duplicate],
-  ["open", "m-queued", ({ waiting, unknown, noVerdict }: DaySum) => waiting + unknown + noVerdict],
+  ["noVerdict", "m-queued", ({ unknown, noVerdict }: DaySum) => unknown + noVerdict],
+  ["waiting", "m-processing", ({ waiting }: DaySum) => waiting],
   ["rejected", "m-failed", ({ rejected }: DaySum) => rejected],
 ] as const;
 
@@ -21,8 +22,8 @@ export function DaysChart({ report }: { report: DeliveryDays }) {
   const words = (index: number) => {
     const sum = days[index];
     if (!sum) return "";
-    const [counted, open, rejected] = series.map(([, , value]) => value(sum));
-    return t("tip", { day: format.day(sum.day), sent: sum.sent, counted: counted ?? 0, open: open ?? 0, rejected: rejected ?? 0 });
+    const [counted = 0, none = 0, waiting = 0, rejected = 0] = series.map(([, , value]) => value(sum));
+    return t("tip", { day: format.day(sum.day), sent: sum.sent, counted, none, waiting, rejected });
   };
   return (
     <BarChart

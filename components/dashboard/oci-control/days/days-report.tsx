@@ -9,7 +9,7 @@ import { Button } from "#components/ui/button.tsx";
 import { Card } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import { Skeleton, SkeletonRows } from "#components/ui/skeleton.tsx";
-import type { ViewSpan } from "#lib/oci/control-view.ts";
+import type { ViewFilter, ViewSpan } from "#lib/oci/control-view.ts";
 import type { DeliveryDays } from "#lib/oci/delivery-days.ts";
 import { DaysChart } from "./days-chart.tsx";
 import { DaysTable } from "./days-table.tsx";
@@ -17,8 +17,15 @@ import { DaysTotals } from "./days-totals.tsx";
 import { SpanChoice } from "./span-choice.tsx";
 import { spanDays } from "./span-days.ts";
 
+interface DaysReportProps {
+  span: ViewSpan;
+  onSpan: (span: ViewSpan) => void;
+  /** The address of the list with these filters. */
+  linkTo: (filter: ViewFilter) => string;
+}
+
 /** What we sent against what Google says of it, day by day. The span stands in the address. */
-export function DaysReport({ span, onSpan }: { span: ViewSpan; onSpan: (span: ViewSpan) => void }) {
+export function DaysReport({ span, onSpan, linkTo }: DaysReportProps) {
   const t = useTranslations("oci.days");
   const { site, now } = useControl();
   const { from, to } = spanDays(span, site.timezone, now);
@@ -54,9 +61,12 @@ export function DaysReport({ span, onSpan }: { span: ViewSpan; onSpan: (span: Vi
       </Card>
     );
   }
+  /** The conversions that Google rejected of those sent in these days: the same as the figure counts. */
+  const rejectedHref = (first: string, last: string) => linkTo({ verdict: "REJECTED", kind: "CONVERSION", sentFrom: first, sentTo: last });
+  const adsApi = report.days.reduce((sum, { sent }) => sum + sent.ads_api, 0);
   return (
     <>
-      <DaysTotals report={report} />
+      <DaysTotals report={report} rejectedHref={rejectedHref(report.from, report.to)} />
       <Card title={t("title")} end={choice}>
         {report.days.length === 0 ? (
           <EmptyState icon={Send} title={t("empty")}>
@@ -65,7 +75,8 @@ export function DaysReport({ span, onSpan }: { span: ViewSpan; onSpan: (span: Vi
         ) : (
           <>
             <DaysChart key={`${report.from}-${report.to}`} report={report} />
-            <DaysTable report={report} />
+            <DaysTable report={report} rejectedHref={rejectedHref} />
+            {adsApi > 0 && <p className="card-b sm t2">{t("adsApi", { count: adsApi })}</p>}
           </>
         )}
       </Card>

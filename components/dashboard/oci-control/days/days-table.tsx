@@ -1,13 +1,20 @@
 "use client";
 
+import Link from "next/link";
 import { useTranslations } from "next-intl";
 import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { Cell, Table } from "#components/ui/table.tsx";
-import { sumByDay } from "#lib/oci/day-span.ts";
+import { isSilent, sumByDay } from "#lib/oci/day-span.ts";
 import type { DeliveryDays } from "#lib/oci/delivery-days.ts";
 
+interface DaysTableProps {
+  report: DeliveryDays;
+  /** The list of what Google rejected of the conversions sent from one day to another. */
+  rejectedHref: (first: string, last: string) => string;
+}
+
 /** The same days as figures, newest first. Days on which nothing was sent are left out. */
-export function DaysTable({ report }: { report: DeliveryDays }) {
+export function DaysTable({ report, rejectedHref }: DaysTableProps) {
   const t = useTranslations("oci.days");
   const format = useControlFormat();
   const days = sumByDay(report)
@@ -35,15 +42,21 @@ export function DaysTable({ report }: { report: DeliveryDays }) {
             {t("line", {
               sent: sum.sent,
               counted: sum.confirmed + sum.duplicate,
-              open: sum.waiting + sum.unknown + sum.noVerdict,
+              none: sum.unknown + sum.noVerdict,
+              waiting: sum.waiting,
               rejected: sum.rejected,
-            })}
+            })}{" "}
+            {sum.rejected > 0 && (
+              <Link className="link" href={rejectedHref(sum.day, sum.day)}>
+                {t("showRejected")}
+              </Link>
+            )}
           </Cell>
           <Cell at="desk" align="end">
             {format.number(sum.sent)}
           </Cell>
           <Cell at="desk" align="end">
-            {format.number(sum.confirmed + sum.duplicate)}
+            {isSilent(sum) ? "–" : format.number(sum.confirmed + sum.duplicate)}
           </Cell>
           <Cell at="desk" align="end">
             {format.number(sum.waiting)}
@@ -51,8 +64,18 @@ export function DaysTable({ report }: { report: DeliveryDays }) {
           <Cell at="desk" align="end" priority={3}>
             {format.number(sum.noVerdict + sum.unknown)}
           </Cell>
-          <Cell at="desk" align="end" className={sum.rejected > 0 ? "fg-failed" : undefined}>
-            {format.number(sum.rejected)}
+          <Cell at="desk" align="end">
+            {sum.rejected > 0 ? (
+              <Link
+                className="link fg-failed"
+                href={rejectedHref(sum.day, sum.day)}
+                aria-label={t("showRejectedOf", { count: sum.rejected, day: format.day(sum.day) })}
+              >
+                {format.number(sum.rejected)}
+              </Link>
+            ) : (
+              format.number(0)
+            )}
           </Cell>
           <Cell at="desk" align="end" priority={3}>
             {format.number(sum.adjusted)}
@@ -61,7 +84,7 @@ export function DaysTable({ report }: { report: DeliveryDays }) {
             {format.sums(sum.sentCents)}
           </Cell>
           <Cell at="end" align="end">
-            {format.sums(sum.confirmedCents)}
+            {isSilent(sum) ? "–" : format.sums(sum.confirmedCents)}
           </Cell>
         </tr>
       ))}

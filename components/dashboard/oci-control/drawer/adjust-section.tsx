@@ -18,8 +18,13 @@ export function AdjustSection({ story: { sale, row, siblings }, onChanged }: { s
   /** The version that was changed here: until the next one is read, another change would be refused. */
   const [changedVersion, setChangedVersion] = useState(0);
   if (sale.status !== "CONFIRMED") return null;
-  const wasRejected = [row, ...siblings].some(({ verdict }) => verdict === "REJECTED");
-  const path = adjustmentPath(sale, { syncMethod: site.ociSyncMethod, wasRejected, now });
+  const rows = [row, ...siblings];
+  const path = adjustmentPath(sale, {
+    syncMethod: site.ociSyncMethod,
+    wasRejected: rows.some(({ verdict }) => verdict === "REJECTED"),
+    isInFlight: rows.some(({ kind, status }) => kind === "CONVERSION" && status === "PROCESSING"),
+    now,
+  });
   const daysLeft = adjustmentDaysLeft(sale.adjustableUntil, now);
   const date = format.date(sale.adjustableUntil);
   const hasClock = sale.atGoogle !== null && path !== "blocked";

@@ -9,7 +9,7 @@ import { WhyButton } from "#components/delivery/why-button.tsx";
 import { cn } from "#components/ui/cn.ts";
 import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
 import type { ViewFilter } from "#lib/oci/control-view.ts";
-import { isByHand, reasonOf, rowState } from "#lib/oci/row-state.ts";
+import { isByHand, obstacleOf, reasonOf, rowState } from "#lib/oci/row-state.ts";
 import { ByHandCard } from "./by-hand-card.tsx";
 import { CureDeed } from "./cure-deed.tsx";
 
@@ -48,7 +48,15 @@ export function AmountSection({ row, story, sameCause, actions, linkTo, onOpen, 
       {isByHand(row, site.ociSyncMethod) ? (
         <ByHandCard row={row} onChanged={onChanged} />
       ) : (
-        <CureCard row={row} sameCause={sameCause} actions={actions} linkTo={linkTo} onOpen={onOpen} onFilter={onFilter} />
+        <CureCard
+          row={row}
+          isCancelled={story?.sale.status === "CANCELED"}
+          sameCause={sameCause}
+          actions={actions}
+          linkTo={linkTo}
+          onOpen={onOpen}
+          onFilter={onFilter}
+        />
       )}
       <p className="mt-2">
         <WhyButton
@@ -64,21 +72,27 @@ export function AmountSection({ row, story, sameCause, actions, linkTo, onOpen, 
   );
 }
 
-type CureProps = Pick<AmountProps, "row" | "sameCause" | "actions" | "linkTo" | "onOpen" | "onFilter">;
+interface CureProps extends Pick<AmountProps, "row" | "sameCause" | "actions" | "linkTo" | "onOpen" | "onFilter"> {
+  isCancelled: boolean;
+}
 
-function CureCard({ row, sameCause, actions, linkTo, onOpen, onFilter }: CureProps) {
+function CureCard({ row, isCancelled, sameCause, actions, linkTo, onOpen, onFilter }: CureProps) {
   const t = useTranslations("oci.drawer");
   const { blocked, isConnected, now } = useControl();
   const { line, next } = useWhatHappens()(row);
-  const reason = reasonOf(row);
+  const reason = obstacleOf(row) ?? reasonOf(row);
   const cause = useCause()(reason ?? row.verdictReason ?? "");
   const state = rowState(row, blocked, now);
   const refused = row.verdict === "REJECTED";
   const tone =
     state === "FAILED" || state === "STUCK" || refused ? "failed" : state === "BLOCKED" ? "blocked" : state === "RETRY" ? "retry" : null;
   const knowsWho = reason !== null || (refused && row.verdictReason !== null);
+  const counted =
+    isCancelled && row.kind !== "RETRACT" && state === "CONFIRMED"
+      ? { line: t("countedCancelled"), next: t("countedCancelledNext") }
+      : null;
   // A verdict's reason says what happened; its cause says what to do.
-  const told = refused && row.verdictReason ? { line: `${line}. ${cause.what}`, next: cause.fix } : { line, next };
+  const told = refused && row.verdictReason ? { line: `${line}. ${cause.what}`, next: cause.fix } : (counted ?? { line, next });
   const who = state === "BLOCKED" && !isConnected ? t("whoOwner") : knowsWho ? cause.who : t(state === "STUCK" ? "whoStuck" : "whoNobody");
   return (
     <div className={cn("cure-card", tone)}>
@@ -115,7 +129,7 @@ function CodeLine({ row }: { row: QueueRow }) {
   return (
     <>
       <dt>{t("code")}</dt>
-      <dd className="id xs t2">{[code, message !== code && message].filter(Boolean).join(": ")}</dd>
+      <dd className="id xs t2">{code && message?.startsWith(code) ? message : [code, message].filter(Boolean).join(": ")}</dd>
     </>
   );
 }

@@ -3,8 +3,9 @@
 import { useTranslations } from "next-intl";
 import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
-import { Badge, type State } from "#components/ui/badge.tsx";
+import { Badge, type State, Tag } from "#components/ui/badge.tsx";
 import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
+import { verdictWait } from "#lib/oci/verdict-wait.ts";
 import { SendAgain } from "./send-again.tsx";
 
 const looks: Record<NonNullable<QueueRow["verdict"]>, State> = {
@@ -14,13 +15,15 @@ const looks: Record<NonNullable<QueueRow["verdict"]>, State> = {
   UNKNOWN: "QUEUED",
 };
 
+const waits = { first: "firstCheck", again: "nextCheck", due: "checkDue", none: "noneApi" } as const;
+
 type Sent = QueueRowStory["dispatches"][number];
 
 /** What we did and what Google says of it, side by side: the one never replaces the other. */
 export function VerdictSection({ story, row, onSent }: { story: QueueRowStory; row: QueueRow; onSent: (rowId: string) => void }) {
   const t = useTranslations("oci.verdict");
   const format = useControlFormat();
-  const { mayAct } = useControl();
+  const { mayAct, firstPollSeconds, now } = useControl();
   const causeOf = useCause();
   const sent = story.dispatches.at(-1);
   if (!sent) return null;
@@ -48,7 +51,7 @@ export function VerdictSection({ story, row, onSent }: { story: QueueRowStory; r
             </>
           ) : (
             <>
-              <Badge state="QUEUED">{t(sent.transport === "data_manager" ? "none" : "never")}</Badge>
+              <NoVerdict transport={sent.transport} />
               <span className="xs t2">{noVerdictText(sent)}</span>
             </>
           )}
@@ -63,10 +66,21 @@ export function VerdictSection({ story, row, onSent }: { story: QueueRowStory; r
     </section>
   );
 
-  function noVerdictText({ transport, nextCheckAt }: Sent): string {
-    if (transport === "data_manager") return nextCheckAt ? t("nextCheck", { time: format.moment(nextCheckAt) }) : t("noneApi");
+  function noVerdictText(without: Sent): string {
+    const { transport, nextCheckAt } = without;
+    if (transport === "data_manager") {
+      const values = { time: format.moment(nextCheckAt ?? without.at), length: format.length(firstPollSeconds) };
+      return t(waits[verdictWait(without, { firstPollSeconds, now })], values);
+    }
     return t(transport === "ads_api" ? "noneAdsApi" : transport === "by_hand" ? "noneByHand" : "noneScript");
   }
+}
+
+/** Only Data Manager answers later: nothing else looks as if it were waited for. */
+function NoVerdict({ transport }: Pick<Sent, "transport">) {
+  const t = useTranslations("oci.verdict");
+  if (transport === "data_manager") return <Badge state="QUEUED">{t("none")}</Badge>;
+  return transport === "ads_api" ? <Badge state="COMPLETED">{t("accepted")}</Badge> : <Tag>{t("never")}</Tag>;
 }
 
 const ways = ["script", "data_manager", "ads_api", "by_hand"] as const;

@@ -4,6 +4,7 @@ import { useTranslations } from "next-intl";
 import { asLine, useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
 import type { QueueCharts } from "#lib/oci/control-shapes.ts";
 import { type channels, type kinds, periods, statuses } from "#lib/oci/control-view.ts";
+import { verdicts } from "#lib/oci/queue-types.ts";
 
 export interface FilterOptions {
   codes: QueueCharts["failedNow"];
@@ -19,6 +20,7 @@ export function useFilterOptions(codes: FilterOptions["codes"]) {
     codes: codes.map(({ code }) => ({ value: code, label: asLine(causeOf(code).what) })),
     periods: periods.map((value) => ({ value, label: t("filters.days", { count: Number(value) }) })),
     attempts: [2, 3, 4, 5].map((count) => ({ value: String(count), label: t("filters.attemptsFrom", { count }) })),
+    verdicts: verdicts.map((value) => ({ value, label: t(`verdict.words.${value}`) })),
     channel: (value: (typeof channels)[number]) => t(`channels.${value}`),
     kind: (value: (typeof kinds)[number]) => t(`kinds.${value}`),
   };

@@ -43,7 +43,7 @@ export function useControlPage({ site, start, readAt, pageSize }: ControlStart, 
   );
   const { stats, rows } = queue;
   const selection = useSelection(rows);
-  const actions = useActions(site.publicId, queue.look);
+  const actions = useActions(site, queue.look);
   const moved = stats.lastUpdatedAt ?? "";
   const charts = useRefetched({ key: start.charts.range, value: start.charts }, { key: view.range, version: moved }, () =>
     fetchCharts(site.publicId, view.range),

@@ -4,13 +4,13 @@ import { useTranslations } from "next-intl";
 import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { asLine, useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
 import type { QueueRow } from "#lib/oci/control-shapes.ts";
-import { deferralOf, isByHand, reasonOf, rowState } from "#lib/oci/row-state.ts";
+import { deferralOf, isByHand, obstacleOf, reasonOf, rowState } from "#lib/oci/row-state.ts";
 
 /** A row in two lines: what is happening to it, and what comes next. */
 export function useWhatHappens(): (row: QueueRow) => { line: string; next: string; bad: boolean } {
   const t = useTranslations("oci.happens");
   const format = useControlFormat();
-  const { blocked, isConnected, now, site } = useControl();
+  const { blocked, isConnected, quotaUntil, now, site } = useControl();
   const causeOf = useCause();
   const isLater = (moment: string | null) => moment !== null && Date.parse(moment) > now.getTime();
   /** What a waiting row waits for besides its time. */
@@ -25,6 +25,8 @@ export function useWhatHappens(): (row: QueueRow) => { line: string; next: strin
     const deferral = deferralOf(row);
     const time = isLater(row.nextRetryAt) ? format.moment(row.nextRetryAt ?? "") : null;
     const kind = deferrals.find((known) => known === deferral);
+    const obstacle = obstacleOf(row);
+    if (obstacle) return { line: asLine(causeOf(obstacle).what), next: causeOf(obstacle).fix, bad: false };
     const wait = kind
       ? t(time ? `deferred.${kind}` : `deferredSoon.${kind}`, { time: time ?? "" })
       : time
@@ -32,6 +34,10 @@ export function useWhatHappens(): (row: QueueRow) => { line: string; next: strin
         : t("againSoon");
     const line = reason ? asLine(causeOf(reason).what) : deferral ? asLine(causeOf(deferral).what) : t("retry");
     return { line, next: wait, bad: false };
+  };
+  const ready = () => {
+    if (isLater(quotaUntil)) return { line: t("quota"), next: t("quotaNext", { time: format.moment(quotaUntil ?? "") }), bad: false };
+    return { line: t("ready"), next: t(site.ociSyncMethod === "script" ? "readyScript" : "readyWorker"), bad: false };
   };
   return (row) => {
     const cause = row.providerErrorCode ? causeOf(row.providerErrorCode) : null;
@@ -47,7 +53,7 @@ export function useWhatHappens(): (row: QueueRow) => { line: string; next: strin
         return { line: t("processing", { time: format.moment(row.claimedAt ?? row.updatedAt) }), next: t("processingNext"), bad: false };
       case "QUEUED":
         if (isLater(row.notBefore)) return { line: t("held", { time: format.moment(row.notBefore) }), next: t("heldNext"), bad: false };
-        return waitsFor(row) ?? { line: t("ready"), next: t(site.ociSyncMethod === "script" ? "readyScript" : "readyWorker"), bad: false };
+        return waitsFor(row) ?? ready();
       case "RETRY":
         return waitsFor(row) ?? retry(row);
       case "CONFIRMED":
