@@ -75,12 +75,19 @@ export function SwitchWay({ siteId, to, hasProblem }: SwitchWayProps) {
 
 function Consequences({ to, preview, hasProblem }: { to: "script" | "api"; preview: Preview; hasProblem: boolean }) {
   const t = useTranslations("googleAds.switch");
-  const { waiting, inFlight, adjustmentsByHand, pageViewsStop, connected } = preview;
+  const { waiting, inFlight, released, adjustmentsByHand, pageViewsStop, missingActions, connected } = preview;
   const facts =
     to === "api"
-      ? [t("waitingApi", { count: waiting }), t("inFlight", { count: inFlight }), t("correctionsApi"), pageViewsStop && t("pageViewsStop")]
+      ? [
+          t("waitingApi", { count: waiting }),
+          t("inFlight", { count: inFlight }),
+          t("correctionsApi"),
+          pageViewsStop && t("pageViewsStop"),
+          connected && missingActions.length > 0 && t("actionsMissing", { names: missingActions.join(", ") }),
+        ]
       : [
-          t("waitingScript", { count: waiting - adjustmentsByHand }),
+          t("waitingScript", { count: waiting + released - adjustmentsByHand }),
+          released > 0 && t("released", { count: released }),
           t("inFlight", { count: inFlight }),
           t("correctionsScript", { count: adjustmentsByHand }),
           t("scriptNeeded"),

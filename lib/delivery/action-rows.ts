@@ -20,8 +20,10 @@ interface Names {
   signalsEnabled: boolean;
 }
 
+type Chosen = Pick<ConnectionState, "actions" | "missingActions">;
+
 /** One row for each conversion that needs an action, in the order of the settings; earlier names last. */
-export function actionRows(actions: ConnectionState["actions"], { conversionNames, signalsEnabled }: Names): ActionRow[] {
+export function actionRows({ actions, missingActions }: Chosen, { conversionNames, signalsEnabled }: Names): ActionRow[] {
   const rowOf = (key: ConversionKey | null, conversionName: string): ActionRow => {
     const {
       action = null,
@@ -33,9 +35,9 @@ export function actionRows(actions: ConnectionState["actions"], { conversionName
   };
   const current = conversionKeys.map((key) => rowOf(key, conversionNames[key]));
   const taken = [conversionNames.page_view, ...current.map((row) => row.conversionName)];
-  const earlier = actions.filter(({ conversionName }) => !taken.includes(conversionName));
+  const earlier = [...missingActions, ...actions.map(({ conversionName }) => conversionName)].filter((name) => !taken.includes(name));
   return [
     ...current.filter(({ key, action }) => key === "seal" || signalsEnabled || action !== null),
-    ...earlier.map(({ conversionName }) => rowOf(null, conversionName)),
+    ...earlier.map((conversionName) => rowOf(null, conversionName)),
   ];
 }

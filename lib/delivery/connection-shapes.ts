@@ -29,6 +29,8 @@ export const connectionState = z.object({
   testedAt: moment.nullable(),
   testError: z.object({ code: z.string(), message: z.string().nullable(), at: moment }).nullable(),
   actions: z.array(actionChoice.extend({ googleName: z.string().nullish(), testedAt: moment.nullable(), blocked: block.nullable() })),
+  /** Names under which an API sends nothing, because no action is chosen for them. */
+  missingActions: z.array(z.string()),
   health: z
     .object({
       state: z.enum(["CLOSED", "OPEN", "HALF_OPEN"]),
@@ -138,8 +140,11 @@ export const switchPreview = z.object({
   correctionsOfScript: z.number(),
   waiting: z.number(),
   inFlight: z.number(),
+  /** Refused access to the API; goes by script after the switch. */
+  released: z.number(),
   adjustmentsByHand: z.number(),
   pageViewsStop: z.boolean(),
+  missingActions: z.array(z.string()),
   connected: z.boolean(),
 });
 export const switchAnswer = z.object({ ok: z.literal(true), from: z.string(), to: z.string() });

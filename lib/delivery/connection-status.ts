@@ -12,18 +12,13 @@ export interface ConnectionStatus {
 }
 
 /** How a site's connection to Google's APIs is doing: the first thing that keeps conversions from going out, or that nothing does. */
-export function connectionStatus(
-  { connected, actions, health, testError }: ConnectionState,
-  sealName: string,
-  now: Date,
-): ConnectionStatus {
+export function connectionStatus({ connected, actions, missingActions, health, testError }: ConnectionState, now: Date): ConnectionStatus {
   if (!connected) return { code: "NOT_CONNECTED", tone: "blocked" };
   const blocked = health?.blocked;
   if (blocked) return { code: "BLOCKED", tone: "blocked", errorCode: blocked.code, at: blocked.since };
   const refused = actions.find((action) => action.blocked);
-  if (!actions.some(({ conversionName }) => conversionName === sealName)) {
-    return { code: "NO_ACTION", tone: "blocked", conversionName: sealName };
-  }
+  const [missing] = missingActions;
+  if (missing !== undefined) return { code: "NO_ACTION", tone: "blocked", conversionName: missing };
   if (refused?.blocked) {
     const { code: errorCode, since: at } = refused.blocked;
     return { code: "ACTION_BLOCKED", tone: "blocked", errorCode, at, conversionName: refused.conversionName };

@@ -18,9 +18,7 @@ export async function dryRun(publicId: string, rowId: string): Promise<DryRunAns
   const connection = await requireConnection(publicId);
   const job = await callRpc("conversion_job", { p_site_id: connection.siteUuid, p_id: rowId }, askedRow.nullable());
   if (!job) throw new AppError("NOT_FOUND", { detail: "There is no such row, or its conversion has no conversion action yet." });
-  const { results, block } = await orUnavailable(
-    googleAds().validateConversion({ ...job, attemptCount: job.attemptCount + 1 }, connection),
-  );
+  const { results, block } = await orUnavailable(googleAds().validateConversion(job, connection));
   const result: UploadResult | undefined = results[0];
   const ok = result?.status === "COMPLETED";
   if (ok && job.isChosenAction) {

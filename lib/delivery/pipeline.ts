@@ -112,7 +112,7 @@ export const jobRow = z
     emailHash: z.string().nullable().default(null),
     channel: z.enum(["phone", "whatsapp", "form"]).nullable(),
     consent: z.literal("GRANTED").nullable(),
-    attemptCount: z.number(),
+    mayHaveArrived: z.boolean(),
   })
   .transform(({ customerHash, ...row }): ClaimedJob => ({ ...row, phoneHash: customerHash }));
 

@@ -247,7 +247,7 @@ export const queueRowStory = z.object({
   allowedActions: z.array(z.enum(["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"])),
   /** A person's work that the API may make by now: RETRY_SELECTED with overApi sends it. */
   canTryApi: z.boolean(),
-  /** Google rejected it, and an operator may send it once more. */
+  /** Google rejected it or never said what became of it, and an operator may send it once more. */
   canSendAgain: z.boolean(),
 });
 export type QueueRowStory = z.output<typeof queueRowStory>;

@@ -25,8 +25,8 @@ export interface ConversionJob {
   emailHash: string | null;
   channel: "phone" | "whatsapp" | "form" | null;
   consent: "GRANTED" | null;
-  /** How often the row was handed out, this time included. From the second time on Google may have it already. */
-  attemptCount: number;
+  /** Google may have it already: an earlier hand-out was not answered, or another dispatch of the sale was. */
+  mayHaveArrived: boolean;
 }
 
 export type ErrorCategory = "VALIDATION" | "AUTH" | "TRANSIENT" | "RATE_LIMIT";

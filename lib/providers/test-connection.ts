@@ -27,7 +27,7 @@ function sampleJob(connection: ProviderConnection): IngestJob {
     emailHash: null,
     channel: "phone",
     consent: null,
-    attemptCount: 1,
+    mayHaveArrived: false,
   };
 }
 

@@ -100,10 +100,14 @@ create index dispatches_of_a_request on public.provider_dispatches (site_id, pro
   where transport = 'data_manager';
 
 -- standing_dispatches: what Google has of each sale: the newest dispatch that it did not reject, on
--- whichever transport. Whatever decides by "Google has it" reads this.
+-- whichever transport. Whatever decides by "Google has it" reads this. An API adjusts only what it
+-- finds; what a person adjusted by hand is there only while a conversion of the sale is.
 create view private.standing_dispatches as
   select distinct on (d.sale_id, d.provider_key) d.*
   from public.provider_dispatches d where d.verdict is distinct from 'REJECTED'
+    and (d.transport <> 'by_hand' or exists (select from public.provider_dispatches c
+      where c.sale_id = d.sale_id and c.provider_key = d.provider_key and c.kind = 'CONVERSION'
+        and c.verdict is distinct from 'REJECTED'))
   order by d.sale_id, d.provider_key, d.dispatched_at desc, d.id desc;
 
 -- Pipeline B: stages before the seal, valued by how fresh the click was. One per call and type.
@@ -119,6 +123,7 @@ create table public.marketing_signals (
   order_id text not null generated always as ('signal_' || id::text) stored,   -- on every way
   conversion_name text,                            -- of the first hand-out: kept for all later ones
   conversion_action text,                          -- of the first hand-out to a worker, likewise
+  may_have_arrived boolean not null default false, -- a hand-out ended without an answer
   attempt_count int not null default 0,
   attempt_base int not null default 0,             -- attempts that do not count: the budget counts from here
   free_waits int not null default 0,               -- how often Google asked us to wait
@@ -167,6 +172,8 @@ create index signals_of_a_request on public.marketing_signals (site_id, provider
 create index signals_refused_by_auth on public.marketing_signals (site_id)
   where dispatch_status = 'FAILED' and provider_error_category = 'AUTH';
 create index claimable_signals on public.marketing_signals (site_id, next_retry_at nulls first, created_at, id) where dispatch_status = 'PENDING';
+create index waiting_signals_by_name on public.marketing_signals (site_id, conversion_name)
+  where dispatch_status = 'PENDING' and conversion_name is not null;
 create index processing_signals on public.marketing_signals (claimed_at) where dispatch_status = 'PROCESSING';
 
 alter table public.sales enable row level security;

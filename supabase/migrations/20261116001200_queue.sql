@@ -31,7 +31,7 @@ create table public.offline_conversion_queue (
   handed_values_differ boolean not null default false,   -- claims handed out different values, and nobody can say which of them Google kept
   handed_via text,                                 -- the API of the last claim; null: a script
   handed_vias_differ boolean not null default false,   -- claims gave it to both APIs, which do not keep to each other's order
-  may_have_arrived boolean not null default false, -- a hand-out ended without an answer
+  may_have_arrived boolean not null default false, -- a hand-out ended without an answer, of this row or of one before it
   last_error text,
   provider_error_code text,
   provider_error_category text,
@@ -80,6 +80,9 @@ create index transient_failures_to_retry on public.offline_conversion_queue (nex
 create index waiting_rows_by_click_expiry on public.offline_conversion_queue (click_expires_at) where status in ('QUEUED', 'RETRY');
 create index waiting_rows_that_were_tried on public.offline_conversion_queue (updated_at) where status in ('QUEUED', 'RETRY') and attempt_count > attempt_base;
 create index queue_rows_of_a_sale on public.offline_conversion_queue (sale_id, kind);
+create index waiting_rows_by_name on public.offline_conversion_queue (site_id, conversion_name)
+  where status in ('QUEUED', 'RETRY') and conversion_name is not null
+    and conversion_action is null and kind = 'CONVERSION';
 create unique index one_open_row_per_sale_and_kind on public.offline_conversion_queue (sale_id, provider_key, kind)
   where status in ('QUEUED', 'RETRY', 'PROCESSING');
 
@@ -185,7 +188,8 @@ language sql immutable set search_path = ''
 as $$ select interval '54 days' $$;
 
 -- enqueue: a row for what Google has to be told of a sale. What was told before keeps its name, and
--- an adjustment keeps the action it was told under: elsewhere the order id would be a new conversion.
+-- the action it was told under: elsewhere the order id would be a new conversion. A conversion that
+-- is queued once more also remembers that an earlier hand-out of it may have arrived, and with what.
 --   Takes    p_not_before: when Google asked to wait longer than the settings say.
 create function private.enqueue(
   p_sale public.sales, p_kind text, p_by_hand_reason text default null,
@@ -194,22 +198,32 @@ create function private.enqueue(
 language sql security definer set search_path = ''
 as $$
   insert into public.offline_conversion_queue (site_id, sale_id, call_id, kind, order_id, snapshot_id, value_cents, currency, conversion_time,
-      conversion_name, conversion_action, click_expires_at, not_before, by_hand_reason, created_at,
-      updated_at)
+      conversion_name, conversion_action, may_have_arrived, handed_value_cents,
+      handed_values_differ, handed_via, handed_vias_differ, click_expires_at, not_before,
+      by_hand_reason, created_at, updated_at)
     select p_sale.site_id, p_sale.id, p_sale.call_id, p_kind, p_sale.order_id, r.id, r.amount_cents, r.currency, p_sale.occurred_at,
       (select o.conversion_name from public.offline_conversion_queue o
        where o.sale_id = p_sale.id and o.conversion_name is not null
        order by o.created_at, o.id limit 1),
-      case when p_kind <> 'CONVERSION' then (
-        select d.conversion_action from private.standing_dispatches d
-        where d.sale_id = p_sale.id and d.provider_key = 'google_ads') end,
+      case when d.id is not null then d.conversion_action else o.conversion_action end,
+      o.id is not null, o.handed_value_cents,
+      coalesce(o.handed_values_differ, false), o.handed_via, coalesce(o.handed_vias_differ, false),
       case when p_kind = 'CONVERSION'   -- the sale's time where the click had to be forgotten
         then coalesce(p_sale.clicked_at, p_sale.occurred_at) + interval '90 days'
         else p_sale.occurred_at + private.adjustments_end() end,
       greatest(n.now + make_interval(mins => s.send_delay_minutes), p_sale.occurred_at, p_not_before,
         case p_kind when 'CONVERSION' then p_sale.clicked_at + make_interval(hours => s.click_min_age_hours) end),
       p_by_hand_reason, n.now, n.now
-    from public.sites s, private.newest_snapshot(p_sale.id) r, (select private.current_moment() as now) n
+    from public.sites s
+      cross join private.newest_snapshot(p_sale.id) r
+      cross join (select private.current_moment() as now) n
+      left join private.standing_dispatches d
+        on d.sale_id = p_sale.id and d.provider_key = 'google_ads'
+      left join lateral (
+        select x.* from public.offline_conversion_queue x
+        where p_kind = 'CONVERSION' and x.sale_id = p_sale.id and x.kind = 'CONVERSION'
+          and x.may_have_arrived
+        order by x.created_at desc, x.id desc limit 1) o on true
     where s.id = p_sale.site_id
     on conflict do nothing   -- a row of this kind went back to waiting at this moment: its claim takes the newest snapshot
 $$;
@@ -246,8 +260,9 @@ as $$
 $$;
 
 -- assume_arrival: a conversion will not be sent again, and nobody answered for one of its hand-outs,
--- so Google may have it. A dispatch with the verdict UNKNOWN says so: it can then be adjusted and
--- taken back. What is in flight is left, its answer is still to come. Called with the sale locked.
+-- so Google may have it, also when it rejected another one of them. A dispatch with the verdict
+-- UNKNOWN says so: it can then be adjusted and taken back. What is in flight is left, its answer is
+-- still to come. Called with the sale locked.
 --   Returns  whether one was written.
 create function private.assume_arrival(p_sale_id uuid) returns boolean
 language plpgsql security definer set search_path = ''
@@ -258,7 +273,9 @@ begin
   with assumed as (
     update public.offline_conversion_queue q set may_have_arrived = false, updated_at = v_now
       where q.sale_id = p_sale_id and q.kind = 'CONVERSION' and q.may_have_arrived
-        and q.status in ('QUEUED', 'RETRY', 'FAILED')
+        and (q.status in ('QUEUED', 'RETRY', 'FAILED') or q.status = 'COMPLETED'
+          and not exists (select from public.provider_dispatches d where d.sale_id = p_sale_id
+            and d.queue_id = q.id and d.verdict is distinct from 'REJECTED'))
       returning q.*)
   insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind,
       provider_key, transport, order_id, conversion_name, conversion_action, conversion_time,
@@ -267,8 +284,11 @@ begin
     select a.site_id, a.id, a.sale_id, a.handed_snapshot_id, a.kind, a.provider_key,
       coalesce(a.handed_via, 'script'), a.order_id, a.conversion_name, a.conversion_action,
       a.conversion_time, a.handed_value_cents, a.currency, a.identifiers_hash, a.click_kind,
-      not a.handed_values_differ, v_now, 'UNKNOWN', 'NEVER_ANSWERED', v_now
-    from assumed a;
+      not exists (select from assumed o where o.handed_values_differ
+        or o.handed_value_cents <> a.handed_value_cents),
+      v_now, 'UNKNOWN', 'NEVER_ANSWERED', v_now
+    from assumed a where a.handed_snapshot_id is not null
+    order by a.created_at desc, a.id desc limit 1;   -- one: they have one order id and action
   return found;
 end
 $$;
@@ -278,8 +298,8 @@ $$;
 -- rejection, so that what Google has plus what is queued always equals the ledger. Data Manager
 -- takes a while: what it accepted first can overwrite what the Ads API was told since. After a
 -- switch between them, a value that may have gone both ways is corrected a day later.
---   Takes    p_again: a kind that is queued although Google rejected this very value of it; and
---            p_not_before, how long that waits.
+--   Takes    p_again: a kind that is queued although Google rejected this very value of it, or never
+--            said what became of it; and p_not_before, how long that waits.
 create function private.follow_ledger(
   p_sale_id uuid, p_again text default null, p_not_before timestamptz default null
 ) returns void
@@ -291,6 +311,7 @@ declare
   v_told private.standing_dispatches;
   v_newest public.revenue_snapshots := private.newest_snapshot(p_sale_id);
   v_needed text;
+  v_is_again boolean;
   v_is_resendable boolean;
 begin
   select s.* into v_sale from public.sales s where s.id = p_sale_id;
@@ -310,15 +331,23 @@ begin
     select d.* into v_told from private.standing_dispatches d
       where d.sale_id = p_sale_id and d.provider_key = 'google_ads';
   end if;
-  -- One that only may be there is sent again with its order id, if it still can be.
-  v_is_resendable := v_told.id is null or (v_told.verdict = 'UNKNOWN'
-    and v_told.verdict_reason = 'NEVER_ANSWERED'
-    and coalesce(v_sale.gclid, v_sale.wbraid, v_sale.gbraid) is not null);
+  -- One that only may be there is sent again with its order id, if it still can be: by itself when
+  -- nobody answered, else when a person asks for it.
+  v_is_again := v_told.verdict is not distinct from 'UNKNOWN' and (v_told.kind = p_again
+    or exists (select from public.offline_conversion_queue q where q.sale_id = p_sale_id
+      and q.kind = v_told.kind and q.status in ('QUEUED', 'RETRY', 'PROCESSING')
+      and q.created_at >= v_told.dispatched_at));
+  v_is_resendable := v_told.id is null
+    or (coalesce(v_sale.gclid, v_sale.wbraid, v_sale.gbraid) is not null
+      and v_told.verdict is not distinct from 'UNKNOWN'
+      and (v_told.verdict_reason is not distinct from 'NEVER_ANSWERED'
+        or v_is_again and v_told.kind = 'CONVERSION'));
   v_needed := case
     when v_is_resendable and v_sale.status = 'CONFIRMED' then 'CONVERSION'
     when v_told.id is null or v_told.kind = 'RETRACT' then null
     when v_sale.status = 'CANCELED' then 'RETRACT'
     when v_told.value_cents <> v_sale.amount_cents or not v_told.is_certain
+      or v_is_again and v_told.kind = 'RESTATE'
       -- One that was handed out since and never completed may have arrived all the same.
       or exists (select from public.offline_conversion_queue q where q.sale_id = p_sale_id and q.kind = 'RESTATE' and q.status <> 'COMPLETED'
         and q.created_at >= v_told.dispatched_at and (q.handed_value_cents <> v_sale.amount_cents or q.handed_values_differ)) then 'RESTATE' end;

@@ -57,6 +57,14 @@ create table public.provider_conversion_actions (
     check (char_length(blocked_code) <= 64 and char_length(blocked_message) <= 1024)
 );
 
+-- What Google called the actions that were chosen, also after another was: rows keep theirs.
+create table private.action_names (
+  site_id uuid not null references public.sites (id),
+  action text not null,
+  google_name text not null,
+  primary key (site_id, action)
+);
+
 -- The circuit and the block of a (site, provider). They are separate: the circuit opens when the
 -- provider is ill and closes by itself, the block waits for a person.
 create table public.provider_health_state (
@@ -184,6 +192,7 @@ alter table public.provider_credentials enable row level security;
 alter table public.provider_conversion_actions enable row level security;
 alter table public.provider_health_state enable row level security;
 alter table public.provider_upload_attempts enable row level security;
+alter table private.action_names enable row level security;
 alter table private.open_upload_batches enable row level security;
 alter table public.provider_upload_metrics enable row level security;
 alter table public.provider_requests enable row level security;

@@ -10,6 +10,28 @@ as $$
   from unnest('{seal,MEETING_BOOKED,SEAL_PENDING,INTENT_CAPTURED}'::text[]) k (key)
 $$;
 
+-- missing_actions: names of a site's conversions for which no conversion action is chosen, so that an
+-- API sends none of them: what is sent now, and earlier names that conversions still wait under.
+create function private.missing_actions(p_site public.sites) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(w.name order by w.place, w.name), '[]') from (
+    select n.name, min(n.place) as place from (
+      select o.name, o.place from private.sent_names(p_site) with ordinality o (key, name, place)
+        where o.key = 'seal' or p_site.signals_enabled
+      union all
+      select distinct q.conversion_name, 9 from public.offline_conversion_queue q
+        where q.site_id = p_site.id and q.status in ('QUEUED', 'RETRY') and q.kind = 'CONVERSION'
+          and q.conversion_name is not null and q.conversion_action is null
+      union all
+      select distinct g.conversion_name, 9 from public.marketing_signals g
+        where g.site_id = p_site.id and g.dispatch_status = 'PENDING'
+          and g.conversion_name is not null and p_site.signals_enabled) n
+    where not exists (select from public.provider_conversion_actions a
+      where a.site_id = p_site.id and a.conversion_name = n.name)
+    group by n.name) w
+$$;
+
 -- check_actions: conversion actions as they are asked for.
 --   Takes    [{conversionName, action, googleName?, countingType?}], at most 50.
 --   Refuses  400 VALIDATION_FAILED with the field actions: what is no action, a name given twice,
@@ -93,6 +115,12 @@ as $$
     where a.site_id = p_site.id and a.provider_key = p_provider_key
       and a.conversion_name = g."conversionName" and a.google_name is distinct from g."googleName"
       and g."googleName" is not null;
+  insert into private.action_names as n (site_id, action, google_name)
+    select distinct on (g.action) p_site.id, g.action, g."googleName"
+    from jsonb_to_recordset(p_actions) g (action text, "googleName" text)
+    where g."googleName" is not null
+    on conflict (site_id, action) do update set google_name = excluded.google_name
+      where n.google_name <> excluded.google_name;
 $$;
 
 -- carry_actions: conversions that are called something else from now on keep their actions. The old
@@ -234,38 +262,33 @@ begin
 end
 $$;
 
--- release_connection: the (site, provider) may send again. Called with hold_provider, before any
+-- refused_rows: rows that a worker's attempt left FAILED(AUTH). A script's failures are not the
+-- API's to release.
+create function private.refused_rows(p_site_id uuid, p_provider_key text) returns uuid[]
+language sql stable security definer set search_path = ''
+as $$
+  select array(
+    select q.id from public.offline_conversion_queue q
+    where q.site_id = p_site_id and q.provider_key = p_provider_key and q.status = 'FAILED'
+      and q.provider_error_category = 'AUTH' and q.handed_via is not null
+      and q.attempt_error_category = 'AUTH' and q.attempt_error_code = q.provider_error_code)
+$$;
+
+-- requeue_refused: what was refused access is sent after all. Called with hold_provider, before any
 -- sale is locked.
---   Takes    p_passed: names whose actions passed a test, so that their blocks end as well; null:
---            all of them.
---   Moves    rows that a worker's attempt left FAILED(AUTH) -> QUEUED with a fresh budget, and
---            such signals -> PENDING. What came to nothing meanwhile, or waits in another row,
---            stays where it is. A script's failures are not the API's to release.
+--   Moves    refused_rows -> QUEUED with a fresh budget, and such signals -> PENDING. What came to
+--            nothing meanwhile, or waits in another row, stays where it is.
 --   Returns  how many rows of the queue.
-create function private.release_connection(
-  p_site_id uuid, p_provider_key text, p_actor private.actor, p_passed text[] default null
+create function private.requeue_refused(
+  p_site_id uuid, p_provider_key text, p_actor private.actor
 ) returns int
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_now timestamptz := private.current_moment();
-  v_ids uuid[];
+  v_ids uuid[] := private.refused_rows(p_site_id, p_provider_key);
   v_released int;
 begin
-  update public.provider_health_state h
-    set blocked_at = null, blocked_code = null, blocked_message = null, quota_until = null,
-        updated_at = v_now
-    where h.site_id = p_site_id and h.provider_key = p_provider_key
-      and (h.blocked_at is not null or h.quota_until is not null);
-  update public.provider_conversion_actions a
-    set blocked_at = null, blocked_code = null, blocked_message = null, updated_at = v_now
-    where a.site_id = p_site_id and a.provider_key = p_provider_key and a.blocked_at is not null
-      and (p_passed is null or a.conversion_name = any (p_passed));
-  v_ids := array(
-    select q.id from public.offline_conversion_queue q
-    where q.site_id = p_site_id and q.provider_key = p_provider_key and q.status = 'FAILED'
-      and q.provider_error_category = 'AUTH' and q.handed_via is not null
-      and q.attempt_error_category = 'AUTH' and q.attempt_error_code = q.provider_error_code);
   perform private.lock_with_sales(v_ids);
   perform private.act(p_actor, 'RELEASED');
   update public.offline_conversion_queue q
@@ -282,6 +305,33 @@ begin
       where x.site_id = p_site_id and x.dispatch_status = 'FAILED'
         and x.provider_error_category = 'AUTH' for update skip locked);
   return v_released;
+end
+$$;
+
+-- release_connection: the (site, provider) may send again. Called with hold_provider, before any
+-- sale is locked.
+--   Takes    p_passed: names whose actions passed a test, so that their blocks end as well; null:
+--            all of them.
+--   Moves    as requeue_refused.
+--   Returns  how many rows of the queue.
+create function private.release_connection(
+  p_site_id uuid, p_provider_key text, p_actor private.actor, p_passed text[] default null
+) returns int
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+begin
+  update public.provider_health_state h
+    set blocked_at = null, blocked_code = null, blocked_message = null, quota_until = null,
+        updated_at = v_now
+    where h.site_id = p_site_id and h.provider_key = p_provider_key
+      and (h.blocked_at is not null or h.quota_until is not null);
+  update public.provider_conversion_actions a
+    set blocked_at = null, blocked_code = null, blocked_message = null, updated_at = v_now
+    where a.site_id = p_site_id and a.provider_key = p_provider_key and a.blocked_at is not null
+      and (p_passed is null or a.conversion_name = any (p_passed));
+  return private.requeue_refused(p_site_id, p_provider_key, p_actor);
 end
 $$;
 
@@ -637,7 +687,7 @@ $$;
 -- provider_connection: how a site's delivery stands. Nothing of what was sealed.
 --   Returns  {syncMethod, connected, transport, account, connectedAt, connectedBy, testedAt,
 --            testError, actions: [{conversionName, action, googleName, countingType, testedAt,
---            blocked}],
+--            blocked}], missingActions,
 --            health: {state, failureCount, nextProbeAt, lastSuccessAt, lastFailureAt,
 --            lastFailureCode, quotaUntil, blocked: {code, message, since}}}; health is null
 --            before the first connection.
@@ -665,6 +715,7 @@ begin
         order by a.conversion_name), '[]')
       from public.provider_conversion_actions a
       where a.site_id = v_site.id and a.provider_key = 'google_ads'),
+    'missingActions', private.missing_actions(v_site),
     'health', (
       select jsonb_build_object('state', h.state, 'failureCount', h.failure_count,
         'nextProbeAt', h.next_probe_at, 'lastSuccessAt', h.last_success_at,
@@ -742,19 +793,25 @@ $$;
 
 -- preview_delivery_switch: what a switch of a site's delivery would mean for what waits.
 --   Takes    p_to script or api.
---   Returns  {waiting, inFlight, adjustmentsByHand, pageViewsStop, connected}: adjustmentsByHand
---            are corrections that a person has to make after the switch: all of them, since a
---            script cannot, or those that no API makes. Page views go by script only.
+--   Returns  {waiting, inFlight, released, adjustmentsByHand, pageViewsStop, missingActions,
+--            connected}: released was refused access and goes by script then, corrections among it
+--            included; missingActions are names that an API would send nothing under;
+--            adjustmentsByHand are corrections that a person has to make after the switch: all of
+--            them, since a script cannot, or those that no API makes. Page views go by script only.
 --   Callers  owners.
 create function public.preview_delivery_switch(p_public_id text, p_to text) returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'owner');
+  v_released uuid[];
 begin
   if p_to is null or p_to not in ('script', 'api') then
     perform private.refuse_setting('to');
   end if;
+  v_released := array(select j.id from private.judge_queue_rows(v_site.id, 'RETRY_SELECTED', null,
+    private.refused_rows(v_site.id, 'google_ads'), null) j
+    where p_to = 'script' and j.skipped is null);
   return (select jsonb_build_object(
       'waiting', coalesce(sum(t.row_count) filter (where t.status in ('QUEUED', 'RETRY')), 0),
       'inFlight', coalesce(sum(t.row_count) filter (where t.status = 'PROCESSING'), 0))
@@ -764,16 +821,19 @@ begin
       'adjustmentsByHand', (
         select count(*) from public.offline_conversion_queue q
         where q.site_id = v_site.id and q.kind <> 'CONVERSION'
-          and q.status in ('QUEUED', 'RETRY')
+          and (q.status in ('QUEUED', 'RETRY') or q.id = any (v_released))
           and (p_to = 'script' or q.by_hand_reason is not null)),
+      'released', cardinality(v_released),
       'pageViewsStop', p_to = 'api' and v_site.page_views_enabled,
+      'missingActions', case p_to when 'api' then private.missing_actions(v_site) else '[]' end,
       'connected', exists (select from public.provider_credentials c
         where c.site_id = v_site.id and c.provider_key = 'google_ads'));
 end
 $$;
 
 -- switch_delivery: a site's conversions go by its script from now on, or by Google's APIs. Rows in
--- flight are answered by whoever has them; one order id is one conversion on either way.
+-- flight are answered by whoever has them; one order id is one conversion on either way. What was
+-- refused access to the API goes by the script.
 --   Safe     against a claim at the same moment: it comes before the switch or gets nothing.
 --   Returns  {ok, from, to}.
 --   Refuses  409 NOT_CONNECTED for the API without credentials.
@@ -793,6 +853,9 @@ begin
     values (v_site.id, 'google_ads', v_now) on conflict do nothing;
   if private.hold_provider(v_site.id, 'google_ads') is null and p_to = 'api' then
     perform private.fail(409, 'NOT_CONNECTED');
+  end if;
+  if p_to = 'script' then
+    perform private.requeue_refused(v_site.id, 'google_ads', private.user_actor());
   end if;
   select s.oci_sync_method into v_from from public.sites s where s.id = v_site.id for no key update;
   if v_from <> p_to then

@@ -56,7 +56,9 @@ $$;
 -- keeps the planner from the index by expiry, which holds every row that waits for later.
 -- What a script may have uploaded counts under the action with the row's name: sent to one that
 -- Google calls something else, it would count twice. What left for an action of another account
--- is nothing that the present one can be told.
+-- is nothing that the present one can be told. A row that has its action needs no line for its
+-- name; an adjustment of what only a script sent takes the seal's where its name has none: over the
+-- Ads API, Google refuses what it does not find.
 --   adjusts_via  for an adjustment: data_manager (or what the site's transport is) or ads_api.
 create view private.sendable_queue as
   select x.* from (
@@ -78,16 +80,24 @@ create view private.sendable_queue as
     and not exists (select from private.held_sales h where x.kind = 'CONVERSION'
       and h.sale_id = x.sale_id and h.provider_key = x.provider_key)
     and exists (select from public.provider_conversion_actions a
-      where a.site_id = x.site_id and a.provider_key = x.provider_key and a.blocked_at is null
-        and a.conversion_name = coalesce(x.conversion_name, (
-          select coalesce(s.conversion_names ->> 'seal', private.default_conversion_name('seal'))
-          from public.sites s where s.id = x.site_id))
-        and (x.conversion_action is null
-          or split_part(x.conversion_action, '/', 2) = split_part(a.action, '/', 2))
-        and (a.google_name is null or a.google_name = a.conversion_name
-          or x.conversion_action is not null or x.kind <> 'CONVERSION'
-          or not (x.may_have_arrived or exists (select from public.provider_dispatches d
-            where d.sale_id = x.sale_id and d.verdict is distinct from 'REJECTED'))));
+      where a.site_id = x.site_id and a.provider_key = x.provider_key and case
+        when x.conversion_action is not null
+          then split_part(x.conversion_action, '/', 2) = split_part(a.action, '/', 2)
+            and not exists (select from public.provider_conversion_actions b
+              where b.site_id = x.site_id and b.provider_key = x.provider_key
+                and b.action = x.conversion_action and b.blocked_at is not null)
+        else a.blocked_at is null and a.conversion_name = coalesce(
+            case when x.kind = 'CONVERSION' or exists (
+                select from public.provider_conversion_actions b where b.site_id = x.site_id
+                  and b.provider_key = x.provider_key and b.conversion_name = x.conversion_name)
+              then x.conversion_name end,
+            (select coalesce(s.conversion_names ->> 'seal', private.default_conversion_name('seal'))
+             from public.sites s where s.id = x.site_id))
+          and (a.google_name is null or a.google_name = a.conversion_name
+            or x.kind <> 'CONVERSION'
+            or not (x.may_have_arrived or exists (select from public.provider_dispatches d
+              where d.sale_id = x.sale_id and d.verdict is distinct from 'REJECTED')))
+        end);
 
 -- open_connections: each (site, provider) of which something may be sent, sooner or later: a site
 -- that sends by API, connected and not blocked. The circuit may be open. pass_gate asks the same of
@@ -104,7 +114,8 @@ create view private.open_connections as
 
 -- hand_out: claim rows that the caller has locked.
 --   Takes    p_name: what the site calls a sale in Google Ads now. A row that has a name keeps it.
---            p_vias: which API takes each row; null for a script.
+--            p_vias: which API takes each row; null for a script. A script that gets what an API may
+--            have delivered uses Google's name of that action, so that it counts once.
 --   Moves    QUEUED/RETRY -> PROCESSING.
 --   Writes   what is handed out: name, snapshot and value on the row, ids in dispatch_identifiers.
 --            Hashes of the phone number and the e-mail address leave only where the customer agreed
@@ -126,10 +137,20 @@ begin
           handed_values_differ = q.handed_values_differ
             or coalesce(q.handed_value_cents <> r.amount_cents, false),
           conversion_name = coalesce(q.conversion_name, p_name),
-          conversion_action = coalesce(q.conversion_action, (
-            select a.action from public.provider_conversion_actions a
-            where i.via is not null and a.site_id = q.site_id and a.provider_key = q.provider_key
-              and a.conversion_name = coalesce(q.conversion_name, p_name))),
+          conversion_action = case
+            when i.via is not null then coalesce(q.conversion_action, (
+              select a.action from public.provider_conversion_actions a
+              where a.site_id = q.site_id and a.provider_key = q.provider_key
+                and a.conversion_name = coalesce(
+                  case when q.kind = 'CONVERSION' or exists (
+                      select from public.provider_conversion_actions b where b.site_id = q.site_id
+                        and b.provider_key = q.provider_key
+                        and b.conversion_name = q.conversion_name) then q.conversion_name end,
+                  p_name)))
+            when q.conversion_action is not null and (q.may_have_arrived
+                or exists (select from public.provider_dispatches d
+                  where d.sale_id = q.sale_id and d.verdict is distinct from 'REJECTED'))
+              then q.conversion_action end,
           claims = (p_token || q.claims)[1:50], handed_via = i.via,
           handed_vias_differ = q.handed_vias_differ or coalesce(q.handed_via <> i.via, false),
           click_kind = case when s.gclid is not null then 'gclid'
@@ -161,7 +182,7 @@ begin
         and (s.status = 'CONFIRMED') = (q.kind <> 'RETRACT') and (r.amount_cents > 0) = (q.kind <> 'RETRACT')
       returning i.position, i.salt, i.via, q.id, q.site_id, q.provider_key, q.kind, q.order_id,
         q.conversion_name, q.conversion_action, q.value_cents, q.currency, q.conversion_time,
-        q.attempt_count, q.sale_id, q.channel, s.gclid, s.wbraid, s.gbraid, s.clicked_at, said.consent, person.phone, person.email),
+        q.attempt_count, q.may_have_arrived, q.sale_id, q.channel, s.gclid, s.wbraid, s.gbraid, s.clicked_at, said.consent, person.phone, person.email),
   identified as (
     insert into public.dispatch_identifiers as d
         (queue_id, site_id, gclid, wbraid, gbraid, customer_hash, email_hash, salt, handed_at)
@@ -172,13 +193,18 @@ begin
             customer_hash = excluded.customer_hash, email_hash = excluded.email_hash,
             salt = excluded.salt, handed_at = excluded.handed_at)
   select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'saleId', c.sale_id, 'kind', c.kind,
-    'orderId', c.order_id, 'conversionName', c.conversion_name, 'conversionAction', c.conversion_action,
+    'orderId', c.order_id, 'conversionName', coalesce(n.google_name, c.conversion_name),
+    'conversionAction', c.conversion_action,
     'via', c.via, 'valueCents', c.value_cents, 'currency', c.currency,
     'conversionTime', c.conversion_time, 'timezone', t.timezone, 'attemptCount', c.attempt_count,
     'gclid', c.gclid, 'wbraid', c.wbraid, 'gbraid', c.gbraid, 'clickedAt', c.clicked_at,
-    'customerHash', c.phone, 'emailHash', c.email, 'channel', c.channel, 'consent', c.consent)
+    'customerHash', c.phone, 'emailHash', c.email, 'channel', c.channel, 'consent', c.consent,
+    'mayHaveArrived', c.may_have_arrived or exists (
+      select from public.provider_dispatches d where d.sale_id = c.sale_id))
     order by c.position), '[]')
-  into v_rows from claimed c join public.sites t on t.id = c.site_id;
+  into v_rows from claimed c join public.sites t on t.id = c.site_id
+    left join private.action_names n
+      on c.via is null and n.site_id = c.site_id and n.action = c.conversion_action;
   return v_rows;
 end
 $$;

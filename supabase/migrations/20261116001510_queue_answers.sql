@@ -54,6 +54,8 @@ begin
       set status = 'COMPLETED', uploaded_at = v_now, provider_request_id = i.request_id, claimed_at = null, claim_token = null,
           next_retry_at = null, last_error = null, provider_error_code = null, provider_error_category = null, updated_at = v_now,
           attempt_error = null, attempt_error_code = null, attempt_error_category = null,
+          -- Of the only hand-out nothing is left open: this is its answer.
+          may_have_arrived = q.may_have_arrived and q.attempt_count > 1,
           -- A person entered what the sale is worth; everybody else sends what was handed out.
           snapshot_id = case i.transport
             when 'by_hand' then (private.newest_snapshot(q.sale_id)).id
@@ -121,8 +123,23 @@ as $$
     * (0.75 + pg_catalog.random() * 0.5)
 $$;
 
--- disprove_arrival: for a day Google could not find what we only assumed it to have. It never
--- arrived: there is nothing to adjust, and nothing for a person to do. Called with the sale locked.
+-- may_be_under_another: whether Google may have what an adjustment is for under another action than
+-- the adjustment's: one that a script named, or one that was chosen before.
+create function private.may_be_under_another(p_row public.offline_conversion_queue) returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select exists (select from public.provider_dispatches d
+      where d.sale_id = p_row.sale_id and d.provider_key = p_row.provider_key
+        and d.verdict is distinct from 'REJECTED'
+        and d.conversion_action is distinct from p_row.conversion_action)
+    or exists (select from public.offline_conversion_queue q
+        join public.queue_transitions t on t.queue_id = q.id and t.reason = 'SCRIPT_EXPORT'
+      where q.sale_id = p_row.sale_id and q.kind = 'CONVERSION')
+$$;
+
+-- disprove_arrival: for a day Google could not find what we only assumed it to have, under the one
+-- action that it left for. It never arrived: there is nothing to adjust, and nothing for a person to
+-- do. Called with the sale locked.
 create function private.disprove_arrival(p_row public.offline_conversion_queue) returns void
 language plpgsql security definer set search_path = ''
 as $$
@@ -153,7 +170,8 @@ $$;
 --            try while attempts are left, and MAX_ATTEMPTS when none is; everything else is final.
 --            free: Google asked to wait, so the attempt is given back, at most 20 times a row. Without
 --            a code nobody answered: each such wait is twice as long as the one before.
---            byHand: no API makes this adjustment. The row waits for a person.
+--            byHand: no API makes this adjustment. The row waits for a person. So it does when
+--            Google did not find what may be under another action.
 --   Returns  {failed, retried}.
 create function private.end_claims(p_token uuid, p_results jsonb, p_max_attempts int) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -178,9 +196,7 @@ begin
           free_waits = q.free_waits + b.is_free::int,
           by_hand_reason = coalesce(b.by_hand, q.by_hand_reason),
           -- A script says what it did not send; a worker whose call failed cannot know.
-          may_have_arrived = q.may_have_arrived
-            or p_token is not null and o.category = 'TRANSIENT'
-              and (not b.is_free or o.code is null),
+          may_have_arrived = q.may_have_arrived or b.is_unanswered,
           provider_error_code = case when b.is_over then 'MAX_ATTEMPTS'
             when b.by_hand is null and (o.outcome <> 'RETRY' or not b.is_again)
               then coalesce(left(o.code, 64), 'UNKNOWN') else left(o.code, 64) end,
@@ -189,9 +205,9 @@ begin
             then concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.words) else o.words end, 1024),
           attempt_error = left(o.words, 1024), attempt_error_code = left(o.code, 64),
           attempt_error_category = o.category,
-          -- Refused for good, a conversion is not at Google, unless an earlier hand-out of it is:
-          -- otherwise it may go under another action next.
-          conversion_action = case when q.kind <> 'CONVERSION' or o.category <> 'VALIDATION'
+          -- Refused, or asked to wait: a conversion of which no other hand-out can be at Google may
+          -- go under another action next, or to another account.
+          conversion_action = case when q.kind <> 'CONVERSION' or b.is_unanswered
               or q.may_have_arrived or exists (select from public.provider_dispatches d
                 where d.sale_id = q.sale_id and d.verdict is distinct from 'REJECTED')
             then q.conversion_action end
@@ -203,12 +219,18 @@ begin
         join public.offline_conversion_queue w on w.id = o.id
         cross join lateral (select o.asks_to_wait and w.free_waits < 20 as is_free,
           o.asks_to_wait or o.category in ('TRANSIENT', 'RATE_LIMIT') as is_passing,
-          case when w.kind <> 'CONVERSION' then o.by_hand end as by_hand) f
+          case when w.kind = 'CONVERSION' then null
+            when o.by_hand is null and o.code = 'CONVERSION_NOT_FOUND'
+                and w.attempt_count - w.attempt_base >= p_max_attempts
+                and private.may_be_under_another(w) then 'SENT_BY_SCRIPT'
+            else o.by_hand end as by_hand) f
         cross join lateral (select f.is_free, f.by_hand,
           f.by_hand is null and f.is_passing
             and (f.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_again,
           f.by_hand is null and f.is_passing
-            and not (f.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_over) b
+            and not (f.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_over,
+          p_token is not null and o.category = 'TRANSIENT'
+            and (not o.asks_to_wait or o.code is null) as is_unanswered) b
       where q.id = o.id and q.status = 'PROCESSING' and (p_token is null or q.claim_token = p_token)
       returning q.id, q.status, q.kind, q.sale_id, b.is_over and o.code = 'CONVERSION_NOT_FOUND' as is_not_there)
   select array_agg(e.id) filter (where e.is_not_there), jsonb_build_object('failed', count(*) filter (where e.status = 'FAILED'), 'retried', count(*) filter (where e.status = 'RETRY')),
@@ -307,6 +329,7 @@ $$;
 --            success is a success, however late. To RETRY or FAILED only while p_token holds it.
 --            A refused access says nothing of credentials that came since: such rows are tried
 --            again, and nothing is blocked. Nor does a quota: its rows wait as after any failure.
+--            The same where the site went to its script since.
 --   Safe     to repeat: what was settled is not settled again. Rows of another site are neither
 --            changed nor revealed.
 --   Returns  {completed, retried, failed, stale}: stale results met a row that somebody else has
@@ -330,8 +353,10 @@ begin
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "token"}');
   end if;
   -- Before the sales, always: connecting anew holds it while it opens rows that were refused access.
-  if p_batch is not null and private.hold_provider(p_site_id, p_batch ->> 'provider')
-      is distinct from (p_batch ->> 'credentialsVersion')::int then
+  if p_batch is not null and (private.hold_provider(p_site_id, p_batch ->> 'provider')
+        is distinct from (p_batch ->> 'credentialsVersion')::int
+      or exists (select from public.sites s
+        where s.id = p_site_id and s.oci_sync_method = 'script')) then
     select coalesce(jsonb_agg(case
         when r ->> 'category' = 'AUTH' and r ->> 'outcome' = 'FAILED' and not r ? 'byHand'
         then r || '{"outcome": "RETRY", "category": "TRANSIENT", "free": true}'

@@ -129,7 +129,7 @@ begin
     update public.provider_dispatches d
       set verdict = case when s.is_by_click and x.kind = 'CONVERSION'
               and not exists (select from public.offline_conversion_queue q
-                where q.id = x.queue_id and q.attempt_count > 1)
+                where q.id = x.queue_id and q.may_have_arrived)
               and not exists (select from public.provider_dispatches o
                 where o.sale_id = x.sale_id and o.id <> x.id)
             then 'REJECTED' else coalesce(s.verdict, v_rest) end,
@@ -173,7 +173,7 @@ begin
     order by v.index, v.verdict = 'REJECTED' desc),
   judged as (
     update public.marketing_signals g
-      set verdict = case when s.is_by_click and x.attempt_count < 2 then 'REJECTED'
+      set verdict = case when s.is_by_click and not x.may_have_arrived then 'REJECTED'
             else coalesce(s.verdict, p_rest) end,
           verdict_reason = left(s.reason, 256), verdict_at = private.current_moment()
       from public.marketing_signals x left join said s on s.index = x.record_index
@@ -187,12 +187,14 @@ begin
 end
 $$;
 
--- send_again: an operator wants Google to be told once more of what it rejected. A new row with the
--- same order id: if Google took the first one after all, it counts once.
---   Takes    p_id: the row whose dispatch was rejected.
+-- send_again: an operator wants Google to be told once more of what it rejected, or of what it never
+-- said anything about. A new row with the same order id, and the same action where Google may have it:
+-- if it took the first one after all, it counts once.
+--   Takes    p_id: the row whose dispatch was rejected, or is UNKNOWN.
 --   Safe     to repeat: while one waits, that one is given.
 --   Returns  {ok, rowId}.
---   Refuses  409 ILLEGAL_MOVE for a row that was not rejected, or when the sale needs this no more.
+--   Refuses  409 ILLEGAL_MOVE for a row of which Google said something else, or nothing yet, or when
+--            the sale needs this no more.
 --   Callers  operators.
 create function public.send_again(p_public_id text, p_id uuid) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -209,7 +211,7 @@ begin
   if v_row.id is null then
     perform private.fail(404, 'NOT_FOUND');
   end if;
-  if private.is_rejected(v_row) then
+  if private.is_in_doubt(v_row) then
     v_before := private.open_row(v_row);
     perform private.act(private.user_actor(), 'SEND_AGAIN');
     perform private.follow_ledger(v_row.sale_id, v_row.kind);
@@ -230,12 +232,16 @@ begin
 end
 $$;
 
--- is_rejected: whether Google rejected what this row sent.
-create function private.is_rejected(p_row public.offline_conversion_queue) returns boolean
+-- is_in_doubt: whether Google rejected what this row sent, or never said what became of it and has
+-- nothing newer of the sale.
+create function private.is_in_doubt(p_row public.offline_conversion_queue) returns boolean
 language sql stable security definer set search_path = ''
 as $$
   select exists (select from public.provider_dispatches d
-    where d.sale_id = p_row.sale_id and d.queue_id = p_row.id and d.verdict = 'REJECTED')
+      where d.sale_id = p_row.sale_id and d.queue_id = p_row.id and d.verdict = 'REJECTED')
+    or p_row.status = 'COMPLETED' and exists (select from private.standing_dispatches d
+      where d.sale_id = p_row.sale_id and d.provider_key = p_row.provider_key
+        and d.queue_id = p_row.id and d.verdict = 'UNKNOWN')
 $$;
 
 -- open_row: the row of the same sale and kind that waits or is in flight.

@@ -17,13 +17,16 @@ as $$
   order by g.next_retry_at nulls first, g.created_at, g.id limit p_limit
 $$;
 
--- signal_row: a signal as it is sent.
+-- signal_row: a signal as a script sends it. What an API may have delivered keeps Google's name of
+-- that action, so that it counts once.
 create function private.signal_row(p_site public.sites, p_signal public.marketing_signals) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   select jsonb_build_object('id', p_signal.id, 'orderId', p_signal.order_id, 'gclid', c.gclid, 'wbraid', c.wbraid, 'gbraid', c.gbraid,
-    'conversionName', coalesce(p_signal.conversion_name,
-      private.conversion_name(p_site, p_signal.signal_type)),
+    'conversionName', coalesce((select n.google_name from private.action_names n
+        where n.site_id = p_signal.site_id and n.action = p_signal.conversion_action
+          and p_signal.may_have_arrived),
+      p_signal.conversion_name, private.conversion_name(p_site, p_signal.signal_type)),
     'conversionTime', p_signal.occurred_at, 'value', p_signal.conversion_value,
     'currency', p_signal.currency)
   from public.calls c where c.id = p_signal.call_id
@@ -55,6 +58,7 @@ begin
           attempt_count = g.attempt_count + 1, next_retry_at = null, updated_at = v_now,
           conversion_name =
             coalesce(g.conversion_name, private.conversion_name(v_site, g.signal_type)),
+          conversion_action = case when g.may_have_arrived then g.conversion_action end,
           last_claim = v_token, last_claimed_at = v_now, claimed_before_at = g.last_claimed_at
       where g.id = any (v_ids) returning g as signal)
   select coalesce(jsonb_agg(private.signal_row(v_site, c.signal) order by (c.signal).occurred_at), '[]') into v_rows from claimed c;
@@ -146,7 +150,8 @@ begin
     order by g.claimed_at limit 2000 for update of g skip locked)
   update public.marketing_signals g
     set dispatch_status = case when t.status in ('junk', 'cancelled') then 'FAILED' else 'PENDING' end, claim_token = null, claimed_at = null, updated_at = v_now,
-        last_error = case when t.status in ('junk', 'cancelled') then 'CALL_IS_JUNK' else g.last_error end
+        last_error = case when t.status in ('junk', 'cancelled') then 'CALL_IS_JUNK' else g.last_error end,
+        may_have_arrived = true
     from stuck t where g.id = t.id;
   get diagnostics v_recovered = row_count;
   with ended as materialized (

@@ -5,7 +5,8 @@
 -- due_signal_jobs: the signals of a connected API site that could be sent now, one rule for list
 -- and claim: switched on, due, attempts left, the click old enough and not too old, consent given
 -- and not taken back, and an action for the name that is not blocked. As with sales, what a script
--- was handed goes only to the action that has its name at Google.
+-- may have uploaded goes only to the action that has its name at Google, and what left for an action
+-- of another account waits.
 --   Safe     for claims: called once for a (site, provider), never for a row.
 create function private.due_signal_jobs(
   p_site_id uuid, p_provider_key text, p_max_attempts int
@@ -31,8 +32,10 @@ as $$
     join public.provider_conversion_actions a on a.site_id = s.id
       and a.provider_key = p_provider_key and a.blocked_at is null
       and a.conversion_name = coalesce(g.conversion_name, n.conversion_name)
+      and (g.conversion_action is null
+        or split_part(g.conversion_action, '/', 2) = split_part(a.action, '/', 2))
       and (a.google_name is null or a.google_name = a.conversion_name
-        or g.conversion_action is not null or g.attempt_count = 0)
+        or g.conversion_action is not null or not g.may_have_arrived)
     join public.calls c on c.id = g.call_id
     left join lateral (
       select 'marketing' = any (x.scopes) as is_given from public.consent_choices x
@@ -121,7 +124,8 @@ begin
         'valueCents', g.conversion_value * 100, 'currency', g.currency,
         'conversionTime', g.occurred_at, 'timezone', s.timezone, 'attemptCount', g.attempt_count,
         'gclid', c.gclid, 'wbraid', c.wbraid, 'gbraid', c.gbraid, 'clickedAt', c.clicked_at,
-        'customerHash', null, 'emailHash', null, 'channel', c.channel, 'consent', g.consent)
+        'customerHash', null, 'emailHash', null, 'channel', c.channel, 'consent', g.consent,
+        'mayHaveArrived', g.may_have_arrived)
         order by g.occurred_at, g.id), '[]')
       into v_rows
       from claimed g join public.calls c on c.id = g.call_id
@@ -163,8 +167,9 @@ $$;
 --   Moves    to SENT from anything but SENT, of signals that were ever handed out: a success is a
 --            success, however late. PROCESSING -> PENDING with a time for the next try, or FAILED,
 --            only while p_token holds it. A call that came to nothing meanwhile ends its signal.
---            AUTH met with credentials that were replaced since is tried again, without spending
---            an attempt. The time that their quota named does not hold.
+--            AUTH met with credentials that were replaced since, or before the site went to its
+--            script, is tried again, without spending an attempt. The time that their quota named does not
+--            hold.
 --   Safe     to repeat: what was settled is not settled again. Signals of another site are neither
 --            changed nor revealed.
 --   Returns  {completed, retried, failed, stale}.
@@ -180,7 +185,9 @@ declare
   v_now timestamptz := private.current_moment();
   v_provider text := coalesce(p_batch ->> 'provider', 'google_ads');
   v_is_old boolean := coalesce(private.hold_provider(p_site_id, v_provider)
-    <> (p_batch ->> 'credentialsVersion')::int, p_batch is not null);
+    <> (p_batch ->> 'credentialsVersion')::int, p_batch is not null)
+    or exists (select from public.sites s
+      where s.id = p_site_id and s.oci_sync_method = 'script');
   v_completed int;
   v_retried int;
   v_failed int;
@@ -192,12 +199,21 @@ begin
     where g.site_id = p_site_id
       and g.id in (select (r ->> 'id')::uuid from jsonb_array_elements(p_results) r)
     order by g.id for update;
+  if jsonb_typeof(p_batch -> 'blockActions') = 'array' then   -- before one forgets it
+    p_batch := private.with_refused_actions(p_batch, (
+      select jsonb_agg(jsonb_build_object('conversionName', g.conversion_name,
+        'action', g.conversion_action, 'code', coalesce(r.code, 'UNKNOWN')))
+      from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text)
+        join public.marketing_signals g on g.id = r.id and g.site_id = p_site_id
+      where r.outcome = 'FAILED'));
+  end if;
   update public.marketing_signals g
     set dispatch_status = 'SENT', google_sent_at = v_now,
         transport = coalesce(r.transport, 'data_manager'), claim_token = null, claimed_at = null,
         next_retry_at = null, last_error = null, provider_error_code = null,
         provider_error_category = null, provider_request_id = left(r."requestId", 256),
         record_index = r."recordIndex", verdict = r.verdict,
+        may_have_arrived = g.may_have_arrived and g.attempt_count > 1,
         verdict_at = case when r.verdict is not null then v_now end, updated_at = v_now
     from jsonb_to_recordset(p_results) r (id uuid, outcome text, transport text,
       "requestId" text, "recordIndex" int, verdict text)
@@ -213,6 +229,10 @@ begin
               + case when o.code is null then g.free_waits else 0 end)) end,
           attempt_base = g.attempt_base + o.is_free::int,
           free_waits = g.free_waits + o.is_free::int,
+          may_have_arrived = g.may_have_arrived or o.is_unanswered,
+          -- Google has nothing of it: it may go under another action next, or to another account.
+          conversion_action = case when g.may_have_arrived or o.is_unanswered
+            then g.conversion_action end,
           last_error = case when o.nothing is not null then o.nothing
             when o.is_passing and not o.is_again
               then left(concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.words), 1024)
@@ -226,6 +246,8 @@ begin
           case when not v_is_old or r.category is distinct from 'RATE_LIMIT' then r."retryAt" end
             as retry_at,
           p.is_passing, p.nothing,
+          coalesce(r.category, 'TRANSIENT') = 'TRANSIENT'
+            and (r.code is null or r.free is not true) as is_unanswered,
           p.is_free, p.nothing is null and p.is_passing
             and (p.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_again
         from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text,
@@ -252,14 +274,6 @@ begin
     into v_retried, v_failed from ended e;
   if p_batch is not null then
     perform private.note_requests(p_site_id, v_provider, 'signals', p_results, p_batch);
-    if jsonb_typeof(p_batch -> 'blockActions') = 'array' then
-      p_batch := private.with_refused_actions(p_batch, (
-        select jsonb_agg(jsonb_build_object('conversionName', g.conversion_name,
-          'action', g.conversion_action, 'code', coalesce(r.code, 'UNKNOWN')))
-        from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text)
-          join public.marketing_signals g on g.id = r.id and g.site_id = p_site_id
-        where r.outcome = 'FAILED'));
-    end if;
     perform private.finish_batch(p_site_id, p_token, p_batch, v_completed, v_failed, v_retried);
   end if;
   return jsonb_build_object('completed', v_completed, 'retried', v_retried, 'failed', v_failed,

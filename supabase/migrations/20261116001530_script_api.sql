@@ -15,10 +15,15 @@ as $$
     order by q.next_retry_at nulls first, q.created_at, q.id limit p_limit + 1),
   seals as (
     select jsonb_build_object('id', w.id, 'orderId', w.order_id, 'gclid', s.gclid, 'wbraid', s.wbraid, 'gbraid', s.gbraid,
-      'conversionName', coalesce(w.conversion_name, private.conversion_name(p_site, 'seal')),
+      'conversionName',
+      coalesce(n.google_name, w.conversion_name, private.conversion_name(p_site, 'seal')),
       'conversionTime', w.conversion_time, 'valueCents', s.amount_cents, 'currency', w.currency,
       'isExpired', w.click_expires_at <= private.current_moment()) as seal, w.next_retry_at, w.created_at, w.id
     from waiting w join public.sales s on s.id = w.sale_id and s.status = 'CONFIRMED'
+      left join private.action_names n   -- as hand_out
+        on n.site_id = w.site_id and n.action = w.conversion_action
+          and (w.may_have_arrived or exists (select from public.provider_dispatches d
+            where d.sale_id = w.sale_id and d.verdict is distinct from 'REJECTED'))
     order by w.next_retry_at nulls first, w.created_at, w.id limit p_limit),
   signals as (
     select private.signal_row(p_site, g) as signal, row_number() over (order by g.next_retry_at nulls first, g.created_at, g.id) as position

@@ -77,17 +77,36 @@ as $$
     when 'api_key' then (select k.name from public.site_api_keys k where k.id = p_id) end)
 $$;
 
--- is_named_otherwise: whether a script may have uploaded a row under its name, which is not what
--- Google calls the action: sendable_queue holds such a row.
-create function private.is_named_otherwise(
-  p_action public.provider_conversion_actions, p_row public.offline_conversion_queue
-) returns boolean
+-- action_obstacle: why no API may be given a row because of its conversion action, as
+-- sendable_queue decides it; null when that is well. `at` is since when Google refuses the action.
+create function private.action_obstacle(
+  p_row public.offline_conversion_queue, out code text, out at timestamptz
+)
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(p_action.google_name <> p_action.conversion_name, false)
-    and p_row.conversion_action is null and p_row.kind = 'CONVERSION'
-    and (p_row.may_have_arrived or exists (select from public.provider_dispatches d
-      where d.sale_id = p_row.sale_id and d.verdict is distinct from 'REJECTED'))
+  select case
+      when a.blocked_at is not null then a.blocked_code
+      when p_row.conversion_action is not null then case
+        when not n.has_lines then 'MISSING'
+        when private.is_elsewhere(p_row.site_id, p_row.conversion_action) then 'OTHER_ACCOUNT' end
+      when a.site_id is null then 'MISSING'
+      when a.google_name <> a.conversion_name and p_row.kind = 'CONVERSION'
+        and (p_row.may_have_arrived or exists (select from public.provider_dispatches d
+          where d.sale_id = p_row.sale_id and d.verdict is distinct from 'REJECTED'))
+        then 'NAME_DIFFERS' end,
+    a.blocked_at
+  from (select private.conversion_name(s, 'seal') as seal,
+          exists (select from public.provider_conversion_actions x where x.site_id = s.id
+            and x.provider_key = p_row.provider_key) as has_lines
+        from public.sites s where s.id = p_row.site_id) n
+    left join lateral (
+      select x.* from public.provider_conversion_actions x
+      where x.site_id = p_row.site_id and x.provider_key = p_row.provider_key
+        and case when p_row.conversion_action is not null then x.action = p_row.conversion_action
+          else x.conversion_name = coalesce(p_row.conversion_name, n.seal)
+            or x.conversion_name = n.seal and p_row.kind <> 'CONVERSION' end
+      order by x.conversion_name = coalesce(p_row.conversion_name, n.seal) desc,
+        x.blocked_at nulls last limit 1) a on true
 $$;
 
 -- queue_rows_json: rows as the screen shows them, in the order given. One query for a page: a function call per row took five times as long.
@@ -120,13 +139,9 @@ as $$
     'byHandReason', q.by_hand_reason, 'heldBy', h.held_by,
     'waitsFor', case when h.held_by is not null then 'RETRACTION'
       when b.waits_for is not null then b.waits_for
-      when q.status in ('QUEUED', 'RETRY') and q.by_hand_reason is null and t.oci_sync_method = 'api'
-        and not exists (select from public.provider_conversion_actions a
-          where a.site_id = q.site_id and a.provider_key = q.provider_key and a.blocked_at is null
-            and a.conversion_name = coalesce(q.conversion_name, t.conversion_names ->> 'seal',
-              private.default_conversion_name('seal'))
-            and not private.is_elsewhere(q.site_id, q.conversion_action)
-            and not private.is_named_otherwise(a, p_rows[i])) then 'ACTION'
+      when q.status in ('QUEUED', 'RETRY') and q.by_hand_reason is null
+        and t.oci_sync_method = 'api'
+        and (private.action_obstacle(p_rows[i])).code is not null then 'ACTION'
       when u.quota_until is not null then 'QUOTA' end,
     'waitsUntil', case when b.waits_for = 'DAY' then greatest(b.waits_until, u.quota_until)
       when b.waits_for is null and h.held_by is null then u.quota_until end,

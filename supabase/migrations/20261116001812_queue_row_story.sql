@@ -74,10 +74,11 @@ begin
       and v_row.by_hand_reason is not null and not private.api_never_adjusts(v_row.by_hand_reason)
       and v_row.click_expires_at > private.current_moment() and v_sale.delivery_block is null
       and (v_sale.status = 'CANCELED') = (v_row.kind = 'RETRACT'),
-    'canSendAgain', private.is_rejected(v_row) and private.open_row(v_row) is null
+    'canSendAgain', private.is_in_doubt(v_row) and private.open_row(v_row) is null
       and private.may_tell(v_sale, v_row.kind) and (v_sale.status = 'CANCELED') = (v_row.kind = 'RETRACT')
       and not exists (select from private.standing_dispatches d
-        where d.sale_id = v_row.sale_id and v_row.kind = 'CONVERSION'))
+        where d.sale_id = v_row.sale_id and v_row.kind = 'CONVERSION'
+          and d.verdict is distinct from 'UNKNOWN'))
     || private.queue_row_moves(v_row.id);
 end
 $$;

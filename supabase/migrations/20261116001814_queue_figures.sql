@@ -124,11 +124,12 @@ begin
         order by x.blocked_at, x.conversion_name), '[]')
       from api a join public.provider_conversion_actions x
         on x.site_id = a.id and x.blocked_at is not null),
-    'missingActions', (select coalesce(jsonb_agg(distinct n.name), '[]')
+    'missingActions', (select coalesce(jsonb_agg(m.name order by m.place, m.name), '[]') from (
+      select n.name, min(n.place) as place
       from api a join public.sites s on s.id = a.id and a.is_connected
-        cross join lateral (select private.conversion_name(s, 'seal') as name) n
-      where not exists (select from public.provider_conversion_actions x
-        where x.site_id = s.id and x.conversion_name = n.name)),
+        cross join lateral jsonb_array_elements_text(private.missing_actions(s))
+          with ordinality n (name, place)
+      group by n.name) m),
     'lastRun', (select jsonb_build_object('at', r.at, 'ok', r.error_code is null, 'kind', r.kind, 'errorCode', r.error_code) from (
       (select x.at, x.error_code, x.kind from unnest(v_sites) site (id)
        cross join lateral (select y.* from public.script_runs y where y.site_id = site.id order by y.at desc, y.id desc limit 1) x
@@ -149,10 +150,7 @@ begin
       (select count(*) from public.offline_conversion_queue q join public.sites s on s.id = q.site_id
          where q.site_id = site.id and q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY')
            and (s.oci_sync_method = 'script' or q.by_hand_reason is not null)) as by_hand,
-      (select count(*) from public.offline_conversion_queue q   -- as release_connection finds them
-         where q.site_id = site.id and q.status = 'FAILED' and q.provider_error_category = 'AUTH'
-           and q.handed_via is not null and q.attempt_error_category = 'AUTH'
-           and q.attempt_error_code = q.provider_error_code) as refused,
+      cardinality(private.refused_rows(site.id, 'google_ads')) as refused,
       (select t.created_at from public.queue_transitions t where t.site_id = site.id order by t.created_at desc limit 1) as updated_at,
       least((select q.created_at from public.offline_conversion_queue q where q.site_id = site.id and q.status = 'QUEUED' order by q.created_at limit 1),
             (select q.created_at from public.offline_conversion_queue q where q.site_id = site.id and q.status = 'RETRY' order by q.created_at limit 1)) as oldest,

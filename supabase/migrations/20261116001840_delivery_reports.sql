@@ -39,6 +39,8 @@ begin
   v_why := case
     when v_sale.status = 'CANCELED' then private.why_cancelled(v_site, v_sale)
     when v_sent.verdict is distinct from 'REJECTED' and v_sent.id is not null
+        and not (v_sent.verdict is not distinct from 'UNKNOWN'   -- it is sent again
+          and v_row.status in ('QUEUED', 'RETRY', 'PROCESSING'))
       then private.why_sent(v_sent)
     when v_sale.delivery_block is not null
       then private.why_blocked(v_sale.delivery_block, v_sale.clicked_at)
@@ -194,21 +196,15 @@ as $$
   select case
     when c.site_id is null then private.link('CONNECTION', 'NOT_CONNECTED', null)
     when h.blocked_at is not null then private.link('BLOCKED', h.blocked_code, h.blocked_at)
-    when a.site_id is null then private.link('ACTION', 'MISSING', null)
-    when a.blocked_at is not null then private.link('ACTION', a.blocked_code, a.blocked_at)
-    when private.is_elsewhere(p_site.id, p_row.conversion_action)
-      then private.link('ACTION', 'OTHER_ACCOUNT', null)
-    when private.is_named_otherwise(a, p_row) then private.link('ACTION', 'NAME_DIFFERS', null)
+    when a.code is not null then private.link('ACTION', a.code, a.at)
     when h.quota_until > private.current_moment() then private.link('WAITS', 'QUOTA',
       greatest(h.quota_until, p_row.next_retry_at))
     when h.state <> 'CLOSED' then private.link('CIRCUIT', h.state, h.next_probe_at) end
-  from (select coalesce(p_row.conversion_name, private.conversion_name(p_site, 'seal')) as name) n
+  from private.action_obstacle(p_row) a
     left join public.provider_credentials c
       on c.site_id = p_site.id and c.provider_key = p_row.provider_key
     left join public.provider_health_state h
       on h.site_id = p_site.id and h.provider_key = p_row.provider_key
-    left join public.provider_conversion_actions a on a.site_id = p_site.id
-      and a.provider_key = p_row.provider_key and a.conversion_name = n.name
 $$;
 
 -- why_again: for a row that was tried, or let wait, and is tried again later; null for others.

@@ -6,6 +6,7 @@ import { expect, test } from "#tests/support/e2e-test.ts";
 import { change } from "#tests/support/leads.ts";
 import { sealLead } from "#tests/support/queue.ts";
 import { alive, openControl, statusOf } from "#tests/support/queue-scene.ts";
+import { callAs } from "#tests/support/team.ts";
 
 const unavailable = { outcome: "RETRY", code: "UNAVAILABLE", category: "TRANSIENT", words: "503 Service unavailable" } as const;
 
@@ -204,3 +205,21 @@ for (const { size, phone, theme } of [
     });
   });
 }
+
+// Guarantee: nobody is offered a button on an archived site that the server refuses, and everybody reads why. Mutation: mayActOn by role alone.
+test("an archived site offers no action and says why", async ({ stack, visit }) => {
+  await withApiSite(stack, async ({ team, sql }) => {
+    const row = await answered(sql, team, 30, { outcome: "FAILED", code: "INVALID_CONVERSION_ACTION_ID", category: "VALIDATION" });
+    const page = await openControl(await visit(), team, team.owner, `?row=${row.id}`);
+    const drawer = page.getByRole("complementary", { name: /^Conversion / });
+    await expect(drawer.getByText(/Choose another action under Connections, Google Ads\./)).toBeVisible();
+    await expect(drawer.getByRole("link", { name: "Choose an action" })).toBeVisible();
+    await expect(drawer.getByRole("button", { name: "Back to queue" })).toBeVisible();
+    await callAs(sql, team.owner, (tx) => tx`select public.set_site_archived(${team.publicId}, true)`);
+    await alive(page, () => page.reload());
+    await expect(page.getByText("This site is archived. Nothing is sent, and nothing can be changed here.")).toBeVisible();
+    await expect(drawer.getByText(/Choose another action under Connections/)).toBeVisible();
+    await expect(drawer.getByRole("link", { name: "Choose an action" })).toHaveCount(0);
+    await expect(drawer.getByRole("button", { name: "Back to queue" })).toHaveCount(0);
+  });
+});

@@ -163,7 +163,7 @@ export function jobOf(number: number, given: Partial<ConversionJob> = {}): Conve
     emailHash: null,
     channel: "phone",
     consent: null,
-    attemptCount: 1,
+    mayHaveArrived: false,
     ...given,
   };
 }

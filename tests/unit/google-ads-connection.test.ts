@@ -41,6 +41,7 @@ const state = (change: Partial<ConnectionState> = {}): ConnectionState => ({
   testedAt: earlier,
   testError: null,
   actions: [action()],
+  missingActions: [],
   health: health(),
   ...change,
 });
@@ -53,7 +54,7 @@ test.each<[string, Partial<ConnectionState>, object]>([
     { health: health({ blocked: block, state: "OPEN" }) },
     { code: "BLOCKED", tone: "blocked", errorCode: "INVALID_GRANT", at: earlier },
   ],
-  ["no action for sealed sales", { actions: [action({ conversionName: "Other" })] }, { code: "NO_ACTION", conversionName: seal }],
+  ["no action for what is sent", { missingActions: [seal, "Meeting"] }, { code: "NO_ACTION", conversionName: seal }],
   [
     "a refused action",
     { actions: [action(), action({ conversionName: "Meeting", blocked: { ...block, code: "NO_CONVERSION_ACTION_FOUND" } })] },
@@ -67,7 +68,7 @@ test.each<[string, Partial<ConnectionState>, object]>([
   ["nothing sent yet", { health: health({ lastSuccessAt: null }) }, { code: "NEW", tone: "completed" }],
   ["all well", {}, { code: "WELL", tone: "completed" }],
 ])("%s", (_name, change, expected) => {
-  expect(connectionStatus(state(change), seal, now)).toMatchObject(expected);
+  expect(connectionStatus(state(change), now)).toMatchObject(expected);
 });
 
 describe("what Google says against a connection", () => {
@@ -128,26 +129,26 @@ describe("conversion actions", () => {
 
   test("signals need an action only where they are sent; a chosen one stays in sight", () => {
     const names = (signalsEnabled: boolean, actions: Action[]) =>
-      actionRows(actions, { conversionNames, signalsEnabled }).map(({ conversionName }) => conversionName);
+      actionRows({ actions, missingActions: [] }, { conversionNames, signalsEnabled }).map(({ conversionName }) => conversionName);
     expect(names(false, [])).toEqual([seal]);
     expect(names(true, [])).toEqual([seal, "M", "Q", "I"]);
     expect(names(false, [action({ conversionName: "Q" })])).toEqual([seal, "Q"]);
   });
 
   test("a row has what Google calls its action, where Google told us", () => {
-    const names = (change: Partial<Action>) => actionRows([action(change)], { conversionNames, signalsEnabled: false })[0]?.googleName;
+    const names = (change: Partial<Action>) =>
+      actionRows({ actions: [action(change)], missingActions: [] }, { conversionNames, signalsEnabled: false })[0]?.googleName;
     expect(names({ googleName: "Sales by API" })).toBe("Sales by API");
     expect(names({})).toBeNull();
   });
 
-  // Guarantee: saving the list does not drop the action of rows that were sent under an earlier name.
-  test("earlier names stay in the list; page views, which no API takes, do not", () => {
-    const rows = actionRows([action({ conversionName: "Old" }), action({ conversionName: "P" })], {
-      conversionNames,
-      signalsEnabled: false,
-    });
+  // Guarantee: saving the list does not drop the action of rows that were sent under an earlier name, and one can be chosen for those that wait.
+  test("earlier names stay in the list, as do those that rows wait under; page views, which no API takes, do not", () => {
+    const actions = [action({ conversionName: "Old" }), action({ conversionName: "P" })];
+    const rows = actionRows({ actions, missingActions: [seal, "Older"] }, { conversionNames, signalsEnabled: false });
     expect(rows.map(({ key, conversionName }) => [key, conversionName])).toEqual([
       ["seal", seal],
+      [null, "Older"],
       [null, "Old"],
     ]);
   });

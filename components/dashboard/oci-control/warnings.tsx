@@ -89,7 +89,7 @@ function useStopped(stats: QueueStats) {
   if (missing)
     return (
       <Alert tone="blocked" title={t("actionMissing", { name: missing })} action={toActions}>
-        {t("actionMissingBody", waiting)}
+        {t("actionMissingBody")}
       </Alert>
     );
   if (action)

@@ -20,7 +20,7 @@ function ruleFor(job: ConversionJob, { code, family }: GoogleError, { httpStatus
   const rule = classifyGoogleAdsError(code, httpStatus, family);
   const bare = bareCode(code);
   if (bare === "CONVERSION_ALREADY_RETRACTED" && job.kind !== "RETRACT") return refusedRow;
-  if (rule.isByClick && job.attemptCount < 2) return refusedRow;
+  if (rule.isByClick && !job.mayHaveArrived) return refusedRow;
   if (bare === "CLICK_NOT_FOUND" && (job.gclid || job.gbraid || job.wbraid)) return refusedRow;
   // Only what ends the token ends Data Manager with it. Whether Data Manager takes the action, it says itself.
   return isAdsApiOptional && (rule.blocksAccount || rule.blocksAction) && !rule.isOfToken ? { ...rule, lacksAccess: true } : rule;

@@ -53,6 +53,19 @@ const conversionOf = async ({ saleId }: Sealed) => {
   return (await google.conversions()).filter(({ orderId }) => orderId === row?.order_id);
 };
 
+/** What the script does with rows that it was handed. */
+async function uploadByScript(rows: object[]): Promise<void> {
+  const time = new Date(Date.now() - 3_600_000).toISOString().replace("T", " ").slice(0, 19);
+  const columns = ["Order ID", "Google Click ID", "Conversion name", "Conversion time", "Conversion value", "Conversion currency"];
+  const given = rows as { orderId: string; gclid: string; conversionName: string; valueCents: number; currency: string }[];
+  const lines = given.map((row) => [row.orderId, row.gclid, row.conversionName, `${time}+0000`, row.valueCents / 100, row.currency]);
+  await google.admin("POST", "/script-uploads", {
+    customerId: demoCustomerId,
+    columns,
+    rows: lines.map((line) => Object.fromEntries(columns.map((column, index) => [column, line[index]]))),
+  });
+}
+
 let team: Team;
 let db: SessionClient;
 beforeEach(async () => {
@@ -200,22 +213,7 @@ test("a row that the script uploaded without an answer, and the API then sends, 
   await switchDelivery(app.sql, team, "script");
   const sealed = await seal();
   const { rows } = await claimForScript(app.sql, team, [sealed.id]);
-  const [row] = rows as unknown as { orderId: string; gclid: string; conversionName: string; valueCents: number; currency: string }[];
-  const time = new Date(Date.now() - 3_600_000).toISOString().replace("T", " ").slice(0, 19);
-  await google.admin("POST", "/script-uploads", {
-    customerId: demoCustomerId,
-    columns: ["Order ID", "Google Click ID", "Conversion name", "Conversion time", "Conversion value", "Conversion currency"],
-    rows: [
-      {
-        "Order ID": row?.orderId,
-        "Google Click ID": row?.gclid,
-        "Conversion name": row?.conversionName,
-        "Conversion time": `${time}+0000`,
-        "Conversion value": Number(row?.valueCents) / 100,
-        "Conversion currency": row?.currency,
-      },
-    ],
-  });
+  await uploadByScript(rows);
   await switchDelivery(app.sql, team, "api");
   await service(app.sql, "recover_stuck_offline_conversion_jobs", { p_min_age_minutes: 15 }, new Date(Date.now() + 20 * 60_000));
   await deliver();
@@ -228,4 +226,23 @@ test("a row that the script uploaded without an answer, and the API then sends, 
   await google.advance(processingSeconds);
   expect(await conversionOf(sealed)).toHaveLength(1);
   expect(await readRow(app.sql, sealed.id)).toMatchObject({ status: "COMPLETED" });
+});
+
+// Guarantee: the same the other way round. The script finds the sale where the API may have put it.
+// Mutation that breaks it: hand_out gives a script the row's own name whatever became of it before.
+test("a row that the API delivered without an answer, and the script then sends, counts once", async () => {
+  await google.putAccount({
+    conversionActions: [...newAccount(demoCustomerId).conversionActions, newAction({ id: "3005", name: "Sales by API" })],
+  });
+  await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("3005") }]);
+  const sealed = await seal();
+  await google.addFault({ match: { method: "ingest" }, kind: "timeout_after_accept", delayMs: 10 });
+  await deliver();
+  await google.admin("DELETE", "/faults");
+  await switchDelivery(app.sql, team, "script");
+  const { rows } = await claimForScript(app.sql, team, [sealed.id], new Date(Date.now() + 20 * 60_000));
+  expect(rows).toHaveLength(1);
+  await uploadByScript(rows);
+  await google.advance(processingSeconds);
+  expect(await conversionOf(sealed)).toMatchObject([{ key: expect.stringContaining("3005") }]);
 });

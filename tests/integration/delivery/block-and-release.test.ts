@@ -15,6 +15,7 @@ import {
   sealLead,
   service,
   settleClaim,
+  switchDelivery,
 } from "#tests/support/queue.ts";
 import { callAs, createPerson, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
@@ -227,6 +228,40 @@ test("a release does not send what came to nothing meanwhile", async () => {
   expect(await release()).toEqual({ released: 1 });
   expect((await readRow(db.sql, cancelled)).status).toBe("FAILED");
   expect((await readRow(db.sql, kept)).status).toBe("QUEUED");
+});
+
+// Guarantee: an owner who gives the API up and goes back to the script loses nothing to the block, and knows before how much comes back.
+// Mutations: switch_delivery without requeue_refused; settle that leaves FAILED what a script can send.
+test("a switch to the script queues what was refused access, and the preview says how many", async () => {
+  const id = await failAuth(db.sql, team);
+  const cancelled = await failAuth(db.sql, team, minutesLater(2));
+  await change(db.sql, { team }, "cancel_sale", { id: (await readRow(db.sql, cancelled)).sale_id }, { at: minutesLater(3) });
+  const preview = (to: string) => callAs(db.sql, team.owner, (tx) => tx`select public.preview_delivery_switch(${team.publicId}, ${to})`);
+  expect(await preview("script")).toMatchObject({ waiting: 0, released: 1, adjustmentsByHand: 0 });
+  expect(await preview("api")).toMatchObject({ released: 0 });
+  await switchDelivery(db.sql, team, "script");
+  expect((await claimForScript(db.sql, team, [id, cancelled], minutesLater(10))).rows).toMatchObject([{ id }]);
+});
+
+test("a correction that was refused access is a person's work after a switch to the script, and counted so", async () => {
+  const { saleId } = await sealLead(db.sql, team);
+  const sent = await claimForWorker(db.sql, team, { at: minutesLater(1) });
+  await settleClaim(db.sql, team, sent, { outcome: "COMPLETED", verdict: "CONFIRMED" }, { at: minutesLater(2) });
+  await change(db.sql, { team }, "correct_sale", { id: saleId, amountCents: 90_00 }, { at: minutesLater(3) });
+  const claim = await claimForWorker(db.sql, team, { at: minutesLater(4) });
+  await settleClaim(db.sql, team, claim, { outcome: "FAILED", code: "invalid_grant", category: "AUTH" }, { at: minutesLater(5) });
+  const preview = await callAs(db.sql, team.owner, (tx) => tx`select public.preview_delivery_switch(${team.publicId}, 'script')`);
+  expect(preview).toMatchObject({ waiting: 0, released: 1, adjustmentsByHand: 1 });
+  await switchDelivery(db.sql, team, "script");
+  expect(await readRow(db.sql, String(claim.rows[0]?.id))).toMatchObject({ kind: "RESTATE", status: "QUEUED" });
+});
+
+test("what is refused access after a switch to the script waits for the script", async () => {
+  const { id, settle } = await refusedClaim();
+  await switchDelivery(db.sql, team, "script");
+  await service(db.sql, "settle_offline_conversion_jobs", settle, minutesLater(6));
+  expect((await readRow(db.sql, id)).status).toBe("RETRY");
+  expect((await claimForScript(db.sql, team, [id], minutesLater(60))).rows).toMatchObject([{ id }]);
 });
 
 // Guarantee: a wait that Google named too long does not outlast the person who ends it.

@@ -115,12 +115,27 @@ describe("connecting", () => {
     ["actions", { actions: defaultActions.map((action) => ({ ...action, action: actionOf(1) })) }],
     ["actions", { actions: ["x"] }],
     ["actions", { actions: "x" }],
+    ["actions", { account: { customerId: "1" }, actions: defaultActions }],
+    ["actions", { account: { customerId: "1", conversionCustomerId: "1234567890" }, actions: defaultActions }],
+    ["actions", { transport: "ads_api", account: { customerId: "1" }, actions: defaultActions }],
+    ["actions", { account: { customerId: "1" }, sealAction: actionOf(1) }],
   ])("%s is refused when it is %j", async (field, wrong) => {
     const connection = JSON.parse(JSON.stringify({ keyId: "key1", sealed: secret, account: {}, ...wrong }));
     await expect(
       callAs(db.sql, team.owner, (tx) => tx`select public.connect_provider(${team.publicId}, ${tx.json(connection)})`),
     ).rejects.toMatchObject({ message: "VALIDATION_FAILED", code: "PT400", detail: `{"field": "${field}"}` });
     expect(await credentialsOf(team)).toBeNull();
+  });
+
+  // Guarantee: an account whose conversions belong to its manager can be connected over the Ads API, which is told the whole name of an action.
+  test("over the Ads API an action may belong to the owner of the conversions that Google named", async () => {
+    const account = { customerId: "1", conversionCustomerId: "1234567890" };
+    const connection = { keyId: "key1", sealed: secret, transport: "ads_api", account, actions: defaultActions };
+    await callAs(db.sql, team.owner, (tx) => tx`select public.connect_provider(${team.publicId}, ${tx.json(connection)})`);
+    await setActions(defaultActions.slice(0, 1));
+    const foreign = defaultActions.slice(0, 1).map((chosen) => ({ ...chosen, action: actionOf(1).replace("1234567890", "9999999999") }));
+    await expect(setActions(foreign)).rejects.toMatchObject({ message: "VALIDATION_FAILED", detail: '{"field": "actions"}' });
+    expect((await readConnection(db.sql, team)).actions).toMatchObject([{ action: actionOf(1) }]);
   });
 
   // Guarantee: an old and a new name of the same conversion may mean one action, so renaming does not strand rows.
@@ -402,7 +417,16 @@ describe("switching", () => {
     await connectApi(db.sql, team);
     await deliverySettings(db.sql, team, { pageViewsEnabled: true });
     await sealLead(db.sql, team);
-    expect(await preview("script")).toMatchObject({ waiting: 1, inFlight: 0, adjustmentsByHand: 0, pageViewsStop: false, connected: true });
+    expect(await preview("script")).toEqual({
+      waiting: 1,
+      inFlight: 0,
+      released: 0,
+      adjustmentsByHand: 0,
+      pageViewsStop: false,
+      missingActions: [],
+      correctionsOfScript: 0,
+      connected: true,
+    });
     expect(await preview("api")).toMatchObject({ pageViewsStop: true });
     await expect(preview("mail")).rejects.toMatchObject({ message: "VALIDATION_FAILED" });
     await expect(switchTo("mail")).rejects.toMatchObject({ message: "VALIDATION_FAILED" });

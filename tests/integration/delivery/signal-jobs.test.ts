@@ -2,11 +2,13 @@ import type postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openCircuit, readHealth } from "#tests/support/circuit.ts";
 import { actionOf, connectApi, defaultActions, defaultNames } from "#tests/support/connections.ts";
+import { readStats } from "#tests/support/control.ts";
 import { forceRace } from "#tests/support/force-race.ts";
 import { change, newLead } from "#tests/support/leads.ts";
-import { callIn, createQueueTeam, deliverySettings, minutesLater, sealedAt, service } from "#tests/support/queue.ts";
+import { callIn, createQueueTeam, deliverySettings, minutesLater, sealedAt, service, switchDelivery } from "#tests/support/queue.ts";
 import { callAs, createPerson, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
+import { recordVerdict } from "#tests/support/verdicts.ts";
 import { whileOpen } from "#tests/support/while-open.ts";
 
 let db: TestDatabase;
@@ -56,6 +58,7 @@ const batchOf = ({ batch }: Claim, outcome = "success", more: object = {}) => ({
   credentialsVersion: batch.credentialsVersion,
   durationMs: 12,
   firstPollSeconds: 60,
+  customerId: "1234567890",
   ...more,
 });
 const settle = (claimed: Claim, results: object[], minute: number, batch: object | null = batchOf(claimed)) =>
@@ -106,6 +109,7 @@ describe("claiming", () => {
         emailHash: null,
         channel: "phone",
         consent: null,
+        mayHaveArrived: false,
       },
     ]);
     expect(stored).toMatchObject({
@@ -248,6 +252,7 @@ describe("settling", () => {
       request_id: "req-1",
       pipeline: "signals",
       row_count: 1,
+      customer_id: "1234567890",
       next_poll_at: minutesLater(3),
       finished_at: null,
     });
@@ -358,6 +363,22 @@ describe("settling", () => {
   });
 });
 
+// Guarantee: a click that another conversion of the same second has is not taken for our own because Google was busy at the first try.
+// Mutations that break it: judge by attempt_count in record_signal_verdicts; the same in the claim.
+test.each([
+  ["a rate limit", { outcome: "RETRY", category: "RATE_LIMIT", code: "RATE_LIMIT" }, "REJECTED"],
+  ["a failure of Google's own", later, "DUPLICATE"],
+])("a duplicate by its click after %s is judged by what may have arrived", async (_name, answer, verdict) => {
+  await lead();
+  const first = await claim(1);
+  await settle(first, all(first, answer), 2, batchOf(first, "transient"));
+  const second = await claim(60);
+  expect(second.rows).toMatchObject([{ attemptCount: 2, mayHaveArrived: verdict === "DUPLICATE" }]);
+  await settle(second, all(second, sent), 61);
+  await recordVerdict(db.sql, team, sent.requestId, "DUPLICATE", minutesLater(100), { byClick: true });
+  expect(await signal()).toMatchObject({ verdict });
+});
+
 describe("refused credentials", () => {
   const block = { block: { code: "invalid_grant", message: "reconnect" } };
 
@@ -371,6 +392,21 @@ describe("refused credentials", () => {
     await connectApi(db.sql, team, { at: minutesLater(4) });
     expect(await signal()).toMatchObject({ dispatch_status: "PENDING", attempt_count: 1, attempt_base: 1, next_retry_at: null });
     expect((await claim(5)).rows).toHaveLength(1);
+  });
+
+  // Mutations that break it: switch_delivery without requeue_refused; v_is_old without a look at the site's way.
+  test.each([
+    ["before", true],
+    ["after", false],
+  ])("of which we hear %s a switch to the script leave the signal to the script", async (_name, isBefore) => {
+    await lead();
+    const claimed = await claim(1);
+    const hear = () => settle(claimed, all(claimed, refused), 2, batchOf(claimed, "definite", block));
+    if (isBefore) await hear();
+    await switchDelivery(db.sql, team, "script");
+    if (!isBefore) await hear();
+    const script = { p_site_id: team.siteId, p_limit: 10 };
+    expect((await service<{ rows: object[] }>(db.sql, "claim_marketing_signals", script, minutesLater(60))).rows).toHaveLength(1);
   });
 
   // Guarantee: what an old token met does not end a signal that the new one can send.
@@ -393,6 +429,18 @@ describe("refused credentials", () => {
       provider_error_code: "invalid_grant",
     });
     expect((await readHealth(db.sql, team)).blocked_at).toBeNull();
+  });
+
+  // Guarantee: a quota of the account that the owner left does not hold the signal in the new one.
+  test("nor does their quota hold the site or the signal", async () => {
+    await lead();
+    const claimed = await claim(1);
+    await connectApi(db.sql, team, { at: minutesLater(2) });
+    const quotaUntil = minutesLater(1440);
+    const wait = { outcome: "RETRY", category: "RATE_LIMIT", code: "RESOURCE_EXHAUSTED", free: true, retryAt: quotaUntil };
+    await settle(claimed, all(claimed, wait), 3, batchOf(claimed, "none", { quotaUntil }));
+    expect((await readHealth(db.sql, team)).quota_until).toBeNull();
+    expect((await claim(10)).rows).toHaveLength(1);
   });
 
   // Guarantee: a fix never sends what was taken back while the site was blocked.
@@ -435,4 +483,70 @@ test("a signal goes on by script after a switch, with its name and order id", as
   ]);
   await service(db.sql, "ack_marketing_signals", { p_site_id: team.siteId, p_ids: rows.map(({ id }) => id) }, minutesLater(61));
   expect(await signal()).toMatchObject({ dispatch_status: "SENT", transport: "script", provider_error_code: null });
+});
+
+// Guarantee: a lead's stage counts once, whichever ways it took and whichever account the site has.
+// Mutations that break it: signal_row without Google's name of the action; due_signal_jobs without the account; settle that keeps the action of
+// what Google refused.
+describe("an action", () => {
+  const called = (conversionName: string, action: string, googleName: string) => [{ conversionName, action, googleName }];
+  const contact = defaultNames.INTENT_CAPTURED;
+  const recover = (minute: number) => service(db.sql, "recover_marketing_signals", {}, minutesLater(minute));
+  const byScript = (minute: number) =>
+    service<Claim>(db.sql, "claim_marketing_signals", { p_site_id: team.siteId, p_limit: 10 }, minutesLater(minute));
+  const moved = [{ conversionName: contact, action: "customers/5555555555/conversionActions/4" }];
+
+  test("that the API may have delivered to is the one the script names", async () => {
+    await connectApi(db.sql, team, { actions: called(contact, actionOf(4), "Contacts by API") });
+    await lead();
+    expect((await claim(1)).rows).toHaveLength(1);
+    await recover(20);
+    await switchDelivery(db.sql, team, "script");
+    expect((await byScript(21)).rows).toMatchObject([{ conversionName: "Contacts by API" }]);
+  });
+
+  test("that only refused is forgotten: the script uses the signal's own name, and then no action of another name gets it", async () => {
+    await connectApi(db.sql, team, { actions: called(contact, actionOf(4), "Contacts by API") });
+    await lead();
+    const claimed = await claim(1);
+    const p_results = [{ id: claimed.rows[0]?.id, outcome: "RETRY", category: "RATE_LIMIT", code: "RATE_LIMIT" }];
+    const args = { p_site_id: team.siteId, p_token: claimed.token, p_results, p_batch: batchOf(claimed, "transient") };
+    await service(db.sql, "settle_marketing_signal_jobs", args, minutesLater(2));
+    await switchDelivery(db.sql, team, "script");
+    expect((await byScript(60)).rows).toMatchObject([{ conversionName: contact }]);
+    await recover(80);
+    await switchDelivery(db.sql, team, "api");
+    expect((await claim(81)).rows).toEqual([]);
+  });
+
+  test("of another account is not used with the new account's access", async () => {
+    await lead();
+    expect((await claim(1)).rows).toHaveLength(1);
+    await recover(20);
+    await connectApi(db.sql, team, { actions: moved, at: minutesLater(21) });
+    expect((await claim(22)).rows).toEqual([]);
+  });
+
+  test("of an account that refused our access is replaced by the new account's", async () => {
+    await lead();
+    const claimed = await claim(1);
+    const p_results = [{ id: claimed.rows[0]?.id, outcome: "FAILED", category: "AUTH", code: "INVALID_GRANT" }];
+    const block = { code: "INVALID_GRANT", message: "revoked" };
+    const args = { p_site_id: team.siteId, p_token: claimed.token, p_results, p_batch: batchOf(claimed, "definite", { block }) };
+    await service(db.sql, "settle_marketing_signal_jobs", args, minutesLater(2));
+    await connectApi(db.sql, team, { actions: moved, at: minutesLater(3) });
+    expect((await claim(4)).rows).toMatchObject([{ conversionAction: moved[0]?.action }]);
+  });
+
+  // Mutation that breaks it: missing_actions that looks at the seal alone.
+  test("that nobody chose is asked for, where signals are sent", async () => {
+    await connectApi(db.sql, team, { actions: [{ conversionName: defaultNames.seal, action: actionOf(1) }] }); // as the form does
+    const missing = [defaultNames.MEETING_BOOKED, defaultNames.SEAL_PENDING, contact];
+    const preview = (to: string) => callAs(db.sql, team.owner, (tx) => tx`select public.preview_delivery_switch(${team.publicId}, ${to})`);
+    expect(await readStats(db.sql, team, minutesLater(1))).toMatchObject({ missingActions: missing });
+    expect(await preview("api")).toMatchObject({ missingActions: missing });
+    expect(await preview("script")).toMatchObject({ missingActions: [] });
+    await deliverySettings(db.sql, team, { signalsEnabled: false });
+    expect(await readStats(db.sql, team, minutesLater(1))).toMatchObject({ missingActions: [] });
+  });
 });

@@ -168,6 +168,25 @@ describe("the conversion action of a row", () => {
     expect((await claimOne(site, minutesLater(4))).action).toBe(actionOf(8));
   });
 
+  // Guarantee: an owner who lost an account and connects another loses no sale: what Google refused altogether, or asked to wait with, is not
+  // there, so it goes to the new account.
+  // Mutation that breaks it: forget the action after VALIDATION only.
+  test.each([
+    ["access was refused", { outcome: "FAILED", category: "AUTH", code: "INVALID_GRANT" }],
+    ["a rate limit", { outcome: "RETRY", category: "RATE_LIMIT", code: "RATE_LIMIT" }],
+    ["a click that is too recent", { outcome: "RETRY", category: "TRANSIENT", code: "TOO_RECENT_CLICK", free: true }],
+    ["another row of the request at fault", { outcome: "RETRY", category: "TRANSIENT", code: "REFUSED_WITH_OTHERS", free: true }],
+  ] as const)("is one of the new account after %s", async (_name, refusal) => {
+    const site = await app.newSite({ syncMethod: "api" });
+    await connectApi(app.db.sql, site);
+    const { id } = await sealLead(app.db.sql, site);
+    const claim = await claimForWorker(app.db.sql, site, { at: minutesLater(1) });
+    await settleClaim(app.db.sql, site, claim, refusal, { at: minutesLater(2), batch: { outcome: "definite" } });
+    const action = "customers/5555555555/conversionActions/1";
+    await connectApi(app.db.sql, site, { actions: [{ conversionName: sold, action }], at: minutesLater(3) });
+    expect((await claimForWorker(app.db.sql, site, { at: minutesLater(120) })).rows).toMatchObject([{ id, conversionAction: action }]);
+  });
+
   // Guarantee: one sale is one conversion at Google. A hand-out whose answer was lost may have arrived under its action; a refusal of a later
   // one (the action was removed since, and Data Manager looks at that before it looks for duplicates) does not prove that it did not.
   // Mutations that break it: forget the action although may_have_arrived, or although a dispatch stands (assume_arrival).

@@ -88,13 +88,13 @@ test("the next row of each state has its own time, and a person's work has none"
 
 // Guarantee: "n conversions wait for new access" promises only what new access sends. Mutation: count every FAILED(AUTH).
 test("refused access counts what a worker met, not what a script did", async () => {
-  await failAuth(db.sql, team);
   await switchDelivery(db.sql, team, "script");
   const { id } = await sealLead(db.sql, team);
   await claimForScript(db.sql, team, [id], minutesLater(2));
   const failure = { p_site_id: team.siteId, p_ids: [id], p_code: "USER_PERMISSION_DENIED", p_category: "AUTH", p_words: "x" };
   await service(db.sql, "fail_offline_conversions", failure, minutesLater(3));
   await switchDelivery(db.sql, team, "api");
+  await failAuth(db.sql, team, minutesLater(4));
   expect(await readStats(db.sql, team)).toMatchObject({ totals: { FAILED: 2 }, refusedAccess: 1 });
 });
 

@@ -212,7 +212,7 @@ const functions: Record<string, { on: () => Team; run: (row: Subject) => Promise
     run: async ({ id, team }) => change(db.sql, { team }, "cancel_sale", { id: (await readRow(db.sql, id)).sale_id }, { at: now }),
     to: row("FAILED SALE_CANCELLED", "FAILED SALE_CANCELLED", "—", "—", "FAILED SALE_CANCELLED", "—", "—"),
   },
-  "send_again, of a conversion that was not rejected": {
+  "send_again, of a conversion that Google did not leave in doubt": {
     on: () => script,
     run: ({ id, team }) =>
       callAs(db.sql, team.operator, (tx) => tx`select public.send_again(${team.publicId}, ${id})`, now).catch(
@@ -305,8 +305,10 @@ ${lines.join("\n")}
 A success wins from every state but COMPLETED, if the row was ever handed out (to a worker: under the claim that it names): Google has
 it, whatever we thought meanwhile. A script's failure names its claim, too; one that is not the row's newest is refused.
 What Google later says of it is the dispatch's verdict and moves no row. A rejection queues a new row with the same order id: by itself
-where Google says that it may pass, at most four times, else when an operator sends it again.
-Refused access (FAILED, AUTH) of a worker's attempt ends with new credentials or a passed test: those rows are QUEUED with a fresh budget.
+where Google says that it may pass, at most four times, else when an operator sends it again. An operator can
+send again what Google never said anything about (UNKNOWN), too.
+Refused access (FAILED, AUTH) of a worker's attempt ends with new credentials, a passed test or a switch to the script: those
+rows are QUEUED with a fresh budget.
 
 A worker is handed a row only when \`private.sendable_queue\` has it; the same view is counted and deferred. Beside its time, its attempts
 and its sale, a row waits for these:

@@ -180,7 +180,7 @@ describe("rows that fail inside a 200", () => {
   test("a click that is taken: success for a row that was handed out before, a failure for one that never was", async () => {
     const codes = [uploadError("CLICK_CONVERSION_ALREADY_EXISTS", 0), uploadError("CLICK_CONVERSION_ALREADY_EXISTS", 1)];
     google.answer(":uploadClickConversions", partial(codes, [0, 1]));
-    const { results } = await upload([adsJob(1, { gclid: "same", attemptCount: 2 }), adsJob(2, { gclid: "same" })]);
+    const { results } = await upload([adsJob(1, { gclid: "same", mayHaveArrived: true }), adsJob(2, { gclid: "same" })]);
     expect(results).toMatchObject([
       { status: "COMPLETED", verdict: "DUPLICATE" },
       { status: "FAILED", category: "VALIDATION", code: "CLICK_CONVERSION_ALREADY_EXISTS" },

@@ -13,7 +13,7 @@ interface SendAgainProps {
   onSent: (rowId: string) => void;
 }
 
-/** Queues once more what Google rejected, and leads to the new row. */
+/** Queues once more what Google rejected or never answered for, and leads to the new row. */
 export function SendAgain({ row, helps, onSent }: SendAgainProps) {
   const t = useTranslations("oci.verdict");
   const { site } = useControl();

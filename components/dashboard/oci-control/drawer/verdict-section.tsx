@@ -60,7 +60,7 @@ export function VerdictSection({ story, row, onSent }: { story: QueueRowStory; r
       {mayAct && story.canSendAgain && (
         <div className="row mt-2.5">
           <SendAgain row={row} helps={cause?.helps ?? true} onSent={onSent} />
-          <span className="xs t2">{t("sendAgainHint")}</span>
+          <span className="xs t2">{t(sent.verdict === "UNKNOWN" ? "unknownHint" : "sendAgainHint")}</span>
         </div>
       )}
     </section>

@@ -62,6 +62,5 @@ async function readGoogleAds(siteId: string, way: "script" | "api") {
     const script = await readScriptStatus(siteId);
     return { way, diagnosis: diagnose(script, currentScriptVersion()), waiting: script.waiting };
   }
-  const [state, { conversionNames }] = await Promise.all([readConnectionState(siteId), getSiteDelivery(siteId)]);
-  return { way, status: connectionStatus(state, conversionNames.seal, new Date()) };
+  return { way, status: connectionStatus(await readConnectionState(siteId), new Date()) };
 }

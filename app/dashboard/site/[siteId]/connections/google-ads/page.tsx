@@ -36,7 +36,7 @@ export default async function GoogleAdsPage({ params, searchParams }: GoogleAdsP
   const now = new Date();
   const mayChange = isOwner && site.archivedAt === null;
   const sealName = delivery.conversionNames.seal;
-  const status = connectionStatus(state, sealName, now);
+  const status = connectionStatus(state, now);
   const consent = query.consent === "given" || query.consent === "refused" ? query.consent : null;
   const { GOOGLE_OAUTH_CLIENT_ID, GOOGLE_OAUTH_CLIENT_SECRET } = env();
   return (
@@ -79,7 +79,7 @@ export default async function GoogleAdsPage({ params, searchParams }: GoogleAdsP
             <ConversionActions
               siteId={publicId}
               customerId={state.account?.customerId ?? ""}
-              rows={actionRows(state.actions, delivery)}
+              rows={actionRows(state, delivery)}
               signalsOff={!delivery.signalsEnabled}
               mayChange={mayChange}
             />
