@@ -8,6 +8,7 @@ import { sealLead } from "#tests/support/queue.ts";
 import { alive, openControl, statusOf } from "#tests/support/queue-scene.ts";
 import { callAs } from "#tests/support/team.ts";
 
+const refusedAction = { outcome: "FAILED", code: "INVALID_CONVERSION_ACTION_ID", category: "VALIDATION" } as const;
 const unavailable = { outcome: "RETRY", code: "UNAVAILABLE", category: "TRANSIENT", words: "503 Service unavailable" } as const;
 
 // Guarantee: whoever asks why nothing is sent reads it on top of the page, with the time at which it goes on.
@@ -209,7 +210,7 @@ for (const { size, phone, theme } of [
 // Guarantee: nobody is offered a button on an archived site that the server refuses, and everybody reads why. Mutation: mayActOn by role alone.
 test("an archived site offers no action and says why", async ({ stack, visit }) => {
   await withApiSite(stack, async ({ team, sql }) => {
-    const row = await answered(sql, team, 30, { outcome: "FAILED", code: "INVALID_CONVERSION_ACTION_ID", category: "VALIDATION" });
+    const row = await answered(sql, team, 30, refusedAction, { outcome: "definite" });
     const page = await openControl(await visit(), team, team.owner, `?row=${row.id}`);
     const drawer = page.getByRole("complementary", { name: /^Conversion / });
     await expect(drawer.getByText(/Choose another action under Connections, Google Ads\./)).toBeVisible();
