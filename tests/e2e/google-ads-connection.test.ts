@@ -237,7 +237,7 @@ test("an owner allows access on Google's own page and comes back to choose the a
     await toGoogle();
     await page.getByLabel("Account").selectOption(customerId);
     await alive(page, () => page.getByRole("button", { name: "Allow" }).click());
-    await expect(page.getByText("Google gave us access.")).toBeVisible();
+    await expect(card(page, "Connection to Google").getByText("Google gave us access.")).toBeVisible();
     await expect(page.getByLabel("Refresh token")).toHaveCount(0);
     await page.getByLabel("Customer ID", { exact: true }).fill(customerId);
     await page.getByRole("button", { name: "Load from Google" }).click();
