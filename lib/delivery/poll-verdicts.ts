@@ -78,9 +78,9 @@ const neverDecided: VerdictAnswer = { status: "LOST", verdicts: [], rest: "UNKNO
 
 /** Google's answer. What it has not decided in a week, it will not; nothing is known of those rows, which is said as UNKNOWN. */
 async function readAnswer(poll: DuePoll, { provider, connection, signal, now }: Reading): Promise<VerdictAnswer> {
-  const answer = connection ? await provider.readVerdicts(poll, connection, signal).catch(tryLater(poll)) : stillProcessing;
-  // That this account may not see what another one sent says nothing of what it may send.
-  if (answer.block && !poll.isSameAccount) return neverDecided;
+  const read = connection ? await provider.readVerdicts(poll, connection, signal).catch(tryLater(poll)) : stillProcessing;
+  // That this account may not see what another one sent says nothing of what it may send, and the site may come back to the other one.
+  const answer = !poll.isSameAccount && (read.block || read.status === "LOST") ? stillProcessing : read;
   if (answer.block && connection) await blockProvider(poll, connection, answer.block);
   const ageMs = now().getTime() - Date.parse(poll.sentAt);
   const isOver = ageMs >= env().VERDICT_UNKNOWN_AFTER_HOURS * 3_600_000;

@@ -53,7 +53,9 @@ test.skipIf(!hasRedis)(
     const problems = [...(await findProblems(scene)), ...unexplainedWork(work)];
     const seconds = Math.round((performance.now() - startedAt) / 1000);
     console.log(describeStorm(scene, workers, work, `seed ${seed}, ${rounds} rounds, ${seconds} s`));
-    for (const problem of problems.slice(0, 10)) console.log(await tellStory(scene, problem));
+    // One of each kind first.
+    const kinds = Map.groupBy(problems, (problem) => problem.replaceAll(/[0-9a-f-]{36}|\d+/g, "#"));
+    for (const problem of [...kinds.values()].flatMap((alike) => alike.slice(0, 3))) console.log(await tellStory(scene, problem));
     expect(problems, `Run it again with OPSMANTIK_STORM_SEED=${seed}`).toEqual([]);
   },
   kills > 20 ? 3 * 3_600_000 : 240_000,

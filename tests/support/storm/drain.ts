@@ -1,4 +1,4 @@
-import { retryAll, workByHand } from "./operator-actions.ts";
+import { retryAll, sendUnknownAgain, workByHand } from "./operator-actions.ts";
 import { runScript } from "./script-run.ts";
 import type { StormScene } from "./storm-scene.ts";
 import { setRight } from "./storm-sites.ts";
@@ -42,6 +42,7 @@ async function comeToRest(scene: StormScene, workers: StormWorkers): Promise<voi
 /** What waits for a person is done by one: corrections that no API makes, and rows that used up their attempts. */
 export async function workAsPerson(scene: StormScene, workers: StormWorkers): Promise<void> {
   for (const site of scene.sites) await retryAll(scene, site);
+  for (const site of scene.sites) await sendUnknownAgain(scene, site);
   await drain(scene, workers);
   for (const site of scene.sites) await workByHand(scene, site, 10_000);
   await drain(scene, workers); // what a correction by hand held back

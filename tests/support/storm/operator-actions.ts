@@ -2,7 +2,7 @@ import type { QueueAction } from "#lib/oci/control-shapes.ts";
 import { act, undo } from "#tests/support/control.ts";
 import { callAs } from "#tests/support/team.ts";
 import { count, orRefused, type StormScene } from "./storm-scene.ts";
-import { actionIdOf, type StormSite } from "./storm-sites.ts";
+import type { StormSite } from "./storm-sites.ts";
 
 /** What operators do on OCI Control and in Google's own pages. */
 
@@ -56,20 +56,23 @@ export async function sendAgain(scene: StormScene, { team }: StormSite): Promise
 export async function workByHand(scene: StormScene, { team, accounts }: StormSite, rowsMax: number): Promise<number> {
   const { stack } = scene;
   const rows = await stack.sql()`
-    select q.id, q.kind, q.order_id, d.conversion_action, d.conversion_name, s.amount_cents::int, d.dispatched_at, d.verdict_reason = 'NEVER_ANSWERED' as is_assumed from public.offline_conversion_queue q
+    select q.id, q.kind, q.order_id, s.amount_cents::int, d.dispatched_at, d.verdict_reason = 'NEVER_ANSWERED' as is_assumed
+    from public.offline_conversion_queue q
       join public.sales s on s.id = q.sale_id join public.sites t on t.id = q.site_id
       left join private.standing_dispatches d on d.sale_id = q.sale_id
     where q.site_id = ${team.siteId} and q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY')
       and (q.by_hand_reason is not null or t.oci_sync_method = 'script')
     order by q.created_at, q.id limit ${rowsMax}`;
+  // In Google Ads an order id is searched for, in whichever account and action it is.
+  const places = new Map(rows.length === 0 ? [] : (await stack.google.conversions()).map((found) => [found.orderId, found]));
   let left = 0;
   const dayAgo = stack.clock.now().getTime() - 86_400_000;
-  for (const { id, kind, order_id: orderId, amount_cents: valueCents, ...told } of rows) {
-    const [, customerId = accounts[0], , actionId = actionIdOf(told.conversion_name)] = told.conversion_action?.split("/") ?? [];
+  for (const { id, kind, order_id: orderId, amount_cents: valueCents, dispatched_at: sentAt, is_assumed: isAssumed } of rows) {
+    const { customerId, actionId } = places.get(orderId) ?? { customerId: accounts[0], actionId: "1005" };
     const value = kind === "RETRACT" ? null : valueCents / 100;
     const { isFound } = await stack.google.admin("POST", "/by-hand", { customerId, actionId, orderId, value });
     // What is not there a day after nobody answered for it is not coming.
-    const isDone = isFound || (told.is_assumed && told.dispatched_at.getTime() < dayAgo);
+    const isDone = isFound || (isAssumed && sentAt.getTime() < dayAgo);
     if (!isDone) left += 1;
     else
       await callAs(
@@ -81,4 +84,17 @@ export async function workByHand(scene: StormScene, { team, accounts }: StormSit
     count(scene, isFound ? "done by hand" : "not found by hand");
   }
   return left;
+}
+
+/** Of what Google never said anything, a person sends again what is not there. */
+export async function sendUnknownAgain(scene: StormScene, { team }: StormSite): Promise<void> {
+  const { stack } = scene;
+  const there = new Set((await stack.google.conversions()).map(({ orderId }) => orderId));
+  const unknown = await stack.sql()`
+    select d.queue_id, d.order_id from private.standing_dispatches d join public.sales s on s.id = d.sale_id and s.status = 'CONFIRMED'
+    where d.site_id = ${team.siteId} and d.kind = 'CONVERSION' and d.verdict = 'UNKNOWN' and d.verdict_reason is distinct from 'NEVER_ANSWERED'`;
+  for (const { queue_id: rowId } of unknown.filter(({ order_id: orderId }) => !there.has(orderId)))
+    await orRefused(scene, "unknown sent again", () =>
+      callAs(stack.sql(), team.operator, (tx) => tx`select public.send_again(${team.publicId}, ${rowId})`, stack.clock.now()),
+    );
 }

@@ -17,7 +17,7 @@ export async function findProblems(scene: StormScene): Promise<string[]> {
     ...sales.flatMap((sale) =>
       judgeSale(sale, conversions.get(sale.orderId) ?? [], { fate: fates.get(sale.id) ?? null, isWithdrawn: withdrawn.has(sale.id) }),
     ),
-    ...sales.flatMap((sale) => judgeSends(sale, sends.get(sale.orderId) ?? 0)),
+    ...sales.flatMap((sale) => judgeSends(sale, sends.get(sale.orderId) ?? { all: 0, faulty: 0 })),
     ...judgeLeads(sales, conversions),
     ...(await judgeSignals(scene, conversions)),
     ...(await judgeClaims(scene)),
@@ -49,22 +49,31 @@ function judgeSale(sale: BookedSale, found: ShownConversion[], { fate, isWithdra
   return cents === amountCents ? [] : say(`counts ${cents} instead of ${amountCents}`);
 }
 
-/** A send for every hand-out at most, and each that is not in our books explained by an answer that never came. */
-function judgeSends({ id, claims, dispatches, unanswered }: BookedSale, sends: number): string[] {
-  if (sends > claims) return [`sale ${id}: sent ${sends} times, handed out ${claims} times`];
-  const extra = sends - dispatches;
+/** A send for every hand-out at most, and each that is not in our books explained by an answer that never came, or made no sense. */
+function judgeSends({ id, claims, dispatches, unanswered }: BookedSale, { all, faulty }: Sends): string[] {
+  if (all > claims) return [`sale ${id}: sent ${all} times, handed out ${claims} times`];
+  const extra = all - faulty - dispatches;
   return extra > unanswered ? [`sale ${id}: ${extra} sends too many, of which ${unanswered} are explained`] : [];
+}
+
+interface Sends {
+  all: number;
+  /** Those whose answer was lost or spoilt on the way. */
+  faulty: number;
 }
 
 /** What Google refused on the spot, it does not have. */
 const isTaken = ({ outcome }: SentRow) => ["ACCEPTED", "COUNTED", "DUPLICATE"].includes(outcome);
 
 /** Calls can be sent twice within one hand-out only after a 401, which takes nothing; by hand is no send of ours. */
-function countSends(log: CallRecord[]): Map<string, number> {
-  const sends = new Map<string, number>();
-  for (const { rows, status, isValidateOnly, method } of log) {
+function countSends(log: CallRecord[]): Map<string, Sends> {
+  const sends = new Map<string, Sends>();
+  for (const { rows, status, isValidateOnly, method, fault } of log) {
     if (status !== 200 || isValidateOnly || method === "by-hand") continue;
-    for (const { orderId } of rows.filter(isTaken)) sends.set(orderId ?? "", (sends.get(orderId ?? "") ?? 0) + 1);
+    for (const { orderId } of rows.filter(isTaken)) {
+      const { all, faulty } = sends.get(orderId ?? "") ?? { all: 0, faulty: 0 };
+      sends.set(orderId ?? "", { all: all + 1, faulty: faulty + (fault ? 1 : 0) });
+    }
   }
   return sends;
 }

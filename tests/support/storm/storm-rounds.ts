@@ -94,7 +94,7 @@ async function actAtRandom(scene: StormScene): Promise<void> {
     [2, () => sendAgain(scene, site)],
     [3, () => workByHand(scene, site, 3)],
     [6, () => scriptRuns(scene)],
-    [4, () => changeConnection(scene, site)],
+    [8, () => changeConnection(scene, site)],
   ]);
   await act();
 }

@@ -56,7 +56,7 @@ const conversionActions = Object.entries(actionNames).map(([id, name]) => ({ id,
 const otherOf = (id: SealActionId): SealActionId => (id === "1005" ? "1006" : "1005");
 
 /** The action of this name in Google Ads. */
-export const actionIdOf = (name: string) => conversionActions.find((action) => action.name === name)?.id ?? "1005";
+const actionIdOf = (name: string) => conversionActions.find((action) => action.name === name)?.id ?? "1005";
 
 export async function createStormSites(stack: StormStack): Promise<StormSite[]> {
   const owner = await createPerson(stack.sql(), "owner@storm.test");
