@@ -75,8 +75,8 @@ beforeEach(async () => {
 });
 const seal = (step = {}) => sealLead(app.sql, team, { at: anHourAgo(), step });
 
-// Guarantee: that the new account may not read a verdict says nothing about whether it may send.
-// Mutation that breaks it: block whichever account sent the request.
+// Guarantee: that the new account may not read a verdict says nothing about whether it may send, nor about the verdict: it is read when the
+// site comes back. Mutations that break it: block whichever account sent the request; give up at the first refusal.
 test("requests of an earlier account do not block the account that the site is connected to now", async () => {
   const { saleId } = await seal();
   await deliver();
@@ -86,7 +86,12 @@ test("requests of an earlier account do not block the account that the site is c
   expect(await connectGoogleAds(db, team.publicId, { ...input, ...moved })).toMatchObject({ connected: true });
   await poll();
   expect((await readHealth(app.sql, team))?.blocked_code).toBeNull();
-  expect(await app.sql`select verdict from public.provider_dispatches where sale_id = ${saleId}`).toEqual([{ verdict: "UNKNOWN" }]);
+  const verdict = () => app.sql`select verdict from public.provider_dispatches where sale_id = ${saleId}`;
+  expect(await verdict()).toEqual([{ verdict: null }]);
+  expect(await connectGoogleAds(db, team.publicId, input)).toMatchObject({ connected: true });
+  await google.advance(processingSeconds);
+  await poll();
+  expect(await verdict()).toEqual([{ verdict: "CONFIRMED" }]);
 });
 
 // Guarantee: a block of an action ends when that action was tested, not another one.
