@@ -27,11 +27,16 @@ begin
   end if;
   -- A retraction of a sale that lives, and an adjustment that a later one replaced, would undo what Google was told since.
   -- Nor is anything sent of a sale whose visitor withdrew consent.
-  -- Nor is an adjustment that Google takes no more.
+  -- Nor is an adjustment that Google takes no more, nor a conversion that another row brought there.
   if v_to = 'QUEUED' and (v_row.provider_error_code in ('SUPERSEDED', 'NO_CONSENT', 'NEVER_ARRIVED')
       or (v_row.kind <> 'CONVERSION' and v_row.click_expires_at <= v_now)
       or exists (select from public.sales s
         where s.id = v_row.sale_id and not private.may_tell(s, v_row.kind))
+      or (v_row.status = 'FAILED' and v_row.kind = 'CONVERSION'
+        and exists (select from public.provider_dispatches d
+          where d.sale_id = v_row.sale_id and d.provider_key = v_row.provider_key
+            and d.kind = 'CONVERSION'
+            and coalesce(d.verdict, 'CONFIRMED') in ('CONFIRMED', 'DUPLICATE')))
       or (v_row.kind = 'RETRACT' and exists (select from public.sales s where s.id = v_row.sale_id and s.status <> 'CANCELED'))) then
     perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object('from', v_row.status, 'to', v_to, 'contract_version', v_version, 'allowed', '[]'::jsonb));
   end if;

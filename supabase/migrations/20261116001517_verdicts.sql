@@ -174,6 +174,8 @@ begin
   judged as (
     update public.marketing_signals g
       set verdict = case when s.is_by_click and not x.may_have_arrived then 'REJECTED'
+            -- One that left before, and that nobody answered for, may count.
+            when s.verdict = 'REJECTED' and x.may_have_arrived then 'UNKNOWN'
             else coalesce(s.verdict, p_rest) end,
           verdict_reason = left(s.reason, 256), verdict_at = private.current_moment()
       from public.marketing_signals x left join said s on s.index = x.record_index

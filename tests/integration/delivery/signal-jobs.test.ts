@@ -379,6 +379,17 @@ test.each([
   expect(await signal()).toMatchObject({ verdict });
 });
 
+// Guarantee: a signal that Google may have counted is not called rejected because its second hand-out was.
+test("a rejection after a hand-out that nobody answered for leaves it unknown", async () => {
+  await lead();
+  const first = await claim(1);
+  await settle(first, all(first, later), 2, batchOf(first, "transient"));
+  const second = await claim(60);
+  await settle(second, all(second, sent), 61);
+  await recordVerdict(db.sql, team, sent.requestId, "REJECTED", minutesLater(100), { reason: "INTERNAL_ERROR" });
+  expect(await signal()).toMatchObject({ verdict: "UNKNOWN", verdict_reason: "INTERNAL_ERROR" });
+});
+
 describe("refused credentials", () => {
   const block = { block: { code: "invalid_grant", message: "reconnect" } };
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { recordVisit } from "#scripts/local/demo/record-visit.ts";
 import { actionOf, connectApi, defaultNames } from "#tests/support/connections.ts";
+import { act } from "#tests/support/control.ts";
 import { change } from "#tests/support/leads.ts";
 import {
   callIn,
@@ -8,6 +9,7 @@ import {
   createApiTeam,
   deliverySettings,
   minutesLater,
+  moveConversion,
   type Sealed,
   sealLead,
   service,
@@ -354,6 +356,23 @@ describe("sending again", () => {
     await settleClaim(db.sql, team, second, { outcome: "COMPLETED", ...answer }, { at: minutesLater(60), batch: { outcome: "success" } });
     const open = (await rowsOf(sold.saleId)).filter(({ status }) => status === "QUEUED");
     expect(open.map(({ kind, value }) => `${kind} ${value}`)).toEqual(waiting);
+  });
+
+  // Guarantee: a sale counts once, though an earlier row of it was given up and is tried again when a later one has brought it to Google.
+  // Mutation that breaks it: let judge_queue_rows or move_conversion look at open rows alone.
+  test("what was given up before stays so when another row of the sale has arrived", async () => {
+    const sold = await sent();
+    await recordVerdict(db.sql, team, sold.requestId, "REJECTED", minutesLater(40), rejectedForNow);
+    const given = String((await rowsOf(sold.saleId)).at(-1)?.id);
+    await act(db.sql, { action: "MARK_FAILED", ids: [given] }, { team, at: minutesLater(41) });
+    await sendAgain(sold.id, minutesLater(42));
+    await connectApi(db.sql, team, { actions: [{ conversionName: defaultNames.seal, action: actionOf(9) }], at: minutesLater(43) });
+    await accepted(60);
+    expect(await statesOf(sold.saleId)).toEqual(["CONVERSION COMPLETED", "CONVERSION FAILED MANUAL_FAIL", "CONVERSION COMPLETED"]);
+    const retried = await act(db.sql, { action: "RETRY_SELECTED", ids: [given] }, { team, at: minutesLater(61) });
+    expect(retried.body).toMatchObject({ affected: 0, skipped: [{ reason: "ILLEGAL_MOVE" }] });
+    const moved = await moveConversion(db.sql, team, { id: given, to: "QUEUED" }, minutesLater(61));
+    expect(moved).toMatchObject({ status: 409, body: { code: "ILLEGAL_MOVE" } });
   });
 
   test("is refused for what was not rejected, for viewers and for strangers; twice gives the same row", async () => {
