@@ -18,7 +18,7 @@ export default defineConfig({
     environment: "node",
     setupFiles: ["tests/support/quiet-logs.ts"],
     projects: [
-      { extends: true, test: { name: "unit", include: ["tests/unit/**/*.test.ts"] } },
+      { extends: true, test: { name: "unit", include: ["tests/unit/**/*.test.ts"], testTimeout: 30_000 } },
       withStack("integration", 2),
       withStack("contract"),
       withStack("fault"),

@@ -3,6 +3,14 @@ import { z } from "zod";
 const httpUrl = z.url({ protocol: /^https?$/ });
 const secret = (minLength: number) => z.string().min(minLength, `must have at least ${minLength} characters`);
 
+/** Base64 of 32 bytes. Node skips characters that it does not know, so the text must be what its bytes spell. */
+export function isVaultKey(text: string): boolean {
+  const bytes = Buffer.from(text, "base64");
+  return bytes.length === 32 && bytes.toString("base64").replace(/=+$/, "") === text.replace(/=+$/, "");
+}
+
+const vaultKey = z.string().refine(isVaultKey, "must be 32 random bytes in base64: openssl rand -base64 32");
+
 /** Every variable the app reads. .env.example says what each is for and where its value is found. */
 const envSchema = z
   .object({
@@ -21,6 +29,27 @@ const envSchema = z
     CRON_SECRET: secret(16),
     OCI_SESSION_SECRET: secret(32),
     OCI_MAX_ATTEMPTS: z.coerce.number().int().min(1).max(100).optional(),
+    OPSMANTIK_VAULT_KEY: vaultKey.optional(),
+    OPSMANTIK_VAULT_KEY_PREVIOUS: vaultKey.optional(),
+    CONCURRENCY_PER_SITE_PROVIDER: z.coerce.number().int().min(1).max(100).default(2),
+    CONCURRENCY_GLOBAL_PER_PROVIDER: z.coerce.number().int().min(0).max(10_000).default(10),
+    SEMAPHORE_TTL_MS: z.coerce.number().int().min(1_000).max(900_000).default(120_000),
+    GOOGLE_ADS_API_VERSION: z
+      .string()
+      .regex(/^v\d{1,3}$/, "must look like v26")
+      .default("v26"),
+    GOOGLE_API_BASE_URL: httpUrl.optional(),
+    GOOGLE_OAUTH_CLIENT_ID: z.string().optional(),
+    GOOGLE_OAUTH_CLIENT_SECRET: z.string().optional(),
+    VERDICT_FIRST_POLL_SECONDS: z.coerce.number().int().min(0).max(86_400).default(1800),
+    VERDICT_UNKNOWN_AFTER_HOURS: z.coerce.number().int().min(1).max(8760).default(168),
+    /** Set by Vercel itself. */
+    VERCEL: z.string().optional(),
+  })
+  // Credentials of customers would go to whatever answers there.
+  .refine((values) => !(values.GOOGLE_API_BASE_URL && values.VERCEL), {
+    path: ["GOOGLE_API_BASE_URL"],
+    message: "is for the simulator on a developer's machine; a deployment on Vercel talks to Google itself. Remove it",
   })
   .refine((values) => values.DATABASE_URL || values.SUPABASE_SECRET_KEY, {
     path: ["DATABASE_URL"],

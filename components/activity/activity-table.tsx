@@ -1,4 +1,19 @@
-import { ArrowRight, CheckCheck, type LucideIcon, Pencil, Plus, RotateCw, Shuffle, Stamp, Trash2, Undo2, X } from "lucide-react";
+import {
+  ArrowLeftRight,
+  ArrowRight,
+  CheckCheck,
+  type LucideIcon,
+  Pencil,
+  Plug,
+  Plus,
+  RotateCw,
+  Shuffle,
+  Stamp,
+  Trash2,
+  Undo2,
+  Unplug,
+  X,
+} from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
 import { Cell, Table } from "#components/ui/table.tsx";
 import type { ActivityEntry } from "#lib/contracts/activity.ts";
@@ -14,6 +29,9 @@ const icons: Record<ActivityEntry["kind"], LucideIcon> = {
   recorded: Plus,
   requeued: RotateCw,
   stopped: X,
+  connected: Plug,
+  disconnected: Unplug,
+  switched: ArrowLeftRight,
   other: CheckCheck,
 };
 const channels = ["phone", "whatsapp", "form"] as const;

@@ -15,10 +15,12 @@ interface ApiKeyCardProps {
   keys: ApiKey[];
   timeZone: string;
   editable: boolean;
+  /** A script of this site needs one. */
+  hasScript: boolean;
 }
 
 /** Keys that let a script or a server speak for this site. Revoked ones stay on record, out of sight. */
-export function ApiKeyCard({ siteId, keys, timeZone, editable }: ApiKeyCardProps) {
+export function ApiKeyCard({ siteId, keys, timeZone, editable, hasScript }: ApiKeyCardProps) {
   const t = useTranslations("apiKeys");
   const [showRevoked, setShowRevoked] = useState(false);
   const revokedCount = keys.filter((key) => key.revokedAt).length;
@@ -29,7 +31,7 @@ export function ApiKeyCard({ siteId, keys, timeZone, editable }: ApiKeyCardProps
         <ApiKeyTable siteId={siteId} keys={shown} timeZone={timeZone} editable={editable} />
       ) : (
         <EmptyState icon={KeyRound} title={t("none")}>
-          {t("noneNext")}
+          {t(hasScript ? "noneNext" : "noneNextApi")}
         </EmptyState>
       )}
       {revokedCount > 0 && (

@@ -13,6 +13,7 @@ export interface DeskCommands {
 
 export interface DeskTools {
   siteId: string;
+  timeZone: string;
   currency: string;
   /** Viewers see everything and no action. */
   canAct: boolean;

@@ -105,7 +105,9 @@ export function Desk({ site, filter, page, figures: firstFigures, presets, figur
   });
 
   return (
-    <DeskProvider value={{ siteId, currency, canAct, isOffline, rules: figures.rules, presets, format, actions, commands }}>
+    <DeskProvider
+      value={{ siteId, timeZone: timezone, currency, canAct, isOffline, rules: figures.rules, presets, format, actions, commands }}
+    >
       <header className="bar desk-bar">
         <h1>{t("title")}</h1>
         <span className="t3 sm desk-only">{format.plainDay(figures.today, { weekday: "long", day: "numeric", month: "long" })}</span>

@@ -146,6 +146,7 @@ export function useLeadActions({ siteId, currency, format, dispatch }: Options) 
             deliveryBlock: lead.clickBlock,
             note: draft.note.trim() || null,
             adjustableUntil: new Date(Date.parse(lead.calledAt) + 54 * 86_400_000).toISOString(),
+            atGoogle: null,
           },
         },
         done: t("seal.done", { amount }),

@@ -4,13 +4,14 @@ import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { type MarkMeaning, readAmount } from "#lib/valuation/read-amount.ts";
 
-/** An amount while it is being typed. What a mark means is forgotten as soon as the text or the currency changes. */
-export function useAmount(currency: string, initial = "") {
+/** An amount while it is being typed. What a mark means is forgotten as soon as the text or the currency changes. `present` is no new amount. */
+export function useAmount(currency: string, initial = "", present: number | null = null) {
   const t = useTranslations("amount");
   const [text, setText] = useState(initial);
   const [said, setSaid] = useState<{ text: string; currency: string; meaning: MarkMeaning }>();
   const meaning = said?.text === text && said.currency === currency ? said.meaning : undefined;
   const reading = readAmount(text, currency, meaning);
+  const isSame = reading.ok && reading.cents === present;
   const problems: Partial<Record<string, string>> = { AMOUNT_AMBIGUOUS: t("choose"), AMOUNT_TOO_FINE: t("tooFine") };
   return {
     text,
@@ -18,10 +19,10 @@ export function useAmount(currency: string, initial = "") {
     currency,
     meaning,
     setMeaning: (chosen: MarkMeaning) => setSaid({ text, currency, meaning: chosen }),
-    cents: reading.ok ? reading.cents : null,
+    cents: reading.ok && !isSame ? reading.cents : null,
     /** Two readings, and nobody has chosen one. The readings ask; the field is not wrong. */
     isOpen: !reading.ok && reading.code === "AMOUNT_AMBIGUOUS",
     /** Why there is no amount, in words. */
-    problem: reading.ok ? null : (problems[reading.code] ?? t("invalid")),
+    problem: isSame ? t("same") : reading.ok ? null : (problems[reading.code] ?? t("invalid")),
   };
 }

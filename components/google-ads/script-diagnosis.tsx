@@ -2,7 +2,7 @@ import { useTranslations } from "next-intl";
 import { Alert } from "#components/ui/alert.tsx";
 import type { Diagnosis } from "#lib/oci/script-diagnosis.ts";
 
-const knownReasons = ["INVALID_CREDENTIALS", "INSUFFICIENT_SCOPE", "WRONG_SYNC_METHOD", "APPLY_FAILED"] as const;
+const knownReasons = ["INVALID_CREDENTIALS", "INSUFFICIENT_SCOPE", "APPLY_FAILED"] as const;
 
 /** One sentence on how the script is doing, and what to do about it. */
 export function ScriptDiagnosis({ diagnosis, waiting }: { diagnosis: Diagnosis; waiting: number }) {

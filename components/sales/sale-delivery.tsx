@@ -15,5 +15,6 @@ export function SaleDelivery({ delivery, status }: Pick<Sale, "delivery" | "stat
   if (state === "NONE") return <span className="t3">{status === "DRAFT" ? t("notYet") : "–"}</span>;
   // The row was closed because the sale was cancelled before Google heard of it: nothing failed.
   if (state === "FAILED" && reason === "SALE_CANCELLED") return <span className="t3">{t("deliveries.never")}</span>;
-  return <Badge state={state === "COMPLETED" && verdict === "CONFIRMED" ? "CONFIRMED" : state} />;
+  const isJudged = state === "COMPLETED" && (verdict === "CONFIRMED" || verdict === "REJECTED");
+  return <Badge state={isJudged ? verdict : state} />;
 }

@@ -1,5 +1,6 @@
 import { CircleCheck, CircleDashed, CircleSlash } from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
+import { WhyButton } from "#components/delivery/why-button.tsx";
 import { Tag } from "#components/ui/badge.tsx";
 import { Cell, Table } from "#components/ui/table.tsx";
 import { siteFormat } from "#lib/i18n/site-format.ts";
@@ -29,7 +30,7 @@ export function SalesTable({ siteId, sales, timeZone, editable }: SalesTableProp
     { key: "what", header: t("what") },
     { key: "from", header: t("from"), width: "190px", priority: 3 as const },
     { key: "status", header: t("status"), width: "120px" },
-    { key: "delivery", header: t("delivery"), width: "150px", priority: 2 as const },
+    { key: "delivery", header: t("delivery"), width: "190px", priority: 2 as const },
     ...(editable ? [{ key: "actions", header: t("actions"), hidden: true, width: "210px" }] : []),
   ];
   const sourceOf = ({ externalRef, channel, matchedBy, callId }: Sale) => {
@@ -63,7 +64,16 @@ export function SalesTable({ siteId, sales, timeZone, editable }: SalesTableProp
             <Tag icon={statusIcons[sale.status]}>{t(`statuses.${sale.status}`)}</Tag>
           </Cell>
           <Cell at="meta" priority={2}>
-            <SaleDelivery delivery={sale.delivery} status={sale.status} />
+            <span className="row">
+              <SaleDelivery delivery={sale.delivery} status={sale.status} />
+              <WhyButton
+                siteId={siteId}
+                saleId={sale.id}
+                timeZone={timeZone}
+                isCounted={sale.delivery.verdict === "CONFIRMED"}
+                look="icon"
+              />
+            </span>
           </Cell>
           {editable && (
             <Cell at="foot">

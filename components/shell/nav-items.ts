@@ -3,7 +3,7 @@ import type { SiteRole } from "#lib/tenancy/site-fields.ts";
 
 export interface NavItem {
   /** A key of the `nav` messages. */
-  key: "today" | "ociControl" | "sales" | "activity" | "billing" | "connections" | "members" | "settings";
+  key: "today" | "ociControl" | "sales" | "activity" | "billing" | "connections" | "googleAds" | "members" | "settings";
   /** Below /dashboard/site/[siteId]. */
   path: "" | `/${string}`;
   icon: LucideIcon;
@@ -16,6 +16,7 @@ export interface NavItem {
 
 const everyone = ["owner", "operator", "viewer"] as const;
 const owners = ["owner"] as const;
+const others = ["operator", "viewer"] as const;
 
 /** Every page of a site, in the order of the navigation. A new page is one line here. */
 const navItems: NavItem[] = [
@@ -25,12 +26,18 @@ const navItems: NavItem[] = [
   { key: "activity", path: "/activity", icon: History, group: "work", roles: everyone, onPhoneBar: false },
   { key: "billing", path: "/billing", icon: ReceiptText, group: "work", roles: everyone, onPhoneBar: true },
   { key: "connections", path: "/connections", icon: Plug, group: "site", roles: owners, onPhoneBar: false },
+  { key: "googleAds", path: "/connections/google-ads", icon: Plug, group: "site", roles: others, onPhoneBar: false }, // owners: Connections
   { key: "members", path: "/members", icon: Users, group: "site", roles: owners, onPhoneBar: false },
   { key: "settings", path: "/settings", icon: Settings2, group: "site", roles: owners, onPhoneBar: false },
 ];
 
 export function sitePath(siteId: string, path: NavItem["path"] = ""): string {
   return `/dashboard/site/${siteId}${path}`;
+}
+
+/** The form that connects Google Ads, open. */
+export function connectPath(siteId: string): string {
+  return `${sitePath(siteId, "/connections/google-ads")}?connect=1#connect`;
 }
 
 export function navItemsFor(role: SiteRole): NavItem[] {

@@ -27,7 +27,7 @@ export function NavLinks({ site, items, iconClass = "i", pip = false, replace = 
   return items.map(({ key, path, icon: Icon }) => {
     const href = sitePath(site.publicId, path);
     return (
-      <Link key={key} href={href} replace={replace} aria-current={pathname === href ? "page" : undefined}>
+      <Link key={key} href={href} replace={replace} aria-current={isInView(pathname, href, path) ? "page" : undefined}>
         <Icon className={iconClass} />
         <span className="clip">{t(key)}</span>
         {key === "today" && <Count item={key} siteId={site.publicId} className="count act" words="waiting" />}
@@ -36,6 +36,9 @@ export function NavLinks({ site, items, iconClass = "i", pip = false, replace = 
     );
   });
 }
+
+/** A page below another belongs to it; below Today everything would. */
+const isInView = (pathname: string, href: string, path: string) => pathname === href || (path !== "" && pathname.startsWith(`${href}/`));
 
 interface CountProps {
   item: NavItem["key"];

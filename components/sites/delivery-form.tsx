@@ -125,11 +125,12 @@ export function DeliveryForm({ site, appUrl, delivery }: DeliveryFormProps) {
             <Checkbox name="pageViewsEnabled" defaultChecked={delivery.pageViewsEnabled}>
               {t("pageViews")}
             </Checkbox>
+            {site.ociSyncMethod === "api" && <p className="xs t3 text-pretty pl-6">{t("pageViewsByScript")}</p>}
             <p className="xs t3 text-pretty">{t("moreHint")}</p>
           </fieldset>
           <fieldset className="stack">
             <legend className="strong sm pb-2">{t("names")}</legend>
-            <p className="xs t3 text-pretty">{t("namesHint")}</p>
+            <p className="xs t3 text-pretty">{t(site.ociSyncMethod === "script" ? "namesHint" : "namesHintApi")}</p>
             {conversionKeys.map((key) => (
               <Field key={key} label={t(`nameKeys.${key}`)} error={key === "seal" ? errorOf("conversionNames") : undefined}>
                 {(control) => (

@@ -11,6 +11,7 @@ const looks = {
   COMPLETED: { icon: CircleCheck, className: "s-completed" },
   CONFIRMED: { icon: CheckCheck, className: "s-confirmed" },
   FAILED: { icon: CircleX, className: "s-failed" },
+  REJECTED: { icon: CircleX, className: "s-failed" },
   BLOCKED: { icon: Hand, className: "s-blocked" },
 } as const satisfies Record<string, { icon: LucideIcon; className: string }>;
 

@@ -3,7 +3,20 @@ import { csvLine } from "#lib/billing/csv.ts";
 import { streamedCsv } from "#lib/billing/csv-response.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 
-export const activityKinds = ["sealed", "corrected", "cancelled", "undone", "junk", "stage", "recorded", "requeued", "stopped"] as const;
+export const activityKinds = [
+  "sealed",
+  "corrected",
+  "cancelled",
+  "undone",
+  "junk",
+  "stage",
+  "recorded",
+  "requeued",
+  "stopped",
+  "connected",
+  "disconnected",
+  "switched",
+] as const;
 
 /** The log's filter, as it stands in the address. What is unknown there filters nothing. */
 export const activityFilter = z.object({

@@ -18,7 +18,18 @@ const asWritten = {
   serialize: (value: unknown) => (value instanceof Date ? value.toISOString() : String(value)),
   parse: (text: string) => text,
 };
-const types = { timestamptz: { to: 1184, from: [1184], ...asWritten }, date: { to: 1082, from: [1082], ...asWritten } };
+const quoted = (item: unknown) => `"${String(item).replace(/["\\]/g, "\\$&")}"`;
+/** Arguments only: every answer is one jsonb. */
+const asArray = {
+  serialize: (items: unknown[]) => `{${items.map((item) => (item === null ? "NULL" : quoted(item))).join(",")}}`,
+  parse: (text: string) => text,
+};
+const types = {
+  timestamptz: { to: 1184, from: [1184], ...asWritten },
+  date: { to: 1082, from: [1082], ...asWritten },
+  texts: { to: 1009, from: [1009], ...asArray },
+  uuids: { to: 2951, from: [2951], ...asArray },
+};
 
 /** The words of the driver, the system (ECONNRESET, ENOTFOUND, …) and the server for a connection that is gone or never came. */
 const isLost = (code = "") => /^(CONNECT|E[A-Z]|57P0)/.test(code);
@@ -47,6 +58,9 @@ export function postgresTransport({
       max: poolMax,
       types,
       prepare,
+      // Else each connection first asks for the types of arrays, and nobody catches it when the connection is lost over that question: the process
+      // ends (postgres.js 3.4.9).
+      fetch_types: false,
       connect_timeout: 5,
       idle_timeout: 30,
       connection: { application_name: "opsmantik", TimeZone: "UTC" },

@@ -3,7 +3,7 @@
 export type Json = string | number | boolean | null | { [key: string]: Json | undefined } | Json[];
 
 /** The newest migration this code was written against. */
-export const latestMigration = "20261116001830";
+export const latestMigration = "20261116001840";
 
 export interface Database {
   public: {
@@ -20,16 +20,21 @@ export interface Database {
       api_key_site: { Args: { p_key_id: string }; Returns: Json };
       authenticate_api_key: { Args: { p_key_hash: string; p_scopes: string[] }; Returns: Json };
       billing_overview: { Args: { p_public_id: string }; Returns: Json };
+      block_provider: { Args: { p_site_id: string; p_provider_key: string; p_code: string; p_message: string; p_credentials_version: number }; Returns: Json };
       call_event_secret: { Args: { p_public_id: string; p_rotate?: boolean }; Returns: Json };
       cancel_sale: { Args: { p_public_id: string; p_cancel: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       change_call: { Args: { p_public_id: string; p_change: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       change_member_role: { Args: { p_public_id: string; p_user_id: string; p_role: Database["public"]["Enums"]["site_role"]; p_request_hash?: string; p_key?: string }; Returns: Json };
+      claim_marketing_signal_jobs: { Args: { p_site_id: string; p_provider_key: string; p_limit: number; p_max_attempts?: number }; Returns: Json };
       claim_marketing_signals: { Args: { p_site_id: string; p_limit: number; p_max_attempts?: number }; Returns: Json };
       claim_offline_conversion_jobs_v2: { Args: { p_site_id: string; p_provider_key: string; p_limit: number; p_max_attempts?: number }; Returns: Json };
       claim_offline_conversion_rows_for_script_export: { Args: { p_ids: string[]; p_site_id: string; p_max_attempts?: number; p_key_id?: string }; Returns: Json };
+      claim_verdict_polls: { Args: { p_limit: number; p_lease_seconds: number }; Returns: Json };
       complete_adjustment_by_hand: { Args: { p_public_id: string; p_done: Json }; Returns: Json };
       confirm_sale: { Args: { p_public_id: string; p_confirm: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       confirm_sale_and_enqueue: { Args: { p_key_id: string; p_confirm: Json; p_request_hash: string; p_key?: string }; Returns: Json };
+      connect_provider: { Args: { p_public_id: string; p_connection: Json }; Returns: Json };
+      conversion_job: { Args: { p_site_id: string; p_id: string }; Returns: Json };
       correct_sale: { Args: { p_public_id: string; p_correction: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       count_drops: { Args: { p_site_id: string; p_reason: string; p_drops: number }; Returns: Json };
       create_site: { Args: { p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string; p_oci_sync_method?: string }; Returns: Json };
@@ -37,9 +42,11 @@ export interface Database {
       database_readiness: { Args: Record<never, never>; Returns: Json };
       decline_invitation: { Args: { p_invitation_id: string }; Returns: Json };
       defer_offline_conversion_jobs: { Args: { p_site_id: string; p_provider_key: string; p_limit: number; p_until: string; p_code: string; p_words: string; p_jitter_seconds?: number; p_max_attempts?: number }; Returns: Json };
+      delivery_days: { Args: { p_public_id: string; p_from?: string; p_to?: string }; Returns: Json };
       desk_figures: { Args: { p_public_id: string }; Returns: Json };
       desk_lead: { Args: { p_public_id: string; p_call_id: string }; Returns: Json };
       desk_leads: { Args: { p_public_id: string; p_filter?: Json }; Returns: Json };
+      disconnect_provider: { Args: { p_public_id: string }; Returns: Json };
       ensure_event_partitions: { Args: Record<never, never>; Returns: Json };
       fail_marketing_signals: { Args: { p_site_id: string; p_ids: string[]; p_category: string; p_words: string; p_max_attempts?: number; p_claims?: Json }; Returns: Json };
       fail_offline_conversions: { Args: { p_site_id: string; p_ids: string[]; p_code: string; p_category: string; p_words: string; p_max_attempts?: number; p_key_id?: string; p_claims?: Json }; Returns: Json };
@@ -55,6 +62,7 @@ export interface Database {
       get_proof_for_key: { Args: { p_key_id: string; p_proof_id: string }; Returns: Json };
       get_site: { Args: { p_public_id: string }; Returns: Json };
       import_sales: { Args: { p_public_id: string; p_rows: Json; p_seal?: boolean }; Returns: Json };
+      increment_provider_upload_metrics: { Args: { p_site_id: string; p_provider_key: string; p_attempts: number; p_completed: number; p_failed: number; p_retry: number }; Returns: Json };
       ingest_status: { Args: { p_public_id: string }; Returns: Json };
       invite_site_member: { Args: { p_public_id: string; p_email: string; p_role: Database["public"]["Enums"]["site_role"]; p_request_hash?: string; p_key?: string }; Returns: Json };
       list_activity: { Args: { p_public_id: string; p_filter?: Json }; Returns: Json };
@@ -66,14 +74,19 @@ export interface Database {
       list_offline_conversion_groups: { Args: { p_limit_groups?: number; p_max_attempts?: number }; Returns: Json };
       list_queue_actions: { Args: { p_public_id: string }; Returns: Json };
       list_sales: { Args: { p_public_id: string; p_filter?: Json }; Returns: Json };
+      list_sealed_credentials: { Args: { p_key_id: string; p_limit?: number }; Returns: Json };
+      list_signal_groups: { Args: { p_limit_groups?: number; p_max_attempts?: number }; Returns: Json };
       list_site_api_keys: { Args: { p_public_id: string }; Returns: Json };
       list_site_members: { Args: { p_public_id: string }; Returns: Json };
       narrow_site_api_key: { Args: { p_public_id: string; p_key_id: string; p_scopes: string[] }; Returns: Json };
       oci_attempt_cap: { Args: { p_max_attempts?: number; p_min_age_minutes?: number }; Returns: Json };
       open_leads: { Args: Record<never, never>; Returns: Json };
+      preview_delivery_switch: { Args: { p_public_id: string; p_to: string }; Returns: Json };
       preview_export_page: { Args: { p_public_id: string; p_max_attempts: number; p_limit?: number }; Returns: Json };
       preview_import: { Args: { p_public_id: string; p_rows: Json; p_taken?: string[] }; Returns: Json };
       preview_queue_action: { Args: { p_public_id: string; p_action: string; p_filter: Json; p_max_attempts: number }; Returns: Json };
+      provider_connection: { Args: { p_public_id: string }; Returns: Json };
+      provider_credentials_for: { Args: { p_site_id: string; p_provider_key: string }; Returns: Json };
       purge_consent_choices: { Args: Record<never, never>; Returns: Json };
       purge_dispatch_identifiers: { Args: Record<never, never>; Returns: Json };
       purge_expired_idempotency: { Args: { p_limit?: number }; Returns: Json };
@@ -90,24 +103,34 @@ export interface Database {
       record_consent: { Args: { p_site_id: string; p_choice: Json }; Returns: Json };
       record_external_sale: { Args: { p_key_id: string; p_sale: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       record_invitation_mail: { Args: { p_public_id: string; p_invitation_id: string; p_mailed: boolean; p_request_hash: string; p_key: string }; Returns: Json };
+      record_provider_outcome: { Args: { p_site_id: string; p_provider_key: string; p_success: boolean; p_transient: boolean; p_probe?: string }; Returns: Json };
+      record_provider_test: { Args: { p_site_id: string; p_provider_key: string; p_version: number; p_ok: boolean; p_error?: Json; p_conversion_name?: string; p_passed?: string[] }; Returns: Json };
       record_script_run: { Args: { p_public_id: string; p_run: Json }; Returns: Json };
+      record_verdicts: { Args: { p_site_id: string; p_request_id: string; p_answer: Json }; Returns: Json };
       recover_marketing_signals: { Args: { p_min_age_minutes?: number; p_max_attempts?: number }; Returns: Json };
       recover_stuck_offline_conversion_jobs: { Args: { p_min_age_minutes?: number }; Returns: Json };
       release_fallback_event: { Args: { p_token: string; p_id: string; p_reason: string }; Returns: Json };
+      release_provider: { Args: { p_site_id: string; p_provider_key: string }; Returns: Json };
       remove_member: { Args: { p_public_id: string; p_user_id: string; p_request_hash?: string; p_key?: string }; Returns: Json };
       replay_failed_events: { Args: { p_public_id: string; p_ids: string[] }; Returns: Json };
+      reseal_credentials: { Args: { p_site_id: string; p_provider_key: string; p_version: number; p_key_id: string; p_sealed: string }; Returns: Json };
       revoke_site_api_key: { Args: { p_public_id: string; p_key_id: string }; Returns: Json };
       script_status: { Args: { p_public_id: string }; Returns: Json };
       seal_call: { Args: { p_public_id: string; p_seal: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       seal_proof_blocks: { Args: Record<never, never>; Returns: Json };
+      seed_provider_credentials: { Args: { p_site_id: string; p_connection: Json }; Returns: Json };
+      send_again: { Args: { p_public_id: string; p_id: string }; Returns: Json };
+      set_conversion_actions: { Args: { p_public_id: string; p_actions: Json }; Returns: Json };
       set_site_archived: { Args: { p_public_id: string; p_archived: boolean }; Returns: Json };
       set_site_delivery: { Args: { p_public_id: string; p_settings: Json }; Returns: Json };
       set_site_plan: { Args: { p_public_id: string; p_name: string; p_monthly_limit: number; p_enforcement: string; p_currency: string; p_hard_cap_multiplier?: number; p_base_price_cents?: number; p_overage_cents_per_1000?: number }; Returns: Json };
       set_site_privacy: { Args: { p_public_id: string; p_consent_mode: string; p_respects_privacy_signal: boolean }; Returns: Json };
-      settle_offline_conversion_jobs: { Args: { p_site_id: string; p_token: string; p_results: Json; p_transport?: string; p_max_attempts?: number }; Returns: Json };
+      settle_marketing_signal_jobs: { Args: { p_site_id: string; p_token: string; p_results: Json; p_batch?: Json; p_max_attempts?: number }; Returns: Json };
+      settle_offline_conversion_jobs: { Args: { p_site_id: string; p_token: string; p_results: Json; p_transport?: string; p_max_attempts?: number; p_batch?: Json }; Returns: Json };
       site_delivery: { Args: { p_public_id: string }; Returns: Json };
       site_for_ingest: { Args: { p_public_id: string }; Returns: Json };
       store_events: { Args: { p_token: string; p_rows: Json }; Returns: Json };
+      switch_delivery: { Args: { p_public_id: string; p_to: string }; Returns: Json };
       transition_contract: { Args: { p_move: Json; p_key: string; p_request_hash: string }; Returns: Json };
       transition_contract_for_key: { Args: { p_key_id: string; p_move: Json; p_key: string; p_request_hash: string }; Returns: Json };
       undo_call: { Args: { p_public_id: string; p_undo: Json; p_request_hash: string; p_key?: string }; Returns: Json };
@@ -115,6 +138,7 @@ export interface Database {
       update_site: { Args: { p_public_id: string; p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string; p_default_aov_cents?: number }; Returns: Json };
       verify_call_event_signature: { Args: { p_public_id: string; p_ts: string; p_body: string; p_signature: string }; Returns: Json };
       visitors_without_marketing: { Args: { p_site_id: string; p_visitors: string[] }; Returns: Json };
+      why_not_counted: { Args: { p_public_id: string; p_sale_id: string }; Returns: Json };
       withdraw_invitation: { Args: { p_public_id: string; p_invitation_id: string; p_request_hash?: string; p_key?: string }; Returns: Json };
     };
     Enums: {
@@ -132,10 +156,14 @@ export const serviceFunctions = {
   admit_events: ["p_site_id", "p_events"],
   api_key_site: ["p_key_id"],
   authenticate_api_key: ["p_key_hash", "p_scopes"],
+  block_provider: ["p_site_id", "p_provider_key", "p_code", "p_message", "p_credentials_version"],
+  claim_marketing_signal_jobs: ["p_site_id", "p_provider_key", "p_limit", "p_max_attempts"],
   claim_marketing_signals: ["p_site_id", "p_limit", "p_max_attempts"],
   claim_offline_conversion_jobs_v2: ["p_site_id", "p_provider_key", "p_limit", "p_max_attempts"],
   claim_offline_conversion_rows_for_script_export: ["p_ids", "p_site_id", "p_max_attempts", "p_key_id"],
+  claim_verdict_polls: ["p_limit", "p_lease_seconds"],
   confirm_sale_and_enqueue: ["p_key_id", "p_confirm", "p_request_hash", "p_key"],
+  conversion_job: ["p_site_id", "p_id"],
   count_drops: ["p_site_id", "p_reason", "p_drops"],
   database_readiness: [],
   defer_offline_conversion_jobs: ["p_site_id", "p_provider_key", "p_limit", "p_until", "p_code", "p_words", "p_jitter_seconds", "p_max_attempts"],
@@ -150,8 +178,12 @@ export const serviceFunctions = {
   get_export_page: ["p_site_id", "p_max_attempts", "p_limit"],
   get_pending_conversions_for_worker: ["p_site_id", "p_limit"],
   get_proof_for_key: ["p_key_id", "p_proof_id"],
+  increment_provider_upload_metrics: ["p_site_id", "p_provider_key", "p_attempts", "p_completed", "p_failed", "p_retry"],
   list_offline_conversion_groups: ["p_limit_groups", "p_max_attempts"],
+  list_sealed_credentials: ["p_key_id", "p_limit"],
+  list_signal_groups: ["p_limit_groups", "p_max_attempts"],
   oci_attempt_cap: ["p_max_attempts", "p_min_age_minutes"],
+  provider_credentials_for: ["p_site_id", "p_provider_key"],
   purge_consent_choices: [],
   purge_dispatch_identifiers: [],
   purge_expired_idempotency: ["p_limit"],
@@ -163,13 +195,20 @@ export const serviceFunctions = {
   reconcile_usage: ["p_limit"],
   record_consent: ["p_site_id", "p_choice"],
   record_external_sale: ["p_key_id", "p_sale", "p_request_hash", "p_key"],
+  record_provider_outcome: ["p_site_id", "p_provider_key", "p_success", "p_transient", "p_probe"],
+  record_provider_test: ["p_site_id", "p_provider_key", "p_version", "p_ok", "p_error", "p_conversion_name", "p_passed"],
   record_script_run: ["p_public_id", "p_run"],
+  record_verdicts: ["p_site_id", "p_request_id", "p_answer"],
   recover_marketing_signals: ["p_min_age_minutes", "p_max_attempts"],
   recover_stuck_offline_conversion_jobs: ["p_min_age_minutes"],
   release_fallback_event: ["p_token", "p_id", "p_reason"],
+  release_provider: ["p_site_id", "p_provider_key"],
+  reseal_credentials: ["p_site_id", "p_provider_key", "p_version", "p_key_id", "p_sealed"],
   seal_proof_blocks: [],
+  seed_provider_credentials: ["p_site_id", "p_connection"],
   set_site_plan: ["p_public_id", "p_name", "p_monthly_limit", "p_enforcement", "p_currency", "p_hard_cap_multiplier", "p_base_price_cents", "p_overage_cents_per_1000"],
-  settle_offline_conversion_jobs: ["p_site_id", "p_token", "p_results", "p_transport", "p_max_attempts"],
+  settle_marketing_signal_jobs: ["p_site_id", "p_token", "p_results", "p_batch", "p_max_attempts"],
+  settle_offline_conversion_jobs: ["p_site_id", "p_token", "p_results", "p_transport", "p_max_attempts", "p_batch"],
   site_for_ingest: ["p_public_id"],
   store_events: ["p_token", "p_rows"],
   transition_contract_for_key: ["p_key_id", "p_move", "p_key", "p_request_hash"],
@@ -189,13 +228,16 @@ export type SessionFunction =
   | "change_member_role"
   | "complete_adjustment_by_hand"
   | "confirm_sale"
+  | "connect_provider"
   | "correct_sale"
   | "create_site"
   | "create_site_api_key"
   | "decline_invitation"
+  | "delivery_days"
   | "desk_figures"
   | "desk_lead"
   | "desk_leads"
+  | "disconnect_provider"
   | "get_invoice"
   | "get_proof"
   | "get_site"
@@ -214,9 +256,11 @@ export type SessionFunction =
   | "list_site_members"
   | "narrow_site_api_key"
   | "open_leads"
+  | "preview_delivery_switch"
   | "preview_export_page"
   | "preview_import"
   | "preview_queue_action"
+  | "provider_connection"
   | "queue_charts"
   | "queue_row_story"
   | "queue_rows"
@@ -227,12 +271,16 @@ export type SessionFunction =
   | "revoke_site_api_key"
   | "script_status"
   | "seal_call"
+  | "send_again"
+  | "set_conversion_actions"
   | "set_site_archived"
   | "set_site_delivery"
   | "set_site_privacy"
   | "site_delivery"
+  | "switch_delivery"
   | "transition_contract"
   | "undo_call"
   | "undo_queue_action"
   | "update_site"
+  | "why_not_counted"
   | "withdraw_invitation";

@@ -20,6 +20,17 @@ const sale = z.object({
   deliveryBlock: deliveryBlock.nullable(),
   note: z.string().nullable(),
   adjustableUntil: z.string(),
+  /** What Google has of the sale; null when it has nothing. */
+  atGoogle: z
+    .object({
+      kind: z.enum(["CONVERSION", "RESTATE", "RETRACT"]),
+      transport: z.enum(["script", "data_manager", "ads_api", "by_hand"]),
+      at: z.string(),
+      verdict: verdict.nullable(),
+      isWbraidOnly: z.boolean(),
+      isElsewhere: z.boolean(),
+    })
+    .nullable(),
 });
 export type DeskSale = z.output<typeof sale>;
 

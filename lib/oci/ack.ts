@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
+import { maxAttempts } from "#lib/delivery/limits.ts";
 import type { SiteMachine } from "#lib/http/machine-guards.ts";
 import { log } from "#lib/platform/log.ts";
 import { forgetPageViews } from "./page-view-queue.ts";
-import { maxAttempts } from "./queue-types.ts";
 
 const idsMax = 1000;
 /** As many ids, each once more with its claim: 131 KB of signals. */

@@ -1,9 +1,9 @@
 import type { z } from "zod";
 import { onceAnswer, type RequestIdentity } from "#lib/contracts/answer-once.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
+import { maxAttempts } from "#lib/delivery/limits.ts";
 import type { QueueActionRequest, queuePreviewRequest } from "./control-requests.ts";
 import { queueActionPreview } from "./control-shapes.ts";
-import { maxAttempts } from "./queue-types.ts";
 
 /** What operators do with rows of the queue. SQL checks the role, decides row by row, and answers once per key. */
 

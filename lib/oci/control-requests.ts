@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { chartRanges, errorCategories, leadChannels, queueActions, queueKinds, queueStatuses } from "./control-shapes.ts";
+import { chartRanges, leadChannels, queueActions } from "./control-shapes.ts";
+import { errorCategories, queueKinds, queueStatuses, verdicts } from "./queue-types.ts";
 
 /** What OCI Control's endpoints take. */
 
@@ -21,6 +22,11 @@ const queueFilter = z.strictObject({
   createdTo: at.optional(),
   updatedFrom: at.optional(),
   updatedTo: at.optional(),
+  /** What Google says of a row that was sent. */
+  verdict: z.enum(verdicts).optional(),
+  /** When it was sent: days of the site's time zone, both included. */
+  sentFrom: z.iso.date().optional(),
+  sentTo: z.iso.date().optional(),
   minAttempts: z.coerce.number().int().min(0).max(1000).optional(),
   stuck: flag.optional(),
   waitingForDelay: flag.optional(),
@@ -54,7 +60,13 @@ const options = {
   clearErrors: z.boolean().optional(),
 };
 const reason = z.string().trim().min(1).max(500);
-const selected = z.strictObject({ ...options, reason: reason.optional(), ids: z.array(z.uuid()).min(1).max(1000) });
+const selected = z.strictObject({
+  ...options,
+  reason: reason.optional(),
+  ids: z.array(z.uuid()).min(1).max(1000),
+  /** Send what waits for a person, too: only by name, because somebody may have done it in Google Ads already. */
+  overApi: z.boolean().optional(),
+});
 const previewed = z.strictObject({
   ...options,
   reason: reason.optional(),

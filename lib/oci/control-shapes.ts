@@ -1,12 +1,16 @@
 import { z } from "zod";
+import { errorCategories, queueKinds, queueStatuses, verdicts } from "./queue-types.ts";
 
 /** What OCI Control's functions and endpoints answer. Times are ISO 8601, money is cents by currency, a site is its public id. */
 
-export const queueStatuses = ["QUEUED", "RETRY", "PROCESSING", "COMPLETED", "FAILED"] as const;
-export const errorCategories = ["VALIDATION", "AUTH", "TRANSIENT", "RATE_LIMIT", "PERMANENT", "DETERMINISTIC_SKIP"] as const;
-export const queueKinds = ["CONVERSION", "RESTATE", "RETRACT"] as const;
 export const leadChannels = ["phone", "whatsapp", "form"] as const;
-const verdicts = ["CONFIRMED", "REJECTED", "DUPLICATE", "UNKNOWN"] as const;
+export const transports = ["script", "data_manager", "ads_api", "by_hand"] as const;
+const byHandReasons = ["NO_ADS_API_ACCESS", "SENT_BY_SCRIPT", "WBRAID_ONLY", "NO_VERDICT", "OTHER_ACCOUNT"] as const;
+/**
+ * What a waiting row waits for besides its time. RETRACTION: another sale of the lead, see heldBy. VERDICT: Google has not said whether it took
+ * the conversion. DAY: a script or a person sent the conversion less than a day ago. ACTION: no usable conversion action has the row's name.
+ */
+const waitReasons = ["RETRACTION", "VERDICT", "DAY", "ACTION", "QUOTA"] as const;
 
 const status = z.enum(queueStatuses);
 const category = z.enum(errorCategories);
@@ -18,17 +22,19 @@ const causeCount = z.object({ code: z.string(), category: category.nullable(), c
 const centsByCurrency = z.record(z.string(), z.number());
 const totals = z.record(status, z.number());
 
-/** The provider's circuit and, for an API site whose credentials were refused, the block. Null until a worker has reported. */
+/** How a connected API site's provider stands; of several sites the worst. Null where a script sends. */
 const circuit = z.object({
   state: z.enum(["CLOSED", "OPEN", "HALF_OPEN"]),
   failureCount: z.number(),
   nextProbeAt: moment.nullable(),
 });
+/** Nothing is sent until an owner fixes the connection. */
+const blocked = z.object({ code: z.string(), since: moment });
 const providerStats = z.object({
   provider: z.string(),
   totals,
   valueWaitingCents: centsByCurrency,
-  blocked: z.object({ code: z.string(), since: moment }).nullable(),
+  blocked: blocked.nullable(),
   circuit: circuit.nullable(),
 });
 
@@ -44,17 +50,30 @@ export const queueStats = z.object({
   /** failed / (failed + completed), without what was skipped on purpose (DETERMINISTIC_SKIP). Null before anything ended. */
   failedRatio: z.number().nullable(),
   oldestWaitingAt: moment.nullable(),
-  /** When the next waiting row may be sent; in the past: it may be sent now. */
-  nextDueAt: moment.nullable(),
+  /** When the next row of a state may be sent; in the past: it may be sent now. Null: all that waits is a person's work. */
+  nextDueAt: z.object({ QUEUED: moment.nullable(), RETRY: moment.nullable() }),
   perProvider: z.array(providerStats),
   circuit: circuit.nullable(),
-  /** The last call of the site's script. */
+  blocked: blocked.nullable(),
+  /** Google's limit is used up until then: nothing is sent before. */
+  quotaUntil: moment.nullish(),
+  /** Whether sites that send by API have credentials; null when none sends by API. */
+  connected: z.boolean().nullable(),
+  /** Conversion actions that Google refuses: what waits for them is not sent. */
+  blockedActions: z.array(z.object({ conversionName: z.string(), code: z.string(), since: moment })),
+  /** Names of sales for which no conversion action was chosen: none of them is sent. */
+  missingActions: z.array(z.string()),
+  /** The last call of the site's script, or the worker's last turn for an API site. */
   lastRun: z.object({ at: moment, ok: z.boolean(), kind: z.string(), errorCode: z.string().nullable() }).nullable(),
   mainCause: z.object({ code: z.string(), category, count: z.number() }).nullable(),
   /** Rows that are FAILED now by cause, biggest first, what was skipped on purpose included. */
   failedCauses: z.array(causeCount),
-  /** Corrections that no script can make: they wait for a person in Google Ads. */
+  /** Corrections that neither the script nor an API can make: they wait for a person in Google Ads. */
   waitingByHand: z.number(),
+  /** Rows that failed because Google refused the API's access: new access sends them. */
+  refusedAccess: z.number(),
+  /** What Google rejected and does not have yet, by its reason. */
+  rejectedCauses: z.array(causeCount),
 });
 export type QueueStats = z.output<typeof queueStats>;
 
@@ -81,9 +100,28 @@ const queueRow = z.object({
   lastError: z.string().nullable(),
   providerErrorCode: z.string().nullable(),
   providerErrorCategory: category.nullable(),
+  /** What the last real attempt met. The fields above may be a deferral that came since. A code of null: the sender threw. */
+  attemptError: z.string().nullable(),
+  attemptErrorCode: z.string().nullable(),
+  attemptErrorCategory: category.nullable(),
+  /** Attempts given back because Google asked to wait; at most 20. */
+  freeWaits: z.number(),
+  /** An adjustment that no API makes: a person does it in Google Ads, on API sites too. */
+  byHandReason: z.enum(byHandReasons).nullable(),
+  /** An earlier, cancelled sale of the lead that Google still has, and the row that must be finished first. */
+  heldBy: z.object({ saleId: z.string(), rowId: z.string() }).nullable(),
+  waitsFor: z.enum(waitReasons).nullable(),
+  /** Of DAY: when the day is over. */
+  waitsUntil: moment.nullable(),
   uploadedAt: moment.nullable(),
   providerRequestId: z.string().nullable(),
+  /** How it went to Google: script, data_manager, ads_api or by_hand; null before it did. */
+  transport: z.string().nullable(),
   verdict: verdict.nullable(),
+  verdictReason: z.string().nullable(),
+  verdictAt: moment.nullable(),
+  /** Of a row that Google has, whose sale was cancelled since: whether the retraction was sent. */
+  takeBack: z.enum(["PENDING", "DONE"]).nullable(),
   createdAt: moment,
   updatedAt: moment,
 });
@@ -97,6 +135,29 @@ const person = z.object({ kind: z.enum(["user", "api_key", "system"]), name: z.s
 export const queueRowStory = z.object({
   siteId: z.string(),
   row: queueRow,
+  sale: z.object({
+    id: z.string(),
+    version: z.number(),
+    status: z.enum(["DRAFT", "CONFIRMED", "CANCELED"]),
+    amountCents: z.number(),
+    currency: z.string(),
+    deliveryBlock: z.string().nullable(),
+    /** Until when Google takes a correction or a retraction. */
+    adjustableUntil: moment,
+    /** What Google has of the sale; null when it has nothing. */
+    atGoogle: z
+      .object({
+        kind,
+        transport: z.enum(transports),
+        valueCents: z.number(),
+        at: moment,
+        verdict: verdict.nullable(),
+        isWbraidOnly: z.boolean(),
+        /** Another account has it than the one that the site is connected to. */
+        isElsewhere: z.boolean(),
+      })
+      .nullable(),
+  }),
   seal: z
     .object({ at: moment, by: person, amountCents: z.number(), currency: z.string(), valueSource: z.string(), note: z.string().nullable() })
     .nullable(),
@@ -135,6 +196,20 @@ export const queueRowStory = z.object({
       durationMs: z.number().nullable(),
       outcome: status.nullable(),
       errorCode: z.string().nullable(),
+      /** What the ledger of attempts says of the batch that it was in; null for a script's. */
+      batch: z
+        .object({
+          requestId: z.string().nullable(),
+          durationMs: z.number().nullable(),
+          claimed: z.number(),
+          completed: z.number().nullable(),
+          failed: z.number().nullable(),
+          retried: z.number().nullable(),
+          errorCode: z.string().nullable(),
+          errorCategory: z.string().nullable(),
+          isFinished: z.boolean(),
+        })
+        .nullable(),
     }),
   ),
   dispatches: z.array(
@@ -150,6 +225,8 @@ export const queueRowStory = z.object({
       verdict: verdict.nullable(),
       verdictReason: z.string().nullable(),
       verdictAt: moment.nullable(),
+      /** When Google is asked next; null when it has answered, or gives no verdicts on this transport. */
+      nextCheckAt: moment.nullable(),
     }),
   ),
   /** What was sent, or would be sent now. The click id is masked. */
@@ -168,6 +245,10 @@ export const queueRowStory = z.object({
   proofs: z.array(z.object({ id: z.string(), contract: z.string(), from: z.string().nullable(), to: z.string(), at: moment })),
   siblings: z.array(queueRow),
   allowedActions: z.array(z.enum(["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"])),
+  /** A person's work that the API may make by now: RETRY_SELECTED with overApi sends it. */
+  canTryApi: z.boolean(),
+  /** Google rejected it or never said what became of it, and an operator may send it once more. */
+  canSendAgain: z.boolean(),
 });
 export type QueueRowStory = z.output<typeof queueRowStory>;
 
@@ -175,7 +256,7 @@ export const queueActions = ["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"]
 export type QueueAction = (typeof queueActions)[number];
 
 /** Why an action left a row as it was. */
-const skipReasons = ["NOT_FOUND", "CHANGED_SINCE", "ILLEGAL_MOVE", "SALE_CANCELLED", "ALREADY_QUEUED"] as const;
+const skipReasons = ["NOT_FOUND", "CHANGED_SINCE", "ILLEGAL_MOVE", "SALE_CANCELLED", "ALREADY_QUEUED", "BY_HAND"] as const;
 const skipped = z.object({ id: z.string(), reason: z.enum(skipReasons), status: status.nullable() });
 
 /** While `cursor` is set there is more to do: send the same request again with it. Counts are of the whole action so far. */

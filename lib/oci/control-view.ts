@@ -1,4 +1,6 @@
 import type { QueueCharts, QueueStats } from "./control-shapes.ts";
+import { type DaySpanLength, daySpans, isDay } from "./day-span.ts";
+import { verdicts } from "./queue-types.ts";
 
 /** What OCI Control shows, as its address says it. Page and browser read the address with the same rules, and never trust it. */
 
@@ -24,6 +26,9 @@ const filterRules = {
   kind: oneOf(...kinds),
   minValue: matching(/^\d{1,11}$/),
   maxValue: matching(/^\d{1,11}$/),
+  verdict: oneOf(...verdicts),
+  sentFrom: isDay,
+  sentTo: isDay,
   minAttempts: matching(/^[1-9]\d?$/),
   days: oneOf(...periods),
   q: (text: string) => text.trim().length > 0 && text.length <= 512,
@@ -33,13 +38,26 @@ type FilterKey = keyof typeof filterRules;
 export type ViewFilter = Partial<Record<FilterKey, string>>;
 const filterKeys = Object.keys(filterRules) as FilterKey[]; // the object above has no other keys
 
+const tabs = ["queue", "days", "export"] as const;
+
+/** Which days the report shows: a length that ends today, or two days. */
+export type ViewSpan = { last: DaySpanLength } | { from: string; to: string };
+
 export interface ControlView {
-  tab: "queue" | "export";
+  tab: (typeof tabs)[number];
   filter: ViewFilter;
   sort: "created" | "updated";
   range: QueueCharts["range"];
+  span: ViewSpan;
   /** The row whose story is open. */
   row: string | null;
+}
+
+function readSpan(params: URLSearchParams): ViewSpan {
+  const from = params.get("from") ?? "";
+  const to = params.get("to") ?? "";
+  if (isDay(from) && isDay(to) && from <= to) return { from, to };
+  return { last: daySpans.find((length) => length === params.get("last")) ?? "30" };
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -52,20 +70,25 @@ export function readView(params: URLSearchParams): ControlView {
   }
   const row = params.get("row");
   return {
-    tab: params.get("tab") === "export" ? "export" : "queue",
+    tab: tabs.find((tab) => tab === params.get("tab")) ?? "queue",
     filter,
     sort: params.get("sort") === "updated" ? "updated" : "created",
     range: ranges.find((range) => range === params.get("range")) ?? "30d",
+    span: readSpan(params),
     row: row && uuid.test(row) ? row : null,
   };
 }
 
 /** The shortest address that shows the same again. */
-export function writeView({ tab, filter, sort, range, row }: ControlView): string {
+export function writeView({ tab, filter, sort, range, span, row }: ControlView): string {
   const params = new URLSearchParams(Object.entries(filter).filter(([, value]) => value));
-  if (tab === "export") params.set("tab", tab);
+  if (tab !== "queue") params.set("tab", tab);
   if (sort === "updated") params.set("sort", sort);
   if (range !== "30d") params.set("range", range);
+  if ("from" in span) {
+    params.set("from", span.from);
+    params.set("to", span.to);
+  } else if (span.last !== "30") params.set("last", span.last);
   if (row) params.set("row", row);
   return params.size > 0 ? `?${params}` : "?";
 }

@@ -1,7 +1,7 @@
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
+import { maxAttempts } from "#lib/delivery/limits.ts";
 import type { QueueFilter } from "./control-requests.ts";
 import { queueActionLog, queueCharts, queueRowStory, queueRows, queueStats } from "./control-shapes.ts";
-import { maxAttempts } from "./queue-types.ts";
 
 /** What OCI Control reads. Each is one SQL function that checks the reader's role. */
 

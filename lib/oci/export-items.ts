@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { scriptTime } from "./conversion-time.ts";
+import { scriptTime } from "#lib/providers/conversion-time.ts";
 
 /** One conversion as the script uploads it. Ids say which pipeline it came through: seal_, signal_ or pv_. */
 export interface ExportItem {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import { callAsUser } from "#lib/db/session-client.ts";
+import { maxAttempts } from "#lib/delivery/limits.ts";
 import type { SiteMachine } from "#lib/http/machine-guards.ts";
 import type { SiteMember } from "#lib/http/member-guards.ts";
 import { log } from "#lib/platform/log.ts";
@@ -19,7 +20,6 @@ import {
   whyUnexportable,
 } from "./export-items.ts";
 import { peekPageViews, takePageViews, type ViewPage } from "./page-view-queue.ts";
-import { maxAttempts } from "./queue-types.ts";
 
 /** Small enough to be uploaded and acknowledged well within a session's five minutes. */
 const pageMax = 500;

@@ -13,10 +13,11 @@ export function asksSomebody({ code, category }: Pick<Failed, "code" | "category
 export const rightlyNotSent = ({ failedCauses }: Pick<QueueStats, "failedCauses">) =>
   failedCauses.filter(({ category }) => category === "DETERMINISTIC_SKIP").reduce((sum, { count }) => sum + count, 0);
 
-/** How many conversions need a person: failures that ask somebody, stuck ones, and corrections that are made by hand. */
+/** How many conversions need a person: failures and rejections that ask somebody, stuck ones, and corrections that are made by hand. */
 export const needsPerson = ({
   failedCauses,
+  rejectedCauses,
   stuckProcessing,
   waitingByHand,
-}: Pick<QueueStats, "failedCauses" | "stuckProcessing" | "waitingByHand">) =>
-  failedCauses.filter(asksSomebody).reduce((sum, { count }) => sum + count, 0) + stuckProcessing + waitingByHand;
+}: Pick<QueueStats, "failedCauses" | "rejectedCauses" | "stuckProcessing" | "waitingByHand">) =>
+  [...failedCauses, ...rejectedCauses].filter(asksSomebody).reduce((sum, { count }) => sum + count, 0) + stuckProcessing + waitingByHand;

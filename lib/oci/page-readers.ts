@@ -1,10 +1,10 @@
 import "server-only";
 import { notFound } from "next/navigation";
 import { readPage } from "#lib/auth/session.ts";
+import { firstPollSeconds, maxAttempts } from "#lib/delivery/limits.ts";
 import { AppError } from "#lib/platform/app-error.ts";
-import { queueCharts, queueRowStory, queueRows, queueStats } from "./control-shapes.ts";
+import { type QueueRow, queueCharts, queueRowStory, queueRows, queueStats } from "./control-shapes.ts";
 import { apiFilter, type ControlView } from "./control-view.ts";
-import { maxAttempts } from "./queue-types.ts";
 
 /** What OCI Control's page shows before anything is live. A page is 50 rows; more come when asked for. */
 export const rowsPerPage = 50;
@@ -29,6 +29,16 @@ export async function readControlPage(publicId: string, view: ControlView, now: 
     readPage("queue_charts", { p_public_id: publicId, p_range: view.range }, queueCharts),
     view.row ? readPage("queue_row_story", { ...asked, p_id: view.row }, queueRowStory).catch(nothing) : null,
   ]).catch(hideRefusal);
-  return { stats, page, charts, story };
+  return { stats, page, charts, story, firstPollSeconds: firstPollSeconds() };
 }
+
+/** A few conversions that wait to be sent, the newest first: for a dry run. */
+export async function readWaitingRows(publicId: string, limit: number): Promise<QueueRow[]> {
+  const asked = { p_public_id: publicId, p_max_attempts: maxAttempts(), p_limit: limit };
+  const pages = await Promise.all(
+    ["QUEUED", "RETRY"].map((status) => readPage("queue_rows", { ...asked, p_filter: { status } }, queueRows)),
+  ).catch(hideRefusal);
+  return pages.flatMap(({ rows }) => rows).slice(0, limit);
+}
+
 export type ControlPage = Awaited<ReturnType<typeof readControlPage>>;

@@ -1,8 +1,7 @@
-import { env } from "#lib/env.ts";
+/** The words of the queue, as SQL stores them. */
 
-const MAX_ATTEMPTS = 5;
-
-/** How often a row is handed out before it fails for good; OCI_MAX_ATTEMPTS overrides it. SQL takes it as an argument. */
-export function maxAttempts(): number {
-  return env().OCI_MAX_ATTEMPTS ?? MAX_ATTEMPTS;
-}
+export const queueStatuses = ["QUEUED", "RETRY", "PROCESSING", "COMPLETED", "FAILED"] as const;
+export const errorCategories = ["VALIDATION", "AUTH", "TRANSIENT", "RATE_LIMIT", "PERMANENT", "DETERMINISTIC_SKIP"] as const;
+/** What Google says of a conversion that it was sent. */
+export const verdicts = ["CONFIRMED", "REJECTED", "DUPLICATE", "UNKNOWN"] as const;
+export const queueKinds = ["CONVERSION", "RESTATE", "RETRACT"] as const;

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
+import { maxAttempts } from "#lib/delivery/limits.ts";
 import { log } from "#lib/platform/log.ts";
 import { recoverPageViews } from "./page-view-queue.ts";
-import { maxAttempts } from "./queue-types.ts";
 
 const minutes = z.coerce.number().int().min(1).max(1440);
 export const recoverQuery = z.object({ min_age_minutes: minutes.default(15) });
@@ -16,7 +16,7 @@ export async function recoverProcessing(minAgeMinutes: number) {
   const rows = await callRpc(
     "recover_stuck_offline_conversion_jobs",
     { p_min_age_minutes: minAgeMinutes },
-    z.object({ recovered: z.number(), retried: z.number(), expired: z.number() }),
+    z.object({ recovered: z.number(), retried: z.number(), expired: z.number(), endedBatches: z.number() }),
   );
   const signals = await callRpc(
     "recover_marketing_signals",

@@ -1,3 +1,4 @@
+import { causeOf } from "./causes.ts";
 import type { QueueAction, QueueRow, QueueStats } from "./control-shapes.ts";
 
 export type RowState = QueueRow["status"] | "STUCK" | "CONFIRMED" | "BLOCKED";
@@ -8,9 +9,25 @@ const stuckAfterMinutes = 15;
 const isStuck = (row: QueueRow, now: Date) =>
   row.status === "PROCESSING" && row.claimedAt !== null && now.getTime() - Date.parse(row.claimedAt) > stuckAfterMinutes * 60_000;
 
-/** Which providers refuse our access at the moment. */
-export const blockedProviders = (stats: QueueStats): ReadonlySet<string> =>
-  new Set(stats.perProvider.filter(({ blocked }) => blocked).map(({ provider }) => provider));
+/** Which providers nothing can be sent to: they refuse our access, or the site is not connected. */
+export const blockedProviders = ({ perProvider, connected }: Pick<QueueStats, "perProvider" | "connected">): ReadonlySet<string> =>
+  new Set(perProvider.filter(({ blocked }) => blocked !== null || connected === false).map(({ provider }) => provider));
+
+/** Why a row was let wait without asking Google: the circuit is open, too much is being sent. Null for a row that was tried. */
+export const deferralOf = (row: Pick<QueueRow, "status" | "providerErrorCode" | "attemptErrorCode">): string | null =>
+  row.status === "RETRY" && row.providerErrorCode !== row.attemptErrorCode ? row.providerErrorCode : null;
+
+/** A deferral that lasts until somebody fixes its cause: the stored access cannot be opened. Null for one that ends by itself. */
+export function obstacleOf(row: Parameters<typeof deferralOf>[0]): string | null {
+  const deferral = deferralOf(row);
+  return deferral !== null && ["host", "owner"].includes(causeOf(deferral).fixer) ? deferral : null;
+}
+
+/** What the last real attempt met. An attempt that threw has no code: Google did not answer. */
+export function reasonOf(row: QueueRow): string | null {
+  if (row.status !== "RETRY") return row.providerErrorCode;
+  return row.attemptErrorCode ?? (row.attemptError === null ? null : "TRANSIENT_ERROR");
+}
 
 /** The state in which a row is shown: stuck and blocked are views of the stored one, confirmed is Google's word beside it. */
 export function rowState(row: QueueRow, blocked: ReadonlySet<string>, now: Date): RowState {
@@ -27,12 +44,20 @@ const takes: Record<QueueAction, readonly QueueRow["status"][]> = {
   MARK_FAILED: ["PROCESSING", "QUEUED", "RETRY"],
 };
 
-/** Whether an action can take a row from where it stands. SQL decides; this only keeps a button from promising what it will refuse. */
-export const canTake = (action: QueueAction, row: Pick<QueueRow, "status">) => takes[action].includes(row.status);
+/** A correction of what Google has is a person's work where the script sends, and where no API can make it. */
+export const isManual = (row: Pick<QueueRow, "kind" | "byHandReason">, syncMethod: "script" | "api") =>
+  row.kind !== "CONVERSION" && (syncMethod === "script" || row.byHandReason !== null);
 
-/** On a site whose script sends, a correction of what Google already has is a person's work. */
-export const isByHand = (row: QueueRow, syncMethod: "script" | "api") =>
-  syncMethod === "script" && row.kind !== "CONVERSION" && (row.status === "QUEUED" || row.status === "RETRY");
+/** Such work that waits to be done. */
+export const isByHand = (row: Pick<QueueRow, "kind" | "status" | "byHandReason">, syncMethod: "script" | "api") =>
+  isManual(row, syncMethod) && (row.status === "QUEUED" || row.status === "RETRY");
+
+/**
+ * Whether an action can take a row from where it stands. A person's work is not sent: somebody may have done it in Google Ads already.
+ * SQL decides; this only keeps a button from promising what it will refuse.
+ */
+export const canTake = (action: QueueAction, row: Pick<QueueRow, "kind" | "status" | "byHandReason">, syncMethod: "script" | "api") =>
+  takes[action].includes(row.status) && (action === "MARK_FAILED" || !isByHand(row, syncMethod));
 
 /** Money of several rows, per currency. */
 export function sumByCurrency(rows: readonly Pick<QueueRow, "currency" | "valueCents">[]): Record<string, number> {

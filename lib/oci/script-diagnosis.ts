@@ -24,19 +24,20 @@ export type ScriptRunLine = ScriptStatus["runs"][number];
 const silentAfterHours = 25;
 
 export interface Diagnosis {
-  code: "API" | "NO_KEY" | "NEVER_RAN" | "FAILED" | "SILENT" | "OLD" | "IDLE" | "WELL";
+  code: "NO_KEY" | "NEVER_RAN" | "SWITCHED" | "FAILED" | "SILENT" | "OLD" | "IDLE" | "WELL";
   tone: "failed" | "retry" | "completed";
   hours?: number;
   errorCode?: string;
 }
 
-/** In one sentence how a site's script is doing: the first thing that is wrong, or that nothing is. */
+/** In one sentence how the script of a site that sends by it is doing: the first thing that is wrong, or that nothing is. */
 export function diagnose(status: ScriptStatus, currentVersion: string): Diagnosis {
-  if (status.syncMethod === "api") return { code: "API", tone: "completed" };
   const [last] = status.runs;
   if (!last) return status.hasKey ? { code: "NEVER_RAN", tone: "retry" } : { code: "NO_KEY", tone: "retry" };
-  if (last.errorCode) return { code: "FAILED", tone: "failed", errorCode: last.errorCode };
   const hours = Math.floor((Date.parse(status.now) - Date.parse(last.at)) / 3_600_000);
+  // It was refused while the site sent by API. The site no longer does.
+  if (last.errorCode === "WRONG_SYNC_METHOD" && hours < silentAfterHours) return { code: "SWITCHED", tone: "retry" };
+  if (last.errorCode && last.errorCode !== "WRONG_SYNC_METHOD") return { code: "FAILED", tone: "failed", errorCode: last.errorCode };
   if (hours >= silentAfterHours) return { code: "SILENT", tone: status.waiting > 0 ? "failed" : "retry", hours };
   if (last.kind === "ack-failed") return { code: "FAILED", tone: "failed", errorCode: "APPLY_FAILED" };
   if (isOlder(last.version, currentVersion)) return { code: "OLD", tone: "retry" };

@@ -13,6 +13,7 @@ import { hundredthsOf } from "#lib/valuation/currency-cents.ts";
 const optional = <T>(schema: z.ZodType<T>) =>
   z.preprocess((value) => (value === "" || value === null ? undefined : value), schema.optional());
 const clickId = optional(boundedText(512));
+const sha256 = optional(z.string().regex(/^[0-9a-fA-F]{64}$/, "is not a SHA-256 in hex"));
 
 export const externalSaleRequest = z
   .strictObject({
@@ -23,7 +24,8 @@ export const externalSaleRequest = z
     amount_cents: optional(z.int()),
     currency: optional(z.string()),
     customer_phone: optional(boundedText(40)),
-    customer_hash: optional(z.string().regex(/^[0-9a-fA-F]{64}$/, "is not a SHA-256 in hex")),
+    customer_hash: sha256,
+    customer_email_hash: sha256,
     gclid: clickId,
     wbraid: clickId,
     gbraid: clickId,
@@ -79,6 +81,7 @@ export function recordExternalSale(actor: SiteMachine, sale: z.output<typeof ext
     currency: sale.currency,
     customerPhone: sale.customer_phone,
     customerHash: sale.customer_hash,
+    emailHash: sale.customer_email_hash,
     gclid: sale.gclid,
     wbraid: sale.wbraid,
     gbraid: sale.gbraid,

@@ -23,6 +23,7 @@ const names = {
   currency: ["currency", "para birimi", "doviz"],
   customerPhone: ["customer_phone", "phone", "phone number", "mobile", "telefon", "telefon no", "cep", "gsm", "musteri telefonu"],
   customerHash: ["customer_hash", "phone hash", "telefon ozeti"],
+  emailHash: ["customer_email_hash", "email hash", "e-posta ozeti", "eposta ozeti"],
   gclid: ["gclid", "click id", "tiklama"],
   wbraid: ["wbraid"],
   gbraid: ["gbraid"],

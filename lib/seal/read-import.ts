@@ -12,6 +12,7 @@ export interface ImportRow {
   currency: string;
   customerPhone?: string;
   customerHash?: string;
+  emailHash?: string;
   gclid?: string;
   wbraid?: string;
   gbraid?: string;
@@ -122,6 +123,8 @@ const amountProblems: Partial<Record<string, LineProblem>> = {
   AMOUNT_TOO_FINE: "AMOUNT_TOO_FINE",
 };
 
+const optionalFields = ["customerPhone", "customerHash", "emailHash", "gclid", "wbraid", "gbraid", "note"] as const;
+
 function readLine({ line, cell }: Line, site: ImportSite, seen: Set<string>, choices: ImportChoices): ImportRow | LineProblem {
   const externalRef = cell("externalRef");
   if (externalRef === "") return "REF_MISSING";
@@ -132,7 +135,7 @@ function readLine({ line, cell }: Line, site: ImportSite, seen: Set<string>, cho
   const currency = currencyOf(cell, site);
   const amount = readAmount(cell("amount"), currency, choices.amountMark);
   if (!amount.ok) return amountProblems[amount.code] ?? "AMOUNT_UNREADABLE";
-  const optional = (["customerPhone", "customerHash", "gclid", "wbraid", "gbraid", "note"] as const).filter((field) => cell(field) !== "");
+  const optional = optionalFields.filter((field) => cell(field) !== "");
   return {
     line,
     externalRef,

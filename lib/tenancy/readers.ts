@@ -3,6 +3,7 @@ import { notFound } from "next/navigation";
 import { cache } from "react";
 import { z } from "zod";
 import { readPage } from "#lib/auth/session.ts";
+import { connectionState } from "#lib/delivery/connection-shapes.ts";
 import { scriptStatus } from "#lib/oci/script-diagnosis.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { siteDelivery } from "./site-delivery.ts";
@@ -55,6 +56,10 @@ export const getSiteDelivery = (publicId: string) => readPage("site_delivery", {
 export const listMembers = (publicId: string) => readPage("list_site_members", { p_public_id: publicId }, team).catch(hideRefusal);
 export const listApiKeys = (publicId: string) => readPage("list_site_api_keys", { p_public_id: publicId }, apiKeys).catch(hideRefusal);
 export const readIngestStatus = (publicId: string) => readPage("ingest_status", { p_public_id: publicId }, ingestStatus).catch(hideRefusal);
-export const readScriptStatus = (publicId: string) => readPage("script_status", { p_public_id: publicId }, scriptStatus).catch(hideRefusal);
+export const readScriptStatus = cache((publicId: string) =>
+  readPage("script_status", { p_public_id: publicId }, scriptStatus).catch(hideRefusal),
+);
+export const readConnectionState = (publicId: string) =>
+  readPage("provider_connection", { p_public_id: publicId }, connectionState).catch(hideRefusal);
 export const listFailedEvents = (publicId: string) =>
   readPage("list_failed_events", { p_public_id: publicId }, failedEvents).catch(hideRefusal);

@@ -5,7 +5,7 @@
  */
 import { parseArgs } from "node:util";
 import postgres from "postgres";
-import { queueStatuses } from "#lib/oci/control-shapes.ts";
+import { queueStatuses } from "#lib/oci/queue-types.ts";
 import type { Team } from "#tests/support/team.ts";
 import { actAs } from "../local/postgres/auth-user.ts";
 import { startStack } from "../local/stack.ts";
@@ -95,6 +95,8 @@ async function readRows(sql: postgres.Sql, team: Team): Promise<void> {
     ["minAttempts 5", { minAttempts: 5 }],
     ["stuck", { stuck: true }],
     ["waitingForDelay", { waitingForDelay: true }],
+    ["verdict, rare", { verdict: "REJECTED" }],
+    ["verdict, old day", { verdict: "CONFIRMED", sentFrom: daysAgo(60).slice(0, 10), sentTo: daysAgo(60).slice(0, 10) }],
     ["q: order id", { q: one?.order_id }],
     ["q: row id", { q: one?.id }],
     ["q: click id", { q: one?.gclid }],

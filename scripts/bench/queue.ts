@@ -6,7 +6,7 @@
 import { parseArgs } from "node:util";
 import type postgres from "postgres";
 import { copyRows } from "#tests/support/bulk-rows.ts";
-import { createQueueTeam, sealLead } from "#tests/support/queue.ts";
+import { createApiTeam, sealLead } from "#tests/support/queue.ts";
 import { floor, graphileWorker, hasRivals, ours, pgBoss, type QueueSystem } from "./queue-systems.ts";
 import { onStage, type Stage, startDatabase } from "./stage.ts";
 
@@ -28,7 +28,7 @@ await onStage(bench);
 
 async function bench(stage: Stage): Promise<void> {
   const { sql, adminUrl, appUrl } = await startDatabase(stage);
-  const team = await createQueueTeam(sql, "bench", undefined, "api");
+  const team = await createApiTeam(sql, "bench");
   const sealed = await sealLead(sql, team, { at: new Date(Date.now() - 3_600_000) });
 
   const systems = [ours({ adminUrl, appUrl, team, saleId: sealed.saleId }), floor(adminUrl)];

@@ -1,6 +1,7 @@
 /** `npm run script:simulate [-- --preview] [site's public id]`: runs the customers' script once against the running demo and says what changed. */
 import postgres from "postgres";
 import { readDemoFile } from "#scripts/local/demo/demo-file.ts";
+import { demoCustomerId } from "#scripts/local/google/accounts.ts";
 import { AdsAccount } from "#tests/support/ads-runtime.ts";
 
 const demo = readDemoFile();
@@ -26,11 +27,8 @@ const countStates = async () =>
     ).map(({ status, rows }) => [status, rows]),
   );
 const before = await countStates();
-const account = new AdsAccount({
-  OPSMANTIK_SITE_ID: site.publicId,
-  OPSMANTIK_API_KEY: site.apiKey,
-  OPSMANTIK_BASE_URL: demo.baseUrl,
-});
+const properties = { OPSMANTIK_SITE_ID: site.publicId, OPSMANTIK_API_KEY: site.apiKey, OPSMANTIK_BASE_URL: demo.baseUrl };
+const account = new AdsAccount(properties, "Europe/Istanbul", { url: demo.googleUrl, customerId: demoCustomerId });
 const run = await account.runScript({ isPreview });
 const after = await countStates();
 await sql.end();

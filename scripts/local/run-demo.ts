@@ -15,12 +15,15 @@ import type { StopList } from "./process/stop-list.ts";
 
 const usage = `Usage: scripts/demo [options]
 
-Starts OpsMantik with Postgres, a Supabase gateway, Redis and QStash of its own. No account, no Docker.
+Starts OpsMantik with Postgres, a Supabase gateway, Redis, QStash and a simulated Google of its own. No account, no Docker.
 
   --port N    use this port or the next free one (default 3000)
   --reset     forget all demo data first
   --no-open   do not open a browser
   --help      show this`;
+
+/** Every ten minutes on Vercel. Whoever seals a lead in the demo sees it confirmed while they look. */
+const deliveryCrons = ["/api/cron/process-offline-conversions", "/api/cron/providers/poll-verdicts"];
 
 const options = commandOptions(usage);
 
@@ -48,11 +51,12 @@ await runUntilStopped(async (stopList) => {
 });
 
 function startCrons(baseUrl: string, cronSecret: string, stopList: StopList): void {
-  const ticker = startCronTicker({ baseUrl, cronSecret, vercelJsonPath: join(checkoutDir, "vercel.json") });
+  const vercelJsonPath = join(checkoutDir, "vercel.json");
+  const ticker = startCronTicker({ baseUrl, cronSecret, vercelJsonPath, oftenSeconds: 5, often: deliveryCrons });
   stopList.add(async () => ticker.stop());
 }
 
-function greet({ baseUrl, mailUrl, users }: DemoFile, redisEngine: string, logDir: string): void {
+function greet({ baseUrl, mailUrl, googleUrl, users }: DemoFile, redisEngine: string, logDir: string): void {
   const logins = users.map(({ email, password, role }) => `    ${email.padEnd(26)} ${password}   (${role})`);
   console.log(`
 OpsMantik is running at ${baseUrl}
@@ -61,6 +65,7 @@ OpsMantik is running at ${baseUrl}
 ${logins.join("\n")}
 
   Mailbox   ${mailUrl}   (mails are kept here and sent to nobody)
+  Google    ${googleUrl}   (simulated; what it counted: ${googleUrl}/__sim/state)
   Redis     ${redisEngine}
   Logs      ${logDir}
 

@@ -1,6 +1,8 @@
-/** The embedded stack: Postgres, the Supabase gateway, Redis behind Upstash REST, and QStash, as one thing. */
+/** The embedded stack: Postgres, the Supabase gateway, Redis behind Upstash REST, QStash and a simulated Google, as one thing. */
 import { join } from "node:path";
 import type { Gateway } from "./gateway/gateway.ts";
+import { demoClient } from "./google/accounts.ts";
+import { type Google, startGoogle } from "./google/google.ts";
 import { prepareDatabase, urlAs } from "./postgres/database.ts";
 import { startPostgres } from "./postgres/postgres.ts";
 import { step } from "./process/progress.ts";
@@ -37,6 +39,7 @@ export interface Stack {
   redis: RedisEngine;
   upstash: UpstashRest;
   qstash: Qstash;
+  google: Google;
   cronSecret: string;
   /** Everything the app reads from its environment. */
   env: Record<string, string>;
@@ -46,6 +49,10 @@ export interface Stack {
   deaths: Promise<Error>[];
   stop(): Promise<void>;
 }
+
+/** What takes Google half an hour, or six, takes seconds here: nobody watches a demo for that long. */
+const quickGoogle = { processingSeconds: 4, clickMinAgeSeconds: 20 };
+const verdictFirstPollSeconds = 5;
 
 export async function startStack(options: StackOptions): Promise<Stack> {
   const stopList = new StopList();
@@ -99,6 +106,8 @@ async function startParts({ mode, stateDir, logDir, siteUrl, quiet }: StackOptio
     nextSigningKey: secrets.qstashNextSigningKey,
   });
   stopList.add(qstash.stop);
+  const google = await startGoogle({ stateDir: join(stateDir, "google"), settings: quickGoogle });
+  stopList.add(google.stop);
 
   return {
     stateDir,
@@ -112,8 +121,9 @@ async function startParts({ mode, stateDir, logDir, siteUrl, quiet }: StackOptio
     redis,
     upstash,
     qstash,
+    google,
     cronSecret: secrets.cronSecret,
-    env: appEnvironment({ siteUrl, databaseUrl, gateway, upstash, qstash, secrets }),
+    env: appEnvironment({ siteUrl, databaseUrl, gateway, upstash, qstash, google, secrets }),
     watchdog,
     pids: [postgres.pid, ...(redis.pid ? [redis.pid] : [])],
     deaths: [postgres.died, redis.died],
@@ -127,6 +137,7 @@ function appEnvironment({
   gateway,
   upstash,
   qstash,
+  google,
   secrets,
 }: {
   siteUrl: string;
@@ -134,6 +145,7 @@ function appEnvironment({
   gateway: Gateway;
   upstash: UpstashRest;
   qstash: Qstash;
+  google: Google;
   secrets: StackSecrets;
 }): Record<string, string> {
   return {
@@ -150,5 +162,10 @@ function appEnvironment({
     QSTASH_NEXT_SIGNING_KEY: qstash.nextSigningKey,
     CRON_SECRET: secrets.cronSecret,
     OCI_SESSION_SECRET: secrets.ociSessionSecret,
+    OPSMANTIK_VAULT_KEY: secrets.vaultKey,
+    GOOGLE_API_BASE_URL: google.url,
+    GOOGLE_OAUTH_CLIENT_ID: demoClient.clientId,
+    GOOGLE_OAUTH_CLIENT_SECRET: demoClient.clientSecret,
+    VERDICT_FIRST_POLL_SECONDS: String(verdictFirstPollSeconds),
   };
 }

@@ -20,6 +20,7 @@ create table public.sales (
   gbraid text,
   clicked_at timestamptz,
   customer_hash text,                              -- SHA-256 of the phone number in E.164
+  email_hash text,                                 -- SHA-256 of the e-mail address, as a sale from elsewhere brought it
   delivery_block text,                             -- why Google will never be told, if so
   note text,
   created_at timestamptz not null,
@@ -31,6 +32,7 @@ create table public.sales (
   constraint value_source_is_known check (value_source in ('OPERATOR', 'PREDICTED', 'EXTERNAL')),
   constraint external_ref_is_plain_text check (external_ref is null or private.is_plain_text(external_ref, 120)),
   constraint customer_hash_is_sha_256 check (customer_hash ~ '^[0-9a-f]{64}$'),
+  constraint email_hash_is_sha_256 check (email_hash ~ '^[0-9a-f]{64}$'),
   constraint sale_note_is_bounded check (char_length(note) <= 500),
   constraint delivery_block_is_known check (delivery_block in ('NO_CLICK_ID', 'NO_CONSENT', 'CLICK_EXPIRED', 'NO_MATCH')),
   constraint one_sale_per_external_ref unique (site_id, external_ref)
@@ -70,22 +72,43 @@ create table public.provider_dispatches (
   transport text not null,
   order_id text not null,
   conversion_name text not null,                   -- as handed out; the settings may change
+  conversion_action text,                          -- likewise; null where the name alone went out
   conversion_time timestamptz not null,
   value_cents bigint not null,
   currency text not null,
   identifiers_hash text,                           -- over dispatch_identifiers; null by hand
+  click_kind text,                                 -- by which kind of click id Google finds it
   is_certain boolean not null default true,        -- false: an earlier hand-out with another value may have arrived before this one
   provider_request_id text,
+  record_index int,                                -- its place in a Data Manager request
   dispatched_at timestamptz not null,
   verdict text,
   verdict_reason text,
   verdict_at timestamptz,
+  is_retryable boolean not null default false,     -- REJECTED for now: the same may work later
   constraint dispatch_kind_is_known check (kind in ('CONVERSION', 'RESTATE', 'RETRACT')),
   constraint transport_is_known check (transport in ('script', 'data_manager', 'ads_api', 'by_hand')),
-  constraint verdict_is_known check (verdict in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN'))
+  constraint verdict_is_known check (verdict in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN')),
+  constraint click_kind_is_known check (click_kind in ('gclid', 'gbraid', 'wbraid')),
+  constraint verdict_reason_is_bounded check (char_length(verdict_reason) <= 256),
+  -- It would take a value of 0 for a conversion worth nothing, and go on counting it.
+  constraint data_manager_cannot_retract check (kind <> 'RETRACT' or transport <> 'data_manager')
 );
 create index dispatches_of_a_sale on public.provider_dispatches (sale_id, dispatched_at desc);
 create index dispatches_of_a_site on public.provider_dispatches (site_id, dispatched_at desc);
+create index dispatches_of_a_request on public.provider_dispatches (site_id, provider_request_id)
+  where transport = 'data_manager';
+
+-- standing_dispatches: what Google has of each sale: the newest dispatch that it did not reject, on
+-- whichever transport. Whatever decides by "Google has it" reads this. An API adjusts only what it
+-- finds; what a person adjusted by hand is there only while a conversion of the sale is.
+create view private.standing_dispatches as
+  select distinct on (d.sale_id, d.provider_key) d.*
+  from public.provider_dispatches d where d.verdict is distinct from 'REJECTED'
+    and (d.transport <> 'by_hand' or exists (select from public.provider_dispatches c
+      where c.sale_id = d.sale_id and c.provider_key = d.provider_key and c.kind = 'CONVERSION'
+        and c.verdict is distinct from 'REJECTED'))
+  order by d.sale_id, d.provider_key, d.dispatched_at desc, d.id desc;
 
 -- Pipeline B: stages before the seal, valued by how fresh the click was. One per call and type.
 create table public.marketing_signals (
@@ -97,8 +120,13 @@ create table public.marketing_signals (
   currency text not null,
   occurred_at timestamptz not null,
   dispatch_status text not null default 'PENDING',
+  order_id text not null generated always as ('signal_' || id::text) stored,   -- on every way
   conversion_name text,                            -- of the first hand-out: kept for all later ones
+  conversion_action text,                          -- of the first hand-out to a worker, likewise
+  may_have_arrived boolean not null default false, -- a hand-out ended without an answer
   attempt_count int not null default 0,
+  attempt_base int not null default 0,             -- attempts that do not count: the budget counts from here
+  free_waits int not null default 0,               -- how often Google asked us to wait
   claim_token uuid,
   claimed_at timestamptz,
   last_claim uuid,                                 -- the newest claim, also after it has ended
@@ -106,7 +134,15 @@ create table public.marketing_signals (
   claimed_before_at timestamptz,                   -- when the claim before that was made
   next_retry_at timestamptz,
   last_error text,
+  provider_error_code text,                        -- of a worker's last attempt
+  provider_error_category text,
   google_sent_at timestamptz,
+  transport text,                                  -- the way by which it was sent
+  provider_request_id text,
+  record_index int,                                -- its place in a Data Manager request
+  verdict text,
+  verdict_reason text,
+  verdict_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   constraint one_signal_per_call_and_type unique (call_id, signal_type),
@@ -114,9 +150,30 @@ create table public.marketing_signals (
   constraint dispatch_status_is_known check (dispatch_status in ('PENDING', 'PROCESSING', 'SENT', 'FAILED')),
   constraint processing_signals_have_a_claim check ((dispatch_status = 'PROCESSING') = (claim_token is not null and claimed_at is not null)),
   constraint claimed_signals_have_a_name check (attempt_count = 0 or conversion_name is not null),
-  constraint sent_signals_have_a_time check ((dispatch_status = 'SENT') = (google_sent_at is not null))
+  constraint sent_signals_have_a_time check ((dispatch_status = 'SENT') = (google_sent_at is not null)),
+  constraint sent_signals_have_a_way check ((dispatch_status = 'SENT') = (transport is not null)),
+  constraint signal_transport_is_known check (transport in ('script', 'data_manager', 'ads_api')),
+  constraint sent_signals_have_no_error check (dispatch_status <> 'SENT'
+    or num_nonnulls(last_error, provider_error_code, provider_error_category) = 0),
+  constraint signal_attempts_only_grow check (attempt_count >= attempt_base and attempt_base >= 0),
+  constraint signal_free_waits_are_bounded check (free_waits between 0 and 20),
+  constraint signal_category_is_known check (provider_error_category in
+    ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT', 'PERMANENT')),
+  constraint signal_verdict_is_known
+    check (verdict in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN')),
+  constraint signal_verdicts_have_a_time check ((verdict is null) = (verdict_at is null)
+    and (verdict is null or dispatch_status = 'SENT')),
+  constraint signal_text_is_bounded check (char_length(last_error) <= 1024
+    and char_length(provider_error_code) <= 64 and char_length(provider_request_id) <= 256
+    and char_length(verdict_reason) <= 256 and char_length(conversion_action) <= 100)
 );
+create index signals_of_a_request on public.marketing_signals (site_id, provider_request_id)
+  where provider_request_id is not null;
+create index signals_refused_by_auth on public.marketing_signals (site_id)
+  where dispatch_status = 'FAILED' and provider_error_category = 'AUTH';
 create index claimable_signals on public.marketing_signals (site_id, next_retry_at nulls first, created_at, id) where dispatch_status = 'PENDING';
+create index waiting_signals_by_name on public.marketing_signals (site_id, conversion_name)
+  where dispatch_status = 'PENDING' and conversion_name is not null;
 create index processing_signals on public.marketing_signals (claimed_at) where dispatch_status = 'PROCESSING';
 
 alter table public.sales enable row level security;
@@ -133,8 +190,8 @@ create trigger dispatches_are_never_deleted before delete on public.provider_dis
 -- What was handed over is fixed; only what the provider says of it later is added.
 create trigger dispatches_say_what_was_sent
   before update of id, site_id, queue_id, sale_id, snapshot_id, kind, provider_key, transport,
-    order_id, conversion_name, conversion_time, value_cents, currency, identifiers_hash,
-    dispatched_at
+    order_id, conversion_name, conversion_action, conversion_time, value_cents, currency,
+    identifiers_hash, click_kind, record_index, dispatched_at
   on public.provider_dispatches for each row execute function private.refuse_change();
 create trigger dispatches_are_never_truncated before truncate on public.provider_dispatches
   for each statement execute function private.refuse_change();

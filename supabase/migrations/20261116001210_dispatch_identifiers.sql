@@ -1,4 +1,4 @@
--- Click ids and hashed telephone numbers as they were handed out. A dispatch is permanent, and
+-- Click ids, hashed telephone numbers and e-mail addresses as they were handed out. A dispatch is permanent, and
 -- these must be erasable: so they sit here, and the row and its dispatch keep a salted hash. With
 -- the salt gone too, nobody can find out by trying whether a click id was the one.
 
@@ -9,6 +9,7 @@ create table public.dispatch_identifiers (
   wbraid text,
   gbraid text,
   customer_hash text,
+  email_hash text,
   salt uuid not null,                              -- of this row alone
   handed_at timestamptz not null
 );

@@ -100,7 +100,8 @@ begin
     from public.sales s
     where s.call_id in (p_sale.call_id, p_sale.sibling_call_id) and s.status = 'CANCELED'
       and s.delivery_block is null and s.occurred_at > v_now - private.adjustments_end()
-      and q.sale_id = s.id and q.kind = 'RETRACT' and q.status = 'FAILED' and q.provider_error_code <> 'SUPERSEDED'
+      and q.sale_id = s.id and q.kind = 'RETRACT' and q.status = 'FAILED'
+      and q.provider_error_code not in ('SUPERSEDED', 'NEVER_ARRIVED')
       and not exists (select from public.offline_conversion_queue o where o.sale_id = s.id and o.kind = 'RETRACT' and (o.status <> 'FAILED' or o.created_at > q.created_at));
 end
 $$;
@@ -213,9 +214,12 @@ language sql security definer set search_path = ''
 as $$
   update public.marketing_signals g
     set dispatch_status = case when p_silent then 'FAILED' else 'PENDING' end, last_error = case when p_silent then p_reason end,
+        provider_error_code = null, provider_error_category = null,
         next_retry_at = null, updated_at = private.current_moment()
     where g.call_id = p_call_id and g.signal_type = coalesce(p_type, g.signal_type)
-      and case when p_silent then g.dispatch_status = 'PENDING' else g.dispatch_status = 'FAILED' and g.last_error = p_reason end
+      and case when p_silent   -- with what a new connection would bring back
+        then g.dispatch_status = 'PENDING' or (g.dispatch_status = 'FAILED' and g.provider_error_category = 'AUTH')
+        else g.dispatch_status = 'FAILED' and g.last_error = p_reason end
 $$;
 
 -- follow_stages: bring the signals of a call in line with a move of it.

@@ -218,8 +218,11 @@ begin
     return;
   end if;
   update public.marketing_signals g
-    set dispatch_status = 'FAILED', last_error = 'NO_CONSENT', next_retry_at = null, updated_at = private.current_moment()
-    where g.call_id = any (p_call_ids) and g.dispatch_status = 'PENDING';
+    set dispatch_status = 'FAILED', last_error = 'NO_CONSENT', next_retry_at = null,
+        provider_error_code = null, provider_error_category = null,
+        updated_at = private.current_moment()
+    where g.call_id = any (p_call_ids) and (g.dispatch_status = 'PENDING'
+      or (g.dispatch_status = 'FAILED' and g.provider_error_category = 'AUTH'));
   perform private.silence_sales(array(
     select s.id from public.sales s where s.call_id = any (p_call_ids)
     union
@@ -236,16 +239,16 @@ declare
 begin
   for v_sale in select s.* from public.sales s where s.id = any (p_sale_ids) order by s.id for update loop
     -- What Google has stays, and its order id is enough to correct it: the ids go from here all the same.
-    v_is_sent := exists (select from public.provider_dispatches d where d.sale_id = v_sale.id);
+    v_is_sent := exists (select from private.standing_dispatches d where d.sale_id = v_sale.id);
     perform private.forget_identifiers(array[v_sale.id]);
     update public.sales s
       set delivery_block = case when v_is_sent then s.delivery_block else 'NO_CONSENT' end,
           gclid = null, wbraid = null, gbraid = null, clicked_at = null, customer_hash = null,
+          email_hash = null,
           note = case when v_is_sent then s.note end, updated_at = private.current_moment()
       where s.id = v_sale.id;
-    continue when v_is_sent;
     perform private.act(('system', null)::private.actor, 'CONSENT_WITHDRAWN');
-    perform private.close_waiting(v_sale.id, '{CONVERSION}', 'NO_CONSENT', 'The visitor withdrew consent before Google was told.');
+    perform private.follow_ledger(v_sale.id);   -- closes what waits; what may have arrived can still be taken back
   end loop;
 end
 $$;

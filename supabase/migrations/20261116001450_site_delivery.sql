@@ -1,15 +1,23 @@
 -- Values and delivery: what a site's leads are worth before anybody says an amount, and what Google is told of them, when and under which name.
 
--- conversion_name: what a conversion is called in the site's Google Ads account. The defaults are the names the setup guide asks for.
-create function private.conversion_name(p_site public.sites, p_key text) returns text
+-- default_conversion_name: the names that the setup guide asks for. The planner folds a call with a
+-- fixed key, so a query may ask it for every row.
+create function private.default_conversion_name(p_key text) returns text
 language sql immutable set search_path = ''
 as $$
-  select coalesce(p_site.conversion_names ->> p_key, case p_key
+  select case p_key
     when 'seal' then 'OpsMantik_V5_DEMIR_MUHUR'
     when 'MEETING_BOOKED' then 'OpsMantik_V4_Sicak_Teklif'
     when 'SEAL_PENDING' then 'OpsMantik_V3_Nitelikli_Gorusme'
     when 'INTENT_CAPTURED' then 'OpsMantik_V2_Ilk_Temas'
-    when 'page_view' then 'OpsMantik_V1_Nabiz' end)
+    when 'page_view' then 'OpsMantik_V1_Nabiz' end
+$$;
+
+-- conversion_name: what a conversion is called in the site's Google Ads account.
+create function private.conversion_name(p_site public.sites, p_key text) returns text
+language sql immutable set search_path = ''
+as $$
+  select coalesce(p_site.conversion_names ->> p_key, private.default_conversion_name(p_key))
 $$;
 
 -- refuse_setting: a setting that can not be stored, by name, so that the form can point at it.
@@ -67,6 +75,7 @@ end
 $$;
 
 -- set_site_delivery: change the settings that are given; the others stay. Weights and names that are given replace all of theirs.
+-- A conversion that gets another name keeps the conversion action that was chosen for it.
 --   Refuses  400 VALIDATION_FAILED with the field, for an unknown key as for a value out of bounds.
 --   Callers  owners.
 create function public.set_site_delivery(p_public_id text, p_settings jsonb) returns jsonb
@@ -79,6 +88,8 @@ begin
   if (p_settings #> '{intentWeights,sealed}')::numeric = 0 then
     perform private.refuse_setting('intentWeights.sealed');   -- a seal without an amount would be worth nothing, and nothing can not be sent
   end if;
+  perform private.hold_provider(v_site.id, 'google_ads');
+  select s.* into v_site from public.sites s where s.id = v_site.id for no key update;
   update public.sites s
     set default_aov_cents = coalesce((p_settings ->> 'defaultAovCents')::bigint, s.default_aov_cents),
         intent_weights = coalesce(p_settings -> 'intentWeights', s.intent_weights),
@@ -90,6 +101,7 @@ begin
         needs_you_after_hours = coalesce((p_settings ->> 'needsYouAfterHours')::int, s.needs_you_after_hours),
         updated_at = private.current_moment()
     where s.id = v_site.id;
+  perform private.carry_actions(v_site, s) from public.sites s where s.id = v_site.id;
   return jsonb_build_object('ok', true);
 end
 $$;

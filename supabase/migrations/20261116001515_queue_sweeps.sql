@@ -36,11 +36,14 @@ begin
   capped as (
     update public.offline_conversion_queue q
       set status = 'FAILED', claimed_at = null, claim_token = null, next_retry_at = null, provider_error_code = 'MAX_ATTEMPTS',
-          provider_error_category = 'PERMANENT', last_error = 'MAX_ATTEMPTS_EXCEEDED', updated_at = v_now
+          provider_error_category = 'PERMANENT', last_error = 'MAX_ATTEMPTS_EXCEEDED', updated_at = v_now,
+          may_have_arrived = q.may_have_arrived or q.status = 'PROCESSING'
       from (select w.id from waiting w union all select a.id from away a) t where q.id = t.id returning q.id, q.sale_id, q.kind)
-  select count(*), array_agg(distinct c.sale_id) filter (where c.kind <> 'CONVERSION' and c.id in (select a.id from away a)) into v_capped, v_changed from capped c;
+  select count(*), array_agg(distinct c.sale_id) filter (where c.id in (select a.id from away a)
+      and (c.kind <> 'CONVERSION' or s.status <> 'CONFIRMED' or s.delivery_block is not null))
+    into v_capped, v_changed from capped c join public.sales s on s.id = c.sale_id;
   foreach v_sale_id in array coalesce(v_changed, '{}') loop
-    perform private.follow_ledger(v_sale_id);   -- a correction that was given up may have been away with an older value than the sale's
+    perform private.follow_ledger(v_sale_id);   -- what was given up may have arrived, or been away with an older value than the sale's
   end loop;
   return jsonb_build_object('capped', v_capped);
 end
@@ -51,8 +54,10 @@ $$;
 --            FAILED with a time for the next try that has come -> RETRY; when a newer row of the sale says the same, it stays FAILED for good.
 --            QUEUED/RETRY conversions whose click Google takes no more -> FAILED CLICK_EXPIRED, and
 --            adjustments 54 days after their conversion -> FAILED ADJUSTMENT_EXPIRED.
+--   Writes   FINISHED, as WORKER_LOST, for batches of that age that nobody finished. A probe whose
+--            lease ran out opens its circuit again.
 --   Safe     against a late answer: rows in somebody's hands are skipped, and a success still wins after this.
---   Returns  {recovered, retried, expired}; at most 2,000 of each a call.
+--   Returns  {recovered, retried, expired, endedBatches}; at most 2,000 of each a call.
 --   Callers  service role only (cron, every 10 minutes).
 create function public.recover_stuck_offline_conversion_jobs(p_min_age_minutes int default 15) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -66,7 +71,10 @@ declare
   v_sale_id uuid;
   v_ids uuid[];
   v_sale_ids uuid[];
+  v_batches jsonb;
 begin
+  -- First, while no sale is held: what a batch is finished with comes before the sales.
+  v_batches := private.end_dead_batches(make_interval(mins => greatest(p_min_age_minutes, 1)));
   perform private.act(('system', null)::private.actor, 'RECOVERED');
   select array_agg(t.id), array_agg(t.sale_id) into v_ids, v_sale_ids from (
     select q.id, q.sale_id from public.offline_conversion_queue q
@@ -76,7 +84,8 @@ begin
     select q.id from public.offline_conversion_queue q where q.id = any (v_ids) and q.sale_id = any (v_sale_ids)
       and q.status = 'PROCESSING' and q.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 1)) order by q.id for update skip locked),
   back as (
-    update public.offline_conversion_queue q set status = 'RETRY', claimed_at = null, claim_token = null, next_retry_at = null, updated_at = v_now
+    update public.offline_conversion_queue q set status = 'RETRY', claimed_at = null, claim_token = null, next_retry_at = null, updated_at = v_now,
+        may_have_arrived = true
       from mine m where q.id = m.id returning q.sale_id, q.kind)
   select count(*), array_agg(distinct b.sale_id) filter (where b.kind <> 'CONVERSION' or s.status <> 'CONFIRMED' or s.delivery_block is not null) into v_recovered, v_changed
     from back b join public.sales s on s.id = b.sale_id;
@@ -117,7 +126,8 @@ begin
           else 'The click is older than 90 days; Google takes no conversion for it any more.' end
     from expired e where q.id = e.id;
   get diagnostics v_expired = row_count;
-  return jsonb_build_object('recovered', v_recovered, 'retried', v_retried, 'expired', v_expired);
+  return jsonb_build_object('recovered', v_recovered, 'retried', v_retried, 'expired', v_expired,
+    'endedBatches', v_batches -> 'ended');
 end
 $$;
 

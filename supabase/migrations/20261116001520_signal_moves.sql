@@ -8,7 +8,7 @@ language sql stable security definer set search_path = ''
 as $$
   select g.id, g.call_id from public.marketing_signals g
   where g.site_id = p_site.id and g.dispatch_status = 'PENDING' and p_site.signals_enabled and p_site.oci_sync_method = 'script'
-    and g.attempt_count < p_max_attempts and (g.next_retry_at is null or g.next_retry_at <= private.current_moment())
+    and g.attempt_count - g.attempt_base < p_max_attempts and (g.next_retry_at is null or g.next_retry_at <= private.current_moment())
     and exists (select from public.calls c where c.id = g.call_id and coalesce(c.gclid, c.wbraid, c.gbraid) is not null
       and c.marketing_consent and not private.refused_marketing(c.site_id, c.visitor_id)
       and c.status not in ('junk', 'cancelled')
@@ -17,13 +17,16 @@ as $$
   order by g.next_retry_at nulls first, g.created_at, g.id limit p_limit
 $$;
 
--- signal_row: a signal as it is sent.
+-- signal_row: a signal as a script sends it. What an API may have delivered keeps Google's name of
+-- that action, so that it counts once.
 create function private.signal_row(p_site public.sites, p_signal public.marketing_signals) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select jsonb_build_object('id', p_signal.id, 'orderId', 'oms_' || replace(p_signal.id::text, '-', ''), 'gclid', c.gclid, 'wbraid', c.wbraid, 'gbraid', c.gbraid,
-    'conversionName', coalesce(p_signal.conversion_name,
-      private.conversion_name(p_site, p_signal.signal_type)),
+  select jsonb_build_object('id', p_signal.id, 'orderId', p_signal.order_id, 'gclid', c.gclid, 'wbraid', c.wbraid, 'gbraid', c.gbraid,
+    'conversionName', coalesce((select n.google_name from private.action_names n
+        where n.site_id = p_signal.site_id and n.action = p_signal.conversion_action
+          and p_signal.may_have_arrived),
+      p_signal.conversion_name, private.conversion_name(p_site, p_signal.signal_type)),
     'conversionTime', p_signal.occurred_at, 'value', p_signal.conversion_value,
     'currency', p_signal.currency)
   from public.calls c where c.id = p_signal.call_id
@@ -55,6 +58,7 @@ begin
           attempt_count = g.attempt_count + 1, next_retry_at = null, updated_at = v_now,
           conversion_name =
             coalesce(g.conversion_name, private.conversion_name(v_site, g.signal_type)),
+          conversion_action = case when g.may_have_arrived then g.conversion_action end,
           last_claim = v_token, last_claimed_at = v_now, claimed_before_at = g.last_claimed_at
       where g.id = any (v_ids) returning g as signal)
   select coalesce(jsonb_agg(private.signal_row(v_site, c.signal) order by (c.signal).occurred_at), '[]') into v_rows from claimed c;
@@ -74,7 +78,8 @@ declare
   v_now timestamptz := private.current_moment();
 begin
   update public.marketing_signals g
-    set dispatch_status = 'SENT', google_sent_at = v_now, claim_token = null, claimed_at = null, next_retry_at = null, last_error = null, updated_at = v_now
+    set dispatch_status = 'SENT', google_sent_at = v_now, transport = 'script', claim_token = null, claimed_at = null, next_retry_at = null, last_error = null,
+        provider_error_code = null, provider_error_category = null, updated_at = v_now
     where g.id in (select x.id from public.marketing_signals x where x.id = any (p_ids) and x.site_id = p_site_id and x.dispatch_status <> 'SENT'
                    and x.attempt_count > 0 order by x.id for update);
   return (select jsonb_build_object('updated', count(g.id), 'refused', coalesce(jsonb_agg(i.id order by i.id) filter (where g.id is null), '[]'))
@@ -113,8 +118,9 @@ begin
       order by g.id for update) j;
   update public.marketing_signals g
     set dispatch_status = case when l.is_again then 'PENDING' else 'FAILED' end, claim_token = null, claimed_at = null, updated_at = v_now,
-        next_retry_at = case when l.is_again then v_now + private.retry_delay(g.attempt_count) end, last_error = left(p_words, 1024)
-    from (select x.id, p_category in ('TRANSIENT', 'RATE_LIMIT') and x.attempt_count < p_max_attempts as is_again from public.marketing_signals x
+        next_retry_at = case when l.is_again then v_now + private.retry_delay(g.attempt_count - g.attempt_base) end, last_error = left(p_words, 1024),
+        provider_error_code = null, provider_error_category = null
+    from (select x.id, p_category in ('TRANSIENT', 'RATE_LIMIT') and x.attempt_count - x.attempt_base < p_max_attempts as is_again from public.marketing_signals x
           where x.id = any (v_ids) and x.dispatch_status = 'PROCESSING') l
     where g.id = l.id;
   return jsonb_build_object(
@@ -144,13 +150,14 @@ begin
     order by g.claimed_at limit 2000 for update of g skip locked)
   update public.marketing_signals g
     set dispatch_status = case when t.status in ('junk', 'cancelled') then 'FAILED' else 'PENDING' end, claim_token = null, claimed_at = null, updated_at = v_now,
-        last_error = case when t.status in ('junk', 'cancelled') then 'CALL_IS_JUNK' else g.last_error end
+        last_error = case when t.status in ('junk', 'cancelled') then 'CALL_IS_JUNK' else g.last_error end,
+        may_have_arrived = true
     from stuck t where g.id = t.id;
   get diagnostics v_recovered = row_count;
   with ended as materialized (
-    select g.id, case when not c.marketing_consent then 'NO_CONSENT' when g.attempt_count >= p_max_attempts then 'MAX_ATTEMPTS_EXCEEDED' else 'CLICK_EXPIRED' end as why
+    select g.id, case when not c.marketing_consent then 'NO_CONSENT' when g.attempt_count - g.attempt_base >= p_max_attempts then 'MAX_ATTEMPTS_EXCEEDED' else 'CLICK_EXPIRED' end as why
     from public.marketing_signals g join public.calls c on c.id = g.call_id
-    where g.dispatch_status = 'PENDING' and (g.attempt_count >= p_max_attempts or not c.marketing_consent or c.clicked_at <= v_now - interval '90 days')
+    where g.dispatch_status = 'PENDING' and (g.attempt_count - g.attempt_base >= p_max_attempts or not c.marketing_consent or c.clicked_at <= v_now - interval '90 days')
     limit 2000 for update of g skip locked)
   update public.marketing_signals g
     set dispatch_status = 'FAILED', next_retry_at = null, last_error = e.why, updated_at = v_now

@@ -10,13 +10,20 @@ as $$
     where q.site_id = p_site.id and q.provider_key = 'google_ads' and q.status in ('QUEUED', 'RETRY') and q.kind = 'CONVERSION'
       and q.not_before <= private.current_moment() and (q.next_retry_at is null or q.next_retry_at <= private.current_moment())
       and q.attempt_count - q.attempt_base < p_max_attempts
+      and not exists (select from private.held_sales h
+        where h.sale_id = q.sale_id and h.provider_key = q.provider_key)
     order by q.next_retry_at nulls first, q.created_at, q.id limit p_limit + 1),
   seals as (
     select jsonb_build_object('id', w.id, 'orderId', w.order_id, 'gclid', s.gclid, 'wbraid', s.wbraid, 'gbraid', s.gbraid,
-      'conversionName', coalesce(w.conversion_name, private.conversion_name(p_site, 'seal')),
+      'conversionName',
+      coalesce(n.google_name, w.conversion_name, private.conversion_name(p_site, 'seal')),
       'conversionTime', w.conversion_time, 'valueCents', s.amount_cents, 'currency', w.currency,
       'isExpired', w.click_expires_at <= private.current_moment()) as seal, w.next_retry_at, w.created_at, w.id
     from waiting w join public.sales s on s.id = w.sale_id and s.status = 'CONFIRMED'
+      left join private.action_names n   -- as hand_out
+        on n.site_id = w.site_id and n.action = w.conversion_action
+          and (w.may_have_arrived or exists (select from public.provider_dispatches d
+            where d.sale_id = w.sale_id and d.verdict is distinct from 'REJECTED'))
     order by w.next_retry_at nulls first, w.created_at, w.id limit p_limit),
   signals as (
     select private.signal_row(p_site, g) as signal, row_number() over (order by g.next_retry_at nulls first, g.created_at, g.id) as position

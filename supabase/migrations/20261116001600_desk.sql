@@ -72,7 +72,7 @@ as $$
                       then p_call.status_at + interval '10 minutes' end,
     'sale', case when s.id is not null then jsonb_build_object('id', s.id, 'version', s.version, 'status', s.status, 'amountCents', s.amount_cents,
       'currency', s.currency, 'isPredicted', s.value_source = 'PREDICTED', 'deliveryBlock', s.delivery_block, 'note', s.note,
-      'adjustableUntil', s.occurred_at + interval '54 days') end,
+      'adjustableUntil', s.occurred_at + interval '54 days', 'atGoogle', private.standing_json(s.id)) end,
     'delivery', case when q.id is not null then jsonb_build_object('status', q.status, 'notBefore', greatest(q.not_before, q.next_retry_at),
       'errorCode', q.provider_error_code, 'uploadedAt', q.uploaded_at, 'verdict', d.verdict,
       'pendingAdjustment', (select a.kind from public.offline_conversion_queue a where a.sale_id = s.id and a.kind <> 'CONVERSION'

@@ -91,7 +91,8 @@ as $$
 $$;
 
 -- read_external_sale: what was sent, as a sale that is not stored yet. Refuses by field.
---   Takes    p_args {externalRef, occurredAt, amountCents, currency?, customerPhone?, customerHash?, gclid?, wbraid?, gbraid?, marketingConsent?, note?}
+--   Takes    p_args {externalRef, occurredAt, amountCents, currency?, customerPhone?, customerHash?, emailHash?,
+--            gclid?, wbraid?, gbraid?, marketingConsent?, note?}
 create function private.read_external_sale(p_site public.sites, p_args jsonb) returns public.sales
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -117,6 +118,10 @@ begin
   if v_sale.customer_hash !~ '^[0-9a-f]{64}$' then
     perform private.refuse_setting('customer_hash');
   end if;
+  v_sale.email_hash := lower(p_args ->> 'emailHash');
+  if v_sale.email_hash !~ '^[0-9a-f]{64}$' then
+    perform private.refuse_setting('customer_email_hash');
+  end if;
   v_sale.gclid := nullif(btrim(p_args ->> 'gclid'), '');
   v_sale.wbraid := nullif(btrim(p_args ->> 'wbraid'), '');
   v_sale.gbraid := nullif(btrim(p_args ->> 'gbraid'), '');
@@ -125,7 +130,8 @@ begin
   end if;
   v_sale.note := nullif(left(btrim(p_args ->> 'note'), 500), '');
   v_sale.external_hash := encode(sha256(convert_to(jsonb_build_array(v_sale.amount_cents, v_sale.currency, private.exact_time(v_sale.occurred_at),
-    v_sale.customer_hash, v_sale.gclid, v_sale.wbraid, v_sale.gbraid, p_args -> 'marketingConsent', v_sale.note)::text, 'UTF8')), 'hex');
+    v_sale.customer_hash, v_sale.gclid, v_sale.wbraid, v_sale.gbraid, p_args -> 'marketingConsent', v_sale.note,
+    v_sale.email_hash)::text, 'UTF8')), 'hex');
   return v_sale;
 end
 $$;
@@ -147,13 +153,17 @@ as $$
 $$;
 
 -- take_click: the click a sale is told to Google with: its call's, or its own where the customer agreed, or none, with the reason. When
--- a click of its own was made is not known; it was not after the sale.
+-- a click of its own was made is not known; it was not after the sale. The hash of an e-mail address is for Google alone: it is
+-- kept where the customer agreed, and nowhere else.
 create function private.take_click(p_site_id uuid, p_sale public.sales, p_call public.calls, p_consent boolean) returns public.sales
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
   v_has_own boolean := coalesce(p_sale.gclid, p_sale.wbraid, p_sale.gbraid) is not null;
 begin
+  if not coalesce(p_consent, false) or private.refused_since(p_site_id, p_sale, p_call) then
+    p_sale.email_hash := null;
+  end if;
   if not p_consent then   -- said, not left out: whatever the call's visitor agreed to, this customer did not
     p_sale.gclid := null;
     p_sale.wbraid := null;
@@ -210,10 +220,10 @@ begin
       when v_call.gclid = v_sent.gclid or v_call.wbraid = v_sent.wbraid or v_call.gbraid = v_sent.gbraid then 'click' else 'phone' end;
     v_sale.id := private.uuid_v7();
     insert into public.sales (id, site_id, call_id, sibling_call_id, external_ref, external_hash, matched_by, status, version, order_id, amount_cents, currency, value_source,
-        occurred_at, gclid, wbraid, gbraid, clicked_at, customer_hash, delivery_block, note, created_at, updated_at)
+        occurred_at, gclid, wbraid, gbraid, clicked_at, customer_hash, email_hash, delivery_block, note, created_at, updated_at)
       values (v_sale.id, p_site.id, v_call.id, case when v_call.id is null then private.sold_call(p_site, v_sent) end, v_sale.external_ref, v_sale.external_hash, v_sale.matched_by, 'DRAFT', 1,
         'om_' || replace(v_sale.id::text, '-', ''), v_sale.amount_cents, v_sale.currency, 'EXTERNAL', v_sale.occurred_at, v_sale.gclid, v_sale.wbraid,
-        v_sale.gbraid, v_sale.clicked_at, v_sale.customer_hash, v_sale.delivery_block, v_sale.note, v_now, v_now)
+        v_sale.gbraid, v_sale.clicked_at, v_sale.customer_hash, v_sale.email_hash, v_sale.delivery_block, v_sale.note, v_now, v_now)
       on conflict (site_id, external_ref) do nothing
       returning * into v_sale;
     if v_sale.id is not null then

@@ -30,7 +30,10 @@ create index queue_rows_by_error_category on public.offline_conversion_queue (si
 create index queue_adjustments on public.offline_conversion_queue (site_id, kind, created_at desc, id desc) where kind <> 'CONVERSION';
 create index corrections_that_wait on public.offline_conversion_queue (site_id) where kind <> 'CONVERSION' and status in ('QUEUED', 'RETRY');   -- few: people make them
 create index queue_rows_tried_again on public.offline_conversion_queue (site_id, status, attempt_count) where attempt_count > 1;
-create index waiting_rows_by_due_time on public.offline_conversion_queue (site_id, greatest(not_before, next_retry_at)) where status in ('QUEUED', 'RETRY');
+create index waiting_rows_by_due_time on public.offline_conversion_queue
+  (site_id, status, greatest(not_before, next_retry_at)) where status in ('QUEUED', 'RETRY');
+create index dispatches_not_confirmed on public.provider_dispatches
+  (site_id, verdict, dispatched_at desc) where verdict in ('REJECTED', 'DUPLICATE', 'UNKNOWN');
 create index sales_by_gclid on public.sales (site_id, gclid) where gclid is not null;
 create index sales_by_wbraid on public.sales (site_id, wbraid) where wbraid is not null;
 create index sales_by_gbraid on public.sales (site_id, gbraid) where gbraid is not null;
@@ -50,6 +53,22 @@ as $$
     when 'MARK_FAILED' then '{PROCESSING,QUEUED,RETRY}' end
 $$;
 
+-- waits_for_person: an adjustment that neither the site's script nor an API makes. Nobody can say
+-- whether somebody made it in Google Ads already, so it is not sent unless an operator says so.
+create function private.waits_for_person(
+  p_row public.offline_conversion_queue, p_sync_method text
+) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select p_row.kind <> 'CONVERSION' and p_row.status in ('QUEUED', 'RETRY')
+    and (p_sync_method = 'script' or p_row.by_hand_reason is not null)
+$$;
+
+-- api_never_adjusts: reasons that another try of the API cannot change.
+create function private.api_never_adjusts(p_by_hand_reason text) returns boolean
+language sql immutable set search_path = ''
+as $$ select coalesce(p_by_hand_reason in ('WBRAID_ONLY', 'OTHER_ACCOUNT'), false) $$;
+
 create function private.actor_json(p_kind text, p_id uuid) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
@@ -58,7 +77,47 @@ as $$
     when 'api_key' then (select k.name from public.site_api_keys k where k.id = p_id) end)
 $$;
 
+-- action_obstacle: why no API may be given a row because of its conversion action, as
+-- sendable_queue decides it; null when that is well. `at` is since when Google refuses the action.
+create function private.action_obstacle(
+  p_row public.offline_conversion_queue, out code text, out at timestamptz
+)
+language sql stable security definer set search_path = ''
+as $$
+  select case
+      when a.blocked_at is not null then a.blocked_code
+      when p_row.conversion_action is not null then case
+        when not n.has_lines then 'MISSING'
+        when private.is_elsewhere(p_row.site_id, p_row.conversion_action) then 'OTHER_ACCOUNT' end
+      when a.site_id is null then 'MISSING'
+      when a.google_name <> a.conversion_name and p_row.kind = 'CONVERSION'
+        and (p_row.may_have_arrived or exists (select from public.provider_dispatches d
+          where d.sale_id = p_row.sale_id and d.verdict is distinct from 'REJECTED'))
+        then 'NAME_DIFFERS' end,
+    a.blocked_at
+  from (select private.conversion_name(s, 'seal') as seal,
+          exists (select from public.provider_conversion_actions x where x.site_id = s.id
+            and x.provider_key = p_row.provider_key) as has_lines
+        from public.sites s where s.id = p_row.site_id) n
+    left join lateral (
+      select x.* from public.provider_conversion_actions x
+      where x.site_id = p_row.site_id and x.provider_key = p_row.provider_key
+        and case when p_row.conversion_action is not null then x.action = p_row.conversion_action
+          else x.conversion_name = coalesce(p_row.conversion_name, n.seal)
+            or x.conversion_name = n.seal and p_row.kind <> 'CONVERSION' end
+      order by x.conversion_name = coalesce(p_row.conversion_name, n.seal) desc,
+        x.blocked_at nulls last limit 1) a on true
+$$;
+
 -- queue_rows_json: rows as the screen shows them, in the order given. One query for a page: a function call per row took five times as long.
+--   waitsFor   of a row that waits for something other than its time: RETRACTION (heldBy names the
+--              earlier sale and its row), VERDICT, DAY (until waitsUntil), ACTION: the site has no
+--              usable conversion action for the row's name, one that Google calls otherwise, or
+--              one of another account than the row left for; or QUOTA: Google asked the site to wait
+--              (until waitsUntil).
+--   takeBack   of a row that Google has, of a sale that was cancelled since: DONE when the retraction
+--              was sent, else PENDING.
+--   attemptError…  what the last real attempt met; the provider's fields may be a deferral since.
 create function private.queue_rows_json(
   p_rows public.offline_conversion_queue[], p_max_attempts int
 ) returns jsonb
@@ -75,11 +134,49 @@ as $$
     'attemptCount', q.attempt_count, 'attemptsLeft', greatest(0, p_max_attempts - (q.attempt_count - q.attempt_base)), 'notBefore', q.not_before,
     'nextRetryAt', q.next_retry_at, 'claimedAt', q.claimed_at, 'stuck', q.status = 'PROCESSING' and q.claimed_at < n.stuck_before,
     'lastError', q.last_error, 'providerErrorCode', q.provider_error_code, 'providerErrorCategory', q.provider_error_category,
+    'attemptError', q.attempt_error, 'attemptErrorCode', q.attempt_error_code,
+    'attemptErrorCategory', q.attempt_error_category, 'freeWaits', q.free_waits,
+    'byHandReason', q.by_hand_reason, 'heldBy', h.held_by,
+    'waitsFor', case when h.held_by is not null then 'RETRACTION'
+      when b.waits_for is not null then b.waits_for
+      when q.status in ('QUEUED', 'RETRY') and q.by_hand_reason is null
+        and t.oci_sync_method = 'api'
+        and (private.action_obstacle(p_rows[i])).code is not null then 'ACTION'
+      when u.quota_until is not null then 'QUOTA' end,
+    'waitsUntil', case when b.waits_for = 'DAY' then greatest(b.waits_until, u.quota_until)
+      when b.waits_for is null and h.held_by is null then u.quota_until end,
     'uploadedAt', q.uploaded_at, 'providerRequestId', q.provider_request_id,
-    'verdict', (select d.verdict from public.provider_dispatches d where d.sale_id = q.sale_id and d.queue_id = q.id order by d.dispatched_at desc, d.id desc limit 1),
+    'transport', d.transport, 'verdict', d.verdict, 'verdictReason', d.verdict_reason,
+    'verdictAt', d.verdict_at,
+    'takeBack', case when q.status = 'COMPLETED' and q.kind <> 'RETRACT' and s.status = 'CANCELED'
+      then case when exists (select from public.provider_dispatches x
+          where x.sale_id = q.sale_id and x.kind = 'RETRACT' and x.verdict is distinct from 'REJECTED')
+        then 'DONE' else 'PENDING' end end,
     'createdAt', q.created_at, 'updatedAt', q.updated_at) order by i), '[]')
   from (select private.current_moment() - private.stuck_after() as stuck_before offset 0) n,
     generate_subscripts(p_rows, 1) i cross join lateral (select (p_rows[i]).*) q left join public.sales s on s.id = q.sale_id
+    left join lateral (
+      select x.transport, x.verdict, x.verdict_reason, x.verdict_at
+      from public.provider_dispatches x where x.sale_id = q.sale_id and x.queue_id = q.id
+      order by x.dispatched_at desc, x.id desc limit 1) d on true
+    left join public.sites t on t.id = q.site_id
+    left join lateral (
+      select jsonb_build_object('saleId', x.by_sale_id, 'rowId', x.by_row_id) as held_by
+      from private.held_sales x where x.sale_id = q.sale_id and x.provider_key = q.provider_key
+      order by x.by_row_id desc limit 1) h
+      on q.kind = 'CONVERSION' and q.status in ('QUEUED', 'RETRY')
+    left join lateral (
+      select x.waits_for, x.waits_until from private.adjustment_bases x
+      where x.sale_id = q.sale_id and x.provider_key = q.provider_key) b
+      on q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY') and q.by_hand_reason is null
+        and t.oci_sync_method = 'api'
+    left join lateral (
+      select greatest(x.quota_until, q.next_retry_at) as quota_until
+      from public.provider_health_state x
+      where x.site_id = q.site_id and x.provider_key = q.provider_key
+        and x.quota_until > private.current_moment()) u
+      on q.status in ('QUEUED', 'RETRY') and q.by_hand_reason is null
+        and t.oci_sync_method = 'api'
 $$;
 
 -- search_queue: the rows that a search means: a row's or an order's id, a click id, or the last digits of a phone number.
@@ -115,6 +212,20 @@ begin
 end
 $$;
 
+-- sent_condition: of rows that were sent: what Google says of them, and on which days they were sent.
+-- Days are the site's own, both included, as in delivery_days.
+create function private.sent_condition(p_filter jsonb) returns text
+language sql immutable set search_path = ''
+as $$
+  select concat_ws(' and ', 'exists (select from public.provider_dispatches d
+      where d.site_id = $1 and d.sale_id = q.sale_id and d.queue_id = q.id',
+    case when p_filter ? 'verdict' then 'd.verdict = $2 ->> ''verdict''' end,
+    case when p_filter ? 'sentFrom' then 'd.dispatched_at >= ($2 ->> ''sentFrom'')::date::timestamp
+      at time zone (select s.timezone from public.sites s where s.id = $1)' end,
+    case when p_filter ? 'sentTo' then 'd.dispatched_at < (($2 ->> ''sentTo'')::date + 1)::timestamp
+      at time zone (select s.timezone from public.sites s where s.id = $1)' end) || ')'
+$$;
+
 -- queue_conditions: a filter as SQL text, from a closed set. Values are never part of the text: $1 site, $2 filter, $3 now, $4 found ids.
 create function private.queue_conditions(p_filter jsonb) returns text
 language plpgsql immutable set search_path = ''
@@ -123,7 +234,8 @@ declare
   v_unknown text;
 begin
   select k into v_unknown from jsonb_object_keys(p_filter) k where k not in ('status', 'errorCategory', 'errorCode', 'provider', 'channel', 'kind',
-    'minValue', 'maxValue', 'createdFrom', 'createdTo', 'updatedFrom', 'updatedTo', 'minAttempts', 'stuck', 'waitingForDelay', 'q', 'sort') limit 1;
+    'minValue', 'maxValue', 'createdFrom', 'createdTo', 'updatedFrom', 'updatedTo', 'minAttempts', 'stuck', 'waitingForDelay', 'q', 'sort',
+    'verdict', 'sentFrom', 'sentTo') limit 1;
   if v_unknown is not null then
     perform private.fail(400, 'VALIDATION_FAILED', jsonb_build_object('field', v_unknown));
   end if;
@@ -144,6 +256,7 @@ begin
     case when (p_filter ->> 'minAttempts')::int > 0 then 'q.attempt_count >= ($2 ->> ''minAttempts'')::int' end,
     case when (p_filter ->> 'stuck')::boolean then 'q.status = ''PROCESSING'' and q.claimed_at < $3 - private.stuck_after()' end,
     case when (p_filter ->> 'waitingForDelay')::boolean then 'q.status in (''QUEUED'', ''RETRY'') and greatest(q.not_before, q.next_retry_at) > $3' end,
+    case when p_filter ?| '{verdict,sentFrom,sentTo}' then private.sent_condition(p_filter) end,
     case when p_filter ? 'q' then 'q.id = any ($4)' end);
 end
 $$;

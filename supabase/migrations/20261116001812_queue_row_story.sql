@@ -25,6 +25,11 @@ begin
     select i.* into v_ids from public.dispatch_identifiers i where i.queue_id = v_row.id;
   end if;
   return jsonb_build_object('siteId', p_public_id, 'row', private.queue_rows_json(array[v_row], p_max_attempts) -> 0,
+    'sale', jsonb_build_object('id', v_sale.id, 'version', v_sale.version, 'status', v_sale.status,
+      'amountCents', v_sale.amount_cents, 'currency', v_sale.currency,
+      'deliveryBlock', v_sale.delivery_block,
+      'adjustableUntil', v_sale.occurred_at + private.adjustments_end(),
+      'atGoogle', private.standing_json(v_sale.id)),
     'seal', (select jsonb_build_object('at', r.created_at, 'by', private.actor_json(r.actor_kind, r.actor_id), 'amountCents', r.amount_cents, 'currency', r.currency,
                'valueSource', r.value_source, 'note', v_sale.note)
              from public.revenue_snapshots r where r.sale_id = v_sale.id and r.kind in ('SEAL', 'RESTORE') order by r.sequence desc limit 1),
@@ -33,7 +38,8 @@ begin
                from public.revenue_snapshots r where r.sale_id = v_sale.id),
     'dispatches', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'kind', d.kind, 'transport', d.transport, 'orderId', d.order_id, 'valueCents', d.value_cents,
                      'currency', d.currency, 'providerRequestId', d.provider_request_id, 'at', d.dispatched_at, 'verdict', d.verdict, 'verdictReason', d.verdict_reason,
-                     'verdictAt', d.verdict_at) order by d.dispatched_at, d.id), '[]')
+                     'verdictAt', d.verdict_at,
+                     'nextCheckAt', private.next_verdict_check(d)) order by d.dispatched_at, d.id), '[]')
                    from public.provider_dispatches d where d.sale_id = v_row.sale_id and d.queue_id = v_row.id),
     'payload', jsonb_build_object('sent', v_sent.id is not null, 'orderId', v_row.order_id,
       'conversionName', coalesce(v_sent.conversion_name, v_row.conversion_name,
@@ -59,25 +65,60 @@ begin
                            ? case a.action when 'MARK_FAILED' then 'FAILED' else 'QUEUED' end
                          -- An adjustment that Google takes no more can be given up only.
                          and (a.action = 'MARK_FAILED' or v_row.kind = 'CONVERSION'
-                           or v_row.click_expires_at > private.current_moment())))
+                           or v_row.click_expires_at > private.current_moment())
+                         -- A person's work is given up, or sent by canTryApi.
+                         and (a.action = 'MARK_FAILED'
+                           or not private.waits_for_person(v_row, v_site.oci_sync_method))),
+    -- A person's work that the API may make by now: an operator may try it there once more.
+    'canTryApi', v_site.oci_sync_method = 'api' and v_row.status = 'RETRY'
+      and v_row.by_hand_reason is not null and not private.api_never_adjusts(v_row.by_hand_reason)
+      and v_row.click_expires_at > private.current_moment() and v_sale.delivery_block is null
+      and (v_sale.status = 'CANCELED') = (v_row.kind = 'RETRACT'),
+    'canSendAgain', private.is_in_doubt(v_row) and private.open_row(v_row) is null
+      and private.may_tell(v_sale, v_row.kind) and (v_sale.status = 'CANCELED') = (v_row.kind = 'RETRACT')
+      and not exists (select from private.standing_dispatches d
+        where d.sale_id = v_row.sale_id and v_row.kind = 'CONVERSION'
+          and d.verdict is distinct from 'UNKNOWN'))
     || private.queue_row_moves(v_row.id);
 end
 $$;
 
--- queue_row_moves: the newest 500 moves of a row, and the attempts among them: each claim with the move that ended it.
+-- next_verdict_check: when Google is asked next what became of a dispatch; null when it said so, or
+-- will not.
+create function private.next_verdict_check(p_sent public.provider_dispatches) returns timestamptz
+language sql stable security definer set search_path = ''
+as $$
+  select r.next_poll_at from public.provider_requests r
+  where p_sent.transport = 'data_manager' and p_sent.verdict is null and r.finished_at is null
+    and r.site_id = p_sent.site_id and r.request_id = p_sent.provider_request_id
+$$;
+
+-- queue_row_moves: the newest 500 moves of a row, and the attempts among them: each claim with the move that ended it,
+-- and with what the ledger of attempts says of its batch, where a worker claimed it.
 create function private.queue_row_moves(p_id uuid) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   with moves as (
     select t.*, lead(t.to_status) over w as next_status, lead(t.created_at) over w as next_at, lead(t.provider_error_code) over w as next_code
-    from (select x.* from public.queue_transitions x where x.queue_id = p_id order by x.id desc limit 500) t window w as (order by t.id))
+    from (select x.* from public.queue_transitions x where x.queue_id = p_id order by x.id desc limit 500) t window w as (order by t.id)),
+  batches as materialized (
+    select s.created_at as started_at, jsonb_build_object('requestId', f.provider_request_id,
+      'durationMs', f.duration_ms, 'claimed', s.claimed_count, 'completed', f.completed_count,
+      'failed', f.failed_count, 'retried', f.retry_count, 'errorCode', f.error_code,
+      'errorCategory', f.error_category, 'isFinished', f.id is not null) as facts
+    from (select unnest(q.claims) as batch_id from public.offline_conversion_queue q
+          where q.id = p_id) c
+      join public.provider_upload_attempts s on s.batch_id = c.batch_id and s.phase = 'STARTED'
+      left join public.provider_upload_attempts f
+        on f.batch_id = c.batch_id and f.phase = 'FINISHED')
   select jsonb_build_object(
     'transitions', coalesce(jsonb_agg(jsonb_build_object('from', m.from_status, 'to', m.to_status, 'reason', m.reason, 'by', private.actor_json(m.actor_kind, m.actor_id),
       'attemptCount', m.attempt_count, 'errorCode', m.provider_error_code, 'at', m.created_at,
       'note', (select n.note from public.transition_proofs p join private.proof_notes n on n.proof_id = p.id
                where p.entity_id = p_id and p.occurred_at = m.created_at and p.to_state = m.to_status limit 1)) order by m.id), '[]'),
     'attempts', coalesce(jsonb_agg(jsonb_build_object('number', m.attempt_count, 'by', private.actor_json(m.actor_kind, m.actor_id), 'startedAt', m.created_at, 'endedAt', m.next_at,
-      'durationMs', round(extract(epoch from m.next_at - m.created_at) * 1000), 'outcome', m.next_status, 'errorCode', m.next_code) order by m.id)
+      'durationMs', round(extract(epoch from m.next_at - m.created_at) * 1000), 'outcome', m.next_status, 'errorCode', m.next_code,
+      'batch', (select b.facts from batches b where b.started_at = m.created_at limit 1)) order by m.id)
       filter (where m.to_status = 'PROCESSING' and m.from_status <> 'PROCESSING'), '[]'))
   from moves m
 $$;

@@ -86,7 +86,10 @@ create function private.queue_row_state(q public.offline_conversion_queue) retur
 language sql stable set search_path = ''
 as $$
   select jsonb_strip_nulls(jsonb_build_object('status', q.status, 'claimedAt', q.claimed_at, 'claimToken', q.claim_token, 'nextRetryAt', q.next_retry_at,
-    'attemptBase', q.attempt_base, 'lastError', q.last_error, 'errorCode', q.provider_error_code, 'errorCategory', q.provider_error_category))
+    'attemptBase', q.attempt_base, 'lastError', q.last_error, 'errorCode', q.provider_error_code, 'errorCategory', q.provider_error_category,
+    'attemptError', q.attempt_error, 'attemptErrorCode', q.attempt_error_code,
+    'attemptErrorCategory', q.attempt_error_category, 'byHandReason', q.by_hand_reason,
+    'mayHaveArrived', nullif(q.may_have_arrived, false)))
 $$;
 
 -- is_followed: whether another sale of the same lead lives. The retraction of the first one cannot then be given up:
@@ -102,7 +105,11 @@ $$;
 
 -- judge_queue_rows: for each row of an action where it would go, or why it stays. Preview and commit judge by the same rules.
 --   Takes    p_action; p_undoes for UNDO: rows then go back to what they were before that action. p_versions: null when any version will do.
-create function private.judge_queue_rows(p_site_id uuid, p_action text, p_undoes uuid, p_ids uuid[], p_versions bigint[])
+--            p_over_api: a person's work is sent all the same, where an API can make it (BY_HAND).
+create function private.judge_queue_rows(
+  p_site_id uuid, p_action text, p_undoes uuid, p_ids uuid[], p_versions bigint[],
+  p_over_api boolean default false
+)
 returns table (id uuid, place int, from_status text, to_status text, skipped text)
 language sql stable security definer set search_path = ''
 as $$
@@ -114,12 +121,18 @@ as $$
     where m.contract = 'conversion' and (p_action = 'UNDO' or not m.undo_only)),
   aimed as (
     select g.id, g.place, g.version, q.status, q.sale_id, q.provider_key, q.kind, q.created_at,
-      q.provider_error_code is not distinct from 'SUPERSEDED'
+      coalesce(q.provider_error_code in ('SUPERSEDED', 'NO_CONSENT', 'NEVER_ARRIVED'), false)
         or (q.kind <> 'CONVERSION' and q.click_expires_at <= private.current_moment()) as is_over,
-      s.status as sale_status, s.delivery_block is not null as is_blocked, q.version as version_now,
+      -- As waits_for_person says; a function call per row is too slow here.
+      q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY')
+        and (t.oci_sync_method = 'script' or q.by_hand_reason is not null)
+        and not (p_over_api and t.oci_sync_method = 'api'
+          and q.by_hand_reason not in ('WBRAID_ONLY', 'OTHER_ACCOUNT')) as is_by_hand,
+      s.status as sale_status, not private.may_tell(s, q.kind) as is_blocked, q.version as version_now,
       case p_action when 'UNDO' then u.before ->> 'status'
         when 'MARK_FAILED' then 'FAILED' else 'QUEUED' end as to_status
     from given g left join private.versioned_queue q on q.id = g.id and q.site_id = p_site_id left join public.sales s on s.id = q.sale_id
+      left join public.sites t on t.id = q.site_id
       left join private.queue_action_rows u on u.action_id = p_undoes and u.queue_id = g.id),
   judged as materialized (   -- its verdict is looked at three times
     select a.*, case
@@ -132,6 +145,13 @@ as $$
       -- Of a sale that Google may not be told of, none; nor an adjustment that it takes no more.
       when a.to_status <> 'FAILED' and ((a.kind = 'RETRACT' and a.sale_status <> 'CANCELED')
         or a.is_over or a.is_blocked) then 'ILLEGAL_MOVE'
+      -- Another row of the sale brought it to Google, perhaps to another conversion action.
+      when a.to_status <> 'FAILED' and a.status = 'FAILED' and a.kind = 'CONVERSION'
+        and exists (select from public.provider_dispatches d
+          where d.sale_id = a.sale_id and d.provider_key = a.provider_key
+            and d.kind = 'CONVERSION' and coalesce(d.verdict, 'CONFIRMED') in
+              ('CONFIRMED', 'DUPLICATE')) then 'ILLEGAL_MOVE'
+      when a.to_status <> 'FAILED' and p_action <> 'UNDO' and a.is_by_hand then 'BY_HAND'
       when p_action = 'MARK_FAILED' and a.kind = 'RETRACT' and (select private.is_followed(a.sale_id)) then 'ILLEGAL_MOVE'
       when a.to_status <> 'FAILED' and a.status = 'FAILED' and exists (select from public.offline_conversion_queue o
         where o.sale_id = a.sale_id and o.provider_key = a.provider_key and o.kind = a.kind and o.status in ('QUEUED', 'RETRY', 'PROCESSING')) then 'ALREADY_QUEUED' end as why
@@ -144,6 +164,9 @@ $$;
 
 -- change_queue_rows: one batch of an action.
 --   Moves    as the action says, or back for UNDO. QUEUED clears claim and next_retry_at and gives a fresh budget; errors stay unless clearErrors.
+--            An adjustment that the API refused goes to it once more with overApi, which an operator
+--            says of rows by name; else it stays a person's work. No API ever adjusts what was
+--            found by a wbraid, or what another account has.
 --   Safe     against claims, answers and the ledger at the same time: sales are locked before rows, both in order of id.
 --   Returns  {affected, skipped}.
 create function private.change_queue_rows(p_action public.queue_actions, p_ids uuid[], p_versions bigint[], p_request_hash text) returns jsonb
@@ -154,14 +177,18 @@ declare
   v_actor private.actor := (p_action.actor_kind, p_action.actor_id)::private.actor;
   v_contract text := (select c.contract_version from public.contracts c where c.contract = 'conversion');
   v_is_undo boolean := p_action.action = 'UNDO';
+  v_over_api boolean := coalesce((p_action.options ->> 'overApi')::boolean, false);
   v_clear boolean := p_action.action = 'RESET_TO_QUEUED' and coalesce((p_action.options ->> 'clearErrors')::boolean, false);
   v_answer jsonb;
+  v_changed uuid[];
+  v_sale_id uuid;
 begin
   perform private.lock_with_sales(private.of_this_site(p_action.site_id, p_ids));
   perform private.act(v_actor, p_action.action);
   with judged as materialized (
     select j.*, u.before as back, private.queue_row_state(q) as before
-    from private.judge_queue_rows(p_action.site_id, p_action.action, p_action.undoes, p_ids, p_versions) j
+    from private.judge_queue_rows(p_action.site_id, p_action.action, p_action.undoes, p_ids,
+      p_versions, v_over_api) j
     left join public.offline_conversion_queue q on q.id = j.id and q.site_id = p_action.site_id
     left join private.queue_action_rows u on u.action_id = p_action.undoes and u.queue_id = j.id),
   changed as (
@@ -176,7 +203,18 @@ begin
           provider_error_category = case when v_is_undo then j.back ->> 'errorCategory' when p_action.action = 'MARK_FAILED' then coalesce(p_action.options ->> 'errorCategory', 'PERMANENT')
                                          when not v_clear then q.provider_error_category end,
           last_error = case when v_is_undo then j.back ->> 'lastError' when p_action.action = 'MARK_FAILED' then coalesce(p_action.reason, 'MANUALLY_MARKED_FAILED')
-                            when not v_clear then q.last_error end
+                            when not v_clear then q.last_error end,
+          attempt_error = case when v_is_undo then j.back ->> 'attemptError'
+            when not v_clear then q.attempt_error end,
+          attempt_error_code = case when v_is_undo then j.back ->> 'attemptErrorCode'
+            when not v_clear then q.attempt_error_code end,
+          attempt_error_category = case when v_is_undo then j.back ->> 'attemptErrorCategory'
+            when not v_clear then q.attempt_error_category end,
+          may_have_arrived = case when v_is_undo then j.back ? 'mayHaveArrived'
+            else q.may_have_arrived or q.status = 'PROCESSING' end,
+          by_hand_reason = case when v_is_undo then j.back ->> 'byHandReason'
+            when not v_over_api or q.by_hand_reason in ('WBRAID_ONLY', 'OTHER_ACCOUNT')
+              then q.by_hand_reason end
       from judged j where q.id = j.id and j.skipped is null
       returning q.*),
   proven as materialized (
@@ -196,9 +234,16 @@ begin
     insert into private.queue_action_rows (action_id, place, queue_id, skipped, before, after, version_after, proof_id)
       select p_action.id, p_action.done + j.place, j.id, j.skipped, j.before, p.after, p.version_after, p.proof_id
       from judged j left join proven p on p.queue_id = j.id)
-  select jsonb_build_object('affected', (select count(*) from changed),
+  select array(select distinct p.facts ->> 'saleId' from proven p join judged b on b.id = p.queue_id
+        join public.sales s on s.id = (p.facts ->> 'saleId')::uuid
+        where b.from_status = 'PROCESSING'
+          and (s.status <> 'CONFIRMED' or s.delivery_block is not null)),
+      jsonb_build_object('affected', (select count(*) from changed),
       'skipped', coalesce(jsonb_agg(jsonb_build_object('id', j.id, 'reason', j.skipped, 'status', j.from_status) order by j.place) filter (where j.skipped is not null), '[]'))
-    into v_answer from judged j;
+    into v_changed, v_answer from judged j;
+  foreach v_sale_id in array v_changed loop
+    perform private.follow_ledger(v_sale_id);   -- given up in flight: it may have arrived
+  end loop;
   return v_answer;
 end
 $$;

@@ -1,7 +1,7 @@
 -- How people ask for an action: by ids, by a preview that froze what a filter matched, and how they take it back.
 
 -- act_on_rows: the effect behind act_on_queue. By ids it ends at once; by a preview it takes the next batch.
---   Takes    p_args {site, actorId, action, ids | previewId + digest, reason?, errorCode?, errorCategory?, clearErrors?, requestHash}
+--   Takes    p_args {site, actorId, action, ids | previewId + digest, reason?, errorCode?, errorCategory?, clearErrors?, overApi?, requestHash}
 create function private.act_on_rows(p_args jsonb) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -35,7 +35,8 @@ begin
   if v_preview.action_id is null then
     insert into public.queue_actions (site_id, actor_kind, actor_id, action, reason, options, filter, total, created_at, updated_at)
       values (v_site_id, 'user', (p_args ->> 'actorId')::uuid, p_args ->> 'action', nullif(left(btrim(p_args ->> 'reason'), 500), ''),
-        jsonb_strip_nulls(jsonb_build_object('errorCode', p_args -> 'errorCode', 'errorCategory', p_args -> 'errorCategory', 'clearErrors', p_args -> 'clearErrors')),
+        jsonb_strip_nulls(jsonb_build_object('errorCode', p_args -> 'errorCode', 'errorCategory', p_args -> 'errorCategory', 'clearErrors', p_args -> 'clearErrors',
+          'overApi', p_args -> 'overApi')),
         v_preview.filter, cardinality(v_ids), v_now, v_now) returning * into v_action;
     update public.queue_action_previews p set action_id = v_action.id where p.id = v_preview.id;
   else
@@ -82,6 +83,7 @@ $$;
 
 -- act_on_queue: an operator's action on rows of the queue, answered once per key.
 --   Takes    p_action {action, ids} or {action, previewId, digest}, and reason?, errorCode?, errorCategory?, clearErrors?
+--            overApi, with RETRY_SELECTED and ids: a person's work is sent all the same.
 --   Returns  {status, replayed, body}; the body {ok, actionId, affected, skipped, skippedCount, done, total, cursor, undoUntil}: repeat while there is a cursor.
 --   Callers  operators.
 create function public.act_on_queue(p_public_id text, p_action jsonb, p_request_hash text, p_key text default null) returns jsonb
@@ -95,6 +97,9 @@ begin
   end if;
   if p_action ->> 'errorCode' in ('SALE_CANCELLED', 'SUPERSEDED') then   -- rules read these: the first comes back with the sale, the second never
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "errorCode"}');
+  end if;
+  if p_action ? 'overApi' and (p_action ->> 'action' <> 'RETRY_SELECTED' or not p_action ? 'ids') then
+    perform private.fail(400, 'VALIDATION_FAILED', '{"field": "overApi"}');
   end if;
   return private.answer_once(v_site.id, 'queue.action', p_key, p_request_hash, 'private.act_on_rows'::regproc,
     jsonb_strip_nulls(p_action) || jsonb_build_object('site', v_site.id, 'actorId', auth.uid(), 'requestHash', p_request_hash));

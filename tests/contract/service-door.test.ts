@@ -1,3 +1,4 @@
+import { type AddressInfo, createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { postgresTransport } from "#lib/db/postgres-transport.ts";
 import { supabaseTransport } from "#lib/db/supabase-transport.ts";
@@ -20,6 +21,10 @@ create function public.contract_null() returns jsonb language sql set search_pat
 create function public.contract_ungranted() returns jsonb language sql set search_path = '' as $$ select '{}'::jsonb $$;
 create function public.contract_sleep() returns jsonb language sql set search_path = '' as $$ select to_jsonb(pg_sleep(20)::text) $$;
 grant execute on function public.contract_echo, public.contract_fail, public.contract_null, public.contract_sleep to opsmantik_app, service_role;`;
+
+/** What a Postgres says before it is asked anything. */
+const authenticationOk = [0x52, 0, 0, 0, 8, 0, 0, 0, 0];
+const readyForQuery = [0x5a, 0, 0, 0, 5, 0x49];
 
 let db: TestDatabase;
 let gateway: TestGateway;
@@ -143,6 +148,36 @@ test("a connection that is cut in the middle of calls is not used again", async 
   }
   expect(await transport.call("contract_null", {})).toBeNull();
   await transport.close();
+});
+
+// Guarantee: a database that restarts ends calls, never the process. Seen in a worker: an error that nobody could catch.
+// Mutation that breaks it: let the driver ask for array types.
+test("a connection that is lost at its first question fails the call and nothing else", async () => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  let questions = 0;
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => {
+      socket.write(Buffer.from([...authenticationOk, ...readyForQuery]));
+      socket.on("data", () => {
+        questions += 1;
+        socket.destroy();
+      });
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo; // it listens on a port
+  const transport = postgresTransport({ url: `postgresql://x:y@127.0.0.1:${port}/z`, poolMax: 1 });
+  for (let call = 0; call < 5; call++)
+    await expect(transport.call("contract_null", {})).rejects.toMatchObject({ code: "DATABASE_UNAVAILABLE" });
+  await new Promise(setImmediate);
+  await transport.close();
+  server.close();
+  process.off("unhandledRejection", note);
+  expect(questions).toBeGreaterThan(0);
+  expect(unhandled).toEqual([]);
 });
 
 // Mutation that breaks it: let the query run without its deadline.

@@ -28,6 +28,9 @@ const sitePages = [
   "/activity",
 ];
 
+/** What looks different on a site that sends by API. */
+const apiPages = ["/connections", "/connections/google-ads", "/connections/google-ads?connect=1", "/settings"];
+
 for (const { size, phone, theme } of [
   { size: "desktop", phone: false, theme: "light" },
   { size: "phone", phone: true, theme: "dark" },
@@ -35,11 +38,12 @@ for (const { size, phone, theme } of [
   // Guarantee: whoever uses a keyboard, a screen reader or weak eyes can do everything; the policy blocks no script of ours.
   test(`every page is accessible in both themes, and quiet, ${size}, first ${theme}`, async ({ visit, as, stack }) => {
     test.slow();
-    const base = `/dashboard/site/${stack.sites[0]?.publicId}`;
+    const [base, apiBase] = stack.sites.map(({ publicId }) => `/dashboard/site/${publicId}`);
+    const ofSites = [...sitePages.map((path) => base + path), ...apiPages.map((path) => apiBase + path)];
     const visits = [
       { page: await visit({ theme, phone }), paths: publicPages },
-      { page: await as("owner", { theme, phone }), paths: [...ownPages, ...sitePages.map((path) => base + path)] },
-      { page: await as("viewer", { theme, phone, language: "tr" }), paths: [base] },
+      { page: await as("owner", { theme, phone }), paths: [...ownPages, ...ofSites] },
+      { page: await as("viewer", { theme, phone, language: "tr" }), paths: [`${base}`] },
     ];
     for (const { page, paths } of visits) {
       const noise: string[] = [];

@@ -44,7 +44,7 @@ test("an amount with two readings is asked about before it can be sealed, by key
 
   await detail.getByRole("button", { name: "Correct amount" }).click();
   const dialog = page.getByRole("dialog", { name: /^Correct the amount/ });
-  await dialog.getByLabel("Amount that was really paid").fill("13,505");
+  await dialog.getByLabel("Amount actually paid").fill("13,505");
   await dialog.getByRole("button", { name: "Correct amount" }).click();
   await expect(dialog.getByText("Choose which amount you mean.")).toBeVisible();
   await dialog.getByText("13,505 KWD").click();

@@ -68,8 +68,8 @@ test("a sealed amount is corrected, and the sale cancelled, each saying what Goo
   const detail = panel(page, shown);
   await detail.getByRole("button", { name: "Correct amount" }).click();
   const dialog = page.getByRole("dialog", { name: /^Correct the amount/ });
-  await expect(dialog.getByText("Google was not told yet and only hears the new amount.")).toBeVisible();
-  await dialog.getByLabel("Amount that was really paid").fill("4000");
+  await expect(dialog.getByText("Nothing has been sent yet. Google will only see the new amount.")).toBeVisible();
+  await dialog.getByLabel("Amount actually paid").fill("4000");
   await dialog.getByLabel("Reason").fill("Discount");
   await dialog.getByRole("button", { name: "Correct to ₺4,000" }).click();
   await expect(page.getByText("Corrected to ₺4,000.")).toBeVisible();

@@ -16,7 +16,7 @@ test("an owner copies the script, runs it, and sees its runs; a wrong key is nam
   await page.goto(`/dashboard/site/${siteId}/connections`);
   await expect(page.getByText("The script is not set up.")).toBeVisible();
   await page.getByRole("link", { name: "Open" }).click();
-  await expect(page.getByRole("heading", { level: 1, name: "Google Ads script" })).toBeVisible(); // both pages have the button below
+  await expect(page.getByRole("heading", { level: 1, name: "Google Ads" })).toBeVisible(); // both pages have the button below
   await page.getByRole("button", { name: "Create key" }).first().click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").fill("Google Ads");

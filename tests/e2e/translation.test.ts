@@ -29,7 +29,7 @@ const collect = `(() => {
 
 // Guarantee: a Turkish reader never meets an English sentence, and no text is written into the code.
 test("in Turkish no page shows a text that is not one of the Turkish messages", async ({ visit, as, stack }) => {
-  const base = `/dashboard/site/${stack.sites[0]?.publicId}`;
+  const [base, apiBase] = stack.sites.map(({ publicId }) => `/dashboard/site/${publicId}`);
   const visits = [
     {
       page: await visit({ language: "tr" }),
@@ -41,7 +41,7 @@ test("in Turkish no page shows a text that is not one of the Turkish messages", 
         "/dashboard",
         "/dashboard/sites/new",
         "/dashboard/account",
-        base,
+        `${base}`,
         `${base}/billing`,
         `${base}/billing/events`,
         `${base}/billing/invoices/${shiftMonth(new Date().toISOString().slice(0, 7), -2)}`,
@@ -52,7 +52,12 @@ test("in Turkish no page shows a text that is not one of the Turkish messages", 
         `${base}/sales/import`,
         `${base}/activity`,
         `${base}/oci-control`,
+        `${base}/oci-control?tab=days`,
         `${base}/connections/google-ads`,
+        `${apiBase}/connections`,
+        `${apiBase}/connections/google-ads`,
+        `${apiBase}/connections/google-ads?connect=1`,
+        `${apiBase}/settings`,
       ],
     },
   ];

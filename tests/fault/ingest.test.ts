@@ -3,8 +3,9 @@ import { Agent, request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { seededRandom } from "#scripts/local/demo/seeded-random.ts";
 import { findRedisServer } from "#scripts/local/redis/redis.ts";
-import { type FaultStack, type Part, startFaultStack } from "#tests/support/fault-stack.ts";
+import { type FaultStack, startFaultStack } from "#tests/support/fault-stack.ts";
 import { browser } from "#tests/support/ingest-app.ts";
+import type { Part } from "#tests/support/redis-part.ts";
 import { callAs, createPerson } from "#tests/support/team.ts";
 
 const isFull = process.env.OPSMANTIK_FAULT === "full";

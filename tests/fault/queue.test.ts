@@ -8,7 +8,7 @@ import { seededRandom } from "#scripts/local/demo/seeded-random.ts";
 import { checkoutDir } from "#scripts/local/process/state-dir.ts";
 import { copyRows } from "#tests/support/bulk-rows.ts";
 import { bulkSeal } from "#tests/support/bulk-seal.ts";
-import { createQueueTeam, minutesLater, service } from "#tests/support/queue.ts";
+import { createApiTeam, minutesLater, service } from "#tests/support/queue.ts";
 import type { Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
@@ -24,7 +24,7 @@ const workers: ChildProcess[] = [];
 
 beforeAll(async () => {
   db = await createTestDatabase();
-  team = await createQueueTeam(db.sql, "fault", undefined, "api");
+  team = await createApiTeam(db.sql, "fault");
   const sealed = await bulkSeal(db.sql, team, isFull ? 1 : size.rows);
   // Sealing 20,000 leads would take longer than all that is tested here; the small run has sealed each.
   const [row] = await db.sql`select sale_id from public.offline_conversion_queue where id = ${String(sealed[0])}`;

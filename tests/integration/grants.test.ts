@@ -21,13 +21,16 @@ const grantedToUsers = [
   "change_member_role",
   "complete_adjustment_by_hand",
   "confirm_sale",
+  "connect_provider",
   "correct_sale",
   "create_site",
   "create_site_api_key",
   "decline_invitation",
+  "delivery_days",
   "desk_figures",
   "desk_lead",
   "desk_leads",
+  "disconnect_provider",
   "get_invoice",
   "get_proof",
   "get_site",
@@ -47,9 +50,11 @@ const grantedToUsers = [
   "list_site_members",
   "narrow_site_api_key",
   "open_leads",
+  "preview_delivery_switch",
   "preview_export_page",
   "preview_import",
   "preview_queue_action",
+  "provider_connection",
   "queue_charts",
   "queue_row_story",
   "queue_rows",
@@ -60,14 +65,18 @@ const grantedToUsers = [
   "revoke_site_api_key",
   "script_status",
   "seal_call",
+  "send_again",
+  "set_conversion_actions",
   "set_site_archived",
   "set_site_delivery",
   "set_site_privacy",
   "site_delivery",
+  "switch_delivery",
   "transition_contract",
   "undo_call",
   "undo_queue_action",
   "update_site",
+  "why_not_counted",
   "withdraw_invitation",
 ];
 const grantedToServices = [
@@ -77,10 +86,14 @@ const grantedToServices = [
   "admit_events",
   "api_key_site",
   "authenticate_api_key",
+  "block_provider",
+  "claim_marketing_signal_jobs",
   "claim_marketing_signals",
   "claim_offline_conversion_jobs_v2",
   "claim_offline_conversion_rows_for_script_export",
+  "claim_verdict_polls",
   "confirm_sale_and_enqueue",
+  "conversion_job",
   "count_drops",
   "database_readiness",
   "defer_offline_conversion_jobs",
@@ -95,8 +108,12 @@ const grantedToServices = [
   "get_export_page",
   "get_pending_conversions_for_worker",
   "get_proof_for_key",
+  "increment_provider_upload_metrics",
   "list_offline_conversion_groups",
+  "list_sealed_credentials",
+  "list_signal_groups",
   "oci_attempt_cap",
+  "provider_credentials_for",
   "purge_consent_choices",
   "purge_dispatch_identifiers",
   "purge_expired_idempotency",
@@ -108,12 +125,19 @@ const grantedToServices = [
   "reconcile_usage",
   "record_consent",
   "record_external_sale",
+  "record_provider_outcome",
+  "record_provider_test",
   "record_script_run",
+  "record_verdicts",
   "recover_marketing_signals",
   "recover_stuck_offline_conversion_jobs",
   "release_fallback_event",
+  "release_provider",
+  "reseal_credentials",
   "seal_proof_blocks",
+  "seed_provider_credentials",
   "set_site_plan",
+  "settle_marketing_signal_jobs",
   "settle_offline_conversion_jobs",
   "site_for_ingest",
   "store_events",
@@ -154,11 +178,16 @@ test("every table has row level security, and no role can write one directly", a
 
 // Guarantee: a definer function with a caller's search_path runs the caller's objects with the owner's rights.
 test("every function of ours pins its search path, and those that are granted return one jsonb", async () => {
-  // These two run with their caller's rights and name pg_catalog throughout; pinned, they could not be inlined.
+  // These run with their caller's rights and name pg_catalog throughout; pinned, they could not be inlined.
   const loose = await db.sql`
     select p.oid::regprocedure::text as name from pg_proc p join pg_namespace n on n.oid = p.pronamespace
     where n.nspname in ('public', 'private') and not coalesce(p.proconfig, '{}') @> array['search_path=""'] order by 1`;
-  expect(loose.map((row) => row.name)).toEqual(["private.current_moment()", "private.uuid_v7()"]);
+  expect(loose.map((row) => row.name)).toEqual([
+    "private.current_moment()",
+    "private.may_tell(sales,text)",
+    "private.retry_delay(integer)",
+    "private.uuid_v7()",
+  ]);
   const other = await db.sql`
     select p.proname as name from pg_proc p
     where p.pronamespace = 'public'::regnamespace and p.prorettype <> 'jsonb'::regtype and p.proname <> 'has_site_role'`;

@@ -25,10 +25,14 @@ export class AdsAccount {
   readonly conversions = new Map<string, Row>();
   readonly duplicates: Row[] = [];
   readonly rejected: { row: Row; reason: string }[] = [];
+  readonly #google: { url: string; customerId: string } | null;
+  #posts: Promise<void>[] = [];
 
-  constructor(properties: Record<string, string>, timeZone = "Europe/Istanbul") {
+  /** With `google` every applied file also goes to that simulator, so that what the APIs send meets what the script sent. */
+  constructor(properties: Record<string, string>, timeZone = "Europe/Istanbul", google: { url: string; customerId: string } | null = null) {
     this.properties = { ...properties };
     this.timeZone = timeZone;
+    this.#google = google;
   }
 
   /** Runs the file that customers paste. `edit` changes its text first, as a customer who fills in the top would. */
@@ -62,6 +66,7 @@ export class AdsAccount {
     await new Promise((resolve, reject) => worker.once("exit", resolve).once("error", reject));
     await closed;
     calls.port1.close();
+    await Promise.all(this.#posts.splice(0));
     return run;
   }
 
@@ -79,6 +84,7 @@ export class AdsAccount {
     if (event.kind === "applied") {
       run.files.push(event.file);
       for (const row of event.file.rows) this.#book(event.file, row);
+      if (this.#google) this.#posts.push(postFile(this.#google, event.file));
     }
     if (event.kind === "ended") Object.assign(run, { isEnded: true, error: event.error });
   }
@@ -90,6 +96,11 @@ export class AdsAccount {
     else if (this.conversions.has(String(row["Order ID"]))) this.duplicates.push(row);
     else this.conversions.set(String(row["Order ID"]), row);
   }
+}
+
+async function postFile({ url, customerId }: { url: string; customerId: string }, { columns, rows }: CsvFile): Promise<void> {
+  const response = await fetch(`${url}/__sim/script-uploads`, { method: "POST", body: JSON.stringify({ customerId, columns, rows }) });
+  if (!response.ok) throw new Error(`The simulator refused the file: ${await response.text()}`);
 }
 
 function rejection(file: CsvFile, row: Row): string | null {

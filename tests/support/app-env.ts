@@ -6,8 +6,8 @@ export const appOrigin = "https://app.opsmantik.test";
 
 /** Points the app's code, as imported by this test file, at the test's own parts. Call before anything reads the environment. */
 export function useAppEnv(parts: {
-  database: TestDatabase;
-  gateway: TestGateway;
+  database: Pick<TestDatabase, "appUrl">;
+  gateway: Pick<TestGateway, "url" | "publishableKey" | "secretKey">;
   redisRest?: { url: string; token: string };
 }): Record<string, string> {
   const values = {
@@ -23,6 +23,7 @@ export function useAppEnv(parts: {
     QSTASH_NEXT_SIGNING_KEY: "sig_next-of-tests",
     CRON_SECRET: "cron-secret-of-tests",
     OCI_SESSION_SECRET: "session-secret-of-tests-0123456789",
+    OPSMANTIK_VAULT_KEY: Buffer.alloc(32, "vault-key-of-tests").toString("base64"),
   };
   Object.assign(process.env, values);
   return values;

@@ -9,17 +9,20 @@ export interface BulkOptions {
   at?: Date;
   click?: "gclid" | "wbraid" | "gbraid";
   amountCents?: number;
+  /** What else is known of a call, by its intent stamp. */
+  about?: (stamp: string) => Partial<CapturedEvent>;
 }
 
 const chunkMax = 100; // what one request of the tracker may hold
 
 /** Many sealed leads, by the product's own functions in as few round trips as they allow. Gives the ids of the queue rows. */
 export async function bulkSeal(sql: postgres.Sql, team: Team, count: number, options: BulkOptions = {}): Promise<string[]> {
-  const { at = new Date(Date.now() - 3_600_000), click = "gclid", amountCents = 425_000 } = options;
+  const { at = new Date(Date.now() - 3_600_000), click = "gclid", amountCents = 425_000, about = () => ({}) } = options;
+  const eventOf = (stamp: string) => ({ ...callEvent(team, stamp, click), ...about(stamp) });
   const stamps = Array.from({ length: count }, () => randomUUID());
   await sql.begin(async (tx) => {
     await tx`select set_config('opsmantik.now', ${at.toISOString()}, true)`;
-    for (let start = 0; start < count; start += chunkMax) await storeCalls(tx, team, stamps.slice(start, start + chunkMax), click);
+    for (let start = 0; start < count; start += chunkMax) await storeCalls(tx, team, stamps.slice(start, start + chunkMax), eventOf);
   });
   await actAs(
     sql,
@@ -41,12 +44,17 @@ async function callIds(sql: postgres.Sql, team: Team, stamps: string[]): Promise
   return rows.map((row) => String(row.id));
 }
 
-async function storeCalls(tx: postgres.TransactionSql, team: Team, stamps: string[], click: string): Promise<void> {
+async function storeCalls(
+  tx: postgres.TransactionSql,
+  team: Team,
+  stamps: string[],
+  eventOf: (stamp: string) => CapturedEvent,
+): Promise<void> {
   const events = stamps.map((stamp) => ({
     k: createHash("sha256").update(stamp).digest("hex"),
     e: stamp,
     n: "conversion/phone_call",
-    p: callEvent(team, stamp, click),
+    p: eventOf(stamp),
   }));
   await tx`select public.admit_events(${team.siteId}, ${tx.json(events as never)})`;
   const [claim] = await tx<{ batch: { token: string; rows: { id: string; payload: unknown; receivedAt: string }[] } }[]>`

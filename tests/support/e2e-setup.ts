@@ -4,6 +4,7 @@ import { join } from "node:path";
 import postgres from "postgres";
 import { startApp } from "#scripts/local/app/app-server.ts";
 import { buildApp } from "#scripts/local/app/build-app.ts";
+import { connectAsOwner } from "#scripts/local/demo/connect-as-owner.ts";
 import { describeDemo } from "#scripts/local/demo/demo-file.ts";
 import { seedDemo } from "#scripts/local/demo/seed-demo.ts";
 import { freePort } from "#scripts/local/process/free-port.ts";
@@ -35,6 +36,7 @@ export default async function setup(): Promise<() => Promise<void>> {
     await lowerActionBatch(stack.adminUrl);
     await buildApp(stack.watchdog);
     const seed = await seedDemo(stack);
+    await connectAsOwner(stack, seed);
     const logPath = join(stateDir, "app.log");
     const app = await startApp({ port, url: siteUrl, env: stack.env, watchdog: stack.watchdog, logPath });
     stopList.add(app.stop);

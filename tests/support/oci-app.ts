@@ -5,6 +5,7 @@ import { GET as exportRoute } from "#app/api/oci/google-ads-export/route.ts";
 import { POST as verifyRoute } from "#app/api/oci/v2/verify/route.ts";
 import { closeServer, listenLocal, readBody } from "#scripts/local/process/local-server.ts";
 import { useAppEnv as setAppEnv } from "./app-env.ts";
+import { connectApi } from "./connections.ts";
 import { deliverySettings } from "./queue.ts";
 import { send } from "./requests.ts";
 import { callAs, createPerson, type Person, type Team } from "./team.ts";
@@ -87,6 +88,7 @@ async function newSite(db: TestDatabase, owner: Person, { syncMethod = "script",
   );
   const site = { publicId, siteId: String(row?.id), owner, operator: owner, viewer: owner, key: made.key, keyId: made.id };
   await deliverySettings(db.sql, site, { sendDelayMinutes: 0, clickMinAgeHours: 0, ...settings });
+  if (syncMethod === "api") await connectApi(db.sql, site);
   return site;
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type postgres from "postgres";
+import { type ConnectionOptions, connectApi } from "./connections.ts";
 import { change, newLead } from "./leads.ts";
 import { callAs, createTeam, type Person, type Team } from "./team.ts";
 
@@ -7,7 +8,7 @@ import { callAs, createTeam, type Person, type Team } from "./team.ts";
 export const sealedAt = new Date("2026-11-16T09:00:00Z");
 export const minutesLater = (minutes: number, from = sealedAt) => new Date(from.getTime() + minutes * 60_000);
 
-/** A site whose conversions can be sent at once, by script or by worker. */
+/** A site whose conversions can be sent at once, by script or, once it is connected, by worker. */
 export async function createQueueTeam(
   sql: postgres.Sql,
   name: string,
@@ -19,8 +20,20 @@ export async function createQueueTeam(
   return team;
 }
 
-export async function deliverySettings(sql: postgres.Sql, team: Team, settings: Record<string, unknown>): Promise<void> {
-  await callAs(sql, team.owner, (tx) => tx`select public.set_site_delivery(${team.publicId}, ${tx.json(settings as never)})`);
+/** A site that is connected to Google and whose conversions a worker can send at once. */
+export async function createApiTeam(sql: postgres.Sql, name: string, founder?: Person, connection: ConnectionOptions = {}): Promise<Team> {
+  const team = await createQueueTeam(sql, name, founder, "api");
+  await connectApi(sql, team, connection);
+  return team;
+}
+
+/** From now on the site sends by its script, or by the API that it is connected to. */
+export async function switchDelivery(sql: postgres.Sql, team: Team, to: "script" | "api"): Promise<void> {
+  await callAs(sql, team.owner, (tx) => tx`select public.switch_delivery(${team.publicId}, ${to})`);
+}
+
+export async function deliverySettings(sql: postgres.Sql, team: Team, settings: Record<string, unknown>, at?: Date): Promise<void> {
+  await callAs(sql, team.owner, (tx) => tx`select public.set_site_delivery(${team.publicId}, ${tx.json(settings as never)})`, at);
 }
 
 /** A sealed lead's row on the queue. */
@@ -52,7 +65,7 @@ export async function service<T = Record<string, unknown>>(
   return answer as T; // postgres.js unwraps arrays of promises, which nobody here returns
 }
 
-const jsonArguments = new Set(["p_results", "p_rows", "p_run", "p_claims", "p_confirm"]);
+const jsonArguments = new Set(["p_results", "p_rows", "p_run", "p_claims", "p_confirm", "p_batch", "p_answer", "p_connection", "p_error"]);
 
 /** The same inside a transaction of the test's own. */
 export async function callIn<T>(tx: postgres.TransactionSql, name: string, args: Record<string, unknown>): Promise<T> {
@@ -65,15 +78,89 @@ export async function callIn<T>(tx: postgres.TransactionSql, name: string, args:
 
 export interface Claimed {
   token: string;
-  rows: { id: string; valueCents: number; attemptCount: number; kind: string; orderId: string; conversionTime: string }[];
+  rows: {
+    id: string;
+    saleId: string;
+    valueCents: number;
+    attemptCount: number;
+    kind: string;
+    orderId: string;
+    conversionTime: string;
+    via: "data_manager" | "ads_api" | null;
+    conversionAction: string | null;
+  }[];
+}
+
+/** What a worker gets: why there may be no rows, and under which credentials it sends. */
+export interface WorkerClaim extends Claimed {
+  gate: string;
+  batch: { credentialsVersion: number | null };
 }
 
 export function claimForScript(sql: postgres.Sql, team: Team, ids: string[], at?: Date): Promise<Claimed> {
   return service(sql, "claim_offline_conversion_rows_for_script_export", { p_ids: ids, p_site_id: team.siteId }, at);
 }
 
-export function claimForWorker(sql: postgres.Sql, team: Team, { limit = 500, at }: { limit?: number; at?: Date } = {}): Promise<Claimed> {
+export function claimForWorker(
+  sql: postgres.Sql,
+  team: Team,
+  { limit = 500, at }: { limit?: number; at?: Date } = {},
+): Promise<WorkerClaim> {
   return service(sql, "claim_offline_conversion_jobs_v2", { p_site_id: team.siteId, p_provider_key: "google_ads", p_limit: limit }, at);
+}
+
+/** A (site, provider) with something due, as a worker sees it. */
+export interface Group {
+  site_id: string;
+  provider_key: string;
+  queued_count: number;
+  min_next_retry_at: string | null;
+  min_created_at: string;
+  state: "CLOSED" | "OPEN" | "HALF_OPEN";
+  probe_limit: number;
+  next_probe_at: string | null;
+  is_probe_due: boolean;
+  served_at: string | null;
+}
+
+/** What a worker would serve now, of the given sites. */
+export async function listGroups(sql: postgres.Sql, at: Date, siteIds: string[]): Promise<Group[]> {
+  const groups = await service<Group[]>(sql, "list_offline_conversion_groups", { p_limit_groups: 1000 }, at);
+  return groups.filter(({ site_id }) => siteIds.includes(site_id));
+}
+
+/** A provider's answer for one row, as settle takes it. */
+export interface Result {
+  outcome: "COMPLETED" | "RETRY" | "FAILED";
+  [more: string]: unknown;
+}
+export interface Settled {
+  completed: number;
+  retried: number;
+  failed: number;
+  stale: number;
+}
+
+/** Answers for every row of a claim, each by the API that it was handed to; `batch` tells of the batch as a worker does. */
+export function settleClaim(
+  sql: postgres.Sql,
+  team: Team,
+  { token, rows, batch: claimed }: WorkerClaim,
+  answer: Result | ((row: Claimed["rows"][number], index: number) => Result),
+  { at, batch }: { at?: Date; batch?: Record<string, unknown> } = {},
+): Promise<Settled> {
+  const p_results = rows.map((row, index) => ({
+    id: row.id,
+    transport: row.via,
+    ...(typeof answer === "function" ? answer(row, index) : answer),
+  }));
+  const p_batch = batch && { provider: "google_ads", ...claimed, ...batch };
+  return service(
+    sql,
+    "settle_offline_conversion_jobs",
+    { p_site_id: team.siteId, p_token: token, p_results, ...(p_batch && { p_batch }) },
+    at,
+  );
 }
 
 /** What an operator does with a row, as the contract endpoint does it. */

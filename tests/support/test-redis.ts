@@ -10,6 +10,8 @@ export interface TestRedis {
   rest: { url: string; token: string };
   /** Ends Redis itself; what stands in front of it goes on answering that it is gone. */
   stopServer(): Promise<void>;
+  /** Ends what stands in front of it: nobody answers there. */
+  stopRest(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -23,6 +25,7 @@ export async function startTestRedis(): Promise<TestRedis> {
     engine,
     rest,
     stopServer: engine.stop,
+    stopRest: rest.stop,
     async stop() {
       await rest.stop();
       await engine.stop();

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { adsApiTime, dataManagerTime, scriptTime, scriptTimePattern } from "#lib/oci/conversion-time.ts";
+import { adsApiTime, dataManagerTime, scriptTime, scriptTimePattern } from "#lib/providers/conversion-time.ts";
 import golden from "#tests/support/conversion-time-golden.json" with { type: "json" };
 
 // Guarantee: every door of Google gets the same second, in its own spelling, on both sides of every change of clocks.

@@ -38,6 +38,7 @@ const sale: DeskSale = {
   deliveryBlock: null,
   note: null,
   adjustableUntil: at,
+  atGoogle: null,
 };
 const page = { asOf: at, open: 1, leads: [lead], next: null, needsYou: [], needsYouCount: 0, todayCount: 1 };
 const expected = () => reduceDesk(startDesk(page), { type: "expect", id: "lead", patch: { status: "sealed", version: 2, sale } });

@@ -45,3 +45,30 @@ test("one message names every missing and malformed variable", () => {
 test("an empty variable counts as missing, and without any way to the database both are named", () => {
   expect(() => parseEnv({ ...complete, DATABASE_URL: "" })).toThrow(/DATABASE_URL.*SUPABASE_SECRET_KEY/);
 });
+
+test("uploads to Google have the limits of the runbook unless something else is set", () => {
+  expect(parseEnv(complete)).toMatchObject({
+    CONCURRENCY_PER_SITE_PROVIDER: 2,
+    CONCURRENCY_GLOBAL_PER_PROVIDER: 10,
+    SEMAPHORE_TTL_MS: 120_000,
+    GOOGLE_ADS_API_VERSION: "v26",
+    VERDICT_FIRST_POLL_SECONDS: 1800,
+    VERDICT_UNKNOWN_AFTER_HOURS: 168,
+  });
+  expect(parseEnv({ ...complete, CONCURRENCY_GLOBAL_PER_PROVIDER: "0" }).CONCURRENCY_GLOBAL_PER_PROVIDER).toBe(0);
+});
+
+// Guarantee: no deployment hands customers' credentials to something that is not Google. Mutation: drop the refine.
+test("another address for Google is refused on Vercel and taken elsewhere", () => {
+  const elsewhere = { ...complete, GOOGLE_API_BASE_URL: "http://127.0.0.1:9999" };
+  expect(parseEnv(elsewhere).GOOGLE_API_BASE_URL).toBe("http://127.0.0.1:9999");
+  expect(() => parseEnv({ ...elsewhere, VERCEL: "1" })).toThrow(/GOOGLE_API_BASE_URL: is for the simulator.*Remove it/);
+});
+
+// Guarantee: a malformed key stops the start, not the first upload, and is not printed.
+test("a vault key that is not 32 bytes is refused at the start", () => {
+  const short = Buffer.alloc(31, "k").toString("base64");
+  expect(() => parseEnv({ ...complete, OPSMANTIK_VAULT_KEY: short })).toThrow(/OPSMANTIK_VAULT_KEY: must be 32 random bytes/);
+  expect(() => parseEnv({ ...complete, OPSMANTIK_VAULT_KEY: short })).not.toThrow(short);
+  expect(() => parseEnv({ ...complete, OPSMANTIK_VAULT_KEY: "!".repeat(44) })).toThrow(/OPSMANTIK_VAULT_KEY/);
+});

@@ -20,6 +20,7 @@ const keys = [...english.keys()];
 /** Words that are the same in both languages: names, a search phrase, a unit. */
 const sameInBoth = new Set([
   "nav.site",
+  "nav.googleAds",
   "sites.site",
   "proof.facts.click",
   "causes.who.google",
@@ -37,6 +38,10 @@ const sameInBoth = new Set([
   "desk.channel.whatsapp",
   "desk.channel.form",
   "desk.detail.device.tablet",
+  "googleAds.account.data_manager",
+  "googleAds.account.ads_api",
+  "googleAds.test.accountFound",
+  "googleAds.dryRun.option",
 ]);
 
 /**

@@ -32,9 +32,21 @@ const row = (id: string, more: Partial<QueueRow> = {}): QueueRow => ({
   lastError: null,
   providerErrorCode: null,
   providerErrorCategory: null,
+  attemptError: null,
+  attemptErrorCode: null,
+  attemptErrorCategory: null,
+  freeWaits: 0,
+  byHandReason: null,
+  heldBy: null,
+  waitsFor: null,
+  waitsUntil: null,
   uploadedAt: null,
   providerRequestId: null,
+  transport: null,
   verdict: null,
+  verdictReason: null,
+  verdictAt: null,
+  takeBack: null,
   createdAt: now.toISOString(),
   updatedAt: now.toISOString(),
   ...more,
@@ -45,14 +57,20 @@ describe("the address", () => {
   // Guarantee: a shared link shows the same, and a made-up one reaches no query.
   test("what is written is read again", () => {
     const view = readView(
-      new URLSearchParams("status=FAILED&errorCode=CLICK_EXPIRED&minValue=5000&days=30&q=9597&sort=updated&range=24h&tab=export"),
+      new URLSearchParams(
+        "status=FAILED&errorCode=CLICK_EXPIRED&minValue=5000&days=30&q=9597&sort=updated&range=24h&tab=export&verdict=REJECTED&sentFrom=2026-11-16",
+      ),
     );
     expect(readView(new URLSearchParams(writeView(view)))).toEqual(view);
-    expect(filterCount(view.filter)).toBe(4);
+    expect(filterCount(view.filter)).toBe(6);
   });
   test("what is not of the closed set is left out", () => {
-    const view = readView(new URLSearchParams("status=DROPPED&errorCode=a%27b&minValue=-1&days=5&stuck=1&row=x&range=1y&sort=id&more=1"));
-    expect(view).toEqual({ tab: "queue", filter: {}, sort: "created", range: "30d", row: null });
+    const view = readView(
+      new URLSearchParams(
+        "status=DROPPED&errorCode=a%27b&minValue=-1&days=5&stuck=1&verdict=MAYBE&sentTo=2026-13-40&row=x&range=1y&sort=id&more=1",
+      ),
+    );
+    expect(view).toEqual({ tab: "queue", filter: {}, sort: "created", range: "30d", span: { last: "30" }, row: null });
     expect(writeView(view)).toBe("?");
   });
   test("a length of days becomes a moment for the API", () => {
@@ -77,12 +95,23 @@ describe("a row's state", () => {
   });
   test("a completed row takes no action", () => {
     for (const action of ["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"] as const)
-      expect(canTake(action, { status: "COMPLETED" })).toBe(false);
-    expect(canTake("RETRY_SELECTED", { status: "PROCESSING" })).toBe(false);
+      expect(canTake(action, row("a", { status: "COMPLETED" }), "api")).toBe(false);
+    expect(canTake("RETRY_SELECTED", row("a", { status: "PROCESSING" }), "api")).toBe(false);
   });
-  test("a correction is a person's work only where a script sends", () => {
+  // Guarantee: no button sends what somebody may have done in Google Ads already.
+  test("a person's work is given up, but not sent again; once given up it can come back", () => {
+    const manual = (more: Partial<QueueRow>) => row("a", { kind: "RETRACT", byHandReason: "NO_ADS_API_ACCESS", ...more });
+    const allowed = (of: QueueRow, syncMethod: "script" | "api" = "api") =>
+      (["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"] as const).filter((action) => canTake(action, of, syncMethod));
+    expect(allowed(manual({ status: "RETRY" }))).toEqual(["MARK_FAILED"]);
+    expect(allowed(row("a", { kind: "RESTATE" }), "script")).toEqual(["MARK_FAILED"]);
+    expect(allowed(row("a", { kind: "RESTATE" }))).toEqual(["RESET_TO_QUEUED", "MARK_FAILED"]);
+    expect(allowed(manual({ status: "FAILED" }))).toEqual(["RETRY_SELECTED", "RESET_TO_QUEUED"]);
+  });
+  test("a correction is a person's work where a script sends, and where no API can make it", () => {
     expect(isByHand(row("a", { kind: "RESTATE" }), "script")).toBe(true);
     expect(isByHand(row("a", { kind: "RESTATE" }), "api")).toBe(false);
+    expect(isByHand(row("a", { kind: "RETRACT", byHandReason: "NO_ADS_API_ACCESS" }), "api")).toBe(true);
     expect(isByHand(row("a", { kind: "RESTATE", status: "COMPLETED" }), "script")).toBe(false);
   });
   test("money is summed per currency", () => {
@@ -91,8 +120,8 @@ describe("a row's state", () => {
 });
 
 // Guarantee: the count in the navigation is work, and nothing but work.
-// Mutation: counting every failure makes it 19.
-test("what needs a person: failures somebody can mend, stuck rows and corrections by hand", () => {
+// Mutations: counting every failure makes it 29; leaving out the rejections makes it 6.
+test("what needs a person: failures and rejections somebody can fix, stuck rows and corrections by hand", () => {
   const failedCauses = [
     { code: "NO_CONVERSION_ACTION_FOUND", category: "VALIDATION" as const, count: 2 },
     { code: "SOMETHING_NEW", category: null, count: 1 },
@@ -101,7 +130,11 @@ test("what needs a person: failures somebody can mend, stuck rows and correction
     { code: "SALE_CANCELLED", category: "DETERMINISTIC_SKIP" as const, count: 5 },
     { code: "SUPERSEDED", category: "DETERMINISTIC_SKIP" as const, count: 1 },
   ];
-  expect(needsPerson({ failedCauses, stuckProcessing: 2, waitingByHand: 1 })).toBe(6);
+  const rejectedCauses = [
+    { code: "PROCESSING_ERROR_REASON_INVALID_CONVERSION_ACTION_ID", category: null, count: 10 },
+    { code: "CLICK_NOT_FOUND", category: null, count: 100 },
+  ];
+  expect(needsPerson({ failedCauses, rejectedCauses, stuckProcessing: 2, waitingByHand: 1 })).toBe(16);
   expect(rightlyNotSent({ failedCauses })).toBe(6);
 });
 
@@ -142,7 +175,7 @@ test.each([
   [17, 20],
   [260, 400],
 ])("a highest bar of %i stands below the last line, %i", (highest, last) => {
-  expect(ticksFor([{ at: "", delivered: highest, failed: 0, retried: 0 }]).at(-1)).toBe(last);
+  expect(ticksFor([0, highest]).at(-1)).toBe(last);
 });
 
 test("the dry run names the rule an item breaks", () => {

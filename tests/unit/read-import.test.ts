@@ -28,6 +28,13 @@ describe("a file of sales", () => {
     });
   });
 
+  test("may bring the hashes of a phone number and an e-mail address", () => {
+    const text = `Fatura No;Tarih;Tutar;Telefon özeti;E-posta özeti;Onay\nH-1;16.11.2026;100;${"a".repeat(64)};${"b".repeat(64)};evet\n`;
+    expect(readImport(text, istanbul).rows).toMatchObject([
+      { customerHash: "a".repeat(64), emailHash: "b".repeat(64), marketingConsent: true },
+    ]);
+  });
+
   test("in English with ISO dates, a zone and a click", () => {
     const text =
       'Invoice No,Date,Amount,Currency,GCLID,Consent\nI-1,2026-07-01 10:00,95.00,,abc,yes\nI-2,2026-07-01T10:00:00+02:00,"1,250.00",eur,,no\n';

@@ -24,7 +24,16 @@ const status = (change: Partial<ScriptStatus> = {}): ScriptStatus => ({
 
 // Guarantee: an owner is told the first thing that is wrong, and nothing when nothing is.
 test.each([
-  ["sends by API", { syncMethod: "api" as const }, { code: "API" }],
+  [
+    "ran while the site sent by API",
+    { runs: [run({ kind: "verify", errorCode: "WRONG_SYNC_METHOD" })] },
+    { code: "SWITCHED", tone: "retry" },
+  ],
+  [
+    "silent since the site sent by API",
+    { runs: [run({ kind: "verify", errorCode: "WRONG_SYNC_METHOD", at: hoursAgo(30) })] },
+    { code: "SILENT", hours: 30 },
+  ],
   ["no key, no run", { hasKey: false, runs: [] }, { code: "NO_KEY" }],
   ["a key, no run", { runs: [] }, { code: "NEVER_RAN" }],
   ["refused", { runs: [run({ kind: "verify", errorCode: "INVALID_CREDENTIALS" })] }, { code: "FAILED", errorCode: "INVALID_CREDENTIALS" }],

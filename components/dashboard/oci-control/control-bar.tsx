@@ -32,15 +32,15 @@ export function ControlBar({ tab, freshAt, csvHref, undoUntil, onTab, onUndo, on
           </Button>
         )}
         <fieldset className="seg" aria-label={t("tabs.label")}>
-          {(["queue", "export"] as const).map((each) => (
+          {(["queue", "days", "export"] as const).map((each) => (
             <button key={each} type="button" aria-pressed={tab === each} onClick={() => onTab(each)}>
               {t(`tabs.${each}`)}
             </button>
           ))}
         </fieldset>
-        <a className="btn" href={csvHref} download aria-label={t("csvLabel")} suppressHydrationWarning>
+        <a className="btn" href={csvHref} download aria-label={t(tab === "days" ? "csvDaysLabel" : "csvLabel")} suppressHydrationWarning>
           <Download className="i" />
-          {t("csv")}
+          <span className="desk-only">{t("csv")}</span>
         </a>
         <Button tone="ghost" icon className="desk-only" aria-label={t("keys.title")} onClick={onHelp}>
           <Keyboard className="i" />

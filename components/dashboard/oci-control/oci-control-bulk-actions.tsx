@@ -2,7 +2,7 @@
 
 import { CircleX, Ellipsis, ListChecks, RotateCw, X } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
+import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import type { Selection } from "#components/dashboard/oci-control/table/use-selection.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Menu, MenuAction } from "#components/ui/menu.tsx";
@@ -24,10 +24,11 @@ const retryKey = "R";
 export function OciControlBulkActions({ selection, matchingCount, hasMore, onAct }: BulkProps) {
   const t = useTranslations("oci.bulk");
   const format = useControlFormat();
+  const { site } = useControl();
   const { rows, matching } = selection;
   if (rows.length === 0 && !matching) return null;
   // Everything that matches is judged by the preview; of ticked rows the button knows.
-  const can = (action: QueueAction) => matching || rows.some((row) => canTake(action, row));
+  const can = (action: QueueAction) => matching || rows.some((row) => canTake(action, row, site.ociSyncMethod));
   const all = matchingCount === null ? t("allMatching") : t("allCount", { count: matchingCount });
   return (
     <div className="bulk" role="toolbar" aria-label={t("label")}>

@@ -27,17 +27,28 @@ export function OciControlSummary({ stats, filter, onFilter }: SummaryProps) {
   const t = useTranslations("oci.tiles");
   const format = useControlFormat();
   const { blocked, now } = useControl();
-  const { totals, stuckProcessing, failedRatio, nextDueAt, oldestWaitingAt } = stats;
+  const { totals, stuckProcessing, failedRatio, oldestWaitingAt } = stats;
   const { status: _, stuck: __, waitingForDelay: ___, ...others } = filter;
   const skipped = rightlyNotSent(stats);
   const ended = totals.COMPLETED + totals.FAILED - skipped;
   const held = stats.perProvider.filter(({ provider }) => blocked.has(provider)).reduce((sum, { totals: { QUEUED } }) => sum + QUEUED, 0);
-  const due = nextDueAt && Date.parse(nextDueAt) > now.getTime() ? t("next", { time: format.moment(nextDueAt) }) : t("ready");
+  const isStopped = stats.blockedActions.length > 0 || stats.missingActions.length > 0;
+  const rejected = stats.rejectedCauses.reduce((sum, { count }) => sum + count, 0);
+  const waits = (status: "QUEUED" | "RETRY") => {
+    if (stats.nextDueAt[status] === null) return t("manual");
+    const due = nextTime(stats, status, now);
+    return due ? t("next", { time: format.moment(due) }) : !isStopped && t("ready");
+  };
   const subs: Record<keyof typeof looks, ReactNode> = {
-    QUEUED: held > 0 ? <span className="fg-blocked med">{t("blocked", { count: held })}</span> : totals.QUEUED > 0 && due,
-    RETRY: totals.RETRY > 0 && due,
+    QUEUED: held > 0 ? <span className="fg-blocked med">{t("blocked", { count: held })}</span> : totals.QUEUED > 0 && waits("QUEUED"),
+    RETRY: totals.RETRY > 0 && waits("RETRY"),
     PROCESSING: stuckProcessing > 0 && <span className="fg-stuck med">{t("stuck", { count: stuckProcessing })}</span>,
-    COMPLETED: ended > 0 && t("delivered", { share: format.percent(totals.COMPLETED / ended) }),
+    COMPLETED:
+      ended > 0 &&
+      t(rejected > 0 ? "deliveredRejected" : "delivered", {
+        share: format.percent((totals.COMPLETED - rejected) / ended),
+        count: rejected,
+      }),
     FAILED:
       failedRatio !== null &&
       t(skipped > 0 ? "shareAndNotSent" : "share", { share: format.percent(failedRatio), count: format.number(ended), skipped }),
@@ -69,6 +80,13 @@ export function OciControlSummary({ stats, filter, onFilter }: SummaryProps) {
       />
     </fieldset>
   );
+}
+
+/** When the next row of a state goes, if not at once: its own time, Google's limit or the next probe, whichever is last. */
+function nextTime({ nextDueAt, quotaUntil, circuit }: QueueStats, status: "QUEUED" | "RETRY", now: Date): string | null {
+  const times = [nextDueAt[status], quotaUntil, circuit?.nextProbeAt].filter((time) => time != null).map((time) => Date.parse(time));
+  const last = Math.max(...times, 0);
+  return last > now.getTime() ? new Date(last).toISOString() : null;
 }
 
 interface TileProps {

@@ -8,10 +8,12 @@ import { SkippedDialog } from "#components/dashboard/oci-control/actions/skipped
 import { CausesCard } from "#components/dashboard/oci-control/charts/causes-card.tsx";
 import { DeliveryCard } from "#components/dashboard/oci-control/charts/delivery-card.tsx";
 import { ControlProvider } from "#components/dashboard/oci-control/context/control-context.tsx";
+import { DaysReport } from "#components/dashboard/oci-control/days/days-report.tsx";
+import { spanDays } from "#components/dashboard/oci-control/days/span-days.ts";
 import { RowDrawer } from "#components/dashboard/oci-control/drawer/row-drawer.tsx";
 import { ExportPreview } from "#components/dashboard/oci-control/export/export-preview.tsx";
 import { KeysDialog } from "#components/dashboard/oci-control/keys/keys-dialog.tsx";
-import { exportUrl } from "#components/dashboard/oci-control/live/control-api.ts";
+import { daysExportUrl, exportUrl } from "#components/dashboard/oci-control/live/control-api.ts";
 import { type ControlStart, useControlPage } from "#components/dashboard/oci-control/live/use-control-page.ts";
 import { QueueTab } from "#components/dashboard/oci-control/table/queue-tab.tsx";
 import type { QueueCharts, QueueStats } from "#lib/oci/control-shapes.ts";
@@ -32,11 +34,21 @@ export function OciControl(given: ControlStart) {
   const { stats } = queue;
   const undoUntil = actions.last && Date.parse(actions.last.undoUntil) > now.getTime() ? actions.last.undoUntil : null;
   return (
-    <ControlProvider site={site} now={now} blocked={page.blocked}>
+    <ControlProvider
+      site={site}
+      now={now}
+      blocked={page.blocked}
+      isConnected={stats.connected !== false}
+      firstPollSeconds={given.start.firstPollSeconds}
+    >
       <ControlBar
         tab={view.tab}
         freshAt={queue.freshAt}
-        csvHref={exportUrl(site.publicId, page.query())}
+        csvHref={
+          view.tab === "days"
+            ? daysExportUrl(site.publicId, spanDays(view.span, site.timezone, now))
+            : exportUrl(site.publicId, page.query())
+        }
         undoUntil={undoUntil}
         onTab={(tab) => nav.show({ tab, row: null })}
         onUndo={actions.undo}
@@ -48,6 +60,12 @@ export function OciControl(given: ControlStart) {
         </p>
         {view.tab === "export" ? (
           <ExportPreview />
+        ) : view.tab === "days" ? (
+          <DaysReport
+            span={view.span}
+            onSpan={(span) => nav.slide({ span })}
+            linkTo={(filter) => nav.linkTo({ tab: "queue", filter, row: null })}
+          />
         ) : (
           <>
             <Warnings stats={stats} onFilter={nav.filterBy} />
@@ -95,7 +113,7 @@ export function OciControl(given: ControlStart) {
           linkTo={(row) => nav.linkTo({ row })}
           onOpen={page.open}
           onFilter={nav.filterBy}
-          onChanged={queue.look}
+          onChanged={page.changed}
           onClose={page.close}
         />
       )}

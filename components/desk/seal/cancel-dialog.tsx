@@ -7,9 +7,8 @@ import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import type { DeskLead, DeskSale } from "#lib/leads/desk-shapes.ts";
-import { useServerTime } from "../desk-clock.tsx";
 import { useDesk } from "../desk-context.tsx";
-import { adjustmentCase } from "./adjustment-words.ts";
+import { useConsequence } from "./use-consequence.ts";
 
 interface CancelDialogProps {
   lead: DeskLead;
@@ -22,8 +21,8 @@ interface CancelDialogProps {
 export function CancelDialog({ lead, sale, open, onOpenChange }: CancelDialogProps) {
   useBackCloses(open, () => onOpenChange(false));
   const t = useTranslations("desk");
-  const { format, rules, actions } = useDesk();
-  const serverTime = useServerTime();
+  const { format, actions } = useDesk();
+  const consequence = useConsequence(lead, sale);
   const [reason, setReason] = useState("");
   const amount = format.money(sale.amountCents, sale.currency);
   return (
@@ -31,7 +30,7 @@ export function CancelDialog({ lead, sale, open, onOpenChange }: CancelDialogPro
       open={open}
       onOpenChange={onOpenChange}
       title={t("cancel.title", { amount })}
-      description={t(`cancel.${adjustmentCase(lead, sale, rules, serverTime())}`, { amount, date: format.date(sale.adjustableUntil) })}
+      description={consequence("cancel")}
       confirm={t("cancel.confirm")}
       cancel={t("cancel.keep")}
       pending={false}

@@ -13,10 +13,12 @@ export function DeliveryNote({ lead: { delivery }, sale }: { lead: DeskLead; sal
   const t = useTranslations("desk");
   const { format, siteId } = useDesk();
   const now = useNow(30_000);
+  const isRejected = delivery?.status === "COMPLETED" && delivery.verdict === "REJECTED" && !delivery.pendingAdjustment;
   const words = () => {
     if (sale.deliveryBlock) return t(`seal.notTold.${sale.deliveryBlock}`);
     if (!delivery) return null;
     const time = format.moment(delivery.uploadedAt ?? delivery.notBefore, now);
+    if (isRejected) return t("sale.rejected");
     const key = ({ QUEUED: "queued", RETRY: "retry", PROCESSING: "processing", COMPLETED: "completed", FAILED: "failedNext" } as const)[
       delivery.status
     ];
@@ -31,7 +33,7 @@ export function DeliveryNote({ lead: { delivery }, sale }: { lead: DeskLead; sal
       <Send className="i" />
       <span>
         {text}{" "}
-        {(delivery?.status === "FAILED" || delivery?.pendingAdjustment) && (
+        {(delivery?.status === "FAILED" || isRejected || delivery?.pendingAdjustment) && (
           <Link className="link" href={sitePath(siteId, "/oci-control")}>
             {t("sale.openControl")}
           </Link>

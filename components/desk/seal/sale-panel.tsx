@@ -2,6 +2,7 @@
 
 import { useTranslations } from "next-intl";
 import { useState } from "react";
+import { WhyButton } from "#components/delivery/why-button.tsx";
 import { Badge, type State } from "#components/ui/badge.tsx";
 import { Button } from "#components/ui/button.tsx";
 import type { DeskLead, DeskSale } from "#lib/leads/desk-shapes.ts";
@@ -16,11 +17,12 @@ import { UndoButton } from "./undo-button.tsx";
 /** A sealed lead: what it was worth, who said so, what Google knows, and what can still be changed. */
 export function SalePanel({ lead, sale }: { lead: DeskLead; sale: DeskSale }) {
   const t = useTranslations("desk.sale");
-  const { canAct, format, isOffline } = useDesk();
+  const { siteId, timeZone, canAct, format, isOffline } = useDesk();
   const [dialog, setDialog] = useState<"correct" | "cancel" | null>(null);
   const now = useNow(60_000);
   const time = lead.changedAt ? format.moment(lead.changedAt, now) : "";
-  const state: State | undefined = lead.delivery?.verdict === "CONFIRMED" ? "CONFIRMED" : lead.delivery?.status;
+  const verdict = lead.delivery?.verdict;
+  const state: State | undefined = verdict === "CONFIRMED" || verdict === "REJECTED" ? verdict : lead.delivery?.status;
   return (
     <div className="stack">
       <h3 className="h2">{t("title")}</h3>
@@ -36,6 +38,9 @@ export function SalePanel({ lead, sale }: { lead: DeskLead; sale: DeskSale }) {
         {sale.note && <p className="sm t2 mt-1">{t("note", { note: sale.note })}</p>}
       </div>
       <DeliveryNote lead={lead} sale={sale} />
+      {isSaved(sale) && (
+        <WhyButton siteId={siteId} saleId={sale.id} timeZone={timeZone} isCounted={lead.delivery?.verdict === "CONFIRMED"} look="small" />
+      )}
       {canAct && (
         <>
           <UndoButton lead={lead} look="btn big" />

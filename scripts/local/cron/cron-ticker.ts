@@ -5,6 +5,9 @@ export interface CronTickerOptions {
   baseUrl: string;
   cronSecret: string;
   vercelJsonPath: string;
+  /** Paths that are called every `oftenSeconds` in place of their schedule. */
+  often?: string[];
+  oftenSeconds?: number;
   now?: () => Date;
   /** Where failures are told; the console when not given. */
   report?: (line: string) => void;
@@ -13,6 +16,8 @@ export interface CronTickerOptions {
 export interface CronTicker {
   /** Calls what is due in that minute and resolves when all calls have ended. */
   tick(at: Date): Promise<void>;
+  /** Calls the paths of `often` once. */
+  tickOften(): Promise<void>;
   stop(): void;
 }
 
@@ -24,18 +29,39 @@ interface CronJob {
 const minuteMs = 60_000;
 const callMaxMs = 300_000;
 
-/** Calls the cron routes of vercel.json at each minute, as Vercel does. Minutes missed while asleep stay missed. */
+/**
+ * Calls the cron routes of vercel.json at each minute, as Vercel does. Minutes missed while asleep stay missed. A path in `often` is called
+ * every few seconds instead, and its failures are reported when they begin and not again until they change.
+ */
 export function startCronTicker(options: CronTickerOptions): CronTicker {
-  const { baseUrl, cronSecret, now = () => new Date(), report = console.error } = options;
-  const jobs: CronJob[] = JSON.parse(readFileSync(options.vercelJsonPath, "utf8")).crons ?? [];
+  const { baseUrl, cronSecret, often = [], oftenSeconds = 5, now = () => new Date(), report = console.error } = options;
+  const listed: CronJob[] = JSON.parse(readFileSync(options.vercelJsonPath, "utf8")).crons ?? [];
+  const jobs = listed.filter(({ path }) => !often.includes(path));
   // A malformed schedule stops the start here rather than the tick at some later minute.
   for (const job of jobs) cronMatches(job.schedule, now());
   const running = new Set<string>();
   const stopping = new AbortController();
+  const lastFailure = new Map<string, string | undefined>();
   let timer: NodeJS.Timeout;
 
-  async function call({ path, schedule }: CronJob): Promise<void> {
-    if (running.has(path)) return report(`cron ${path}: the previous run is still going, this one is skipped`);
+  async function call(job: CronJob): Promise<void> {
+    if (running.has(job.path)) return report(`cron ${job.path}: the previous run is still going, this one is skipped`);
+    const failure = await run(job);
+    if (failure) report(`cron ${job.path}: ${failure}`);
+  }
+
+  /** A run that takes longer than a few seconds is no news here. */
+  async function callOften(path: string): Promise<void> {
+    if (running.has(path)) return;
+    const failure = await run({ path, schedule: `every ${oftenSeconds} seconds` });
+    // Its first word, the status: what follows carries an id that is new each time.
+    const kind = failure?.split(" ")[0];
+    if (failure && kind !== lastFailure.get(path)) report(`cron ${path}: ${failure}`);
+    lastFailure.set(path, kind);
+  }
+
+  /** What went wrong; null when nothing did. */
+  async function run({ path, schedule }: CronJob): Promise<string | null> {
     running.add(path);
     try {
       const response = await fetch(new URL(path, baseUrl), {
@@ -43,9 +69,9 @@ export function startCronTicker(options: CronTickerOptions): CronTicker {
         signal: AbortSignal.any([stopping.signal, AbortSignal.timeout(callMaxMs)]),
       });
       const body = await response.text();
-      if (!response.ok) report(`cron ${path}: ${response.status} ${body.slice(0, 200)}`);
+      return response.ok ? null : `${response.status} ${body.slice(0, 200)}`;
     } catch (error) {
-      if (!stopping.signal.aborted) report(`cron ${path}: ${error instanceof Error ? error.message : String(error)}`);
+      return stopping.signal.aborted ? null : error instanceof Error ? error.message : String(error);
     } finally {
       running.delete(path);
     }
@@ -53,6 +79,10 @@ export function startCronTicker(options: CronTickerOptions): CronTicker {
 
   async function tick(at: Date): Promise<void> {
     await Promise.all(jobs.filter((job) => cronMatches(job.schedule, at)).map(call));
+  }
+
+  async function tickOften(): Promise<void> {
+    await Promise.all(often.map(callOften));
   }
 
   function scheduleNext(): void {
@@ -67,10 +97,13 @@ export function startCronTicker(options: CronTickerOptions): CronTicker {
     );
   }
   scheduleNext();
+  const oftenTimer = often.length > 0 ? setInterval(() => void tickOften(), oftenSeconds * 1000) : undefined;
 
   return {
     tick,
+    tickOften,
     stop() {
+      clearInterval(oftenTimer);
       clearTimeout(timer);
       stopping.abort();
     },

@@ -17,7 +17,8 @@ export interface DemoFile extends DemoSeed {
   upstashRestUrl: string;
   upstashRestToken: string;
   qstashUrl: string;
-  googleUrl: string | null;
+  /** The simulated Google: its APIs, and /__sim for whoever wants to look inside. */
+  googleUrl: string;
   mailUrl: string;
   cronSecret: string;
 }
@@ -36,7 +37,7 @@ export function describeDemo(stack: Stack, seeded: DemoSeed): DemoFile {
     upstashRestUrl: stack.upstash.url,
     upstashRestToken: stack.upstash.token,
     qstashUrl: stack.qstash.url,
-    googleUrl: null,
+    googleUrl: stack.google.url,
     mailUrl: stack.mailUrl,
     cronSecret: stack.cronSecret,
     ...seeded,

@@ -7,6 +7,7 @@ import { step } from "../process/progress.ts";
 import { localDir, stateDir } from "../process/state-dir.ts";
 import type { StopList } from "../process/stop-list.ts";
 import { type Stack, startStack } from "../stack.ts";
+import { connectAsOwner } from "./connect-as-owner.ts";
 import { readDemoFile } from "./demo-file.ts";
 import { type DemoSeed, seedDemo } from "./seed-demo.ts";
 
@@ -38,6 +39,7 @@ export async function startDemoStack(
   for (const death of stack.deaths)
     death.then(({ message }) => console.warn(`\n${message}\nThe app goes on without it. Start again to have it back.`));
   const seeded = await step("Demo data", () => seedDemo(stack), describeSeed);
+  await step("Google Ads", () => connectAsOwner(stack, seeded));
   return { stack, seeded, port, logDir };
 }
 

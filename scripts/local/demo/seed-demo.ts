@@ -107,7 +107,7 @@ async function seedSite(sql: postgres.Sql, ownerId: string, memberIds: string[],
         return String(key?.made.key);
       };
       const crmKey = await newKey("CRM", ["calls", "sales", "contracts"]);
-      const apiKey = syncMethod === "script" ? await newKey("Google Ads betiği", ["script"]) : crmKey;
+      const apiKey = syncMethod === "script" ? await newKey("Google Ads komut dosyası", ["script"]) : crmKey;
       const [secret] = await tx`select public.call_event_secret(${publicId}) as shown`;
       return { publicId, domain: domains[0], syncMethod, apiKey, crmKey, callEventSecret: String(secret?.shown.secret) };
     },

@@ -16,6 +16,8 @@ export interface StackSecrets {
   qstashNextSigningKey: string;
   cronSecret: string;
   ociSessionSecret: string;
+  /** Base64 of 32 bytes: what provider credentials are encrypted with. */
+  vaultKey: string;
 }
 
 /** Random, and kept in the state directory, so that sessions and data survive a restart. */
@@ -42,6 +44,7 @@ async function newSecrets(): Promise<StackSecrets> {
     qstashNextSigningKey: `sig_${randomToken()}`,
     cronSecret: randomToken(),
     ociSessionSecret: randomToken(),
+    vaultKey: randomBytes(32).toString("base64"),
   };
 }
 

@@ -145,7 +145,8 @@ describe("a withdrawal", () => {
     await app.sync(site, call(site, { consent_scopes: both, u: `${site.origin}/?gclid=secret-click&a=1` }, { gclid: "secret-click" }));
     await app.db.sql`update public.ingest_fallback_buffer set created_at = created_at - interval '3 days' where status = 'PENDING'`;
     const { callId, saleId } = await sealOnlyCall(app, site);
-    await app.db.sql`update public.sales set customer_hash = ${"a".repeat(64)}, note = 'Mrs. A., door code 4711' where id = ${saleId}`;
+    await app.db
+      .sql`update public.sales set customer_hash = ${"a".repeat(64)}, email_hash = ${"b".repeat(64)}, note = 'Mrs. A., door code 4711' where id = ${saleId}`;
     await app.sync(site, pageView(site, { consent_scopes: both, meta: { fp: "ayse", gclid: "second" } }));
     await drainEvents();
     await withdraw(site);
@@ -155,6 +156,7 @@ describe("a withdrawal", () => {
       delivery_block: "NO_CONSENT",
       gclid: null,
       customer_hash: null,
+      email_hash: null,
       note: null,
       amount_cents: "150000",
       rows: [["FAILED", "NO_CONSENT"]],

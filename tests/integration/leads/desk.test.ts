@@ -191,7 +191,7 @@ describe("one lead", () => {
       changedBy: "operator",
       changedByYou: true,
       undoUntil: expect.any(String),
-      sale: { amountCents: 400_000, note: "Parça, acil", isPredicted: false, deliveryBlock: null },
+      sale: { amountCents: 400_000, note: "Parça, acil", isPredicted: false, deliveryBlock: null, atGoogle: null },
       delivery: { status: "QUEUED", verdict: null, pendingAdjustment: null },
     });
     expect(found.visits.map(({ events }) => events.map(({ action }) => action))).toEqual([

@@ -6,6 +6,7 @@ import { change } from "#tests/support/leads.ts";
 import {
   claimForScript,
   claimForWorker,
+  createApiTeam,
   createQueueTeam,
   minutesLater,
   moveConversion,
@@ -24,7 +25,7 @@ let api: Team;
 beforeAll(async () => {
   db = await createTestDatabase();
   script = await createQueueTeam(db.sql, "window");
-  api = await createQueueTeam(db.sql, "window-api", script.owner, "api");
+  api = await createApiTeam(db.sql, "window-api", script.owner);
 });
 afterAll(() => db.drop());
 

@@ -5,13 +5,14 @@ import { act, preview, undo } from "#tests/support/control.ts";
 import {
   claimForScript,
   claimForWorker,
+  createApiTeam,
   createQueueTeam,
   deliverySettings,
   minutesLater,
   sealedAt,
   service,
 } from "#tests/support/queue.ts";
-import type { Team } from "#tests/support/team.ts";
+import type { Person, Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { type WatchedPlans, watchPlans } from "#tests/support/watched-plans.ts";
 
@@ -53,9 +54,9 @@ async function setBased<T>(work: () => Promise<T>): Promise<T> {
 
 let teams = 0;
 let founder: Team | undefined;
-async function newTeam(syncMethod: "script" | "api" = "script"): Promise<Team> {
+async function newTeam(create: (sql: postgres.Sql, name: string, founder?: Person) => Promise<Team> = createQueueTeam): Promise<Team> {
   teams += 1;
-  const team = await createQueueTeam(db.sql, `cost-${teams}`, founder?.owner, syncMethod);
+  const team = await create(db.sql, `cost-${teams}`, founder?.owner);
   founder ??= team;
   await deliverySettings(db.sql, team, { signalsEnabled: true });
   return team;
@@ -96,7 +97,7 @@ test("the script's rows: claimed, failed, tried again, recovered, capped, opened
 });
 
 test("the worker's rows: deferred, claimed, settled one way and the other; expired", async () => {
-  const team = await newTeam("api");
+  const team = await newTeam(createApiTeam);
   await sealMany(team);
   const p_provider_key = "google_ads";
   const late = minutesLater(10).toISOString();
@@ -152,4 +153,35 @@ test("signals: claimed, failed, recovered, sent", async () => {
   await claim(20);
   await at("recover_marketing_signals", {}, 40);
   expect(await at("ack_marketing_signals", await claim(41), 42)).toMatchObject({ updated: batch });
+});
+
+test("signals of a worker: listed, claimed, failed, recovered, sent", async () => {
+  const team = await newTeam(createApiTeam);
+  await sealMany(team);
+  const about = { p_site_id: team.siteId, p_provider_key: "google_ads", p_limit: batch };
+  const claim = async (minute: number) => {
+    const claimed = await setBased(() =>
+      service<{ token: string; rows: { id: string }[]; batch: object }>(
+        watched,
+        "claim_marketing_signal_jobs",
+        about,
+        minutesLater(minute),
+      ),
+    );
+    expect(claimed.rows).toHaveLength(batch);
+    return claimed;
+  };
+  const settle = (claimed: Awaited<ReturnType<typeof claim>>, result: object, minute: number) => {
+    const p_results = claimed.rows.map(({ id }) => ({ id, ...result }));
+    const p_batch = { provider: "google_ads", outcome: "success", ...claimed.batch };
+    const args = { p_site_id: team.siteId, p_token: claimed.token, p_results, p_batch };
+    return setBased(() => service(watched, "settle_marketing_signal_jobs", args, minutesLater(minute)));
+  };
+  const groups = await setBased(() => service<{ site_id: string }[]>(watched, "list_signal_groups", {}, minutesLater(1)));
+  expect(groups).toContainEqual(expect.objectContaining({ site_id: team.siteId, queued_count: batch }));
+  expect(await settle(await claim(1), { outcome: "RETRY", category: "TRANSIENT", words: "threw" }, 2)).toMatchObject({ retried: batch });
+  await claim(20);
+  await costOf(() => service(watched, "recover_marketing_signals", {}, minutesLater(40)));
+  const sent = { outcome: "COMPLETED", transport: "data_manager", requestId: "req-1" };
+  expect(await settle(await claim(41), sent, 42)).toMatchObject({ completed: batch });
 });

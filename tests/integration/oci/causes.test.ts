@@ -20,7 +20,7 @@ async function codesInSql(): Promise<string[]> {
     const written = [
       ...source.matchAll(/provider_error_code = (.*?)(?=provider_error_category|\n)/g),
       ...source.matchAll(/close_waiting\(p_sale_id, (.*?)\);/gs),
-      ...source.matchAll(/(coalesce\(r\.code, .*?\))/g),
+      ...source.matchAll(/(coalesce\(left\(\w+\.code, 64\), .*?\))/g),
     ];
     for (const [, expression = ""] of written)
       for (const [, code = ""] of expression.matchAll(/(?<!= )'([A-Z]+(?:_[A-Z]+)*)'/g)) found.add(code);
@@ -31,10 +31,13 @@ async function codesInSql(): Promise<string[]> {
 const codesIn = (path: string, pattern: RegExp) => [...readFileSync(path, "utf8").matchAll(pattern)].map(([, code = ""]) => code);
 
 // Guarantee: nobody who looks at a failed row reads a bare code: each says what happened, who can fix it and how.
-test("every code that SQL, the export or the script can leave on a row has a cause of its own", async () => {
+test("every code that SQL, the worker, the export or the script can leave on a row has a cause of its own", async () => {
   const codes = [
     ...(await codesInSql()),
     ...readdirSync("lib/oci").flatMap((file) => codesIn(`lib/oci/${file}`, /id: row\.id,\s+code: "([A-Z_]+)"/g)),
+    ...["deliver-group", "process-offline-conversions", "send-batch"].flatMap((file) =>
+      codesIn(`lib/delivery/${file}.ts`, /"([A-Z]+_[A-Z_]+)"/g),
+    ),
     ...codesIn("scripts/google-ads-oci/GoogleAdsScript.js", /(?:return|code:) "([A-Z]+_[A-Z_]+)"/g).filter((code) => code !== "INVALID_ID"),
   ];
   for (const code of [
@@ -46,6 +49,9 @@ test("every code that SQL, the export or the script can leave on a row has a cau
     "UNKNOWN",
     "APPLY_FAILED",
     "MISSING_CLICK_ID",
+    "CONCURRENCY_LIMIT",
+    "VAULT_KEY_MISSING",
+    "VAULT_KEY_MISMATCH",
   ])
     expect(codes, "the collector finds what is known to be written").toContain(code);
   expect(codes.filter((code) => code !== "UNKNOWN" && causeOf(code).name === "unknown")).toEqual([]);

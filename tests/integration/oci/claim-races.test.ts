@@ -7,6 +7,7 @@ import {
   callIn,
   claimForScript,
   claimForWorker,
+  createApiTeam,
   createQueueTeam,
   minutesLater,
   sealLead,
@@ -21,7 +22,7 @@ let worker: Team;
 let team: Team;
 beforeAll(async () => {
   db = await createTestDatabase();
-  worker = await createQueueTeam(db.sql, "races-api", undefined, "api");
+  worker = await createApiTeam(db.sql, "races-api");
   team = await createQueueTeam(db.sql, "races", worker.owner);
 });
 afterAll(() => db.drop());

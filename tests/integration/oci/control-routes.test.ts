@@ -122,6 +122,12 @@ describe("the export", () => {
     expect({ id: cell("id"), error: cell("last_error"), value: cell("value") }).toEqual({ id, error: `'${words}`, value: "1234.56" });
   });
 
+  test("has what a filter by verdict and day of sending finds", async () => {
+    const lines = async (query: string) => parseCsv(await (await get(exportRoute, { query: `&bom=false${query}` })).text()).length - 1;
+    expect(await lines("&verdict=REJECTED")).toBe(0);
+    expect(await lines("&sentFrom=2020-01-01&sentTo=2020-01-02")).toBe(0);
+  });
+
   test("comes page by page with every row once, and without a byte order mark when told so", async () => {
     const text = await (await get(exportRoute, { query: "&bom=false" })).text();
     expect(text.startsWith("id,order_id,status")).toBe(true);
@@ -156,7 +162,17 @@ test("a flag, and a body that is no object, are refused by name too", async () =
 });
 
 test("bad requests name the field", async () => {
-  for (const query of ["&limit=0", "&limit=201", "&status=OPEN", "&cursor=x", "&minValue=-1", "&sort=value", "&unknown=1"])
+  for (const query of [
+    "&limit=0",
+    "&limit=201",
+    "&status=OPEN",
+    "&cursor=x",
+    "&minValue=-1",
+    "&sort=value",
+    "&unknown=1",
+    "&verdict=NO",
+    "&sentTo=today",
+  ])
     expect((await get(rowsRoute, { query })).status, query).toBe(400);
   expect((await get(chartsRoute, { query: "&range=1y" })).status).toBe(400);
   expect((await send(statsRoute, { method: "GET", path: "/api/test", headers: fromOurPage(cookies.viewer) })).status).toBe(400);

@@ -30,9 +30,9 @@ async function handOut(count: number): Promise<{ id: string; saleId: string }[]>
 }
 
 /** The hash as anybody can compute it who has the ids and the salt. */
-const hashOf = ({ salt, gclid, wbraid, gbraid, customer_hash }: Record<string, unknown>) =>
+const hashOf = ({ salt, gclid, wbraid, gbraid, customer_hash, email_hash }: Record<string, unknown>) =>
   createHash("sha256")
-    .update(`[${[salt, gclid, wbraid, gbraid, customer_hash].map((value) => JSON.stringify(value)).join(", ")}]`)
+    .update(`[${[salt, gclid, wbraid, gbraid, customer_hash, email_hash].map((value) => JSON.stringify(value)).join(", ")}]`)
     .digest("hex");
 
 /** In how many rows of the whole database a text occurs. */

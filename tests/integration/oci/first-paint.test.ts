@@ -46,7 +46,7 @@ test("the first paint, the live answer and a preview's sample count tries agains
   const headers = fromOurPage(asked.cookie);
   const get = async (route: typeof rowsRoute, params = {}) =>
     (await send(route, { method: "GET", path: `/api/test?siteId=${team.publicId}`, params, headers })).json();
-  const view = { tab: "queue", filter: {}, sort: "created", range: "7d", row: id } as const;
+  const view = { tab: "queue", filter: {}, sort: "created", range: "7d", span: { last: "30" }, row: id } as const;
   const { page, story } = await readControlPage(team.publicId, view, new Date());
   expect(page.rows[0]).toMatchObject({ id, attemptCount: 1, attemptsLeft: 6 });
   expect(page).toEqual(await get(rowsRoute));

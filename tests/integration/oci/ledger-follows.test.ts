@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { change } from "#tests/support/leads.ts";
-import { type Claimed, claimForWorker, createQueueTeam, minutesLater, sealLead, service } from "#tests/support/queue.ts";
+import { type Claimed, claimForWorker, createApiTeam, minutesLater, sealLead, service } from "#tests/support/queue.ts";
 import type { Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
@@ -9,7 +9,7 @@ let db: TestDatabase;
 let team: Team;
 beforeAll(async () => {
   db = await createTestDatabase();
-  team = await createQueueTeam(db.sql, "ledger", undefined, "api");
+  team = await createApiTeam(db.sql, "ledger");
 });
 afterAll(() => db.drop());
 

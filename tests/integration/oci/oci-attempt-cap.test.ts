@@ -84,6 +84,7 @@ test("the crons answer what they changed, and only to who knows their secret", a
   expect(await (await call(recoverCron, "?min_age_minutes=15")).json()).toEqual({
     ok: true,
     recovered: expect.any(Number),
+    endedBatches: 0,
     retried: expect.any(Number),
     expired: expect.any(Number),
     signals: { recovered: 0, ended: 0 },

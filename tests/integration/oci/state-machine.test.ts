@@ -3,6 +3,7 @@ import { change } from "#tests/support/leads.ts";
 import {
   claimForScript,
   claimForWorker,
+  createApiTeam,
   createQueueTeam,
   minutesLater,
   moveConversion,
@@ -20,7 +21,7 @@ let api: Team;
 beforeAll(async () => {
   db = await createTestDatabase();
   script = await createQueueTeam(db.sql, "script");
-  api = await createQueueTeam(db.sql, "api", script.owner, "api");
+  api = await createApiTeam(db.sql, "api", script.owner);
 });
 afterAll(() => db.drop());
 
@@ -142,6 +143,16 @@ const functions: Record<string, { on: () => Team; run: (row: Subject) => Promise
     run: (each) => settle(each, { outcome: "RETRY", category: "RATE_LIMIT", code: "429" }),
     to: row("—", "—", "RETRY 429, again later", "RETRY 429, again later", "—", "—", "—"),
   },
+  "settle_offline_conversion_jobs RETRY, nobody answered": {
+    on: () => api,
+    run: (each) => settle(each, { outcome: "RETRY", category: "TRANSIENT", words: "socket hang up" }),
+    to: row("—", "—", "RETRY, again later", "RETRY, again later", "—", "—", "—"),
+  },
+  "settle_offline_conversion_jobs RETRY, a wait that Google asks for": {
+    on: () => api,
+    run: (each) => settle(each, { outcome: "RETRY", category: "TRANSIENT", code: "TOO_RECENT_EVENT", free: true }),
+    to: row("—", "—", "RETRY TOO_RECENT_EVENT, again later", "RETRY TOO_RECENT_EVENT, again later", "—", "—", "—"),
+  },
   "settle_offline_conversion_jobs FAILED": {
     on: () => api,
     run: (each) => settle(each, { outcome: "FAILED", category: "VALIDATION", code: "INVALID_GCLID" }),
@@ -200,6 +211,22 @@ const functions: Record<string, { on: () => Team; run: (row: Subject) => Promise
     on: () => script,
     run: async ({ id, team }) => change(db.sql, { team }, "cancel_sale", { id: (await readRow(db.sql, id)).sale_id }, { at: now }),
     to: row("FAILED SALE_CANCELLED", "FAILED SALE_CANCELLED", "—", "—", "FAILED SALE_CANCELLED", "—", "—"),
+  },
+  "send_again, of a conversion that Google did not leave in doubt": {
+    on: () => script,
+    run: ({ id, team }) =>
+      callAs(db.sql, team.operator, (tx) => tx`select public.send_again(${team.publicId}, ${id})`, now).catch(
+        (error: { message: string }) => expect(error.message).toBe("ILLEGAL_MOVE"),
+      ),
+    to: row("—", "—", "—", "—", "—", "—", "—"),
+  },
+  "release_provider, of what access was refused": {
+    on: () => api,
+    run: async (each) => {
+      await settle(each, { outcome: "FAILED", code: "invalid_grant", category: "AUTH" });
+      await service(db.sql, "release_provider", { p_site_id: each.team.siteId, p_provider_key: "google_ads" }, now);
+    },
+    to: row("—", "—", "QUEUED invalid_grant", "QUEUED invalid_grant", "—", "—", "—"),
   },
   "complete_adjustment_by_hand, of a conversion": {
     on: () => script,
@@ -269,7 +296,7 @@ function document(observed: Record<string, Record<string, string>>): string {
 Written by \`tests/integration/oci/state-machine.test.ts\`, which calls every function on a row in every state and fails when this page says
 something else (\`vitest run --project integration tests/integration/oci/state-machine.test.ts -u\` writes it anew). A dash means that the row
 stays exactly as it is. "FAILED, to be tried again" has a \`next_retry_at\`; FAILED without one is final until an operator says otherwise.
-An attempt is spent by a claim and by nothing else.
+An attempt is spent by a claim and by nothing else. A wait that Google asks for gives it back, at most twenty times a row.
 
 | function | ${names.join(" | ")} |
 |---|${names.map(() => "---|").join("")}
@@ -277,11 +304,27 @@ ${lines.join("\n")}
 
 A success wins from every state but COMPLETED, if the row was ever handed out (to a worker: under the claim that it names): Google has
 it, whatever we thought meanwhile. A script's failure names its claim, too; one that is not the row's newest is refused.
-What Google later says of it is the dispatch's verdict and moves no row.
+What Google later says of it is the dispatch's verdict and moves no row. A rejection queues a new row with the same order id: by itself
+where Google says that it may pass, at most four times, else when an operator sends it again. An operator can
+send again what Google never said anything about (UNKNOWN), too.
+Refused access (FAILED, AUTH) of a worker's attempt ends with new credentials, a passed test or a switch to the script: those
+rows are QUEUED with a fresh budget.
+
+A worker is handed a row only when \`private.sendable_queue\` has it; the same view is counted and deferred. Beside its time, its attempts
+and its sale, a row waits for these:
+
+| waits for | which rows |
+|---|---|
+| the retraction of an earlier sale of the lead | a conversion; else both would count |
+| Google's verdict | an adjustment of what Data Manager accepted |
+| a day | an adjustment of what a script or a person sent; it then goes over the Ads API |
+| a conversion action of its name | any, until the owner chooses one or a test passes |
+| a person (\`by_hand_reason\`) | an adjustment that no API makes; every adjustment where a script sends |
 `;
 }
 
 test("a worker's functions leave a script's rows alone, and the other way round", async () => {
+  await claimForWorker(db.sql, api, { at: now }); // what the test before left
   const ofScript = await sealed(script);
   const ofApi = await sealed(api);
   expect((await claimForWorker(db.sql, script, { at: now })).rows).toEqual([]);

@@ -178,7 +178,9 @@ test.each([
   const guess = (address: string) => send(route, { path: "/api/sales", body: {}, headers: { "x-forwarded-for": address } });
   const from = randomUUID();
   stopClock();
-  const statuses = await Promise.all(Array.from({ length: 320 }, async () => (await guess(from)).status));
+  const statuses: number[] = [];
+  // 40 at once: with all 320 a busy machine keeps Redis's answers longer than the limit waits for them, and it counts here instead.
+  while (statuses.length < 320) statuses.push(...(await Promise.all(Array.from({ length: 40 }, async () => (await guess(from)).status))));
   expect(new Set(statuses)).toEqual(new Set([401, 429]));
   expect(statuses.filter((status) => status === 401)).toHaveLength(300);
   expect((await guess(randomUUID())).status).toBe(401);
@@ -266,6 +268,39 @@ describe("a sale without a call", () => {
     expect(await rowsOf(body.sale_id)).toHaveLength(0);
     const [row] = await db.sql`select gclid from public.sales where id = ${String(body.sale_id)}`;
     expect(row?.gclid).toBeNull();
+  });
+});
+
+describe("the hash of an e-mail address", () => {
+  const hash = createHash("sha256").update("ayse@example.com").digest("hex");
+  const kept = async (saleId: unknown) => (await db.sql`select email_hash from public.sales where id = ${String(saleId)}`)[0]?.email_hash;
+
+  // Guarantee: what is for Google alone is kept where the customer agreed, and nowhere else.
+  test("is kept with consent, in one spelling", async () => {
+    const { body } = await record({ gclid: "mail-click", marketing_consent: true, customer_email_hash: hash.toUpperCase() });
+    expect(await kept(body.sale_id)).toBe(hash);
+  });
+
+  test.each([{}, { marketing_consent: false }])("is not kept without: %j", async (more) => {
+    const { body } = await record({ gclid: "mail-click", customer_email_hash: hash, ...more });
+    expect(await kept(body.sale_id)).toBeNull();
+  });
+
+  test("is not kept when the visitor of the call took consent back since", async () => {
+    const visitor = randomUUID();
+    const gclid = `gclid-${visitor}`;
+    await newLead(db.sql, team, { at: minutesAgo(30), visitor, gclid });
+    await db.sql`select public.record_consent(${team.siteId}, ${db.sql.json({ visitor, scopes: [], ageMs: 0 })})`;
+    const { body } = await record({ gclid, marketing_consent: true, customer_email_hash: hash, occurred_at: minutesAgo(5).toISOString() });
+    expect(await kept(body.sale_id)).toBeNull();
+  });
+
+  test("is refused when it is none, and is part of what a reference means", async () => {
+    expect(await record({ customer_email_hash: "ayse@example.com" })).toMatchObject({ status: 400, body: { code: "VALIDATION_FAILED" } });
+    const sent = sale({ customer_email_hash: hash });
+    const first = await post(recordRoute, sent);
+    expect(await post(recordRoute, sent)).toEqual(first);
+    expect(await post(recordRoute, { ...sent, customer_email_hash: "0".repeat(64) })).toMatchObject({ status: 409 });
   });
 });
 

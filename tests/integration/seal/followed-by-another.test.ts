@@ -1,8 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { act } from "#tests/support/control.ts";
+import { act, listRows } from "#tests/support/control.ts";
 import { change } from "#tests/support/leads.ts";
-import { claimForWorker, createQueueTeam, minutesLater, moveConversion, sealLead, service } from "#tests/support/queue.ts";
+import {
+  claimForScript,
+  claimForWorker,
+  createApiTeam,
+  createQueueTeam,
+  minutesLater,
+  moveConversion,
+  sealLead,
+  service,
+} from "#tests/support/queue.ts";
 import { callAs, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
@@ -11,7 +20,7 @@ let team: Team;
 let keyId: string;
 beforeAll(async () => {
   db = await createTestDatabase();
-  team = await createQueueTeam(db.sql, "followed", undefined, "api");
+  team = await createApiTeam(db.sql, "followed");
   const made = await callAs<{ id: string }>(
     db.sql,
     team.owner,
@@ -59,10 +68,10 @@ const external = (gclid: string) => ({
   gclid,
   marketingConsent: true,
 });
-async function draft(gclid: string): Promise<string> {
+async function draft(gclid: string, key = keyId): Promise<string> {
   const [row] = await db.sql.begin(async (tx) => {
     await tx`select set_config('opsmantik.now', ${minutesLater(5).toISOString()}, true)`;
-    return tx`select (public.record_external_sale(${keyId}, ${tx.json(external(gclid))}, ${hash}) ->> 'body')::jsonb ->> 'sale_id' as id`;
+    return tx`select (public.record_external_sale(${key}, ${tx.json(external(gclid))}, ${hash}) ->> 'body')::jsonb ->> 'sale_id' as id`;
   });
   return String(row?.id);
 }
@@ -109,9 +118,9 @@ describe("a retraction that was given up is tried again after", () => {
     const second = await seal(kept);
     expect(second).not.toBe(kept.saleId);
     expect(await retractionsOf(kept.saleId)).toMatchObject([{ status: "QUEUED" }]);
-    const sent = await settle("COMPLETED", 30);
-    expect(sent).toContainEqual(["RETRACT", await orderOf(kept.saleId)]);
-    expect(sent).toContainEqual(["CONVERSION", await orderOf(second)]);
+    // First the one that must go, then the one that follows it: sent together, both might count.
+    expect(await settle("COMPLETED", 30)).toEqual([["RETRACT", await orderOf(kept.saleId)]]);
+    expect(await settle("COMPLETED", 31)).toEqual([["CONVERSION", await orderOf(second)]]);
   });
 
   test("a sale from elsewhere that found the call taken, and lives on when the desk's sale is cancelled", async () => {
@@ -129,6 +138,7 @@ describe("a retraction that was given up is tried again after", () => {
     );
     expect(await retractionsOf(row.saleId)).toMatchObject([{ status: "QUEUED" }]);
     await settle("COMPLETED", 30);
+    await settle("COMPLETED", 31);
   });
 });
 
@@ -143,6 +153,7 @@ test("a retraction that is needed because another sale follows cannot be given u
   expect(await moveConversion(db.sql, team, { id, to: "FAILED" }, minutesLater(20))).toMatchObject({ status: 409 });
   expect(await retractionsOf(kept.saleId)).toMatchObject([{ status: "QUEUED" }]);
   await settle("COMPLETED", 30);
+  await settle("COMPLETED", 31);
 });
 
 test("a sale that comes back itself does not take up its own retraction", async () => {
@@ -162,4 +173,103 @@ test("after 54 days Google takes no retraction, and none is tried", async () => 
   const late = minutesLater(54 * 24 * 60);
   await change(db.sql, { team }, "seal_call", { id: kept.callId, amountCents: 77_000 }, { at: late });
   expect(await retractionsOf(kept.saleId)).toMatchObject([{ status: "FAILED" }]);
+});
+
+// Guarantee: a lead never counts twice, also when Google could not be made to forget its first sale. The second one waits for a person.
+// Mutations that break it: drop held_sales from sendable_queue, from the script's claim or from the export's page.
+describe("the lead's next sale", () => {
+  const rowOf = async (saleId: string): Promise<string> => {
+    const [row] = await db.sql`select id from public.offline_conversion_queue where sale_id = ${saleId} and kind = 'CONVERSION'`;
+    return String(row?.id);
+  };
+  const heldBy = async (of: Team, id: string, minute: number) => {
+    const { rows } = await listRows(db.sql, of, { q: id }, { at: minutesLater(minute) });
+    return { heldBy: rows[0]?.heldBy, waitsFor: rows[0]?.waitsFor };
+  };
+  const done = (of: Team, id: string, minute: number) =>
+    callAs(
+      db.sql,
+      of.operator,
+      (tx) => tx`select public.complete_adjustment_by_hand(${of.publicId}, ${tx.json({ id, valueCents: 0 })})`,
+      minutesLater(minute),
+    );
+  /** The first sale's retraction and the row of the sale that follows, sealed while the retraction waits. */
+  async function followed() {
+    const kept = await cancelledButKept();
+    const second = String((await change(db.sql, { team }, "seal_call", { id: kept.callId, amountCents: 77_000 }, { at })).body.saleId);
+    const [retraction] = await retractionsOf(kept.saleId);
+    return { kept, second, retractionId: String(retraction?.id), rowId: await rowOf(second) };
+  }
+  const kinds = async (outcome: string, minute: number) => (await settle(outcome, minute)).map(([kind]) => kind);
+
+  test("is held while the retraction waits or fails, says by what, and is released by its success", async () => {
+    const { kept, retractionId, rowId } = await followed();
+    const held = { heldBy: { saleId: kept.saleId, rowId: retractionId }, waitsFor: "RETRACTION" };
+    expect(await heldBy(team, rowId, 10)).toEqual(held);
+    for (let n = 1; n <= 5; n++) expect(await kinds("RETRY", n * 100)).toEqual(["RETRACT"]);
+    expect(await retractionsOf(kept.saleId)).toMatchObject([{ status: "FAILED" }]);
+    expect(await kinds("COMPLETED", 600)).toEqual([]);
+    expect(await heldBy(team, rowId, 600)).toEqual(held);
+    await act(db.sql, { action: "RETRY_SELECTED", ids: [retractionId] }, { team, at: minutesLater(601) });
+    expect(await kinds("COMPLETED", 602)).toEqual(["RETRACT"]);
+    expect(await heldBy(team, rowId, 603)).toEqual({ heldBy: null, waitsFor: null });
+    expect(await kinds("COMPLETED", 603)).toEqual(["CONVERSION"]);
+  });
+
+  test.each([
+    ["used up its attempts", 600],
+    ["is too late for Google", 54 * 24 * 60],
+  ])("is released by a person when the retraction %s", async (_how, minute) => {
+    const { retractionId } = await followed();
+    for (let n = 1; n <= 5; n++) await settle("RETRY", n * 100);
+    await service(db.sql, "recover_stuck_offline_conversion_jobs", {}, minutesLater(minute));
+    expect(await kinds("COMPLETED", minute)).toEqual([]);
+    await done(team, retractionId, minute + 1);
+    expect(await kinds("COMPLETED", minute + 2)).toEqual(["CONVERSION"]);
+  });
+
+  // Mutation that breaks it: drop the row in flight from held_sales.
+  test("is held while nobody knows whether the first one arrived", async () => {
+    const gclid = `gclid-${randomUUID()}`;
+    const first = await sealLead(db.sql, team, { step: { gclid } });
+    const claimed = await claimForWorker(db.sql, team, { at: minutesLater(1) });
+    await change(db.sql, { team }, "cancel_sale", { id: first.saleId }, { at: minutesLater(2) });
+    const second = await draft(gclid);
+    await change(db.sql, { team }, "seal_call", { id: first.callId }, { at });
+    expect((await heldBy(team, await rowOf(second), 7)).heldBy).toEqual({ saleId: first.saleId, rowId: first.id });
+    expect((await claimForWorker(db.sql, team, { at: minutesLater(8) })).rows).toEqual([]);
+    const p_results = [{ id: first.id, outcome: "COMPLETED", transport: "ads_api" }];
+    const args = { p_site_id: team.siteId, p_token: claimed.token, p_results };
+    await service(db.sql, "settle_offline_conversion_jobs", args, minutesLater(9));
+    expect(await kinds("COMPLETED", 10)).toEqual(["RETRACT"]);
+    expect(await kinds("COMPLETED", 11)).toEqual(["CONVERSION"]);
+  });
+
+  test("is not handed to a script either, until a person has taken the first one back", async () => {
+    const script = await createQueueTeam(db.sql, "followed-script", team.owner);
+    const { id } = await callAs<{ id: string }>(
+      db.sql,
+      team.owner,
+      (tx) => tx`select public.create_site_api_key(${script.publicId}, 'Till', '{sales}')`,
+    );
+    const gclid = `gclid-${randomUUID()}`;
+    const first = await sealLead(db.sql, script, { step: { gclid } });
+    await claimForScript(db.sql, script, [first.id], minutesLater(1));
+    await service(db.sql, "ack_offline_conversions", { p_site_id: script.siteId, p_ids: [first.id] }, minutesLater(2));
+    await change(db.sql, { team: script }, "cancel_sale", { id: first.saleId }, { at: minutesLater(3) });
+    const second = await draft(gclid, id);
+    await change(db.sql, { team: script }, "seal_call", { id: first.callId }, { at });
+    const rowId = await rowOf(second);
+    const page = async () => {
+      const args = { p_site_id: script.siteId, p_max_attempts: 5 };
+      const { seals } = await service<{ seals: { id: string }[] }>(db.sql, "get_export_page", args, minutesLater(10));
+      return seals.map((seal) => seal.id);
+    };
+    expect(await page()).toEqual([]);
+    expect((await claimForScript(db.sql, script, [rowId], minutesLater(10))).rows).toEqual([]);
+    const [retraction] = await retractionsOf(first.saleId);
+    await done(script, String(retraction?.id), 11);
+    expect(await page()).toEqual([rowId]);
+    expect((await claimForScript(db.sql, script, [rowId], minutesLater(12))).rows).toMatchObject([{ id: rowId }]);
+  });
 });

@@ -89,6 +89,7 @@ describe("nothing unsealed is on the queue", () => {
 
 const knownWriters = [
   "ack_offline_conversions",
+  "act_on_queue",
   "cancel_sale",
   "change_call",
   "complete_adjustment_by_hand",
@@ -97,12 +98,16 @@ const knownWriters = [
   "correct_sale",
   "fail_offline_conversions",
   "import_sales",
-  "oci_attempt_cap", // a correction that was given up may have left a later one unsaid
+  "oci_attempt_cap",
+  "record_consent", // a correction that was given up may have left a later one unsaid
+  "record_verdicts", // what Google rejected may be sent again
   "recover_stuck_offline_conversion_jobs",
   "seal_call",
+  "send_again",
   "settle_offline_conversion_jobs",
   "store_events", // the click of a lead that was sealed without one
   "transition_contract",
   "transition_contract_for_key",
   "undo_call",
+  "undo_queue_action",
 ];

@@ -15,7 +15,8 @@ let stateDir = "";
 beforeEach(() => {
   stateDir = temporaryStateDir();
 });
-afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
+// A server that just died may still write its last line.
+afterEach(() => rmSync(stateDir, { recursive: true, force: true, maxRetries: 10 }));
 
 /** A zombie counts as gone: it waits for a slow init to read its exit code and runs nothing. */
 function isRunning(pid: number): boolean {

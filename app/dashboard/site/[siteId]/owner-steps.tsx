@@ -1,21 +1,20 @@
-import { Building2, KeyRound, Radio, Users } from "lucide-react";
+import { Building2, KeyRound, Plug, Radio, Users } from "lucide-react";
 import { getLocale, getTranslations } from "next-intl/server";
-import { sitePath } from "#components/shell/nav-items.ts";
+import { connectPath, sitePath } from "#components/shell/nav-items.ts";
 import { GettingReady, type ReadyStep } from "#components/sites/getting-ready.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { siteFormat } from "#lib/i18n/site-format.ts";
-import { listApiKeys, listMembers, readIngestStatus } from "#lib/tenancy/readers.ts";
+import { listApiKeys, listMembers, readConnectionState, readIngestStatus } from "#lib/tenancy/readers.ts";
 import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
 
-async function ownerSteps({ publicId, domains }: SiteSummary): Promise<ReadyStep[]> {
-  const [t, team, keys, { lastEventAt }] = await Promise.all([
+async function ownerSteps({ publicId, domains, ociSyncMethod }: SiteSummary): Promise<ReadyStep[]> {
+  const [t, team, { lastEventAt }, googleStep] = await Promise.all([
     getTranslations("ready"),
     listMembers(publicId),
-    listApiKeys(publicId),
     readIngestStatus(publicId),
+    ociSyncMethod === "api" ? connectionStep(publicId) : keyStep(publicId),
   ]);
   const memberCount = team.members.length;
-  const liveKeys = keys.filter((key) => !key.revokedAt).length;
   return [
     { key: "site", icon: Building2, done: true, title: t("site"), note: t("siteNote", { domains: domains.join(", ") }) },
     {
@@ -34,15 +33,36 @@ async function ownerSteps({ publicId, domains }: SiteSummary): Promise<ReadyStep
       note: memberCount > 1 ? t("teamDone", { count: memberCount }) : t("teamNote", { open: team.invitations.length }),
       action: { href: sitePath(publicId, "/members"), label: t("teamAction") },
     },
-    {
-      key: "apiKey",
-      icon: KeyRound,
-      done: liveKeys > 0,
-      title: t(liveKeys > 0 ? "apiKeyHere" : "apiKey"),
-      note: liveKeys > 0 ? t("apiKeyDone", { count: liveKeys }) : t("apiKeyNote"),
-      action: { href: sitePath(publicId, "/connections"), label: t("apiKeyAction") },
-    },
+    googleStep,
   ];
+}
+
+/** A script fetches conversions with a key. */
+async function keyStep(publicId: string): Promise<ReadyStep> {
+  const [t, keys] = await Promise.all([getTranslations("ready"), listApiKeys(publicId)]);
+  const liveKeys = keys.filter((key) => !key.revokedAt).length;
+  return {
+    key: "apiKey",
+    icon: KeyRound,
+    done: liveKeys > 0,
+    title: t(liveKeys > 0 ? "apiKeyHere" : "apiKey"),
+    note: liveKeys > 0 ? t("apiKeyDone", { count: liveKeys }) : t("apiKeyNote"),
+    action: { href: sitePath(publicId, "/connections"), label: t("apiKeyAction") },
+  };
+}
+
+/** A site that sends by API needs a connection that Google accepts. */
+async function connectionStep(publicId: string): Promise<ReadyStep> {
+  const [t, { connected, health }] = await Promise.all([getTranslations("ready"), readConnectionState(publicId)]);
+  const state = !connected ? "missing" : health?.blocked ? "blocked" : "here";
+  return {
+    key: "googleAds",
+    icon: Plug,
+    done: state === "here",
+    title: t(`googleAds.${state}.title`),
+    note: t(`googleAds.${state}.note`),
+    action: { href: connectPath(publicId), label: t(`googleAds.${state}.action`) },
+  };
 }
 
 /** Until the first lead: the list of what is left to do. No figure is invented. */

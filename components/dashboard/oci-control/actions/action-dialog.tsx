@@ -2,7 +2,7 @@
 
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
-import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
+import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Checkbox } from "#components/ui/checkbox.tsx";
@@ -10,7 +10,7 @@ import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Textarea } from "#components/ui/input.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
-import { canTake, sumByCurrency } from "#lib/oci/row-state.ts";
+import { canTake, isByHand, sumByCurrency } from "#lib/oci/row-state.ts";
 import { PreviewFacts } from "./preview-facts.tsx";
 import type { Actions, Question } from "./use-actions.tsx";
 
@@ -35,22 +35,25 @@ export function ActionDialog({ actions }: { actions: Actions }) {
   );
 }
 
-function factsOf({ action, rows, preview }: Question) {
-  if (preview) return { count: preview.count, cents: preview.valueCents, skipped: 0 };
-  const eligible = rows.filter((row) => canTake(action, row));
-  return { count: eligible.length, cents: sumByCurrency(eligible), skipped: rows.length - eligible.length };
+/** What a preview counts by reason; of ticked rows, how many stay because a person makes them, and how many for their state. */
+function useFacts({ action, rows, preview }: Question) {
+  const { site } = useControl();
+  if (preview) return { count: preview.count, cents: preview.valueCents, skipped: 0, byHand: 0 };
+  const eligible = rows.filter((row) => canTake(action, row, site.ociSyncMethod));
+  const byHand = action === "MARK_FAILED" ? 0 : rows.filter((row) => isByHand(row, site.ociSyncMethod)).length;
+  return { count: eligible.length, cents: sumByCurrency(eligible), skipped: rows.length - eligible.length - byHand, byHand };
 }
 
 function Title({ question }: { question: Question }) {
   const t = useTranslations("oci.actions.ask");
-  return t(question.action, { count: factsOf(question).count });
+  return t(question.action, { count: useFacts(question).count });
 }
 
 function QuestionForm({ question, actions }: { question: Question; actions: Actions }) {
   const t = useTranslations("oci.actions");
   const format = useControlFormat();
   const { action, preview } = question;
-  const { count, cents, skipped } = factsOf(question);
+  const { count, cents, skipped, byHand } = useFacts(question);
   const [reason, setReason] = useState("");
   const [missing, setMissing] = useState(false);
   const [clearErrors, setClearErrors] = useState(false);
@@ -65,6 +68,7 @@ function QuestionForm({ question, actions }: { question: Question; actions: Acti
     <form className="stack stack-4" onSubmit={submit}>
       <p className="sm t2">{t(`effect.${action}`, { count, money: format.sums(cents) })}</p>
       {skipped > 0 && <p className="sm t2">{t("someSkipped", { count: skipped })}</p>}
+      {byHand > 0 && <p className="sm t2">{t("someByHand", { count: byHand })}</p>}
       {preview && <PreviewFacts preview={preview} />}
       {failing && (
         <Field label={t("reason")} hint={t("reasonHint")} error={missing ? t("reasonMissing") : undefined}>

@@ -4,6 +4,8 @@ import type { QueueAction, QueueActionAnswer, QueueActionPreview } from "#lib/oc
 export interface Choices {
   reason?: string;
   clearErrors?: boolean;
+  /** Send what waits for a person, too. */
+  overApi?: boolean;
 }
 
 export type Target = { ids: string[] } | { preview: Pick<QueueActionPreview, "previewId" | "digest" | "count"> };

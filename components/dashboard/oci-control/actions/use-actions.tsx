@@ -2,6 +2,7 @@
 
 import { useTranslations } from "next-intl";
 import { useState } from "react";
+import type { ControlSite } from "#components/dashboard/oci-control/context/control-context.tsx";
 import type { SendFailure } from "#components/forms/send-json.ts";
 import { useErrorText } from "#components/forms/use-error-text.ts";
 import { useToast } from "#components/ui/toast.tsx";
@@ -21,7 +22,7 @@ type LastAction = Pick<Outcome, "actionIds" | "affected"> & { undoUntil: string 
 const undoShownMs = 20_000;
 
 /** Asks, does, tells, and takes back. `onChanged` lets the page look at once instead of at its next turn. */
-export function useActions(siteId: string, onChanged: () => void) {
+export function useActions({ publicId: siteId, ociSyncMethod }: Pick<ControlSite, "publicId" | "ociSyncMethod">, onChanged: () => void) {
   const t = useTranslations("oci.actions");
   const toast = useToast();
   const errorText = useErrorText();
@@ -92,10 +93,14 @@ export function useActions(siteId: string, onChanged: () => void) {
     /** A retry can be taken back and loses nothing: it is done at once. The others ask first. */
     act(action: QueueAction, rows: QueueRow[]) {
       if (isBusy()) return;
-      const eligible = rows.filter((row) => canTake(action, row));
+      const eligible = rows.filter((row) => canTake(action, row, ociSyncMethod));
       const ids = rows.map((row) => row.id);
       if (action === "RETRY_SELECTED" && eligible.length > 0) return void work(actionJob(siteId, action, { ids }, {}));
       setQuestion({ action, rows, preview: null });
+    },
+    /** A person's work goes to the API after all; whoever asked for it read what that risks. */
+    tryApi(row: QueueRow) {
+      if (!isBusy()) void work(actionJob(siteId, "RETRY_SELECTED", { ids: [row.id] }, { overApi: true }));
     },
     async actOnMatching(action: QueueAction, filter: Record<string, string>) {
       if (isBusy()) return;

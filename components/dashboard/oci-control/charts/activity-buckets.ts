@@ -1,6 +1,6 @@
 import type { QueueCharts } from "#lib/oci/control-shapes.ts";
 
-export type Bucket = QueueCharts["activity"][number];
+type Bucket = QueueCharts["activity"][number];
 
 /** A week by the hour is 168 bars: on a card they are hairs. Its hours are put together into days of the site's zone. */
 export function chartBuckets({ activity, range }: Pick<QueueCharts, "activity" | "range">, timeZone: string): Bucket[] {
@@ -21,8 +21,8 @@ export function chartBuckets({ activity, range }: Pick<QueueCharts, "activity" |
 }
 
 /** Round steps from zero to just above the highest bar; small counts are whole numbers. */
-export function ticksFor(buckets: Bucket[]): number[] {
-  const highest = Math.max(2, ...buckets.map(({ delivered, failed, retried }) => delivered + failed + retried));
+export function ticksFor(heights: readonly number[]): number[] {
+  const highest = Math.max(2, ...heights);
   const power = 10 ** Math.floor(Math.log10(highest / 2));
   const step = Math.max(1, ([1, 2, 2.5, 5, 10].find((factor) => factor * power * 2 >= highest) ?? 10) * power);
   return [0, Math.ceil(step), Math.ceil(step) * 2];

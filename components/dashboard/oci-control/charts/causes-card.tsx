@@ -55,8 +55,8 @@ type LineProps = QueueCharts["failedNow"][number] & Pick<CausesCardProps, "filte
 function CauseLine({ code, category, count, valueCents, filter, onFilter, onRetry }: LineProps) {
   const t = useTranslations("oci.causesCard");
   const format = useControlFormat();
-  const { mayAct, blocked } = useControl();
-  const { what, fix, helps } = useCause()(code);
+  const { site, mayAct, blocked } = useControl();
+  const { what, fix, helps } = useCause(site.ociSyncMethod)(code);
   const on = filter.errorCode === code && filter.status === "FAILED";
   const group: ViewFilter = { status: "FAILED", errorCode: code };
   const held = category === "AUTH" && blocked.size > 0;

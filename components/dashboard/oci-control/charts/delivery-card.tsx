@@ -44,7 +44,7 @@ export function DeliveryCard({ charts, stats, onRange }: DeliveryCardProps) {
   );
 }
 
-function Health({ charts: { latency }, stats: { lastRun, circuit } }: Omit<DeliveryCardProps, "onRange">) {
+function Health({ charts: { latency }, stats: { lastRun, circuit, blocked } }: Omit<DeliveryCardProps, "onRange">) {
   const t = useTranslations("oci.charts");
   const format = useControlFormat();
   const { site } = useControl();
@@ -52,6 +52,8 @@ function Health({ charts: { latency }, stats: { lastRun, circuit } }: Omit<Deliv
     latency.p50Seconds === null || latency.p95Seconds === null
       ? t("noLatency")
       : t("latency", { half: format.length(latency.p50Seconds), most: format.length(latency.p95Seconds) });
+  // A worker takes a turn only where something is due: its last one says when something was sent, not whether it runs.
+  const isBad = lastRun !== null && (!lastRun.ok || blocked !== null);
   return (
     <dl className="mini">
       <div>
@@ -60,11 +62,13 @@ function Health({ charts: { latency }, stats: { lastRun, circuit } }: Omit<Deliv
       </div>
       <div>
         <dt>{t(site.ociSyncMethod)}</dt>
-        <dd className={lastRun && !lastRun.ok ? "fg-failed" : undefined}>
-          {lastRun ? t(lastRun.ok ? "ran" : "ranBadly", { age: format.age(lastRun.at) }) : t("neverRan")}
+        <dd className={isBad ? "fg-failed" : undefined}>
+          {lastRun
+            ? t(isBad ? "ranBadly" : lastRun.kind === "worker" ? "sentAgo" : "ran", { age: format.age(lastRun.at) })
+            : t(site.ociSyncMethod === "api" ? "neverSent" : "neverRan")}
         </dd>
       </div>
-      {circuit && (
+      {circuit && !blocked && (
         <div>
           <dt>{t("circuit")}</dt>
           <dd className={circuit.state === "CLOSED" ? undefined : "fg-retry"}>

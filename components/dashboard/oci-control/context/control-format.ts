@@ -21,6 +21,9 @@ export function controlFormat(locale: Locale, site: ControlSite, now: Date) {
     number: (value: number) => numberFormat(tag).format(value),
     percent: (share: number) => numberFormat(tag, { style: "percent", maximumFractionDigits: 0 }).format(share),
     dateTime: (value: string) => dateFormat(tag, { timeZone, dateStyle: "medium", timeStyle: "medium" }).format(new Date(value)),
+    date: (value: string) => dateFormat(tag, { timeZone, day: "numeric", month: "short" }).format(new Date(value)),
+    /** A day as it stands in a report: "2026-11-16" is that day everywhere. */
+    day: (value: string) => dateFormat(tag, { timeZone: "UTC", day: "numeric", month: "short" }).format(new Date(`${value}T00:00:00Z`)),
     money,
     /** Every cent: the one figure that is compared with a bill. */
     exactMoney: (cents: number, currency: string) => exactMoney(cents, currency),

@@ -15,10 +15,11 @@ export interface Cause {
   helps: boolean;
 }
 
-export function useCause(): (code: string) => Cause {
+/** `syncMethod`: how the site sends to Google. */
+export function useCause(syncMethod: "script" | "api"): (code: string) => Cause {
   const t = useTranslations("causes");
   return (code) => {
-    const { name, fixer, cure } = causeOf(code);
+    const { name, fixer, cure } = causeOf(code, syncMethod);
     return {
       what: t(`${name}.what`),
       who: t(`who.${fixer}`),

@@ -9,7 +9,7 @@ import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
 import type { QueueRow } from "#lib/oci/control-shapes.ts";
 
-/** A correction that no script can make: the steps in Google Ads, and the button that says they are done. */
+/** A correction that neither a script nor an API makes: why, the steps in Google Ads, and the button that says they are done. */
 export function ByHandCard({ row, onChanged }: { row: QueueRow; onChanged: () => void }) {
   const t = useTranslations("oci.byHand");
   const format = useControlFormat();
@@ -36,6 +36,8 @@ export function ByHandCard({ row, onChanged }: { row: QueueRow; onChanged: () =>
         <dd className="strong">{retract ? t("retract") : t("restate", { money })}</dd>
         <dt>{t("who")}</dt>
         <dd>{t("whoBody")}</dd>
+        <dt>{t("why")}</dt>
+        <dd>{t(`reasons.${row.byHandReason ?? "SCRIPT"}`)}</dd>
       </dl>
       <ol className="sm t2">
         <li>{t("step1")}</li>

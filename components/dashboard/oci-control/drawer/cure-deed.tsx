@@ -4,11 +4,11 @@ import { useTranslations } from "next-intl";
 import type { Actions } from "#components/dashboard/oci-control/actions/use-actions.tsx";
 import { useControl } from "#components/dashboard/oci-control/context/control-context.tsx";
 import type { Cause } from "#components/dashboard/oci-control/context/use-cause.ts";
-import { sitePath } from "#components/shell/nav-items.ts";
+import { connectPath, sitePath } from "#components/shell/nav-items.ts";
 import { Button, ButtonLink } from "#components/ui/button.tsx";
 import type { QueueRow } from "#lib/oci/control-shapes.ts";
 import type { ViewFilter } from "#lib/oci/control-view.ts";
-import type { RowState } from "#lib/oci/row-state.ts";
+import { isManual, type RowState } from "#lib/oci/row-state.ts";
 
 interface DeedProps {
   row: QueueRow;
@@ -19,26 +19,33 @@ interface DeedProps {
   onFilter: (filter: ViewFilter) => void;
 }
 
-const places: Partial<Record<Cause["cure"], `/${string}`>> = { reconnect: "/connections", settings: "/settings" };
+const places: Partial<Record<Cause["cure"], (siteId: string) => string>> = {
+  reconnect: connectPath,
+  settings: (siteId) => sitePath(siteId, "/settings"),
+  actions: (siteId) => `${sitePath(siteId, "/connections/google-ads")}#actions`,
+};
 
 /** The button that does what "Fix" says, where a button can; and the way to all that share the cause. */
 export function CureDeed({ row, state, cause, sameCause, actions, onFilter }: DeedProps) {
   const t = useTranslations("oci.drawer");
   const { site, mayAct } = useControl();
   // Where an owner puts it right; sending again comes after that and stands at the foot.
-  const place = site.role === "owner" ? places[cause.cure] : undefined;
+  const place = site.role === "owner" && mayAct ? places[cause.cure] : undefined;
   const retry = mayAct && !place && cause.helps && (state === "FAILED" || state === "RETRY");
+  const byHand = isManual(row, site.ociSyncMethod); // back in the queue it is a person's work again; nothing is sent
   const free = mayAct && state === "STUCK";
+  const showsSame = row.providerErrorCode !== null && sameCause > 1 && state === "FAILED";
+  if (!place && !retry && !free && !showsSame) return null;
   return (
     <div className="row">
       {place && (
-        <ButtonLink tone="primary" href={sitePath(site.publicId, place)}>
+        <ButtonLink tone="primary" href={place(site.publicId)}>
           {cause.deed}
         </ButtonLink>
       )}
       {retry && (
-        <Button tone="primary" onClick={() => actions.act(cause.cure === "reset" ? "RESET_TO_QUEUED" : "RETRY_SELECTED", [row])}>
-          {cause.cure === "reset" ? cause.deed : t("retryNow")}
+        <Button tone="primary" onClick={() => actions.act(cause.cure === "reset" || byHand ? "RESET_TO_QUEUED" : "RETRY_SELECTED", [row])}>
+          {byHand ? t("backToQueue") : cause.cure === "reset" ? cause.deed : t("retryNow")}
         </Button>
       )}
       {free && (
@@ -46,7 +53,7 @@ export function CureDeed({ row, state, cause, sameCause, actions, onFilter }: De
           {t("freeNow")}
         </Button>
       )}
-      {row.providerErrorCode && sameCause > 1 && state === "FAILED" && (
+      {showsSame && (
         <Button tone="ghost" onClick={() => onFilter({ status: "FAILED", errorCode: row.providerErrorCode ?? "" })}>
           {t("showSame", { count: sameCause })}
         </Button>

@@ -2,7 +2,7 @@
 
 import { Check, ChevronDown, ChevronUp, Link2, X } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useState } from "react";
+import { type RefObject, useState } from "react";
 import { shortOrder } from "#components/dashboard/oci-control/table/short-order.ts";
 import { Button } from "#components/ui/button.tsx";
 
@@ -11,10 +11,11 @@ interface HeadProps {
   /** Null when the row is not one of the list. */
   onStep: ((step: 1 | -1) => void) | null;
   onClose: () => void;
+  closeButton: RefObject<HTMLButtonElement | null>;
 }
 
 /** Which conversion, its neighbours, its link, the way back. */
-export function DrawerHead({ order, onStep, onClose }: HeadProps) {
+export function DrawerHead({ order, onStep, onClose, closeButton }: HeadProps) {
   const t = useTranslations("oci.drawer");
   const [copied, setCopied] = useState(false);
   const copy = () =>
@@ -47,7 +48,7 @@ export function DrawerHead({ order, onStep, onClose }: HeadProps) {
       >
         {copied ? <Check className="i fg-completed" /> : <Link2 className="i" />}
       </Button>
-      <Button tone="ghost" size="sm" icon aria-label={t("close")} onClick={onClose}>
+      <Button ref={closeButton} tone="ghost" size="sm" icon aria-label={t("close")} onClick={onClose}>
         <X className="i" />
       </Button>
     </div>

@@ -6,43 +6,39 @@ import { useControlFormat } from "#components/dashboard/oci-control/context/cont
 import { Badge } from "#components/ui/badge.tsx";
 import type { QueueRowStory } from "#lib/oci/control-shapes.ts";
 
+/** Where an amount came from. */
+const sources = ["OPERATOR", "PREDICTED", "EXTERNAL"] as const;
+
 interface LedgerProps {
   story: QueueRowStory;
   linkTo: (id: string) => string;
   onOpen: (id: string) => void;
 }
 
-/** The tries, the money lines, other rows of the sale, and the proofs. */
-export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row }, linkTo, onOpen }: LedgerProps) {
+/** The money lines, other rows of the sale, and the proofs. */
+export function LedgerSection({ story: { ledger, siblings, proofs, row }, linkTo, onOpen }: LedgerProps) {
   const t = useTranslations("oci.ledger");
   const format = useControlFormat();
+  const states = useTranslations("activity.states");
+  const stateOf = (state: string) => (states.has(state as never) ? states(state as never) : state); // a contract may name more than the screens know
+  const sourceOf = (source: string) => {
+    const known = sources.find((each) => each === source);
+    return known ? t(`sources.${known}`) : source;
+  };
+  /** A sale that stays sealed was corrected. */
+  const moveOf = ({ contract, from, to }: QueueRowStory["proofs"][number]) => {
+    if (from === null || (from === to && contract !== "sale")) return stateOf(to);
+    return from === to ? t("kinds.CORRECT") : `${stateOf(from)} → ${stateOf(to)}`;
+  };
   return (
     <>
-      {attempts.length > 0 && (
-        <section>
-          <h3 className="h2">{t("attempts")}</h3>
-          <ul className="lines">
-            {attempts.map(({ number, startedAt, durationMs, outcome, errorCode }) => (
-              <li key={`${number}-${startedAt}`}>
-                <span className="strong">{number}</span>
-                {outcome ? <Badge state={outcome} /> : <Badge state="PROCESSING" />}
-                <span className="id xs t3 clip">{errorCode}</span>
-                <span className="v">
-                  {format.moment(startedAt)}
-                  {durationMs !== null && `, ${durationMs < 1000 ? t("ms", { ms: durationMs }) : format.length(durationMs / 1000)}`}
-                </span>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
       <section>
         <h3 className="h2">{t("title")}</h3>
         <ul className="lines">
           {ledger.map(({ id, kind, amountCents, deltaCents, currency, at, valueSource }) => (
             <li key={id}>
               <span>{t(`kinds.${kind}`)}</span>
-              <span className="xs t3 clip">{valueSource}</span>
+              <span className="xs t3 clip">{sourceOf(valueSource)}</span>
               <span className="v">
                 <span className="med">{format.money(amountCents, currency)}</span>
                 {`${kind === "SEAL" ? "" : ` (${deltaCents > 0 ? "+" : ""}${format.money(deltaCents, currency)})`} · ${format.moment(at)}`}
@@ -79,13 +75,13 @@ export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row
         <section>
           <h3 className="h2">{t("proofs")}</h3>
           <ul className="lines">
-            {proofs.map(({ id, from, to, at }) => (
-              <li key={id}>
-                <Link className="link id" href={`/dashboard/proofs/${id}`} prefetch={false}>
-                  {`${id.slice(0, 4)}…${id.slice(-4)}`}
+            {proofs.map((proof) => (
+              <li key={proof.id}>
+                <Link className="link id" href={`/dashboard/proofs/${proof.id}`} prefetch={false}>
+                  {`${proof.id.slice(0, 4)}…${proof.id.slice(-4)}`}
                 </Link>
-                <span className="xs t3 clip">{[from, to].filter(Boolean).join(" → ")}</span>
-                <span className="v">{format.moment(at)}</span>
+                <span className="xs t3 clip">{moveOf(proof)}</span>
+                <span className="v">{format.moment(proof.at)}</span>
               </li>
             ))}
           </ul>

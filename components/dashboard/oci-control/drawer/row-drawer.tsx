@@ -3,7 +3,7 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { CloudOff } from "lucide-react";
 import { useTranslations } from "next-intl";
-import type { ReactNode } from "react";
+import { type ReactNode, type RefObject, useRef } from "react";
 import type { Actions } from "#components/dashboard/oci-control/actions/use-actions.tsx";
 import { shortOrder } from "#components/dashboard/oci-control/table/short-order.ts";
 import { useBackCloses } from "#components/history/use-back-closes.ts";
@@ -11,7 +11,9 @@ import { EmptyState } from "#components/ui/empty-state.tsx";
 import { Skeleton } from "#components/ui/skeleton.tsx";
 import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
 import type { ViewFilter } from "#lib/oci/control-view.ts";
+import { AdjustSection } from "./adjust-section.tsx";
 import { AmountSection } from "./amount-section.tsx";
+import { AttemptsSection } from "./attempts-section.tsx";
 import { DrawerFoot } from "./drawer-foot.tsx";
 import { DrawerHead } from "./drawer-head.tsx";
 import { LedgerSection } from "./ledger-section.tsx";
@@ -38,20 +40,36 @@ interface DrawerProps {
 /** One conversion's whole story, beside the list; on a phone it is a page over it. */
 export function RowDrawer({ row, story, failed, actions, sameCause, onStep, linkTo, onOpen, onFilter, onChanged, onClose }: DrawerProps) {
   const t = useTranslations("oci.drawer");
+  const closeButton = useRef<HTMLButtonElement>(null);
   const shown = row && story && Date.parse(row.updatedAt) >= Date.parse(story.row.updatedAt) ? row : (story?.row ?? row);
+  const sentAgain = (rowId: string) => {
+    onChanged();
+    onOpen(rowId);
+  };
   const title = t("title", { order: shown ? shortOrder(shown.orderId) : "" });
   return (
-    <Frame title={title} onClose={onClose}>
-      <DrawerHead order={shown?.orderId ?? ""} onStep={onStep} onClose={onClose} />
+    <Frame title={title} onClose={onClose} closeButton={closeButton}>
+      <DrawerHead order={shown?.orderId ?? ""} onStep={onStep} onClose={onClose} closeButton={closeButton} />
       <div className="drawer-b">
         {shown && (
-          <AmountSection row={shown} story={story} sameCause={sameCause} actions={actions} onFilter={onFilter} onChanged={onChanged} />
+          <AmountSection
+            row={shown}
+            story={story}
+            sameCause={sameCause}
+            actions={actions}
+            linkTo={linkTo}
+            onOpen={onOpen}
+            onFilter={onFilter}
+            onChanged={onChanged}
+          />
         )}
         {story ? (
           <>
-            <VerdictSection story={story} row={shown ?? story.row} />
+            <VerdictSection story={story} row={shown ?? story.row} onSent={sentAgain} />
+            <AdjustSection story={story} onChanged={onChanged} />
             <TimelineSection story={story} />
             <SentSection story={story} />
+            <AttemptsSection attempts={story.attempts} />
             <LedgerSection story={story} linkTo={linkTo} onOpen={onOpen} />
           </>
         ) : failed ? (
@@ -71,7 +89,15 @@ export function RowDrawer({ row, story, failed, actions, sameCause, onStep, link
   );
 }
 
-function Frame({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
+interface FrameProps {
+  title: string;
+  onClose: () => void;
+  /** Has the focus when the page opens over the list. */
+  closeButton: RefObject<HTMLButtonElement | null>;
+  children: ReactNode;
+}
+
+function Frame({ title, onClose, closeButton, children }: FrameProps) {
   const isPhone = usePhone();
   useBackCloses(isPhone, onClose);
   if (!isPhone) {
@@ -84,7 +110,7 @@ function Frame({ title, onClose, children }: { title: string; onClose: () => voi
   return (
     <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
-        <Dialog.Popup className="drawer" aria-label={title}>
+        <Dialog.Popup className="drawer" aria-label={title} initialFocus={closeButton}>
           {children}
         </Dialog.Popup>
       </Dialog.Portal>

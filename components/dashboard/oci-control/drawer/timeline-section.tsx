@@ -1,7 +1,7 @@
 "use client";
 
 import { useTranslations } from "next-intl";
-import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
+import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { asLine, useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
 import type { QueueRowStory } from "#lib/oci/control-shapes.ts";
 import { timelineOf } from "./timeline.ts";
@@ -10,7 +10,8 @@ import { timelineOf } from "./timeline.ts";
 export function TimelineSection({ story }: { story: QueueRowStory }) {
   const t = useTranslations("oci.timeline");
   const format = useControlFormat();
-  const causeOf = useCause();
+  const { site } = useControl();
+  const causeOf = useCause(site.ociSyncMethod);
   const person = ({ kind, name }: QueueRowStory["transitions"][number]["by"]) => name ?? t(`by.${kind}`);
   return (
     <section>

@@ -67,7 +67,9 @@ export function timelineOf({ ledger, transitions, attempts, dispatches }: QueueR
     attempt: 0,
     money: amountCents,
   }));
-  const moves = transitions.map((move, index): TimelineEvent => {
+  // A verdict moves nothing; the dispatches tell of it below.
+  const moved = transitions.filter(({ from, to }) => !(from === "COMPLETED" && to === "COMPLETED"));
+  const moves = moved.map((move, index): TimelineEvent => {
     const ended = attempts.find((attempt) => attempt.endedAt === move.at);
     return {
       ...wordOf(move),

@@ -1,5 +1,5 @@
 import type { ExportPreview } from "#components/dashboard/oci-control/live/control-api.ts";
-import { scriptTimePattern } from "#lib/oci/conversion-time.ts";
+import { scriptTimePattern } from "#lib/providers/conversion-time.ts";
 
 type Item = ExportPreview["items"][number];
 export type Check = "click" | "clicks" | "value" | "time" | "order" | "name";

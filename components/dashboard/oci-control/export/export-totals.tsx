@@ -1,7 +1,7 @@
 "use client";
 
 import { useTranslations } from "next-intl";
-import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
+import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
 import type { ExportPreview } from "#components/dashboard/oci-control/live/control-api.ts";
 import { shortOrder } from "#components/dashboard/oci-control/table/short-order.ts";
@@ -12,7 +12,8 @@ import { checkItem } from "./export-checks.ts";
 export function ExportTotals({ preview }: { preview: ExportPreview }) {
   const t = useTranslations("oci.export");
   const format = useControlFormat();
-  const causeOf = useCause();
+  const { site } = useControl();
+  const causeOf = useCause(site.ociSyncMethod);
   const { items, counts, warnings } = preview;
   const sums: Record<string, number> = {};
   for (const { conversionCurrency, conversionValue } of items) {

@@ -81,7 +81,17 @@ export function FilterFields({ filter, codes, all, onApply }: FilterFieldsProps)
           </Field>
         ))}
       </div>
-      {choice("minAttempts", t("attempts"), options.attempts)}
+      <div className="field-pair">
+        {choice("verdict", t("verdict"), options.verdicts)}
+        {choice("minAttempts", t("attempts"), options.attempts)}
+      </div>
+      <div className="field-pair">
+        {(["sentFrom", "sentTo"] as const).map((key) => (
+          <Field key={key} label={t(key)}>
+            {(control) => <Input {...control} type="date" value={draft[key] ?? ""} onChange={(event) => set(key)(event.target.value)} />}
+          </Field>
+        ))}
+      </div>
       <Checkbox checked={draft.stuck === "true"} onChange={(event) => set("stuck")(event.target.checked ? "true" : undefined)}>
         {t("stuck")}
       </Checkbox>

@@ -1,4 +1,5 @@
 import type { QueueCharts, QueueRowStory, QueueRows, QueueStats } from "#lib/oci/control-shapes.ts";
+import type { DeliveryDays } from "#lib/oci/delivery-days.ts";
 import type { ExportItem } from "#lib/oci/export-items.ts";
 
 /** What this page asks the server while it is open. The answers are our own routes' and have their shapes checked there. */
@@ -17,6 +18,11 @@ export const fetchStats = (siteId: string) => getJson<QueueStats>("/api/oci/queu
 export const fetchRows = (siteId: string, query: Record<string, string>) => getJson<QueueRows>("/api/oci/queue-rows", { siteId, ...query });
 export const fetchCharts = (siteId: string, range: string) => getJson<QueueCharts>("/api/oci/queue-charts", { siteId, range });
 export const fetchStory = (siteId: string, id: string) => getJson<QueueRowStory>(`/api/oci/queue-rows/${id}`, { siteId });
+
+export const fetchDays = (siteId: string, span: { from: string; to: string }) =>
+  getJson<DeliveryDays>("/api/oci/delivery-days", { siteId, ...span });
+export const daysExportUrl = (siteId: string, span: { from: string; to: string }) =>
+  `/api/oci/delivery-export?${new URLSearchParams({ siteId, ...span })}`;
 
 export interface ExportPreview {
   items: ExportItem[];

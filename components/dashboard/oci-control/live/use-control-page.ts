@@ -1,8 +1,8 @@
 "use client";
 
-import { useEffect, useMemo, useRef } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { useActions } from "#components/dashboard/oci-control/actions/use-actions.tsx";
-import type { ControlSite } from "#components/dashboard/oci-control/context/control-context.tsx";
+import { type ControlSite, mayActOn } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { focusedRow, focusRow, stepFocus } from "#components/dashboard/oci-control/keys/row-focus.ts";
 import { useSelection } from "#components/dashboard/oci-control/table/use-selection.ts";
 import { useNavCount } from "#components/shell/nav-counts.tsx";
@@ -43,15 +43,17 @@ export function useControlPage({ site, start, readAt, pageSize }: ControlStart, 
   );
   const { stats, rows } = queue;
   const selection = useSelection(rows);
-  const actions = useActions(site.publicId, queue.look);
+  const actions = useActions(site, queue.look);
   const moved = stats.lastUpdatedAt ?? "";
   const charts = useRefetched({ key: start.charts.range, value: start.charts }, { key: view.range, version: moved }, () =>
     fetchCharts(site.publicId, view.range),
   );
+  const [changes, setChanges] = useState(0);
   const openRow = rows.find((row) => row.id === view.row) ?? null;
   const story = useRefetched(
     { key: start.story?.row.id ?? "", value: start.story },
-    { key: view.row ?? "", version: openRow?.updatedAt ?? moved },
+    // A change of the sale need not change this row: the ledger and the other rows are part of its story.
+    { key: view.row ?? "", version: `${openRow?.updatedAt ?? ""} ${moved} ${changes}` },
     () => fetchStory(site.publicId, view.row ?? ""),
   );
   const blocked = useMemo(() => blockedProviders(stats), [stats]);
@@ -59,7 +61,7 @@ export function useControlPage({ site, start, readAt, pageSize }: ControlStart, 
   const [, setWarnings] = useNavCount("ociControl", site.publicId);
   useEffect(() => setWarnings(warnings), [setWarnings, warnings]);
 
-  const mayAct = site.role !== "viewer";
+  const mayAct = mayActOn(site);
   const query = () => apiFilter(view.filter, new Date());
   const act = (action: QueueAction) => (selection.matching ? actions.actOnMatching(action, query()) : actions.act(action, selection.rows));
   const close = () => {
@@ -107,6 +109,11 @@ export function useControlPage({ site, start, readAt, pageSize }: ControlStart, 
     act,
     close,
     step,
+    /** Somebody changed a sale or a row here. */
+    changed: () => {
+      setChanges((count) => count + 1);
+      void queue.look();
+    },
     open: (id: string) => (view.row ? nav.slide({ row: id }) : nav.openRow(id)),
   };
 }

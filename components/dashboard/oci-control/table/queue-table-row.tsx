@@ -27,6 +27,7 @@ export function QueueTableRow({ row, look, open, selected, href, onOpen, onToggl
   const format = useControlFormat();
   const { blocked, now } = useControl();
   const { line, next, bad } = useWhatHappens()(row);
+  const state = rowState(row, blocked, now);
   const order = shortOrder(row.orderId);
   const follow = (event: MouseEvent) => {
     if (event.metaKey || event.ctrlKey || event.shiftKey) return; // a new tab is the reader's wish
@@ -47,7 +48,7 @@ export function QueueTableRow({ row, look, open, selected, href, onOpen, onToggl
         </td>
       )}
       <td className="k-state">
-        <Badge state={rowState(row, blocked, now)} />
+        <Badge state={state === "COMPLETED" && row.verdict === "REJECTED" ? "REJECTED" : state} />
       </td>
       <td className="k-val num med">{row.kind === "RETRACT" ? t("table.retract") : format.money(row.valueCents, row.currency)}</td>
       <td className="k-why">

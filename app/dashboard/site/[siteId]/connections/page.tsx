@@ -4,13 +4,22 @@ import { ApiKeyCard } from "#components/connections/api-key-card.tsx";
 import { CallEventSecret } from "#components/connections/call-event-secret.tsx";
 import { FailedEvents } from "#components/connections/failed-events.tsx";
 import { TrackerCard } from "#components/connections/tracker-card.tsx";
-import { ScriptLink } from "#components/google-ads/script-link.tsx";
+import { GoogleAdsLink } from "#components/google-ads/google-ads-link.tsx";
 import { OwnersOnly } from "#components/shell/owners-only.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
+import { connectionStatus } from "#lib/delivery/connection-status.ts";
 import { env } from "#lib/env.ts";
 import { currentScriptVersion } from "#lib/oci/customer-script.ts";
 import { diagnose } from "#lib/oci/script-diagnosis.ts";
-import { getSite, getSiteDelivery, listApiKeys, listFailedEvents, readIngestStatus, readScriptStatus } from "#lib/tenancy/readers.ts";
+import {
+  getSite,
+  getSiteDelivery,
+  listApiKeys,
+  listFailedEvents,
+  readConnectionState,
+  readIngestStatus,
+  readScriptStatus,
+} from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("connections");
@@ -20,11 +29,11 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function ConnectionsPage({ params }: { params: Promise<{ siteId: string }> }) {
   const site = await getSite((await params).siteId);
   if (site.role !== "owner") return <OwnersOnly siteId={site.publicId} />;
-  const [t, keys, { lastEventAt, failed }, script, { pageViewsEnabled }] = await Promise.all([
+  const [t, keys, { lastEventAt, failed }, googleAds, { pageViewsEnabled }] = await Promise.all([
     getTranslations("connections"),
     listApiKeys(site.publicId),
     readIngestStatus(site.publicId),
-    readScriptStatus(site.publicId),
+    readGoogleAds(site.publicId, site.ociSyncMethod),
     getSiteDelivery(site.publicId),
   ]);
   const editable = site.archivedAt === null;
@@ -34,10 +43,24 @@ export default async function ConnectionsPage({ params }: { params: Promise<{ si
       <div className="page">
         <TrackerCard site={site} appUrl={env().APP_URL} reportsViews={pageViewsEnabled} lastEventAt={lastEventAt} editable={editable} />
         {failed > 0 && <FailedEvents siteId={site.publicId} events={await listFailedEvents(site.publicId)} timeZone={site.timezone} />}
-        <ScriptLink siteId={site.publicId} diagnosis={diagnose(script, currentScriptVersion())} waiting={script.waiting} />
-        <ApiKeyCard siteId={site.publicId} keys={keys} timeZone={site.timezone} editable={editable} />
+        <GoogleAdsLink siteId={site.publicId} timeZone={site.timezone} delivery={googleAds} />
+        <ApiKeyCard
+          siteId={site.publicId}
+          keys={keys}
+          timeZone={site.timezone}
+          editable={editable}
+          hasScript={site.ociSyncMethod === "script"}
+        />
         <CallEventSecret siteId={site.publicId} editable={editable} />
       </div>
     </>
   );
+}
+
+async function readGoogleAds(siteId: string, way: "script" | "api") {
+  if (way === "script") {
+    const script = await readScriptStatus(siteId);
+    return { way, diagnosis: diagnose(script, currentScriptVersion()), waiting: script.waiting };
+  }
+  return { way, status: connectionStatus(await readConnectionState(siteId), new Date()) };
 }

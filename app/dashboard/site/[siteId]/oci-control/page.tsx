@@ -20,10 +20,10 @@ export default async function OciControlPage({ params, searchParams }: OciContro
   const given = Object.entries(query).flatMap(([key, value]) => (typeof value === "string" ? [[key, value]] : []));
   const now = new Date();
   const [site, start] = await Promise.all([getSite(siteId), readControlPage(siteId, readView(new URLSearchParams(given)), now)]);
-  const { publicId, currency, timezone, ociSyncMethod, role } = site;
+  const { publicId, currency, timezone, ociSyncMethod, role, archivedAt } = site;
   return (
     <OciControl
-      site={{ publicId, currency, timezone, ociSyncMethod, role }}
+      site={{ publicId, currency, timezone, ociSyncMethod, role, isArchived: archivedAt !== null }}
       start={start}
       readAt={now.toISOString()}
       pageSize={rowsPerPage}

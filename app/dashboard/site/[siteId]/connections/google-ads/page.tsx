@@ -1,38 +1,92 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
-import { ApiKeyCard } from "#components/connections/api-key-card.tsx";
-import { InstallScript } from "#components/google-ads/install-script.tsx";
-import { ScriptDiagnosis } from "#components/google-ads/script-diagnosis.tsx";
-import { ScriptRuns } from "#components/google-ads/script-runs.tsx";
-import { OwnersOnly } from "#components/shell/owners-only.tsx";
+import { ConnectionCard } from "#components/google-ads/connection/connection-card.tsx";
+import { ConversionActions } from "#components/google-ads/connection/conversion-actions.tsx";
+import { DryRun } from "#components/google-ads/connection/dry-run.tsx";
+import { HealthCard } from "#components/google-ads/connection/health-card.tsx";
+import { DeliveryWay } from "#components/google-ads/delivery-way.tsx";
+import { StatusAlert } from "#components/google-ads/status-alert.tsx";
+import { connectPath } from "#components/shell/nav-items.ts";
 import { PageHeader } from "#components/ui/page-header.tsx";
+import { actionRows } from "#lib/delivery/action-rows.ts";
+import { connectionStatus } from "#lib/delivery/connection-status.ts";
 import { env } from "#lib/env.ts";
-import { currentScriptVersion, customerScript } from "#lib/oci/customer-script.ts";
-import { diagnose } from "#lib/oci/script-diagnosis.ts";
-import { getSite, listApiKeys, readScriptStatus } from "#lib/tenancy/readers.ts";
+import { readWaitingRows } from "#lib/oci/page-readers.ts";
+import { getSite, getSiteDelivery, readConnectionState } from "#lib/tenancy/readers.ts";
+import { ScriptSection, ScriptStatusAlert } from "./script-section.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
-  const t = await getTranslations("installScript");
-  return { title: t("pageTitle") };
+  const t = await getTranslations("googleAds");
+  return { title: t("title") };
 }
 
-export default async function GoogleAdsPage({ params }: { params: Promise<{ siteId: string }> }) {
-  const site = await getSite((await params).siteId);
-  if (site.role !== "owner") return <OwnersOnly siteId={site.publicId} />;
-  const [t, keys, status] = await Promise.all([
-    getTranslations("installScript"),
-    listApiKeys(site.publicId),
-    readScriptStatus(site.publicId),
-  ]);
-  const version = currentScriptVersion();
+interface GoogleAdsPageProps {
+  params: Promise<{ siteId: string }>;
+  searchParams: Promise<Record<string, string | string[] | undefined>>;
+}
+
+const dryRunRows = 20;
+
+export default async function GoogleAdsPage({ params, searchParams }: GoogleAdsPageProps) {
+  const [{ siteId }, query] = await Promise.all([params, searchParams]);
+  const site = await getSite(siteId);
+  const { publicId, timezone } = site;
+  const isOwner = site.role === "owner";
+  const [t, state, delivery] = await Promise.all([getTranslations("googleAds"), readConnectionState(publicId), getSiteDelivery(publicId)]);
+  const now = new Date();
+  const mayChange = isOwner && site.archivedAt === null;
+  const sealName = delivery.conversionNames.seal;
+  const status = connectionStatus(state, now);
+  const consent = query.consent === "given" || query.consent === "refused" ? query.consent : null;
+  const { GOOGLE_OAUTH_CLIENT_ID, GOOGLE_OAUTH_CLIENT_SECRET } = env();
   return (
     <>
-      <PageHeader title={t("pageTitle")} note={t("lead")} />
+      <PageHeader title={t("title")} note={t("lead")} />
       <div className="page">
-        <ScriptDiagnosis diagnosis={diagnose(status, version)} waiting={status.waiting} />
-        <InstallScript script={customerScript({ publicId: site.publicId, appUrl: env().APP_URL })} version={version} />
-        <ScriptRuns runs={status.runs} timeZone={site.timezone} />
-        <ApiKeyCard siteId={site.publicId} keys={keys} timeZone={site.timezone} editable={site.archivedAt === null} />
+        {state.syncMethod === "api" ? (
+          <StatusAlert siteId={publicId} status={status} timeZone={timezone} mayFix={mayChange} />
+        ) : (
+          isOwner && <ScriptStatusAlert siteId={publicId} />
+        )}
+        <DeliveryWay
+          siteId={publicId}
+          current={state.syncMethod}
+          connected={state.connected}
+          hasProblem={status.tone === "blocked"}
+          sendsPageViews={delivery.pageViewsEnabled}
+          mayChange={mayChange}
+        />
+        <ConnectionCard
+          // A link to the form, and the way back from Google, open the card anew.
+          key={`${query.connect}/${consent}/${state.connected}`}
+          siteId={publicId}
+          state={state}
+          sealName={sealName}
+          timeZone={timezone}
+          hasOwnClient={Boolean(GOOGLE_OAUTH_CLIENT_ID && GOOGLE_OAUTH_CLIENT_SECRET)}
+          consent={consent}
+          isAsked={query.connect === "1"}
+          mayChange={mayChange}
+        />
+        {state.connected && (
+          <>
+            <HealthCard
+              state={state}
+              timeZone={timezone}
+              now={now.toISOString()}
+              reconnectPath={mayChange && state.syncMethod === "script" ? connectPath(publicId) : undefined}
+            />
+            <ConversionActions
+              siteId={publicId}
+              customerId={state.account?.customerId ?? ""}
+              rows={actionRows(state, delivery)}
+              signalsOff={!delivery.signalsEnabled}
+              mayChange={mayChange}
+            />
+            {mayChange && <DryRun siteId={publicId} rows={await readWaitingRows(publicId, dryRunRows)} timeZone={timezone} />}
+          </>
+        )}
+        {isOwner && state.syncMethod === "script" && <ScriptSection site={site} />}
       </div>
     </>
   );

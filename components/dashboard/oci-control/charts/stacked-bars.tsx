@@ -1,21 +1,19 @@
-import type { Bucket } from "./activity-buckets.ts";
-
-const series = [
-  ["delivered", "m-completed"],
-  ["retried", "m-retry"],
-  ["failed", "m-failed"],
-] as const;
+/** One bar: its name, and its parts from below with their classes. */
+export interface Bar {
+  key: string;
+  parts: readonly (readonly [className: string, value: number])[];
+}
 
 interface BarsProps {
-  buckets: Bucket[];
+  bars: readonly Bar[];
   ticks: number[];
   active: number | null;
 }
 
-/** Stacked bars from zero: delivered below, then tried again, then failed. */
-export function DeliveryBars({ buckets, ticks, active }: BarsProps) {
+/** Stacked bars from zero. */
+export function StackedBars({ bars, ticks, active }: BarsProps) {
   const top = ticks.at(-1) ?? 1;
-  const slot = 1000 / buckets.length;
+  const slot = 1000 / bars.length;
   const y = (value: number) => 100 - (100 * value) / top;
   return (
     <svg viewBox="0 0 1000 100" preserveAspectRatio="none" aria-hidden="true">
@@ -25,17 +23,16 @@ export function DeliveryBars({ buckets, ticks, active }: BarsProps) {
         ))}
       </g>
       {active !== null && <rect className="m-on" x={active * slot} y="0" width={slot} height="100" />}
-      {buckets.map((bucket, index) => {
+      {bars.map(({ key, parts }, index) => {
         let below = 0;
-        return series.map(([key, className]) => {
-          const value = bucket[key];
+        return parts.map(([className, value]) => {
           if (value === 0) return null;
           const from = below;
           below += value;
           // A hairline of air between the parts tells them apart without colour.
           const height = Math.max(0.6, y(from) - y(below) - (from > 0 ? 0.9 : 0));
           return (
-            <rect key={bucket.at + key} className={className} x={(index + 0.13) * slot} width={0.74 * slot} y={y(below)} height={height} />
+            <rect key={key + className} className={className} x={(index + 0.13) * slot} width={0.74 * slot} y={y(below)} height={height} />
           );
         });
       })}

@@ -1,0 +1,10 @@
+import { pollVerdicts } from "#lib/delivery/poll-verdicts.ts";
+import { handler } from "#lib/http/handler.ts";
+import { cron } from "#lib/http/machine-guards.ts";
+
+export const maxDuration = 300;
+const deadlineMs = 280_000;
+
+/** GET /api/cron/providers/poll-verdicts (every 10 minutes) asks Google what became of the requests it accepted. */
+export const GET = handler({ guard: cron, run: () => pollVerdicts({ deadlineMs }) });
+export const POST = GET;

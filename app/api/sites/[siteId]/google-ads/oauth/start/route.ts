@@ -1,0 +1,9 @@
+import { startConsent } from "#lib/delivery/google-consent.ts";
+import { handler } from "#lib/http/handler.ts";
+import { siteMember } from "#lib/http/member-guards.ts";
+
+/** GET /api/sites/:siteId/google-ads/oauth/start sends an owner to Google's consent page. */
+export const GET = handler({
+  guard: siteMember("owner"),
+  run: ({ actor }) => startConsent({ publicId: actor.publicId, userId: actor.user.id }),
+});

@@ -1,0 +1,11 @@
+import { testGoogleAds } from "#lib/delivery/connect.ts";
+import { handler } from "#lib/http/handler.ts";
+import { siteMember } from "#lib/http/member-guards.ts";
+import { personLimit } from "#lib/http/rate-limit.ts";
+
+/** POST /api/sites/:siteId/google-ads/test tries the stored credentials; a passed test ends a block. */
+export const POST = handler({
+  guard: siteMember("owner"),
+  limits: { after: personLimit("google-ads", 30) },
+  run: ({ actor }) => testGoogleAds(actor.db, actor.publicId),
+});

@@ -1,0 +1,116 @@
+"use client";
+
+import { Check, CircleDashed, Clock, Minus, X } from "lucide-react";
+import Link from "next/link";
+import { useLocale, useTranslations } from "next-intl";
+import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
+import { sitePath } from "#components/shell/nav-items.ts";
+import { shortMoment } from "#lib/i18n/short-time.ts";
+import { siteFormat } from "#lib/i18n/site-format.ts";
+import { type FixPlace, type WhyMessage, whyMessage, whySteps } from "#lib/oci/why-message.ts";
+import type { WhyNotCounted } from "#lib/oci/why-not-counted.ts";
+
+interface WhyAnswerProps {
+  answer: WhyNotCounted;
+  siteId: string;
+  timeZone: string;
+  openRowId: string | undefined;
+  onLeave: () => void;
+}
+
+/** The answer in a sentence, the way with the place where it stops, and the fix. */
+export function WhyAnswer({ answer, siteId, timeZone, openRowId, onLeave }: WhyAnswerProps) {
+  const t = useTranslations("why");
+  const locale = useLocale();
+  const { facts } = answer;
+  const causeOf = useCause(facts.syncMethod);
+  const message = whyMessage(answer);
+  const cause = message.causeCode ? causeOf(message.causeCode) : null;
+  const moment = (value: string | null | undefined) => (value ? shortMoment({ locale, timeZone }, value, new Date()) : "–");
+  const values = {
+    time: moment(answer.at),
+    sent: moment(facts.sentAt),
+    hours: facts.clickMinAgeHours,
+    name: facts.conversionName,
+    order: facts.orderId,
+    cause: cause?.what ?? "",
+  };
+  const money = (cents: number) => siteFormat({ locale, timeZone, currency: facts.currency }).money(cents);
+  const fix = () => {
+    if (message.fixKey === "noClick" && !facts.isOwner) return t("links.noClick.fixOthers");
+    return message.fixKey ? t(`links.${message.fixKey}.fix`, values) : cause?.fix;
+  };
+  const isOutOfStep = message.tone === "counted" && facts.atGoogleCents !== undefined && facts.atGoogleCents !== facts.amountCents;
+  return (
+    <div className="stack stack-4" data-link={answer.link}>
+      <p className="strong">{t(`links.${message.key}.what`, values)}</p>
+      {isOutOfStep && <p className="sm t2">{t("correction", { had: money(facts.atGoogleCents ?? 0), now: money(facts.amountCents) })}</p>}
+      <WhyWay message={message} isSealed={facts.isSealed} />
+      <div>
+        <h3 className="h2 mb-1">{t("todo")}</h3>
+        <p className="sm t2">{fix()}</p>
+        {facts.archivedAt && message.key !== "archived" && message.tone !== "counted" && <p className="sm t2">{t("archived")}</p>}
+        <PlaceLink place={message.place} siteId={siteId} openRowId={openRowId} onLeave={onLeave} />
+      </div>
+      {message.causeCode && facts.error && <p className="id xs t3">{facts.error}</p>}
+    </div>
+  );
+}
+
+const looks = {
+  done: { icon: Check, tone: "ok" },
+  broken: { icon: X, tone: "bad" },
+  waits: { icon: Clock, tone: "retry" },
+  later: { icon: CircleDashed, tone: "" },
+  none: { icon: Minus, tone: "" },
+} as const;
+
+/** Every step up to the broken one is done. Those after it were not reached, but for the seal: a person may have made it all the same. */
+function stateOf(index: number, { step, tone }: WhyMessage, isSealed: boolean): keyof typeof looks {
+  const broken = whySteps.indexOf(step);
+  if (tone === "counted" || index < broken) return "done";
+  if (index > broken && isSealed && whySteps[index] === "seal") return "done";
+  if (index > broken) return "later";
+  return tone;
+}
+
+function WhyWay({ message, isSealed }: { message: WhyMessage; isSealed: boolean }) {
+  const t = useTranslations("why.steps");
+  return (
+    <ol className="tl why-way" aria-label={t("label")}>
+      {whySteps.map((step, index) => {
+        const state = stateOf(index, message, isSealed);
+        const { icon: Icon, tone } = looks[state];
+        return (
+          <li key={step}>
+            <span className={`n ${tone}`}>
+              <Icon className="i" aria-hidden="true" />
+            </span>
+            <span className={state === "later" ? "tx t3" : state === "done" ? "tx" : "tx med"}>
+              <span aria-hidden="true">{t(step)}</span>
+              <span className="sr">{t(state, { step: t(step) })}</span>
+            </span>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+/** The page of Google Ads is open to every member, that of all connections to owners. */
+const paths = { sales: "/sales", settings: "/settings", tracker: "/connections", connections: "/connections/google-ads" } as const;
+
+interface PlaceLinkProps extends Pick<WhyAnswerProps, "siteId" | "openRowId" | "onLeave"> {
+  place: FixPlace | null;
+}
+
+function PlaceLink({ place, siteId, openRowId, onLeave }: PlaceLinkProps) {
+  const t = useTranslations("why.places");
+  if (!place || (place.to === "row" && place.rowId === openRowId)) return null;
+  const href = place.to === "row" ? `${sitePath(siteId, "/oci-control")}?row=${place.rowId}` : sitePath(siteId, paths[place.to]);
+  return (
+    <Link className="link sm" href={href} onClick={onLeave}>
+      {t(place.to)}
+    </Link>
+  );
+}

@@ -1,0 +1,49 @@
+import { z } from "zod";
+import { callRpc } from "#lib/db/call-rpc.ts";
+import { maxAttempts } from "./limits.ts";
+import { claimAnswer, groupList, type Pipeline, settledAnswer, settledRow } from "./pipeline.ts";
+import { storable, storableText } from "./storable.ts";
+
+/** As many as SQL lists: fair share sees every site that waits, and so does its promise that none waits for ever. */
+const groupsMax = 10_000;
+
+/** Sealed conversions and their corrections, from offline_conversion_queue. */
+export const sealPipeline: Pipeline = {
+  name: "seals",
+  listGroups: () => callRpc("list_offline_conversion_groups", { p_limit_groups: groupsMax, p_max_attempts: maxAttempts() }, groupList),
+  claim: ({ siteUuid, providerKey }, limit) =>
+    callRpc(
+      "claim_offline_conversion_jobs_v2",
+      { p_site_id: siteUuid, p_provider_key: providerKey, p_limit: limit, p_max_attempts: maxAttempts() },
+      claimAnswer,
+    ),
+  async defer({ siteUuid, providerKey }, limit, { until, jitterSeconds, code, message }) {
+    const { deferred } = await callRpc(
+      "defer_offline_conversion_jobs",
+      {
+        p_site_id: siteUuid,
+        p_provider_key: providerKey,
+        p_limit: limit,
+        p_until: until.toISOString(),
+        p_code: code,
+        p_words: storableText(message),
+        p_jitter_seconds: jitterSeconds,
+        p_max_attempts: maxAttempts(),
+      },
+      z.object({ deferred: z.number() }),
+    );
+    return deferred;
+  },
+  settle: ({ siteUuid }, token, results, facts) =>
+    callRpc(
+      "settle_offline_conversion_jobs",
+      {
+        p_site_id: siteUuid,
+        p_token: token,
+        p_results: storable(results.map(settledRow)),
+        p_max_attempts: maxAttempts(),
+        p_batch: storable(facts),
+      },
+      settledAnswer,
+    ),
+};

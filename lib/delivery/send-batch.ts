@@ -1,0 +1,88 @@
+import { untilAborted } from "#lib/platform/until-aborted.ts";
+import type { Provider, ProviderConnection, Upload, UploadResult } from "#lib/providers/port.ts";
+import { isProviderError, ProviderRateLimitError, ProviderTransientError } from "#lib/providers/provider-error.ts";
+import { factsOf, realTime } from "./batch-facts.ts";
+import { withoutSecrets } from "./connection.ts";
+import type { BatchFacts, Claim, ClaimedJob, Deferral } from "./pipeline.ts";
+
+/** What became of a batch: a result for every claimed row, and what it says about the provider. */
+export interface SentBatch {
+  results: UploadResult[];
+  facts: BatchFacts;
+}
+
+interface Sending {
+  provider: Provider;
+  providerKey: string;
+  connection: ProviderConnection;
+  signal: AbortSignal;
+  now(): Date;
+}
+
+/** A wait this long is Google's wish, not a failed try. */
+const freeWaitMinMs = 10 * 60_000;
+/** After the run's end an adapter says at once what was decided. One that ignores the signal must not hold the run for longer. */
+const graceMs = 1_000;
+
+/** Sends claimed rows. Never throws: whatever the adapter does, every row gets a result. */
+export async function sendBatch(claim: Claim, sending: Sending): Promise<SentBatch> {
+  const startedAt = performance.now();
+  const { upload, thrown } = await uploadJobs(claim, sending);
+  const known = new Map(upload.results.map((result) => [result.id, result]));
+  const results = claim.jobs.map((job) => cleaned(known.get(job.id) ?? undecided(job, thrown, sending), sending.connection));
+  return {
+    results,
+    facts: factsOf(claim.jobs, { upload, results, thrown, ...sending, durationMs: Math.round(performance.now() - startedAt) }),
+  };
+}
+
+/** Claimed rows that were not sent: they wait without spending an attempt, and nothing is said about the provider. */
+export function notSent(claim: Claim, { providerKey, code, message, until }: Deferral & { providerKey: string }): SentBatch {
+  const wait = { status: "RETRY", category: "TRANSIENT", code, message, retryAt: until, isFreeWait: true } as const;
+  return {
+    results: claim.jobs.map(({ id, via }) => ({ id, transport: via, ...wait })),
+    facts: {
+      provider: providerKey,
+      outcome: "none",
+      credentialsVersion: claim.credentialsVersion ?? 0,
+      durationMs: 0,
+      errorCode: code,
+      errorCategory: "TRANSIENT",
+    },
+  };
+}
+
+/** The adapter's answer, and what it threw. What was decided before a throw stays decided: those rows reached Google. */
+async function uploadJobs(claim: Claim, { provider, connection, signal }: Sending): Promise<{ upload: Upload; thrown?: unknown }> {
+  const withBatch = { ...connection, batchId: claim.token };
+  const errorOf = () => new ProviderTransientError("The provider did not answer before the run's end.", "TIMEOUT");
+  try {
+    const work = provider.uploadConversions(claim.jobs, withBatch, signal);
+    return { upload: await untilAborted(work, { signal, graceMs, errorOf }) };
+  } catch (thrown) {
+    return { upload: isProviderError(thrown) ? thrown.decided : { results: [] }, thrown };
+  }
+}
+
+/** A row that nobody has decided: it is sent again with the same order id, so Google counts it once. */
+function undecided({ id, via }: ClaimedJob, thrown: unknown, { now }: Sending): UploadResult {
+  const base = { id, status: "RETRY" as const, transport: via };
+  if (thrown === undefined)
+    return { ...base, category: "TRANSIENT", code: "NO_RESULT", message: "The provider's answer did not name this row." };
+  const message = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+  // What nobody answered was no try of this row's. What was answered, also with a 5xx, was.
+  if (thrown instanceof ProviderTransientError && thrown.isUnanswered) return { ...base, category: "TRANSIENT", message, isFreeWait: true };
+  if (!(thrown instanceof ProviderRateLimitError)) return { ...base, category: "TRANSIENT", message };
+  const retryAt = realTime(thrown.quota?.until);
+  const isFreeWait = retryAt !== undefined && retryAt.getTime() - now().getTime() >= freeWaitMinMs;
+  return { ...base, category: "RATE_LIMIT", code: "RATE_LIMIT", message, isFreeWait, ...(retryAt && { retryAt }) };
+}
+
+function cleaned({ retryAt, message, ...result }: UploadResult, connection: ProviderConnection): UploadResult {
+  const at = realTime(retryAt);
+  return {
+    ...result,
+    ...(at && { retryAt: at }),
+    ...(message !== undefined && { message: withoutSecrets(message, connection) }),
+  };
+}

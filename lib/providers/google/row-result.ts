@@ -1,0 +1,78 @@
+import type { ApiTransport, ConversionJob, UploadResult } from "#lib/providers/port.ts";
+import { bareCode, classifyGoogleAdsError, type ErrorRule } from "./classify-google-ads-error.ts";
+import { later, quotaWait } from "./quota.ts";
+import type { GoogleError } from "./read-errors.ts";
+
+export interface AnswerContext {
+  transport: ApiTransport;
+  /** 200 for the errors of single rows. */
+  httpStatus: number;
+  requestId?: string;
+  /** The site delivers by Data Manager, so what the Ads API refuses costs it that correction and nothing else. */
+  isAdsApiOptional?: boolean;
+}
+
+const messageMax = 500;
+const refusedRow: ErrorRule = { status: "FAILED", category: "VALIDATION" };
+
+/** What a code means depends on the row in three cases; the table has the others. */
+function ruleFor(job: ConversionJob, { code, family }: GoogleError, { httpStatus, isAdsApiOptional }: AnswerContext): ErrorRule {
+  const rule = classifyGoogleAdsError(code, httpStatus, family);
+  const bare = bareCode(code);
+  if (bare === "CONVERSION_ALREADY_RETRACTED" && job.kind !== "RETRACT") return refusedRow;
+  if (rule.isByClick && !job.mayHaveArrived) return refusedRow;
+  if (bare === "CLICK_NOT_FOUND" && (job.gclid || job.gbraid || job.wbraid)) return refusedRow;
+  // Only what ends the token ends Data Manager with it. Whether Data Manager takes the action, it says itself.
+  return isAdsApiOptional && (rule.blocksAccount || rule.blocksAction) && !rule.isOfToken ? { ...rule, lacksAccess: true } : rule;
+}
+
+/** With several errors the worst decides. Above all stands that Google has the conversion: the others then say why not twice. */
+function rank(rule: ErrorRule): number {
+  const order = [
+    rule.isDuplicate,
+    rule.blocksAccount,
+    rule.blocksAction,
+    rule.status === "FAILED",
+    rule.status === "RETRY" && !rule.isFreeWait,
+    rule.status === "RETRY",
+  ];
+  const place = order.indexOf(true);
+  return place < 0 ? order.length : place;
+}
+
+function messageOf(errors: readonly GoogleError[]): string {
+  return errors
+    .map(({ code, message }) => (message ? `${code}: ${message}` : code))
+    .join("; ")
+    .slice(0, messageMax);
+}
+
+/** What the errors about one row make of it. */
+export function rowResult(job: ConversionJob, errors: readonly GoogleError[], context: AnswerContext): UploadResult {
+  const judged = errors.map((error) => ({ code: bareCode(error.code), field: error.field, rule: ruleFor(job, error, context) }));
+  const worst = judged.toSorted((a, b) => rank(a.rule) - rank(b.rule))[0];
+  const { transport, requestId } = context;
+  const base = { id: job.id, transport, ...(requestId && { requestId }) };
+  if (!worst) return { ...base, status: "RETRY", category: "TRANSIENT", code: "UNKNOWN" };
+  const { rule, code, field } = worst;
+  const named = { ...base, code, message: messageOf(errors), ...(field && { field }) };
+  if (rule.lacksAccess && job.kind !== "CONVERSION") return { ...named, status: "RETRY", category: "AUTH", byHand: "NO_ADS_API_ACCESS" };
+  if (rule.isDuplicate) return { ...named, status: "COMPLETED", verdict: "DUPLICATE" };
+  if (rule.status === "COMPLETED") return { ...named, status: "COMPLETED" };
+  return {
+    ...named,
+    status: rule.status,
+    category: rule.category,
+    ...(rule.status === "RETRY" && waitOf(rule, errors)),
+    ...(rule.status === "RETRY" && !rule.isProviderFailure && { isJudged: true }),
+    ...(rule.blocksAction && !context.isAdsApiOptional && { blocksAction: true }),
+  };
+}
+
+function waitOf(rule: ErrorRule, errors: readonly GoogleError[]): Pick<UploadResult, "retryAt" | "isFreeWait"> {
+  if (rule.category === "RATE_LIMIT") {
+    const { isFree, quota } = quotaWait(errors);
+    return { ...(quota && { retryAt: quota.until }), ...(isFree && { isFreeWait: true }) };
+  }
+  return { ...(rule.waitHours && { retryAt: later(rule.waitHours * 3_600_000) }), ...(rule.isFreeWait && { isFreeWait: true }) };
+}

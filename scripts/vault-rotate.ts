@@ -1,0 +1,86 @@
+/**
+ * `npm run vault:rotate` seals every site's credentials again with OPSMANTIK_VAULT_KEY, those that OPSMANTIK_VAULT_KEY_PREVIOUS sealed. It connects
+ * as the app does: DATABASE_URL, or the running demo. It can be stopped and started again at any time: each site is one step, and
+ * both keys open until the previous one is removed. Prints counts only. Exits 2 when it is asked wrongly, 1 when something is left.
+ */
+import postgres from "postgres";
+import { credentialsPlace } from "#lib/providers/credentials.ts";
+import { type KeyRing, keyRing } from "#lib/vault/key-ring.ts";
+import { openSecret, type SealedSecret, sealSecret } from "#lib/vault/secret.ts";
+import { readDemoFile } from "./local/demo/demo-file.ts";
+
+const batchMax = 1_000;
+
+interface SealedRow extends SealedSecret {
+  siteId: string;
+  providerKey: string;
+  version: number;
+}
+
+function stop(message: string): never {
+  console.error(message);
+  process.exit(2);
+}
+
+function readKeys(): Required<KeyRing> {
+  try {
+    const { OPSMANTIK_VAULT_KEY, OPSMANTIK_VAULT_KEY_PREVIOUS } = process.env;
+    const ring = keyRing({ OPSMANTIK_VAULT_KEY, OPSMANTIK_VAULT_KEY_PREVIOUS });
+    if (!ring.previous) stop("Set OPSMANTIK_VAULT_KEY_PREVIOUS to the key that OPSMANTIK_VAULT_KEY replaces.");
+    if (ring.previous.id === ring.current.id) stop("OPSMANTIK_VAULT_KEY and OPSMANTIK_VAULT_KEY_PREVIOUS are the same key.");
+    return { current: ring.current, previous: ring.previous };
+  } catch (error) {
+    stop(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** "moved" when an owner connected anew meanwhile: the next round looks again. */
+async function reseal(sql: postgres.Sql, ring: KeyRing, row: SealedRow): Promise<"resealed" | "moved" | "does not open"> {
+  const place = credentialsPlace(row.siteId, row.providerKey);
+  let next: SealedSecret;
+  try {
+    next = sealSecret(openSecret(row, place, ring), place, ring);
+  } catch {
+    return "does not open";
+  }
+  const [answer] = await sql`
+    select public.reseal_credentials(${row.siteId}, ${row.providerKey}, ${row.version}, ${next.keyId}, ${next.sealed}) ->> 'resealed' as done`;
+  return answer?.done === "true" ? "resealed" : "moved";
+}
+
+/** Batch after batch, until only what does not open is left. */
+async function rotate(sql: postgres.Sql, ring: Required<KeyRing>): Promise<{ resealed: number; left: number }> {
+  let resealed = 0;
+  for (;;) {
+    const [answer] = await sql<{ rows: SealedRow[] }[]>`
+      select public.list_sealed_credentials(${ring.previous.id}, ${batchMax}) as rows`;
+    const rows = answer?.rows ?? [];
+    let closed = 0;
+    for (const row of rows) {
+      const outcome = await reseal(sql, ring, row);
+      if (outcome === "resealed") resealed += 1;
+      if (outcome === "does not open") closed += 1;
+    }
+    if (closed === rows.length) return { resealed, left: closed };
+  }
+}
+
+const ring = readKeys();
+const url = process.env.DATABASE_URL ?? readDemoFile()?.databaseUrl;
+if (!url) stop("Set DATABASE_URL to the app's database, or start the demo.");
+
+// The pooler of a deployment keeps no prepared statements.
+const sql = postgres(url, { max: 1, prepare: false, onnotice: () => {} });
+try {
+  const { resealed, left } = await rotate(sql, ring);
+  console.log(`ok     ${resealed} sealed again with the key ${ring.current.id}`);
+  if (left > 0)
+    console.log(`WRONG  ${left} still under the key ${ring.previous.id}: they do not open. Those sites have to connect Google again.`);
+  else console.log("       nothing is left under the previous key: OPSMANTIK_VAULT_KEY_PREVIOUS can go");
+  process.exitCode = left > 0 ? 1 : 0;
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+} finally {
+  await sql.end();
+}

@@ -1,0 +1,49 @@
+import postgres from "postgres";
+import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
+import { QueueScene } from "#scripts/local/demo/seed-queue.ts";
+import { expect, test } from "#tests/support/e2e-test.ts";
+import { alive } from "#tests/support/queue-scene.ts";
+
+const deliveryCrons = ["/api/cron/process-offline-conversions", "/api/cron/providers/poll-verdicts"];
+
+/** The demo's ticker, for delivery alone: the same routes, every five seconds. */
+function startTicker({ baseUrl, cronSecret }: DemoFile): () => void {
+  const timer = setInterval(() => {
+    for (const path of deliveryCrons) {
+      void fetch(new URL(path, baseUrl), { headers: { authorization: `Bearer ${cronSecret}` } }).catch(() => {});
+    }
+  }, 5_000);
+  return () => clearInterval(timer);
+}
+
+/** A sealed lead on the demo's API site; its row's id. */
+async function sealOnApiSite(stack: DemoFile): Promise<{ publicId: string; rowId: string }> {
+  const sql = postgres(stack.adminDatabaseUrl, { max: 1, onnotice: () => {} });
+  try {
+    const publicId = stack.sites.find(({ syncMethod }) => syncMethod === "api")?.publicId ?? "";
+    const [site] = await sql`select id from public.sites where public_id = ${publicId}`;
+    const people = await sql`select id, email from auth.users where email = any (${stack.users.map(({ email }) => email)})`;
+    const idOf = (role: string) => String(people.find(({ email }) => email === stack.users.find((user) => user.role === role)?.email)?.id);
+    const scene = new QueueScene(sql, { publicId, siteId: String(site?.id), ownerId: idOf("owner"), operatorId: idOf("operator") });
+    const [rowId = ""] = await scene.sealed([{ amountCents: 64_300, sealedAgo: 1 }]);
+    return { publicId, rowId };
+  } finally {
+    await sql.end();
+  }
+}
+
+// Guarantee: what an operator seals on an API site is confirmed by Google before their eyes, without anybody doing anything.
+test("a sealed lead of the API site is confirmed by Google within 30 seconds, on the screen", async ({ as, stack }) => {
+  test.slow();
+  const page = await as("operator");
+  const { publicId, rowId } = await sealOnApiSite(stack);
+  await alive(page, () => page.goto(`/dashboard/site/${publicId}/oci-control?row=${rowId}`));
+  const drawer = page.getByRole("complementary", { name: /^Conversion / });
+  await expect(drawer.getByText("£643.00").first()).toBeVisible();
+  const stopTicker = startTicker(stack);
+  try {
+    await expect(drawer.getByText("Google counted it").first()).toBeVisible({ timeout: 30_000 });
+  } finally {
+    stopTicker();
+  }
+});
