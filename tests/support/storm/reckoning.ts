@@ -92,6 +92,7 @@ async function judgeSignals({ stack }: StormScene, conversions: Conversions): Pr
     const found = conversions.get(orderId) ?? [];
     if (found.length > 1) return [`${orderId}: counted ${found.length} times`];
     if (verdict === "REJECTED") return found.length > 0 ? [`${orderId}: counts although it was rejected`] : [];
+    if (verdict === "UNKNOWN" && found.length === 0) return []; // it may count, and it may not
     if (status === "SENT") return found[0]?.value === value ? [] : [`${orderId}: counts ${found[0]?.value} instead of ${value}`];
     return found.length > 0 && attempts === 0 ? [`${orderId}: counts and was never handed out`] : [];
   });
