@@ -62,8 +62,8 @@ export async function connectGoogleAds(
 }
 
 /**
- * Data Manager is told an action's number only, and looks for it in the connected account: one of another account would be its namesake there. The
- * Ads API also takes actions of the account that Google named as the owner of its conversions. SQL refuses the others when actions are chosen.
+ * We send Data Manager only the action's number, and it looks that number up in the connected account. The number of another account's action
+ * would find the wrong one. The Ads API also takes actions of the account that Google named as the owner of its conversions. SQL refuses the others when actions are chosen.
  */
 function requireOwnAction({ customer_id, transport, conversion_action_resource_name }: Credentials, { account }: ConnectionTest): void {
   const owners = [customer_id, transport === "ads_api" ? account?.conversionCustomerId : null];

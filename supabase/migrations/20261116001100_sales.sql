@@ -110,6 +110,12 @@ create view private.standing_dispatches as
         and c.verdict is distinct from 'REJECTED'))
   order by d.sale_id, d.provider_key, d.dispatched_at desc, d.id desc;
 
+-- delivered_sales: sales that Google counts, or has taken and not yet decided about. Whatever of
+-- their conversion was given up before is not sent again.
+create view private.delivered_sales as
+  select d.sale_id, d.provider_key from public.provider_dispatches d
+  where d.kind = 'CONVERSION' and coalesce(d.verdict, 'CONFIRMED') in ('CONFIRMED', 'DUPLICATE');
+
 -- Pipeline B: stages before the seal, valued by how fresh the click was. One per call and type.
 create table public.marketing_signals (
   id uuid primary key default private.uuid_v7(),

@@ -33,10 +33,8 @@ begin
       or exists (select from public.sales s
         where s.id = v_row.sale_id and not private.may_tell(s, v_row.kind))
       or (v_row.status = 'FAILED' and v_row.kind = 'CONVERSION'
-        and exists (select from public.provider_dispatches d
-          where d.sale_id = v_row.sale_id and d.provider_key = v_row.provider_key
-            and d.kind = 'CONVERSION'
-            and coalesce(d.verdict, 'CONFIRMED') in ('CONFIRMED', 'DUPLICATE')))
+        and exists (select from private.delivered_sales d
+          where d.sale_id = v_row.sale_id and d.provider_key = v_row.provider_key))
       or (v_row.kind = 'RETRACT' and exists (select from public.sales s where s.id = v_row.sale_id and s.status <> 'CANCELED'))) then
     perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object('from', v_row.status, 'to', v_to, 'contract_version', v_version, 'allowed', '[]'::jsonb));
   end if;

@@ -147,10 +147,8 @@ as $$
         or a.is_over or a.is_blocked) then 'ILLEGAL_MOVE'
       -- Another row of the sale brought it to Google, perhaps to another conversion action.
       when a.to_status <> 'FAILED' and a.status = 'FAILED' and a.kind = 'CONVERSION'
-        and exists (select from public.provider_dispatches d
-          where d.sale_id = a.sale_id and d.provider_key = a.provider_key
-            and d.kind = 'CONVERSION' and coalesce(d.verdict, 'CONFIRMED') in
-              ('CONFIRMED', 'DUPLICATE')) then 'ILLEGAL_MOVE'
+        and exists (select from private.delivered_sales d
+          where d.sale_id = a.sale_id and d.provider_key = a.provider_key) then 'ILLEGAL_MOVE'
       when a.to_status <> 'FAILED' and p_action <> 'UNDO' and a.is_by_hand then 'BY_HAND'
       when p_action = 'MARK_FAILED' and a.kind = 'RETRACT' and (select private.is_followed(a.sale_id)) then 'ILLEGAL_MOVE'
       when a.to_status <> 'FAILED' and a.status = 'FAILED' and exists (select from public.offline_conversion_queue o

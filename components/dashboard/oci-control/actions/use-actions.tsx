@@ -98,7 +98,7 @@ export function useActions({ publicId: siteId, ociSyncMethod }: Pick<ControlSite
       if (action === "RETRY_SELECTED" && eligible.length > 0) return void work(actionJob(siteId, action, { ids }, {}));
       setQuestion({ action, rows, preview: null });
     },
-    /** A person's work goes to the API after all; whoever asked for it read what that risks. */
+    /** Sends a row by API that waits for a person. The dialog has said what that risks. */
     tryApi(row: QueueRow) {
       if (!isBusy()) void work(actionJob(siteId, "RETRY_SELECTED", { ids: [row.id] }, { overApi: true }));
     },
