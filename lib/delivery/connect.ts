@@ -2,18 +2,15 @@ import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { parseInput } from "#lib/http/parse-input.ts";
-import { AppError } from "#lib/platform/app-error.ts";
-import { log } from "#lib/platform/log.ts";
 import { type Credentials, credentialsSchema, describeAccount, sealCredentials } from "#lib/providers/credentials.ts";
 import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import type { ConnectionTest, ProviderConnection } from "#lib/providers/port.ts";
-import { isProviderError } from "#lib/providers/provider-error.ts";
 import { siteDelivery } from "#lib/tenancy/site-delivery.ts";
-import { openConnection, withoutSecrets } from "./connection.ts";
+import { actionsAtGoogle, knownOf } from "./actions-at-google.ts";
+import { withoutSecrets } from "./connection.ts";
 import { findingOf } from "./connection-findings.ts";
 import {
   type AccountInput,
-  type ActionList,
   type ConnectAnswer,
   type ConnectInput,
   connectionState,
@@ -22,10 +19,10 @@ import {
   switchAnswer,
   switchPreview,
 } from "./connection-shapes.ts";
+import { orUnavailable, providerKey, requireConnection, siteUuidOf } from "./site-connection.ts";
 
 /** What an owner does with a site's Google Ads connection. SQL checks the role; credentials are sealed before they leave this process. */
 
-export const providerKey = "google_ads";
 const done = z.object({ ok: z.literal(true) });
 const kept = z.object({ version: z.number(), released: z.number() });
 
@@ -234,27 +231,6 @@ export async function chooseActions(
   return callAsUser(db, "set_conversion_actions", { p_public_id: publicId, p_actions: named }, kept);
 }
 
-type ListedAction = ActionList["actions"][number];
-
-/**
- * What Google calls each action, and how it counts. A script sends by name, so what it may have sent must not go to an action of another name.
- * An account whose list cannot be read is used all the same, without that safeguard.
- */
-async function actionsAtGoogle(opening: Promise<ProviderConnection> | ProviderConnection): Promise<Map<string, ListedAction>> {
-  try {
-    const { actions } = await googleAds().listConversionActions(await opening);
-    return new Map(actions.map((listed) => [listed.action, listed]));
-  } catch (error) {
-    log.warn("names of conversion actions not read", { error });
-    return new Map();
-  }
-}
-
-function knownOf(listed: Map<string, ListedAction>, action: string): { googleName?: string; countingType?: string } {
-  const known = listed.get(action);
-  return known ? { googleName: known.name, ...(known.countingType && { countingType: known.countingType }) } : {};
-}
-
 export const disconnectGoogleAds = (db: SessionClient, publicId: string) =>
   callAsUser(db, "disconnect_provider", { p_public_id: publicId }, done);
 
@@ -263,26 +239,3 @@ export const previewSwitch = (db: SessionClient, publicId: string, to: "script" 
 
 export const switchDelivery = (db: SessionClient, publicId: string, to: "script" | "api") =>
   callAsUser(db, "switch_delivery", { p_public_id: publicId, p_to: to }, switchAnswer);
-
-/** The vault binds credentials to the site's own id, which only the service door knows. */
-export async function siteUuidOf(publicId: string): Promise<string> {
-  const site = await callRpc("site_for_ingest", { p_public_id: publicId }, z.object({ siteId: z.uuid() }).nullable());
-  if (!site) throw new AppError("NOT_FOUND");
-  return site.siteId;
-}
-
-export async function requireConnection(publicId: string): Promise<ProviderConnection> {
-  const connection = await openConnection(await siteUuidOf(publicId), providerKey);
-  if (!connection) throw new AppError("NOT_CONNECTED", { detail: "This site is not connected to Google Ads." });
-  return connection;
-}
-
-/** A person waits for the answer: what a worker would try again later is said at once. */
-export async function orUnavailable<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (!isProviderError(error)) throw error;
-    throw new AppError("PROVIDER_UNAVAILABLE", { detail: "Google did not answer. Try again in a minute.", cause: error });
-  }
-}

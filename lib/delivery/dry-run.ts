@@ -3,10 +3,10 @@ import { callRpc } from "#lib/db/call-rpc.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import type { UploadResult } from "#lib/providers/port.ts";
-import { orUnavailable, providerKey, requireConnection } from "./connect.ts";
 import { withoutSecrets } from "./connection.ts";
 import type { DryRunAnswer } from "./connection-shapes.ts";
 import { jobRow } from "./pipeline.ts";
+import { orUnavailable, providerKey, requireConnection } from "./site-connection.ts";
 
 /** A dry run has one row: where in the request it stood says nothing. */
 const rowPath = /^(events\.events|destinations\.destinations|conversions|conversion_adjustments)\[\d+\]\.?/;

@@ -5,7 +5,8 @@ import { AppError } from "#lib/platform/app-error.ts";
 import { openToken, sealToken } from "#lib/platform/sealed-token.ts";
 import { exchangeCode } from "#lib/providers/google/exchange-code.ts";
 import { googleHosts, googleScopes } from "#lib/providers/google/hosts.ts";
-import { type Consent, orUnavailable } from "./connect.ts";
+import type { Consent } from "./connect.ts";
+import { orUnavailable } from "./site-connection.ts";
 
 /**
  * An owner's consent on Google's own page, instead of copied tokens. The refresh token waits in an encrypted cookie, readable by us alone, until

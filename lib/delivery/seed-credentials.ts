@@ -5,7 +5,8 @@ import type { Guard } from "#lib/http/handler.ts";
 import { cron } from "#lib/http/machine-guards.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { credentialsSchema } from "#lib/providers/credentials.ts";
-import { sealedConnection, siteUuidOf } from "./connect.ts";
+import { sealedConnection } from "./connect.ts";
+import { siteUuidOf } from "./site-connection.ts";
 
 export const seedInput = z.object({
   /** The database's own id, as the runbook has it, or the public one. */

@@ -1,0 +1,31 @@
+import { z } from "zod";
+import { callRpc } from "#lib/db/call-rpc.ts";
+import { AppError } from "#lib/platform/app-error.ts";
+import type { ProviderConnection } from "#lib/providers/port.ts";
+import { isProviderError } from "#lib/providers/provider-error.ts";
+import { openConnection } from "./connection.ts";
+
+export const providerKey = "google_ads";
+
+/** The vault binds credentials to the site's own id, which only the service door knows. */
+export async function siteUuidOf(publicId: string): Promise<string> {
+  const site = await callRpc("site_for_ingest", { p_public_id: publicId }, z.object({ siteId: z.uuid() }).nullable());
+  if (!site) throw new AppError("NOT_FOUND");
+  return site.siteId;
+}
+
+export async function requireConnection(publicId: string): Promise<ProviderConnection> {
+  const connection = await openConnection(await siteUuidOf(publicId), providerKey);
+  if (!connection) throw new AppError("NOT_CONNECTED", { detail: "This site is not connected to Google Ads." });
+  return connection;
+}
+
+/** A person waits for the answer: what a worker would try again later is said at once. */
+export async function orUnavailable<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!isProviderError(error)) throw error;
+    throw new AppError("PROVIDER_UNAVAILABLE", { detail: "Google did not answer. Try again in a minute.", cause: error });
+  }
+}
