@@ -3,15 +3,15 @@ import { unstable_rethrow } from "next/navigation";
 import type { ReactNode } from "react";
 import { AppShell } from "#components/shell/app-shell.tsx";
 import type { ShellSite } from "#components/shell/current-site.ts";
-import { requireUser } from "#lib/auth/session.ts";
+import { readPage, requireUser } from "#lib/auth/session.ts";
 import { parseTheme, themeCookie } from "#lib/i18n/theme.ts";
-import { countOpenLeads } from "#lib/leads/desk-page-readers.ts";
+import { readOpenLeads } from "#lib/leads/desk-readers.ts";
 import { listSites } from "#lib/tenancy/readers.ts";
 
 /** The shell stands even when the database is away: the page inside then says what is wrong. */
 async function shellSites(): Promise<{ sites: ShellSite[]; mayCreate: boolean; open: Record<string, number> }> {
   try {
-    const [{ sites, mayCreate }, open] = await Promise.all([listSites(), countOpenLeads()]);
+    const [{ sites, mayCreate }, open] = await Promise.all([listSites(), readPage(readOpenLeads)]);
     return {
       mayCreate,
       open,

@@ -4,7 +4,7 @@ import { PublicPage } from "#components/shell/public-page.tsx";
 import { Alert } from "#components/ui/alert.tsx";
 import { Badge } from "#components/ui/badge.tsx";
 import { Card } from "#components/ui/card.tsx";
-import { readiness } from "#lib/platform/readiness.ts";
+import { readiness } from "#lib/health/readiness.ts";
 
 export const dynamic = "force-dynamic";
 

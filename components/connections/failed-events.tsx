@@ -6,7 +6,7 @@ import { Card } from "#components/ui/card.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { Cell, Table } from "#components/ui/table.tsx";
 import { DateText } from "#components/ui/time.tsx";
-import type { FailedEvent } from "#lib/tenancy/readers.ts";
+import type { FailedEvent } from "#lib/ingest/failed-events.ts";
 
 /** Events that were counted but could not be stored: each with its reason, and a way to try them again. */
 export function FailedEvents({ siteId, events, timeZone }: { siteId: string; events: FailedEvent[]; timeZone: string }) {

@@ -7,8 +7,8 @@ import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts
 import { sitePath } from "#components/shell/nav-items.ts";
 import { shortMoment } from "#lib/i18n/short-time.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
-import { type FixPlace, type WhyMessage, whyMessage, whySteps } from "#lib/oci/why-message.ts";
-import type { WhyNotCounted } from "#lib/oci/why-not-counted.ts";
+import { type FixPlace, type WhyMessage, whyMessage, whySteps } from "#lib/oci/queue/why-message.ts";
+import type { WhyNotCounted } from "#lib/oci/queue/why-not-counted.ts";
 
 interface WhyAnswerProps {
   answer: WhyNotCounted;

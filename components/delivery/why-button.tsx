@@ -8,7 +8,7 @@ import { Button } from "#components/ui/button.tsx";
 import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import { Skeleton } from "#components/ui/skeleton.tsx";
-import type { WhyNotCounted } from "#lib/oci/why-not-counted.ts";
+import type { WhyNotCounted } from "#lib/oci/queue/why-not-counted.ts";
 import { WhyAnswer } from "./why-answer.tsx";
 
 interface WhyButtonProps {

@@ -3,7 +3,7 @@ import { sitePath } from "#components/shell/nav-items.ts";
 import { ButtonLink } from "#components/ui/button.tsx";
 import { Card } from "#components/ui/card.tsx";
 import type { ConnectionStatus } from "#lib/delivery/connection-status.ts";
-import type { Diagnosis } from "#lib/oci/script-diagnosis.ts";
+import type { Diagnosis } from "#lib/oci/script/status.ts";
 import { ScriptDiagnosis } from "./script-diagnosis.tsx";
 import { StatusAlert } from "./status-alert.tsx";
 

@@ -1,6 +1,6 @@
 import { useTranslations } from "next-intl";
 import { Alert } from "#components/ui/alert.tsx";
-import type { Diagnosis } from "#lib/oci/script-diagnosis.ts";
+import type { Diagnosis } from "#lib/oci/script/status.ts";
 
 const knownReasons = ["INVALID_CREDENTIALS", "INSUFFICIENT_SCOPE", "APPLY_FAILED"] as const;
 

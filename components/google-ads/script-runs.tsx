@@ -5,7 +5,7 @@ import { Card } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import { Cell, Table } from "#components/ui/table.tsx";
 import { TimeAgo } from "#components/ui/time.tsx";
-import type { ScriptRunLine } from "#lib/oci/script-diagnosis.ts";
+import type { ScriptRunLine } from "#lib/oci/script/status.ts";
 
 /** What the script asked for lately, newest first. */
 export function ScriptRuns({ runs, timeZone }: { runs: ScriptRunLine[]; timeZone: string }) {

@@ -1,5 +1,5 @@
 import type { Sent } from "#components/forms/send-json.ts";
-import { csvLine } from "#lib/billing/csv.ts";
+import { csvLine } from "#lib/csv/csv.ts";
 import type { ImportResult } from "#lib/seal/import-sales.ts";
 import { type ImportRow, importStepMax, type LineProblem, type ReadImport } from "#lib/seal/read-import.ts";
 

@@ -1,8 +1,8 @@
 "use client";
 
 import { useEffect } from "react";
-import type { QueueStats } from "#lib/oci/control-shapes.ts";
-import { needsPerson } from "#lib/oci/needs-person.ts";
+import { needsPerson } from "#lib/oci/queue/row-state.ts";
+import type { QueueStats } from "#lib/oci/queue/stats.ts";
 import { useNavCount } from "./nav-counts.tsx";
 
 const askAgainMs = 60_000;

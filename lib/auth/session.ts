@@ -1,10 +1,8 @@
 import "server-only";
 import { cookies, headers } from "next/headers";
-import { redirect } from "next/navigation";
+import { notFound, redirect } from "next/navigation";
 import { cache } from "react";
-import type { z } from "zod";
-import { callAsUser, type SessionClient, sessionClient } from "#lib/db/session-client.ts";
-import type { Database, SessionFunction } from "#lib/db/types.gen.ts";
+import { type SessionClient, sessionClient } from "#lib/db/session-client.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { readSessionUser, type SessionUser } from "./session-user.ts";
 
@@ -47,12 +45,17 @@ export async function requireUser(): Promise<SessionUser> {
   redirect(`/sign-in?next=${encodeURIComponent(path)}`);
 }
 
-/** One read of a page, as the signed-in user. */
-export async function readPage<Name extends SessionFunction, Result>(
-  name: Name,
-  args: Database["public"]["Functions"][Name]["Args"],
-  result: z.ZodType<Result>,
+/** Unknown, not yours, and an address that somebody made up look the same on a page. */
+function hideRefusal(error: unknown): never {
+  if (error instanceof AppError && ["NOT_FOUND", "FORBIDDEN", "VALIDATION_FAILED"].includes(error.code)) notFound();
+  throw error;
+}
+
+/** A read for a page, as the signed-in user: the same call that a route makes. */
+export async function readPage<Args extends unknown[], Result>(
+  read: (db: SessionClient, ...args: Args) => Promise<Result>,
+  ...args: Args
 ): Promise<Result> {
   await requireUser();
-  return tagged(callAsUser(await pageClient(), name, args, result));
+  return tagged(read(await pageClient(), ...args).catch(hideRefusal));
 }

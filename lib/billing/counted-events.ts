@@ -1,7 +1,6 @@
+import { pagedCsv } from "#lib/csv/paged-csv.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { type CountedEvents, countedEvents } from "./billing-shapes.ts";
-import { csvLine } from "./csv.ts";
-import { streamedCsv } from "./csv-response.ts";
 
 interface EventsPage {
   month?: string | undefined;
@@ -22,17 +21,22 @@ export function readCountedEvents(db: SessionClient, publicId: string, { month, 
   return callAsUser(db, "list_counted_events", args, countedEvents);
 }
 
-async function* csvOf(db: SessionClient, publicId: string, first: CountedEvents): AsyncGenerator<string> {
-  yield csvLine(["time_utc", "event", "key"]);
-  for (let page = first; ; ) {
-    yield page.events.map(({ at, name, key }) => csvLine([at, name, key])).join("");
-    if (!page.next) return;
-    page = await readCountedEvents(db, publicId, { month: first.yearMonth, cursor: page.next, limit: pageMax });
-  }
-}
+const columns: [string, (event: CountedEvents["events"][number]) => string][] = [
+  ["time_utc", ({ at }) => at],
+  ["event", ({ name }) => name],
+  ["key", ({ key }) => key],
+];
 
-/** A whole month as CSV, read page by page while it is being sent. */
+/** A whole month as CSV. */
 export async function countedEventsCsv(db: SessionClient, publicId: string, month: string | undefined): Promise<Response> {
   const first = await readCountedEvents(db, publicId, { month, limit: pageMax });
-  return streamedCsv(csvOf(db, publicId, first), `events-${first.yearMonth}.csv`);
+  const { yearMonth } = first;
+  return pagedCsv({
+    name: `events-${yearMonth}.csv`,
+    columns,
+    read: async (cursor) => {
+      const page = cursor ? await readCountedEvents(db, publicId, { month: yearMonth, cursor, limit: pageMax }) : first;
+      return { rows: page.events, next: page.next };
+    },
+  });
 }

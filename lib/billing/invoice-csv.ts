@@ -1,5 +1,5 @@
+import { csvLine } from "#lib/csv/csv.ts";
 import type { Invoice } from "./billing-shapes.ts";
-import { csvLine } from "./csv.ts";
 
 /** Whole and hundredth parts with a point, as every accounting program reads them. */
 const decimal = (cents: number) =>

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import { parseCsv } from "#lib/csv/csv.ts";
 import type { Invoice } from "./billing-shapes.ts";
-import { parseCsv } from "./csv.ts";
 
 /** Recounts and re-hashes an invoice from its own text and the month's events, with nothing of ours but this file. */
 

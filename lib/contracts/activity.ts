@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { csvLine } from "#lib/billing/csv.ts";
-import { streamedCsv } from "#lib/billing/csv-response.ts";
+import { pagedCsv } from "#lib/csv/paged-csv.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 
 export const activityKinds = [
@@ -54,37 +53,32 @@ export const activityPage = z.object({
 });
 export type ActivityEntry = z.output<typeof activityPage>["entries"][number];
 
-const header = ["time_utc", "who", "what", "record", "from", "to", "amount_before", "amount", "currency", "note", "proof"];
+export const readActivity = (db: SessionClient, publicId: string, filter: ActivityFilter & { limit?: number }) =>
+  callAsUser(db, "list_activity", { p_public_id: publicId, p_filter: filter }, activityPage);
+
 const units = (cents: number | null) => (cents === null ? null : (cents / 100).toFixed(2));
 
-async function* csvOf(db: SessionClient, publicId: string, filter: ActivityFilter): AsyncGenerator<string> {
-  yield csvLine(header);
-  for (let cursor: string | undefined; ; ) {
-    const args = { p_public_id: publicId, p_filter: { ...filter, limit: 500, ...(cursor && { cursor }) } };
-    const { entries, next } = await callAsUser(db, "list_activity", args, activityPage);
-    yield entries
-      .map((entry) =>
-        csvLine([
-          entry.at,
-          entry.actorName ?? entry.actorKind,
-          entry.kind,
-          `${entry.contract}/${entry.entityId}`,
-          entry.from,
-          entry.to,
-          units(entry.amountBeforeCents),
-          units(entry.amountCents),
-          entry.currency,
-          entry.note,
-          entry.id,
-        ]),
-      )
-      .join("");
-    if (!next) return;
-    cursor = next;
-  }
-}
+const columns: [string, (entry: ActivityEntry) => string | null][] = [
+  ["time_utc", (entry) => entry.at],
+  ["who", (entry) => entry.actorName ?? entry.actorKind],
+  ["what", (entry) => entry.kind],
+  ["record", (entry) => `${entry.contract}/${entry.entityId}`],
+  ["from", (entry) => entry.from],
+  ["to", (entry) => entry.to],
+  ["amount_before", (entry) => units(entry.amountBeforeCents)],
+  ["amount", (entry) => units(entry.amountCents)],
+  ["currency", (entry) => entry.currency],
+  ["note", (entry) => entry.note],
+  ["proof", (entry) => entry.id],
+];
 
-/** The filtered log as a file, read page by page while it is sent. */
-export function activityCsv(db: SessionClient, publicId: string, { cursor: _, ...filter }: ActivityFilter): Response {
-  return streamedCsv(csvOf(db, publicId, filter), "activity.csv");
-}
+/** The filtered log as a file. */
+export const activityCsv = (db: SessionClient, publicId: string, { cursor: _, ...filter }: ActivityFilter) =>
+  pagedCsv({
+    name: "activity.csv",
+    columns,
+    read: async (cursor) => {
+      const { entries, next } = await readActivity(db, publicId, { ...filter, limit: 500, ...(cursor && { cursor }) });
+      return { rows: entries, next };
+    },
+  });

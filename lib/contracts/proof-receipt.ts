@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
@@ -21,3 +22,5 @@ export const proofReceipt = z.object({
   block: z.object({ number: z.number(), root: sha256, previous_root: sha256, sealed_at: z.string(), hashes: z.array(sha256) }).nullable(),
 });
 export type ProofReceipt = z.output<typeof proofReceipt>;
+
+export const readProof = (db: SessionClient, proofId: string) => callAsUser(db, "get_proof", { p_proof_id: proofId }, proofReceipt);

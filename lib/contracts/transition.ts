@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import { callAsUser } from "#lib/db/session-client.ts";
-import { claimedField } from "#lib/http/claimed-site-id.ts";
+import { claimedField } from "#lib/guards/claimed-site-id.ts";
+import type { KeyOrMember } from "#lib/guards/key-or-member.ts";
+import { type OnceAnswer, onceAnswer, type RequestIdentity } from "#lib/http/answer-once.ts";
 import type { GuardContext } from "#lib/http/handler.ts";
-import type { KeyOrMember } from "#lib/http/key-or-member.ts";
 import type { KeyScope } from "#lib/tenancy/site-fields.ts";
-import { type OnceAnswer, onceAnswer, type RequestIdentity } from "./answer-once.ts";
-import { type ProofReceipt, proofReceipt } from "./proof-receipt.ts";
+import { type ProofReceipt, proofReceipt, readProof } from "./proof-receipt.ts";
 
 /** The wire names are the agreed ones. Strict: a misspelt expected_version would otherwise protect nobody. */
 export const transitionRequest = z
@@ -48,5 +48,5 @@ export function transitionContract(actor: KeyOrMember, move: Move, once: Require
 export function getProof(actor: KeyOrMember, proofId: string): Promise<ProofReceipt> {
   return actor.kind === "key"
     ? callRpc("get_proof_for_key", { p_key_id: actor.keyId, p_proof_id: proofId }, proofReceipt)
-    : callAsUser(actor.db, "get_proof", { p_proof_id: proofId }, proofReceipt);
+    : readProof(actor.db, proofId);
 }

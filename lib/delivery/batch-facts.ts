@@ -1,7 +1,7 @@
+import { firstPollSeconds } from "#lib/oci/limits.ts";
 import type { ProviderConnection, Upload, UploadResult } from "#lib/providers/port.ts";
 import { ProviderRateLimitError } from "#lib/providers/provider-error.ts";
 import { withoutSecrets } from "./connection.ts";
-import { firstPollSeconds } from "./limits.ts";
 import type { BatchFacts, ClaimedJob } from "./pipeline.ts";
 
 interface Outcome {

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { circuitStates } from "#lib/oci/queue-types.ts";
+import { syncMethods } from "#lib/tenancy/site-lists.ts";
 
 /** What the screens of a Google Ads connection send and get. Times are ISO 8601. No shape here holds a secret on its way out. */
 
@@ -13,7 +15,7 @@ const actionChoice = z.object({
 });
 
 export const connectionState = z.object({
-  syncMethod: z.enum(["script", "api"]),
+  syncMethod: z.enum(syncMethods),
   connected: z.boolean(),
   transport: transport.nullable(),
   account: z
@@ -33,7 +35,7 @@ export const connectionState = z.object({
   missingActions: z.array(z.string()),
   health: z
     .object({
-      state: z.enum(["CLOSED", "OPEN", "HALF_OPEN"]),
+      state: z.enum(circuitStates),
       failureCount: z.number(),
       nextProbeAt: moment.nullable(),
       lastSuccessAt: moment.nullable(),
@@ -73,7 +75,7 @@ export const actionsInput = z.strictObject({
   actions: z.array(actionChoice.extend({ countingType: z.string().optional() })).max(50, "TOO_MANY"),
 });
 export const dryRunInput = z.strictObject({ id: z.uuid("REQUIRED") });
-export const switchInput = z.strictObject({ to: z.enum(["script", "api"], "REQUIRED") });
+export const switchInput = z.strictObject({ to: z.enum(syncMethods, "REQUIRED") });
 export const switchQuery = z.object({ preview: z.literal("1").optional() });
 
 const providerBlock = z.object({ code: z.string(), message: z.string() });

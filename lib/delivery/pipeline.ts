@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { leadChannels } from "#lib/contracts/channels.ts";
+import { circuitStates, queueKinds } from "#lib/oci/queue-types.ts";
 import type { ConversionJob, UploadResult } from "#lib/providers/port.ts";
 import type { ShareGroup } from "./fair-share.ts";
 
@@ -73,7 +75,7 @@ export const groupList = z.array(
       site_id: z.uuid(),
       provider_key: z.string(),
       queued_count: z.number(),
-      state: z.enum(["CLOSED", "OPEN", "HALF_OPEN"]),
+      state: z.enum(circuitStates),
       probe_limit: z.number(),
       next_probe_at: z.string().nullable(),
       is_probe_due: z.boolean(),
@@ -96,7 +98,7 @@ export const groupList = z.array(
 export const jobRow = z
   .object({
     id: z.uuid(),
-    kind: z.enum(["CONVERSION", "RESTATE", "RETRACT"]).default("CONVERSION"),
+    kind: z.enum(queueKinds).default("CONVERSION"),
     via: z.enum(["data_manager", "ads_api"]),
     orderId: z.string(),
     conversionName: z.string(),
@@ -110,7 +112,7 @@ export const jobRow = z
     gbraid: z.string().nullable(),
     customerHash: z.string().nullable().default(null),
     emailHash: z.string().nullable().default(null),
-    channel: z.enum(["phone", "whatsapp", "form"]).nullable(),
+    channel: z.enum(leadChannels).nullable(),
     consent: z.literal("GRANTED").nullable(),
     mayHaveArrived: z.boolean(),
   })

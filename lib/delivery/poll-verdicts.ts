@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import { env } from "#lib/env.ts";
+import { firstPollSeconds } from "#lib/oci/limits.ts";
 import { log } from "#lib/platform/log.ts";
 import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import type { Provider, ProviderConnection, VerdictAnswer } from "#lib/providers/port.ts";
 import { openConnection, withoutSecrets } from "./connection.ts";
-import { firstPollSeconds } from "./limits.ts";
 import { startBudget } from "./run-budget.ts";
 import { sideBySide } from "./side-by-side.ts";
 import { storable } from "./storable.ts";

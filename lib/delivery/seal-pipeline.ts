@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
-import { maxAttempts } from "./limits.ts";
+import { maxAttempts } from "#lib/oci/limits.ts";
 import { claimAnswer, groupList, type Pipeline, settledAnswer, settledRow } from "./pipeline.ts";
 import { storable, storableText } from "./storable.ts";
 

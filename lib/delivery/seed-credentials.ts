@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import { env } from "#lib/env.ts";
+import { cron } from "#lib/guards/machine.ts";
 import type { Guard } from "#lib/http/handler.ts";
-import { cron } from "#lib/http/machine-guards.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { credentialsSchema } from "#lib/providers/credentials.ts";
 import { sealedConnection } from "./connect.ts";

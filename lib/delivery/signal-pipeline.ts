@@ -1,5 +1,5 @@
 import { callRpc } from "#lib/db/call-rpc.ts";
-import { maxAttempts } from "./limits.ts";
+import { maxAttempts } from "#lib/oci/limits.ts";
 import { claimAnswer, groupList, type Pipeline, settledAnswer, settledRow } from "./pipeline.ts";
 import { storable } from "./storable.ts";
 

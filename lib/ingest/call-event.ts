@@ -5,13 +5,14 @@ import type { Guard } from "#lib/http/handler.ts";
 import type { RateLimit } from "#lib/http/rate-limit.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { boundedText } from "#lib/platform/bounded-text.ts";
+import { consentModes } from "#lib/tenancy/site-lists.ts";
 import { admitEvents } from "./admit.ts";
 import type { CapturedEvent } from "./captured-event.ts";
 import { wakeWorker } from "./wake-worker.ts";
 
 const signatureWindowSeconds = 300;
 
-const signedSite = z.object({ siteId: z.uuid(), publicId: z.string(), consentMode: z.enum(["off", "required"]) }).nullable();
+const signedSite = z.object({ siteId: z.uuid(), publicId: z.string(), consentMode: z.enum(consentModes) }).nullable();
 
 export interface SignedSystem {
   siteId: string;

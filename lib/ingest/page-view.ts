@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { clientAddress, type RateLimit } from "#lib/http/rate-limit.ts";
-import { keepPageView, refusedMarketing } from "#lib/oci/page-view-queue.ts";
+import { keepPageView, refusedMarketing } from "#lib/oci/handout/page-views.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { consentOf } from "./consent.ts";
 import { dropReason } from "./drop-reason.ts";

@@ -1,11 +1,12 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
+import { consentModes } from "#lib/tenancy/site-lists.ts";
 
 const ingestSite = z
   .object({
     siteId: z.uuid(),
     domains: z.array(z.string()),
-    consentMode: z.enum(["off", "required"]),
+    consentMode: z.enum(consentModes),
     respectsPrivacySignal: z.boolean(),
     pageViews: z.boolean(),
   })

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { channels, views } from "./desk-shapes.ts";
+import { leadChannels as channels } from "#lib/contracts/channels.ts";
+import { views } from "./desk-shapes.ts";
 
 const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 

@@ -1,26 +1,27 @@
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
+import { AppError } from "#lib/platform/app-error.ts";
 import { type DeskFilter, filterForReader } from "./desk-filter.ts";
-import { deskChanges, deskFigures, deskPage, leadDetail } from "./desk-shapes.ts";
+import { amountPresets, deskChanges, deskFigures, deskPage, leadDetail, openLeads } from "./desk-shapes.ts";
 
-/** The desk's reads as its routes make them, while the page is open. */
+/** What the Today desk reads, for its page and for its routes. */
 
-interface Ask {
-  filter: DeskFilter;
-  cursor?: string | undefined;
-  since?: string | undefined;
-}
+export const readDeskPage = (db: SessionClient, publicId: string, filter: DeskFilter, cursor?: string) =>
+  callAsUser(db, "desk_leads", { p_public_id: publicId, p_filter: { ...filterForReader(filter), ...(cursor && { cursor }) } }, deskPage);
 
-export const readLeads = (db: SessionClient, publicId: string, { filter, cursor, since }: Ask) =>
-  since
-    ? callAsUser(db, "desk_leads", { p_public_id: publicId, p_filter: { ...filterForReader(filter), since } }, deskChanges)
-    : callAsUser(
-        db,
-        "desk_leads",
-        { p_public_id: publicId, p_filter: { ...filterForReader(filter), ...(cursor && { cursor }) } },
-        deskPage,
-      );
+export const readDeskChanges = (db: SessionClient, publicId: string, filter: DeskFilter, since: string) =>
+  callAsUser(db, "desk_leads", { p_public_id: publicId, p_filter: { ...filterForReader(filter), since } }, deskChanges);
 
 export const readLead = (db: SessionClient, publicId: string, callId: string) =>
   callAsUser(db, "desk_lead", { p_public_id: publicId, p_call_id: callId }, leadDetail);
 
+/** A link to a lead that is not here opens the desk without it. */
+export const findLead = (db: SessionClient, publicId: string, callId: string) =>
+  readLead(db, publicId, callId).catch((error: unknown) => {
+    if (error instanceof AppError && error.code === "NOT_FOUND") return null;
+    throw error;
+  });
+
 export const readFigures = (db: SessionClient, publicId: string) => callAsUser(db, "desk_figures", { p_public_id: publicId }, deskFigures);
+export const readAmountPresets = (db: SessionClient, publicId: string) =>
+  callAsUser(db, "amount_presets", { p_public_id: publicId }, amountPresets);
+export const readOpenLeads = (db: SessionClient) => callAsUser(db, "open_leads", {}, openLeads);

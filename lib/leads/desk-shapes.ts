@@ -1,19 +1,22 @@
 import { z } from "zod";
+import { leadChannels } from "#lib/contracts/channels.ts";
+import { callStates, ledgerKinds, saleStatuses } from "#lib/contracts/states.ts";
+import { clickKinds, queueKinds, queueStatuses, transports, verdicts } from "#lib/oci/queue-types.ts";
+import { syncMethods } from "#lib/tenancy/site-lists.ts";
 
 /** What the desk's readers answer. Numbers are masked in SQL; only a lead's own page, for operators, has the whole one. */
 
-export const channels = ["phone", "whatsapp", "form"] as const;
 export const views = ["all", "open", "needs_you", "sealed", "junk"] as const;
-const leadStatus = z.enum(["intent", "qualified", "meeting", "sealed", "junk", "cancelled"]);
+const leadStatus = z.enum(callStates);
 export type LeadStatus = z.output<typeof leadStatus>;
 const deliveryBlock = z.enum(["NO_CLICK_ID", "NO_CONSENT", "CLICK_EXPIRED", "NO_MATCH"]);
-const verdict = z.enum(["CONFIRMED", "REJECTED", "DUPLICATE", "UNKNOWN"]);
+const verdict = z.enum(verdicts);
 const adjustment = z.enum(["RESTATE", "RETRACT"]);
 
 const sale = z.object({
   id: z.string(),
   version: z.number(),
-  status: z.enum(["DRAFT", "CONFIRMED", "CANCELED"]),
+  status: z.enum(saleStatuses),
   amountCents: z.number(),
   currency: z.string(),
   isPredicted: z.boolean(),
@@ -23,8 +26,8 @@ const sale = z.object({
   /** What Google has of the sale; null when it has nothing. */
   atGoogle: z
     .object({
-      kind: z.enum(["CONVERSION", "RESTATE", "RETRACT"]),
-      transport: z.enum(["script", "data_manager", "ads_api", "by_hand"]),
+      kind: z.enum(queueKinds),
+      transport: z.enum(transports),
       at: z.string(),
       verdict: verdict.nullable(),
       isWbraidOnly: z.boolean(),
@@ -35,7 +38,7 @@ const sale = z.object({
 export type DeskSale = z.output<typeof sale>;
 
 const delivery = z.object({
-  status: z.enum(["QUEUED", "RETRY", "PROCESSING", "COMPLETED", "FAILED"]),
+  status: z.enum(queueStatuses),
   notBefore: z.string(),
   errorCode: z.string().nullable(),
   uploadedAt: z.string().nullable(),
@@ -45,7 +48,7 @@ const delivery = z.object({
 
 const deskLead = z.object({
   id: z.string(),
-  channel: z.enum(channels),
+  channel: z.enum(leadChannels),
   phone: z.string().nullable(),
   status: leadStatus,
   version: z.number(),
@@ -110,7 +113,7 @@ const actor = { by: z.string().nullable(), byYou: z.boolean() };
 export const leadDetail = deskLead.extend({
   asOf: z.string(),
   fullPhone: z.string().nullable(),
-  clickKind: z.enum(["gclid", "gbraid", "wbraid"]).nullable(),
+  clickKind: z.enum(clickKinds).nullable(),
   visits: z.array(visit),
   /** When the visitor gave consent or took it back, oldest first. */
   choices: z.array(z.object({ at: z.string(), scopes: z.array(z.string()), path: z.string().nullable() })),
@@ -132,7 +135,7 @@ export const leadDetail = deskLead.extend({
     z.object({
       id: z.string(),
       at: z.string(),
-      kind: z.enum(["SEAL", "CORRECT", "CANCEL", "RESTORE"]),
+      kind: z.enum(ledgerKinds),
       deltaCents: z.number(),
       isPredicted: z.boolean(),
       ...money,
@@ -143,13 +146,13 @@ export const leadDetail = deskLead.extend({
     z.object({
       id: z.string(),
       at: z.string(),
-      kind: z.enum(["CONVERSION", "RESTATE", "RETRACT"]),
+      kind: z.enum(queueKinds),
       verdict: verdict.nullable(),
       verdictAt: z.string().nullable(),
       ...money,
     }),
   ),
-  siblings: z.array(z.object({ id: z.string(), channel: z.enum(channels), status: leadStatus, calledAt: z.string() })),
+  siblings: z.array(z.object({ id: z.string(), channel: z.enum(leadChannels), status: leadStatus, calledAt: z.string() })),
 });
 export type LeadDetail = z.output<typeof leadDetail>;
 
@@ -169,7 +172,7 @@ export const deskFigures = z.object({
   asOf: z.string(),
   today: z.string(),
   currency: z.string(),
-  rules: z.object({ sendDelayMinutes: z.number(), clickMinAgeHours: z.number(), syncMethod: z.enum(["script", "api"]) }),
+  rules: z.object({ sendDelayMinutes: z.number(), clickMinAgeHours: z.number(), syncMethod: z.enum(syncMethods) }),
   open: z.number(),
   days: z.array(dayFigures),
   otherCurrencySales: z.number(),

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { onceAnswer, type RequestIdentity } from "#lib/contracts/answer-once.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
+import { onceAnswer, type RequestIdentity } from "#lib/http/answer-once.ts";
 
 /** What an operator does with a lead. Each is one SQL function; it checks the role, decides, and answers once per key. */
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { onceAnswer, type RequestIdentity } from "#lib/contracts/answer-once.ts";
 import { callRpc } from "#lib/db/call-rpc.ts";
-import { type SiteMachine, siteApiKey } from "#lib/http/machine-guards.ts";
+import { type SiteMachine, siteApiKey } from "#lib/guards/machine.ts";
+import { onceAnswer, type RequestIdentity } from "#lib/http/answer-once.ts";
 import { addressLimit, type RateLimit } from "#lib/http/rate-limit.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { boundedText } from "#lib/platform/bounded-text.ts";

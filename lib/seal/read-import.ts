@@ -1,4 +1,4 @@
-import { parseCsv } from "#lib/billing/csv.ts";
+import { parseCsv } from "#lib/csv/csv.ts";
 import { type MarkMeaning, readAmount } from "#lib/valuation/read-amount.ts";
 import { type ImportField, readHeader, requiredFields } from "./import-columns.ts";
 import { type ColumnOrder, columnOrder, type DateOrder, type FileCell, readMoment } from "./read-dates.ts";

@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { csvLine } from "#lib/billing/csv.ts";
-import { streamedCsv } from "#lib/billing/csv-response.ts";
+import { saleStatuses } from "#lib/contracts/states.ts";
+import { pagedCsv } from "#lib/csv/paged-csv.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 
-export const saleStatuses = ["DRAFT", "CONFIRMED", "CANCELED"] as const;
 export const saleSources = ["desk", "elsewhere"] as const;
 export const saleDeliveries = ["sent", "waiting", "never", "failed"] as const;
 
@@ -43,42 +42,32 @@ export const salesPage = z.object({
 });
 export type Sale = z.output<typeof salesPage>["sales"][number];
 
-const readSales = (db: SessionClient, publicId: string, filter: SalesFilter & { limit?: number }) =>
+export const readSales = (db: SessionClient, publicId: string, filter: SalesFilter & { limit?: number }) =>
   callAsUser(db, "list_sales", { p_public_id: publicId, p_filter: filter }, salesPage);
 
-const header = [
-  "occurred_at",
-  "external_ref",
-  "status",
-  "amount",
-  "currency",
-  "value_source",
-  "channel",
-  "matched_by",
-  "delivery",
-  "reason",
-  "verdict",
-  "note",
-  "sale_id",
+const columns: [string, (sale: Sale) => string | null][] = [
+  ["occurred_at", (sale) => sale.occurredAt],
+  ["external_ref", (sale) => sale.externalRef],
+  ["status", (sale) => sale.status],
+  ["amount", (sale) => (sale.amountCents / 100).toFixed(2)],
+  ["currency", (sale) => sale.currency],
+  ["value_source", (sale) => sale.valueSource],
+  ["channel", (sale) => sale.channel],
+  ["matched_by", (sale) => sale.matchedBy],
+  ["delivery", (sale) => sale.delivery.state],
+  ["reason", (sale) => sale.delivery.reason ?? null],
+  ["verdict", (sale) => sale.delivery.verdict ?? null],
+  ["note", (sale) => sale.note],
+  ["sale_id", (sale) => sale.id],
 ];
 
-async function* csvOf(db: SessionClient, publicId: string, filter: SalesFilter): AsyncGenerator<string> {
-  yield csvLine(header);
-  for (let cursor: string | undefined; ; ) {
-    const { sales, next } = await readSales(db, publicId, { ...filter, limit: 500, ...(cursor && { cursor }) });
-    yield sales.map((sale) => csvLine(csvCells(sale))).join("");
-    if (!next) return;
-    cursor = next;
-  }
-}
-
-function csvCells({ delivery, ...sale }: Sale) {
-  const amount = (sale.amountCents / 100).toFixed(2);
-  const source = [sale.occurredAt, sale.externalRef, sale.status, amount, sale.currency, sale.valueSource, sale.channel, sale.matchedBy];
-  return [...source, delivery.state, delivery.reason ?? null, delivery.verdict ?? null, sale.note, sale.id];
-}
-
-/** The filtered list as a file, read page by page while it is sent. */
-export function salesCsv(db: SessionClient, publicId: string, { cursor: _, ...filter }: SalesFilter): Response {
-  return streamedCsv(csvOf(db, publicId, filter), "sales.csv");
-}
+/** The filtered list as a file. */
+export const salesCsv = (db: SessionClient, publicId: string, { cursor: _, ...filter }: SalesFilter) =>
+  pagedCsv({
+    name: "sales.csv",
+    columns,
+    read: async (cursor) => {
+      const { sales, next } = await readSales(db, publicId, { ...filter, limit: 500, ...(cursor && { cursor }) });
+      return { rows: sales, next };
+    },
+  });

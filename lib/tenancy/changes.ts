@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { onceAnswer, type RequestIdentity, serveOnce } from "#lib/contracts/answer-once.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
+import { onceAnswer, type RequestIdentity, serveOnce } from "#lib/http/answer-once.ts";
 import type { deliveryInput } from "./site-delivery.ts";
 import {
   type apiKeyInput,

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { createClient } from "@supabase/supabase-js";
 import { z } from "zod";
-import { onceAnswer, type RequestIdentity, serveOnce } from "#lib/contracts/answer-once.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { env } from "#lib/env.ts";
+import { onceAnswer, type RequestIdentity, serveOnce } from "#lib/http/answer-once.ts";
 import { enforceLimit, type RateLimit } from "#lib/http/rate-limit.ts";
 import { log } from "#lib/platform/log.ts";
 import type { SiteRole } from "./site-fields.ts";

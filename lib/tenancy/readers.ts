@@ -1,13 +1,9 @@
-import "server-only";
-import { notFound } from "next/navigation";
 import { cache } from "react";
 import { z } from "zod";
 import { readPage } from "#lib/auth/session.ts";
-import { connectionState } from "#lib/delivery/connection-shapes.ts";
-import { scriptStatus } from "#lib/oci/script-diagnosis.ts";
-import { AppError } from "#lib/platform/app-error.ts";
+import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { siteDelivery } from "./site-delivery.ts";
-import { keyScopes, type SiteSummary, siteRoles, siteSummary } from "./site-fields.ts";
+import { keyScopes, siteRoles, siteSummary } from "./site-fields.ts";
 
 const role = z.enum(siteRoles);
 
@@ -32,34 +28,18 @@ const apiKeys = z.array(
   }),
 );
 
-const ingestStatus = z.object({ lastEventAt: z.string().nullable(), failed: z.number() });
-const failedEvents = z.array(z.object({ id: z.string(), receivedAt: z.string(), attempts: z.number(), reason: z.string() }));
-export type FailedEvent = z.output<typeof failedEvents>[number];
-
 export type MyInvitation = z.output<typeof mySites>["invitations"][number];
 export type Member = z.output<typeof team>["members"][number];
 export type Invitation = z.output<typeof team>["invitations"][number];
 export type ApiKey = z.output<typeof apiKeys>[number];
 
-/** Unknown, not yours, and not for your role look the same on a page. */
-function hideRefusal(error: unknown): never {
-  if (error instanceof AppError && (error.code === "NOT_FOUND" || error.code === "FORBIDDEN")) notFound();
-  throw error;
-}
+const readSite = (db: SessionClient, publicId: string) => callAsUser(db, "get_site", { p_public_id: publicId }, siteSummary);
+export const readSiteDelivery = (db: SessionClient, publicId: string) =>
+  callAsUser(db, "site_delivery", { p_public_id: publicId }, siteDelivery);
+export const readTeam = (db: SessionClient, publicId: string) => callAsUser(db, "list_site_members", { p_public_id: publicId }, team);
+export const readApiKeys = (db: SessionClient, publicId: string) =>
+  callAsUser(db, "list_site_api_keys", { p_public_id: publicId }, apiKeys);
 
 // cache(): the layout and the page of one request ask the same question once.
-export const listSites = cache(() => readPage("list_my_sites", {}, mySites));
-export const getSite = cache(
-  (publicId: string): Promise<SiteSummary> => readPage("get_site", { p_public_id: publicId }, siteSummary).catch(hideRefusal),
-);
-export const getSiteDelivery = (publicId: string) => readPage("site_delivery", { p_public_id: publicId }, siteDelivery).catch(hideRefusal);
-export const listMembers = (publicId: string) => readPage("list_site_members", { p_public_id: publicId }, team).catch(hideRefusal);
-export const listApiKeys = (publicId: string) => readPage("list_site_api_keys", { p_public_id: publicId }, apiKeys).catch(hideRefusal);
-export const readIngestStatus = (publicId: string) => readPage("ingest_status", { p_public_id: publicId }, ingestStatus).catch(hideRefusal);
-export const readScriptStatus = cache((publicId: string) =>
-  readPage("script_status", { p_public_id: publicId }, scriptStatus).catch(hideRefusal),
-);
-export const readConnectionState = (publicId: string) =>
-  readPage("provider_connection", { p_public_id: publicId }, connectionState).catch(hideRefusal);
-export const listFailedEvents = (publicId: string) =>
-  readPage("list_failed_events", { p_public_id: publicId }, failedEvents).catch(hideRefusal);
+export const listSites = cache(() => readPage((db) => callAsUser(db, "list_my_sites", {}, mySites)));
+export const getSite = cache((publicId: string) => readPage(readSite, publicId));

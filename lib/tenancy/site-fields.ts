@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { boundedText } from "#lib/platform/bounded-text.ts";
 import { currencyDecimals } from "#lib/valuation/currencies.ts";
+import { consentModes, syncMethods } from "./site-lists.ts";
 
 /** In falling order of rights. */
 export const siteRoles = ["owner", "operator", "viewer"] as const;
@@ -60,7 +61,7 @@ export const memberRole = z.object({ role: z.enum(siteRoles, "REQUIRED") });
 export const memberInvite = memberRole.extend({
   email: z.string("REQUIRED").trim().toLowerCase().max(254, "TOO_LONG").pipe(z.email("INVALID_EMAIL")),
 });
-export const sitePrivacy = z.object({ consentMode: z.enum(["off", "required"], "REQUIRED"), respectsPrivacySignal: z.boolean("REQUIRED") });
+export const sitePrivacy = z.object({ consentMode: z.enum(consentModes, "REQUIRED"), respectsPrivacySignal: z.boolean("REQUIRED") });
 
 /** What a key may be used for, the least first. */
 export const keyScopes = ["script", "calls", "sales", "contracts"] as const;
@@ -77,8 +78,8 @@ export const siteSummary = z.object({
   timezone: z.string(),
   locale: z.enum(["tr", "en"]),
   role: z.enum(siteRoles),
-  ociSyncMethod: z.enum(["script", "api"]),
-  consentMode: z.enum(["off", "required"]),
+  ociSyncMethod: z.enum(syncMethods),
+  consentMode: z.enum(consentModes),
   respectsPrivacySignal: z.boolean(),
   createdAt: z.string(),
   archivedAt: z.string().nullable(),

@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { Page } from "@playwright/test";
 import postgres from "postgres";
-import { parseCsv } from "#lib/billing/csv.ts";
 import { shiftMonth } from "#lib/billing/year-month.ts";
+import { parseCsv } from "#lib/csv/csv.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
 
 const thisMonth = new Date().toISOString().slice(0, 7);

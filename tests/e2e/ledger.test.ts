@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { parseCsv } from "#lib/billing/csv.ts";
+import { parseCsv } from "#lib/csv/csv.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
 
 const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);

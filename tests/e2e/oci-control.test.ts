@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { parseCsv } from "#lib/billing/csv.ts";
+import { parseCsv } from "#lib/csv/csv.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
 import { change } from "#tests/support/leads.ts";
 import { alive, openControl, statusOf, withQueueSite } from "#tests/support/queue-scene.ts";

@@ -1,6 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type postgres from "postgres";
-import type { QueueAction, QueueActionAnswer, QueueActionPreview, QueueRows, QueueStats } from "#lib/oci/control-shapes.ts";
+import type { QueueActionAnswer, QueueActionPreview } from "#lib/oci/queue/actions.ts";
+import type { QueueRows } from "#lib/oci/queue/rows.ts";
+import type { QueueStats } from "#lib/oci/queue/stats.ts";
+import type { QueueAction } from "#lib/oci/queue-types.ts";
 import { claimForScript, minutesLater, type Sealed, sealLead, service } from "./queue.ts";
 import { callAs, type Person, type Team } from "./team.ts";
 

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { devices, type Page } from "@playwright/test";
 import postgres from "postgres";
 import { installSnippet } from "#lib/ingest/install-snippet.ts";
-import type { ExportItem } from "#lib/oci/export-items.ts";
+import type { ExportItem } from "#lib/oci/handout/items.ts";
 import { closeServer, listenLocal } from "#scripts/local/process/local-server.ts";
 import { test as base, expect } from "./e2e-test.ts";
 import { callAs } from "./team.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { Invoice } from "#lib/billing/billing-shapes.ts";
-import { csvCell, csvLine, parseCsv } from "#lib/billing/csv.ts";
 import { invoiceCsv } from "#lib/billing/invoice-csv.ts";
 import { readEventsCsv } from "#lib/billing/verify-invoice.ts";
+import { csvCell, csvLine, parseCsv } from "#lib/csv/csv.ts";
 
 test.each([
   ["plain", "plain"],

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import en from "#lib/i18n/messages/en.json";
-import { type AdjustmentPath, adjustmentDaysLeft, adjustmentPath, adjustmentPaths } from "#lib/oci/adjustment-path.ts";
-import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
-import { readView, writeView } from "#lib/oci/control-view.ts";
-import { daysBetween, isSilent, lastDays, sumByDay, sumOfDays, todayIn } from "#lib/oci/day-span.ts";
-import type { DeliveryLine } from "#lib/oci/delivery-days.ts";
-import { blockedProviders, deferralOf, obstacleOf, reasonOf } from "#lib/oci/row-state.ts";
-import { verdictWait } from "#lib/oci/verdict-wait.ts";
-import { whyMessage } from "#lib/oci/why-message.ts";
-import { deliveryLinks, type WhyNotCounted } from "#lib/oci/why-not-counted.ts";
+import { type AdjustmentPath, adjustmentDaysLeft, adjustmentPath, adjustmentPaths } from "#lib/oci/queue/adjustment-path.ts";
+import { daysBetween, isSilent, lastDays, sumByDay, sumOfDays, todayIn } from "#lib/oci/queue/day-span.ts";
+import type { DeliveryLine } from "#lib/oci/queue/days.ts";
+import { blockedProviders, deferralOf, obstacleOf, reasonOf, verdictWait } from "#lib/oci/queue/row-state.ts";
+import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
+import type { QueueRow } from "#lib/oci/queue/rows.ts";
+import { readView, writeView } from "#lib/oci/queue/view.ts";
+import { whyMessage } from "#lib/oci/queue/why-message.ts";
+import { deliveryLinks, type WhyNotCounted } from "#lib/oci/queue/why-not-counted.ts";
 
 const now = new Date("2026-11-16T12:00:00Z");
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { causeOf } from "#lib/oci/causes.ts";
+import { causeOf } from "#lib/oci/queue/causes.ts";
 import { classifyGoogleAdsError, isKnownCode, knownCodes } from "#lib/providers/google/classify-google-ads-error.ts";
 
 const statusOf = (code: string, httpStatus = 200) => classifyGoogleAdsError(code, httpStatus).status;

@@ -2,11 +2,10 @@ import { describe, expect, test } from "vitest";
 import { chartBuckets, ticksFor } from "#components/dashboard/oci-control/charts/activity-buckets.ts";
 import { checkItem } from "#components/dashboard/oci-control/export/export-checks.ts";
 import { shortLength, shortMoment } from "#lib/i18n/short-time.ts";
-import type { QueueRow } from "#lib/oci/control-shapes.ts";
-import { apiFilter, filterCount, readView, writeView } from "#lib/oci/control-view.ts";
-import { patchRows, replaceStart, rowsAbove, rowsBetween } from "#lib/oci/live-rows.ts";
-import { needsPerson, rightlyNotSent } from "#lib/oci/needs-person.ts";
-import { canTake, isByHand, rowState, sumByCurrency } from "#lib/oci/row-state.ts";
+import { patchRows, replaceStart, rowsAbove, rowsBetween } from "#lib/oci/queue/live-rows.ts";
+import { canTake, isByHand, needsPerson, rightlyNotSent, rowState, sumByCurrency } from "#lib/oci/queue/row-state.ts";
+import type { QueueRow } from "#lib/oci/queue/rows.ts";
+import { apiFilter, filterCount, readView, writeView } from "#lib/oci/queue/view.ts";
 
 const now = new Date("2026-11-16T12:00:00Z");
 const row = (id: string, more: Partial<QueueRow> = {}): QueueRow => ({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { diagnose, type ScriptRunLine, type ScriptStatus } from "#lib/oci/script-diagnosis.ts";
-import { isOlder } from "#lib/oci/script-version.ts";
+import { diagnose, type ScriptRunLine, type ScriptStatus } from "#lib/oci/script/status.ts";
+import { isOlder } from "#lib/oci/script/version.ts";
 
 const now = "2026-11-16T12:00:00Z";
 const hoursAgo = (hours: number) => new Date(Date.parse(now) - hours * 3_600_000).toISOString();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { issueScriptSession, openScriptSession } from "#lib/oci/script-session.ts";
+import { issueScriptSession, openScriptSession } from "#lib/oci/script/session.ts";
 
 const keyId = "0190b5a8-3f5c-7c1e-8a34-5f0f1c2d3e4f";
 const secret = "a".repeat(40);

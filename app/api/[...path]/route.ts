@@ -1,5 +1,5 @@
+import { anyone } from "#lib/guards/machine.ts";
 import { handler } from "#lib/http/handler.ts";
-import { anyone } from "#lib/http/machine-guards.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 
 /** Addresses below /api that do not exist: the same answer as for what is not yours, in the shape a program can read. */

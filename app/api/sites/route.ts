@@ -1,5 +1,5 @@
+import { signedIn } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { signedIn } from "#lib/http/member-guards.ts";
 import { createSite } from "#lib/tenancy/changes.ts";
 import { siteInput } from "#lib/tenancy/site-fields.ts";
 

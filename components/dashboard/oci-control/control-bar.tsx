@@ -5,7 +5,7 @@ import { useTranslations } from "next-intl";
 import { UndoLabel } from "#components/dashboard/oci-control/actions/undo-label.tsx";
 import { LiveNote } from "#components/dashboard/oci-control/live/live-note.tsx";
 import { Button } from "#components/ui/button.tsx";
-import type { ControlView } from "#lib/oci/control-view.ts";
+import type { ControlView } from "#lib/oci/queue/view.ts";
 
 interface BarProps {
   tab: ControlView["tab"];

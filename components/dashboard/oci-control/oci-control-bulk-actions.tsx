@@ -6,8 +6,8 @@ import { useControl, useControlFormat } from "#components/dashboard/oci-control/
 import type { Selection } from "#components/dashboard/oci-control/table/use-selection.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Menu, MenuAction } from "#components/ui/menu.tsx";
-import type { QueueAction } from "#lib/oci/control-shapes.ts";
-import { canTake, sumByCurrency } from "#lib/oci/row-state.ts";
+import { canTake, sumByCurrency } from "#lib/oci/queue/row-state.ts";
+import type { QueueAction } from "#lib/oci/queue-types.ts";
 
 interface BulkProps {
   selection: Selection;

@@ -11,7 +11,7 @@ import { type FilterOptions, useFilterOptions } from "#components/dashboard/oci-
 import { TableLookMenu } from "#components/dashboard/oci-control/table/table-look-menu.tsx";
 import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Sheet } from "#components/ui/sheet.tsx";
-import { filterCount, type ViewFilter } from "#lib/oci/control-view.ts";
+import { filterCount, type ViewFilter } from "#lib/oci/queue/view.ts";
 
 interface FiltersProps {
   filter: ViewFilter;

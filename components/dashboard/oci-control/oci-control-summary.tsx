@@ -4,9 +4,9 @@ import { CircleCheck, CircleX, Clock, Loader, type LucideIcon, RotateCw } from "
 import { useTranslations } from "next-intl";
 import type { ReactNode } from "react";
 import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
-import type { QueueStats } from "#lib/oci/control-shapes.ts";
-import type { ViewFilter } from "#lib/oci/control-view.ts";
-import { rightlyNotSent } from "#lib/oci/needs-person.ts";
+import { rightlyNotSent } from "#lib/oci/queue/row-state.ts";
+import type { QueueStats } from "#lib/oci/queue/stats.ts";
+import type { ViewFilter } from "#lib/oci/queue/view.ts";
 
 interface SummaryProps {
   stats: QueueStats;

@@ -6,7 +6,7 @@ import { QueueTableRow } from "#components/dashboard/oci-control/table/queue-tab
 import type { Selection } from "#components/dashboard/oci-control/table/use-selection.ts";
 import { useTableLook } from "#components/dashboard/oci-control/table/use-table-look.ts";
 import { cn } from "#components/ui/cn.ts";
-import type { QueueRow } from "#lib/oci/control-shapes.ts";
+import type { QueueRow } from "#lib/oci/queue/rows.ts";
 
 interface TableProps {
   rows: QueueRow[];

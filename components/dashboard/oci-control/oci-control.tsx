@@ -16,9 +16,10 @@ import { KeysDialog } from "#components/dashboard/oci-control/keys/keys-dialog.t
 import { daysExportUrl, exportUrl } from "#components/dashboard/oci-control/live/control-api.ts";
 import { type ControlStart, useControlPage } from "#components/dashboard/oci-control/live/use-control-page.ts";
 import { QueueTab } from "#components/dashboard/oci-control/table/queue-tab.tsx";
-import type { QueueCharts, QueueStats } from "#lib/oci/control-shapes.ts";
-import { apiFilter, filterCount, type ViewFilter } from "#lib/oci/control-view.ts";
-import { asksSomebody } from "#lib/oci/needs-person.ts";
+import type { QueueCharts } from "#lib/oci/queue/charts.ts";
+import { asksSomebody } from "#lib/oci/queue/row-state.ts";
+import type { QueueStats } from "#lib/oci/queue/stats.ts";
+import { apiFilter, filterCount, type ViewFilter } from "#lib/oci/queue/view.ts";
 import { ControlBar } from "./control-bar.tsx";
 import { OciControlBulkActions } from "./oci-control-bulk-actions.tsx";
 import { OciControlSummary } from "./oci-control-summary.tsx";

@@ -6,9 +6,9 @@ import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts
 import { connectPath, sitePath } from "#components/shell/nav-items.ts";
 import { Alert } from "#components/ui/alert.tsx";
 import { Button, ButtonLink } from "#components/ui/button.tsx";
-import type { QueueStats } from "#lib/oci/control-shapes.ts";
-import type { ViewFilter } from "#lib/oci/control-view.ts";
-import { rightlyNotSent } from "#lib/oci/needs-person.ts";
+import { rightlyNotSent } from "#lib/oci/queue/row-state.ts";
+import type { QueueStats } from "#lib/oci/queue/stats.ts";
+import type { ViewFilter } from "#lib/oci/queue/view.ts";
 
 /** Above this share of failures something is wrong that will not pass by itself. */
 const alarmingShare = 0.2;

@@ -8,8 +8,8 @@ import { Dialog } from "#components/ui/dialog.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import { Select } from "#components/ui/select.tsx";
+import { leadChannels as channels } from "#lib/contracts/channels.ts";
 import { type DeskFilter, deskFilter } from "#lib/leads/desk-filter.ts";
-import { channels } from "#lib/leads/desk-shapes.ts";
 
 const scores = [25, 50, 75, 90];
 

@@ -2,7 +2,7 @@
 
 import { useTranslations } from "next-intl";
 import type { DeskLead, DeskSale } from "#lib/leads/desk-shapes.ts";
-import { adjustmentPath } from "#lib/oci/adjustment-path.ts";
+import { adjustmentPath } from "#lib/oci/queue/adjustment-path.ts";
 import { useServerTime } from "../desk-clock.tsx";
 import { useDesk } from "../desk-context.tsx";
 

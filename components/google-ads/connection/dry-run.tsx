@@ -15,7 +15,7 @@ import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { findingOf } from "#lib/delivery/connection-findings.ts";
 import { type DryRunAnswer, dryRunAnswer } from "#lib/delivery/connection-shapes.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
-import type { QueueRow } from "#lib/oci/control-shapes.ts";
+import type { QueueRow } from "#lib/oci/queue/rows.ts";
 
 export type WaitingRow = Pick<QueueRow, "id" | "kind" | "orderId" | "valueCents" | "currency" | "conversionTime">;
 

@@ -9,7 +9,7 @@ import { TimeAgo } from "#components/ui/time.tsx";
 import { findingOf } from "#lib/delivery/connection-findings.ts";
 import type { ConnectionState } from "#lib/delivery/connection-shapes.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
-import { causeOf } from "#lib/oci/causes.ts";
+import { causeOf } from "#lib/oci/queue/causes.ts";
 import { Facts } from "./connection-facts.tsx";
 
 interface HealthCardProps {

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type postgres from "postgres";
-import type { ScriptRun } from "#lib/oci/script-runs.ts";
+import type { ScriptRun } from "#lib/oci/script/runs.ts";
 import { actAs } from "../postgres/auth-user.ts";
 import { recordVisit } from "./record-visit.ts";
 

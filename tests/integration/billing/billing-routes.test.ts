@@ -5,9 +5,9 @@ import { GET as reconcileRoute } from "#app/api/cron/billing/reconcile-usage/rou
 import { GET as countedEventsRoute } from "#app/api/sites/[siteId]/billing/counted-events/route.ts";
 import { GET as invoiceRoute } from "#app/api/sites/[siteId]/billing/invoices/[yearMonth]/route.ts";
 import { invoice } from "#lib/billing/billing-shapes.ts";
-import { parseCsv } from "#lib/billing/csv.ts";
 import { readEventsCsv, verifyInvoice } from "#lib/billing/verify-invoice.ts";
 import { shiftMonth } from "#lib/billing/year-month.ts";
+import { parseCsv } from "#lib/csv/csv.ts";
 import { redis } from "#lib/platform/redis.ts";
 import { useAppEnv } from "#tests/support/app-env.ts";
 import { admitAt } from "#tests/support/counted-events.ts";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { DELETE as withdraw } from "#app/api/sites/[siteId]/invitations/[invitationId]/route.ts";
 import { PATCH as changeRole, DELETE as remove } from "#app/api/sites/[siteId]/members/[userId]/route.ts";
 import { POST as invite } from "#app/api/sites/[siteId]/members/route.ts";
-import { requestIdentity } from "#lib/contracts/answer-once.ts";
+import { requestIdentity } from "#lib/http/answer-once.ts";
 import { appOrigin } from "#tests/support/app-env.ts";
 import { asPerson, type ContractsApp, readAnswer, startContractsApp } from "#tests/support/contracts-app.ts";
 import { send } from "#tests/support/requests.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { onceAnswer } from "#lib/contracts/answer-once.ts";
 import { verifyProofs } from "#lib/contracts/verify-proofs.ts";
 import { callRpc } from "#lib/db/call-rpc.ts";
+import { onceAnswer } from "#lib/http/answer-once.ts";
 import { type ContractsApp, startContractsApp } from "#tests/support/contracts-app.ts";
 import { newLead } from "#tests/support/leads.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { queueStats } from "#lib/oci/control-shapes.ts";
+import { queueStats } from "#lib/oci/queue/stats.ts";
 import { openCircuit, passGate, readHealth, recordOutcome } from "#tests/support/circuit.ts";
 import { connectApi } from "#tests/support/connections.ts";
 import { createQueueTeam, minutesLater, sealLead, service } from "#tests/support/queue.ts";

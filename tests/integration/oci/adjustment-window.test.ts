@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { queueRowStory } from "#lib/oci/control-shapes.ts";
-import { needsPerson } from "#lib/oci/needs-person.ts";
+import { needsPerson } from "#lib/oci/queue/row-state.ts";
+import { queueRowStory } from "#lib/oci/queue/row-story.ts";
 import { act, listRows, readStats, undo } from "#tests/support/control.ts";
 import { change } from "#tests/support/leads.ts";
 import {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { leadDetail } from "#lib/leads/desk-shapes.ts";
-import { type AdjustmentPath, adjustmentPath } from "#lib/oci/adjustment-path.ts";
+import { type AdjustmentPath, adjustmentPath } from "#lib/oci/queue/adjustment-path.ts";
 import { connectApi } from "#tests/support/connections.ts";
 import { readStats } from "#tests/support/control.ts";
 import { change } from "#tests/support/leads.ts";

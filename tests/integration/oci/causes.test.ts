@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import en from "#lib/i18n/messages/en.json";
-import { causeOf } from "#lib/oci/causes.ts";
+import { causeOf } from "#lib/oci/queue/causes.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

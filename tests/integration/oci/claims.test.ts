@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ExportItem } from "#lib/oci/export-items.ts";
+import type { ExportItem } from "#lib/oci/handout/items.ts";
 import { act, undo } from "#tests/support/control.ts";
 import { type OciApp, type OciSite, startOciApp } from "#tests/support/oci-app.ts";
 import { callIn, claimForScript, claimForWorker, minutesLater, readRow, sealLead, service } from "#tests/support/queue.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type QueueAction, queueActions } from "#lib/oci/control-shapes.ts";
+import { type QueueAction, queueActions } from "#lib/oci/queue-types.ts";
 import { act, controlAt, preview, rowsIn, type StartingState, startingStates, undo } from "#tests/support/control.ts";
 import { forceRace } from "#tests/support/force-race.ts";
 import { change } from "#tests/support/leads.ts";

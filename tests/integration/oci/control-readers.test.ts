@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { queueCharts, queueRowStory, queueRows } from "#lib/oci/control-shapes.ts";
+import { queueCharts } from "#lib/oci/queue/charts.ts";
+import { queueRowStory } from "#lib/oci/queue/row-story.ts";
+import { queueRows } from "#lib/oci/queue/rows.ts";
 import { act, controlAt, listRows, rowsIn, startingStates } from "#tests/support/control.ts";
 import { change } from "#tests/support/leads.ts";
 import { createQueueTeam, minutesLater, type Sealed, sealLead, service } from "#tests/support/queue.ts";

@@ -10,16 +10,12 @@ import { GET as exportRoute } from "#app/api/oci/queue-export/route.ts";
 import { GET as storyRoute } from "#app/api/oci/queue-rows/[id]/route.ts";
 import { GET as rowsRoute } from "#app/api/oci/queue-rows/route.ts";
 import { GET as statsRoute } from "#app/api/oci/queue-stats/route.ts";
-import { parseCsv } from "#lib/billing/csv.ts";
-import {
-  queueActionAnswer,
-  queueActionLog,
-  queueActionPreview,
-  queueCharts,
-  queueRowStory,
-  queueRows,
-  queueStats,
-} from "#lib/oci/control-shapes.ts";
+import { parseCsv } from "#lib/csv/csv.ts";
+import { queueActionAnswer, queueActionLog, queueActionPreview } from "#lib/oci/queue/actions.ts";
+import { queueCharts } from "#lib/oci/queue/charts.ts";
+import { queueRowStory } from "#lib/oci/queue/row-story.ts";
+import { queueRows } from "#lib/oci/queue/rows.ts";
+import { queueStats } from "#lib/oci/queue/stats.ts";
 import { useAppEnv } from "#tests/support/app-env.ts";
 import { rowsIn } from "#tests/support/control.ts";
 import { claimForScript, createQueueTeam, minutesLater, service } from "#tests/support/queue.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type DeliveryDays, deliveryDays } from "#lib/oci/delivery-days.ts";
+import { type DeliveryDays, deliveryDays } from "#lib/oci/queue/days.ts";
 import { listRows } from "#tests/support/control.ts";
 import { change } from "#tests/support/leads.ts";
 import {

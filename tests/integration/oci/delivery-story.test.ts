@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type QueueRowStory, queueRowStory, queueStats } from "#lib/oci/control-shapes.ts";
+import { type QueueRowStory, queueRowStory } from "#lib/oci/queue/row-story.ts";
+import { queueStats } from "#lib/oci/queue/stats.ts";
 import { defaultNames } from "#tests/support/connections.ts";
 import { readStats } from "#tests/support/control.ts";
 import { change } from "#tests/support/leads.ts";

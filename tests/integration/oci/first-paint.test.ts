@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { POST as previewRoute } from "#app/api/oci/queue-actions/preview/route.ts";
 import { GET as storyRoute } from "#app/api/oci/queue-rows/[id]/route.ts";
 import { GET as rowsRoute } from "#app/api/oci/queue-rows/route.ts";
-import { readControlPage } from "#lib/oci/page-readers.ts";
+import { readPage } from "#lib/auth/session.ts";
+import { readControlPage } from "#lib/oci/queue/page.ts";
 import { useAppEnv } from "#tests/support/app-env.ts";
 import { rowsIn } from "#tests/support/control.ts";
 import { createQueueTeam } from "#tests/support/queue.ts";
@@ -47,7 +48,7 @@ test("the first paint, the live answer and a preview's sample count tries agains
   const get = async (route: typeof rowsRoute, params = {}) =>
     (await send(route, { method: "GET", path: `/api/test?siteId=${team.publicId}`, params, headers })).json();
   const view = { tab: "queue", filter: {}, sort: "created", range: "7d", span: { last: "30" }, row: id } as const;
-  const { page, story } = await readControlPage(team.publicId, view, new Date());
+  const { page, story } = await readPage(readControlPage, team.publicId, view, new Date());
   expect(page.rows[0]).toMatchObject({ id, attemptCount: 1, attemptsLeft: 6 });
   expect(page).toEqual(await get(rowsRoute));
   expect(story).toEqual(await get(storyRoute, { id }));

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type QueueRowStory, queueRowStory } from "#lib/oci/control-shapes.ts";
-import type { ExportItem } from "#lib/oci/export-items.ts";
+import type { ExportItem } from "#lib/oci/handout/items.ts";
+import { type QueueRowStory, queueRowStory } from "#lib/oci/queue/row-story.ts";
 import { actionOf, connectApi, defaultNames } from "#tests/support/connections.ts";
 import { change } from "#tests/support/leads.ts";
 import { type OciApp, type OciSite, startOciApp } from "#tests/support/oci-app.ts";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { GET as exportRoute } from "#app/api/oci/google-ads-export/route.ts";
-import type { ExportItem } from "#lib/oci/export-items.ts";
-import { keepPageView } from "#lib/oci/page-view-queue.ts";
+import type { ExportItem } from "#lib/oci/handout/items.ts";
+import { keepPageView } from "#lib/oci/handout/page-views.ts";
 import { redis } from "#lib/platform/redis.ts";
 import { bulkSeal } from "#tests/support/bulk-seal.ts";
 import { change } from "#tests/support/leads.ts";

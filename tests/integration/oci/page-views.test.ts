@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ExportItem } from "#lib/oci/export-items.ts";
-import { forgetPageViews, forgetViewsOfVisitor, keepPageView, recoverPageViews, takePageViews } from "#lib/oci/page-view-queue.ts";
+import type { ExportItem } from "#lib/oci/handout/items.ts";
+import { forgetPageViews, forgetViewsOfVisitor, keepPageView, recoverPageViews, takePageViews } from "#lib/oci/handout/page-views.ts";
 import { redis } from "#lib/platform/redis.ts";
 import { type OciApp, type OciSite, startOciApp } from "#tests/support/oci-app.ts";
 import { minutesLater } from "#tests/support/queue.ts";

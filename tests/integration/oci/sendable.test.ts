@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { QueueRowStory } from "#lib/oci/control-shapes.ts";
+import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 import { recordVisit } from "#scripts/local/demo/record-visit.ts";
 import { actionOf, connectApi, defaultActions, defaultNames } from "#tests/support/connections.ts";
 import { act, listRows, preview, readStats, undo } from "#tests/support/control.ts";

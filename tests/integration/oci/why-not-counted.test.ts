@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type WhyMessage, whyMessage } from "#lib/oci/why-message.ts";
-import { deliveryLinks, type WhyNotCounted, whyNotCounted } from "#lib/oci/why-not-counted.ts";
+import { type WhyMessage, whyMessage } from "#lib/oci/queue/why-message.ts";
+import { deliveryLinks, type WhyNotCounted, whyNotCounted } from "#lib/oci/queue/why-not-counted.ts";
 import { openCircuit } from "#tests/support/circuit.ts";
 import { actionOf, connectApi, defaultNames } from "#tests/support/connections.ts";
 import { change, newLead } from "#tests/support/leads.ts";

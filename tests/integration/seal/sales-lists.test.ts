@@ -4,8 +4,8 @@ import { GET as activityRoute } from "#app/api/sites/[siteId]/activity/route.ts"
 import { POST as confirmRoute } from "#app/api/sites/[siteId]/sales/[saleId]/confirm/route.ts";
 import { POST as importRoute } from "#app/api/sites/[siteId]/sales/import/route.ts";
 import { GET as salesRoute } from "#app/api/sites/[siteId]/sales/route.ts";
-import { parseCsv } from "#lib/billing/csv.ts";
 import { activityPage } from "#lib/contracts/activity.ts";
+import { parseCsv } from "#lib/csv/csv.ts";
 import { salesPage } from "#lib/seal/sales-list.ts";
 import { useAppEnv } from "#tests/support/app-env.ts";
 import { change, newLead } from "#tests/support/leads.ts";

@@ -2,7 +2,7 @@ import { tmpdir } from "node:os";
 import { Ratelimit } from "@upstash/ratelimit";
 import { Redis } from "@upstash/redis";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { acknowledgeViews, keepView, returnViews, takeViews } from "#lib/oci/page-view-scripts.ts";
+import { acknowledgeViews, keepView, returnViews, takeViews } from "#lib/oci/handout/page-view-scripts.ts";
 import { startWatchdog, type Watchdog } from "#scripts/local/process/watchdog.ts";
 import { type RedisEngine, startRedis } from "#scripts/local/redis/redis.ts";
 import { startUpstashRest, type UpstashRest } from "#scripts/local/redis/upstash.ts";

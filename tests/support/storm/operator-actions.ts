@@ -1,4 +1,4 @@
-import type { QueueAction } from "#lib/oci/control-shapes.ts";
+import type { QueueAction } from "#lib/oci/queue-types.ts";
 import { act, undo } from "#tests/support/control.ts";
 import { callAs } from "#tests/support/team.ts";
 import { count, orRefused, type StormScene } from "./storm-scene.ts";

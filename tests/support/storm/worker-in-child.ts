@@ -15,7 +15,7 @@ watchSteps();
 const deadlineMs = 12_000;
 const { processOfflineConversions } = await import("#lib/delivery/process-offline-conversions.ts");
 const { pollVerdicts } = await import("#lib/delivery/poll-verdicts.ts");
-const { capAttempts, recoverProcessing } = await import("#lib/oci/recover.ts");
+const { capAttempts, recoverProcessing } = await import("#lib/oci/queue/recover.ts");
 const { googleAds } = await import("#lib/providers/google-ads-platform.ts");
 
 const google = googleAds();

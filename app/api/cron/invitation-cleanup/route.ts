@@ -1,5 +1,5 @@
+import { cron } from "#lib/guards/machine.ts";
 import { handler } from "#lib/http/handler.ts";
-import { cron } from "#lib/http/machine-guards.ts";
 import { purgeExpiredInvitations } from "#lib/tenancy/invitation-cleanup.ts";
 
 /** GET /api/cron/invitation-cleanup (daily, 03:17 UTC) forgets addresses whose invitation ran out a month ago. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { processOfflineConversions } from "#lib/delivery/process-offline-conversions.ts";
+import { cron } from "#lib/guards/machine.ts";
 import { handler } from "#lib/http/handler.ts";
-import { cron } from "#lib/http/machine-guards.ts";
 
 export const maxDuration = 300;
 /** The run ends by itself before the platform ends it. */

@@ -1,7 +1,7 @@
+import { anyone } from "#lib/guards/machine.ts";
+import { readiness } from "#lib/health/readiness.ts";
 import { handler } from "#lib/http/handler.ts";
-import { anyone } from "#lib/http/machine-guards.ts";
 import { addressLimit } from "#lib/http/rate-limit.ts";
-import { readiness } from "#lib/platform/readiness.ts";
 
 /** GET /api/health/ready says whether each part behind this deployment answers, and how fast. 503 when one does not. */
 export const GET = handler({

@@ -1,8 +1,8 @@
 import { handler } from "#lib/http/handler.ts";
-import { ackBody, ackBodyMaxBytes, acknowledge } from "#lib/oci/ack.ts";
-import { ackLimit, script } from "#lib/oci/script-guards.ts";
-import { scriptRefusal } from "#lib/oci/script-refusal.ts";
-import { recorded } from "#lib/oci/script-runs.ts";
+import { ackBody, ackBodyMaxBytes, acknowledge } from "#lib/oci/handout/ack.ts";
+import { ackLimit, script } from "#lib/oci/script/guards.ts";
+import { scriptRefusal } from "#lib/oci/script/refusal.ts";
+import { recorded } from "#lib/oci/script/runs.ts";
 
 /** POST /api/oci/ack says that the script handed these conversions to Google. */
 export const POST = handler({

@@ -1,6 +1,6 @@
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
-import { deliveryDaysQuery, readDeliveryDays } from "#lib/oci/delivery-days.ts";
+import { deliveryDaysQuery, readDeliveryDays } from "#lib/oci/queue/days.ts";
 
 /** GET /api/oci/delivery-days says, day by day, what was sent and what Google says of it. */
 export const GET = handler({

@@ -1,8 +1,7 @@
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
 import { personLimit } from "#lib/http/rate-limit.ts";
-import { deliveryExportQuery } from "#lib/oci/delivery-days.ts";
-import { deliveryCsv } from "#lib/oci/delivery-export.ts";
+import { deliveryCsv, deliveryExportQuery } from "#lib/oci/queue/days.ts";
 
 /** GET /api/oci/delivery-export gives the same days as CSV. */
 export const GET = handler({

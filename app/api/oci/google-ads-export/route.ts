@@ -1,7 +1,7 @@
 import { handler } from "#lib/http/handler.ts";
-import { exporter } from "#lib/oci/script-guards.ts";
-import { scriptRefusal } from "#lib/oci/script-refusal.ts";
-import { exportQuery, serveExport } from "#lib/oci/serve-export.ts";
+import { exportQuery, serveExport } from "#lib/oci/handout/serve-export.ts";
+import { exporter } from "#lib/oci/script/guards.ts";
+import { scriptRefusal } from "#lib/oci/script/refusal.ts";
 
 /** GET /api/oci/google-ads-export hands conversions to a site's script, or shows what it would hand out. */
 export const GET = handler({

@@ -1,9 +1,7 @@
-import { requestIdentity, serveOnce } from "#lib/contracts/answer-once.ts";
+import { siteMember } from "#lib/guards/member.ts";
+import { requestIdentity, serveOnce } from "#lib/http/answer-once.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
-import { readQueueActions } from "#lib/oci/control.ts";
-import { actOnQueue } from "#lib/oci/control-actions.ts";
-import { queueActionRequest } from "#lib/oci/control-requests.ts";
+import { actOnQueue, queueActionRequest, readQueueActions } from "#lib/oci/queue/actions.ts";
 
 /** GET /api/oci/queue-actions lists what operators did with a site's conversions. */
 export const GET = handler({ guard: siteMember("viewer"), run: ({ actor }) => readQueueActions(actor.db, actor.publicId) });

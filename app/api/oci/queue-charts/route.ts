@@ -1,7 +1,6 @@
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
-import { readQueueCharts } from "#lib/oci/control.ts";
-import { queueChartsQuery } from "#lib/oci/control-requests.ts";
+import { queueChartsQuery, readQueueCharts } from "#lib/oci/queue/charts.ts";
 
 /** GET /api/oci/queue-charts says what happened to a site's conversions over time. */
 export const GET = handler({

@@ -1,7 +1,6 @@
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
-import { readQueueRows } from "#lib/oci/control.ts";
-import { queueRowsQuery } from "#lib/oci/control-requests.ts";
+import { queueRowsQuery, readQueueRows } from "#lib/oci/queue/rows.ts";
 
 /** GET /api/oci/queue-rows lists a page of a site's conversions, by any filter. */
 export const GET = handler({

@@ -1,7 +1,6 @@
+import { signedIn } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { signedIn } from "#lib/http/member-guards.ts";
-import { readQueueStats } from "#lib/oci/control.ts";
-import { queueStatsQuery } from "#lib/oci/control-requests.ts";
+import { queueStatsQuery, readQueueStats } from "#lib/oci/queue/stats.ts";
 
 /** GET /api/oci/queue-stats gives the figures of a site's queue, or with scope=multi of all the reader's sites. */
 export const GET = handler({

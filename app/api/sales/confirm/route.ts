@@ -1,4 +1,4 @@
-import { requestIdentity, serveOnce } from "#lib/contracts/answer-once.ts";
+import { requestIdentity, serveOnce } from "#lib/http/answer-once.ts";
 import { handler } from "#lib/http/handler.ts";
 import { confirmExternalSale, confirmSaleRequest, salesKey, salesLimits } from "#lib/seal/external-sales.ts";
 

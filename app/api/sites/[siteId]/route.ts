@@ -1,5 +1,5 @@
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
 import { updateSite } from "#lib/tenancy/changes.ts";
 import { siteUpdate } from "#lib/tenancy/site-fields.ts";
 

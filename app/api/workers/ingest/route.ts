@@ -1,5 +1,5 @@
+import { qstash } from "#lib/guards/machine.ts";
 import { handler } from "#lib/http/handler.ts";
-import { qstash } from "#lib/http/machine-guards.ts";
 import { drainEvents } from "#lib/ingest/drain.ts";
 
 export const maxDuration = 60;

@@ -2,8 +2,9 @@ import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { ProofReceipt } from "#components/contracts/proof-receipt.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
+import { readPage } from "#lib/auth/session.ts";
 import { receiptFault } from "#lib/contracts/proof-hash.ts";
-import { readProof } from "#lib/contracts/readers.ts";
+import { readProof } from "#lib/contracts/proof-receipt.ts";
 import { getSite } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -14,7 +15,7 @@ export async function generateMetadata(): Promise<Metadata> {
 /** The receipt of one move, for every member of its site. */
 export default async function ProofPage({ params }: { params: Promise<{ proofId: string }> }) {
   const { proofId } = await params;
-  const [t, receipt] = await Promise.all([getTranslations("receipt"), readProof(proofId)]);
+  const [t, receipt] = await Promise.all([getTranslations("receipt"), readPage(readProof, proofId)]);
   const site = await getSite(receipt.site);
   return (
     <>

@@ -3,15 +3,18 @@ import { getLocale, getTranslations } from "next-intl/server";
 import { connectPath, sitePath } from "#components/shell/nav-items.ts";
 import { GettingReady, type ReadyStep } from "#components/sites/getting-ready.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
+import { readPage } from "#lib/auth/session.ts";
+import { readConnection } from "#lib/delivery/connect.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
-import { listApiKeys, listMembers, readConnectionState, readIngestStatus } from "#lib/tenancy/readers.ts";
+import { readIngestStatus } from "#lib/ingest/failed-events.ts";
+import { readApiKeys, readTeam } from "#lib/tenancy/readers.ts";
 import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
 
 async function ownerSteps({ publicId, domains, ociSyncMethod }: SiteSummary): Promise<ReadyStep[]> {
   const [t, team, { lastEventAt }, googleStep] = await Promise.all([
     getTranslations("ready"),
-    listMembers(publicId),
-    readIngestStatus(publicId),
+    readPage(readTeam, publicId),
+    readPage(readIngestStatus, publicId),
     ociSyncMethod === "api" ? connectionStep(publicId) : keyStep(publicId),
   ]);
   const memberCount = team.members.length;
@@ -39,7 +42,7 @@ async function ownerSteps({ publicId, domains, ociSyncMethod }: SiteSummary): Pr
 
 /** A script fetches conversions with a key. */
 async function keyStep(publicId: string): Promise<ReadyStep> {
-  const [t, keys] = await Promise.all([getTranslations("ready"), listApiKeys(publicId)]);
+  const [t, keys] = await Promise.all([getTranslations("ready"), readPage(readApiKeys, publicId)]);
   const liveKeys = keys.filter((key) => !key.revokedAt).length;
   return {
     key: "apiKey",
@@ -53,7 +56,7 @@ async function keyStep(publicId: string): Promise<ReadyStep> {
 
 /** A site that sends by API needs a connection that Google accepts. */
 async function connectionStep(publicId: string): Promise<ReadyStep> {
-  const [t, { connected, health }] = await Promise.all([getTranslations("ready"), readConnectionState(publicId)]);
+  const [t, { connected, health }] = await Promise.all([getTranslations("ready"), readPage(readConnection, publicId)]);
   const state = !connected ? "missing" : health?.blocked ? "blocked" : "here";
   return {
     key: "googleAds",

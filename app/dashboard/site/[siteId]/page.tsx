@@ -3,8 +3,9 @@ import { getTranslations } from "next-intl/server";
 import { Desk } from "#components/desk/desk.tsx";
 import { DeskClock } from "#components/desk/desk-clock.tsx";
 import { parseFigure } from "#components/desk/figures/figure-list.ts";
+import { readPage } from "#lib/auth/session.ts";
 import { type DeskFilter, deskFilter } from "#lib/leads/desk-filter.ts";
-import { findLead, getAmountPresets, getDeskFigures, getDeskPage } from "#lib/leads/desk-page-readers.ts";
+import { findLead, readAmountPresets, readDeskPage, readFigures } from "#lib/leads/desk-readers.ts";
 import { getSite } from "#lib/tenancy/readers.ts";
 import { hasRole } from "#lib/tenancy/site-fields.ts";
 import { OwnerSteps } from "./owner-steps.tsx";
@@ -24,13 +25,13 @@ const isId = (text: unknown): text is string => typeof text === "string" && /^[0
 /** Everything that the first paint shows, the lead in view included. */
 async function readDesk(siteId: string, filter: DeskFilter, named: unknown) {
   const [page, figures, presets, namedLead] = await Promise.all([
-    getDeskPage(siteId, filter),
-    getDeskFigures(siteId),
-    getAmountPresets(siteId),
-    isId(named) ? findLead(siteId, named) : null,
+    readPage(readDeskPage, siteId, filter),
+    readPage(readFigures, siteId),
+    readPage(readAmountPresets, siteId),
+    isId(named) ? readPage(findLead, siteId, named) : null,
   ]);
   const today = page.leads.find(({ needsYou }) => needsYou === null) ?? page.needsYou[0] ?? page.leads[0];
-  const first = namedLead ?? (today ? await findLead(siteId, today.id) : null);
+  const first = namedLead ?? (today ? await readPage(findLead, siteId, today.id) : null);
   return { page, figures, presets, first, isNamed: namedLead !== null };
 }
 

@@ -1,7 +1,7 @@
-import { requireIdentity, serveOnce } from "#lib/contracts/answer-once.ts";
 import { transitionContract, transitionRequest, transitionScopes } from "#lib/contracts/transition.ts";
+import { actorId, keyOrMember } from "#lib/guards/key-or-member.ts";
+import { requireIdentity, serveOnce } from "#lib/http/answer-once.ts";
 import { handler } from "#lib/http/handler.ts";
-import { actorId, keyOrMember } from "#lib/http/key-or-member.ts";
 import { addressLimit } from "#lib/http/rate-limit.ts";
 
 /** POST /v1/contract/transition makes one legal move of a call, a sale or a conversion, once per key (docs/api/contracts.md). */

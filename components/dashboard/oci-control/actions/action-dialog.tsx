@@ -10,7 +10,7 @@ import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Textarea } from "#components/ui/input.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
-import { canTake, isByHand, sumByCurrency } from "#lib/oci/row-state.ts";
+import { canTake, isByHand, sumByCurrency } from "#lib/oci/queue/row-state.ts";
 import { PreviewFacts } from "./preview-facts.tsx";
 import type { Actions, Question } from "./use-actions.tsx";
 

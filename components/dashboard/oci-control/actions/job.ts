@@ -1,5 +1,6 @@
 import { type SendFailure, sendJson } from "#components/forms/send-json.ts";
-import type { QueueAction, QueueActionAnswer, QueueActionPreview } from "#lib/oci/control-shapes.ts";
+import type { QueueActionAnswer, QueueActionPreview } from "#lib/oci/queue/actions.ts";
+import type { QueueAction } from "#lib/oci/queue-types.ts";
 
 export interface Choices {
   reason?: string;

@@ -3,7 +3,7 @@
 import { useTranslations } from "next-intl";
 import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { shortOrder } from "#components/dashboard/oci-control/table/short-order.ts";
-import type { QueueActionPreview } from "#lib/oci/control-shapes.ts";
+import type { QueueActionPreview } from "#lib/oci/queue/actions.ts";
 
 /** What a preview found: where the rows stand now, which stay as they are and why, and the first few by name. */
 export function PreviewFacts({ preview }: { preview: QueueActionPreview }) {

@@ -6,7 +6,7 @@ import { shortOrder } from "#components/dashboard/oci-control/table/short-order.
 import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
-import type { QueueRow } from "#lib/oci/control-shapes.ts";
+import type { QueueRow } from "#lib/oci/queue/rows.ts";
 import type { Outcome } from "./job.ts";
 
 /** Which rows an action left as they were, each with its reason. */

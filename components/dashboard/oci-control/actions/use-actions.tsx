@@ -6,8 +6,10 @@ import type { ControlSite } from "#components/dashboard/oci-control/context/cont
 import type { SendFailure } from "#components/forms/send-json.ts";
 import { useErrorText } from "#components/forms/use-error-text.ts";
 import { useToast } from "#components/ui/toast.tsx";
-import type { QueueAction, QueueActionPreview, QueueRow } from "#lib/oci/control-shapes.ts";
-import { canTake } from "#lib/oci/row-state.ts";
+import type { QueueActionPreview } from "#lib/oci/queue/actions.ts";
+import { canTake } from "#lib/oci/queue/row-state.ts";
+import type { QueueRow } from "#lib/oci/queue/rows.ts";
+import type { QueueAction } from "#lib/oci/queue-types.ts";
 import { actionJob, askPreview, type Choices, type Job, type Outcome, undoJob } from "./job.ts";
 import { UndoLabel } from "./undo-label.tsx";
 import { useJob } from "./use-job.ts";

@@ -1,4 +1,4 @@
-import type { QueueCharts } from "#lib/oci/control-shapes.ts";
+import type { QueueCharts } from "#lib/oci/queue/charts.ts";
 
 type Bucket = QueueCharts["activity"][number];
 

@@ -9,8 +9,9 @@ import { Button } from "#components/ui/button.tsx";
 import { Card } from "#components/ui/card.tsx";
 import { cn } from "#components/ui/cn.ts";
 import { EmptyState } from "#components/ui/empty-state.tsx";
-import type { QueueCharts, QueueStats } from "#lib/oci/control-shapes.ts";
-import type { ViewFilter } from "#lib/oci/control-view.ts";
+import type { QueueCharts } from "#lib/oci/queue/charts.ts";
+import type { QueueStats } from "#lib/oci/queue/stats.ts";
+import type { ViewFilter } from "#lib/oci/queue/view.ts";
 
 interface CausesCardProps {
   causes: QueueCharts["failedNow"];

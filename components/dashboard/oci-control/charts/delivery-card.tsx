@@ -4,8 +4,9 @@ import { useTranslations } from "next-intl";
 import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { Card } from "#components/ui/card.tsx";
 import { Cell, Table } from "#components/ui/table.tsx";
-import type { QueueCharts, QueueStats } from "#lib/oci/control-shapes.ts";
-import { ranges } from "#lib/oci/control-view.ts";
+import type { QueueCharts } from "#lib/oci/queue/charts.ts";
+import type { QueueStats } from "#lib/oci/queue/stats.ts";
+import { chartRanges as ranges } from "#lib/oci/queue-types.ts";
 import { chartBuckets } from "./activity-buckets.ts";
 import { DeliveryChart, useBucketName } from "./delivery-chart.tsx";
 

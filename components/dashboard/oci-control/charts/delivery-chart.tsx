@@ -3,7 +3,7 @@
 import { useLocale, useTranslations } from "next-intl";
 import { useControl } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { dateFormat } from "#lib/i18n/cached-format.ts";
-import type { QueueCharts } from "#lib/oci/control-shapes.ts";
+import type { QueueCharts } from "#lib/oci/queue/charts.ts";
 import { chartBuckets, ticksFor } from "./activity-buckets.ts";
 import { BarChart } from "./bar-chart.tsx";
 

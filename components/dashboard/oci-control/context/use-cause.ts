@@ -1,7 +1,7 @@
 "use client";
 
 import { useTranslations } from "next-intl";
-import { type Cure, causeOf } from "#lib/oci/causes.ts";
+import { type Cure, causeOf } from "#lib/oci/queue/causes.ts";
 
 export interface Cause {
   /** What happened, who can fix it, what to do: in plain words, without the code. */

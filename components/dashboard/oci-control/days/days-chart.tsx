@@ -4,8 +4,8 @@ import { useTranslations } from "next-intl";
 import { ticksFor } from "#components/dashboard/oci-control/charts/activity-buckets.ts";
 import { BarChart } from "#components/dashboard/oci-control/charts/bar-chart.tsx";
 import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
-import { type DaySum, sumByDay } from "#lib/oci/day-span.ts";
-import type { DeliveryDays } from "#lib/oci/delivery-days.ts";
+import { type DaySum, sumByDay } from "#lib/oci/queue/day-span.ts";
+import type { DeliveryDays } from "#lib/oci/queue/days.ts";
 
 /** What Google says of a day's conversions, from below: counted, no verdict given, verdict expected, rejected. Together they are what was sent. */
 const series = [

@@ -4,8 +4,8 @@ import Link from "next/link";
 import { useTranslations } from "next-intl";
 import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { Cell, Table } from "#components/ui/table.tsx";
-import { isSilent, sumByDay } from "#lib/oci/day-span.ts";
-import type { DeliveryDays } from "#lib/oci/delivery-days.ts";
+import { isSilent, sumByDay } from "#lib/oci/queue/day-span.ts";
+import type { DeliveryDays } from "#lib/oci/queue/days.ts";
 
 interface DaysTableProps {
   report: DeliveryDays;

@@ -3,8 +3,8 @@
 import Link from "next/link";
 import { useTranslations } from "next-intl";
 import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
-import { isSilent, sumOfDays } from "#lib/oci/day-span.ts";
-import type { DeliveryDays } from "#lib/oci/delivery-days.ts";
+import { isSilent, sumOfDays } from "#lib/oci/queue/day-span.ts";
+import type { DeliveryDays } from "#lib/oci/queue/days.ts";
 
 /** The span in four figures: sent, counted, without a verdict, rejected. */
 export function DaysTotals({ report, rejectedHref }: { report: DeliveryDays; rejectedHref: string }) {

@@ -2,8 +2,8 @@
 
 import { useTranslations } from "next-intl";
 import { useControl } from "#components/dashboard/oci-control/context/control-context.tsx";
-import type { ViewSpan } from "#lib/oci/control-view.ts";
-import { daySpans, daysBetween, daysMax, isDay, todayIn } from "#lib/oci/day-span.ts";
+import { daySpans, daysBetween, daysMax, isDay, todayIn } from "#lib/oci/queue/day-span.ts";
+import type { ViewSpan } from "#lib/oci/queue/view.ts";
 
 interface SpanChoiceProps {
   span: ViewSpan;

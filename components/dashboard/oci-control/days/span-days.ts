@@ -1,5 +1,5 @@
-import type { ViewSpan } from "#lib/oci/control-view.ts";
-import { lastDays, todayIn } from "#lib/oci/day-span.ts";
+import { lastDays, todayIn } from "#lib/oci/queue/day-span.ts";
+import type { ViewSpan } from "#lib/oci/queue/view.ts";
 
 /** The first and the last day that the report shows. */
 export const spanDays = (span: ViewSpan, timeZone: string, now: Date): { from: string; to: string } =>

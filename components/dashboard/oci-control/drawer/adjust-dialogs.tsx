@@ -9,7 +9,7 @@ import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
-import type { QueueRowStory } from "#lib/oci/control-shapes.ts";
+import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 
 interface AdjustDialogProps {
   sale: QueueRowStory["sale"];

@@ -5,8 +5,8 @@ import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { Button } from "#components/ui/button.tsx";
-import { adjustmentDaysLeft, adjustmentPath } from "#lib/oci/adjustment-path.ts";
-import type { QueueRowStory } from "#lib/oci/control-shapes.ts";
+import { adjustmentDaysLeft, adjustmentPath } from "#lib/oci/queue/adjustment-path.ts";
+import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 import { CancelSaleDialog, CorrectSaleDialog } from "./adjust-dialogs.tsx";
 
 /** Correct the amount or cancel the sale, with the days that are left at Google and how the change gets there. */

@@ -7,9 +7,10 @@ import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts
 import { useWhatHappens } from "#components/dashboard/oci-control/table/what-happens.tsx";
 import { WhyButton } from "#components/delivery/why-button.tsx";
 import { cn } from "#components/ui/cn.ts";
-import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
-import type { ViewFilter } from "#lib/oci/control-view.ts";
-import { isByHand, obstacleOf, reasonOf, rowState } from "#lib/oci/row-state.ts";
+import { isByHand, obstacleOf, reasonOf, rowState } from "#lib/oci/queue/row-state.ts";
+import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
+import type { QueueRow } from "#lib/oci/queue/rows.ts";
+import type { ViewFilter } from "#lib/oci/queue/view.ts";
 import { ByHandCard } from "./by-hand-card.tsx";
 import { CureDeed } from "./cure-deed.tsx";
 

@@ -3,7 +3,7 @@
 import { useTranslations } from "next-intl";
 import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { Badge } from "#components/ui/badge.tsx";
-import type { QueueRowStory } from "#lib/oci/control-shapes.ts";
+import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 
 type Attempt = QueueRowStory["attempts"][number];
 

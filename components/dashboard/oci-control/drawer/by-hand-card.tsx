@@ -7,7 +7,7 @@ import { useSend } from "#components/forms/use-send.ts";
 import { Button } from "#components/ui/button.tsx";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
-import type { QueueRow } from "#lib/oci/control-shapes.ts";
+import type { QueueRow } from "#lib/oci/queue/rows.ts";
 
 /** A correction that neither a script nor an API makes: why, the steps in Google Ads, and the button that says they are done. */
 export function ByHandCard({ row, onChanged }: { row: QueueRow; onChanged: () => void }) {

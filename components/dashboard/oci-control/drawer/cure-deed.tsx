@@ -6,9 +6,9 @@ import { useControl } from "#components/dashboard/oci-control/context/control-co
 import type { Cause } from "#components/dashboard/oci-control/context/use-cause.ts";
 import { connectPath, sitePath } from "#components/shell/nav-items.ts";
 import { Button, ButtonLink } from "#components/ui/button.tsx";
-import type { QueueRow } from "#lib/oci/control-shapes.ts";
-import type { ViewFilter } from "#lib/oci/control-view.ts";
-import { isManual, type RowState } from "#lib/oci/row-state.ts";
+import { isManual, type RowState } from "#lib/oci/queue/row-state.ts";
+import type { QueueRow } from "#lib/oci/queue/rows.ts";
+import type { ViewFilter } from "#lib/oci/queue/view.ts";
 
 interface DeedProps {
   row: QueueRow;

@@ -5,8 +5,9 @@ import { useTranslations } from "next-intl";
 import type { Actions } from "#components/dashboard/oci-control/actions/use-actions.tsx";
 import { useControl } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { Button } from "#components/ui/button.tsx";
-import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
-import { canTake, isByHand, isManual } from "#lib/oci/row-state.ts";
+import { canTake, isByHand, isManual } from "#lib/oci/queue/row-state.ts";
+import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
+import type { QueueRow } from "#lib/oci/queue/rows.ts";
 import { TryApi } from "./try-api.tsx";
 
 /** What can be done with this one. A viewer has no foot at all; a row that is done says so. */

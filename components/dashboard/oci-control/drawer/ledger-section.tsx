@@ -4,7 +4,7 @@ import Link from "next/link";
 import { useTranslations } from "next-intl";
 import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { Badge } from "#components/ui/badge.tsx";
-import type { QueueRowStory } from "#lib/oci/control-shapes.ts";
+import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 
 /** Where an amount came from. */
 const sources = ["OPERATOR", "PREDICTED", "EXTERNAL"] as const;

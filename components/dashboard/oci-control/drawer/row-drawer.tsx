@@ -9,8 +9,9 @@ import { shortOrder } from "#components/dashboard/oci-control/table/short-order.
 import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import { Skeleton } from "#components/ui/skeleton.tsx";
-import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
-import type { ViewFilter } from "#lib/oci/control-view.ts";
+import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
+import type { QueueRow } from "#lib/oci/queue/rows.ts";
+import type { ViewFilter } from "#lib/oci/queue/view.ts";
 import { AdjustSection } from "./adjust-section.tsx";
 import { AmountSection } from "./amount-section.tsx";
 import { AttemptsSection } from "./attempts-section.tsx";

@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { useControl } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { useSend } from "#components/forms/use-send.ts";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
-import type { QueueRow } from "#lib/oci/control-shapes.ts";
+import type { QueueRow } from "#lib/oci/queue/rows.ts";
 
 interface SendAgainProps {
   row: QueueRow;

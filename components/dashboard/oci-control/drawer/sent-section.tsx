@@ -3,7 +3,7 @@
 import { useTranslations } from "next-intl";
 import { useControl } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
-import type { QueueRowStory } from "#lib/oci/control-shapes.ts";
+import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 import { adsApiTime, dataManagerTime, scriptTime } from "#lib/providers/conversion-time.ts";
 
 /** Each of Google's doors writes the same second in its own way. */

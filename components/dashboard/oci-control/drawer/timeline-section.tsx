@@ -3,7 +3,7 @@
 import { useTranslations } from "next-intl";
 import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { asLine, useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
-import type { QueueRowStory } from "#lib/oci/control-shapes.ts";
+import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 import { timelineOf } from "./timeline.ts";
 
 /** Everything that happened, oldest first, each with its hand. */

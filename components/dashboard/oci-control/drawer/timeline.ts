@@ -1,5 +1,5 @@
 import { CircleCheck, CircleX, Clock, Hand, type LucideIcon, Pencil, RotateCw, Send, Stamp, Undo2 } from "lucide-react";
-import type { QueueRowStory } from "#lib/oci/control-shapes.ts";
+import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 
 type Move = QueueRowStory["transitions"][number];
 type Word =

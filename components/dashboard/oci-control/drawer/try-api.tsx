@@ -6,7 +6,7 @@ import type { Actions } from "#components/dashboard/oci-control/actions/use-acti
 import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { Button } from "#components/ui/button.tsx";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
-import type { QueueRow } from "#lib/oci/control-shapes.ts";
+import type { QueueRow } from "#lib/oci/queue/rows.ts";
 
 /** Gives a person's work back to the API, after saying what happens when somebody has done it already. */
 export function TryApi({ row, actions }: { row: QueueRow; actions: Actions }) {

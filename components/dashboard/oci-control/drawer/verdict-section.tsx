@@ -4,8 +4,9 @@ import { useTranslations } from "next-intl";
 import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
 import { Badge, type State, Tag } from "#components/ui/badge.tsx";
-import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
-import { verdictWait } from "#lib/oci/verdict-wait.ts";
+import { verdictWait } from "#lib/oci/queue/row-state.ts";
+import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
+import type { QueueRow } from "#lib/oci/queue/rows.ts";
 import { SendAgain } from "./send-again.tsx";
 
 const looks: Record<NonNullable<QueueRow["verdict"]>, State> = {

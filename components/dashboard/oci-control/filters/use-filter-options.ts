@@ -3,9 +3,10 @@
 import { useTranslations } from "next-intl";
 import { useControl } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { asLine, useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
-import type { QueueCharts } from "#lib/oci/control-shapes.ts";
-import { type channels, type kinds, periods, statuses } from "#lib/oci/control-view.ts";
-import { verdicts } from "#lib/oci/queue-types.ts";
+import type { leadChannels as channels } from "#lib/contracts/channels.ts";
+import type { QueueCharts } from "#lib/oci/queue/charts.ts";
+import { periods } from "#lib/oci/queue/view.ts";
+import { type queueKinds as kinds, queueStatuses as statuses, verdicts } from "#lib/oci/queue-types.ts";
 
 export interface FilterOptions {
   codes: QueueCharts["failedNow"];

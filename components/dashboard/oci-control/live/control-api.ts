@@ -1,6 +1,9 @@
-import type { QueueCharts, QueueRowStory, QueueRows, QueueStats } from "#lib/oci/control-shapes.ts";
-import type { DeliveryDays } from "#lib/oci/delivery-days.ts";
-import type { ExportItem } from "#lib/oci/export-items.ts";
+import type { ExportItem } from "#lib/oci/handout/items.ts";
+import type { QueueCharts } from "#lib/oci/queue/charts.ts";
+import type { DeliveryDays } from "#lib/oci/queue/days.ts";
+import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
+import type { QueueRows } from "#lib/oci/queue/rows.ts";
+import type { QueueStats } from "#lib/oci/queue/stats.ts";
 
 /** What this page asks the server while it is open. The answers are our own routes' and have their shapes checked there. */
 

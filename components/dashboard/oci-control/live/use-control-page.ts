@@ -7,11 +7,10 @@ import { focusedRow, focusRow, stepFocus } from "#components/dashboard/oci-contr
 import { useSelection } from "#components/dashboard/oci-control/table/use-selection.ts";
 import { useNavCount } from "#components/shell/nav-counts.tsx";
 import { useKeys } from "#components/ui/use-keys.ts";
-import type { QueueAction } from "#lib/oci/control-shapes.ts";
-import { apiFilter } from "#lib/oci/control-view.ts";
-import { needsPerson } from "#lib/oci/needs-person.ts";
-import type { ControlPage } from "#lib/oci/page-readers.ts";
-import { blockedProviders } from "#lib/oci/row-state.ts";
+import type { ControlPage } from "#lib/oci/queue/page.ts";
+import { blockedProviders, needsPerson } from "#lib/oci/queue/row-state.ts";
+import { apiFilter } from "#lib/oci/queue/view.ts";
+import type { QueueAction } from "#lib/oci/queue-types.ts";
 import { fetchCharts, fetchStory } from "./control-api.ts";
 import { useNow } from "./use-now.ts";
 import { useQueue } from "./use-queue.ts";

@@ -1,9 +1,10 @@
 "use client";
 
 import { useEffect, useRef, useState } from "react";
-import type { QueueRow, QueueStats } from "#lib/oci/control-shapes.ts";
-import { apiFilter, type ControlView } from "#lib/oci/control-view.ts";
-import { patchRows, replaceStart, rowsAbove } from "#lib/oci/live-rows.ts";
+import { patchRows, replaceStart, rowsAbove } from "#lib/oci/queue/live-rows.ts";
+import type { QueueRow } from "#lib/oci/queue/rows.ts";
+import type { QueueStats } from "#lib/oci/queue/stats.ts";
+import { apiFilter, type ControlView } from "#lib/oci/queue/view.ts";
 import { fetchRows, fetchStats } from "./control-api.ts";
 import { usePoll } from "./use-poll.ts";
 

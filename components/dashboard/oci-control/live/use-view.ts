@@ -3,7 +3,7 @@
 import { usePathname, useSearchParams } from "next/navigation";
 import { useEffect, useMemo, useState } from "react";
 import { isPhone, layerDepth, pushLayer, sameLayer } from "#components/history/layers.ts";
-import { type ControlView, readView, type ViewFilter, writeView } from "#lib/oci/control-view.ts";
+import { type ControlView, readView, type ViewFilter, writeView } from "#lib/oci/queue/view.ts";
 
 /**
  * What is shown, kept in the address: it can be shared, and Back goes back. The page does not wait for Next to follow the address:

@@ -10,8 +10,8 @@ import { OciControlFilters } from "#components/dashboard/oci-control/oci-control
 import { OciControlTable } from "#components/dashboard/oci-control/oci-control-table.tsx";
 import { Button, ButtonLink } from "#components/ui/button.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
-import type { QueueCharts } from "#lib/oci/control-shapes.ts";
-import type { ViewFilter } from "#lib/oci/control-view.ts";
+import type { QueueCharts } from "#lib/oci/queue/charts.ts";
+import type { ViewFilter } from "#lib/oci/queue/view.ts";
 import type { Selection } from "./use-selection.ts";
 
 interface QueueTabProps {

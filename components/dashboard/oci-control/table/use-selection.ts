@@ -1,8 +1,8 @@
 "use client";
 
 import { useRef, useState } from "react";
-import type { QueueRow } from "#lib/oci/control-shapes.ts";
-import { rowsBetween } from "#lib/oci/live-rows.ts";
+import { rowsBetween } from "#lib/oci/queue/live-rows.ts";
+import type { QueueRow } from "#lib/oci/queue/rows.ts";
 
 /** Which rows are ticked. `matching` means everything that the filter finds, loaded or not; only a preview knows how many. */
 export function useSelection(rows: QueueRow[]) {

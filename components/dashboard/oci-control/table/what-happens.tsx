@@ -3,8 +3,8 @@
 import { useTranslations } from "next-intl";
 import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { asLine, useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
-import type { QueueRow } from "#lib/oci/control-shapes.ts";
-import { deferralOf, isByHand, obstacleOf, reasonOf, rowState } from "#lib/oci/row-state.ts";
+import { deferralOf, isByHand, obstacleOf, reasonOf, rowState } from "#lib/oci/queue/row-state.ts";
+import type { QueueRow } from "#lib/oci/queue/rows.ts";
 
 /** A row in two lines: what is happening to it, and what comes next. */
 export function useWhatHappens(): (row: QueueRow) => { line: string; next: string; bad: boolean } {

@@ -1,5 +1,5 @@
+import { cron } from "#lib/guards/machine.ts";
 import { handler } from "#lib/http/handler.ts";
-import { cron } from "#lib/http/machine-guards.ts";
 import { keepIngestTidy } from "#lib/ingest/recover.ts";
 
 /** GET /api/cron/ingest/partitions (daily) makes the coming months' partitions of events and forgets choices of visitors who left nothing. */

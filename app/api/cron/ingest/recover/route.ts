@@ -1,5 +1,5 @@
+import { cron } from "#lib/guards/machine.ts";
 import { handler } from "#lib/http/handler.ts";
-import { cron } from "#lib/http/machine-guards.ts";
 import { recoverIngest } from "#lib/ingest/recover.ts";
 
 export const maxDuration = 60;

@@ -1,6 +1,6 @@
 import { pollVerdicts } from "#lib/delivery/poll-verdicts.ts";
+import { cron } from "#lib/guards/machine.ts";
 import { handler } from "#lib/http/handler.ts";
-import { cron } from "#lib/http/machine-guards.ts";
 
 export const maxDuration = 300;
 const deadlineMs = 280_000;

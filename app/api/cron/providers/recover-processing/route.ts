@@ -1,6 +1,6 @@
+import { cron } from "#lib/guards/machine.ts";
 import { handler } from "#lib/http/handler.ts";
-import { cron } from "#lib/http/machine-guards.ts";
-import { recoverProcessing, recoverQuery } from "#lib/oci/recover.ts";
+import { recoverProcessing, recoverQuery } from "#lib/oci/queue/recover.ts";
 
 export const maxDuration = 60;
 

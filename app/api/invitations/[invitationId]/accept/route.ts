@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { signedIn } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { signedIn } from "#lib/http/member-guards.ts";
 import { acceptInvitation } from "#lib/tenancy/changes.ts";
 
 /** POST /api/invitations/:invitationId/accept joins the site one was invited to. */

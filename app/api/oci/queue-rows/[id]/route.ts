@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
-import { readQueueRowStory } from "#lib/oci/control.ts";
+import { readQueueRowStory } from "#lib/oci/queue/row-story.ts";
 
 /** GET /api/oci/queue-rows/:id tells all that is known of one conversion. */
 export const GET = handler({

@@ -1,7 +1,7 @@
 import { handler } from "#lib/http/handler.ts";
-import { openSession } from "#lib/oci/open-session.ts";
-import { scriptKey, verifyLimit } from "#lib/oci/script-guards.ts";
-import { scriptRefusal } from "#lib/oci/script-refusal.ts";
+import { scriptKey, verifyLimit } from "#lib/oci/script/guards.ts";
+import { scriptRefusal } from "#lib/oci/script/refusal.ts";
+import { openSession } from "#lib/oci/script/session.ts";
 
 /** POST /api/oci/v2/verify gives a Google Ads Script a session of five minutes for its site's key. */
 export const POST = handler({

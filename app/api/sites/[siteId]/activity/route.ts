@@ -1,6 +1,6 @@
 import { activityCsv, activityFilter } from "#lib/contracts/activity.ts";
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
 
 /** GET /api/sites/:siteId/activity gives the filtered activity log as CSV. */
 export const GET = handler({

@@ -1,5 +1,5 @@
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
 import { setSiteArchived } from "#lib/tenancy/changes.ts";
 
 /** POST /api/sites/:siteId/archive closes a site; its records stay. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
 import { callEventSecret } from "#lib/tenancy/changes.ts";
 
 /** POST /api/sites/:siteId/call-event-secret shows the secret that signs call events, after replacing it when asked to. */

@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
 import { deskFilter } from "#lib/leads/desk-filter.ts";
-import { readLeads } from "#lib/leads/desk-readers.ts";
+import { readDeskChanges, readDeskPage } from "#lib/leads/desk-readers.ts";
 
 const query = deskFilter.extend({ cursor: z.string().max(80).optional(), since: z.iso.datetime({ offset: true }).optional() });
 
@@ -10,5 +10,6 @@ const query = deskFilter.extend({ cursor: z.string().max(80).optional(), since: 
 export const GET = handler({
   guard: siteMember("viewer"),
   query,
-  run: ({ actor, query: { cursor, since, ...filter } }) => readLeads(actor.db, actor.publicId, { filter, cursor, since }),
+  run: ({ actor, query: { cursor, since, ...filter } }) =>
+    since ? readDeskChanges(actor.db, actor.publicId, filter, since) : readDeskPage(actor.db, actor.publicId, filter, cursor),
 });

@@ -1,5 +1,5 @@
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
 import { readFigures } from "#lib/leads/desk-readers.ts";
 
 /** GET /api/sites/:siteId/figures is today's figures and the last 60 days. */

@@ -1,6 +1,6 @@
-import { requestIdentity } from "#lib/contracts/answer-once.ts";
+import { siteMember } from "#lib/guards/member.ts";
+import { requestIdentity } from "#lib/http/answer-once.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
 import { inviteMember } from "#lib/tenancy/invite-member.ts";
 import { memberInvite } from "#lib/tenancy/site-fields.ts";
 

@@ -1,5 +1,5 @@
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
 import { setSitePrivacy } from "#lib/tenancy/changes.ts";
 import { sitePrivacy } from "#lib/tenancy/site-fields.ts";
 

@@ -1,5 +1,5 @@
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
 import { salesCsv, salesFilter } from "#lib/seal/sales-list.ts";
 
 /** GET /api/sites/:siteId/sales gives the filtered list of sales as CSV. */

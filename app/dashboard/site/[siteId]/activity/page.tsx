@@ -9,8 +9,8 @@ import { EmptyState } from "#components/ui/empty-state.tsx";
 import { FilterDay, FilterSelect } from "#components/ui/filter-select.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { filteredPath, PageLinks } from "#components/ui/page-links.tsx";
-import { activityFilter, activityKinds } from "#lib/contracts/activity.ts";
-import { listActivity } from "#lib/seal/readers.ts";
+import { readPage } from "#lib/auth/session.ts";
+import { activityFilter, activityKinds, readActivity } from "#lib/contracts/activity.ts";
 import { getSite } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -29,7 +29,7 @@ export default async function ActivityPage({ params, searchParams }: ActivityPag
   const [t, words, { entries, actors, next }] = await Promise.all([
     getTranslations("activity"),
     getTranslations("filters"),
-    listActivity(site.publicId, filter),
+    readPage(readActivity, site.publicId, filter),
   ]);
   const path = sitePath(site.publicId, "/activity");
   const filtered = Boolean(filter.actor ?? filter.kind ?? filter.day);

@@ -12,10 +12,11 @@ import { Card } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { TimeAgo } from "#components/ui/time.tsx";
+import { readPage } from "#lib/auth/session.ts";
 import { billingFormat } from "#lib/billing/billing-format.ts";
 import type { BillingOverview } from "#lib/billing/billing-shapes.ts";
 import { forecastMonth } from "#lib/billing/forecast.ts";
-import { getBillingOverview, listInvoices } from "#lib/billing/readers.ts";
+import { readBillingOverview, readInvoices } from "#lib/billing/invoices.ts";
 import { daysOf } from "#lib/billing/year-month.ts";
 import { getSite } from "#lib/tenancy/readers.ts";
 
@@ -37,8 +38,8 @@ export default async function BillingPage({ params, searchParams }: BillingPageP
   const [t, locale, overview, invoices] = await Promise.all([
     getTranslations("billing"),
     getLocale(),
-    getBillingOverview(site.publicId),
-    listInvoices(site.publicId),
+    readPage(readBillingOverview, site.publicId),
+    readPage(readInvoices, site.publicId),
   ]);
   const format = billingFormat(locale, overview.currency);
   const forecast = forecastMonth(overview);

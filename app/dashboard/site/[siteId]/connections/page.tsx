@@ -7,19 +7,14 @@ import { TrackerCard } from "#components/connections/tracker-card.tsx";
 import { GoogleAdsLink } from "#components/google-ads/google-ads-link.tsx";
 import { OwnersOnly } from "#components/shell/owners-only.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
+import { readPage } from "#lib/auth/session.ts";
+import { readConnection } from "#lib/delivery/connect.ts";
 import { connectionStatus } from "#lib/delivery/connection-status.ts";
 import { env } from "#lib/env.ts";
-import { currentScriptVersion } from "#lib/oci/customer-script.ts";
-import { diagnose } from "#lib/oci/script-diagnosis.ts";
-import {
-  getSite,
-  getSiteDelivery,
-  listApiKeys,
-  listFailedEvents,
-  readConnectionState,
-  readIngestStatus,
-  readScriptStatus,
-} from "#lib/tenancy/readers.ts";
+import { readFailedEvents, readIngestStatus } from "#lib/ingest/failed-events.ts";
+import { currentScriptVersion } from "#lib/oci/script/customer-script.ts";
+import { diagnose, readScriptStatus } from "#lib/oci/script/status.ts";
+import { getSite, readApiKeys, readSiteDelivery } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("connections");
@@ -31,10 +26,10 @@ export default async function ConnectionsPage({ params }: { params: Promise<{ si
   if (site.role !== "owner") return <OwnersOnly siteId={site.publicId} />;
   const [t, keys, { lastEventAt, failed }, googleAds, { pageViewsEnabled }] = await Promise.all([
     getTranslations("connections"),
-    listApiKeys(site.publicId),
-    readIngestStatus(site.publicId),
+    readPage(readApiKeys, site.publicId),
+    readPage(readIngestStatus, site.publicId),
     readGoogleAds(site.publicId, site.ociSyncMethod),
-    getSiteDelivery(site.publicId),
+    readPage(readSiteDelivery, site.publicId),
   ]);
   const editable = site.archivedAt === null;
   return (
@@ -42,7 +37,9 @@ export default async function ConnectionsPage({ params }: { params: Promise<{ si
       <PageHeader title={t("title")} note={t("lead")} />
       <div className="page">
         <TrackerCard site={site} appUrl={env().APP_URL} reportsViews={pageViewsEnabled} lastEventAt={lastEventAt} editable={editable} />
-        {failed > 0 && <FailedEvents siteId={site.publicId} events={await listFailedEvents(site.publicId)} timeZone={site.timezone} />}
+        {failed > 0 && (
+          <FailedEvents siteId={site.publicId} events={await readPage(readFailedEvents, site.publicId)} timeZone={site.timezone} />
+        )}
         <GoogleAdsLink siteId={site.publicId} timeZone={site.timezone} delivery={googleAds} />
         <ApiKeyCard
           siteId={site.publicId}
@@ -59,8 +56,8 @@ export default async function ConnectionsPage({ params }: { params: Promise<{ si
 
 async function readGoogleAds(siteId: string, way: "script" | "api") {
   if (way === "script") {
-    const script = await readScriptStatus(siteId);
+    const script = await readPage(readScriptStatus, siteId);
     return { way, diagnosis: diagnose(script, currentScriptVersion()), waiting: script.waiting };
   }
-  return { way, status: connectionStatus(await readConnectionState(siteId), new Date()) };
+  return { way, status: connectionStatus(await readPage(readConnection, siteId), new Date()) };
 }

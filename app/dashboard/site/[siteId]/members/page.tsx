@@ -5,7 +5,8 @@ import { MemberTable } from "#components/members/member-table.tsx";
 import { OpenInvitations } from "#components/members/open-invitations.tsx";
 import { OwnersOnly } from "#components/shell/owners-only.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
-import { getSite, listMembers } from "#lib/tenancy/readers.ts";
+import { readPage } from "#lib/auth/session.ts";
+import { getSite, readTeam } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("members");
@@ -15,7 +16,7 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function MembersPage({ params }: { params: Promise<{ siteId: string }> }) {
   const site = await getSite((await params).siteId);
   if (site.role !== "owner") return <OwnersOnly siteId={site.publicId} />;
-  const [t, { members, invitations }] = await Promise.all([getTranslations("members"), listMembers(site.publicId)]);
+  const [t, { members, invitations }] = await Promise.all([getTranslations("members"), readPage(readTeam, site.publicId)]);
   const editable = site.archivedAt === null;
   return (
     <>

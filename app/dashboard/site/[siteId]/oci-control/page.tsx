@@ -1,8 +1,9 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { OciControl } from "#components/dashboard/oci-control/oci-control.tsx";
-import { readView } from "#lib/oci/control-view.ts";
-import { readControlPage, rowsPerPage } from "#lib/oci/page-readers.ts";
+import { readPage } from "#lib/auth/session.ts";
+import { readControlPage, rowsPerPage } from "#lib/oci/queue/page.ts";
+import { readView } from "#lib/oci/queue/view.ts";
 import { getSite } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -19,7 +20,7 @@ export default async function OciControlPage({ params, searchParams }: OciContro
   const [{ siteId }, query] = await Promise.all([params, searchParams]);
   const given = Object.entries(query).flatMap(([key, value]) => (typeof value === "string" ? [[key, value]] : []));
   const now = new Date();
-  const [site, start] = await Promise.all([getSite(siteId), readControlPage(siteId, readView(new URLSearchParams(given)), now)]);
+  const [site, start] = await Promise.all([getSite(siteId), readPage(readControlPage, siteId, readView(new URLSearchParams(given)), now)]);
   const { publicId, currency, timezone, ociSyncMethod, role, archivedAt } = site;
   return (
     <OciControl

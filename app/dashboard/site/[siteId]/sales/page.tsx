@@ -9,8 +9,9 @@ import { EmptyState } from "#components/ui/empty-state.tsx";
 import { FilterSelect } from "#components/ui/filter-select.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { filteredPath, PageLinks } from "#components/ui/page-links.tsx";
-import { listSales } from "#lib/seal/readers.ts";
-import { saleDeliveries, saleSources, saleStatuses, salesFilter } from "#lib/seal/sales-list.ts";
+import { readPage } from "#lib/auth/session.ts";
+import { saleStatuses } from "#lib/contracts/states.ts";
+import { readSales, saleDeliveries, saleSources, salesFilter } from "#lib/seal/sales-list.ts";
 import { getSite } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -29,7 +30,7 @@ export default async function SalesPage({ params, searchParams }: SalesPageProps
   const [t, words, { sales, next }] = await Promise.all([
     getTranslations("sales"),
     getTranslations("filters"),
-    listSales(site.publicId, filter),
+    readPage(readSales, site.publicId, filter),
   ]);
   const editable = site.role !== "viewer" && site.archivedAt === null;
   const path = sitePath(site.publicId, "/sales");

@@ -9,8 +9,9 @@ import { SiteForm } from "#components/sites/site-form.tsx";
 import { Card } from "#components/ui/card.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { SecretText } from "#components/ui/secret-text.tsx";
+import { readPage } from "#lib/auth/session.ts";
 import { env } from "#lib/env.ts";
-import { getSite, getSiteDelivery } from "#lib/tenancy/readers.ts";
+import { getSite, readSiteDelivery } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("settings");
@@ -24,7 +25,7 @@ export default async function SettingsPage({ params }: { params: Promise<{ siteI
     getTranslations("settings"),
     getTranslations("archive"),
     getLocale(),
-    getSiteDelivery(site.publicId),
+    readPage(readSiteDelivery, site.publicId),
   ]);
   return (
     <>

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { getProof, proofScopes } from "#lib/contracts/transition.ts";
+import { keyOrMember } from "#lib/guards/key-or-member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { keyOrMember } from "#lib/http/key-or-member.ts";
 
 /** GET /v1/contract/proofs/:proofId is the receipt of one proof, for its tenant. Unknown and not-yours are the same 404. */
 export const GET = handler({

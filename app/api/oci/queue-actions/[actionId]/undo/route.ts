@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { requestIdentity, serveOnce } from "#lib/contracts/answer-once.ts";
+import { siteMember } from "#lib/guards/member.ts";
+import { requestIdentity, serveOnce } from "#lib/http/answer-once.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
-import { undoQueueAction } from "#lib/oci/control-actions.ts";
-import { queueUndoRequest } from "#lib/oci/control-requests.ts";
+import { queueUndoRequest, undoQueueAction } from "#lib/oci/queue/actions.ts";
 
 /** POST /api/oci/queue-actions/:actionId/undo takes an action back where nothing happened to its rows since. */
 export const POST = handler({

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
-import { doneByHandRequest, finishByHand } from "#lib/oci/done-by-hand.ts";
+import { doneByHandRequest, finishByHand } from "#lib/oci/queue/row-deeds.ts";
 
 /** POST /api/oci/queue-rows/:id/done-by-hand says that a person corrected a conversion in Google Ads. */
 export const POST = handler({

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
-import { sendAgain, sendAgainRequest } from "#lib/oci/send-again.ts";
+import { sendAgain, sendAgainRequest } from "#lib/oci/queue/row-deeds.ts";
 
 /** POST /api/oci/queue-rows/:id/send-again queues once more what Google rejected. */
 export const POST = handler({

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
 import { narrowApiKey, revokeApiKey } from "#lib/tenancy/changes.ts";
 import { apiKeyScopes } from "#lib/tenancy/site-fields.ts";
 

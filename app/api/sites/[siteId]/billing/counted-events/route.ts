@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { countedEventsCsv, readCountedEvents } from "#lib/billing/counted-events.ts";
 import { yearMonth } from "#lib/billing/year-month.ts";
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
 
 const query = z.object({
   month: yearMonth.optional(),

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
 import { readLead } from "#lib/leads/desk-readers.ts";
 
 /** GET /api/sites/:siteId/calls/:callId is one lead with its journey, ledger and history. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
 import { replayFailedEvents } from "#lib/tenancy/changes.ts";
 
 /** POST /api/sites/:siteId/failed-events/replay gives events that could not be stored another chance. It bills nothing. */

@@ -1,7 +1,7 @@
 import { dryRunInput } from "#lib/delivery/connection-shapes.ts";
 import { dryRun } from "#lib/delivery/dry-run.ts";
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
 import { personLimit } from "#lib/http/rate-limit.ts";
 
 /** POST /api/sites/:siteId/google-ads/dry-run asks Google whether it would take a row, and changes nothing there. */

@@ -1,6 +1,6 @@
 import { testGoogleAds } from "#lib/delivery/connect.ts";
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
 import { personLimit } from "#lib/http/rate-limit.ts";
 
 /** POST /api/sites/:siteId/google-ads/test tries the stored credentials; a passed test ends a block. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { requestIdentity } from "#lib/contracts/answer-once.ts";
+import { siteMember } from "#lib/guards/member.ts";
+import { requestIdentity } from "#lib/http/answer-once.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
 import { withdrawInvitation } from "#lib/tenancy/changes.ts";
 
 /** DELETE /api/sites/:siteId/invitations/:invitationId takes an open invitation back. */

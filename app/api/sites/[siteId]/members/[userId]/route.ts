@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { requestIdentity } from "#lib/contracts/answer-once.ts";
+import { siteMember } from "#lib/guards/member.ts";
+import { requestIdentity } from "#lib/http/answer-once.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
 import { changeMemberRole, removeMember } from "#lib/tenancy/changes.ts";
 import { memberRole } from "#lib/tenancy/site-fields.ts";
 

@@ -1,5 +1,5 @@
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
 import { personLimit } from "#lib/http/rate-limit.ts";
 import { importRequest, importSales } from "#lib/seal/import-sales.ts";
 

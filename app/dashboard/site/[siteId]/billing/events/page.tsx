@@ -7,8 +7,9 @@ import { sitePath } from "#components/shell/nav-items.ts";
 import { ButtonLink } from "#components/ui/button.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
+import { readPage } from "#lib/auth/session.ts";
 import { billingFormat } from "#lib/billing/billing-format.ts";
-import { listCountedEvents } from "#lib/billing/readers.ts";
+import { readCountedEvents } from "#lib/billing/counted-events.ts";
 import { shiftMonth } from "#lib/billing/year-month.ts";
 import { getSite } from "#lib/tenancy/readers.ts";
 
@@ -28,7 +29,11 @@ const keptMonths = 3;
 export default async function CountedEventsPage({ params, searchParams }: EventsPageProps) {
   const site = await getSite((await params).siteId);
   const page = await searchParams;
-  const [t, locale, listed] = await Promise.all([getTranslations("billing.events"), getLocale(), listCountedEvents(site.publicId, page)]);
+  const [t, locale, listed] = await Promise.all([
+    getTranslations("billing.events"),
+    getLocale(),
+    readPage(readCountedEvents, site.publicId, page),
+  ]);
   const format = billingFormat(locale);
   const hrefOf = (month: string) => `${sitePath(site.publicId, "/billing/events")}?month=${month}`;
   const thisMonth = new Date().toISOString().slice(0, 7);

@@ -8,11 +8,13 @@ import { DeliveryWay } from "#components/google-ads/delivery-way.tsx";
 import { StatusAlert } from "#components/google-ads/status-alert.tsx";
 import { connectPath } from "#components/shell/nav-items.ts";
 import { PageHeader } from "#components/ui/page-header.tsx";
+import { readPage } from "#lib/auth/session.ts";
 import { actionRows } from "#lib/delivery/action-rows.ts";
+import { readConnection } from "#lib/delivery/connect.ts";
 import { connectionStatus } from "#lib/delivery/connection-status.ts";
 import { env } from "#lib/env.ts";
-import { readWaitingRows } from "#lib/oci/page-readers.ts";
-import { getSite, getSiteDelivery, readConnectionState } from "#lib/tenancy/readers.ts";
+import { readWaitingRows } from "#lib/oci/queue/rows.ts";
+import { getSite, readSiteDelivery } from "#lib/tenancy/readers.ts";
 import { ScriptSection, ScriptStatusAlert } from "./script-section.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -32,7 +34,11 @@ export default async function GoogleAdsPage({ params, searchParams }: GoogleAdsP
   const site = await getSite(siteId);
   const { publicId, timezone } = site;
   const isOwner = site.role === "owner";
-  const [t, state, delivery] = await Promise.all([getTranslations("googleAds"), readConnectionState(publicId), getSiteDelivery(publicId)]);
+  const [t, state, delivery] = await Promise.all([
+    getTranslations("googleAds"),
+    readPage(readConnection, publicId),
+    readPage(readSiteDelivery, publicId),
+  ]);
   const now = new Date();
   const mayChange = isOwner && site.archivedAt === null;
   const sealName = delivery.conversionNames.seal;
@@ -83,7 +89,7 @@ export default async function GoogleAdsPage({ params, searchParams }: GoogleAdsP
               signalsOff={!delivery.signalsEnabled}
               mayChange={mayChange}
             />
-            {mayChange && <DryRun siteId={publicId} rows={await readWaitingRows(publicId, dryRunRows)} timeZone={timezone} />}
+            {mayChange && <DryRun siteId={publicId} rows={await readPage(readWaitingRows, publicId, dryRunRows)} timeZone={timezone} />}
           </>
         )}
         {isOwner && state.syncMethod === "script" && <ScriptSection site={site} />}

@@ -2,20 +2,21 @@ import { ApiKeyCard } from "#components/connections/api-key-card.tsx";
 import { InstallScript } from "#components/google-ads/install-script.tsx";
 import { ScriptDiagnosis } from "#components/google-ads/script-diagnosis.tsx";
 import { ScriptRuns } from "#components/google-ads/script-runs.tsx";
+import { readPage } from "#lib/auth/session.ts";
 import { env } from "#lib/env.ts";
-import { currentScriptVersion, customerScript } from "#lib/oci/customer-script.ts";
-import { diagnose } from "#lib/oci/script-diagnosis.ts";
-import { listApiKeys, readScriptStatus } from "#lib/tenancy/readers.ts";
+import { currentScriptVersion, customerScript } from "#lib/oci/script/customer-script.ts";
+import { diagnose, readScriptStatus } from "#lib/oci/script/status.ts";
+import { readApiKeys } from "#lib/tenancy/readers.ts";
 import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
 
 export async function ScriptStatusAlert({ siteId }: { siteId: string }) {
-  const status = await readScriptStatus(siteId);
+  const status = await readPage(readScriptStatus, siteId);
   return <ScriptDiagnosis diagnosis={diagnose(status, currentScriptVersion())} waiting={status.waiting} />;
 }
 
 /** Everything about the script, on a site that sends by it. */
 export async function ScriptSection({ site: { publicId, timezone, archivedAt } }: { site: SiteSummary }) {
-  const [keys, status] = await Promise.all([listApiKeys(publicId), readScriptStatus(publicId)]);
+  const [keys, status] = await Promise.all([readPage(readApiKeys, publicId), readPage(readScriptStatus, publicId)]);
   const version = currentScriptVersion();
   return (
     <>

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { requestIdentity, serveOnce } from "#lib/contracts/answer-once.ts";
+import { siteMember } from "#lib/guards/member.ts";
+import { requestIdentity, serveOnce } from "#lib/http/answer-once.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
 import { sealCall, sealRequest } from "#lib/seal/desk-changes.ts";
 
 /** POST /api/sites/:siteId/calls/:callId/seal freezes a lead's outcome and queues it for delivery. */

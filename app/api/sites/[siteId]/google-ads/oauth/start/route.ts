@@ -1,6 +1,6 @@
 import { startConsent } from "#lib/delivery/google-consent.ts";
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
 
 /** GET /api/sites/:siteId/google-ads/oauth/start sends an owner to Google's consent page. */
 export const GET = handler({

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteMember } from "#lib/http/member-guards.ts";
-import { readWhyNotCounted } from "#lib/oci/why-not-counted.ts";
+import { readWhyNotCounted } from "#lib/oci/queue/why-not-counted.ts";
 
 /** GET /api/sites/:siteId/sales/:saleId/why-not-counted names the first broken link between the click and Google's verdict. */
 export const GET = handler({

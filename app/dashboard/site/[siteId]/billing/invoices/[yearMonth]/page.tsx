@@ -5,8 +5,9 @@ import { DownloadLink, eventsCsvUrl, invoiceUrl } from "#components/billing/down
 import { InvoiceSheet } from "#components/billing/invoice-sheet.tsx";
 import { PrintButton } from "#components/billing/print-button.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
+import { readPage } from "#lib/auth/session.ts";
 import { billingFormat } from "#lib/billing/billing-format.ts";
-import { getInvoice } from "#lib/billing/readers.ts";
+import { readInvoice } from "#lib/billing/invoices.ts";
 import { getSite } from "#lib/tenancy/readers.ts";
 
 interface InvoicePageProps {
@@ -21,7 +22,11 @@ export async function generateMetadata({ params }: InvoicePageProps): Promise<Me
 export default async function InvoicePage({ params }: InvoicePageProps) {
   const { siteId, yearMonth } = await params;
   const site = await getSite(siteId);
-  const [t, locale, invoice] = await Promise.all([getTranslations("billing.invoice"), getLocale(), getInvoice(site.publicId, yearMonth)]);
+  const [t, locale, invoice] = await Promise.all([
+    getTranslations("billing.invoice"),
+    getLocale(),
+    readPage(readInvoice, site.publicId, yearMonth),
+  ]);
   return (
     <>
       <PageHeader title={t("title", { month: billingFormat(locale).month(invoice.yearMonth) })}>

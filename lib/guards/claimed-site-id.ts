@@ -1,0 +1,19 @@
+import type { GuardContext } from "#lib/http/handler.ts";
+
+/** A field of a JSON body that nobody has checked yet; undefined when the body is no object or has none. */
+export function claimedField(rawBody: string, name: string): unknown {
+  try {
+    const body: unknown = JSON.parse(rawBody);
+    return typeof body === "object" && body !== null ? Object.entries(body).find(([key]) => key === name)?.[1] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The site a request says it is about: in its path, its query or its JSON body. A claim, until a guard has checked it. */
+export function claimedSiteId({ request, rawBody, params }: GuardContext): string | undefined {
+  const named = params.siteId ?? new URL(request.url).searchParams.get("siteId");
+  if (named) return named;
+  const claimed = claimedField(rawBody, "siteId");
+  return claimed === undefined || typeof claimed === "string" ? claimed : "";
+}

@@ -1,0 +1,90 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { z } from "zod";
+import { callRpc } from "#lib/db/call-rpc.ts";
+import { env } from "#lib/env.ts";
+import type { Guard, GuardContext } from "#lib/http/handler.ts";
+import { AppError } from "#lib/platform/app-error.ts";
+import { isSignedByQstash } from "#lib/platform/qstash.ts";
+import { type KeyScope, keyScopes } from "#lib/tenancy/site-fields.ts";
+import { type SyncMethod, syncMethods } from "#lib/tenancy/site-lists.ts";
+import { claimedSiteId } from "./claimed-site-id.ts";
+
+/** A machine that speaks for one site. siteId is the internal id: it goes to the database and nowhere else. */
+export interface SiteMachine {
+  siteId: string;
+  publicId: string;
+  keyId: string;
+  scopes: KeyScope[];
+  ociSyncMethod: SyncMethod;
+}
+
+export const siteMachine = z
+  .object({
+    siteId: z.uuid(),
+    publicId: z.string(),
+    keyId: z.uuid(),
+    scopes: z.array(z.enum(keyScopes)),
+    ociSyncMethod: z.enum(syncMethods),
+  })
+  .nullable();
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest();
+
+export function bearer(request: Request): string {
+  return request.headers.get("authorization")?.match(/^Bearer (\S+)$/)?.[1] ?? "";
+}
+
+/** Anyone. A route that says so has decided so. */
+export const anyone: Guard<null> = () => null;
+
+/** The site that a key speaks for, or null. `scopes` are those that would do, the narrowest first; the one it has is noted as used. */
+export const authenticateKey = (key: string, scopes: KeyScope[]): Promise<SiteMachine | null> =>
+  callRpc("authenticate_api_key", { p_key_hash: sha256(key).toString("hex"), p_scopes: scopes }, siteMachine);
+
+/** A key can do what its owner chose, and nothing else: the one in a script that many can read seals no leads. */
+export function requireScope(machine: SiteMachine, needs: KeyScope[]): void {
+  if (needs.some((scope) => machine.scopes.includes(scope))) return;
+  throw new AppError("INSUFFICIENT_SCOPE", {
+    detail: `This API key has the scope ${machine.scopes.join(" and ")}. This needs ${needs.join(" or ")}.`,
+    extra: { needs, scopes: machine.scopes },
+  });
+}
+
+/** A key in x-api-key that has one of the scopes. Unknown, revoked and archived answer the same. */
+export const siteApiKey =
+  (scopesFor: (context: GuardContext) => KeyScope[]): Guard<SiteMachine> =>
+  async (context) => {
+    const key = context.request.headers.get("x-api-key") ?? "";
+    const needs = scopesFor(context);
+    const machine = key === "" ? null : await authenticateKey(key, needs);
+    if (!machine) throw new AppError("INVALID_API_KEY", { detail: "Send a live API key of the site in the x-api-key header." });
+    refuseOtherSite(context, machine);
+    requireScope(machine, needs);
+    return machine;
+  };
+
+/** A request may name its site, but only the credential decides it. */
+export function refuseOtherSite(context: GuardContext, machine: SiteMachine): void {
+  const claimed = claimedSiteId(context);
+  if (claimed !== undefined && claimed !== machine.publicId) {
+    throw new AppError("FORBIDDEN", { detail: "This credential belongs to another site." });
+  }
+}
+
+/** Vercel's cron, by its secret. The x-vercel-cron header proves nothing: anyone can send it. */
+export const cron: Guard<null> = ({ request }) => {
+  if (!timingSafeEqual(sha256(bearer(request)), sha256(env().CRON_SECRET))) {
+    throw new AppError("INVALID_CRON_SECRET", { detail: "Cron routes need Authorization: Bearer CRON_SECRET." });
+  }
+  return null;
+};
+
+/** A delivery by our QStash, signed over this body and for this route. */
+export const qstash: Guard<null> = async ({ request, rawBody }) => {
+  const { pathname, search } = new URL(request.url);
+  const signature = request.headers.get("upstash-signature") ?? "";
+  if (!(await isSignedByQstash(signature, rawBody, pathname + search))) {
+    throw new AppError("INVALID_SIGNATURE", { detail: "Only signed QStash deliveries are accepted here." });
+  }
+  return null;
+};

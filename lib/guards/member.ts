@@ -1,0 +1,51 @@
+import { parseCookieHeader, serializeCookieHeader } from "@supabase/ssr";
+import { readSessionUser, type SessionUser } from "#lib/auth/session-user.ts";
+import { callAsUser, type SessionClient, sessionClient } from "#lib/db/session-client.ts";
+import type { Guard, GuardContext } from "#lib/http/handler.ts";
+import { AppError } from "#lib/platform/app-error.ts";
+import { hasRole, type SiteRole, siteSummary } from "#lib/tenancy/site-fields.ts";
+import { claimedSiteId } from "./claimed-site-id.ts";
+import { refuseCrossSite } from "./cross-site.ts";
+
+export interface SignedIn {
+  user: SessionUser;
+  /** The session door, as this user. */
+  db: SessionClient;
+}
+
+export interface SiteMember extends SignedIn {
+  publicId: string;
+  role: SiteRole;
+}
+
+/** A client over the request's own cookies; a refreshed session goes out with the answer. */
+function clientOf({ request, responseHeaders }: GuardContext): SessionClient {
+  const given = parseCookieHeader(request.headers.get("cookie") ?? "");
+  return sessionClient({
+    getAll: () => given.map(({ name, value }) => ({ name, value: value ?? "" })),
+    setAll: (list) => {
+      for (const { name, value, options } of list) responseHeaders.append("set-cookie", serializeCookieHeader(name, value, options));
+    },
+  });
+}
+
+/** A person with a session; their changes must come from our own pages. */
+export const signedIn: Guard<SignedIn> = async (context) => {
+  refuseCrossSite(context.request);
+  const db = clientOf(context);
+  const user = await readSessionUser(db);
+  if (!user) throw new AppError("UNAUTHENTICATED");
+  return { user, db };
+};
+
+/** A member of the site that the request names, in at least this role. Unknown and not-yours are the same 404. */
+export function siteMember(role: SiteRole): Guard<SiteMember> {
+  return async (context) => {
+    const { user, db } = await signedIn(context);
+    const publicId = claimedSiteId(context);
+    if (!publicId) throw new AppError("NOT_FOUND");
+    const site = await callAsUser(db, "get_site", { p_public_id: publicId }, siteSummary);
+    if (!hasRole(site.role, role)) throw new AppError("FORBIDDEN");
+    return { user, db, publicId, role: site.role };
+  };
+}

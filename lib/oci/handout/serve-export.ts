@@ -1,0 +1,33 @@
+import { z } from "zod";
+import type { Exporter } from "#lib/oci/script/guards.ts";
+import { recorded } from "#lib/oci/script/runs.ts";
+import { AppError } from "#lib/platform/app-error.ts";
+import { exportForScript, previewExport } from "./export.ts";
+
+export const exportQuery = z.object({ siteId: z.string(), markAsExported: z.enum(["true", "false"]).default("false") });
+
+/** A script that marks gets the flat list of what it now holds; everybody else a preview that changes nothing. */
+export async function serveExport(actor: Exporter, isMarking: boolean, request: Request): Promise<Response> {
+  if (actor.kind === "member") {
+    if (isMarking) throw new AppError("FORBIDDEN", { detail: "Only the site's script takes conversions; a person sees the preview." });
+    return Response.json(await previewExport(actor));
+  }
+  const { machine } = actor;
+  const { publicId } = machine;
+  if (!isMarking) {
+    const preview = await recorded({ publicId, kind: "preview", request }, async () => {
+      const answer = await previewExport({ machine });
+      return { answer, counts: { items: answer.items.length, ...answer.counts } };
+    });
+    return Response.json(preview);
+  }
+  const { items, hasMore, warnings } = await recorded({ publicId, kind: "export", request }, async () => {
+    const answer = await exportForScript(machine);
+    return { answer, counts: answer.counts };
+  });
+  const headers = {
+    ...(hasMore && { "x-opsmantik-more": "true" }),
+    ...(warnings.length > 0 && { "x-opsmantik-warnings": warnings.join(",") }),
+  };
+  return Response.json(items, { headers });
+}

@@ -1,0 +1,34 @@
+import { z } from "zod";
+import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
+import { chartRanges } from "#lib/oci/queue-types.ts";
+import { causeCount, centsByCurrency, moment } from "./shapes.ts";
+
+/** What became of a site's conversions over a span of time. */
+
+export const queueChartsQuery = z.object({ siteId: z.string(), range: z.enum(chartRanges).default("7d") });
+
+export const queueCharts = z.object({
+  siteId: z.string(),
+  range: z.enum(chartRanges),
+  from: moment,
+  to: moment,
+  /** Buckets are hours, or days of the site's own time zone; empty ones are there too. */
+  bucket: z.enum(["hour", "day"]),
+  activity: z.array(z.object({ at: moment, delivered: z.number(), failed: z.number(), retried: z.number() })),
+  /** Seconds from seal to delivery over the newest deliveries of the range. */
+  latency: z.object({
+    sample: z.number(),
+    p50Seconds: z.number().nullable(),
+    p90Seconds: z.number().nullable(),
+    p95Seconds: z.number().nullable(),
+    p99Seconds: z.number().nullable(),
+  }),
+  /** Failures that happened in the range, biggest cause first. */
+  causes: z.array(causeCount),
+  /** Rows that are FAILED now, biggest cause first, with what they are worth. */
+  failedNow: z.array(causeCount.extend({ valueCents: centsByCurrency })),
+});
+export type QueueCharts = z.output<typeof queueCharts>;
+
+export const readQueueCharts = (db: SessionClient, publicId: string, range: string) =>
+  callAsUser(db, "queue_charts", { p_public_id: publicId, p_range: range }, queueCharts);

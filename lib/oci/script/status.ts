@@ -1,0 +1,52 @@
+import { z } from "zod";
+import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
+import { syncMethods } from "#lib/tenancy/site-lists.ts";
+import { isOlder } from "./version.ts";
+
+const scriptStatus = z.object({
+  syncMethod: z.enum(syncMethods),
+  now: z.string(),
+  hasKey: z.boolean(),
+  waiting: z.number(),
+  runs: z.array(
+    z.object({
+      kind: z.enum(["verify", "export", "preview", "ack", "ack-failed"]),
+      counts: z.record(z.string(), z.number()),
+      version: z.string().nullable(),
+      errorCode: z.string().nullable(),
+      times: z.number(),
+      at: z.string(),
+    }),
+  ),
+});
+export type ScriptStatus = z.output<typeof scriptStatus>;
+export type ScriptRunLine = ScriptStatus["runs"][number];
+
+export const readScriptStatus = (db: SessionClient, publicId: string) =>
+  callAsUser(db, "script_status", { p_public_id: publicId }, scriptStatus);
+
+/** The script is meant to run every hour; one that runs once a day is still well. */
+const silentAfterHours = 25;
+
+export interface Diagnosis {
+  code: "NO_KEY" | "NEVER_RAN" | "SWITCHED" | "FAILED" | "SILENT" | "OLD" | "IDLE" | "WELL";
+  tone: "failed" | "retry" | "completed";
+  hours?: number;
+  errorCode?: string;
+}
+
+/** In one sentence how the script of a site that sends by it is doing: the first thing that is wrong, or that nothing is. */
+export function diagnose(status: ScriptStatus, currentVersion: string): Diagnosis {
+  const [last] = status.runs;
+  if (!last) return status.hasKey ? { code: "NEVER_RAN", tone: "retry" } : { code: "NO_KEY", tone: "retry" };
+  const hours = Math.floor((Date.parse(status.now) - Date.parse(last.at)) / 3_600_000);
+  // It was refused while the site sent by API. The site no longer does.
+  if (last.errorCode === "WRONG_SYNC_METHOD" && hours < silentAfterHours) return { code: "SWITCHED", tone: "retry" };
+  if (last.errorCode && last.errorCode !== "WRONG_SYNC_METHOD") return { code: "FAILED", tone: "failed", errorCode: last.errorCode };
+  if (hours >= silentAfterHours) return { code: "SILENT", tone: status.waiting > 0 ? "failed" : "retry", hours };
+  if (last.kind === "ack-failed") return { code: "FAILED", tone: "failed", errorCode: "APPLY_FAILED" };
+  if (isOlder(last.version, currentVersion)) return { code: "OLD", tone: "retry" };
+  const exported = status.runs.find(({ kind }) => kind === "export");
+  if (status.waiting === 0 && exported && (exported.counts.seals ?? 0) === 0) return { code: "IDLE", tone: "completed" };
+  return { code: "WELL", tone: "completed" };
+}

@@ -1,0 +1,6 @@
+/** How a site's conversions reach Google. */
+export const syncMethods = ["script", "api"] as const;
+export type SyncMethod = (typeof syncMethods)[number];
+
+/** Whether a visitor is counted before saying yes. */
+export const consentModes = ["off", "required"] as const;
