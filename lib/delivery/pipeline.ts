@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { leadChannels } from "#lib/contracts/channels.ts";
+import { leadChannels } from "#lib/channels.ts";
 import { circuitStates, queueKinds } from "#lib/oci/queue-types.ts";
 import type { ConversionJob, UploadResult } from "#lib/providers/port.ts";
 import type { ShareGroup } from "./fair-share.ts";

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { leadActions } from "#lib/channels.ts";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import type { Guard } from "#lib/http/handler.ts";
 import type { RateLimit } from "#lib/http/rate-limit.ts";
@@ -33,7 +34,7 @@ export const callEventBody = z.object({
   intent_stamp: optionalText(64),
   fingerprint: optionalText(64),
   phone_number: optionalText(32),
-  action: z.preprocess((value) => emptyAsNull(value) ?? "phone_call", z.enum(["phone_call", "whatsapp", "form_submit"])),
+  action: z.preprocess((value) => emptyAsNull(value) ?? "phone_call", z.enum(leadActions)),
   url: z.preprocess(
     emptyAsNull,
     z

@@ -1,6 +1,5 @@
+import { channelOf, isLeadAction } from "#lib/channels.ts";
 import type { CapturedEvent } from "./captured-event.ts";
-
-const channels: Record<string, string> = { phone_call: "phone", whatsapp: "whatsapp", form_submit: "form" };
 
 /** Its ad networks and apps count too: googleadservices.com, com.google.android.googlequicksearchbox. */
 function isFromGoogle(referrer: string | null): boolean {
@@ -13,7 +12,7 @@ function scrollDepth({ action, value }: CapturedEvent): number {
 
 /** What a captured event says about its session and its call, in the shape that store_events writes. */
 export function storedRow(id: string, event: CapturedEvent) {
-  const channel = event.category === "conversion" ? (channels[event.action] ?? null) : null;
+  const channel = event.category === "conversion" && isLeadAction(event.action) ? channelOf[event.action] : null;
   return {
     ...event,
     id,

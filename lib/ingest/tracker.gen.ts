@@ -1,6 +1,6 @@
 /** Written by scripts/build-tracker.ts. */
 export const tracker = {
   path: "/om.v2.js",
-  integrity: "sha384-bZCIE104pfA3yGcTuBjl8G6HSeIVC948OhJGtQJtxR6fMcbueVkqiPY7MOHzS73v",
-  gzipBytes: 2929,
+  integrity: "sha384-vwvBcyaPESBA9vb9xcc6SfgspnAMPFO9uBu0MtFkzmKc95npeCoXAzD3D0OEpXQX",
+  gzipBytes: 2961,
 };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { leadChannels as channels } from "#lib/contracts/channels.ts";
+import { leadChannels as channels } from "#lib/channels.ts";
 import { views } from "./desk-shapes.ts";
 
 const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);

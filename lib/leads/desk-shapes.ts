@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { leadChannels } from "#lib/contracts/channels.ts";
+import { leadChannels } from "#lib/channels.ts";
 import { callStates, ledgerKinds, saleStatuses } from "#lib/contracts/states.ts";
 import { clickKinds, queueKinds, queueStatuses, transports, verdicts } from "#lib/oci/queue-types.ts";
 import { syncMethods } from "#lib/tenancy/site-lists.ts";

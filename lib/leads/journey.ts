@@ -1,3 +1,4 @@
+import { channelOf, isLeadAction } from "#lib/channels.ts";
 import type { DeskLead, LeadDetail, LeadStatus, Visit } from "./desk-shapes.ts";
 
 /** What happened, in order, from the first ad click to what Google said, and what is still to come. */
@@ -23,7 +24,6 @@ interface Amount {
   currency: string | null;
 }
 
-const channelOf: Record<string, DeskLead["channel"]> = { phone_call: "phone", whatsapp: "whatsapp", form_submit: "form" };
 const gapMinSeconds = 30 * 60;
 const secondsBetween = (from: string, to: string) => Math.round((Date.parse(to) - Date.parse(from)) / 1000);
 
@@ -37,7 +37,13 @@ function visitSteps(visit: Visit, isReturn: boolean): JourneyStep[] {
     const path = event.path ?? "/";
     if (page) page.seconds = secondsBetween(page.at, event.at); // until the last thing that was heard of it
     if (event.isLead) {
-      steps.push({ kind: "lead", at: event.at, channel: channelOf[event.action] ?? "form", path: event.path, isThis: false });
+      steps.push({
+        kind: "lead",
+        at: event.at,
+        channel: isLeadAction(event.action) ? channelOf[event.action] : "form",
+        path: event.path,
+        isThis: false,
+      });
     } else if (event.action === "view") {
       if (page?.path === path && page.seconds < 2) continue;
       page = { kind: "page", at: event.at, path, depth: 0, seconds: 0 };

@@ -1,3 +1,4 @@
+import type { LeadChannel } from "#lib/channels.ts";
 import type { Credentials } from "./credentials.ts";
 
 /** The way a conversion goes to Google by API. */
@@ -23,7 +24,7 @@ export interface ConversionJob {
   /** SHA-256 in hex. */
   phoneHash: string | null;
   emailHash: string | null;
-  channel: "phone" | "whatsapp" | "form" | null;
+  channel: LeadChannel | null;
   consent: "GRANTED" | null;
   /** Google may have it already: an earlier hand-out was not answered, or another dispatch of the sale was. */
   mayHaveArrived: boolean;

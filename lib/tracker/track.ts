@@ -1,3 +1,4 @@
+import { isLeadAction } from "#lib/channels.ts";
 import { active, marketing, reload, scopes } from "./consent.ts";
 import { flush, flushSoon } from "./send.ts";
 import { save, stored } from "./store.ts";
@@ -42,7 +43,7 @@ export function track(ea: string, el?: unknown, ev?: number): void {
   viewPage();
   if (!active || !reload()) return;
   const eid = crypto.randomUUID();
-  const converts = /^(phone_call|whatsapp|form_submit)$/.test(ea);
+  const converts = isLeadAction(ea);
   if (converts) {
     const lead = ea + el + page;
     if (lead === lastLead && Date.now() - lastLeadAt < doubleTapMs) return;

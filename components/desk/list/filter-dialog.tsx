@@ -8,7 +8,7 @@ import { Dialog } from "#components/ui/dialog.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import { Select } from "#components/ui/select.tsx";
-import { leadChannels as channels } from "#lib/contracts/channels.ts";
+import { leadChannels as channels } from "#lib/channels.ts";
 import { type DeskFilter, deskFilter } from "#lib/leads/desk-filter.ts";
 
 const scores = [25, 50, 75, 90];

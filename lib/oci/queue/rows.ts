@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { leadChannels } from "#lib/contracts/channels.ts";
+import { leadChannels } from "#lib/channels.ts";
 import { pagedCsv } from "#lib/csv/paged-csv.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { maxAttempts } from "#lib/oci/limits.ts";

@@ -1,4 +1,4 @@
-import { leadChannels } from "#lib/contracts/channels.ts";
+import { leadChannels } from "#lib/channels.ts";
 import { chartRanges, queueKinds, queueStatuses, verdicts } from "#lib/oci/queue-types.ts";
 import type { QueueCharts } from "./charts.ts";
 import { type DaySpanLength, daySpans, isDay } from "./day-span.ts";

@@ -1,10 +1,11 @@
+import type { LeadChannel } from "#lib/channels.ts";
 import { dataManagerTime } from "#lib/providers/conversion-time.ts";
 import type { Credentials } from "#lib/providers/credentials.ts";
 import { clickIds, identifierHashes } from "#lib/providers/google/identifiers.ts";
 import type { ConversionJob } from "#lib/providers/port.ts";
 
 /** Where the lead reached out. A sale from a till or a CRM has no channel that Google's list names. */
-const eventSources = { phone: "PHONE", whatsapp: "MESSAGE", form: "WEB" } as const;
+const eventSources: Record<LeadChannel, string> = { phone: "PHONE", whatsapp: "MESSAGE", form: "WEB" };
 
 /** One conversion as Data Manager takes it. A correction is the same event with its new value. Throws RangeError on an impossible time. */
 export function eventOf(job: ConversionJob) {

@@ -8,7 +8,7 @@ import { Checkbox } from "#components/ui/checkbox.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import { Select } from "#components/ui/select.tsx";
-import { leadChannels as channels } from "#lib/contracts/channels.ts";
+import { leadChannels as channels } from "#lib/channels.ts";
 import type { ViewFilter } from "#lib/oci/queue/view.ts";
 import { queueKinds as kinds } from "#lib/oci/queue-types.ts";
 import { type FilterOptions, useFilterOptions } from "./use-filter-options.ts";

@@ -3,7 +3,7 @@
 import { useTranslations } from "next-intl";
 import { useControl } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { asLine, useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
-import type { leadChannels as channels } from "#lib/contracts/channels.ts";
+import type { leadChannels as channels } from "#lib/channels.ts";
 import type { QueueCharts } from "#lib/oci/queue/charts.ts";
 import { periods } from "#lib/oci/queue/view.ts";
 import { type queueKinds as kinds, queueStatuses as statuses, verdicts } from "#lib/oci/queue-types.ts";
