@@ -5,8 +5,7 @@
  */
 import postgres from "postgres";
 import { credentialsPlace } from "#lib/providers/credentials.ts";
-import { type KeyRing, keyRing } from "#lib/vault/key-ring.ts";
-import { openSecret, type SealedSecret, sealSecret } from "#lib/vault/secret.ts";
+import { type KeyRing, keyRing, openSecret, type SealedSecret, sealSecret } from "#lib/vault/secret.ts";
 import { readDemoFile } from "./local/demo/demo-file.ts";
 
 const batchMax = 1_000;

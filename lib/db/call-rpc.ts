@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { env } from "#lib/env.ts";
+import { AppError } from "#lib/platform/app-error.ts";
 import { postgresTransport } from "./postgres-transport.ts";
 import { supabaseTransport } from "./supabase-transport.ts";
 import type { RpcTransport } from "./transport.ts";
@@ -33,4 +34,18 @@ export async function callRpc<Name extends ServiceFunction, Result>(
     throw new Error(`${name}(${unknownArgument ?? ""}) is not a service function: run npm run types:generate`);
   }
   return result.parse(await serviceTransport().call(name, args));
+}
+
+const triesMax = 3;
+
+/** Two transactions that meet crosswise: Postgres ends one of them, which is simply tried again. */
+export async function retryDeadlocks<T>(run: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await run();
+    } catch (error) {
+      const isDeadlock = error instanceof AppError && (error.facts.cause as { code?: string } | undefined)?.code === "40P01";
+      if (!isDeadlock || attempt === triesMax) throw error;
+    }
+  }
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { leadChannels } from "#lib/channels.ts";
+import type { Json } from "#lib/db/types.gen.ts";
 import { circuitStates, queueKinds } from "#lib/oci/queue-types.ts";
 import type { ConversionJob, UploadResult } from "#lib/providers/port.ts";
 import type { ShareGroup } from "./fair-share.ts";
@@ -132,4 +133,14 @@ export const settledAnswer = z.object({ completed: z.number(), failed: z.number(
 /** A result as settle takes it. */
 export function settledRow({ id, status, message, retryAt, isFreeWait, isJudged: _judged, blocksAction: _blocks, ...rest }: UploadResult) {
   return { id, outcome: status, ...rest, words: message, retryAt: retryAt?.toISOString(), free: isFreeWait };
+}
+
+/** Text that Postgres takes: no U+0000 and no half of a character, which a cut leaves and which a click id may hold from the start. */
+export function storableText(text: string): string {
+  return text.toWellFormed().replaceAll("\u0000", "\uFFFD");
+}
+
+/** Plain data as JSON that the database takes, whatever stands in its texts. */
+export function storable(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value, (_key, part) => (typeof part === "string" ? storableText(part) : part)));
 }

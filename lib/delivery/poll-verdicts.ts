@@ -6,9 +6,8 @@ import { log } from "#lib/platform/log.ts";
 import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import type { Provider, ProviderConnection, VerdictAnswer } from "#lib/providers/port.ts";
 import { openConnection, withoutSecrets } from "./connection.ts";
-import { startBudget } from "./run-budget.ts";
-import { sideBySide } from "./side-by-side.ts";
-import { storable } from "./storable.ts";
+import { storable } from "./pipeline.ts";
+import { sideBySide, startBudget } from "./run-budget.ts";
 
 const duePolls = z.array(
   z.object({

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import { maxAttempts } from "#lib/oci/limits.ts";
-import { claimAnswer, groupList, type Pipeline, settledAnswer, settledRow } from "./pipeline.ts";
-import { storable, storableText } from "./storable.ts";
+import { claimAnswer, groupList, type Pipeline, settledAnswer, settledRow, storable, storableText } from "./pipeline.ts";
 
 /** As many as SQL lists: fair share sees every site that waits, and so does its promise that none waits for ever. */
 const groupsMax = 10_000;

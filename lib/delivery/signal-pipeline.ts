@@ -1,7 +1,6 @@
 import { callRpc } from "#lib/db/call-rpc.ts";
 import { maxAttempts } from "#lib/oci/limits.ts";
-import { claimAnswer, groupList, type Pipeline, settledAnswer, settledRow } from "./pipeline.ts";
-import { storable } from "./storable.ts";
+import { claimAnswer, groupList, type Pipeline, settledAnswer, settledRow, storable } from "./pipeline.ts";
 
 const groupsMax = 10_000;
 

@@ -1,9 +1,8 @@
+import { createHash } from "node:crypto";
 import { z } from "zod";
-import { callRpc } from "#lib/db/call-rpc.ts";
-import { retryDeadlocks } from "#lib/db/retry-deadlocks.ts";
+import { callRpc, retryDeadlocks } from "#lib/db/call-rpc.ts";
 import type { Json } from "#lib/db/types.gen.ts";
 import type { CapturedEvent } from "./captured-event.ts";
-import { idempotencyKey } from "./idempotency-key.ts";
 
 const admission = z.object({
   results: z.array(z.enum(["accepted", "duplicate", "enriched", "quota"])),
@@ -43,4 +42,29 @@ export async function admitEvents(siteId: string, candidates: Candidate[], recei
   });
   // Two batches with the same events under different keys can meet in the middle.
   return retryDeadlocks(() => callRpc("admit_events", { p_site_id: siteId, p_events: events as unknown as Json }, admission)); // plain data
+}
+
+/** Two identical events within this time are one: a double click, a reload, a resend. */
+const bucketMs = 5_000;
+
+interface KeyParts {
+  siteId: string;
+  category: string;
+  action: string;
+  label: string;
+  url: string;
+  /** Empty when the event names nobody. */
+  visitor: string;
+}
+
+/**
+ * The identity of an event, computed once, here, from server time. Each part is preceded by its length, so that no two
+ * inputs run together: ("ab", "c") and ("a", "bc") differ.
+ */
+export function idempotencyKey({ siteId, category, action, label, url, visitor }: KeyParts, receivedAtMs: number): string {
+  const hash = createHash("sha256");
+  for (const part of [siteId, category, action, label, url, visitor, String(Math.floor(receivedAtMs / bucketMs))]) {
+    hash.update(`${Buffer.byteLength(part)}:`).update(part);
+  }
+  return hash.digest("hex");
 }

@@ -1,5 +1,4 @@
 import type { CapturedEvent } from "./captured-event.ts";
-import { consentOf } from "./consent.ts";
 import type { WireEvent } from "./event-shape.ts";
 import type { IngestSite } from "./site-cache.ts";
 
@@ -84,4 +83,17 @@ export function captureEvent(event: WireEvent, site: IngestSite, facts: RequestF
     intentStamp: isCall ? (event.meta.intent_stamp ?? event.eid) : null,
     phone: null, // a click on a `tel:` link tells which number was called, the site's own, and not who calls
   };
+}
+
+interface Consent {
+  /** Whether the event may be stored at all. */
+  analytics: boolean;
+  /** Whether it may ever reach Google. Without it no click id and no phone number is kept. */
+  marketing: boolean;
+}
+
+/** A site without a consent manager sends no scopes and stands for both itself; scopes that are sent always count. */
+export function consentOf(scopes: readonly string[] | undefined, mode: IngestSite["consentMode"]): Consent {
+  if (!scopes) return { analytics: mode === "off", marketing: mode === "off" };
+  return { analytics: scopes.includes("analytics"), marketing: scopes.includes("marketing") };
 }

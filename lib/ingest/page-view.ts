@@ -2,11 +2,11 @@ import { z } from "zod";
 import { clientAddress, type RateLimit } from "#lib/http/rate-limit.ts";
 import { keepPageView, refusedMarketing } from "#lib/oci/handout/page-views.ts";
 import { AppError } from "#lib/platform/app-error.ts";
-import { consentOf } from "./consent.ts";
-import { dropReason } from "./drop-reason.ts";
+import { consentOf } from "./capture-event.ts";
 import { age } from "./event-shape.ts";
 import { refusal } from "./read-batch.ts";
 import type { TrackerPage } from "./tracker-guard.ts";
+import { dropReason } from "./tracker-guard.ts";
 
 const clickId = z
   .string()

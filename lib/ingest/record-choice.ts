@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { callRpc } from "#lib/db/call-rpc.ts";
-import { retryDeadlocks } from "#lib/db/retry-deadlocks.ts";
+import { callRpc, retryDeadlocks } from "#lib/db/call-rpc.ts";
 import { forgetViewsOfVisitor } from "#lib/oci/handout/page-views.ts";
 import { log } from "#lib/platform/log.ts";
 import { scopesOf, visitorOf, withoutClickIds } from "./capture-event.ts";

@@ -3,13 +3,12 @@ import { callRpc } from "#lib/db/call-rpc.ts";
 import { clientAddress, type RateLimit } from "#lib/http/rate-limit.ts";
 import { log } from "#lib/platform/log.ts";
 import { type Admission, admitEvents, type Candidate } from "./admit.ts";
-import { captureEvent, requestFacts, scopesOf, visitorOf } from "./capture-event.ts";
-import { consentOf } from "./consent.ts";
-import { dropReason } from "./drop-reason.ts";
+import { captureEvent, consentOf, requestFacts, scopesOf, visitorOf } from "./capture-event.ts";
 import { eventsPerRequestMax, type WireEvent, wireEvent } from "./event-shape.ts";
 import { type Batch, refusal } from "./read-batch.ts";
 import { recordChoice, recordRefusals } from "./record-choice.ts";
 import type { TrackerPage } from "./tracker-guard.ts";
+import { dropReason } from "./tracker-guard.ts";
 import { wakeWorker } from "./wake-worker.ts";
 
 /** How long a client with a full plan waits before it asks again. */

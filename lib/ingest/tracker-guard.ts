@@ -1,6 +1,6 @@
+import { isbot } from "isbot";
 import { type Guard, handler } from "#lib/http/handler.ts";
 import { AppError } from "#lib/platform/app-error.ts";
-import { isAllowedOrigin } from "./origin.ts";
 import { refusal } from "./read-batch.ts";
 import { type IngestSite, siteForIngest } from "./site-cache.ts";
 
@@ -50,4 +50,23 @@ export function trackerPage<Read extends { publicId: string }>(read: (rawBody: s
     responseHeaders.set("access-control-allow-origin", origin);
     return { ...named, site };
   };
+}
+
+/** Why a whole request is turned away, whatever it says. Such events are neither stored nor billed, only counted. */
+export function dropReason(site: IngestSite, headers: Headers): "bot" | "privacy_signal" | null {
+  if (isbot(headers.get("user-agent"))) return "bot";
+  if (site.respectsPrivacySignal && (headers.get("sec-gpc") === "1" || headers.get("dnt") === "1")) return "privacy_signal";
+  return null;
+}
+
+/** Whether a page may send events for a site: https on one of its domains or their www, http only on localhost. */
+export function isAllowedOrigin(origin: string | null, domains: readonly string[]): origin is string {
+  if (!origin) return false;
+  // Nearly every request; parsing an address takes longer than all the rest of this.
+  if (domains.some((domain) => origin === `https://${domain}` || origin === `https://www.${domain}`)) return true;
+  if (!URL.canParse(origin)) return false;
+  const { protocol, hostname, origin: canonical } = new URL(origin);
+  if (origin !== canonical) return false; // a browser sends scheme, host and port, and nothing else
+  const listed = domains.includes(hostname) || (hostname.startsWith("www.") && domains.includes(hostname.slice(4)));
+  return listed && (protocol === "https:" || (protocol === "http:" && hostname === "localhost"));
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { captureEvent, requestFacts, visitorOf } from "#lib/ingest/capture-event.ts";
 import { capturedEvent } from "#lib/ingest/captured-event.ts";
+import { storedRow } from "#lib/ingest/drain.ts";
 import { wireEvent } from "#lib/ingest/event-shape.ts";
-import { storedRow } from "#lib/ingest/stored-row.ts";
 
 const site = {
   siteId: "00000000-0000-4000-8000-000000000000",

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { idempotencyKey } from "#lib/ingest/idempotency-key.ts";
+import { idempotencyKey } from "#lib/ingest/admit.ts";
 
 const parts = { siteId: "site", category: "interaction", action: "view", label: "Top", url: "https://a.test/", visitor: "ayse" };
 

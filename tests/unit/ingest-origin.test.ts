@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isAllowedOrigin } from "#lib/ingest/origin.ts";
+import { isAllowedOrigin } from "#lib/ingest/tracker-guard.ts";
 
 const domains = ["good.com", "localhost", "xn--ube-rza.com.tr"];
 

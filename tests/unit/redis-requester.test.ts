@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import { Redis } from "@upstash/redis";
 import { afterEach, expect, test } from "vitest";
-import { redisRequester } from "#lib/platform/redis-requester.ts";
+import { redisRequester } from "#lib/platform/redis.ts";
 import { closeServer, listenLocal, readBody } from "#scripts/local/process/local-server.ts";
 
 const servers: Server[] = [];

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { AppError } from "#lib/platform/app-error.ts";
-import { keyRing } from "#lib/vault/key-ring.ts";
-import { openSecret, sealSecret } from "#lib/vault/secret.ts";
+import { keyRing, openSecret, sealSecret } from "#lib/vault/secret.ts";
 
 const keyOf = (text: string) => Buffer.alloc(32, text).toString("base64");
 const older = keyRing({ OPSMANTIK_VAULT_KEY: keyOf("old") });

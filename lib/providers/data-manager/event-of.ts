@@ -1,7 +1,7 @@
 import type { LeadChannel } from "#lib/channels.ts";
 import { dataManagerTime } from "#lib/providers/conversion-time.ts";
 import type { Credentials } from "#lib/providers/credentials.ts";
-import { clickIds, identifierHashes } from "#lib/providers/google/identifiers.ts";
+import { clickIds, identifierHashes } from "#lib/providers/google/build-rows.ts";
 import type { ConversionJob } from "#lib/providers/port.ts";
 
 /** Where the lead reached out. A sale from a till or a CRM has no channel that Google's list names. */

@@ -1,5 +1,5 @@
 import { adsApiTime } from "#lib/providers/conversion-time.ts";
-import { clickIds, identifierHashes } from "#lib/providers/google/identifiers.ts";
+import { clickIds, identifierHashes } from "#lib/providers/google/build-rows.ts";
 import type { ConversionJob } from "#lib/providers/port.ts";
 
 /** One conversion for uploadClickConversions. Throws RangeError on an impossible time. */

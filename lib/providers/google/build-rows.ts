@@ -15,3 +15,14 @@ export function buildRows<Row>(jobs: readonly ConversionJob[], transport: ApiTra
   }
   return { rows, sendable: jobs.filter(({ id }) => rows.has(id)), refused };
 }
+
+/** gclid with gbraid is allowed; wbraid goes alone. */
+export function clickIds({ gclid, gbraid, wbraid }: ConversionJob) {
+  if (gclid || gbraid) return { ...(gclid && { gclid }), ...(gbraid && { gbraid }) };
+  return wbraid ? { wbraid } : null;
+}
+
+/** A hashed number leaves only with the visitor's consent. A sale from elsewhere brings its e-mail hash by its own right. */
+export function identifierHashes({ phoneHash, emailHash, consent }: ConversionJob) {
+  return { phoneHash: consent === "GRANTED" ? phoneHash : null, emailHash };
+}

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type postgres from "postgres";
 import { type CapturedEvent, capturedEvent } from "#lib/ingest/captured-event.ts";
-import { storedRow } from "#lib/ingest/stored-row.ts";
+import { storedRow } from "#lib/ingest/drain.ts";
 
 export interface VisitStep extends Partial<CapturedEvent> {
   at: Date;

@@ -1,6 +1,6 @@
 import type postgres from "postgres";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { idempotencyKey } from "#lib/ingest/idempotency-key.ts";
+import { idempotencyKey } from "#lib/ingest/admit.ts";
 import { figuresOf, type IngestApp, type IngestSite, pageView, startIngestApp } from "#tests/support/ingest-app.ts";
 import { stopClock } from "#tests/support/stop-clock.ts";
 import { untilSomebodyWaits, whileOpen } from "#tests/support/while-open.ts";

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { sunsetWarning, warnOfSunset } from "#lib/providers/google-ads/api-version.ts";
+import { sunsetWarning, warnOfSunset } from "#lib/providers/google-ads/call-ads.ts";
 import { jobIdOf } from "#lib/providers/google-ads/upload-rows.ts";
 import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import type { ConversionJob, ProviderConnection } from "#lib/providers/port.ts";
