@@ -56,7 +56,7 @@ const readMethods = new Set(["GET", "HEAD", "OPTIONS"]);
  * Refuses a change that a cookie would authenticate but that another site's page sent.
  * Both headers are set by the browser and out of a page's reach. The content type is no defence: a form can post text/plain.
  */
-export function refuseCrossSite(request: Request): void {
+function refuseCrossSite(request: Request): void {
   if (readMethods.has(request.method)) return;
   const fetchSite = request.headers.get("sec-fetch-site");
   const origin = request.headers.get("origin");

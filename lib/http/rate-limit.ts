@@ -101,7 +101,7 @@ const rememberedCallersMax = 10_000;
 const windows = new Map<string, { endsAt: number; count: number }>();
 
 /** A fixed window in this process's memory: what protects a fail-open route while Redis is down. */
-export function countLocally(key: string, limit: { requests: number; windowSeconds: number }, now = Date.now()) {
+function countLocally(key: string, limit: { requests: number; windowSeconds: number }, now = Date.now()) {
   let window = windows.get(key);
   if (!window || window.endsAt <= now) {
     window = { endsAt: now + limit.windowSeconds * 1000, count: 0 };
