@@ -1,10 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { splitSql, withoutComments } from "../local/postgres/split-sql.ts";
-import { checkoutDir } from "../local/process/state-dir.ts";
-
-export const schemasDir = join(checkoutDir, "supabase/schemas");
-export const migrationsDir = join(checkoutDir, "supabase/migrations");
 
 /**
  * When a statement may run:
@@ -35,16 +31,16 @@ export function readSchemas(dir: string): Statement[] {
 }
 
 function classify(file: string, text: string): Statement {
-  const makes = /^create (?:type|table|view|function) ([\w.]+)/.exec(text)?.[1];
+  const makes = /^create (?:type|table|view|function)\s+([\w.]+)/.exec(text)?.[1];
   // A body is not looked at when its function is made; only the arguments and the result have to exist.
   const head = text.startsWith("create function") ? text.replace(/\sas \$.*$/s, "") : text;
   return { file, text, phase: phaseOf(text, file), ...(makes && { makes }), needs: [...new Set(head.match(ourNames))] };
 }
 
 function phaseOf(text: string, file: string): Phase {
-  if (/^create (type|table|view|function) /.test(text)) return "object";
-  if (/^(create (unique index|index|trigger|policy)|alter table|grant (execute|select)) /.test(text)) return "part";
-  if (/^(insert|update|select) /.test(text)) return "row";
+  if (/^create (type|table|view|function)\s/.test(text)) return "object";
+  if (/^(create (unique index|index|trigger|policy)|alter table|grant (execute|select))\s/.test(text)) return "part";
+  if (/^(insert|update|select)\s/.test(text)) return "row";
   if (/^(alter default privileges|create schema|revoke all on schema|do|alter role|grant usage)\s/.test(text)) return "ground";
   throw new Error(`${file} has a statement that nobody knows when to run: ${text.slice(0, 80)}`);
 }
