@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type postgres from "postgres";
 
-export interface CatalogEntry {
+interface CatalogEntry {
   kind: string;
   name: string;
   definition: string;

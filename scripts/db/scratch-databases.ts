@@ -24,7 +24,7 @@ export async function withScratchDatabases<T>(serverUrl: string, work: (create: 
     await prepareTemplate(urlTo(serverUrl, prefix));
     return await work(async () => {
       const name = `${prefix}_${made.length + 1}`;
-      await server.unsafe(`create database ${name} template ${prefix}`);
+      await server.unsafe(`create database ${name} template ${prefix} strategy file_copy`);
       const url = urlTo(serverUrl, name);
       const sql = postgres(url, { max: 1, onnotice: () => {} });
       made.push(sql);
