@@ -3,7 +3,7 @@
 export type Json = string | number | boolean | null | { [key: string]: Json | undefined } | Json[];
 
 /** The newest migration this code was written against. */
-export const latestMigration = "20261116001840";
+export const latestMigration = "20261116000000";
 
 export interface Database {
   public: {

@@ -1,12 +1,13 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { surviveLostConnections } from "../gateway/survive-lost-connections.ts";
+import { OtherHistoryError } from "../postgres/migrate.ts";
 import { isPostgresRunning } from "../postgres/postgres-lock.ts";
 import { freePort } from "../process/free-port.ts";
 import { step } from "../process/progress.ts";
 import { localDir, stateDir } from "../process/state-dir.ts";
 import type { StopList } from "../process/stop-list.ts";
-import { type Stack, startStack } from "../stack.ts";
+import { type Stack, type StackOptions, startStack } from "../stack.ts";
 import { connectAsOwner } from "./connect-as-owner.ts";
 import { readDemoFile } from "./demo-file.ts";
 import { type DemoSeed, seedDemo } from "./seed-demo.ts";
@@ -32,7 +33,7 @@ export async function startDemoStack(
   const port = await freePort(preferredPort);
   if (port !== preferredPort) console.log(`  Port ${preferredPort} is taken, so this uses ${port}.`);
   const logDir = join(localDir(), "logs");
-  const stack = await startStack({ mode: "demo", stateDir: dir, logDir, siteUrl: `http://localhost:${port}` });
+  const stack = await startOnKeptData({ mode: "demo", stateDir: dir, logDir, siteUrl: `http://localhost:${port}` });
   stopList.add(stack.stop);
   // Whoever stops Postgres or Redis wants to see what the app makes of it.
   surviveLostConnections();
@@ -41,6 +42,18 @@ export async function startDemoStack(
   const seeded = await step("Demo data", () => seedDemo(stack), describeSeed);
   await step("Google Ads", () => connectAsOwner(stack, seeded));
   return { stack, seeded, port, logDir };
+}
+
+/** Data that another version left is not upgraded: it is forgotten, and made anew. */
+export async function startOnKeptData(options: StackOptions): Promise<Stack> {
+  try {
+    return await startStack(options);
+  } catch (error) {
+    if (!(error instanceof OtherHistoryError)) throw error;
+    console.log("  The demo's database comes from another version; building it anew.");
+    forgetState(options.stateDir);
+    return startStack(options);
+  }
 }
 
 /** Copied binaries are not data and cost half a second to make. */

@@ -16,8 +16,7 @@ type GatewayOptions = Parameters<typeof prepareGateway>[0];
  */
 export async function prepareDatabase(options: GatewayOptions, appPassword: string) {
   const adminUrl = options.databaseUrl;
-  await runAsAdmin(adminUrl, (sql) => sql.unsafe(bootstrap).simple());
-  const gateway = await prepareGateway(options);
+  const gateway = await prepareBareDatabase(options);
   try {
     const migrations = await applyMigrations(adminUrl, migrationsDir);
     await setAppPassword(adminUrl, appPassword);
@@ -26,6 +25,12 @@ export async function prepareDatabase(options: GatewayOptions, appPassword: stri
     await gateway.stop();
     throw error;
   }
+}
+
+/** What hosted Supabase has before the first migration. */
+export async function prepareBareDatabase(options: GatewayOptions) {
+  await runAsAdmin(options.databaseUrl, (sql) => sql.unsafe(bootstrap).simple());
+  return prepareGateway(options);
 }
 
 /** The role itself comes from a migration, without a password: whoever deploys sets it. */

@@ -11,6 +11,12 @@ interface Migration {
   text: string;
 }
 
+interface Applied {
+  version: string;
+  name: string | null;
+  statements: string[] | null;
+}
+
 const historyTable = `
 create schema if not exists supabase_migrations;
 create table if not exists supabase_migrations.schema_migrations (version text not null primary key);
@@ -24,30 +30,37 @@ alter table supabase_migrations.schema_migrations
 // Any constant: two migrators on one database wait for each other.
 const migrationLock = 4_817_003;
 
-/** Gives the names of the files that were new here. A database made from other versions of the files is refused: half old, half new fits nothing. */
+/** The database was made from other migrations than these. It is never upgraded by half: half old, half new fits nothing. */
+export class OtherHistoryError extends Error {
+  constructor(fileNames: string[]) {
+    super(`This database was made from other versions of ${fileNames.join(", ")}.`);
+    this.name = "OtherHistoryError";
+  }
+}
+
+/** Gives the names of the files that were new here. */
 export async function applyMigrations(databaseUrl: string, migrationsDir: string): Promise<string[]> {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   try {
     await sql`select pg_advisory_lock(${migrationLock})`;
     await sql.unsafe(historyTable).simple();
-    const rows = await sql<{ version: string; statements: string[] | null }[]>`
-      select version, statements from supabase_migrations.schema_migrations`;
-    const history = new Map(rows.map((row) => [row.version, row.statements]));
+    const history = await sql<Applied[]>`select version, name, statements from supabase_migrations.schema_migrations order by version`;
     const migrations = readMigrations(migrationsDir);
-    const isApplied = ({ version }: Migration) => history.has(version);
-    const edited = migrations.filter(
-      (one) => isApplied(one) && JSON.stringify(history.get(one.version)) !== JSON.stringify(splitSql(one.text)),
-    );
-    if (edited.length > 0)
-      throw new Error(
-        `This database was made from other versions of ${edited.map(({ fileName }) => fileName).join(", ")}. Start it afresh with --reset; its demo data is made anew.`,
-      );
-    const added = migrations.filter((one) => !isApplied(one));
+    refuseOtherHistory(history, migrations);
+    const added = migrations.filter(({ version }) => !history.some((applied) => applied.version === version));
     for (const migration of added) await applyOne(sql, migration);
     return added.map(({ fileName }) => fileName);
   } finally {
     await sql.end();
   }
+}
+
+function refuseOtherHistory(history: Applied[], migrations: Migration[]): void {
+  const other = history.filter(({ version, statements }) => {
+    const file = migrations.find((one) => one.version === version);
+    return !file || JSON.stringify(statements) !== JSON.stringify(splitSql(file.text));
+  });
+  if (other.length > 0) throw new OtherHistoryError(other.map(({ version, name }) => `${version}_${name}.sql`));
 }
 
 function readMigrations(dir: string): Migration[] {

@@ -31,6 +31,19 @@ export function splitSql(text: string): string[] {
   return statements;
 }
 
+/** The statement without its comments, but for those in a function's body: that is quoted, and stays as it is. */
+export function withoutComments(statement: string): string {
+  let kept = "";
+  for (let at = 0; at < statement.length; ) {
+    const part = statement.slice(at, Math.max(skipQuoted(statement, at), at + 1));
+    at += part.length;
+    if (!/^(--|\/\*)/.test(part)) kept += part;
+    // A line that held nothing but the comment goes with it.
+    else if (part.startsWith("--")) kept = kept.replace(/ +$/, "").replace(/([^\n])$/, "$1\n");
+  }
+  return kept.trim();
+}
+
 /** Inside an atomic body `case … end` nests, so both count. */
 function depthAfter(word: string, previousWord: string, depth: number): number {
   if (word === "atomic" && previousWord === "begin") return 1;

@@ -1,22 +1,22 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { migrationsIn, supabaseDir } from "#scripts/db/supabase-dir.ts";
 import { applyMigrations } from "#scripts/local/postgres/migrate.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let database: TestDatabase;
 let dir = "";
 
-beforeAll(async () => {
+beforeEach(async () => {
   database = await createTestDatabase();
-});
-afterAll(async () => {
-  await database?.drop();
-});
-beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), "opsmantik-migrations-"));
-  return () => rmSync(dir, { recursive: true, force: true });
+  cpSync(migrationsIn(supabaseDir), dir, { recursive: true });
+  return async () => {
+    rmSync(dir, { recursive: true, force: true });
+    await database.drop();
+  };
 });
 
 const write = (name: string, text: string) => writeFileSync(join(dir, name), text);
@@ -47,14 +47,23 @@ test("a failing migration leaves nothing behind and names its line", async () =>
   expect(await database.sql`select from supabase_migrations.schema_migrations where version = '30000102000001'`).toHaveLength(0);
 });
 
-// Guarantee: whoever starts a newer version on an older database is told what to do, instead of hunting a ghost.
+// Guarantee: no database is half of one version and half of another, which nobody could find the faults of.
 test("a file that changed after it was applied is refused by name, and nothing is applied", async () => {
   write("30000103000001_edited.sql", "create table public.edited (id int);");
   await applyMigrations(database.adminUrl, dir);
   write("30000103000001_edited.sql", "create table public.edited (id bigint);");
   write("30000103000002_after.sql", "create table public.after_edited (id int);");
-  await expect(applyMigrations(database.adminUrl, dir)).rejects.toThrow(/30000103000001_edited\.sql\. Start it afresh with --reset/);
+  await expect(applyMigrations(database.adminUrl, dir)).rejects.toThrow(/other versions of 30000103000001_edited\.sql/);
   expect(await database.sql`select to_regclass('public.after_edited')::text as name`).toEqual([{ name: null }]);
+});
+
+test("a database that has what the files have not is refused by name, and nothing is applied", async () => {
+  write("30000106000001_gone.sql", "create table public.gone (id int);");
+  await applyMigrations(database.adminUrl, dir);
+  rmSync(join(dir, "30000106000001_gone.sql"));
+  write("30000106000002_after.sql", "create table public.after_gone (id int);");
+  await expect(applyMigrations(database.adminUrl, dir)).rejects.toThrow(/other versions of 30000106000001_gone\.sql/);
+  expect(await database.sql`select to_regclass('public.after_gone')::text as name`).toEqual([{ name: null }]);
 });
 
 // Guarantee: two starts at once apply each file once.

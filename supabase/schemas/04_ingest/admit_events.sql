@@ -1,0 +1,168 @@
+-- The gate: each event is admitted once, counted once and captured once.
+
+-- site_for_ingest: what the gate must know of a site. Kept for seconds in the app's memory.
+--   Callers  service role only.
+create function public.site_for_ingest(p_public_id text) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object('siteId', s.id, 'domains', to_jsonb(s.domains), 'consentMode', s.consent_mode, 'respectsPrivacySignal', s.respects_privacy_signal,
+    'pageViews', s.page_views_enabled)
+  from public.sites s where s.public_id = p_public_id and s.archived_at is null
+$$;
+grant execute on function public.site_for_ingest(text) to opsmantik_app, service_role;
+
+-- admit_events: the billing gate. Up to 100 events of one site: idempotency, then quota, then capture.
+--   Takes    p_events [{k: 64 hex, e: eid or null, n: event name, p: payload, r?: reporter, o?: older eid}]
+--            in the order they were sent. r is given for calls: 1 the tracker, 2 a telephone system.
+--            An event whose older eid is known is the same event.
+--   Safe     from any number of requests: keys are inserted in order. Only plans with a cap lock, on
+--            one row per site and month.
+--   Returns  {results: ["accepted" | "duplicate" | "enriched" | "quota", …], used, limit, overage}.
+--            Only an accepted event leaves a billing row. A call that the other reporter told of first
+--            is enriched: captured once more, never billed.
+--   Callers  service role only.
+create function public.admit_events(p_site_id uuid, p_events jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_expires timestamptz :=
+    greatest(v_now + interval '90 days', date_trunc('month', v_now, 'UTC') + interval '3 months');
+  v_month text;
+  v_plan public.site_plans;
+  v_cap bigint;
+  v_used bigint := 0;
+  v_room bigint;                       -- null: no cap
+  v_accepted int[] := '{}';
+  v_refused int[] := '{}';
+  v_enriched int[] := '{}';
+  v_total int := jsonb_array_length(p_events);
+  v_first jsonb := p_events -> 0;
+  v_results jsonb;
+begin
+  if v_total not between 1 and 100 then
+    perform private.fail(400, 'VALIDATION_FAILED');
+  end if;
+  select p.* into v_plan from public.site_plans p where p.site_id = p_site_id;
+  if found then
+    v_month := private.billing_month(v_now);
+    v_cap := private.plan_cap(v_plan);
+    if v_cap is not null then
+      v_used := private.lock_usage(p_site_id, v_month);
+      v_room := greatest(0, v_cap - v_used);
+    elsif v_plan.monthly_limit is not null then
+      select coalesce(max(u.event_count), 0) into v_used from public.site_usage_monthly u
+        where u.site_id = p_site_id and u.year_month = v_month;
+    end if;
+  end if;
+
+  -- One row for each event that is new, by its key and by its eid.
+  if v_room = 0 then
+    v_refused := private.unseen_events(p_site_id, p_events);
+  elsif v_total = 1 then               -- nearly every request; the statement for many takes 100 us more
+    if not (v_first ? 'o' and exists (select from public.ingest_idempotency x
+        where x.site_id = p_site_id and x.eid = v_first ->> 'o')) then
+      insert into public.ingest_idempotency
+          (site_id, idempotency_key, eid, event_name, reported_by, created_at, expires_at)
+        values (p_site_id, decode(v_first ->> 'k', 'hex'), v_first ->> 'e', v_first ->> 'n',
+          coalesce((v_first ->> 'r')::smallint, 1), v_now, v_expires)
+        on conflict do nothing;
+      if found then
+        v_accepted := '{1}';
+      end if;
+    end if;
+  else
+    -- Keys are inserted in order, so that two batches with the same keys never wait for each other in a circle.
+    with input as materialized (
+      select t.position::int as position, decode(t.event ->> 'k', 'hex') as key, t.event ->> 'e' as eid,
+        t.event ->> 'n' as name, coalesce((t.event ->> 'r')::smallint, 1) as reporter
+      from jsonb_array_elements(p_events) with ordinality t(event, position)
+    ), claimed as (
+      insert into public.ingest_idempotency
+          (site_id, idempotency_key, eid, event_name, reported_by, created_at, expires_at)
+      select p_site_id, i.key, i.eid, i.name, i.reporter, v_now, v_expires from input i
+      order by i.key, i.position
+      on conflict do nothing
+      returning idempotency_key, eid
+    )
+    select coalesce(array_agg(a.position order by a.position), '{}') into v_accepted from (
+      select min(i.position) as position
+      from claimed c join input i on i.key = c.idempotency_key and i.eid is not distinct from c.eid
+      group by i.key) a;
+    if cardinality(v_accepted) > v_room then
+      v_refused := v_accepted[v_room + 1:];
+      v_accepted := v_accepted[:v_room];
+      delete from public.ingest_idempotency x using unnest(v_refused) position
+        where x.site_id = p_site_id and x.idempotency_key = decode(p_events -> (position - 1) ->> 'k', 'hex');
+    end if;
+  end if;
+  if cardinality(v_accepted) + cardinality(v_refused) < v_total then
+    v_enriched := private.note_second_reports(p_site_id, p_events, v_accepted || v_refused);
+  end if;
+  if cardinality(v_accepted) + cardinality(v_enriched) > 0 then
+    insert into public.ingest_fallback_buffer
+        (site_id, payload, counted, position, is_enrichment, created_at, updated_at)
+      select p_site_id, p_events -> (n - 1) -> 'p', v_cap is not null or n = any (v_enriched),
+        n, n = any (v_enriched), v_now, v_now
+      from unnest(v_accepted || v_enriched) n;
+  end if;
+  if v_cap is not null and cardinality(v_accepted) > 0 then
+    update public.site_usage_monthly u
+      set event_count = u.event_count + cardinality(v_accepted), updated_at = v_now
+      where u.site_id = p_site_id and u.year_month = v_month;
+  end if;
+  if cardinality(v_accepted) = v_total then
+    v_results := to_jsonb(array_fill('accepted'::text, array[v_total]));
+  else
+    insert into public.ingest_drop_deltas (site_id, day, reason, drops)
+      select p_site_id, (v_now at time zone 'UTC')::date, d.reason, d.drops
+      from (values ('quota', cardinality(v_refused)),
+        ('duplicate', v_total - cardinality(v_refused) - cardinality(v_accepted) - cardinality(v_enriched)))
+        d(reason, drops)
+      where d.drops > 0;
+    v_results := (
+      select jsonb_agg(case when n = any (v_accepted) then 'accepted' when n = any (v_refused) then 'quota'
+        when n = any (v_enriched) then 'enriched' else 'duplicate' end order by n)
+      from generate_series(1, v_total) n);
+  end if;
+  return jsonb_build_object('results', v_results, 'used', v_used + cardinality(v_accepted),
+    'limit', v_plan.monthly_limit,
+    'overage', coalesce(v_used + cardinality(v_accepted) > v_plan.monthly_limit, false));
+end
+$$;
+grant execute on function public.admit_events(uuid, jsonb) to opsmantik_app, service_role;
+
+-- note_second_reports: the positions of calls that the other reporter told of first. Each reporter counts
+-- once per call, so a repeated request enriches nothing and a flood of them stores nothing.
+create function private.note_second_reports(p_site_id uuid, p_events jsonb, p_done int[]) returns int[]
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_position int;
+  v_event jsonb;
+  v_reporter smallint;
+  v_enriched int[] := '{}';
+begin
+  for v_position in select n from generate_series(1, jsonb_array_length(p_events)) n loop
+    v_event := p_events -> (v_position - 1);
+    v_reporter := (v_event ->> 'r')::smallint;
+    continue when v_reporter is null or v_position = any (p_done);
+    update public.ingest_idempotency x set reported_by = x.reported_by | v_reporter
+      where x.site_id = p_site_id and x.eid = v_event ->> 'e' and x.reported_by & v_reporter = 0;
+    if found then
+      v_enriched := v_enriched || v_position;
+    end if;
+  end loop;
+  return v_enriched;
+end
+$$;
+
+-- unseen_events: the positions of events that are new, when there is no room for any.
+create function private.unseen_events(p_site_id uuid, p_events jsonb) returns int[]
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(array_agg(t.position::int), '{}') from jsonb_array_elements(p_events) with ordinality t(event, position)
+  where not exists (select from public.ingest_idempotency x where x.site_id = p_site_id and x.idempotency_key = decode(t.event ->> 'k', 'hex'))
+    and not exists (select from public.ingest_idempotency x
+      where x.site_id = p_site_id and x.eid in (t.event ->> 'e', t.event ->> 'o'))
+$$;

@@ -1,0 +1,101 @@
+-- How a visitor's choice arrives, alone or with an event, and what it does to the event.
+
+-- known_scopes: a list of scopes in one spelling, so that two of the same meaning are equal.
+create function private.known_scopes(p_scopes jsonb) returns text[]
+language sql immutable set search_path = ''
+as $$
+  select coalesce(array_agg(distinct s order by s), '{}') from jsonb_array_elements_text(p_scopes) s
+  where s in ('analytics', 'marketing')
+$$;
+
+-- happened_at: when an event happened: its age before we received it. At most a day, never in the future.
+create function private.happened_at(p_received_at timestamptz, p_age_ms jsonb) returns timestamptz
+language sql immutable set search_path = ''
+as $$
+  select p_received_at - least(greatest(coalesce((p_age_ms #>> '{}')::numeric, 0), 0), 86400000)::float8
+    * interval '1 millisecond'
+$$;
+
+-- record_consent: a visitor chose, or took consent back. Applied at once to everything of that visitor that
+-- Google has not got; never billed.
+--   Takes    p_choice {visitor, scopes, ageMs, page?, version?}; ageMs is how long ago it happened, 0 to a day.
+--   Safe     to repeat: the same choice is one row, and applying it again changes nothing.
+--   Returns  {ok}.
+--   Callers  service role only.
+create function public.record_consent(p_site_id uuid, p_choice jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_choice public.consent_choices;
+begin
+  v_choice.site_id := p_site_id;
+  v_choice.visitor_id := p_choice ->> 'visitor';
+  v_choice.scopes := private.known_scopes(p_choice -> 'scopes');
+  v_choice.chosen_at := private.happened_at(private.current_moment(), p_choice -> 'ageMs');
+  v_choice.page_url := p_choice ->> 'page';
+  v_choice.tracker_version := (p_choice ->> 'version')::int;
+  perform private.lock_visitor(p_site_id, v_choice.visitor_id);
+  perform private.note_choice(v_choice);
+  return '{"ok": true}';
+end
+$$;
+grant execute on function public.record_consent(uuid, jsonb) to opsmantik_app, service_role;
+
+-- visitors_without_marketing: of the given visitors, those whose newest choice leaves marketing out.
+--   Takes    at most 1,000 visitor ids.
+--   Returns  [visitor id].
+--   Callers  service role only.
+create function public.visitors_without_marketing(p_site_id uuid, p_visitors text[]) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(v), '[]') from unnest(p_visitors[1:1000]) v
+  where private.refused_marketing(p_site_id, v)
+$$;
+grant execute on function public.visitors_without_marketing(uuid, text[])
+  to opsmantik_app, service_role;
+
+-- note_event_choice: an event carries the scopes that held when it happened. One that allows no marketing is a
+-- choice also where the scopes themselves were not kept.
+create function private.note_event_choice(p_site_id uuid, p_at timestamptz, p_event jsonb) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_choice public.consent_choices;
+begin
+  v_choice.scopes := case when jsonb_typeof(p_event -> 'scopes') = 'array' then private.known_scopes(p_event -> 'scopes')
+    when not (p_event ->> 'marketingConsent')::boolean then '{analytics}' end;
+  if v_choice.scopes is not null then
+    v_choice.site_id := p_site_id;
+    v_choice.visitor_id := p_event ->> 'visitor';
+    v_choice.chosen_at := p_at;
+    v_choice.page_url := p_event ->> 'url';
+    v_choice.tracker_version := (p_event ->> 'trackerVersion')::int;
+    perform private.note_choice(v_choice);
+  end if;
+end
+$$;
+
+-- visitor_consents: whether Google may be told of a visitor: what the visitor last said, else what this event
+-- says for its site, else what the running visit says, else the site's default.
+create function private.visitor_consents(p_site_id uuid, p_event jsonb, p_session public.sessions) returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce('marketing' = any ((private.newest_choice(p_site_id, p_event ->> 'visitor')).scopes),
+    (p_event ->> 'marketingConsent')::boolean, p_session.marketing_consent,
+    (p_event ->> 'marketingDefault')::boolean)
+$$;
+
+-- without_click_ids: an address whose ad click ids are gone. lib/ingest/capture-event.ts does the same at the gate.
+create function private.without_click_ids(p_url text) returns text
+language sql immutable set search_path = ''
+as $$ select regexp_replace(p_url, '(clid|braid)(=|%3D)[^&#%]*', '\1\2', 'gi') $$;
+
+-- without_marketing: an event as it may be kept of a visitor who refused marketing: no click id, in no address
+-- either, and no telephone number.
+create function private.without_marketing(p_event jsonb) returns jsonb
+language sql immutable set search_path = ''
+as $$
+  select p_event || jsonb_build_object('gclid', null, 'wbraid', null, 'gbraid', null, 'phone', null,
+    'url', private.without_click_ids(p_event ->> 'url'), 'referrer', private.without_click_ids(p_event ->> 'referrer'),
+    'label', case when p_event ->> 'action' not in ('phone_call', 'whatsapp', 'hover_intent') then p_event ->> 'label' end)
+$$;

@@ -1,0 +1,26 @@
+-- Months are counted in UTC.
+
+-- billing_month: the UTC month a moment belongs to.
+create function private.billing_month(p_at timestamptz) returns text
+language sql immutable set search_path = ''
+as $$
+  select to_char(p_at at time zone 'UTC', 'YYYY-MM')
+$$;
+
+-- month_start: the moment a billing month begins; the next month's beginning is its end.
+create function private.month_start(p_year_month text) returns timestamptz
+language plpgsql immutable set search_path = ''
+as $$
+begin
+  if p_year_month is null or p_year_month !~ '^[0-9]{4}-(0[1-9]|1[0-2])$' then
+    perform private.fail(400, 'VALIDATION_FAILED', jsonb_build_object('field', 'yearMonth'));
+  end if;
+  return (p_year_month || '-01')::timestamp at time zone 'UTC';
+end
+$$;
+
+create function private.month_end(p_year_month text) returns timestamptz
+language sql immutable set search_path = ''
+as $$
+  select ((private.month_start(p_year_month) at time zone 'UTC') + interval '1 month') at time zone 'UTC'
+$$;

@@ -1,0 +1,116 @@
+-- Which lead a sale from elsewhere belongs to, and which click.
+
+-- candidate_calls: the calls that a sale may belong to, best first: those of the 90 days before it,
+-- by its click, else by the caller's number, newest first. Junk is no customer.
+create function private.candidate_calls(p_site public.sites, p_sale public.sales) returns setof uuid
+language plpgsql stable security definer set search_path = '' rows 20
+as $$
+begin
+  return query select c.id from public.calls c
+    where c.site_id = p_site.id and c.status <> 'junk' and c.called_at <= p_sale.occurred_at
+      and c.called_at > p_sale.occurred_at - interval '90 days'
+      and (c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid or c.gbraid = p_sale.gbraid
+        or c.caller_hash = p_sale.customer_hash)
+    order by coalesce(c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid
+      or c.gbraid = p_sale.gbraid, false) desc, c.called_at desc, c.id
+    limit 20;
+end
+$$;
+
+-- lock_calls: locks calls in the order of their ids, as everybody must who locks more than one.
+--   Returns  the same ids.
+create function private.lock_calls(p_call_ids uuid[]) returns uuid[]
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  perform from public.calls c where c.id = any (p_call_ids) order by c.id for update;
+  return p_call_ids;
+end
+$$;
+
+-- match_call: the best candidate that no living sale has. It stays locked until the sale is
+-- written: two sales never take the same call.
+--   Takes    p_call_ids: calls that the caller has locked and lets the sale take; null for any.
+create function private.match_call(p_site public.sites, p_sale public.sales, p_call_ids uuid[])
+returns public.calls
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_locked uuid[] := coalesce(p_call_ids,
+    private.lock_calls(array(select private.candidate_calls(p_site, p_sale))));
+  v_call public.calls;
+begin
+  -- Asked again under the locks: whoever held one of them may have sold the call or made it junk.
+  select c.* into v_call
+    from private.candidate_calls(p_site, p_sale) with ordinality f (id, place)
+    join public.calls c on c.id = f.id
+    where c.id = any (v_locked)
+      and not exists (select from public.sales s where s.call_id = c.id and s.status <> 'CANCELED')
+    order by f.place limit 1;
+  return v_call;
+end
+$$;
+
+-- sold_call: the newest call of the same customer that has its sale already.
+create function private.sold_call(p_site public.sites, p_sale public.sales) returns uuid
+language sql stable security definer set search_path = ''
+as $$
+  select c.id from public.calls c
+  where c.site_id = p_site.id and c.called_at <= p_sale.occurred_at and c.called_at > p_sale.occurred_at - interval '90 days'
+    and (c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid or c.gbraid = p_sale.gbraid or c.caller_hash = p_sale.customer_hash)
+    and exists (select from public.sales s where s.call_id = c.id and s.status <> 'CANCELED')
+  order by c.called_at desc, c.id limit 1
+$$;
+
+-- refused_since: true if a visitor behind this sale refused marketing after it happened, as the newest choice: the
+-- visitor of its call, or one who came with its click. A customer who agrees at the till later has said so later.
+create function private.refused_since(p_site_id uuid, p_sale public.sales, p_call public.calls) returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select exists (
+    select from (
+      select p_call.visitor_id as visitor_id where p_call.id is not null
+      union
+      select c.visitor_id from private.click_sightings c
+      where c.site_id = p_site_id
+        and c.click_hash in (select private.click_hashes(p_sale.gclid, p_sale.wbraid, p_sale.gbraid))) v
+    cross join lateral private.newest_choice(p_site_id, v.visitor_id) n
+    where not 'marketing' = any (n.scopes) and n.chosen_at > p_sale.occurred_at)
+$$;
+
+-- take_click: the click a sale is told to Google with: its call's, or its own where the customer agreed, or none, with the reason. When
+-- a click of its own was made is not known; it was not after the sale. The hash of an e-mail address is for Google alone: it is
+-- kept where the customer agreed, and nowhere else.
+create function private.take_click(p_site_id uuid, p_sale public.sales, p_call public.calls, p_consent boolean) returns public.sales
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_has_own boolean := coalesce(p_sale.gclid, p_sale.wbraid, p_sale.gbraid) is not null;
+begin
+  if not coalesce(p_consent, false) or private.refused_since(p_site_id, p_sale, p_call) then
+    p_sale.email_hash := null;
+  end if;
+  if not p_consent then   -- said, not left out: whatever the call's visitor agreed to, this customer did not
+    p_sale.gclid := null;
+    p_sale.wbraid := null;
+    p_sale.gbraid := null;
+    p_sale.delivery_block := 'NO_CONSENT';
+    return p_sale;
+  end if;
+  p_sale.delivery_block := case when p_call.id is not null then private.delivery_block_of(p_call) when not v_has_own then 'NO_MATCH' else 'NO_CONSENT' end;
+  if p_call.id is not null and p_sale.delivery_block is null then
+    p_sale.gclid := p_call.gclid;
+    p_sale.wbraid := p_call.wbraid;
+    p_sale.gbraid := p_call.gbraid;
+    p_sale.clicked_at := p_call.clicked_at;
+  elsif v_has_own and p_consent and not private.refused_since(p_site_id, p_sale, p_call) then
+    p_sale.clicked_at := least(p_sale.occurred_at, private.current_moment());
+    p_sale.delivery_block := null;
+  else   -- a click id without consent is not kept
+    p_sale.gclid := null;
+    p_sale.wbraid := null;
+    p_sale.gbraid := null;
+  end if;
+  return p_sale;
+end
+$$;

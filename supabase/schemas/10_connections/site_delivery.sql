@@ -1,0 +1,127 @@
+-- Values and delivery: what a site's leads are worth before anybody says an amount, and what Google is told of them, when and under which name.
+
+-- default_conversion_name: the names that the setup guide asks for. The planner folds a call with a
+-- fixed key, so a query may ask it for every row.
+create function private.default_conversion_name(p_key text) returns text
+language sql immutable set search_path = ''
+as $$
+  select case p_key
+    when 'seal' then 'OpsMantik_V5_DEMIR_MUHUR'
+    when 'MEETING_BOOKED' then 'OpsMantik_V4_Sicak_Teklif'
+    when 'SEAL_PENDING' then 'OpsMantik_V3_Nitelikli_Gorusme'
+    when 'INTENT_CAPTURED' then 'OpsMantik_V2_Ilk_Temas'
+    when 'page_view' then 'OpsMantik_V1_Nabiz' end
+$$;
+
+-- conversion_name: what a conversion is called in the site's Google Ads account.
+create function private.conversion_name(p_site public.sites, p_key text) returns text
+language sql immutable set search_path = ''
+as $$
+  select coalesce(p_site.conversion_names ->> p_key, private.default_conversion_name(p_key))
+$$;
+
+-- refuse_setting: a setting that can not be stored, by name, so that the form can point at it.
+create function private.refuse_setting(p_field text) returns void
+language sql set search_path = ''
+as $$ select private.fail(400, 'VALIDATION_FAILED', jsonb_build_object('field', p_field)) $$;
+
+-- check_delivery: what the given settings must satisfy. Keys are a closed list: a misspelt one would silently change nothing.
+create function private.check_delivery(p_settings jsonb) returns void
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_entry record;
+  v_named public.sites;
+begin
+  if jsonb_typeof(p_settings) is distinct from 'object' then
+    perform private.refuse_setting('settings');
+  end if;
+  for v_entry in select e.key, e.value, jsonb_typeof(e.value) as type from jsonb_each(p_settings) e loop
+    if not coalesce(case v_entry.key
+      when 'defaultAovCents' then v_entry.type = 'number' and (v_entry.value)::numeric between 1 and 100000000000 and (v_entry.value)::numeric % 1 = 0
+      when 'sendDelayMinutes' then v_entry.type = 'number' and (v_entry.value)::numeric between 0 and 1440 and (v_entry.value)::numeric % 1 = 0
+      when 'clickMinAgeHours' then v_entry.type = 'number' and (v_entry.value)::numeric between 0 and 48 and (v_entry.value)::numeric % 1 = 0
+      when 'needsYouAfterHours' then v_entry.type = 'number' and (v_entry.value)::numeric between 1 and 2160 and (v_entry.value)::numeric % 1 = 0
+      when 'signalsEnabled' then v_entry.type = 'boolean'
+      when 'pageViewsEnabled' then v_entry.type = 'boolean'
+      when 'intentWeights' then v_entry.type = 'object'
+      when 'conversionNames' then v_entry.type = 'object' end, false) then
+      perform private.refuse_setting(left(v_entry.key, 40));
+    end if;
+  end loop;
+  for v_entry in select e.key, e.value from jsonb_each(p_settings -> 'intentWeights') e loop
+    if v_entry.key not in ('intent', 'qualified', 'meeting', 'sealed') or jsonb_typeof(v_entry.value) <> 'number'
+       or (v_entry.value)::numeric not between 0 and 10 then
+      perform private.refuse_setting('intentWeights.' || left(v_entry.key, 40));
+    end if;
+  end loop;
+  for v_entry in select e.key, e.value from jsonb_each(p_settings -> 'conversionNames') e loop
+    if v_entry.key not in ('seal', 'INTENT_CAPTURED', 'SEAL_PENDING', 'MEETING_BOOKED', 'page_view') or jsonb_typeof(v_entry.value) <> 'string'
+       or not private.is_plain_text(v_entry.value #>> '{}', 100) then
+      perform private.refuse_setting('conversionNames.' || left(v_entry.key, 40));
+    end if;
+  end loop;
+  -- Names left out are the defaults. Under one name Google would add sales and first contacts up.
+  v_named.conversion_names := coalesce(p_settings -> 'conversionNames', '{}');
+  for v_entry in select n.key from (
+      select k.key, k.place,
+        min(k.place) over (partition by private.conversion_name(v_named, k.key)) as first
+      from unnest('{seal,MEETING_BOOKED,SEAL_PENDING,INTENT_CAPTURED,page_view}'::text[])
+        with ordinality k (key, place)) n
+    where n.place > n.first order by n.place limit 1 loop
+    perform private.refuse_setting('conversionNames.' || v_entry.key);
+  end loop;
+end
+$$;
+
+-- set_site_delivery: change the settings that are given; the others stay. Weights and names that are given replace all of theirs.
+-- A conversion that gets another name keeps the conversion action that was chosen for it.
+--   Refuses  400 VALIDATION_FAILED with the field, for an unknown key as for a value out of bounds.
+--   Callers  owners.
+create function public.set_site_delivery(p_public_id text, p_settings jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'owner');
+begin
+  perform private.check_delivery(p_settings);
+  if (p_settings #> '{intentWeights,sealed}')::numeric = 0 then
+    perform private.refuse_setting('intentWeights.sealed');   -- a seal without an amount would be worth nothing, and nothing can not be sent
+  end if;
+  perform private.hold_provider(v_site.id, 'google_ads');
+  select s.* into v_site from public.sites s where s.id = v_site.id for no key update;
+  update public.sites s
+    set default_aov_cents = coalesce((p_settings ->> 'defaultAovCents')::bigint, s.default_aov_cents),
+        intent_weights = coalesce(p_settings -> 'intentWeights', s.intent_weights),
+        signals_enabled = coalesce((p_settings ->> 'signalsEnabled')::boolean, s.signals_enabled),
+        page_views_enabled = coalesce((p_settings ->> 'pageViewsEnabled')::boolean, s.page_views_enabled),
+        conversion_names = coalesce(p_settings -> 'conversionNames', s.conversion_names),
+        send_delay_minutes = coalesce((p_settings ->> 'sendDelayMinutes')::int, s.send_delay_minutes),
+        click_min_age_hours = coalesce((p_settings ->> 'clickMinAgeHours')::int, s.click_min_age_hours),
+        needs_you_after_hours = coalesce((p_settings ->> 'needsYouAfterHours')::int, s.needs_you_after_hours),
+        updated_at = private.current_moment()
+    where s.id = v_site.id;
+  perform private.carry_actions(v_site, s) from public.sites s where s.id = v_site.id;
+  return jsonb_build_object('ok', true);
+end
+$$;
+grant execute on function public.set_site_delivery(text, jsonb) to authenticated;
+
+-- site_delivery: the settings as they hold now, defaults filled in.
+--   Returns  {defaultAovCents, intentWeights, signalsEnabled, pageViewsEnabled, conversionNames, sendDelayMinutes, clickMinAgeHours, needsYouAfterHours}.
+--   Callers  viewers.
+create function public.site_delivery(p_public_id text) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'viewer');
+begin
+  return jsonb_build_object('defaultAovCents', v_site.default_aov_cents,
+    'intentWeights', (select jsonb_object_agg(k, private.intent_weight(v_site, k)) from unnest('{intent,qualified,meeting,sealed}'::text[]) k),
+    'signalsEnabled', v_site.signals_enabled, 'pageViewsEnabled', v_site.page_views_enabled,
+    'conversionNames', (select jsonb_object_agg(k, private.conversion_name(v_site, k))
+                        from unnest('{seal,MEETING_BOOKED,SEAL_PENDING,INTENT_CAPTURED,page_view}'::text[]) k),
+    'sendDelayMinutes', v_site.send_delay_minutes, 'clickMinAgeHours', v_site.click_min_age_hours, 'needsYouAfterHours', v_site.needs_you_after_hours);
+end
+$$;
+grant execute on function public.site_delivery(text) to authenticated;

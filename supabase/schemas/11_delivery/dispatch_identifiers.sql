@@ -1,0 +1,50 @@
+-- Click ids, hashed telephone numbers and e-mail addresses as they were handed out. A dispatch is permanent, and
+-- these must be erasable: so they sit here, and the row and its dispatch keep a salted hash. With
+-- the salt gone too, nobody can find out by trying whether a click id was the one.
+
+create table public.dispatch_identifiers (
+  queue_id uuid primary key,
+  site_id uuid not null,
+  gclid text,
+  wbraid text,
+  gbraid text,
+  customer_hash text,
+  email_hash text,
+  salt uuid not null,                              -- of this row alone
+  handed_at timestamptz not null
+);
+create index identifiers_by_age on public.dispatch_identifiers (handed_at);
+alter table public.dispatch_identifiers enable row level security;
+
+-- forget_identifiers: deletes what was handed out of these sales. The hashes stay and say nothing
+-- any more. Called with the sales locked, or by itself.
+--   Safe     against a claim under way: it holds its rows, so this waits and forgets what it wrote.
+create function private.forget_identifiers(p_sale_ids uuid[]) returns void
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  perform from public.offline_conversion_queue q where q.sale_id = any (p_sale_ids)
+    order by q.id for update;
+  delete from public.dispatch_identifiers i using public.offline_conversion_queue q
+    where q.sale_id = any (p_sale_ids) and i.queue_id = q.id;
+end
+$$;
+
+-- purge_dispatch_identifiers: forget what was handed out 90 days ago. Adjustments end after 54.
+--   Returns  {purged}; at most 5,000 a call.
+--   Callers  service role only (cron).
+create function public.purge_dispatch_identifiers() returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_purged int;
+begin
+  delete from public.dispatch_identifiers i where i.queue_id = any (array(
+    select x.queue_id from public.dispatch_identifiers x
+    where x.handed_at < private.current_moment() - interval '90 days'
+    order by x.handed_at limit 5000 for update skip locked));
+  get diagnostics v_purged = row_count;
+  return jsonb_build_object('purged', v_purged);
+end
+$$;
+grant execute on function public.purge_dispatch_identifiers() to opsmantik_app, service_role;

@@ -1,0 +1,150 @@
+-- What was STARTED and not FINISHED: the ledger is append-only and grows, this stays small.
+create table private.open_upload_batches (
+  batch_id uuid primary key,
+  site_id uuid not null,
+  provider_key text not null,
+  pipeline text not null,
+  claimed_count int not null,
+  started_at timestamptz not null,
+  constraint pipeline_is_known check (pipeline in ('seals', 'signals'))
+);
+create index open_batches_by_age on private.open_upload_batches (started_at);
+alter table private.open_upload_batches enable row level security;
+
+-- start_batch: rows were claimed and are about to be sent. Called by the claim, in its transaction,
+-- so a dead worker's batch is always known.
+create function private.start_batch(
+  p_site_id uuid, p_provider_key text, p_batch_id uuid, p_pipeline text, p_claimed int
+) returns void
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
+      claimed_count, created_at)
+    values (p_site_id, p_provider_key, p_batch_id, 'STARTED', p_claimed, private.current_moment());
+  insert into private.open_upload_batches (batch_id, site_id, provider_key, pipeline,
+      claimed_count, started_at)
+    values (p_batch_id, p_site_id, p_provider_key, p_pipeline, p_claimed,
+      private.current_moment());
+end
+$$;
+
+-- finish_batch: what became of a batch. The caller has taken hold_provider before anything else.
+--   Takes    p_batch {outcome success|transient|definite|none, credentialsVersion, durationMs?,
+--            requestId?, errorCode?, errorCategory?, quotaUntil?, isQuotaShared?, block? {code, message},
+--            blockActions? [{conversionName, action?, code, message}]} and how many rows went
+--            where. An action that the name no longer means is not blocked.
+--   Writes   FINISHED, the metrics, the circuit, the quota's end, the block and blocked actions.
+--   Safe     to repeat, and after recovery: only an open batch is finished. A block and a quota
+--            count only while the credentials they were met with are the present ones.
+--   Returns  whether this call finished it.
+create function private.finish_batch(
+  p_site_id uuid, p_batch_id uuid, p_batch jsonb, p_completed int, p_failed int, p_retry int
+) returns boolean
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_open private.open_upload_batches;
+  v_is_current boolean;
+begin
+  delete from private.open_upload_batches o
+    where o.batch_id = p_batch_id and o.site_id = p_site_id returning o.* into v_open;
+  if v_open.batch_id is null then
+    return false;
+  end if;
+  v_is_current := private.hold_provider(p_site_id, v_open.provider_key)
+    = (p_batch ->> 'credentialsVersion')::int;
+  insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
+      completed_count, failed_count, retry_count, duration_ms, provider_request_id, error_code,
+      error_category, created_at)
+    values (p_site_id, v_open.provider_key, p_batch_id, 'FINISHED',
+      coalesce(p_completed, 0), coalesce(p_failed, 0), coalesce(p_retry, 0),
+      (p_batch ->> 'durationMs')::int, left(p_batch ->> 'requestId', 256),
+      left(p_batch ->> 'errorCode', 64), p_batch ->> 'errorCategory', v_now);
+  perform public.increment_provider_upload_metrics(p_site_id, v_open.provider_key,
+    coalesce(p_completed, 0) + coalesce(p_failed, 0) + coalesce(p_retry, 0),
+    p_completed, p_failed, p_retry);
+  perform private.note_outcome(p_site_id, v_open.provider_key,
+    coalesce(p_batch ->> 'outcome', 'none'), p_batch_id, p_batch ->> 'errorCode');
+  if v_is_current and p_batch ->> 'quotaUntil' is not null then
+    perform private.note_quota(p_site_id, v_open.provider_key,
+      (p_batch ->> 'quotaUntil')::timestamptz, (p_batch ->> 'isQuotaShared')::boolean);
+  end if;
+  if v_is_current and jsonb_typeof(p_batch -> 'block') = 'object' then
+    perform private.block_connection(p_site_id, v_open.provider_key,
+      p_batch #>> '{block,code}', p_batch #>> '{block,message}');
+  end if;
+  if v_is_current and jsonb_typeof(p_batch -> 'blockActions') = 'array' then
+    update public.provider_conversion_actions a
+      set blocked_at = coalesce(a.blocked_at, v_now), blocked_code = left(b.code, 64),
+          blocked_message = left(b.message, 1024), updated_at = v_now
+      from jsonb_to_recordset(p_batch -> 'blockActions')
+        b ("conversionName" text, action text, code text, message text)
+      where a.site_id = p_site_id and a.provider_key = v_open.provider_key
+        and a.conversion_name = b."conversionName" and b.code is not null
+        and (b.action is null or a.action = b.action);
+  end if;
+  return true;
+end
+$$;
+
+-- with_refused_actions: a batch's facts, with the actions that were refused beside their names. A
+-- row keeps the action of its first hand-out, which the name may no longer mean.
+--   Takes    p_refused [{conversionName, action, code}] of the batch's rows that failed.
+create function private.with_refused_actions(p_batch jsonb, p_refused jsonb) returns jsonb
+language sql immutable security definer set search_path = ''
+as $$
+  select p_batch || jsonb_build_object('blockActions', (
+    select coalesce(jsonb_agg(distinct
+      b || jsonb_strip_nulls(jsonb_build_object('action', r.action))), '[]')
+    from jsonb_array_elements(p_batch -> 'blockActions') b
+      left join jsonb_to_recordset(p_refused) r ("conversionName" text, action text, code text)
+        on r."conversionName" = b ->> 'conversionName' and r.code = b ->> 'code'))
+$$;
+
+-- end_dead_batches: batches of workers that never answered are finished as WORKER_LOST, and probes
+-- whose lease has run out open their circuit again. Their rows are the sweeps' work.
+--   Safe     against a late answer: whatever somebody holds is left for the next sweep.
+--   Returns  {ended, reopened}; at most 2,000 of each a call.
+create function private.end_dead_batches(p_min_age interval) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_ended int;
+  v_reopened int;
+begin
+  with dead as (
+    delete from private.open_upload_batches o
+      where o.batch_id = any (array(
+        select x.batch_id from private.open_upload_batches x
+        where x.started_at <= v_now - p_min_age
+        order by x.started_at limit 2000 for update skip locked))
+      returning o.*),
+  finished as (
+    insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
+        completed_count, failed_count, retry_count, error_code, error_category, created_at)
+      select d.site_id, d.provider_key, d.batch_id, 'FINISHED', 0, 0, d.claimed_count,
+        'WORKER_LOST', 'TRANSIENT', v_now
+      from dead d),
+  counted as (
+    insert into public.provider_upload_metrics as m (site_id, provider_key, attempts_total,
+        retry_total, updated_at)
+      select d.site_id, d.provider_key, sum(d.claimed_count), sum(d.claimed_count), v_now
+      from dead d group by 1, 2 order by 1, 2
+      on conflict (site_id, provider_key) do update
+        set attempts_total = m.attempts_total + excluded.attempts_total,
+            retry_total = m.retry_total + excluded.retry_total, updated_at = excluded.updated_at)
+  select count(*) into v_ended from dead;
+  update public.provider_health_state h
+    set state = 'OPEN', next_probe_at = private.next_probe(), probe_token = null,
+        probe_until = null, updated_at = v_now
+    from (select x.site_id, x.provider_key from public.provider_health_state x
+          where x.state = 'HALF_OPEN' and x.probe_until <= v_now
+          order by x.probe_until limit 2000 for update skip locked) t
+    where h.site_id = t.site_id and h.provider_key = t.provider_key;
+  get diagnostics v_reopened = row_count;
+  return jsonb_build_object('ended', v_ended, 'reopened', v_reopened);
+end
+$$;
