@@ -111,6 +111,17 @@ as $$
   select to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
 $$;
 
+-- 01_ground/limits.sql
+create function private.click_life() returns interval
+  language sql immutable parallel safe set search_path = ''
+as $$ select interval '90 days' $$;
+create function private.max_attempts() returns int
+  language sql immutable parallel safe set search_path = ''
+as $$ select 5 $$;
+create function private.adjustments_end() returns interval
+language sql immutable set search_path = ''
+as $$ select interval '54 days' $$;
+
 -- 01_ground/refusals.sql
 create function private.fail(p_status int, p_code text, p_detail jsonb default null) returns void
 language plpgsql set search_path = ''
@@ -4140,9 +4151,6 @@ as $$
       and (q.status in ('QUEUED', 'RETRY') or (q.status = 'FAILED'
         and (q.next_retry_at is not null or q.provider_error_category = 'AUTH')))
 $$;
-create function private.adjustments_end() returns interval
-language sql immutable set search_path = ''
-as $$ select interval '54 days' $$;
 create function private.adjustment_expired_words() returns text
 language sql immutable set search_path = ''
 as $$
@@ -4629,6 +4637,20 @@ as $$
   union all
   select d.quarter, d.outcome, d.code, d.row_count from private.queue_outcome_deltas d where d.site_id = p_site_id and d.quarter >= p_from
 $$;
+
+-- 08_queue/queue_states.sql
+create function private.queue_states() returns text[]
+  language sql immutable parallel safe set search_path = ''
+as $$ select array['QUEUED', 'RETRY', 'PROCESSING', 'COMPLETED', 'FAILED'] $$;
+create function private.waiting_states() returns text[]
+  language sql immutable parallel safe set search_path = ''
+as $$ select array['QUEUED', 'RETRY'] $$;
+create function private.open_states() returns text[]
+  language sql immutable parallel safe set search_path = ''
+as $$ select array['QUEUED', 'RETRY', 'PROCESSING'] $$;
+create function private.resting_states() returns text[]
+  language sql immutable parallel safe set search_path = ''
+as $$ select array['QUEUED', 'RETRY', 'COMPLETED', 'FAILED'] $$;
 
 -- 08_queue/queue_transitions.sql
 create table public.queue_transitions (
