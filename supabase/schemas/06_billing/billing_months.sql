@@ -1,5 +1,10 @@
 -- Months are counted in UTC.
 
+-- billed_rows_kept: how long a billing row is kept, at least. A younger one has not expired.
+create function private.billed_rows_kept() returns interval
+language sql immutable parallel safe set search_path = ''
+as $$ select interval '90 days' $$;
+
 -- billing_month: the UTC month a moment belongs to.
 create function private.billing_month(p_at timestamptz) returns text
 language sql immutable set search_path = ''
