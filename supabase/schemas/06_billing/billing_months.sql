@@ -12,7 +12,7 @@ as $$
   select to_char(p_at at time zone 'UTC', 'YYYY-MM')
 $$;
 
--- month_start: the moment a billing month begins; the next month's beginning is its end.
+-- month_start: the moment a billing month begins.
 create function private.month_start(p_year_month text) returns timestamptz
 language plpgsql immutable set search_path = ''
 as $$
@@ -24,8 +24,10 @@ begin
 end
 $$;
 
+-- month_end: the moment a billing month ends, which is when the next begins.
 create function private.month_end(p_year_month text) returns timestamptz
 language sql immutable set search_path = ''
 as $$
-  select ((private.month_start(p_year_month) at time zone 'UTC') + interval '1 month') at time zone 'UTC'
+  select ((private.month_start(p_year_month) at time zone 'UTC') + interval '1 month')
+    at time zone 'UTC'
 $$;
