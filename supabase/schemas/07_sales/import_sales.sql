@@ -1,6 +1,7 @@
 -- lock_import: locks the calls that lines of a file may take or belong to, before the first line.
--- Locked line by line, a call would be locked after another line's visit, while whoever seals holds
--- the call and waits for that visit. Visits are locked line by line: nobody else holds two.
+-- Line by line it would deadlock: the import holds a visit and waits for a call, while an operator
+-- who seals that call holds it and waits for the visit. Visits are locked line by line, because
+-- nobody else holds two.
 --   Takes    p_taken: calls that earlier lines of a preview took; this one may not take them.
 --   Returns  the calls that the lines may take.
 create function private.lock_import(p_site public.sites, p_rows jsonb, p_taken uuid[] default '{}')
@@ -128,10 +129,10 @@ end
 $$;
 grant execute on function public.import_sales(text, jsonb, boolean) to authenticated;
 
--- preview_import: what an import of these lines would do. It makes the drafts and takes them
--- back, so it says the same. Drafts of earlier lines of the file are gone by then, so the caller
--- passes on the callId of each earlier result. A reference that a file has twice is refused when
--- it is read.
+-- preview_import: what an import of these lines would do. It makes the drafts and rolls them
+-- back, so it answers as the import does. The drafts of earlier steps of the file are gone by
+-- then, so the caller passes on the callId of each earlier result. A reference that a file has
+-- twice is refused when the file is read.
 --   Takes    p_rows as import_sales; p_taken: at most 2,000 calls that earlier lines took.
 --   Returns  as import_sales.
 --   Callers  operators.

@@ -1,5 +1,5 @@
--- Sales from elsewhere: what a shop's till, a CRM or a file knows. Each arrives as a draft with
--- its own reference, finds the call it belongs to, and is sealed by whoever may seal.
+-- Sales from elsewhere: from a shop's till, a CRM or a file. Each arrives as a draft with its own
+-- reference and finds the call it belongs to. An operator or a key seals it.
 
 -- read_external_sale: what was sent, as a sale that is not stored yet. Refuses by field.
 --   Takes    p_args {externalRef, occurredAt, amountCents, currency?, customerPhone?,
