@@ -4,9 +4,12 @@
 set check_function_bodies = off;
 
 -- 01_ground/privileges.sql
-alter default privileges in schema public revoke all on tables from anon, authenticated, service_role;
-alter default privileges in schema public revoke all on sequences from anon, authenticated, service_role;
-alter default privileges in schema public revoke all on functions from anon, authenticated, service_role;
+alter default privileges in schema public
+  revoke all on tables from anon, authenticated, service_role;
+alter default privileges in schema public
+  revoke all on sequences from anon, authenticated, service_role;
+alter default privileges in schema public
+  revoke all on functions from anon, authenticated, service_role;
 alter default privileges revoke execute on functions from public;
 create schema if not exists private;
 revoke all on schema private from public;
@@ -51,13 +54,18 @@ begin
   end if;
 end
 $$;
+create function private.max_amount_cents() returns bigint
+language sql immutable parallel safe set search_path = ''
+as $$ select 100000000000 $$;
 create function private.check_amount(p_amount_cents bigint, p_currency text) returns void
 language plpgsql immutable set search_path = ''
 as $$
 begin
   perform private.check_currency(p_currency);
-  if p_amount_cents is null or p_amount_cents <= 0 or p_amount_cents > 100000000000
-     or (p_amount_cents % 100 <> 0 and private.currency_decimals(p_currency) = 0) then
+  if p_amount_cents is null
+      or p_amount_cents <= 0
+      or p_amount_cents > private.max_amount_cents()
+      or (p_amount_cents % 100 <> 0 and private.currency_decimals(p_currency) = 0) then
     perform private.fail(400, 'INVALID_AMOUNT');
   end if;
 end
@@ -65,15 +73,18 @@ $$;
 create function private.asked_cents(p_args jsonb) returns bigint
 language plpgsql immutable set search_path = ''
 as $$
+declare
+  v_asked jsonb := nullif(p_args -> 'amountCents', 'null');
 begin
-  if p_args -> 'amountCents' is null or jsonb_typeof(p_args -> 'amountCents') = 'null' then
+  if v_asked is null then
     return null;
   end if;
-  if jsonb_typeof(p_args -> 'amountCents') <> 'number' or (p_args -> 'amountCents')::numeric % 1 <> 0
-     or (p_args -> 'amountCents')::numeric not between 1 and 100000000000 then
+  if jsonb_typeof(v_asked) <> 'number'
+      or v_asked::numeric % 1 <> 0
+      or v_asked::numeric not between 1 and private.max_amount_cents() then
     perform private.fail(400, 'INVALID_AMOUNT');
   end if;
-  return (p_args -> 'amountCents')::numeric::bigint;
+  return v_asked::numeric::bigint;
 end
 $$;
 
@@ -81,49 +92,74 @@ $$;
 create function public.database_readiness() returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select jsonb_build_object('migration', (select max(version) from supabase_migrations.schema_migrations))
+  select jsonb_build_object(
+    'migration', (select max(version) from supabase_migrations.schema_migrations))
 $$;
 
 -- 01_ground/ids_and_time.sql
 create function private.uuid_v7() returns uuid
 language sql volatile
 as $$
-  -- A random v4 gives the tail; its first 48 bits become milliseconds and its version nibble 4 becomes 7.
+  -- A random v4 id. Its first 48 bits become milliseconds, and its version 4 becomes 7.
   select pg_catalog.encode(
     pg_catalog.set_bit(pg_catalog.set_bit(
-      pg_catalog.overlay(pg_catalog.uuid_send(pg_catalog.gen_random_uuid()),
-        pg_catalog.substring(pg_catalog.int8send((extract(epoch from pg_catalog.clock_timestamp()) * 1000)::bigint), 3), 1, 6),
+      pg_catalog.overlay(
+        pg_catalog.uuid_send(pg_catalog.gen_random_uuid()),
+        pg_catalog.substring(
+          pg_catalog.int8send(
+            (extract(epoch from pg_catalog.clock_timestamp()) * 1000)::bigint),
+          3),
+        1, 6),
       52, 1), 53, 1),
     'hex')::pg_catalog.uuid
 $$;
 create function private.current_moment() returns timestamptz
 language sql stable
 as $$
-  select case when session_user = 'postgres' then coalesce(nullif(pg_catalog.current_setting('opsmantik.now', true), '')::pg_catalog.timestamptz, pg_catalog.now())
-         else pg_catalog.now() end
+  select case
+    when session_user = 'postgres' then coalesce(
+      nullif(pg_catalog.current_setting('opsmantik.now', true), '')::pg_catalog.timestamptz,
+      pg_catalog.now())
+    else pg_catalog.now() end
 $$;
 create function private.exact_time(p_at timestamptz) returns text
 language sql stable set search_path = ''
 as $$ select to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') $$;
 create function private.utc_text(p_at timestamptz) returns text
 language sql immutable set search_path = ''
-as $$
-  select to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
-$$;
+as $$ select to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') $$;
+
+-- 01_ground/limits.sql
+create function private.click_life() returns interval
+language sql immutable parallel safe set search_path = ''
+as $$ select interval '90 days' $$;
+create function private.max_attempts() returns int
+language sql immutable parallel safe set search_path = ''
+as $$ select 5 $$;
+create function private.adjustments_end() returns interval
+language sql immutable parallel safe set search_path = ''
+as $$ select interval '54 days' $$;
+create function private.undo_window() returns interval
+language sql immutable parallel safe set search_path = ''
+as $$ select interval '10 minutes' $$;
 
 -- 01_ground/refusals.sql
 create function private.fail(p_status int, p_code text, p_detail jsonb default null) returns void
 language plpgsql set search_path = ''
 as $$
 begin
-  raise exception using errcode = 'PT' || p_status, message = p_code, detail = coalesce(p_detail::text, '');
+  raise exception using
+    errcode = 'PT' || p_status,
+    message = p_code,
+    detail = coalesce(p_detail::text, '');
 end
 $$;
 create function private.refuse_change() returns trigger
 language plpgsql set search_path = ''
 as $$
 begin
-  perform private.fail(409, 'RECORD_IS_PERMANENT', jsonb_build_object('table', tg_table_name, 'operation', tg_op));
+  perform private.fail(409, 'RECORD_IS_PERMANENT',
+    jsonb_build_object('table', tg_table_name, 'operation', tg_op));
   return null;
 end
 $$;
@@ -132,14 +168,19 @@ $$;
 create function private.is_plain_text(p_text text, p_max int) returns boolean
 language sql immutable set search_path = ''
 as $$
-  select coalesce(char_length(p_text) between 1 and p_max and p_text = btrim(p_text)
-    and p_text !~ '[\u0001-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]', false)
+  select coalesce(
+    char_length(p_text) between 1 and p_max
+      and p_text = btrim(p_text)
+      and p_text !~
+        '[\u0001-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]',
+    false)
 $$;
 create function private.url_path(p_url text) returns text
 language sql immutable set search_path = ''
 as $$
-  select case when p_url is null then null
-    else coalesce(nullif(left(split_part(split_part(regexp_replace(p_url, '^[a-z]+://[^/?#]*', '', 'i'), '?', 1), '#', 1), 120), ''), '/') end
+  select case when p_url is not null then coalesce(nullif(left(
+    split_part(split_part(regexp_replace(p_url, '^[a-z]+://[^/?#]*', '', 'i'), '?', 1), '#', 1),
+    120), ''), '/') end
 $$;
 create function private.masked_phone(p_phone text) returns text
 language sql immutable set search_path = ''
@@ -147,14 +188,24 @@ as $$
   select case
     when n.digits is null then null
     when length(n.digits) < 8 then '••• ' || right(n.digits, 2)
-    else case when n.digits ~ '^90\d{10}$' then '+90 ' || substr(n.digits, 3, 3) when n.digits ~ '^0\d{10}$' then left(n.digits, 4)
-              when p_phone like '+%' then '+' || left(n.digits, 2) else left(n.digits, 3) end
-         || ' ••• ' || substr(right(n.digits, 4), 1, 2) || ' ' || right(n.digits, 2) end
+    else case
+        when n.digits ~ '^90\d{10}$' then '+90 ' || substr(n.digits, 3, 3)
+        when n.digits ~ '^0\d{10}$' then left(n.digits, 4)
+        when p_phone like '+%' then '+' || left(n.digits, 2)
+        else left(n.digits, 3) end
+      || ' ••• ' || substr(right(n.digits, 4), 1, 2) || ' ' || right(n.digits, 2) end
   from (select nullif(regexp_replace(p_phone, '\D', '', 'g'), '') as digits) n
 $$;
 create function private.masked_click(p_click text) returns text
 language sql immutable set search_path = ''
-as $$ select case when char_length(p_click) >= 16 then left(p_click, 6) || '…' || right(p_click, 4) when p_click is not null then '…' end $$;
+as $$
+  select case
+    when char_length(p_click) >= 16 then left(p_click, 6) || '…' || right(p_click, 4)
+    when p_click is not null then '…' end
+$$;
+create function private.sha256_hex(p_text text) returns text
+language sql immutable parallel safe set search_path = ''
+as $$ select encode(sha256(convert_to(p_text, 'UTF8')), 'hex') $$;
 
 -- 02_tenancy/sites.sql
 create table public.sites (
@@ -205,7 +256,10 @@ create table public.site_invitations (
   invited_by uuid not null,
   created_at timestamptz not null,
   expires_at timestamptz not null,
-  constraint email_is_an_address check (email = lower(email) and char_length(email) <= 254 and email ~ '^[^\s@<>"]+@[a-z0-9.-]+\.[a-z0-9-]{2,63}$'),
+  constraint email_is_an_address check (
+    email = lower(email)
+    and char_length(email) <= 254
+    and email ~ '^[^\s@<>"]+@[a-z0-9.-]+\.[a-z0-9-]{2,63}$'),
   constraint one_open_invitation_per_address unique (site_id, email)
 );
 
@@ -218,7 +272,8 @@ declare
 begin
   delete from public.site_invitations i
     using auth.users u
-    where i.id = p_invitation_id and u.id = auth.uid() and u.email_confirmed_at is not null and lower(u.email) = i.email
+    where i.id = p_invitation_id and u.id = auth.uid()
+      and u.email_confirmed_at is not null and lower(u.email) = i.email
     returning i.* into v_invitation;
   if v_invitation.id is null then
     perform private.fail(404, 'NOT_FOUND');
@@ -280,22 +335,26 @@ begin
   if not private.is_plain_text(p_name, 80) then
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "name"}');
   end if;
-  if p_domains is null or array_position(p_domains, null) is not null
-     or cardinality(p_domains) <> (select count(distinct d) from unnest(p_domains) d)
-     or exists (select from unnest(p_domains) d
-                where d <> 'localhost' and (char_length(d) > 253
-                  or d !~ '^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$')) then
+  if p_domains is null
+      or array_position(p_domains, null) is not null
+      or cardinality(p_domains) <> (select count(distinct d) from unnest(p_domains) d)
+      or exists (
+        select from unnest(p_domains) d
+        where d <> 'localhost' and (char_length(d) > 253
+          or d !~ '^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$')) then
     perform private.fail(400, 'INVALID_DOMAIN');
   end if;
-  -- Of what Postgres knows, the names that browsers know too.
+  -- Names that both Postgres and browsers know.
   if not exists (select from pg_catalog.pg_timezone_names z where z.name = p_timezone)
-     or p_timezone !~ '^(UTC|[A-Z][A-Za-z]+(/[A-Za-z0-9_+-]+){1,2})$' or p_timezone like 'SystemV/%' then
+      or p_timezone !~ '^(UTC|[A-Z][A-Za-z]+(/[A-Za-z0-9_+-]+){1,2})$'
+      or p_timezone like 'SystemV/%' then
     perform private.fail(400, 'INVALID_TIMEZONE');
   end if;
 end
 $$;
 create function public.create_site(
-  p_name text, p_domains text[], p_currency text, p_timezone text, p_locale text, p_oci_sync_method text default 'script'
+  p_name text, p_domains text[], p_currency text, p_timezone text, p_locale text,
+  p_oci_sync_method text default 'script'
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -307,14 +366,19 @@ begin
   if not private.may_create_site() then
     perform private.fail(403, 'FORBIDDEN');
   end if;
-  if (select count(*) from public.site_members m where m.user_id = auth.uid() and m.role = 'owner') >= 100 then
+  if (select count(*) from public.site_members m
+      where m.user_id = auth.uid() and m.role = 'owner') >= 100 then
     perform private.fail(409, 'TOO_MANY');
   end if;
   perform private.check_site_fields(p_name, p_domains, p_currency, p_timezone);
-  insert into public.sites (name, domains, currency, timezone, locale, oci_sync_method, created_by, created_at, updated_at)
-    values (p_name, p_domains, p_currency, p_timezone, p_locale, p_oci_sync_method, auth.uid(), v_now, v_now)
+  insert into public.sites
+      (name, domains, currency, timezone, locale, oci_sync_method, created_by,
+        created_at, updated_at)
+    values (p_name, p_domains, p_currency, p_timezone, p_locale, p_oci_sync_method, auth.uid(),
+      v_now, v_now)
     returning * into v_site;
-  insert into public.site_members (site_id, user_id, role, created_at) values (v_site.id, auth.uid(), 'owner', v_now);
+  insert into public.site_members (site_id, user_id, role, created_at)
+    values (v_site.id, auth.uid(), 'owner', v_now);
   insert into private.site_secrets (site_id, call_event_secret, rotated_at)
     values (v_site.id, encode(extensions.gen_random_bytes(32), 'hex'), v_now);
   return jsonb_build_object('publicId', v_site.public_id);
@@ -330,7 +394,7 @@ declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
   perform private.check_site_fields(p_name, p_domains, p_currency, p_timezone);
-  -- Locked, so that the currency is compared with what the site has when it changes.
+  -- Locked: no other change of the currency can come between this comparison and the update.
   select s.* into v_site from public.sites s where s.id = v_site.id for no key update;
   if p_default_aov_cents is not null then
     perform private.check_amount(p_default_aov_cents, p_currency);
@@ -338,7 +402,11 @@ begin
     perform private.refuse_setting('defaultAovCents');
   end if;
   update public.sites s
-    set name = p_name, domains = p_domains, currency = p_currency, timezone = p_timezone, locale = p_locale,
+    set name = p_name,
+        domains = p_domains,
+        currency = p_currency,
+        timezone = p_timezone,
+        locale = p_locale,
         default_aov_cents = coalesce(p_default_aov_cents, s.default_aov_cents),
         updated_at = private.current_moment()
     where s.id = v_site.id;
@@ -353,19 +421,24 @@ declare
   v_now timestamptz := private.current_moment();
 begin
   update public.sites s
-    set archived_at = case when p_archived then coalesce(s.archived_at, v_now) end, updated_at = v_now
+    set archived_at = case when p_archived then coalesce(s.archived_at, v_now) end,
+        updated_at = v_now
     where s.id = v_site.id;
   return jsonb_build_object('ok', true);
 end
 $$;
-create function public.set_site_privacy(p_public_id text, p_consent_mode text, p_respects_privacy_signal boolean) returns jsonb
+create function public.set_site_privacy(
+  p_public_id text, p_consent_mode text, p_respects_privacy_signal boolean
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
   update public.sites s
-    set consent_mode = p_consent_mode, respects_privacy_signal = p_respects_privacy_signal, updated_at = private.current_moment()
+    set consent_mode = p_consent_mode,
+        respects_privacy_signal = p_respects_privacy_signal,
+        updated_at = private.current_moment()
     where s.id = v_site.id;
   return jsonb_build_object('ok', true);
 end
@@ -376,43 +449,56 @@ create function private.scopes_from_use(p_key_id uuid, p_now timestamptz) return
 language sql stable security definer set search_path = ''
 as $$
   select coalesce(array_agg(u.scope order by u.place), '{script}')
-  from unnest('{script,calls,sales,contracts}'::text[]) with ordinality u (scope, place)
+  from unnest(private.key_scopes()) with ordinality u (scope, place)
+  cross join (select p_now - interval '90 days' as since) w
   where u.scope in (
     select 'script' from public.queue_transitions t
       where t.actor_kind = 'api_key' and t.actor_id = p_key_id
-        and t.created_at > p_now - interval '90 days'
+        and t.created_at > w.since
         and t.reason in ('SCRIPT_EXPORT', 'SCRIPT_ACK', 'SCRIPT_ACK_FAILED', 'UNEXPORTABLE')
     union all
-    select case when p.contract = 'sale' or s.external_ref is not null then 'sales'
-                when p.contract = 'call' then 'calls' else 'contracts' end
+    select case
+        when p.contract = 'sale' or s.external_ref is not null then 'sales'
+        when p.contract = 'call' then 'calls'
+        else 'contracts' end
       from public.transition_proofs p
       left join public.sales s on s.id = (p.facts ->> 'saleId')::uuid and p.contract = 'call'
       where p.actor_kind = 'api_key' and p.actor_id = p_key_id
-        and p.occurred_at > p_now - interval '90 days')
+        and p.occurred_at > w.since)
 $$;
 
 -- 02_tenancy/read_sites.sql
-create function private.site_summary(p_site public.sites) returns jsonb
+create function private.site_json(p_site public.sites) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   select jsonb_build_object(
-    'publicId', p_site.public_id, 'name', p_site.name, 'domains', to_jsonb(p_site.domains), 'currency', p_site.currency,
-    'timezone', p_site.timezone, 'locale', p_site.locale, 'ociSyncMethod', p_site.oci_sync_method,
-    'consentMode', p_site.consent_mode, 'respectsPrivacySignal', p_site.respects_privacy_signal,
-    'createdAt', p_site.created_at, 'archivedAt', p_site.archived_at,
-    'role', (select m.role from public.site_members m where m.site_id = p_site.id and m.user_id = auth.uid()))
+    'publicId', p_site.public_id,
+    'name', p_site.name,
+    'domains', to_jsonb(p_site.domains),
+    'currency', p_site.currency,
+    'timezone', p_site.timezone,
+    'locale', p_site.locale,
+    'ociSyncMethod', p_site.oci_sync_method,
+    'consentMode', p_site.consent_mode,
+    'respectsPrivacySignal', p_site.respects_privacy_signal,
+    'createdAt', p_site.created_at,
+    'archivedAt', p_site.archived_at,
+    'role', (
+      select m.role from public.site_members m
+      where m.site_id = p_site.id and m.user_id = auth.uid()))
 $$;
 create function public.get_site(p_public_id text) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select private.site_summary(private.require_site(p_public_id, 'viewer'))
+  select private.site_json(private.require_site(p_public_id, 'viewer'))
 $$;
 create function private.display_name(p_user auth.users) returns text
 language sql stable set search_path = ''
 as $$
-  -- People write their own name: it is cut and cleaned wherever others see it.
   select left(coalesce(
-    nullif(btrim(regexp_replace(p_user.raw_user_meta_data ->> 'full_name', '[\u0001-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]', '', 'g')), ''),
+    nullif(btrim(regexp_replace(
+      p_user.raw_user_meta_data ->> 'full_name',
+      '[\u0001-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]', '', 'g')), ''),
     split_part(p_user.email, '@', 1)), 80)
 $$;
 create function public.list_my_sites() returns jsonb
@@ -420,14 +506,23 @@ language sql stable security definer set search_path = ''
 as $$
   select jsonb_build_object(
     'sites', coalesce((
-      select jsonb_agg(private.site_summary(s) order by s.archived_at is not null, s.name, s.public_id)
-      from public.sites s join public.site_members m on m.site_id = s.id and m.user_id = auth.uid()), '[]'),
+      select jsonb_agg(private.site_json(s)
+        order by s.archived_at is not null, s.name, s.public_id)
+      from public.sites s
+      join public.site_members m on m.site_id = s.id and m.user_id = auth.uid()), '[]'),
     'invitations', coalesce((
-      select jsonb_agg(jsonb_build_object('id', i.id, 'siteName', s.name, 'role', i.role, 'expiresAt', i.expires_at,
-               'invitedBy', (select private.display_name(b) from auth.users b where b.id = i.invited_by)) order by i.created_at)
+      select jsonb_agg(jsonb_build_object(
+        'id', i.id,
+        'siteName', s.name,
+        'role', i.role,
+        'expiresAt', i.expires_at,
+        'invitedBy', (
+          select private.display_name(b) from auth.users b where b.id = i.invited_by))
+        order by i.created_at)
       from public.site_invitations i
       join public.sites s on s.id = i.site_id and s.archived_at is null
-      join auth.users u on u.id = auth.uid() and u.email_confirmed_at is not null and lower(u.email) = i.email
+      join auth.users u on u.id = auth.uid()
+        and u.email_confirmed_at is not null and lower(u.email) = i.email
       where i.expires_at > private.current_moment()), '[]'),
     'mayCreate', private.may_create_site())
 $$;
@@ -456,7 +551,8 @@ begin
   return v_site;
 end
 $$;
-create function private.require_open_site(p_public_id text, p_role public.site_role) returns public.sites
+create function private.require_open_site(p_public_id text, p_role public.site_role)
+returns public.sites
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
@@ -472,7 +568,8 @@ create function private.may_create_site() returns boolean
 language sql stable security definer set search_path = ''
 as $$
   select auth.uid() is not null
-    and (exists (select from public.site_members m where m.user_id = auth.uid() and m.role = 'owner')
+    and (exists (
+        select from public.site_members m where m.user_id = auth.uid() and m.role = 'owner')
       or not exists (select from public.sites))
 $$;
 
@@ -493,12 +590,16 @@ create table public.site_api_keys (
   constraint key_hash_is_sha_256 check (key_hash ~ '^[0-9a-f]{64}$'),
   constraint key_name_is_plain_text check (private.is_plain_text(name, 60))
 );
+create function private.key_scopes() returns text[]
+language sql immutable parallel safe set search_path = ''
+as $$ select array['script', 'calls', 'sales', 'contracts'] $$;
 create function private.read_scopes(p_scopes text[]) returns text[]
 language plpgsql immutable set search_path = ''
 as $$
 declare
-  v_scopes text[] := array(select s from unnest('{script,calls,sales,contracts}'::text[])
-    with ordinality k (s, place) where s = any (p_scopes) order by place);
+  v_scopes text[] := array(
+    select s from unnest(private.key_scopes()) with ordinality k (s, place)
+    where s = any (p_scopes) order by place);
 begin
   if cardinality(v_scopes) = 0 or not p_scopes <@ v_scopes then
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "scopes"}');
@@ -513,9 +614,15 @@ declare
   v_site public.sites := private.require_site(p_public_id, 'owner');
 begin
   return (
-    select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'name', k.name, 'prefix', k.prefix,
-             'scopes', k.scopes, 'scopeUsed', k.scope_used, 'createdAt', k.created_at,
-             'revokedAt', k.revoked_at) order by k.revoked_at is not null, k.created_at desc, k.id), '[]')
+    select coalesce(jsonb_agg(jsonb_build_object(
+      'id', k.id,
+      'name', k.name,
+      'prefix', k.prefix,
+      'scopes', k.scopes,
+      'scopeUsed', k.scope_used,
+      'createdAt', k.created_at,
+      'revokedAt', k.revoked_at)
+      order by k.revoked_at is not null, k.created_at desc, k.id), '[]')
     from public.site_api_keys k where k.site_id = v_site.id);
 end
 $$;
@@ -529,13 +636,15 @@ declare
   v_key text := 'om_' || encode(extensions.gen_random_bytes(24), 'hex');
   v_id uuid;
 begin
-  perform from public.sites s where s.id = v_site.id for update;   -- the count below holds until commit
-  if (select count(*) from public.site_api_keys k where k.site_id = v_site.id and k.revoked_at is null) >= 20 then
+  -- Locked, so that the count below holds until commit.
+  perform from public.sites s where s.id = v_site.id for update;
+  if (select count(*) from public.site_api_keys k
+      where k.site_id = v_site.id and k.revoked_at is null) >= 20 then
     perform private.fail(409, 'TOO_MANY');
   end if;
   insert into public.site_api_keys
       (site_id, name, prefix, key_hash, scopes, created_by, created_at)
-    values (v_site.id, p_name, left(v_key, 11), encode(sha256(convert_to(v_key, 'UTF8')), 'hex'),
+    values (v_site.id, p_name, left(v_key, 11), private.sha256_hex(v_key),
       private.read_scopes(p_scopes), auth.uid(), private.current_moment())
     returning id into v_id;
   return jsonb_build_object('id', v_id, 'key', v_key, 'prefix', left(v_key, 11));
@@ -588,45 +697,60 @@ declare
   v_email text := lower(btrim(p_args ->> 'email'));
   v_id uuid;
 begin
-  perform from public.sites s where s.id = v_site_id for update;   -- the count below holds until commit
-  if exists (select from public.site_members m join auth.users u on u.id = m.user_id
-             where m.site_id = v_site_id and lower(u.email) = v_email) then
+  -- Locked, so that the count below holds until commit.
+  perform from public.sites s where s.id = v_site_id for update;
+  if exists (
+      select from public.site_members m join auth.users u on u.id = m.user_id
+      where m.site_id = v_site_id and lower(u.email) = v_email) then
     perform private.fail(409, 'ALREADY_MEMBER');
   end if;
   if (select count(*) from public.site_members m where m.site_id = v_site_id)
-     + (select count(*) from public.site_invitations i where i.site_id = v_site_id and i.email <> v_email) >= 200 then
+      + (select count(*) from public.site_invitations i
+          where i.site_id = v_site_id and i.email <> v_email) >= 200 then
     perform private.fail(409, 'TOO_MANY');
   end if;
   insert into public.site_invitations (site_id, email, role, invited_by, created_at, expires_at)
-    values (v_site_id, v_email, (p_args ->> 'role')::public.site_role, auth.uid(), v_now, v_now + interval '14 days')
+    values (v_site_id, v_email, (p_args ->> 'role')::public.site_role, auth.uid(),
+      v_now, v_now + interval '14 days')
     on conflict (site_id, email) do update
-      set role = excluded.role, invited_by = excluded.invited_by, created_at = excluded.created_at, expires_at = excluded.expires_at
+      set role = excluded.role,
+          invited_by = excluded.invited_by,
+          created_at = excluded.created_at,
+          expires_at = excluded.expires_at
     returning id into v_id;
   return jsonb_build_object('invitationId', v_id, 'email', v_email);
 end
 $$;
 create function public.invite_site_member(
-  p_public_id text, p_email text, p_role public.site_role, p_request_hash text default null, p_key text default null
+  p_public_id text, p_email text, p_role public.site_role,
+  p_request_hash text default null, p_key text default null
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
-  return private.answer_plainly(v_site.id, 'member.invite', p_key, p_request_hash, 'private.invite_effect',
+  return private.answer_plainly(
+    v_site.id, 'member.invite', p_key, p_request_hash, 'private.invite_effect',
     jsonb_build_object('site', v_site.id, 'email', p_email, 'role', p_role));
 end
 $$;
 create function private.invitation_mail_effect(p_args jsonb) returns jsonb
 language sql immutable set search_path = ''
-as $$ select jsonb_build_object('invitationId', p_args -> 'invitationId', 'mailed', p_args -> 'mailed') $$;
-create function public.record_invitation_mail(p_public_id text, p_invitation_id uuid, p_mailed boolean, p_request_hash text, p_key text) returns jsonb
+as $$
+  select jsonb_build_object(
+    'invitationId', p_args -> 'invitationId', 'mailed', p_args -> 'mailed')
+$$;
+create function public.record_invitation_mail(
+  p_public_id text, p_invitation_id uuid, p_mailed boolean, p_request_hash text, p_key text
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
-  return private.answer_once(v_site.id, 'member.invite.mail', p_key, p_request_hash, 'private.invitation_mail_effect',
+  return private.answer_once(
+    v_site.id, 'member.invite.mail', p_key, p_request_hash, 'private.invitation_mail_effect',
     jsonb_build_object('invitationId', p_invitation_id, 'mailed', p_mailed));
 end
 $$;
@@ -634,20 +758,24 @@ create function private.withdraw_effect(p_args jsonb) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 begin
-  delete from public.site_invitations i where i.id = (p_args ->> 'invitation')::uuid and i.site_id = (p_args ->> 'site')::uuid;
+  delete from public.site_invitations i
+    where i.id = (p_args ->> 'invitation')::uuid and i.site_id = (p_args ->> 'site')::uuid;
   if not found then
     perform private.fail(404, 'NOT_FOUND');
   end if;
   return jsonb_build_object('ok', true);
 end
 $$;
-create function public.withdraw_invitation(p_public_id text, p_invitation_id uuid, p_request_hash text default null, p_key text default null) returns jsonb
+create function public.withdraw_invitation(
+  p_public_id text, p_invitation_id uuid, p_request_hash text default null, p_key text default null
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'owner');
 begin
-  return private.answer_plainly(v_site.id, 'member.withdraw', p_key, p_request_hash, 'private.withdraw_effect',
+  return private.answer_plainly(
+    v_site.id, 'member.withdraw', p_key, p_request_hash, 'private.withdraw_effect',
     jsonb_build_object('site', v_site.id, 'invitation', p_invitation_id));
 end
 $$;
@@ -665,12 +793,16 @@ language plpgsql security definer set search_path = ''
 as $$
 begin
   perform from public.sites s where s.id = old.site_id for update;
-  if not exists (select from public.site_members m where m.site_id = old.site_id and m.role = 'owner') then
+  if not exists (
+      select from public.site_members m where m.site_id = old.site_id and m.role = 'owner') then
     perform private.fail(409, 'LAST_OWNER');
   end if;
-  -- Who is no owner any more must not come back through an invitation they left open.
-  delete from public.site_invitations i where i.site_id = old.site_id and i.invited_by = old.user_id
-    and not exists (select from public.site_members m where m.site_id = old.site_id and m.user_id = old.user_id and m.role = 'owner');
+  -- A former owner must not come back through an invitation they left open.
+  delete from public.site_invitations i
+    where i.site_id = old.site_id and i.invited_by = old.user_id
+      and not exists (
+        select from public.site_members m
+        where m.site_id = old.site_id and m.user_id = old.user_id and m.role = 'owner');
   return null;
 end
 $$;
@@ -682,13 +814,24 @@ declare
 begin
   return jsonb_build_object(
     'members', (
-      select coalesce(jsonb_agg(jsonb_build_object('userId', u.id, 'name', private.display_name(u), 'email', u.email, 'role', m.role,
-               'joinedAt', m.created_at, 'isYou', u.id = auth.uid()) order by m.role desc, m.created_at, u.id), '[]')
+      select coalesce(jsonb_agg(jsonb_build_object(
+        'userId', u.id,
+        'name', private.display_name(u),
+        'email', u.email,
+        'role', m.role,
+        'joinedAt', m.created_at,
+        'isYou', u.id = auth.uid())
+        order by m.role desc, m.created_at, u.id), '[]')
       from public.site_members m join auth.users u on u.id = m.user_id
       where m.site_id = v_site.id),
     'invitations', (
-      select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'email', i.email, 'role', i.role, 'invitedAt', i.created_at,
-               'expiresAt', i.expires_at) order by i.created_at), '[]')
+      select coalesce(jsonb_agg(jsonb_build_object(
+        'id', i.id,
+        'email', i.email,
+        'role', i.role,
+        'invitedAt', i.created_at,
+        'expiresAt', i.expires_at)
+        order by i.created_at), '[]')
       from public.site_invitations i
       where i.site_id = v_site.id));
 end
@@ -706,14 +849,16 @@ begin
 end
 $$;
 create function public.change_member_role(
-  p_public_id text, p_user_id uuid, p_role public.site_role, p_request_hash text default null, p_key text default null
+  p_public_id text, p_user_id uuid, p_role public.site_role,
+  p_request_hash text default null, p_key text default null
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
-  return private.answer_plainly(v_site.id, 'member.role', p_key, p_request_hash, 'private.member_role_effect',
+  return private.answer_plainly(
+    v_site.id, 'member.role', p_key, p_request_hash, 'private.member_role_effect',
     jsonb_build_object('site', v_site.id, 'user', p_user_id, 'role', p_role));
 end
 $$;
@@ -721,20 +866,25 @@ create function private.remove_member_effect(p_args jsonb) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 begin
-  delete from public.site_members m where m.site_id = (p_args ->> 'site')::uuid and m.user_id = (p_args ->> 'user')::uuid;
+  delete from public.site_members m
+    where m.site_id = (p_args ->> 'site')::uuid and m.user_id = (p_args ->> 'user')::uuid;
   if not found then
     perform private.fail(404, 'NOT_FOUND');
   end if;
   return jsonb_build_object('ok', true);
 end
 $$;
-create function public.remove_member(p_public_id text, p_user_id uuid, p_request_hash text default null, p_key text default null) returns jsonb
+create function public.remove_member(
+  p_public_id text, p_user_id uuid, p_request_hash text default null, p_key text default null
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_site public.sites := private.require_site(p_public_id, case when p_user_id = auth.uid() then 'viewer' else 'owner' end::public.site_role);
+  v_role public.site_role := case when p_user_id = auth.uid() then 'viewer' else 'owner' end;
+  v_site public.sites := private.require_site(p_public_id, v_role);
 begin
-  return private.answer_plainly(v_site.id, 'member.remove', p_key, p_request_hash, 'private.remove_member_effect',
+  return private.answer_plainly(
+    v_site.id, 'member.remove', p_key, p_request_hash, 'private.remove_member_effect',
     jsonb_build_object('site', v_site.id, 'user', p_user_id));
 end
 $$;
@@ -746,7 +896,8 @@ create table private.site_secrets (
   previous_call_event_secret text,
   rotated_at timestamptz not null
 );
-create function public.call_event_secret(p_public_id text, p_rotate boolean default false) returns jsonb
+create function public.call_event_secret(p_public_id text, p_rotate boolean default false)
+returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -754,15 +905,19 @@ declare
 begin
   if p_rotate then
     update private.site_secrets x
-      set previous_call_event_secret = x.call_event_secret, call_event_secret = encode(extensions.gen_random_bytes(32), 'hex'),
+      set previous_call_event_secret = x.call_event_secret,
+          call_event_secret = encode(extensions.gen_random_bytes(32), 'hex'),
           rotated_at = private.current_moment()
       where x.site_id = v_site.id;
   end if;
-  return (select jsonb_build_object('secret', x.call_event_secret, 'rotatedAt', x.rotated_at)
-          from private.site_secrets x where x.site_id = v_site.id);
+  return (
+    select jsonb_build_object('secret', x.call_event_secret, 'rotatedAt', x.rotated_at)
+    from private.site_secrets x where x.site_id = v_site.id);
 end
 $$;
-create function public.verify_call_event_signature(p_public_id text, p_ts text, p_body text, p_signature text) returns jsonb
+create function public.verify_call_event_signature(
+  p_public_id text, p_ts text, p_body text, p_signature text
+) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   select jsonb_build_object('siteId', s.id, 'publicId', s.public_id, 'consentMode', s.consent_mode)
@@ -772,7 +927,8 @@ as $$
     and exists (
       select from unnest(array[x.call_event_secret, x.previous_call_event_secret]) secret
       where secret is not null
-        and sha256(extensions.hmac(convert_to(p_ts || '.' || p_body, 'UTF8'), convert_to(secret, 'UTF8'), 'sha256'))
+        and sha256(extensions.hmac(
+            convert_to(p_ts || '.' || p_body, 'UTF8'), convert_to(secret, 'UTF8'), 'sha256'))
           = sha256(decode(p_signature, 'hex')))
 $$;
 
@@ -780,8 +936,12 @@ $$;
 create function private.live_key_site(p_key public.site_api_keys) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select jsonb_build_object('siteId', s.id, 'publicId', s.public_id, 'keyId', p_key.id,
-    'scopes', p_key.scopes, 'ociSyncMethod', s.oci_sync_method)
+  select jsonb_build_object(
+    'siteId', s.id,
+    'publicId', s.public_id,
+    'keyId', p_key.id,
+    'scopes', p_key.scopes,
+    'ociSyncMethod', s.oci_sync_method)
   from public.sites s
   where s.id = p_key.site_id and p_key.revoked_at is null and s.archived_at is null
 $$;
@@ -799,7 +959,7 @@ begin
   v_site := private.live_key_site(v_key);
   select w.scope into v_scope from unnest(p_scopes) with ordinality w (scope, place)
     where w.scope = any (v_key.scopes) order by w.place limit 1;
-  -- "last used" is for people: once a minute is enough, and a busy key is not one hot row.
+  -- "Last used" is for people. Once a minute is enough, so a busy key is not a hot row.
   v_used_at := v_key.scope_used ->> v_scope;
   if v_site is not null and v_scope is not null
      and (v_used_at is null or v_used_at < v_now - interval '1 minute') then
@@ -834,8 +994,10 @@ $$;
 create function private.contract_scopes(p_contract text) returns text[]
 language sql immutable set search_path = ''
 as $$
-  select case p_contract when 'call' then '{calls,contracts}'::text[]
-    when 'sale' then '{sales,contracts}' else '{contracts}' end
+  select case p_contract
+    when 'call' then '{calls,contracts}'::text[]
+    when 'sale' then '{sales,contracts}'
+    else '{contracts}' end
 $$;
 
 -- 03_contracts/actors.sql
@@ -846,15 +1008,14 @@ as $$ select ('user', auth.uid())::private.actor $$;
 create function private.actor_name(p_kind text, p_id uuid) returns text
 language sql stable security definer set search_path = ''
 as $$
-  select case p_kind when 'user' then (select private.display_name(u) from auth.users u where u.id = p_id)
-                     when 'api_key' then (select k.name from public.site_api_keys k where k.id = p_id) end
+  select case p_kind
+    when 'user' then (select private.display_name(u) from auth.users u where u.id = p_id)
+    when 'api_key' then (select k.name from public.site_api_keys k where k.id = p_id) end
 $$;
 create function private.actor_json(p_kind text, p_id uuid) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select jsonb_build_object('kind', p_kind, 'name', case p_kind
-    when 'user' then (select private.display_name(u) from auth.users u where u.id = p_id)
-    when 'api_key' then (select k.name from public.site_api_keys k where k.id = p_id) end)
+  select jsonb_build_object('kind', p_kind, 'name', private.actor_name(p_kind, p_id))
 $$;
 
 -- 03_contracts/contract_moves.sql
@@ -870,34 +1031,51 @@ create table public.contract_moves (
   undo_only boolean not null default false,
   primary key (contract, contract_version, from_state, to_state)
 );
-create function private.require_move(p_contract text, p_from text, p_to text, p_as_undo boolean default false) returns text
+create function private.contract_version(p_contract text) returns text
+language sql stable security definer set search_path = ''
+as $$ select c.contract_version from public.contracts c where c.contract = p_contract $$;
+create function private.moves_from(p_contract text, p_from text) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(m.to_state order by m.to_state), '[]')
+  from public.contract_moves m
+  join public.contracts c using (contract, contract_version)
+  where m.contract = p_contract and m.from_state = p_from and not m.undo_only
+$$;
+create function private.require_move(
+  p_contract text, p_from text, p_to text, p_as_undo boolean default false
+) returns text
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  v_version text := (select c.contract_version from public.contracts c where c.contract = p_contract);
+  v_version text := private.contract_version(p_contract);
 begin
-  if not exists (select from public.contract_moves m
-                 where m.contract = p_contract and m.contract_version = v_version and m.from_state = p_from and m.to_state = p_to
-                   and (p_as_undo or not m.undo_only)) then
-    perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object('from', p_from, 'to', p_to, 'contract_version', v_version,
+  if not exists (
+      select from public.contract_moves m
+      where m.contract = p_contract and m.contract_version = v_version
+        and m.from_state = p_from and m.to_state = p_to
+        and (p_as_undo or not m.undo_only)) then
+    perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object(
+      'from', p_from,
+      'to', p_to,
+      'contract_version', v_version,
       'allowed', private.moves_from(p_contract, p_from)));
   end if;
   return v_version;
 end
 $$;
-create function private.moves_from(p_contract text, p_from text) returns jsonb
-language sql stable security definer set search_path = ''
-as $$
-  select coalesce(jsonb_agg(m.to_state order by m.to_state), '[]')
-  from public.contract_moves m join public.contracts c on c.contract = m.contract and c.contract_version = m.contract_version
-  where m.contract = p_contract and m.from_state = p_from and not m.undo_only
-$$;
 create function public.list_contract_moves() returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select jsonb_agg(jsonb_build_object('contract', m.contract, 'contractVersion', m.contract_version, 'from', m.from_state, 'to', m.to_state,
-           'undoOnly', m.undo_only) order by m.contract, m.from_state, m.to_state)
-  from public.contract_moves m join public.contracts c on c.contract = m.contract and c.contract_version = m.contract_version
+  select jsonb_agg(jsonb_build_object(
+    'contract', m.contract,
+    'contractVersion', m.contract_version,
+    'from', m.from_state,
+    'to', m.to_state,
+    'undoOnly', m.undo_only)
+    order by m.contract, m.from_state, m.to_state)
+  from public.contract_moves m
+  join public.contracts c using (contract, contract_version)
 $$;
 
 -- 03_contracts/hos_idempotency_keys.sql
@@ -918,18 +1096,29 @@ create table public.hos_idempotency_keys (
   constraint key_has_1_to_255_characters check (char_length(key) between 1 and 255),
   constraint request_hash_is_sha_256 check (request_hash ~ '^[0-9a-f]{64}$'),
   constraint key_status_is_known check (status in ('processing', 'completed', 'failed')),
-  constraint finished_keys_have_an_answer check ((status = 'processing') = (response_json is null and response_status is null))
+  constraint finished_keys_have_an_answer check (
+    (status = 'processing') = (response_json is null and response_status is null))
 );
 create function private.idempotency_ttl() returns interval
 language sql stable set search_path = ''
-as $$ select coalesce(nullif(current_setting('opsmantik.idempotency_ttl', true), '')::interval, interval '7 days') $$;
+as $$
+  select coalesce(
+    nullif(current_setting('opsmantik.idempotency_ttl', true), '')::interval,
+    interval '7 days')
+$$;
 create function private.problem_text(p_status int, p_code text, p_facts jsonb) returns text
 language sql immutable set search_path = ''
 as $$
-  select (jsonb_build_object('type', 'https://opsmantik.com/errors#' || p_code, 'status', p_status, 'code', p_code,
-    'title', left(p_code, 1) || lower(replace(substr(p_code, 2), '_', ' ')) || '.') || coalesce(p_facts, '{}'))::text
+  select (jsonb_build_object(
+    'type', 'https://opsmantik.com/errors#' || p_code,
+    'status', p_status,
+    'code', p_code,
+    'title', left(p_code, 1) || lower(replace(substr(p_code, 2), '_', ' ')) || '.')
+    || coalesce(p_facts, '{}'))::text
 $$;
-create function private.answer_once(p_tenant_id uuid, p_scope text, p_key text, p_request_hash text, p_effect regproc, p_args jsonb) returns jsonb
+create function private.answer_once(
+  p_tenant_id uuid, p_scope text, p_key text, p_request_hash text, p_effect regproc, p_args jsonb
+) returns jsonb
 language plpgsql security definer set search_path = '' set lock_timeout = '5s'
 as $$
 declare
@@ -939,7 +1128,6 @@ declare
   v_answer jsonb;
   v_body text;
   v_status int := 200;
-  v_state text;
   v_code text;
   v_facts text;
 begin
@@ -950,10 +1138,13 @@ begin
   if char_length(p_key) not between 1 and 255 then
     perform private.fail(400, 'INVALID_IDEMPOTENCY_KEY');
   end if;
-  for v_try in 1..3 loop   -- the one we met may have rolled back, or run out, before we could read it
+  -- Three times: the twin we met may roll back, or its key expire, before we can read it.
+  for v_try in 1..3 loop
     begin
-      insert into public.hos_idempotency_keys (tenant_id, scope, key, request_hash, created_at, updated_at, expires_at)
-        values (p_tenant_id, p_scope, p_key, p_request_hash, v_now, v_now, v_now + private.idempotency_ttl())
+      insert into public.hos_idempotency_keys
+          (tenant_id, scope, key, request_hash, created_at, updated_at, expires_at)
+        values (p_tenant_id, p_scope, p_key, p_request_hash, v_now, v_now,
+          v_now + private.idempotency_ttl())
         on conflict (tenant_id, scope, key) do nothing
         returning id into v_id;
     exception when lock_not_available then
@@ -966,7 +1157,8 @@ begin
       if v_kept.request_hash <> p_request_hash then
         perform private.fail(422, 'IDEMPOTENCY_KEY_REUSED');
       end if;
-      return jsonb_build_object('status', v_kept.response_status, 'replayed', true, 'body', v_kept.response_json);
+      return jsonb_build_object(
+        'status', v_kept.response_status, 'replayed', true, 'body', v_kept.response_json);
     end if;
   end loop;
   if v_id is null then
@@ -981,13 +1173,17 @@ begin
     v_body := private.problem_text(409, v_code, nullif(v_facts, '')::jsonb);
   end;
   update public.hos_idempotency_keys k
-    set status = case when v_status < 400 then 'completed' else 'failed' end, response_status = v_status, response_json = v_body,
+    set status = case when v_status < 400 then 'completed' else 'failed' end,
+        response_status = v_status,
+        response_json = v_body,
         updated_at = v_now
     where k.id = v_id;
   return jsonb_build_object('status', v_status, 'replayed', false, 'body', v_body);
 end
 $$;
-create function private.answer_plainly(p_tenant_id uuid, p_scope text, p_key text, p_request_hash text, p_effect regproc, p_args jsonb) returns jsonb
+create function private.answer_plainly(
+  p_tenant_id uuid, p_scope text, p_key text, p_request_hash text, p_effect regproc, p_args jsonb
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -1051,21 +1247,47 @@ begin
     select u.site_id into v_site_id from private.unsealed_proofs u
       where private.is_settled(u.written_by) order by u.proof_id limit 1;
     exit when not found;
-    select array_agg(t.proof_id order by t.proof_id), string_agg(t.hash, '' order by t.proof_id) into v_ids, v_hashes from (
-      select u.proof_id, p.hash from private.unsealed_proofs u join public.transition_proofs p on p.id = u.proof_id
-      where u.site_id = v_site_id and private.is_settled(u.written_by)
-      order by u.proof_id limit 1000) t;
-    select b.* into v_last from public.proof_blocks b where b.site_id = v_site_id order by b.number desc limit 1;
-    insert into public.proof_blocks (site_id, number, first_proof, last_proof, proof_ids, previous_root, root, sealed_at)
-      select v_site_id, coalesce(v_last.number, 0) + 1, v_ids[1], v_ids[cardinality(v_ids)], v_ids, x.previous_root,
-        encode(sha256(convert_to(x.previous_root || v_hashes, 'UTF8')), 'hex'), private.current_moment()
+    select array_agg(t.proof_id order by t.proof_id),
+        string_agg(t.hash, '' order by t.proof_id)
+      into v_ids, v_hashes
+      from (
+        select u.proof_id, p.hash
+        from private.unsealed_proofs u
+        join public.transition_proofs p on p.id = u.proof_id
+        where u.site_id = v_site_id and private.is_settled(u.written_by)
+        order by u.proof_id limit 1000) t;
+    select b.* into v_last from public.proof_blocks b
+      where b.site_id = v_site_id order by b.number desc limit 1;
+    insert into public.proof_blocks
+        (site_id, number, first_proof, last_proof, proof_ids, previous_root, root, sealed_at)
+      select v_site_id, coalesce(v_last.number, 0) + 1,
+        v_ids[1], v_ids[cardinality(v_ids)], v_ids, x.previous_root,
+        private.sha256_hex(x.previous_root || v_hashes), private.current_moment()
       from (select coalesce(v_last.root, repeat('0', 64)) as previous_root) x;
     delete from private.unsealed_proofs u where u.proof_id = any (v_ids);
     v_blocks := v_blocks + 1;
     v_proofs := v_proofs + cardinality(v_ids);
   end loop;
-  return jsonb_build_object('proofs', v_proofs, 'blocks', v_blocks, 'waiting', (select count(*) from private.unsealed_proofs));
+  return jsonb_build_object(
+    'proofs', v_proofs,
+    'blocks', v_blocks,
+    'waiting', (select count(*) from private.unsealed_proofs));
 end
+$$;
+
+-- 03_contracts/proof_receipts.sql
+create function private.block_json(p_block public.proof_blocks) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object(
+    'number', p_block.number,
+    'root', p_block.root,
+    'previous_root', p_block.previous_root,
+    'sealed_at', private.exact_time(p_block.sealed_at),
+    'hashes', (
+      select jsonb_agg(m.hash order by u.place)
+      from unnest(p_block.proof_ids) with ordinality u (id, place)
+      join public.transition_proofs m on m.id = u.id))
 $$;
 
 -- 03_contracts/transition_proofs.sql
@@ -1092,15 +1314,26 @@ create table public.transition_proofs (
 create function private.proof_receipt(p_proof public.transition_proofs) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select jsonb_build_object('proof_id', p_proof.id, 'site', s.public_id, 'contract', p_proof.contract,
-    'contract_version', p_proof.contract_version, 'entity_id', p_proof.entity_id, 'from', p_proof.from_state, 'to', p_proof.to_state,
-    'actor_kind', p_proof.actor_kind, 'actor_id', p_proof.actor_id, 'facts', p_proof.facts::text, 'request_hash', p_proof.request_hash,
-    'occurred_at', private.exact_time(p_proof.occurred_at), 'hash', p_proof.hash,
-    'block', (select jsonb_build_object('number', b.number, 'root', b.root, 'previous_root', b.previous_root, 'sealed_at', private.exact_time(b.sealed_at),
-                'hashes', (select jsonb_agg(m.hash order by u.place) from unnest(b.proof_ids) with ordinality u (id, place)
-                           join public.transition_proofs m on m.id = u.id))
-              from public.proof_blocks b where b.site_id = p_proof.site_id and p_proof.id between b.first_proof and b.last_proof
-                and p_proof.id = any (b.proof_ids) order by b.number limit 1))
+  select jsonb_build_object(
+    'proof_id', p_proof.id,
+    'site', s.public_id,
+    'contract', p_proof.contract,
+    'contract_version', p_proof.contract_version,
+    'entity_id', p_proof.entity_id,
+    'from', p_proof.from_state,
+    'to', p_proof.to_state,
+    'actor_kind', p_proof.actor_kind,
+    'actor_id', p_proof.actor_id,
+    'facts', p_proof.facts::text,
+    'request_hash', p_proof.request_hash,
+    'occurred_at', private.exact_time(p_proof.occurred_at),
+    'hash', p_proof.hash,
+    'block', (
+      select private.block_json(b) from public.proof_blocks b
+      where b.site_id = p_proof.site_id
+        and p_proof.id between b.first_proof and b.last_proof
+        and p_proof.id = any (b.proof_ids)
+      order by b.number limit 1))
   from public.sites s where s.id = p_proof.site_id
 $$;
 create function public.get_proof(p_proof_id uuid) returns jsonb
@@ -1123,7 +1356,8 @@ declare
   v_site_id uuid := private.key_site_id(p_key_id, '{calls,sales,contracts}');
   v_proof public.transition_proofs;
 begin
-  select p.* into v_proof from public.transition_proofs p where p.id = p_proof_id and p.site_id = v_site_id;
+  select p.* into v_proof from public.transition_proofs p
+    where p.id = p_proof_id and p.site_id = v_site_id;
   if v_proof.id is null then
     perform private.fail(404, 'NOT_FOUND');
   end if;
@@ -1148,14 +1382,19 @@ as $$ select case when p_text is null then '-' else octet_length(p_text) || ':' 
 create function private.proof_hash(p_proof public.transition_proofs) returns text
 language sql stable security definer set search_path = ''
 as $$
-  select encode(sha256(convert_to(
+  select private.sha256_hex(
     private.framed(p_proof.id::text)
     || private.framed((select s.public_id from public.sites s where s.id = p_proof.site_id))
-    || private.framed(p_proof.contract) || private.framed(p_proof.contract_version) || private.framed(p_proof.entity_id::text)
-    || private.framed(p_proof.from_state) || private.framed(p_proof.to_state)
-    || private.framed(p_proof.actor_kind) || private.framed(p_proof.actor_id::text)
-    || private.framed(p_proof.facts::text) || private.framed(p_proof.request_hash) || private.framed(private.exact_time(p_proof.occurred_at)),
-  'UTF8')), 'hex')
+    || private.framed(p_proof.contract)
+    || private.framed(p_proof.contract_version)
+    || private.framed(p_proof.entity_id::text)
+    || private.framed(p_proof.from_state)
+    || private.framed(p_proof.to_state)
+    || private.framed(p_proof.actor_kind)
+    || private.framed(p_proof.actor_id::text)
+    || private.framed(p_proof.facts::text)
+    || private.framed(p_proof.request_hash)
+    || private.framed(private.exact_time(p_proof.occurred_at)))
 $$;
 create function private.prove(p_site_id uuid, p_actor private.actor, p_move jsonb) returns uuid
 language plpgsql security definer set search_path = ''
@@ -1179,7 +1418,8 @@ begin
   insert into public.transition_proofs values (v_proof.*);
   insert into private.unsealed_proofs (proof_id, site_id) values (v_proof.id, p_site_id);
   if nullif(btrim(p_move ->> 'note'), '') is not null then
-    insert into private.proof_notes (proof_id, note) values (v_proof.id, left(btrim(p_move ->> 'note'), 500));
+    insert into private.proof_notes (proof_id, note)
+      values (v_proof.id, left(btrim(p_move ->> 'note'), 500));
   end if;
   return v_proof.id;
 end
@@ -1202,11 +1442,21 @@ begin
     when 'undo' then private.undo_move(v_site, v_actor, p_args) end;
 end
 $$;
-create function private.transition_args(p_move jsonb, p_site_id uuid, p_actor private.actor, p_request_hash text) returns jsonb
+create function private.transition_args(
+  p_move jsonb, p_site_id uuid, p_actor private.actor, p_request_hash text
+) returns jsonb
 language sql immutable set search_path = ''
 as $$
-  select jsonb_build_object('effect', p_move -> 'contract', 'id', p_move -> 'id', 'to', p_move -> 'to', 'reason', p_move -> 'reason',
-    'expectedVersion', p_move -> 'expectedVersion', 'site', p_site_id, 'actorKind', p_actor.kind, 'actorId', p_actor.id, 'requestHash', p_request_hash)
+  select jsonb_build_object(
+    'effect', p_move -> 'contract',
+    'id', p_move -> 'id',
+    'to', p_move -> 'to',
+    'reason', p_move -> 'reason',
+    'expectedVersion', p_move -> 'expectedVersion',
+    'site', p_site_id,
+    'actorKind', p_actor.kind,
+    'actorId', p_actor.id,
+    'requestHash', p_request_hash)
 $$;
 create function private.require_key(p_key text) returns text
 language plpgsql immutable set search_path = ''
@@ -1221,7 +1471,12 @@ $$;
 create function private.transition_effect(p_args jsonb) returns jsonb
 language sql security definer set search_path = ''
 as $$
-  select jsonb_build_object('ok', true, 'from', e -> 'from', 'to', e -> 'to', 'contract_version', e -> 'contract_version', 'proof_id', e -> 'proof_id')
+  select jsonb_build_object(
+    'ok', true,
+    'from', e -> 'from',
+    'to', e -> 'to',
+    'contract_version', e -> 'contract_version',
+    'proof_id', e -> 'proof_id')
   from private.effect(p_args) e
 $$;
 create function private.site_of_entity(p_contract text, p_id uuid) returns uuid
@@ -1231,41 +1486,59 @@ begin
   return case p_contract
     when 'call' then (select c.site_id from public.calls c where c.id = p_id)
     when 'sale' then (select s.site_id from public.sales s where s.id = p_id)
-    when 'conversion' then (select q.site_id from public.offline_conversion_queue q where q.id = p_id) end;
+    when 'conversion' then (
+      select q.site_id from public.offline_conversion_queue q where q.id = p_id) end;
 end
 $$;
-create function private.change_once(p_site public.sites, p_scope text, p_key text, p_request_hash text, p_args jsonb) returns jsonb
+create function private.change_once(
+  p_site public.sites, p_scope text, p_key text, p_request_hash text, p_args jsonb
+) returns jsonb
 language sql security definer set search_path = ''
 as $$
-  select private.answer_once(p_site.id, p_scope, p_key, p_request_hash, 'private.effect'::regproc, p_args || jsonb_build_object(
-    'site', p_site.id, 'actorKind', 'user', 'actorId', auth.uid(), 'requestHash', p_request_hash))
+  select private.answer_once(
+    p_site.id, p_scope, p_key, p_request_hash, 'private.effect'::regproc,
+    p_args || jsonb_build_object(
+      'site', p_site.id,
+      'actorKind', 'user',
+      'actorId', auth.uid(),
+      'requestHash', p_request_hash))
 $$;
-create function public.transition_contract(p_move jsonb, p_key text, p_request_hash text) returns jsonb
+create function public.transition_contract(p_move jsonb, p_key text, p_request_hash text)
+returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_site public.sites;
 begin
-  select s.* into v_site from public.sites s where s.id = private.site_of_entity(p_move ->> 'contract', (p_move ->> 'id')::uuid);
+  select s.* into v_site from public.sites s
+    where s.id = private.site_of_entity(p_move ->> 'contract', (p_move ->> 'id')::uuid);
   if v_site.id is null then
     perform private.fail(404, 'NOT_FOUND');
   end if;
   v_site := private.require_open_site(v_site.public_id, 'operator');
-  return private.answer_once(v_site.id, 'contract.transition', private.require_key(p_key), p_request_hash, 'private.transition_effect'::regproc,
+  return private.answer_once(
+    v_site.id, 'contract.transition', private.require_key(p_key), p_request_hash,
+    'private.transition_effect'::regproc,
     private.transition_args(p_move, v_site.id, private.user_actor(), p_request_hash));
 end
 $$;
-create function public.transition_contract_for_key(p_key_id uuid, p_move jsonb, p_key text, p_request_hash text) returns jsonb
+create function public.transition_contract_for_key(
+  p_key_id uuid, p_move jsonb, p_key text, p_request_hash text
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_site_id uuid := private.key_site_id(p_key_id, private.contract_scopes(p_move ->> 'contract'));
+  v_contract text := p_move ->> 'contract';
+  v_site_id uuid := private.key_site_id(p_key_id, private.contract_scopes(v_contract));
 begin
-  if v_site_id is distinct from private.site_of_entity(p_move ->> 'contract', (p_move ->> 'id')::uuid) then
+  if v_site_id is distinct from private.site_of_entity(v_contract, (p_move ->> 'id')::uuid) then
     perform private.fail(404, 'NOT_FOUND');
   end if;
-  return private.answer_once(v_site_id, 'contract.transition', private.require_key(p_key), p_request_hash, 'private.transition_effect'::regproc,
-    private.transition_args(p_move, v_site_id, ('api_key', p_key_id)::private.actor, p_request_hash));
+  return private.answer_once(
+    v_site_id, 'contract.transition', private.require_key(p_key), p_request_hash,
+    'private.transition_effect'::regproc,
+    private.transition_args(
+      p_move, v_site_id, ('api_key', p_key_id)::private.actor, p_request_hash));
 end
 $$;
 
@@ -1273,7 +1546,11 @@ $$;
 create function public.site_for_ingest(p_public_id text) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select jsonb_build_object('siteId', s.id, 'domains', to_jsonb(s.domains), 'consentMode', s.consent_mode, 'respectsPrivacySignal', s.respects_privacy_signal,
+  select jsonb_build_object(
+    'siteId', s.id,
+    'domains', to_jsonb(s.domains),
+    'consentMode', s.consent_mode,
+    'respectsPrivacySignal', s.respects_privacy_signal,
     'pageViews', s.page_views_enabled)
   from public.sites s where s.public_id = p_public_id and s.archived_at is null
 $$;
@@ -1282,13 +1559,14 @@ language plpgsql security definer set search_path = ''
 as $$
 declare
   v_now timestamptz := private.current_moment();
-  v_expires timestamptz :=
-    greatest(v_now + interval '90 days', date_trunc('month', v_now, 'UTC') + interval '3 months');
+  v_expires timestamptz := greatest(
+    v_now + private.billed_rows_kept(),
+    date_trunc('month', v_now, 'UTC') + interval '3 months');
   v_month text;
   v_plan public.site_plans;
   v_cap bigint;
   v_used bigint := 0;
-  v_room bigint;                       -- null: no cap
+  v_room bigint;   -- null: no cap
   v_accepted int[] := '{}';
   v_refused int[] := '{}';
   v_enriched int[] := '{}';
@@ -1315,8 +1593,9 @@ begin
   -- One row for each event that is new, by its key and by its eid.
   if v_room = 0 then
     v_refused := private.unseen_events(p_site_id, p_events);
-  elsif v_total = 1 then               -- nearly every request; the statement for many takes 100 us more
-    if not (v_first ? 'o' and exists (select from public.ingest_idempotency x
+  elsif v_total = 1 then   -- nearly every request; the statement for many takes 100 us more
+    if not (v_first ? 'o' and exists (
+        select from public.ingest_idempotency x
         where x.site_id = p_site_id and x.eid = v_first ->> 'o')) then
       insert into public.ingest_idempotency
           (site_id, idempotency_key, eid, event_name, reported_by, created_at, expires_at)
@@ -1328,10 +1607,13 @@ begin
       end if;
     end if;
   else
-    -- Keys are inserted in order, so that two batches with the same keys never wait for each other in a circle.
+    -- Keys are inserted in order, so that two batches with the same keys cannot deadlock.
     with input as materialized (
-      select t.position::int as position, decode(t.event ->> 'k', 'hex') as key, t.event ->> 'e' as eid,
-        t.event ->> 'n' as name, coalesce((t.event ->> 'r')::smallint, 1) as reporter
+      select t.position::int as position,
+        decode(t.event ->> 'k', 'hex') as key,
+        t.event ->> 'e' as eid,
+        t.event ->> 'n' as name,
+        coalesce((t.event ->> 'r')::smallint, 1) as reporter
       from jsonb_array_elements(p_events) with ordinality t(event, position)
     ), claimed as (
       insert into public.ingest_idempotency
@@ -1349,7 +1631,8 @@ begin
       v_refused := v_accepted[v_room + 1:];
       v_accepted := v_accepted[:v_room];
       delete from public.ingest_idempotency x using unnest(v_refused) position
-        where x.site_id = p_site_id and x.idempotency_key = decode(p_events -> (position - 1) ->> 'k', 'hex');
+        where x.site_id = p_site_id
+          and x.idempotency_key = decode(p_events -> (position - 1) ->> 'k', 'hex');
     end if;
   end if;
   if cardinality(v_accepted) + cardinality(v_refused) < v_total then
@@ -1372,21 +1655,29 @@ begin
   else
     insert into public.ingest_drop_deltas (site_id, day, reason, drops)
       select p_site_id, (v_now at time zone 'UTC')::date, d.reason, d.drops
-      from (values ('quota', cardinality(v_refused)),
-        ('duplicate', v_total - cardinality(v_refused) - cardinality(v_accepted) - cardinality(v_enriched)))
-        d(reason, drops)
+      from (values
+        ('quota', cardinality(v_refused)),
+        ('duplicate',
+          v_total - cardinality(v_refused) - cardinality(v_accepted) - cardinality(v_enriched))
+      ) d (reason, drops)
       where d.drops > 0;
     v_results := (
-      select jsonb_agg(case when n = any (v_accepted) then 'accepted' when n = any (v_refused) then 'quota'
-        when n = any (v_enriched) then 'enriched' else 'duplicate' end order by n)
+      select jsonb_agg(case
+          when n = any (v_accepted) then 'accepted'
+          when n = any (v_refused) then 'quota'
+          when n = any (v_enriched) then 'enriched'
+          else 'duplicate' end order by n)
       from generate_series(1, v_total) n);
   end if;
-  return jsonb_build_object('results', v_results, 'used', v_used + cardinality(v_accepted),
+  return jsonb_build_object(
+    'results', v_results,
+    'used', v_used + cardinality(v_accepted),
     'limit', v_plan.monthly_limit,
     'overage', coalesce(v_used + cardinality(v_accepted) > v_plan.monthly_limit, false));
 end
 $$;
-create function private.note_second_reports(p_site_id uuid, p_events jsonb, p_done int[]) returns int[]
+create function private.note_second_reports(p_site_id uuid, p_events jsonb, p_done int[])
+returns int[]
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -1411,18 +1702,26 @@ $$;
 create function private.unseen_events(p_site_id uuid, p_events jsonb) returns int[]
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(array_agg(t.position::int), '{}') from jsonb_array_elements(p_events) with ordinality t(event, position)
-  where not exists (select from public.ingest_idempotency x where x.site_id = p_site_id and x.idempotency_key = decode(t.event ->> 'k', 'hex'))
-    and not exists (select from public.ingest_idempotency x
+  select coalesce(array_agg(t.position::int), '{}')
+  from jsonb_array_elements(p_events) with ordinality t (event, position)
+  where not exists (
+      select from public.ingest_idempotency x
+      where x.site_id = p_site_id and x.idempotency_key = decode(t.event ->> 'k', 'hex'))
+    and not exists (
+      select from public.ingest_idempotency x
       where x.site_id = p_site_id and x.eid in (t.event ->> 'e', t.event ->> 'o'))
 $$;
 
 -- 04_ingest/claim_events.sql
+create function private.ingest_attempts() returns int
+language sql immutable parallel safe set search_path = ''
+as $$ select 5 $$;
 create function public.get_and_claim_fallback_batch(p_limit int default 200) returns jsonb
 language plpgsql security definer set search_path = '' set enable_bitmapscan = off
 as $$
 declare
   v_now timestamptz := private.current_moment();
+  v_dead timestamptz := v_now - interval '2 minutes';   -- a lease this old is presumed dead
   v_token uuid := gen_random_uuid();
   v_ids uuid[];
   v_answer jsonb;
@@ -1430,33 +1729,42 @@ begin
   select array_agg(t.id) into v_ids from (
     select b.id from public.ingest_fallback_buffer b
     where b.status = 'PENDING' and b.attempt_count = 0
-    order by b.created_at, b.position, b.id limit least(greatest(p_limit, 1), 500) for update skip locked) t;
+    order by b.created_at, b.position, b.id
+    limit least(greatest(p_limit, 1), 500) for update skip locked) t;
   if v_ids is null then
     select array_agg(t.id) into v_ids from (
       select b.id from public.ingest_fallback_buffer b
       where b.status = 'PENDING' and b.updated_at < v_now - interval '15 seconds' * b.attempt_count
       order by b.created_at, b.position, b.id limit 1 for update skip locked) t;
   end if;
-  if v_ids is null then   -- only now: in a backlog each look at old leases steps over those of all events stored since the last vacuum
+  -- Dead leases come last: in a backlog, each look at them steps over the entries of all events
+  -- stored since the last vacuum.
+  if v_ids is null then
     update public.ingest_fallback_buffer b
       set status = 'FAILED', claim_token = null, claimed_at = null, updated_at = v_now,
           last_error = coalesce(b.last_error, 'Its worker ended five times without an answer.'),
-          payload = case when private.refused_marketing(b.site_id, b.payload ->> 'visitor')
-            then private.without_marketing(b.payload) else b.payload end
-      where b.status = 'PROCESSING' and b.claimed_at < v_now - interval '2 minutes' and b.attempt_count >= 5;
+          payload = private.payload_to_keep(b.site_id, b.payload)
+      where b.status = 'PROCESSING' and b.claimed_at < v_dead
+        and b.attempt_count >= private.ingest_attempts();
     select array_agg(t.id) into v_ids from (
       select b.id from public.ingest_fallback_buffer b
-      where b.status = 'PROCESSING' and b.claimed_at < v_now - interval '2 minutes'
+      where b.status = 'PROCESSING' and b.claimed_at < v_dead
       order by b.claimed_at limit 1 for update skip locked) t;
   end if;
   with leased as (
     update public.ingest_fallback_buffer b
-      set status = 'PROCESSING', claim_token = v_token, claimed_at = v_now, attempt_count = b.attempt_count + 1, updated_at = v_now
+      set status = 'PROCESSING', claim_token = v_token, claimed_at = v_now,
+          attempt_count = b.attempt_count + 1, updated_at = v_now
       where b.id = any (v_ids)
       returning b.id, b.site_id, b.payload, b.created_at, b.position
   )
-  select jsonb_build_object('token', v_token, 'rows', coalesce(jsonb_agg(jsonb_build_object(
-      'id', l.id, 'siteId', l.site_id, 'payload', l.payload, 'receivedAt', l.created_at)
+  select jsonb_build_object(
+    'token', v_token,
+    'rows', coalesce(jsonb_agg(jsonb_build_object(
+      'id', l.id,
+      'siteId', l.site_id,
+      'payload', l.payload,
+      'receivedAt', l.created_at)
       order by l.created_at, l.position, l.id), '[]'))
     into v_answer from leased l;
   return v_answer;
@@ -1469,10 +1777,14 @@ declare
   v_status text;
 begin
   update public.ingest_fallback_buffer b
-    set status = case when b.attempt_count >= 5 then 'FAILED' else 'PENDING' end, claim_token = null, claimed_at = null,
-        last_error = left(p_reason, 500), updated_at = private.current_moment(),
-        payload = case when private.refused_marketing(b.site_id, b.payload ->> 'visitor')
-          then private.without_marketing(b.payload) else b.payload end
+    set status = case
+          when b.attempt_count >= private.ingest_attempts() then 'FAILED'
+          else 'PENDING' end,
+        claim_token = null,
+        claimed_at = null,
+        last_error = left(p_reason, 500),
+        updated_at = private.current_moment(),
+        payload = private.payload_to_keep(b.site_id, b.payload)
     where b.id = p_id and b.claim_token = p_token
     returning b.status into v_status;
   return jsonb_build_object('status', v_status);
@@ -1511,7 +1823,8 @@ create table public.consent_choices (
   constraint choice_scopes_are_bounded check (cardinality(scopes) <= 10),
   constraint choice_page_is_bounded check (char_length(page_url) <= 2048)
 );
-create function private.newest_choice(p_site_id uuid, p_visitor_id text) returns public.consent_choices
+create function private.newest_choice(p_site_id uuid, p_visitor_id text)
+returns public.consent_choices
 language sql stable security definer set search_path = ''
 as $$
   select c.* from public.consent_choices c
@@ -1536,8 +1849,9 @@ language sql security definer set search_path = ''
 as $$
   insert into public.consent_choices
       (site_id, visitor_id, scopes, chosen_at, last_said_at, received_at, page_url, tracker_version)
-    values (p_choice.site_id, p_choice.visitor_id, p_choice.scopes, p_choice.chosen_at, p_choice.chosen_at,
-      private.current_moment(), private.without_click_ids(left(p_choice.page_url, 2048)), p_choice.tracker_version)
+    values (p_choice.site_id, p_choice.visitor_id, p_choice.scopes, p_choice.chosen_at,
+      p_choice.chosen_at, private.current_moment(),
+      private.without_click_ids(left(p_choice.page_url, 2048)), p_choice.tracker_version)
 $$;
 create function private.note_choice(p_choice public.consent_choices) returns void
 language plpgsql security definer set search_path = ''
@@ -1583,8 +1897,11 @@ declare
 begin
   delete from public.consent_choices c where c.id = any (array(
     select x.id from public.consent_choices x
-    where x.received_at > v_now - interval '5 days' and x.received_at <= v_now - interval '2 days'
-      and not exists (select from public.sessions s where s.site_id = x.site_id and s.visitor_id = x.visitor_id)
+    where x.received_at > v_now - interval '5 days'
+      and x.received_at <= v_now - interval '2 days'
+      and not exists (
+        select from public.sessions s
+        where s.site_id = x.site_id and s.visitor_id = x.visitor_id)
     order by x.received_at limit 20000));
   get diagnostics v_purged = row_count;
   return jsonb_build_object('purged', v_purged);
@@ -1598,7 +1915,8 @@ create table public.ingest_drop_deltas (
   day date not null,
   reason text not null,
   drops int not null,
-  constraint drop_reason_is_known check (reason in ('duplicate', 'bot', 'consent', 'quota', 'privacy_signal')),
+  constraint drop_reason_is_known
+    check (reason in ('duplicate', 'bot', 'consent', 'quota', 'privacy_signal')),
   constraint drops_are_positive check (drops > 0)
 );
 create table public.ingest_drops_daily (
@@ -1612,7 +1930,8 @@ create function private.note_drops(p_site_id uuid, p_reason text, p_drops int) r
 language sql security definer set search_path = ''
 as $$
   insert into public.ingest_drop_deltas (site_id, day, reason, drops)
-  select p_site_id, (private.current_moment() at time zone 'UTC')::date, p_reason, p_drops where p_drops > 0
+  select p_site_id, (private.current_moment() at time zone 'UTC')::date, p_reason, p_drops
+  where p_drops > 0
 $$;
 create function public.count_drops(p_site_id uuid, p_reason text, p_drops int) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -1647,9 +1966,12 @@ as $$
   select coalesce(jsonb_object_agg(r.reason, r.drops), '{}')
   from (
     select t.reason, sum(t.drops) as drops
-    from (select f.reason, f.drops from public.ingest_drops_daily f where f.site_id = p_site_id and f.day >= p_from
-          union all
-          select d.reason, d.drops from public.ingest_drop_deltas d where d.site_id = p_site_id and d.day >= p_from) t
+    from (
+      select f.reason, f.drops from public.ingest_drops_daily f
+      where f.site_id = p_site_id and f.day >= p_from
+      union all
+      select d.reason, d.drops from public.ingest_drop_deltas d
+      where d.site_id = p_site_id and d.day >= p_from) t
     group by t.reason) r
 $$;
 
@@ -1681,8 +2003,11 @@ begin
     v_name := 'events_' || to_char(v_month + make_interval(months => v_offset), 'YYYY_MM');
     continue when to_regclass('private.' || v_name) is not null;
     begin
-      execute format('create table private.%I partition of private.events for values from (%L) to (%L)', v_name,
-        (v_month + make_interval(months => v_offset)) at time zone 'UTC', (v_month + make_interval(months => v_offset + 1)) at time zone 'UTC');
+      execute format(
+        'create table private.%I partition of private.events for values from (%L) to (%L)',
+        v_name,
+        (v_month + make_interval(months => v_offset)) at time zone 'UTC',
+        (v_month + make_interval(months => v_offset + 1)) at time zone 'UTC');
       execute format('alter table private.%I enable row level security', v_name);
       v_made := v_made || v_name;
     exception when check_violation then
@@ -1701,8 +2026,12 @@ declare
   v_site public.sites := private.require_site(p_public_id, 'viewer');
 begin
   return jsonb_build_object(
-    'lastEventAt', (select s.last_seen_at from public.sessions s where s.site_id = v_site.id order by s.started_at desc limit 1),
-    'failed', (select count(*) from public.ingest_fallback_buffer b where b.site_id = v_site.id and b.status = 'FAILED'));
+    'lastEventAt', (
+      select s.last_seen_at from public.sessions s
+      where s.site_id = v_site.id order by s.started_at desc limit 1),
+    'failed', (
+      select count(*) from public.ingest_fallback_buffer b
+      where b.site_id = v_site.id and b.status = 'FAILED'));
 end
 $$;
 create function public.list_failed_events(p_public_id text) returns jsonb
@@ -1711,9 +2040,16 @@ as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'operator');
 begin
-  return (select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'receivedAt', t.created_at, 'attempts', t.attempt_count, 'reason', t.last_error)), '[]')
-          from (select * from public.ingest_fallback_buffer b where b.site_id = v_site.id and b.status = 'FAILED'
-                order by b.created_at desc limit 200) t);
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object(
+      'id', t.id,
+      'receivedAt', t.created_at,
+      'attempts', t.attempt_count,
+      'reason', t.last_error)), '[]')
+    from (
+      select * from public.ingest_fallback_buffer b
+      where b.site_id = v_site.id and b.status = 'FAILED'
+      order by b.created_at desc limit 200) t);
 end
 $$;
 create function public.replay_failed_events(p_public_id text, p_ids uuid[]) returns jsonb
@@ -1733,8 +2069,9 @@ $$;
 
 -- 04_ingest/ingest_fallback_buffer.sql
 create table public.ingest_fallback_buffer (
-  id uuid primary key default encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) placing
-    substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6), 52, 1), 53, 1), 'hex')::uuid,
+  id uuid primary key default encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
+    placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
+    from 1 for 6), 52, 1), 53, 1), 'hex')::uuid,
   site_id uuid not null references public.sites (id),
   payload jsonb not null,
   status text not null default 'PENDING',
@@ -1748,11 +2085,17 @@ create table public.ingest_fallback_buffer (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   constraint status_is_known check (status in ('PENDING', 'PROCESSING', 'RECOVERED', 'FAILED')),
-  constraint processing_rows_have_a_claim check ((status = 'PROCESSING') = (claim_token is not null and claimed_at is not null)),
+  constraint processing_rows_have_a_claim check (
+    (status = 'PROCESSING') = (claim_token is not null and claimed_at is not null)),
   constraint failed_rows_say_why check (status <> 'FAILED' or last_error is not null)
 )
-with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
-  autovacuum_analyze_scale_factor = 0.02);
+with (
+  fillfactor = 70,
+  autovacuum_vacuum_scale_factor = 0.01,
+  autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0,
+  autovacuum_analyze_scale_factor = 0.02
+);
 
 -- 04_ingest/ingest_idempotency.sql
 create table public.ingest_idempotency (
@@ -1797,8 +2140,9 @@ $$;
 create function private.happened_at(p_received_at timestamptz, p_age_ms jsonb) returns timestamptz
 language sql immutable set search_path = ''
 as $$
-  select p_received_at - least(greatest(coalesce((p_age_ms #>> '{}')::numeric, 0), 0), 86400000)::float8
-    * interval '1 millisecond'
+  select p_received_at
+    - least(greatest(coalesce((p_age_ms #>> '{}')::numeric, 0), 0), 86400000)::float8
+      * interval '1 millisecond'
 $$;
 create function public.record_consent(p_site_id uuid, p_choice jsonb) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -1823,13 +2167,16 @@ as $$
   select coalesce(jsonb_agg(v), '[]') from unnest(p_visitors[1:1000]) v
   where private.refused_marketing(p_site_id, v)
 $$;
-create function private.note_event_choice(p_site_id uuid, p_at timestamptz, p_event jsonb) returns void
+create function private.note_event_choice(p_site_id uuid, p_at timestamptz, p_event jsonb)
+returns void
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_choice public.consent_choices;
 begin
-  v_choice.scopes := case when jsonb_typeof(p_event -> 'scopes') = 'array' then private.known_scopes(p_event -> 'scopes')
+  v_choice.scopes := case
+    when jsonb_typeof(p_event -> 'scopes') = 'array'
+      then private.known_scopes(p_event -> 'scopes')
     when not (p_event ->> 'marketingConsent')::boolean then '{analytics}' end;
   if v_choice.scopes is not null then
     v_choice.site_id := p_site_id;
@@ -1868,22 +2215,31 @@ create table public.sessions (
   from_google boolean not null default false,
   returning_ad_user boolean not null default false,
   lead_score int not null generated always as (least(100,
-      case when had_conversion then 50 else 0 end + case when had_interaction then 10 else 0 end
-    + case when scroll_depth >= 50 then 10 else 0 end + case when scroll_depth >= 90 then 20 else 0 end
-    + case when had_hover_intent then 15 else 0 end + case when from_google then 5 else 0 end
+    case when had_conversion then 50 else 0 end
+    + case when had_interaction then 10 else 0 end
+    + case when scroll_depth >= 50 then 10 else 0 end
+    + case when scroll_depth >= 90 then 20 else 0 end
+    + case when had_hover_intent then 15 else 0 end
+    + case when from_google then 5 else 0 end
     + case when returning_ad_user then 25 else 0 end)) stored,
   constraint visitor_id_is_bounded check (char_length(visitor_id) between 1 and 64),
   constraint scroll_depth_is_a_percentage check (scroll_depth between 0 and 100),
-  constraint click_ids_are_bounded check (char_length(gclid) <= 512 and char_length(wbraid) <= 512 and char_length(gbraid) <= 512),
-  constraint click_ids_have_a_time check ((gclid is null and wbraid is null and gbraid is null) or clicked_at is not null)
+  constraint click_ids_are_bounded check (
+    char_length(gclid) <= 512 and char_length(wbraid) <= 512 and char_length(gbraid) <= 512),
+  constraint click_ids_have_a_time check (
+    (gclid is null and wbraid is null and gbraid is null) or clicked_at is not null)
 );
 
 -- 04_ingest/record_consent.sql
-create function private.visitor_consents(p_site_id uuid, p_event jsonb, p_session public.sessions) returns boolean
+create function private.visitor_consents(
+  p_site_id uuid, p_event jsonb, p_session public.sessions
+) returns boolean
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce('marketing' = any ((private.newest_choice(p_site_id, p_event ->> 'visitor')).scopes),
-    (p_event ->> 'marketingConsent')::boolean, p_session.marketing_consent,
+  select coalesce(
+    'marketing' = any ((private.newest_choice(p_site_id, p_event ->> 'visitor')).scopes),
+    (p_event ->> 'marketingConsent')::boolean,
+    p_session.marketing_consent,
     (p_event ->> 'marketingDefault')::boolean)
 $$;
 create function private.without_click_ids(p_url text) returns text
@@ -1892,9 +2248,24 @@ as $$ select regexp_replace(p_url, '(clid|braid)(=|%3D)[^&#%]*', '\1\2', 'gi') $
 create function private.without_marketing(p_event jsonb) returns jsonb
 language sql immutable set search_path = ''
 as $$
-  select p_event || jsonb_build_object('gclid', null, 'wbraid', null, 'gbraid', null, 'phone', null,
-    'url', private.without_click_ids(p_event ->> 'url'), 'referrer', private.without_click_ids(p_event ->> 'referrer'),
-    'label', case when p_event ->> 'action' not in ('phone_call', 'whatsapp', 'hover_intent') then p_event ->> 'label' end)
+  select p_event || jsonb_build_object(
+    'gclid', null,
+    'wbraid', null,
+    'gbraid', null,
+    'phone', null,
+    'url', private.without_click_ids(p_event ->> 'url'),
+    'referrer', private.without_click_ids(p_event ->> 'referrer'),
+    'label', case
+      when p_event ->> 'action' not in ('phone_call', 'whatsapp', 'hover_intent')
+        then p_event ->> 'label' end)
+$$;
+create function private.payload_to_keep(p_site_id uuid, p_payload jsonb) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select case
+    when private.refused_marketing(p_site_id, p_payload ->> 'visitor')
+      then private.without_marketing(p_payload)
+    else p_payload end
 $$;
 
 -- 04_ingest/store_events.sql
@@ -1911,18 +2282,21 @@ declare
 begin
   perform pg_catalog.pg_advisory_xact_lock(t.visitor) from (
     select distinct hashtextextended(b.site_id || '/' || (r ->> 'visitor'), 0) as visitor
-    from jsonb_array_elements(p_rows) r join public.ingest_fallback_buffer b on b.id = (r ->> 'id')::uuid
+    from jsonb_array_elements(p_rows) r
+    join public.ingest_fallback_buffer b on b.id = (r ->> 'id')::uuid
     order by 1) t;
-  -- Calls that are known already are locked in the order in which an import and a withdrawal lock them.
+  -- Known calls are locked by id, as an import and a withdrawal lock them.
   perform from public.calls c
     where (c.site_id, c.intent_stamp) in (
       select b.site_id, r ->> 'intentStamp'
-      from jsonb_array_elements(p_rows) r join public.ingest_fallback_buffer b on b.id = (r ->> 'id')::uuid
+      from jsonb_array_elements(p_rows) r
+      join public.ingest_fallback_buffer b on b.id = (r ->> 'id')::uuid
       where r ->> 'channel' is not null)
     order by c.id for update;
   for v_row in
     select b.id, b.site_id, b.is_enrichment, b.created_at as received_at, r as event
-    from public.ingest_fallback_buffer b join jsonb_array_elements(p_rows) r on b.id = (r ->> 'id')::uuid
+    from public.ingest_fallback_buffer b
+    join jsonb_array_elements(p_rows) r on b.id = (r ->> 'id')::uuid
     where b.claim_token = p_token
     order by b.created_at, b.position, b.id
     for update of b
@@ -1932,14 +2306,18 @@ begin
     if v_session.id is null then
       v_session := private.touch_session(v_row.site_id, v_at, v_row.event);
     end if;
-    -- Of a visitor without marketing consent no address or label keeps a click id or a number; store_call knows about the rest.
-    v_event := case when v_session.marketing_consent then v_row.event
-      else v_row.event || (private.without_marketing(v_row.event) - '{gclid,wbraid,gbraid,phone}'::text[]) end;
-    if not v_row.is_enrichment then   -- a call is one event of the journey, whoever told of it
+    -- Without marketing consent, addresses and labels lose click ids and numbers here; store_call
+    -- drops the rest.
+    v_event := case
+      when v_session.marketing_consent then v_row.event
+      else v_row.event
+        || (private.without_marketing(v_row.event) - '{gclid,wbraid,gbraid,phone}'::text[]) end;
+    if not v_row.is_enrichment then   -- a call is one event of the journey, whoever reports it
       insert into private.events
           (id, site_id, session_id, received_at, happened_at, category, action, label, value, url)
-        values (v_row.id, v_row.site_id, v_session.id, v_row.received_at, v_at, v_event ->> 'category',
-          v_event ->> 'action', v_event ->> 'label', (v_event ->> 'value')::numeric, v_event ->> 'url');
+        values (v_row.id, v_row.site_id, v_session.id, v_row.received_at, v_at,
+          v_event ->> 'category', v_event ->> 'action', v_event ->> 'label',
+          (v_event ->> 'value')::numeric, v_event ->> 'url');
     end if;
     if v_event ->> 'channel' is not null then
       v_calls := v_calls + private.store_call(v_session, v_at, v_event);
@@ -1955,10 +2333,12 @@ begin
     where b.claim_token = p_token and not b.counted
       and b.id in (select (r ->> 'id')::uuid from jsonb_array_elements(p_rows) r)
     group by 1, 2 order by 1, 2
-    on conflict (site_id, year_month) do update set event_count = u.event_count + excluded.event_count, updated_at = excluded.updated_at;
+    on conflict (site_id, year_month) do update
+      set event_count = u.event_count + excluded.event_count, updated_at = excluded.updated_at;
   update public.ingest_fallback_buffer b
-    set status = 'RECOVERED', claim_token = null, claimed_at = null, counted = true, updated_at = private.current_moment(),
-        payload = '{}'   -- what it said now stands in one place, where it can be erased
+    set status = 'RECOVERED', claim_token = null, claimed_at = null, counted = true,
+        updated_at = private.current_moment(),
+        payload = '{}'   -- its content now stands in one place, where it can be erased
     where b.claim_token = p_token
       and b.id in (select (r ->> 'id')::uuid from jsonb_array_elements(p_rows) r);
   return jsonb_build_object('stored', v_stored, 'calls', v_calls);
@@ -1984,7 +2364,8 @@ create table public.calls (
   phone text,
   caller_hash text,
   status text not null default 'intent',
-  seal_status text not null generated always as (case when status = 'sealed' then 'sealed' else 'unsealed' end) stored,
+  seal_status text not null
+    generated always as (case when status = 'sealed' then 'sealed' else 'unsealed' end) stored,
   version int not null default 1,
   last_proof_id uuid,
   status_at timestamptz,
@@ -2002,7 +2383,8 @@ create table public.calls (
   constraint one_call_per_click unique (site_id, intent_stamp),
   constraint reporter_is_known check (reported_by in ('tracker', 'system')),
   constraint channel_is_known check (channel in ('phone', 'whatsapp', 'form')),
-  constraint call_status_is_known check (status in ('intent', 'qualified', 'meeting', 'sealed', 'junk', 'cancelled')),
+  constraint call_status_is_known
+    check (status in ('intent', 'qualified', 'meeting', 'sealed', 'junk', 'cancelled')),
   constraint lead_score_is_0_to_100 check (lead_score between 0 and 100)
 );
 
@@ -2018,9 +2400,11 @@ create function private.click_hashes(p_gclid text, p_wbraid text, p_gbraid text)
 language sql immutable set search_path = ''
 as $$
   select sha256(convert_to(t.kind || '/' || t.id, 'UTF8'))
-  from (values ('gclid', p_gclid), ('wbraid', p_wbraid), ('gbraid', p_gbraid)) t (kind, id) where t.id is not null
+  from (values ('gclid', p_gclid), ('wbraid', p_wbraid), ('gbraid', p_gbraid)) t (kind, id)
+  where t.id is not null
 $$;
-create function private.see_click(p_site_id uuid, p_at timestamptz, p_event jsonb) returns timestamptz
+create function private.see_click(p_site_id uuid, p_at timestamptz, p_event jsonb)
+returns timestamptz
 language sql security definer set search_path = ''
 as $$
   with seen as (
@@ -2041,13 +2425,18 @@ create table private.held_reports (
   held_until timestamptz not null,
   primary key (site_id, intent_stamp)
 );
-create function private.hold_report(p_site_id uuid, p_intent_stamp text, p_report jsonb) returns void
+create function private.hold_report(p_site_id uuid, p_intent_stamp text, p_report jsonb)
+returns void
 language sql security definer set search_path = ''
 as $$
   insert into private.held_reports as h (site_id, intent_stamp, report, held_until)
     select p_site_id, p_intent_stamp, r.report, private.current_moment() + interval '1 hour'
-    from (select jsonb_strip_nulls(jsonb_build_object('phone', p_report -> 'phone', 'gclid', p_report -> 'gclid',
-      'wbraid', p_report -> 'wbraid', 'gbraid', p_report -> 'gbraid')) as report) r
+    from (
+      select jsonb_strip_nulls(jsonb_build_object(
+        'phone', p_report -> 'phone',
+        'gclid', p_report -> 'gclid',
+        'wbraid', p_report -> 'wbraid',
+        'gbraid', p_report -> 'gbraid')) as report) r
     where r.report <> '{}'
     on conflict (site_id, intent_stamp)
       do update set report = h.report || excluded.report, held_until = excluded.held_until
@@ -2058,15 +2447,21 @@ create function private.score_breakdown(p_session public.sessions) returns jsonb
 language sql immutable set search_path = ''
 as $$
   select jsonb_strip_nulls(jsonb_build_object(
-    'conversion', case when p_session.had_conversion then 50 end, 'interaction', case when p_session.had_interaction then 10 end,
-    'scroll50', case when p_session.scroll_depth >= 50 then 10 end, 'scroll90', case when p_session.scroll_depth >= 90 then 20 end,
-    'hoverIntent', case when p_session.had_hover_intent then 15 end, 'google', case when p_session.from_google then 5 end,
+    'conversion', case when p_session.had_conversion then 50 end,
+    'interaction', case when p_session.had_interaction then 10 end,
+    'scroll50', case when p_session.scroll_depth >= 50 then 10 end,
+    'scroll90', case when p_session.scroll_depth >= 90 then 20 end,
+    'hoverIntent', case when p_session.had_hover_intent then 15 end,
+    'google', case when p_session.from_google then 5 end,
     'returningAdUser', case when p_session.returning_ad_user then 25 end))
 $$;
 create function private.score_of(p_breakdown jsonb) returns int
 language sql immutable set search_path = ''
-as $$ select least(100, coalesce(sum(v::int), 0))::int from jsonb_each_text(p_breakdown) t (k, v) $$;
-create function private.score_call(p_session public.sessions, p_at timestamptz) returns public.sessions
+as $$
+  select least(100, coalesce(sum(v::int), 0))::int from jsonb_each_text(p_breakdown) t (k, v)
+$$;
+create function private.score_call(p_session public.sessions, p_at timestamptz)
+returns public.sessions
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
@@ -2074,12 +2469,15 @@ declare
 begin
   v_scored.had_conversion := true;
   select coalesce(bool_or(e.category = 'interaction'), false),
-      coalesce(max(least(greatest(round(e.value), 0), 100)) filter (where e.action = 'scroll_depth'), 0)::int,
+      coalesce(max(least(greatest(round(e.value), 0), 100))
+        filter (where e.action = 'scroll_depth'), 0)::int,
       coalesce(bool_or(e.action = 'hover_intent'), false)
     into v_scored.had_interaction, v_scored.scroll_depth, v_scored.had_hover_intent
     from private.events e
-    where e.session_id = p_session.id and e.happened_at <= p_at
-      and e.received_at >= p_session.started_at and e.received_at <= p_session.last_seen_at + interval '25 hours';
+    where e.session_id = p_session.id
+      and e.happened_at <= p_at
+      and e.received_at >= p_session.started_at
+      and e.received_at <= p_session.last_seen_at + interval '25 hours';
   return v_scored;
 end
 $$;
@@ -2087,31 +2485,47 @@ create function private.rescore_calls(p_session public.sessions, p_at timestampt
 language sql security definer set search_path = ''
 as $$
   update public.calls c
-    set score_breakdown = b.breakdown, lead_score = private.score_of(b.breakdown), updated_at = private.current_moment()
+    set score_breakdown = b.breakdown,
+        lead_score = private.score_of(b.breakdown),
+        updated_at = private.current_moment()
     from public.calls o
-      cross join lateral (select private.score_breakdown(private.score_call(p_session, o.called_at)) as breakdown) b
-    where o.session_id = p_session.id and o.called_at >= p_at and c.id = o.id and c.score_breakdown <> b.breakdown
+      cross join lateral (
+        select private.score_breakdown(private.score_call(p_session, o.called_at)) as breakdown) b
+    where o.session_id = p_session.id
+      and o.called_at >= p_at
+      and c.id = o.id
+      and c.score_breakdown <> b.breakdown
 $$;
 
 -- 05_leads/move_call.sql
 create function private.last_change(p_call public.calls) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select jsonb_strip_nulls(jsonb_build_object('status', p_call.status, 'version', p_call.version, 'changedAt', p_call.status_at,
-    'changedBy', (select private.display_name(u) from public.transition_proofs p join auth.users u on u.id = p.actor_id
-                  where p.id = p_call.last_proof_id and p.actor_kind = 'user'),
-    'amountCents', s.amount_cents, 'currency', s.currency))
-  from (select 1) one left join public.sales s on s.call_id = p_call.id and s.status = 'CONFIRMED'
+  select jsonb_strip_nulls(jsonb_build_object(
+    'status', p_call.status,
+    'version', p_call.version,
+    'changedAt', p_call.status_at,
+    'changedBy', (
+      select private.display_name(u)
+      from public.transition_proofs p join auth.users u on u.id = p.actor_id
+      where p.id = p_call.last_proof_id and p.actor_kind = 'user'),
+    'amountCents', s.amount_cents,
+    'currency', s.currency))
+  from (select 1) one
+  left join public.sales s on s.call_id = p_call.id and s.status = 'CONFIRMED'
 $$;
 create function private.delivery_block_of(p_call public.calls) returns text
 language sql stable set search_path = ''
 as $$
   select case
-    when not p_call.marketing_consent or private.refused_marketing(p_call.site_id, p_call.visitor_id) then 'NO_CONSENT'
+    when not p_call.marketing_consent
+      or private.refused_marketing(p_call.site_id, p_call.visitor_id) then 'NO_CONSENT'
     when coalesce(p_call.gclid, p_call.wbraid, p_call.gbraid) is null then 'NO_CLICK_ID'
-    when p_call.clicked_at < private.current_moment() - interval '90 days' then 'CLICK_EXPIRED' end
+    when p_call.clicked_at < private.current_moment() - private.click_life()
+      then 'CLICK_EXPIRED' end
 $$;
-create function private.move_call(p_site public.sites, p_actor private.actor, p_args jsonb) returns jsonb
+create function private.move_call(p_site public.sites, p_actor private.actor, p_args jsonb)
+returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -2119,79 +2533,123 @@ declare
   v_call public.calls;
   v_sale public.sales;
   v_to text := p_args ->> 'to';
+  v_is_undo boolean := coalesce((p_args ->> 'isUndo')::boolean, false);
   v_version text;
   v_proof_id uuid;
 begin
-  select c.* into v_call from public.calls c where c.id = (p_args ->> 'id')::uuid and c.site_id = p_site.id for update;
+  select c.* into v_call from public.calls c
+    where c.id = (p_args ->> 'id')::uuid and c.site_id = p_site.id for update;
   if v_call.id is null then
     perform private.fail(404, 'NOT_FOUND');
   end if;
   if v_call.version <> coalesce((p_args ->> 'expectedVersion')::int, v_call.version) then
     perform private.fail(409, 'STALE_VERSION', private.last_change(v_call));
   end if;
-  v_version := private.require_move('call', v_call.status, v_to, coalesce((p_args ->> 'isUndo')::boolean, false));
+  v_version := private.require_move('call', v_call.status, v_to, v_is_undo);
   if v_to = 'sealed' then
     v_sale := private.seal_sale(p_site, p_actor, v_call, p_args);
   elsif v_call.status = 'sealed' then
-    select s.* into v_sale from public.sales s where s.call_id = v_call.id and s.status = 'CONFIRMED';
+    select s.* into v_sale from public.sales s
+      where s.call_id = v_call.id and s.status = 'CONFIRMED';
     v_sale := private.end_sale(v_sale.id, p_actor);
   end if;
-  perform private.follow_stages(v_call, v_to, coalesce((p_args ->> 'isUndo')::boolean, false));
-  v_proof_id := private.prove(p_site.id, p_actor, jsonb_build_object('contract', 'call', 'contractVersion', v_version, 'entityId', v_call.id,
-    'from', v_call.status, 'to', v_to, 'note', p_args ->> 'reason', 'requestHash', p_args ->> 'requestHash',
-    'facts', jsonb_build_object('version', v_call.version + 1, 'saleId', v_sale.id, 'amountCents', v_sale.amount_cents, 'currency', v_sale.currency,
-      'valueSource', v_sale.value_source, 'deliveryBlock', v_sale.delivery_block, 'undo', case when (p_args ->> 'isUndo')::boolean then true end)));
+  perform private.follow_stages(v_call, v_to, v_is_undo);
+  v_proof_id := private.prove(p_site.id, p_actor, jsonb_build_object(
+    'contract', 'call',
+    'contractVersion', v_version,
+    'entityId', v_call.id,
+    'from', v_call.status,
+    'to', v_to,
+    'note', p_args ->> 'reason',
+    'requestHash', p_args ->> 'requestHash',
+    'facts', private.sale_facts(v_sale) || jsonb_build_object(
+      'version', v_call.version + 1, 'undo', case when v_is_undo then true end)));
   update public.calls c
-    set status = v_to, version = c.version + 1, last_proof_id = v_proof_id, status_at = v_now, updated_at = v_now
+    set status = v_to,
+        version = c.version + 1,
+        last_proof_id = v_proof_id,
+        status_at = v_now,
+        updated_at = v_now
     where c.id = v_call.id;
-  return jsonb_build_object('ok', true, 'from', v_call.status, 'to', v_to, 'contract_version', v_version, 'proof_id', v_proof_id,
-    'version', v_call.version + 1, 'saleId', v_sale.id);
+  return jsonb_build_object(
+    'ok', true,
+    'from', v_call.status,
+    'to', v_to,
+    'contract_version', v_version,
+    'proof_id', v_proof_id,
+    'version', v_call.version + 1,
+    'saleId', v_sale.id);
 end
 $$;
-create function private.undo_move(p_site public.sites, p_actor private.actor, p_args jsonb) returns jsonb
+create function private.undo_move(p_site public.sites, p_actor private.actor, p_args jsonb)
+returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_proof public.transition_proofs;
 begin
-  select p.* into v_proof from public.calls c join public.transition_proofs p on p.id = c.last_proof_id
+  select p.* into v_proof
+    from public.calls c join public.transition_proofs p on p.id = c.last_proof_id
     where c.id = (p_args ->> 'id')::uuid and c.site_id = p_site.id;
   if v_proof.id is null or v_proof.facts ? 'undo' then
     perform private.fail(409, 'NOTHING_TO_UNDO');
   end if;
-  if v_proof.occurred_at < private.current_moment() - interval '10 minutes' then
+  if v_proof.occurred_at < private.current_moment() - private.undo_window() then
     perform private.fail(409, 'UNDO_EXPIRED');
   end if;
-  -- Fenced by the move it takes back: a change between this read and the move's lock makes the version stale.
-  return private.move_call(p_site, p_actor, p_args || jsonb_strip_nulls(jsonb_build_object('saleId', case when v_proof.from_state = 'sealed' then v_proof.facts -> 'saleId' end))
-    || jsonb_build_object('to', v_proof.from_state, 'isUndo', true,
-    'expectedVersion', coalesce((p_args ->> 'expectedVersion')::int, (v_proof.facts ->> 'version')::int)));
+  if v_proof.from_state = 'sealed' and v_proof.facts ? 'saleId' then
+    p_args := p_args || jsonb_build_object('saleId', v_proof.facts -> 'saleId');
+  end if;
+  -- Fenced by the move it takes back: a change between this read and the move's lock makes the
+  -- version stale.
+  return private.move_call(p_site, p_actor, p_args || jsonb_build_object(
+    'to', v_proof.from_state,
+    'isUndo', true,
+    'expectedVersion', coalesce(
+      (p_args ->> 'expectedVersion')::int, (v_proof.facts ->> 'version')::int)));
 end
 $$;
-create function public.change_call(p_public_id text, p_change jsonb, p_request_hash text, p_key text default null) returns jsonb
+create function public.change_call(
+  p_public_id text, p_change jsonb, p_request_hash text, p_key text default null
+) returns jsonb
 language sql security definer set search_path = ''
 as $$
-  select private.change_once(private.require_open_site(p_public_id, 'operator'), 'call.change', p_key, p_request_hash,
-    jsonb_build_object('effect', 'call', 'id', p_change -> 'id', 'to', p_change -> 'to', 'expectedVersion', p_change -> 'expectedVersion', 'reason', p_change -> 'reason'))
+  select private.change_once(
+    private.require_open_site(p_public_id, 'operator'), 'call.change', p_key, p_request_hash,
+    jsonb_build_object(
+      'effect', 'call',
+      'id', p_change -> 'id',
+      'to', p_change -> 'to',
+      'expectedVersion', p_change -> 'expectedVersion',
+      'reason', p_change -> 'reason'))
 $$;
-create function public.undo_call(p_public_id text, p_undo jsonb, p_request_hash text, p_key text default null) returns jsonb
+create function public.undo_call(
+  p_public_id text, p_undo jsonb, p_request_hash text, p_key text default null
+) returns jsonb
 language sql security definer set search_path = ''
 as $$
-  select private.change_once(private.require_open_site(p_public_id, 'operator'), 'call.undo', p_key, p_request_hash,
-    jsonb_build_object('effect', 'undo', 'id', p_undo -> 'id', 'expectedVersion', p_undo -> 'expectedVersion'))
+  select private.change_once(
+    private.require_open_site(p_public_id, 'operator'), 'call.undo', p_key, p_request_hash,
+    jsonb_build_object(
+      'effect', 'undo', 'id', p_undo -> 'id', 'expectedVersion', p_undo -> 'expectedVersion'))
 $$;
 
 -- 05_leads/phone_numbers.sql
 create function private.calling_code(p_site public.sites) returns text
 language sql immutable set search_path = ''
 as $$
-  select case p_site.currency
-    when 'TRY' then '90' when 'GBP' then '44' when 'USD' then '1' when 'CHF' then '41' when 'PLN' then '48' when 'RON' then '40' when 'BGN' then '359'
-    when 'UAH' then '380' when 'AZN' then '994' when 'GEL' then '995' when 'AED' then '971' when 'SAR' then '966' when 'KWD' then '965' when 'JPY' then '81'
-    else case p_site.timezone
-      when 'Europe/Berlin' then '49' when 'Europe/Paris' then '33' when 'Europe/Madrid' then '34' when 'Europe/Rome' then '39' when 'Europe/Vienna' then '43'
-      when 'Europe/Amsterdam' then '31' when 'Europe/Brussels' then '32' when 'Europe/Athens' then '30' when 'Europe/Lisbon' then '351'
-      when 'Europe/Dublin' then '353' when 'Europe/Istanbul' then '90' when 'Europe/London' then '44' end end
+  select coalesce(
+    '{
+      "TRY": "90", "GBP": "44", "USD": "1", "CHF": "41", "PLN": "48", "RON": "40", "BGN": "359",
+      "UAH": "380", "AZN": "994", "GEL": "995", "AED": "971", "SAR": "966", "KWD": "965",
+      "JPY": "81"
+    }'::jsonb ->> p_site.currency,
+    '{
+      "Europe/Berlin": "49", "Europe/Paris": "33", "Europe/Madrid": "34", "Europe/Rome": "39",
+      "Europe/Vienna": "43", "Europe/Amsterdam": "31", "Europe/Brussels": "32",
+      "Europe/Athens": "30", "Europe/Lisbon": "351", "Europe/Dublin": "353",
+      "Europe/Istanbul": "90", "Europe/London": "44"
+    }'::jsonb ->> p_site.timezone)
 $$;
 create function private.e164(p_site public.sites, p_phone text) returns text
 language sql immutable set search_path = ''
@@ -2199,34 +2657,48 @@ as $$
   select case
     when n.number ~ '^\+[1-9][0-9]{6,14}$' then n.number
     when n.number ~ '^00[1-9][0-9]{6,14}$' then '+' || substr(n.number, 3)
-    when n.number ~ '^0[1-9][0-9]{5,12}$' and n.code is not null then '+' || n.code || substr(n.number, 2)
+    when n.number ~ '^0[1-9][0-9]{5,12}$' and n.code is not null
+      then '+' || n.code || substr(n.number, 2)
     when n.number like n.code || '%' and n.number ~ '^[1-9][0-9]{10,14}$' then '+' || n.number
     when n.code in ('90', '1') and n.number ~ '^[2-9][0-9]{9}$' then '+' || n.code || n.number end
-  from (select regexp_replace(replace(left(p_phone, 64), '(0)', ''), '[^0-9+]', '', 'g') as number, private.calling_code(p_site) as code) n
+  from (
+    select regexp_replace(replace(left(p_phone, 64), '(0)', ''), '[^0-9+]', '', 'g') as number,
+      private.calling_code(p_site) as code) n
 $$;
 create function private.phone_hash(p_e164 text) returns text
 language sql immutable set search_path = ''
-as $$ select encode(sha256(convert_to(p_e164, 'UTF8')), 'hex') $$;
-create function public.add_caller_number(p_site_id uuid, p_intent_stamp text, p_phone text) returns jsonb
+as $$ select private.sha256_hex(p_e164) $$;
+create function public.add_caller_number(p_site_id uuid, p_intent_stamp text, p_phone text)
+returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_added int;
 begin
   update public.calls c
-    set phone = left(p_phone, 32), caller_hash = private.phone_hash(private.e164(s, p_phone)), updated_at = private.current_moment()
+    set phone = left(p_phone, 32),
+        caller_hash = private.phone_hash(private.e164(s, p_phone)),
+        updated_at = private.current_moment()
     from public.sites s
-    where s.id = p_site_id and c.site_id = s.id and c.intent_stamp = p_intent_stamp and c.caller_hash is null and c.marketing_consent;
+    where s.id = p_site_id and c.site_id = s.id and c.intent_stamp = p_intent_stamp
+      and c.caller_hash is null and c.marketing_consent;
   get diagnostics v_added = row_count;
-  if not exists (select from public.calls c where c.site_id = p_site_id and c.intent_stamp = p_intent_stamp) then
-    perform private.hold_report(p_site_id, p_intent_stamp, jsonb_build_object('phone', left(p_phone, 32)));
+  if not exists (
+      select from public.calls c
+      where c.site_id = p_site_id and c.intent_stamp = p_intent_stamp) then
+    perform private.hold_report(
+      p_site_id, p_intent_stamp, jsonb_build_object('phone', left(p_phone, 32)));
   end if;
   return jsonb_build_object('added', v_added);
 end
 $$;
 
 -- 05_leads/sessions.sql
-create function private.touch_session(p_site_id uuid, p_at timestamptz, p_event jsonb) returns public.sessions
+create function private.visit_gap() returns interval
+language sql immutable parallel safe set search_path = ''
+as $$ select interval '30 minutes' $$;
+create function private.touch_session(p_site_id uuid, p_at timestamptz, p_event jsonb)
+returns public.sessions
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -2235,14 +2707,15 @@ declare
   v_consent boolean;
   v_clicked_at timestamptz;
   v_is_same_click boolean := false;
-  v_is_newer_click boolean := false;
+  v_takes_click boolean;
   v_is_first boolean;
 begin
   perform private.note_event_choice(p_site_id, p_at, p_event);
   -- Both ends: an event that is replayed days later belongs to the visit it happened in.
   select s.* into v_session from public.sessions s
     where s.site_id = p_site_id and s.visitor_id = v_visitor
-      and s.last_seen_at > p_at - interval '30 minutes' and s.started_at < p_at + interval '30 minutes'
+      and s.last_seen_at > p_at - private.visit_gap()
+      and s.started_at < p_at + private.visit_gap()
     order by s.last_seen_at desc limit 1;
   v_consent := private.visitor_consents(p_site_id, p_event, v_session);
   if not v_consent then
@@ -2251,22 +2724,29 @@ begin
   if v_session.id is null then
     insert into public.sessions
         (site_id, visitor_id, started_at, last_seen_at, marketing_consent, returning_ad_user)
-      values (p_site_id, v_visitor, p_at, p_at, v_consent, private.came_by_ad_before(p_site_id, v_visitor, p_at))
+      values (p_site_id, v_visitor, p_at, p_at, v_consent,
+        private.came_by_ad_before(p_site_id, v_visitor, p_at))
       returning * into v_session;
   end if;
-  if v_consent and coalesce(p_event ->> 'gclid', p_event ->> 'wbraid', p_event ->> 'gbraid') is not null then
+  -- Without consent the session loses its click: p_event has none by now.
+  v_takes_click := not v_consent;
+  if v_consent
+      and coalesce(p_event ->> 'gclid', p_event ->> 'wbraid', p_event ->> 'gbraid') is not null then
     v_is_same_click := (v_session.gclid, v_session.wbraid, v_session.gbraid)
       is not distinct from (p_event ->> 'gclid', p_event ->> 'wbraid', p_event ->> 'gbraid');
     if not v_is_same_click or p_at < v_session.clicked_at then
       v_clicked_at := private.see_click(p_site_id, p_at, p_event);
-      v_is_newer_click := not v_is_same_click and v_clicked_at > p_at - interval '90 days'
+      v_takes_click := not v_is_same_click
+        and v_clicked_at > p_at - private.click_life()
         and v_clicked_at >= coalesce(v_session.clicked_at, v_clicked_at);
     end if;
   end if;
   -- A telephone system knows no page: whatever the tracker says of the visit came before it.
-  v_is_first := p_event ->> 'url' <> '' and (p_at < v_session.started_at or v_session.landing_url is null);
+  v_is_first := p_event ->> 'url' <> ''
+    and (p_at < v_session.started_at or v_session.landing_url is null);
   update public.sessions s
-    set started_at = least(s.started_at, p_at), last_seen_at = greatest(s.last_seen_at, p_at),
+    set started_at = least(s.started_at, p_at),
+        last_seen_at = greatest(s.last_seen_at, p_at),
         event_count = s.event_count + 1,
         landing_url = case when v_is_first then p_event ->> 'url' else s.landing_url end,
         referrer = case when v_is_first then p_event ->> 'referrer' else s.referrer end,
@@ -2274,11 +2754,13 @@ begin
         country = case when v_is_first then p_event ->> 'country' else s.country end,
         city = case when v_is_first then p_event ->> 'city' else s.city end,
         utm = case when v_is_first then coalesce(p_event -> 'utm', '{}') else s.utm end,
-        gclid = case when not v_consent then null when v_is_newer_click then p_event ->> 'gclid' else s.gclid end,
-        wbraid = case when not v_consent then null when v_is_newer_click then p_event ->> 'wbraid' else s.wbraid end,
-        gbraid = case when not v_consent then null when v_is_newer_click then p_event ->> 'gbraid' else s.gbraid end,
-        clicked_at = case when not v_consent then null when v_is_newer_click then v_clicked_at
-                          when v_is_same_click then least(s.clicked_at, v_clicked_at) else s.clicked_at end,
+        gclid = case when v_takes_click then p_event ->> 'gclid' else s.gclid end,
+        wbraid = case when v_takes_click then p_event ->> 'wbraid' else s.wbraid end,
+        gbraid = case when v_takes_click then p_event ->> 'gbraid' else s.gbraid end,
+        clicked_at = case
+          when v_takes_click then v_clicked_at
+          when v_is_same_click then least(s.clicked_at, v_clicked_at)
+          else s.clicked_at end,
         marketing_consent = v_consent,
         had_conversion = s.had_conversion or p_event ->> 'category' = 'conversion',
         had_interaction = s.had_interaction or p_event ->> 'category' = 'interaction',
@@ -2290,16 +2772,21 @@ begin
   return v_session;
 end
 $$;
-create function private.came_by_ad_before(p_site_id uuid, p_visitor_id text, p_at timestamptz) returns boolean
+create function private.came_by_ad_before(
+  p_site_id uuid, p_visitor_id text, p_at timestamptz
+) returns boolean
 language sql stable security definer set search_path = ''
 as $$
   select coalesce(bool_or(e.clicked_at is not null and e.started_at < p_at), false)
-  from (select s.clicked_at, s.started_at from public.sessions s
-        where s.site_id = p_site_id and s.visitor_id = p_visitor_id order by s.last_seen_at desc offset 0) e
+  from (
+    select s.clicked_at, s.started_at from public.sessions s
+    where s.site_id = p_site_id and s.visitor_id = p_visitor_id
+    order by s.last_seen_at desc offset 0) e
 $$;
 
 -- 05_leads/store_call.sql
-create function private.store_call(p_session public.sessions, p_at timestamptz, p_event jsonb) returns int
+create function private.store_call(p_session public.sessions, p_at timestamptz, p_event jsonb)
+returns int
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -2334,7 +2821,8 @@ begin
     v_new.wbraid := p_session.wbraid;
     v_new.gbraid := p_session.gbraid;
     v_new.clicked_at := p_session.clicked_at;
-    if v_new.clicked_at is null and coalesce(p_event ->> 'gclid', p_event ->> 'wbraid', p_event ->> 'gbraid') is not null then
+    if v_new.clicked_at is null and coalesce(
+        p_event ->> 'gclid', p_event ->> 'wbraid', p_event ->> 'gbraid') is not null then
       v_new.gclid := p_event ->> 'gclid';
       v_new.wbraid := p_event ->> 'wbraid';
       v_new.gbraid := p_event ->> 'gbraid';
@@ -2349,20 +2837,22 @@ begin
       perform private.merge_call(v_id, v_new);
       return 0;
     end if;
-    insert into public.calls (site_id, session_id, visitor_id, reported_by, intent_stamp, channel, phone, caller_hash,
-        gclid, wbraid, gbraid, clicked_at, marketing_consent, lead_score, score_breakdown, page_url, called_at,
-        created_at, updated_at)
-      values (v_new.site_id, v_new.session_id, v_new.visitor_id, v_new.reported_by, v_new.intent_stamp, v_new.channel,
-        v_new.phone, v_new.caller_hash, v_new.gclid, v_new.wbraid, v_new.gbraid, v_new.clicked_at,
-        v_new.marketing_consent, v_new.lead_score, v_new.score_breakdown, v_new.page_url, v_new.called_at,
-        private.current_moment(), private.current_moment())
+    insert into public.calls
+        (site_id, session_id, visitor_id, reported_by, intent_stamp, channel, phone, caller_hash,
+        gclid, wbraid, gbraid, clicked_at, marketing_consent, lead_score, score_breakdown,
+        page_url, called_at, created_at, updated_at)
+      values (v_new.site_id, v_new.session_id, v_new.visitor_id, v_new.reported_by,
+        v_new.intent_stamp, v_new.channel, v_new.phone, v_new.caller_hash, v_new.gclid,
+        v_new.wbraid, v_new.gbraid, v_new.clicked_at, v_new.marketing_consent, v_new.lead_score,
+        v_new.score_breakdown, v_new.page_url, v_new.called_at, private.current_moment(),
+        private.current_moment())
       on conflict (site_id, intent_stamp) do nothing
       returning id into v_id;
     if v_id is not null then
       perform private.emit_signal(v_id, 'INTENT_CAPTURED', p_at);
       return 1;
     end if;
-  end loop;   -- somebody else stored it between our look and our insert
+  end loop;   -- somebody else stored it between our read and our insert
 end
 $$;
 create function private.merge_call(p_id uuid, p_new public.calls) returns void
@@ -2371,7 +2861,7 @@ as $$
 declare
   v_old public.calls;
   v_call public.calls;
-  v_is_visit boolean;      -- the tracker tells of a call that only a telephone system had told of
+  v_is_visit boolean;      -- the tracker's first report of the call
   v_takes_click boolean;
 begin
   select c.* into v_old from public.calls c where c.id = p_id;
@@ -2391,29 +2881,49 @@ begin
     and not private.refused_marketing(v_call.site_id, v_call.visitor_id);
   v_takes_click := p_new.clicked_at is not null and (v_is_visit or v_old.clicked_at is null);
   update public.calls c
-    set reported_by = v_call.reported_by, session_id = v_call.session_id, visitor_id = v_call.visitor_id,
-        channel = v_call.channel, page_url = v_call.page_url, score_breakdown = v_call.score_breakdown,
-        lead_score = v_call.lead_score, marketing_consent = v_call.marketing_consent,
+    set reported_by = v_call.reported_by,
+        session_id = v_call.session_id,
+        visitor_id = v_call.visitor_id,
+        channel = v_call.channel,
+        page_url = v_call.page_url,
+        score_breakdown = v_call.score_breakdown,
+        lead_score = v_call.lead_score,
+        marketing_consent = v_call.marketing_consent,
         phone = case when v_call.marketing_consent then coalesce(p_new.phone, c.phone) end,
-        caller_hash = case when v_call.marketing_consent then coalesce(p_new.caller_hash, c.caller_hash) end,
-        gclid = case when not v_call.marketing_consent then null when v_takes_click then p_new.gclid else c.gclid end,
-        wbraid = case when not v_call.marketing_consent then null when v_takes_click then p_new.wbraid else c.wbraid end,
-        gbraid = case when not v_call.marketing_consent then null when v_takes_click then p_new.gbraid else c.gbraid end,
-        clicked_at = case when not v_call.marketing_consent then null
-                          when v_takes_click then p_new.clicked_at else c.clicked_at end,
+        caller_hash = case
+          when v_call.marketing_consent then coalesce(p_new.caller_hash, c.caller_hash) end,
+        gclid = case
+          when not v_call.marketing_consent then null
+          when v_takes_click then p_new.gclid
+          else c.gclid end,
+        wbraid = case
+          when not v_call.marketing_consent then null
+          when v_takes_click then p_new.wbraid
+          else c.wbraid end,
+        gbraid = case
+          when not v_call.marketing_consent then null
+          when v_takes_click then p_new.gbraid
+          else c.gbraid end,
+        clicked_at = case
+          when not v_call.marketing_consent then null
+          when v_takes_click then p_new.clicked_at
+          else c.clicked_at end,
         called_at = least(c.called_at, p_new.called_at), updated_at = private.current_moment()
     where c.id = p_id
     returning * into v_call;
-  if v_is_visit and v_old.visitor_id = v_old.intent_stamp and v_old.session_id <> v_call.session_id then
-    -- A visit that stood in until the tracker told of the real one.
-    update private.events e set session_id = v_call.session_id where e.session_id = v_old.session_id;
+  if v_is_visit
+      and v_old.visitor_id = v_old.intent_stamp
+      and v_old.session_id <> v_call.session_id then
+    -- The old visit stood in until the tracker reported the real one.
+    update private.events e set session_id = v_call.session_id
+      where e.session_id = v_old.session_id;
     delete from public.sessions s where s.id = v_old.session_id
       and not exists (select from public.calls c where c.session_id = s.id);
   end if;
   if not v_call.marketing_consent and v_old.marketing_consent then
     perform private.silence_calls(array[p_id]);
   elsif v_call.clicked_at is not null and v_old.clicked_at is null then
-    perform private.tell_after_all(v_call);
+    perform private.use_late_click(v_call);
   end if;
 end
 $$;
@@ -2429,31 +2939,39 @@ declare
   v_wbraids text[];
   v_gbraids text[];
 begin
-  select array_agg(t.gclid), array_agg(t.wbraid), array_agg(t.gbraid) into v_gclids, v_wbraids, v_gbraids from (
-    select s.gclid, s.wbraid, s.gbraid from public.sessions s
+  select array_agg(t.gclid), array_agg(t.wbraid), array_agg(t.gbraid)
+    into v_gclids, v_wbraids, v_gbraids
+    from (
+      select s.gclid, s.wbraid, s.gbraid from public.sessions s
       where s.site_id = p_site_id and s.visitor_id = p_visitor_id and s.clicked_at is not null
-    union
-    select c.gclid, c.wbraid, c.gbraid from public.calls c
-      where c.site_id = p_site_id and c.visitor_id = p_visitor_id and c.clicked_at is not null) t;
-  v_session_ids := array(select s.id from public.sessions s
+      union
+      select c.gclid, c.wbraid, c.gbraid from public.calls c
+      where c.site_id = p_site_id and c.visitor_id = p_visitor_id
+        and c.clicked_at is not null) t;
+  v_session_ids := array(
+    select s.id from public.sessions s
     where s.site_id = p_site_id and s.visitor_id = p_visitor_id and s.marketing_consent);
   update public.sessions s
     set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null,
-        landing_url = private.without_click_ids(s.landing_url), referrer = private.without_click_ids(s.referrer)
+        landing_url = private.without_click_ids(s.landing_url),
+        referrer = private.without_click_ids(s.referrer)
     where s.id = any (v_session_ids);
   update private.events e set url = private.without_click_ids(e.url)
     where e.session_id = any (v_session_ids) and e.url ~* '(clid|braid)(=|%3D)';
-  update public.ingest_fallback_buffer b   -- what could not be stored waits for somebody, perhaps for long
-    set payload = private.without_marketing(b.payload)
-    where b.status = 'FAILED' and b.site_id = p_site_id and b.payload ->> 'visitor' = p_visitor_id;
-  v_call_ids := array(select c.id from public.calls c
+  -- Failed events too: they may wait for an operator for a long time.
+  update public.ingest_fallback_buffer b set payload = private.without_marketing(b.payload)
+    where b.status = 'FAILED' and b.site_id = p_site_id
+      and b.payload ->> 'visitor' = p_visitor_id;
+  v_call_ids := array(
+    select c.id from public.calls c
     where c.site_id = p_site_id and c.visitor_id = p_visitor_id order by c.id for update);
   update public.calls c
-    set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null, phone = null,
-        caller_hash = null, page_url = private.without_click_ids(c.page_url), updated_at = private.current_moment()
+    set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null,
+        phone = null, caller_hash = null, page_url = private.without_click_ids(c.page_url),
+        updated_at = private.current_moment()
     where c.id = any (v_call_ids) and c.marketing_consent;
   perform private.silence_calls(v_call_ids);
-  -- Sales from elsewhere that brought a click of this visitor themselves, and happened before the choice.
+  -- Sales from elsewhere that came with a click of this visitor and happened before the choice.
   perform private.silence_sales(array(
     select s.id from public.sales s
     where s.site_id = p_site_id
@@ -2472,8 +2990,9 @@ begin
     set dispatch_status = 'FAILED', last_error = 'NO_CONSENT', next_retry_at = null,
         provider_error_code = null, provider_error_category = null,
         updated_at = private.current_moment()
-    where g.call_id = any (p_call_ids) and (g.dispatch_status = 'PENDING'
-      or (g.dispatch_status = 'FAILED' and g.provider_error_category = 'AUTH'));
+    where g.call_id = any (p_call_ids)
+      and (g.dispatch_status = 'PENDING'
+        or (g.dispatch_status = 'FAILED' and g.provider_error_category = 'AUTH'));
   perform private.silence_sales(array(
     select s.id from public.sales s where s.call_id = any (p_call_ids)
     union
@@ -2487,8 +3006,11 @@ declare
   v_sale public.sales;
   v_is_sent boolean;
 begin
-  for v_sale in select s.* from public.sales s where s.id = any (p_sale_ids) order by s.id for update loop
-    -- What Google has stays, and its order id is enough to correct it: the ids go from here all the same.
+  for v_sale in
+    select s.* from public.sales s where s.id = any (p_sale_ids) order by s.id for update
+  loop
+    -- What Google has stays. Its order id is enough to correct it, so we delete the identifiers
+    -- here too.
     v_is_sent := exists (select from private.standing_dispatches d where d.sale_id = v_sale.id);
     perform private.forget_identifiers(array[v_sale.id]);
     update public.sales s
@@ -2498,15 +3020,18 @@ begin
           note = case when v_is_sent then s.note end, updated_at = private.current_moment()
       where s.id = v_sale.id;
     perform private.act(('system', null)::private.actor, 'CONSENT_WITHDRAWN');
-    perform private.follow_ledger(v_sale.id);   -- closes what waits; what may have arrived can still be taken back
+    -- This closes what waits. What Google may have can still be taken back.
+    perform private.follow_ledger(v_sale.id);
   end loop;
 end
 $$;
-create function private.tell_after_all(p_call public.calls) returns void
+create function private.use_late_click(p_call public.calls) returns void
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_stage text := case p_call.status when 'qualified' then 'SEAL_PENDING' when 'meeting' then 'MEETING_BOOKED' end;
+  v_stage text := case p_call.status
+    when 'qualified' then 'SEAL_PENDING'
+    when 'meeting' then 'MEETING_BOOKED' end;
   v_sale public.sales;
 begin
   if p_call.status not in ('junk', 'cancelled') then
@@ -2516,10 +3041,12 @@ begin
     end if;
   end if;
   for v_sale in
-    select s.* from public.sales s where s.call_id = p_call.id and s.delivery_block = 'NO_CLICK_ID' order by s.id for update
+    select s.* from public.sales s
+    where s.call_id = p_call.id and s.delivery_block = 'NO_CLICK_ID' order by s.id for update
   loop
     update public.sales s
-      set gclid = p_call.gclid, wbraid = p_call.wbraid, gbraid = p_call.gbraid, clicked_at = p_call.clicked_at,
+      set gclid = p_call.gclid, wbraid = p_call.wbraid, gbraid = p_call.gbraid,
+          clicked_at = p_call.clicked_at,
           delivery_block = private.delivery_block_of(p_call), updated_at = private.current_moment()
       where s.id = v_sale.id;
     if v_sale.status = 'CONFIRMED' then
@@ -2531,6 +3058,9 @@ end
 $$;
 
 -- 06_billing/billing_months.sql
+create function private.billed_rows_kept() returns interval
+language sql immutable parallel safe set search_path = ''
+as $$ select interval '90 days' $$;
 create function private.billing_month(p_at timestamptz) returns text
 language sql immutable set search_path = ''
 as $$
@@ -2549,7 +3079,8 @@ $$;
 create function private.month_end(p_year_month text) returns timestamptz
 language sql immutable set search_path = ''
 as $$
-  select ((private.month_start(p_year_month) at time zone 'UTC') + interval '1 month') at time zone 'UTC'
+  select ((private.month_start(p_year_month) at time zone 'UTC') + interval '1 month')
+    at time zone 'UTC'
 $$;
 
 -- 06_billing/billing_overview.sql
@@ -2574,15 +3105,20 @@ declare
   v_days jsonb := private.days_with_events(v_site.id, v_from, private.month_end(v_month));
 begin
   select p.* into v_plan from public.site_plans p where p.site_id = v_site.id;
-  select u.* into v_usage from public.site_usage_monthly u where u.site_id = v_site.id and u.year_month = v_month;
+  select u.* into v_usage from public.site_usage_monthly u
+    where u.site_id = v_site.id and u.year_month = v_month;
   return jsonb_build_object(
     'now', private.utc_text(v_now),
     'yearMonth', v_month,
     'currency', coalesce(v_plan.currency, v_site.currency),
     'plan', case when v_plan.site_id is not null then jsonb_build_object(
-      'name', v_plan.name, 'monthlyLimit', v_plan.monthly_limit, 'enforcement', v_plan.enforcement, 'capEvents', private.plan_cap(v_plan),
-      'basePriceCents', v_plan.base_price_cents, 'overageCentsPer1000', v_plan.overage_cents_per_1000) end,
-    'used', (select coalesce(sum((d ->> 'events')::bigint), 0) from jsonb_array_elements(v_days) d),
+      'name', v_plan.name,
+      'monthlyLimit', v_plan.monthly_limit,
+      'enforcement', v_plan.enforcement,
+      'capEvents', private.plan_cap(v_plan),
+      'basePriceCents', v_plan.base_price_cents,
+      'overageCentsPer1000', v_plan.overage_cents_per_1000) end,
+    'used', private.events_of(v_days),
     'days', v_days,
     -- The forecast learns weekdays from these.
     'daysBefore', private.days_with_events(v_site.id, v_from - interval '672 hours', v_from),
@@ -2592,7 +3128,8 @@ begin
 end
 $$;
 create function public.list_counted_events(
-  p_public_id text, p_year_month text default null, p_cursor text default null, p_limit int default 100
+  p_public_id text, p_year_month text default null, p_cursor text default null,
+  p_limit int default 100
 ) returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -2616,16 +3153,23 @@ begin
   v_after_at := greatest(v_from, split_part(p_cursor, '_', 1)::timestamptz);
   v_after_key := decode(coalesce(split_part(p_cursor, '_', 2), ''), 'hex');
   select coalesce(jsonb_agg(jsonb_build_object(
-      'at', to_char(t.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'name', t.event_name,
-      'key', encode(t.idempotency_key, 'hex')) order by t.created_at, t.idempotency_key), '[]')
+      'at', private.exact_time(t.created_at),
+      'name', t.event_name,
+      'key', encode(t.idempotency_key, 'hex'))
+      order by t.created_at, t.idempotency_key), '[]')
     into v_rows
     from (
       select i.created_at, i.idempotency_key, i.event_name from public.ingest_idempotency i
       where i.site_id = v_site.id and i.created_at >= v_after_at and i.created_at < v_to
         and (i.created_at, i.idempotency_key) > (v_after_at, v_after_key)
       order by i.created_at, i.idempotency_key limit v_limit) t;
-  return jsonb_build_object('yearMonth', v_month, 'total', v_total, 'events', v_rows,
-    'next', case when jsonb_array_length(v_rows) = v_limit then v_rows -> -1 ->> 'at' || '_' || (v_rows -> -1 ->> 'key') end);
+  return jsonb_build_object(
+    'yearMonth', v_month,
+    'total', v_total,
+    'events', v_rows,
+    'next', case
+      when jsonb_array_length(v_rows) = v_limit
+        then v_rows -> -1 ->> 'at' || '_' || (v_rows -> -1 ->> 'key') end);
 end
 $$;
 
@@ -2755,7 +3299,8 @@ create function private.reopen_changed_days(p_site_id uuid) returns void
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_purgeable date := ((private.current_moment() - interval '90 days') at time zone 'UTC')::date;
+  v_purgeable date :=
+    ((private.current_moment() - private.billed_rows_kept()) at time zone 'UTC')::date;
 begin
   with taken as (
     delete from private.changed_days c where c.site_id = p_site_id returning c.day
@@ -2771,7 +3316,8 @@ end
 $$;
 
 -- 06_billing/freeze_invoices.sql
-create function private.invoice_adjustments(p_site_id uuid, p_year_month text, p_currency text) returns jsonb
+create function private.invoice_adjustments(p_site_id uuid, p_year_month text, p_currency text)
+returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
@@ -2789,17 +3335,25 @@ begin
     left join public.invoices later on later.site_id = v.site_id and later.year_month > v.year_month
     left join jsonb_array_elements(later.adjustments) a on a ->> 'yearMonth' = v.year_month
     where v.site_id = p_site_id and v.year_month < p_year_month
-      and private.month_start(v.year_month) > private.current_moment() - interval '90 days'
+      and private.month_start(v.year_month)
+        > private.current_moment() - private.billed_rows_kept()
     group by v.site_id, v.year_month order by v.year_month
   loop
     v_days := private.invoice_days(p_site_id, v_past.year_month);
     v_count := private.events_of(v_days);
     continue when v_count = v_past.known_count;
-    -- A plan in another currency since then: the count is put right, money is not converted.
-    v_cents := case when v_past.currency = p_currency
-      then private.overage_cents(greatest(0, v_count - coalesce(v_past.monthly_limit, v_count)), v_past.overage_cents_per_1000) - v_past.known_cents else 0 end;
-    v_lines := v_lines || jsonb_build_object('yearMonth', v_past.year_month, 'events', v_count - v_past.known_count, 'cents', v_cents,
-      'eventCount', v_count, 'eventsDigest', private.events_digest(v_days));
+    -- If the plan's currency has changed since, the count is corrected and no money is converted.
+    v_cents := case
+      when v_past.currency = p_currency then private.overage_cents(
+        private.overage_events(v_count, v_past.monthly_limit),
+        v_past.overage_cents_per_1000) - v_past.known_cents
+      else 0 end;
+    v_lines := v_lines || jsonb_build_object(
+      'yearMonth', v_past.year_month,
+      'events', v_count - v_past.known_count,
+      'cents', v_cents,
+      'eventCount', v_count,
+      'eventsDigest', private.events_digest(v_days));
   end loop;
   return v_lines;
 end
@@ -2814,7 +3368,8 @@ declare
   v_invoice public.invoices;
 begin
   select c.* into v_plan from private.plan_changes c
-    where c.site_id = p_site.id and c.changed_at < v_end order by c.changed_at desc, c.id desc limit 1;
+    where c.site_id = p_site.id and c.changed_at < v_end
+    order by c.changed_at desc, c.id desc limit 1;
   v_invoice.site_id := p_site.id;
   v_invoice.year_month := p_year_month;
   v_invoice.days := private.invoice_days(p_site.id, p_year_month);
@@ -2825,19 +3380,29 @@ begin
   v_invoice.overage_cents_per_1000 := coalesce(v_plan.overage_cents_per_1000, 0);
   v_invoice.currency := coalesce(v_plan.currency, p_site.currency);
   v_invoice.base_cents := coalesce(v_plan.base_price_cents, 0);
-  v_invoice.overage_events := greatest(0, v_invoice.event_count - coalesce(v_plan.monthly_limit, v_invoice.event_count));
-  v_invoice.overage_cents := private.overage_cents(v_invoice.overage_events, v_invoice.overage_cents_per_1000);
-  v_invoice.adjustments := private.invoice_adjustments(p_site.id, p_year_month, v_invoice.currency);
-  v_invoice.adjustment_cents := (select coalesce(sum((a ->> 'cents')::bigint), 0) from jsonb_array_elements(v_invoice.adjustments) a);
-  v_invoice.total_cents := v_invoice.base_cents + v_invoice.overage_cents + v_invoice.adjustment_cents;
-  -- The 25th of the following month, and never less than two weeks after the invoice came to be.
-  v_invoice.due_at := greatest(v_end + interval '24 days', date_trunc('day', v_now, 'UTC') + interval '14 days');
+  v_invoice.overage_events :=
+    private.overage_events(v_invoice.event_count, v_plan.monthly_limit);
+  v_invoice.overage_cents :=
+    private.overage_cents(v_invoice.overage_events, v_invoice.overage_cents_per_1000);
+  v_invoice.adjustments :=
+    private.invoice_adjustments(p_site.id, p_year_month, v_invoice.currency);
+  v_invoice.adjustment_cents := (
+    select coalesce(sum((a ->> 'cents')::bigint), 0)
+    from jsonb_array_elements(v_invoice.adjustments) a);
+  v_invoice.total_cents :=
+    v_invoice.base_cents + v_invoice.overage_cents + v_invoice.adjustment_cents;
+  -- The 25th of the following month, and at least two weeks after the invoice is made.
+  v_invoice.due_at := greatest(
+    v_end + interval '24 days',
+    date_trunc('day', v_now, 'UTC') + interval '14 days');
   v_invoice.frozen_at := v_now;
-  v_invoice.content_hash := encode(sha256(convert_to(private.invoice_text(v_invoice, p_site.public_id), 'UTF8')), 'hex');
+  v_invoice.content_hash :=
+    private.sha256_hex(private.invoice_text(v_invoice, p_site.public_id));
   insert into public.invoices values (v_invoice.*);
 end
 $$;
-create function public.freeze_invoices(p_year_month text default null, p_limit int default 20) returns jsonb
+create function public.freeze_invoices(p_year_month text default null, p_limit int default 20)
+returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -2857,18 +3422,26 @@ declare
   v_limit int := least(greatest(p_limit, 1), 500);
 begin
   if v_now < v_freezable then
-    return jsonb_build_object('yearMonth', v_month, 'state', 'open',
-      'freezableAt', private.utc_text(v_freezable), 'frozen', 0, 'more', false, 'waiting', 0);
+    return jsonb_build_object(
+      'yearMonth', v_month,
+      'state', 'open',
+      'freezableAt', private.utc_text(v_freezable),
+      'frozen', 0,
+      'more', false,
+      'waiting', 0);
   end if;
   for v_site in
     select s.* from public.sites s
-    where not exists (select from public.invoices v where v.site_id = s.id and v.year_month = v_month)
+    where not exists (
+        select from public.invoices v where v.site_id = s.id and v.year_month = v_month)
       -- The first event, not exists(): the planner would read every event of every site for that.
       and ((select i.created_at from public.ingest_idempotency i
             where i.site_id = s.id and i.created_at >= v_from and i.created_at < v_to
             order by i.created_at limit 1) is not null
         or (coalesce(s.archived_at, v_to) >= v_from
-            and exists (select from private.plan_changes c where c.site_id = s.id and c.changed_at < v_to)))
+            and exists (
+              select from private.plan_changes c
+              where c.site_id = s.id and c.changed_at < v_to)))
     order by s.id limit v_limit
   loop
     v_found := v_found + 1;
@@ -2877,8 +3450,8 @@ begin
       exit;
     end if;
     perform pg_catalog.pg_advisory_xact_lock(hashtextextended('invoice/' || v_site.id, 0));
-    continue when exists (select from public.invoices v
-      where v.site_id = v_site.id and v.year_month = v_month);
+    continue when exists (
+      select from public.invoices v where v.site_id = v_site.id and v.year_month = v_month);
     v_until := coalesce(v_until, private.settled_until());
     if v_until < v_to then
       v_waiting := v_waiting + 1;
@@ -2889,9 +3462,13 @@ begin
       v_more := true;
     end if;
   end loop;
-  return jsonb_build_object('yearMonth', v_month, 'state', 'closed',
-    'freezableAt', private.utc_text(v_freezable), 'frozen', v_frozen,
-    'more', v_more or (v_found = v_limit and v_waiting = 0), 'waiting', v_waiting);
+  return jsonb_build_object(
+    'yearMonth', v_month,
+    'state', 'closed',
+    'freezableAt', private.utc_text(v_freezable),
+    'frozen', v_frozen,
+    'more', v_more or (v_found = v_limit and v_waiting = 0),
+    'waiting', v_waiting);
 end
 $$;
 
@@ -2917,10 +3494,16 @@ create table public.invoices (
   frozen_at timestamptz not null,
   primary key (site_id, year_month),
   constraint invoice_is_for_a_month check (year_month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'),
-  constraint counts_are_not_negative check (event_count >= 0 and overage_events >= 0 and overage_events <= event_count),
-  constraint total_is_the_sum_of_its_lines check (total_cents = base_cents + overage_cents + adjustment_cents),
-  constraint hashes_are_sha_256 check (events_digest ~ '^[0-9a-f]{64}$' and content_hash ~ '^[0-9a-f]{64}$')
+  constraint counts_are_not_negative check (
+    event_count >= 0 and overage_events >= 0 and overage_events <= event_count),
+  constraint total_is_the_sum_of_its_lines check (
+    total_cents = base_cents + overage_cents + adjustment_cents),
+  constraint hashes_are_sha_256 check (
+    events_digest ~ '^[0-9a-f]{64}$' and content_hash ~ '^[0-9a-f]{64}$')
 );
+create function private.overage_events(p_events bigint, p_limit bigint) returns bigint
+language sql immutable set search_path = ''
+as $$ select greatest(0, p_events - coalesce(p_limit, p_events)) $$;
 create function private.overage_cents(p_events bigint, p_cents_per_1000 bigint) returns bigint
 language sql immutable set search_path = ''
 as $$
@@ -2929,7 +3512,9 @@ $$;
 create function private.invoice_days(p_site_id uuid, p_year_month text) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(jsonb_agg(jsonb_build_object('day', d.day, 'events', d.events,
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'day', d.day,
+    'events', d.events,
     'digest', encode(d.digest, 'hex')) order by d.day), '[]')
   from private.counted_days d
   where d.site_id = p_site_id and d.events > 0
@@ -2939,7 +3524,9 @@ $$;
 create function private.events_digest(p_days jsonb) returns text
 language sql immutable set search_path = ''
 as $$
-  select encode(sha256(convert_to(coalesce(string_agg(format(E'%s %s %s\n', d ->> 'day', d ->> 'events', d ->> 'digest'), '' order by d ->> 'day'), ''), 'UTF8')), 'hex')
+  select private.sha256_hex(coalesce(string_agg(
+    format(E'%s %s %s\n', d ->> 'day', d ->> 'events', d ->> 'digest'),
+    '' order by d ->> 'day'), ''))
   from jsonb_array_elements(p_days) d
 $$;
 create function private.events_of(p_days jsonb) returns bigint
@@ -2963,8 +3550,11 @@ as $$
     'base cents ' || p_invoice.base_cents,
     'overage events ' || p_invoice.overage_events,
     'overage cents ' || p_invoice.overage_cents,
-    (select string_agg(format('adjustment %s events %s cents %s to %s %s', a ->> 'yearMonth', a ->> 'events', a ->> 'cents', a ->> 'eventCount', a ->> 'eventsDigest'),
-       E'\n' order by a ->> 'yearMonth') from jsonb_array_elements(p_invoice.adjustments) a),
+    (select string_agg(
+        format('adjustment %s events %s cents %s to %s %s', a ->> 'yearMonth', a ->> 'events',
+          a ->> 'cents', a ->> 'eventCount', a ->> 'eventsDigest'),
+        E'\n' order by a ->> 'yearMonth')
+      from jsonb_array_elements(p_invoice.adjustments) a),
     'total cents ' || p_invoice.total_cents,
     'due ' || private.utc_text(p_invoice.due_at),
     'frozen ' || private.utc_text(p_invoice.frozen_at)) || E'\n'
@@ -2976,9 +3566,16 @@ declare
   v_site public.sites := private.require_site(p_public_id, 'viewer');
 begin
   return (
-    select coalesce(jsonb_agg(jsonb_build_object('yearMonth', t.year_month, 'eventCount', t.event_count, 'totalCents', t.total_cents,
-             'currency', t.currency, 'contentHash', t.content_hash, 'dueAt', private.utc_text(t.due_at)) order by t.year_month desc), '[]')
-    from (select * from public.invoices v where v.site_id = v_site.id order by v.year_month desc limit 60) t);
+    select coalesce(jsonb_agg(jsonb_build_object(
+      'yearMonth', t.year_month,
+      'eventCount', t.event_count,
+      'totalCents', t.total_cents,
+      'currency', t.currency,
+      'contentHash', t.content_hash,
+      'dueAt', private.utc_text(t.due_at)) order by t.year_month desc), '[]')
+    from (
+      select * from public.invoices v
+      where v.site_id = v_site.id order by v.year_month desc limit 60) t);
 end
 $$;
 create function public.get_invoice(p_public_id text, p_year_month text) returns jsonb
@@ -2988,22 +3585,39 @@ declare
   v_site public.sites := private.require_site(p_public_id, 'viewer');
   v public.invoices;
 begin
-  select x.* into v from public.invoices x where x.site_id = v_site.id and x.year_month = p_year_month;
+  select x.* into v from public.invoices x
+    where x.site_id = v_site.id and x.year_month = p_year_month;
   if v.site_id is null then
     perform private.fail(404, 'NOT_FOUND');
   end if;
   return jsonb_build_object(
-    'site', v_site.public_id, 'yearMonth', v.year_month, 'eventCount', v.event_count, 'eventsDigest', v.events_digest,
-    'planName', v.plan_name, 'monthlyLimit', v.monthly_limit, 'overageCentsPer1000', v.overage_cents_per_1000, 'currency', v.currency,
-    'baseCents', v.base_cents, 'overageEvents', v.overage_events, 'overageCents', v.overage_cents,
-    'adjustments', v.adjustments, 'totalCents', v.total_cents, 'dueAt', private.utc_text(v.due_at), 'frozenAt', private.utc_text(v.frozen_at),
-    'contentHash', v.content_hash, 'days', v.days,
+    'site', v_site.public_id,
+    'yearMonth', v.year_month,
+    'eventCount', v.event_count,
+    'eventsDigest', v.events_digest,
+    'planName', v.plan_name,
+    'monthlyLimit', v.monthly_limit,
+    'overageCentsPer1000', v.overage_cents_per_1000,
+    'currency', v.currency,
+    'baseCents', v.base_cents,
+    'overageEvents', v.overage_events,
+    'overageCents', v.overage_cents,
+    'adjustments', v.adjustments,
+    'totalCents', v.total_cents,
+    'dueAt', private.utc_text(v.due_at),
+    'frozenAt', private.utc_text(v.frozen_at),
+    'contentHash', v.content_hash,
+    'days', v.days,
     'corrections', (
-      select coalesce(jsonb_agg(a || jsonb_build_object('inInvoice', l.year_month) order by l.year_month), '[]')
+      select coalesce(jsonb_agg(
+        a || jsonb_build_object('inInvoice', l.year_month) order by l.year_month), '[]')
       from public.invoices l cross join jsonb_array_elements(l.adjustments) a
-      where l.site_id = v_site.id and l.year_month > v.year_month and a ->> 'yearMonth' = v.year_month),
-    -- The first rows of the month may go from here on.
-    'eventsKeptUntil', private.utc_text(greatest(private.month_start(v.year_month) + interval '90 days', private.month_end(v.year_month) + interval '2 months')));
+      where l.site_id = v_site.id and l.year_month > v.year_month
+        and a ->> 'yearMonth' = v.year_month),
+    -- From then on the first rows of the month may be purged.
+    'eventsKeptUntil', private.utc_text(greatest(
+      private.month_start(v.year_month) + private.billed_rows_kept(),
+      private.month_end(v.year_month) + interval '2 months')));
 end
 $$;
 
@@ -3047,18 +3661,22 @@ language plpgsql security definer set search_path = ''
 as $$
 declare
   v_now timestamptz := private.current_moment();
-  v_newest timestamptz := v_now - interval '90 days';   -- a younger row has not expired
+  v_newest timestamptz := v_now - private.billed_rows_kept();
   v_limit int := least(greatest(p_limit, 1), 50000);
   v_purged int := 0;
   v_part int;
   v_month record;
 begin
   for v_month in
-    select v.site_id, private.month_start(v.year_month) as since, least(private.month_end(v.year_month), v_newest + interval '1 microsecond') as till
+    select v.site_id, private.month_start(v.year_month) as since,
+      least(private.month_end(v.year_month), v_newest + interval '1 microsecond') as till
     from public.sites s
-    cross join lateral (select i.created_at from public.ingest_idempotency i where i.site_id = s.id order by i.created_at limit 1) oldest
+    cross join lateral (
+      select i.created_at from public.ingest_idempotency i
+      where i.site_id = s.id order by i.created_at limit 1) oldest
     join public.invoices v on v.site_id = s.id
-      and v.year_month between private.billing_month(oldest.created_at) and private.billing_month(v_newest)
+      and v.year_month >= private.billing_month(oldest.created_at)
+      and v.year_month <= private.billing_month(v_newest)
     where oldest.created_at <= v_newest
     order by v.year_month, v.site_id
   loop
@@ -3142,8 +3760,10 @@ begin
     select r.* from jsonb_to_recordset(v_ready) r (id uuid, public_id text, year_month text)
   loop
     v_usage := private.recount_month(v_due.id, v_due.year_month);
-    v_done := v_done || jsonb_build_object('publicId', v_due.public_id,
-      'yearMonth', v_due.year_month, 'eventCount', v_usage.reconciled_count,
+    v_done := v_done || jsonb_build_object(
+      'publicId', v_due.public_id,
+      'yearMonth', v_due.year_month,
+      'eventCount', v_usage.reconciled_count,
       'drift', v_usage.drift);
   end loop;
   return jsonb_build_object('reconciled', v_done, 'more', v_more, 'waiting', v_waiting);
@@ -3183,8 +3803,11 @@ create function private.note_plan_change() returns trigger
 language plpgsql security definer set search_path = ''
 as $$
 begin
-  insert into private.plan_changes (site_id, changed_at, name, monthly_limit, base_price_cents, overage_cents_per_1000, currency)
-    values (new.site_id, new.updated_at, new.name, new.monthly_limit, new.base_price_cents, new.overage_cents_per_1000, new.currency);
+  insert into private.plan_changes
+      (site_id, changed_at, name, monthly_limit, base_price_cents, overage_cents_per_1000,
+        currency)
+    values (new.site_id, new.updated_at, new.name, new.monthly_limit, new.base_price_cents,
+      new.overage_cents_per_1000, new.currency);
   return null;
 end
 $$;
@@ -3193,12 +3816,13 @@ language sql immutable set search_path = ''
 as $$
   select case
     when p_plan.enforcement = 'hard' then p_plan.monthly_limit
-    when p_plan.hard_cap_multiplier is not null then floor(p_plan.monthly_limit * p_plan.hard_cap_multiplier)::bigint
-  end
+    when p_plan.hard_cap_multiplier is not null
+      then floor(p_plan.monthly_limit * p_plan.hard_cap_multiplier)::bigint end
 $$;
 create function public.set_site_plan(
   p_public_id text, p_name text, p_monthly_limit bigint, p_enforcement text, p_currency text,
-  p_hard_cap_multiplier numeric default null, p_base_price_cents bigint default 0, p_overage_cents_per_1000 bigint default 0
+  p_hard_cap_multiplier numeric default null, p_base_price_cents bigint default 0,
+  p_overage_cents_per_1000 bigint default 0
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -3211,14 +3835,20 @@ begin
     perform private.fail(404, 'NOT_FOUND');
   end if;
   perform private.check_currency(p_currency);
-  insert into public.site_plans (site_id, name, monthly_limit, enforcement, hard_cap_multiplier, base_price_cents,
-      overage_cents_per_1000, currency, updated_at)
-    values (v_site_id, p_name, p_monthly_limit, p_enforcement, p_hard_cap_multiplier, p_base_price_cents,
-      p_overage_cents_per_1000, p_currency, v_now)
-    on conflict (site_id) do update set name = excluded.name, monthly_limit = excluded.monthly_limit,
-      enforcement = excluded.enforcement, hard_cap_multiplier = excluded.hard_cap_multiplier,
-      base_price_cents = excluded.base_price_cents, overage_cents_per_1000 = excluded.overage_cents_per_1000,
-      currency = excluded.currency, updated_at = excluded.updated_at;
+  insert into public.site_plans
+      (site_id, name, monthly_limit, enforcement, hard_cap_multiplier, base_price_cents,
+        overage_cents_per_1000, currency, updated_at)
+    values (v_site_id, p_name, p_monthly_limit, p_enforcement, p_hard_cap_multiplier,
+      p_base_price_cents, p_overage_cents_per_1000, p_currency, v_now)
+    on conflict (site_id) do update
+      set name = excluded.name,
+          monthly_limit = excluded.monthly_limit,
+          enforcement = excluded.enforcement,
+          hard_cap_multiplier = excluded.hard_cap_multiplier,
+          base_price_cents = excluded.base_price_cents,
+          overage_cents_per_1000 = excluded.overage_cents_per_1000,
+          currency = excluded.currency,
+          updated_at = excluded.updated_at;
   perform private.recount_month(v_site_id, private.billing_month(v_now));
   return jsonb_build_object('ok', true);
 end
@@ -3246,7 +3876,8 @@ begin
   select u.event_count into v_used from public.site_usage_monthly u
     where u.site_id = p_site_id and u.year_month = p_year_month for update;
   if not found then
-    insert into public.site_usage_monthly (site_id, year_month, updated_at) values (p_site_id, p_year_month, private.current_moment())
+    insert into public.site_usage_monthly (site_id, year_month, updated_at)
+      values (p_site_id, p_year_month, private.current_moment())
       on conflict do nothing;
     select u.event_count into v_used from public.site_usage_monthly u
       where u.site_id = p_site_id and u.year_month = p_year_month for update;
@@ -3301,26 +3932,45 @@ as $$
 declare
   v_moved jsonb := private.effect(p_args);
 begin
-  return (select private.external_sale_answer(s) || jsonb_build_object('proof_id', v_moved -> 'proof_id')
-          from public.sales s where s.id = (p_args ->> 'id')::uuid);
+  return (
+    select private.external_sale_json(s)
+      || jsonb_build_object('proof_id', v_moved -> 'proof_id')
+    from public.sales s where s.id = (p_args ->> 'id')::uuid);
 end
 $$;
-create function public.confirm_sale_and_enqueue(p_key_id uuid, p_confirm jsonb, p_request_hash text, p_key text default null) returns jsonb
+create function public.confirm_sale_and_enqueue(
+  p_key_id uuid, p_confirm jsonb, p_request_hash text, p_key text default null
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_site_id uuid := private.key_site_id(p_key_id, '{sales}');
 begin
-  return private.answer_once(v_site_id, 'sale.confirm', p_key, p_request_hash, 'private.confirm_sale_effect'::regproc,
-    jsonb_build_object('effect', 'sale', 'to', 'CONFIRMED', 'id', p_confirm -> 'id', 'separateSale', p_confirm -> 'separateSale', 'site', v_site_id,
-      'actorKind', 'api_key', 'actorId', p_key_id, 'requestHash', p_request_hash));
+  return private.answer_once(
+    v_site_id, 'sale.confirm', p_key, p_request_hash, 'private.confirm_sale_effect'::regproc,
+    jsonb_build_object(
+      'effect', 'sale',
+      'to', 'CONFIRMED',
+      'id', p_confirm -> 'id',
+      'separateSale', p_confirm -> 'separateSale',
+      'site', v_site_id,
+      'actorKind', 'api_key',
+      'actorId', p_key_id,
+      'requestHash', p_request_hash));
 end
 $$;
-create function public.confirm_sale(p_public_id text, p_confirm jsonb, p_request_hash text, p_key text default null) returns jsonb
+create function public.confirm_sale(
+  p_public_id text, p_confirm jsonb, p_request_hash text, p_key text default null
+) returns jsonb
 language sql security definer set search_path = ''
 as $$
-  select private.change_once(private.require_open_site(p_public_id, 'operator'), 'sale.confirm', p_key, p_request_hash,
-    jsonb_build_object('effect', 'sale', 'to', 'CONFIRMED', 'id', p_confirm -> 'id', 'expectedVersion', p_confirm -> 'expectedVersion',
+  select private.change_once(
+    private.require_open_site(p_public_id, 'operator'), 'sale.confirm', p_key, p_request_hash,
+    jsonb_build_object(
+      'effect', 'sale',
+      'to', 'CONFIRMED',
+      'id', p_confirm -> 'id',
+      'expectedVersion', p_confirm -> 'expectedVersion',
       'separateSale', p_confirm -> 'separateSale'))
 $$;
 
@@ -3332,7 +3982,8 @@ create table public.sales (
   sibling_call_id uuid,
   external_ref text,
   status text not null,
-  seal_status text not null generated always as (case when status = 'CONFIRMED' then 'sealed' else 'unsealed' end) stored,
+  seal_status text not null
+    generated always as (case when status = 'CONFIRMED' then 'sealed' else 'unsealed' end) stored,
   version int not null default 1,
   order_id text not null unique,
   amount_cents bigint not null,
@@ -3354,14 +4005,17 @@ create table public.sales (
   matched_by text,
   constraint sale_status_is_known check (status in ('DRAFT', 'CONFIRMED', 'CANCELED')),
   constraint order_id_fits_everywhere check (char_length(order_id) between 8 and 64),
-  constraint cancelled_sales_are_worth_nothing check (case when status = 'CANCELED' then amount_cents = 0 else amount_cents > 0 end),
+  constraint cancelled_sales_are_worth_nothing check (
+    case when status = 'CANCELED' then amount_cents = 0 else amount_cents > 0 end),
   constraint sale_currency_is_iso_4217 check (private.currency_decimals(currency) is not null),
   constraint value_source_is_known check (value_source in ('OPERATOR', 'PREDICTED', 'EXTERNAL')),
-  constraint external_ref_is_plain_text check (external_ref is null or private.is_plain_text(external_ref, 120)),
+  constraint external_ref_is_plain_text
+    check (external_ref is null or private.is_plain_text(external_ref, 120)),
   constraint customer_hash_is_sha_256 check (customer_hash ~ '^[0-9a-f]{64}$'),
   constraint email_hash_is_sha_256 check (email_hash ~ '^[0-9a-f]{64}$'),
   constraint sale_note_is_bounded check (char_length(note) <= 500),
-  constraint delivery_block_is_known check (delivery_block in ('NO_CLICK_ID', 'NO_CONSENT', 'CLICK_EXPIRED', 'NO_MATCH')),
+  constraint delivery_block_is_known
+    check (delivery_block in ('NO_CLICK_ID', 'NO_CONSENT', 'CLICK_EXPIRED', 'NO_MATCH')),
   constraint one_sale_per_external_ref unique (site_id, external_ref),
   constraint external_hash_is_sha_256 check (external_hash ~ '^[0-9a-f]{64}$'),
   constraint matched_by_is_known check (matched_by in ('click', 'phone'))
@@ -3376,7 +4030,12 @@ declare
 begin
   select s.* into v_sale from public.sales s where s.id = p_sale_id for update;
   if v_sale.status = 'DRAFT' then
-    update public.sales s set status = 'CANCELED', drafted_cents = s.amount_cents, amount_cents = 0, version = s.version + 1, updated_at = private.current_moment()
+    update public.sales s
+      set status = 'CANCELED',
+          drafted_cents = s.amount_cents,
+          amount_cents = 0,
+          version = s.version + 1,
+          updated_at = private.current_moment()
       where s.id = p_sale_id returning * into v_sale;
     return v_sale;   -- a draft has no ledger
   end if;
@@ -3391,8 +4050,17 @@ language plpgsql security definer set search_path = ''
 as $$
 begin
   perform from public.sales s where s.id = any (p_sale_ids) order by s.id for update;
-  perform from public.offline_conversion_queue q where q.sale_id = any (p_sale_ids) and q.kind = 'RETRACT' order by q.id for update;
+  perform from public.offline_conversion_queue q
+    where q.sale_id = any (p_sale_ids) and q.kind = 'RETRACT' order by q.id for update;
 end
+$$;
+create function private.may_be_retracted(p_sale_id uuid) returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select exists (
+    select from public.offline_conversion_queue q
+    where q.sale_id = p_sale_id and q.kind = 'RETRACT'
+      and (q.attempt_count > 0 or q.status = 'COMPLETED'))
 $$;
 create function private.retract_after_all(p_sale public.sales, p_actor private.actor) returns void
 language plpgsql security definer set search_path = ''
@@ -3402,14 +4070,22 @@ declare
 begin
   perform private.act(p_actor, 'SEAL');
   update public.offline_conversion_queue q
-    set status = 'QUEUED', next_retry_at = null, attempt_base = q.attempt_count, provider_error_code = null, provider_error_category = null,
-        last_error = null, updated_at = v_now
+    set status = 'QUEUED',
+        next_retry_at = null,
+        attempt_base = q.attempt_count,
+        provider_error_code = null,
+        provider_error_category = null,
+        last_error = null,
+        updated_at = v_now
     from public.sales s
     where s.call_id in (p_sale.call_id, p_sale.sibling_call_id) and s.status = 'CANCELED'
       and s.delivery_block is null and s.occurred_at > v_now - private.adjustments_end()
       and q.sale_id = s.id and q.kind = 'RETRACT' and q.status = 'FAILED'
       and q.provider_error_code not in ('SUPERSEDED', 'NEVER_ARRIVED')
-      and not exists (select from public.offline_conversion_queue o where o.sale_id = s.id and o.kind = 'RETRACT' and (o.status <> 'FAILED' or o.created_at > q.created_at));
+      and not exists (
+        select from public.offline_conversion_queue o
+        where o.sale_id = s.id and o.kind = 'RETRACT'
+          and (o.status <> 'FAILED' or o.created_at > q.created_at));
 end
 $$;
 
@@ -3464,12 +4140,20 @@ begin
       v_code := 'VALIDATION_FAILED';
   end;
   if v_code is not null then
-    return jsonb_build_object('line', p_row -> 'line', 'result', 'refused', 'code', v_code,
+    return jsonb_build_object(
+      'line', p_row -> 'line',
+      'result', 'refused',
+      'code', v_code,
       'field', nullif(v_detail, '')::jsonb ->> 'field');
   end if;
-  return jsonb_strip_nulls(jsonb_build_object('line', p_row -> 'line', 'result', v_result,
-    'saleId', v_sale.id, 'callId', v_sale.call_id, 'matchedBy', v_sale.matched_by,
-    'deliveryBlock', v_sale.delivery_block, 'amountCents', v_sale.amount_cents,
+  return jsonb_strip_nulls(jsonb_build_object(
+    'line', p_row -> 'line',
+    'result', v_result,
+    'saleId', v_sale.id,
+    'callId', v_sale.call_id,
+    'matchedBy', v_sale.matched_by,
+    'deliveryBlock', v_sale.delivery_block,
+    'amountCents', v_sale.amount_cents,
     'currency', v_sale.currency));
 end
 $$;
@@ -3504,7 +4188,8 @@ declare
 begin
   if p_seal then   -- by id and before the first line, as an answer of Google's locks them
     perform private.hold_retractions(array(
-      select s.id from public.sales s where s.call_id = any (v_call_ids) and s.status = 'CANCELED'));
+      select s.id from public.sales s
+      where s.call_id = any (v_call_ids) and s.status = 'CANCELED'));
   end if;
   for v_row in select r.line from jsonb_array_elements(p_rows) r (line) loop
     v_result := private.import_row(v_site, v_row, v_call_ids);
@@ -3544,8 +4229,12 @@ $$;
 create function private.intent_weight(p_site public.sites, p_stage text) returns numeric
 language sql immutable set search_path = ''
 as $$
-  select coalesce((p_site.intent_weights ->> p_stage)::numeric,
-    (p_site.intent_weights ->> case p_stage when 'meeting' then 'qualified' when 'intent' then 'pending' when 'cancelled' then 'lost' end)::numeric,
+  select coalesce(
+    (p_site.intent_weights ->> p_stage)::numeric,
+    (p_site.intent_weights ->> case p_stage
+      when 'meeting' then 'qualified'
+      when 'intent' then 'pending'
+      when 'cancelled' then 'lost' end)::numeric,
     case
       when p_stage in ('sealed', 'won', 'purchase') then 1.0
       when p_stage in ('qualified', 'real', 'meeting') then 0.20
@@ -3555,27 +4244,62 @@ $$;
 create function private.expected_value_cents(p_site public.sites, p_stage text) returns bigint
 language sql immutable set search_path = ''
 as $$
-  select case when private.currency_decimals(p_site.currency) = 0
+  select case
+    when private.currency_decimals(p_site.currency) = 0
       then round(round(p_site.default_aov_cents * w.weight) / 100) * 100
     else round(p_site.default_aov_cents * w.weight) end::bigint
   from (select private.intent_weight(p_site, p_stage) as weight) w
 $$;
-create function private.decayed_value(p_base_cents bigint, p_clicked_at timestamptz, p_at timestamptz) returns bigint
+create function private.decayed_value(
+  p_base_cents bigint, p_clicked_at timestamptz, p_at timestamptz
+) returns bigint
 language sql immutable set search_path = ''
 as $$
-  select round(p_base_cents / 100.0 * case when d.days <= 3 then 0.50 when d.days <= 10 then 0.25 else 0.10 end)::bigint
-  from (select ceil(greatest(0, extract(epoch from p_at - p_clicked_at)) / 86400) as days) d
+  select round(p_base_cents / 100.0 * case
+    when d.days <= 3 then 0.50
+    when d.days <= 10 then 0.25
+    else 0.10 end)::bigint
+  from (
+    select ceil(greatest(0, extract(epoch from p_at - p_clicked_at)) / 86400) as days) d
 $$;
 
 -- 07_sales/list_sales.sql
 create function private.delivery_of_sale(p_sale public.sales) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select case when p_sale.delivery_block is not null then jsonb_build_object('state', 'BLOCKED', 'reason', p_sale.delivery_block)
-    else coalesce((select jsonb_build_object('state', q.status, 'kind', q.kind, 'reason', q.provider_error_code,
-                     'verdict', (select d.verdict from public.provider_dispatches d where d.sale_id = q.sale_id and d.queue_id = q.id order by d.dispatched_at desc limit 1))
-                   from public.offline_conversion_queue q where q.sale_id = p_sale.id order by q.created_at desc, q.id desc limit 1),
-                  '{"state": "NONE"}') end
+  select case
+    when p_sale.delivery_block is not null
+      then jsonb_build_object('state', 'BLOCKED', 'reason', p_sale.delivery_block)
+    else coalesce((
+      select jsonb_build_object(
+        'state', q.status,
+        'kind', q.kind,
+        'reason', q.provider_error_code,
+        'verdict', (
+          select d.verdict from public.provider_dispatches d
+          where d.sale_id = q.sale_id and d.queue_id = q.id
+          order by d.dispatched_at desc limit 1))
+      from public.offline_conversion_queue q
+      where q.sale_id = p_sale.id order by q.created_at desc, q.id desc limit 1),
+      '{"state": "NONE"}') end
+$$;
+create function private.sale_json(p_sale public.sales) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object(
+    'id', p_sale.id,
+    'externalRef', p_sale.external_ref,
+    'status', p_sale.status,
+    'version', p_sale.version,
+    'amountCents', p_sale.amount_cents,
+    'currency', p_sale.currency,
+    'valueSource', p_sale.value_source,
+    'occurredAt', p_sale.occurred_at,
+    'note', p_sale.note,
+    'callId', p_sale.call_id,
+    'channel', (select c.channel from public.calls c where c.id = p_sale.call_id),
+    'matchedBy', p_sale.matched_by,
+    'delivery', private.delivery_of_sale(p_sale))
 $$;
 create function public.list_sales(p_public_id text, p_filter jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -3585,46 +4309,68 @@ declare
   v_limit int := least(greatest(coalesce((p_filter ->> 'limit')::int, 50), 1), 500);
   v_at timestamptz := nullif(split_part(p_filter ->> 'cursor', '_', 1), '')::timestamptz;
   v_id uuid := nullif(split_part(p_filter ->> 'cursor', '_', 2), '')::uuid;
+  v_source text := p_filter ->> 'source';
   v_rows jsonb;
 begin
-  select coalesce(jsonb_agg(to_jsonb(t) order by t."occurredAt" desc, t.id), '[]') into v_rows from (
-    select s.id, s.external_ref as "externalRef", s.status, s.version, s.amount_cents as "amountCents", s.currency, s.value_source as "valueSource",
-      s.occurred_at as "occurredAt", s.note, s.call_id as "callId", c.channel, s.matched_by as "matchedBy", private.delivery_of_sale(s) as delivery
-    from public.sales s left join public.calls c on c.id = s.call_id
-    where s.site_id = v_site.id
-      and (v_at is null or s.occurred_at < v_at or (s.occurred_at = v_at and s.id > v_id))
-      and s.status = coalesce(p_filter ->> 'status', s.status)
-      and (p_filter ->> 'source' is null or (p_filter ->> 'source' = 'elsewhere') = (s.external_ref is not null))
-      and (p_filter ->> 'from' is null or s.occurred_at >= (p_filter ->> 'from')::timestamptz)
-      and (p_filter ->> 'to' is null or s.occurred_at < (p_filter ->> 'to')::timestamptz)
-      and case p_filter ->> 'delivery'
-        when 'never' then s.delivery_block is not null or (s.status = 'CANCELED' and not exists (select from public.provider_dispatches d where d.sale_id = s.id))
-        when 'sent' then exists (select from public.provider_dispatches d where d.sale_id = s.id)
-        when 'waiting' then exists (select from public.offline_conversion_queue q where q.sale_id = s.id and q.status in ('QUEUED', 'RETRY', 'PROCESSING'))
-        when 'failed' then exists (select from public.offline_conversion_queue q where q.sale_id = s.id and q.status = 'FAILED'
-                                   and q.provider_error_code not in ('SALE_CANCELLED', 'SUPERSEDED'))
-          and not exists (select from public.offline_conversion_queue q where q.sale_id = s.id and q.status in ('QUEUED', 'RETRY', 'PROCESSING', 'COMPLETED'))
-        else true end
-    order by s.occurred_at desc, s.id limit v_limit) t;
-  return jsonb_build_object('sales', v_rows, 'next', case when jsonb_array_length(v_rows) = v_limit then
-    (v_rows -> -1 ->> 'occurredAt') || '_' || (v_rows -> -1 ->> 'id') end);
+  select coalesce(jsonb_agg(private.sale_json(t.sale) order by t.occurred_at desc, t.id), '[]')
+    into v_rows
+    from (
+      select s as sale, s.occurred_at, s.id from public.sales s
+      where s.site_id = v_site.id
+        and (v_at is null or s.occurred_at < v_at or (s.occurred_at = v_at and s.id > v_id))
+        and s.status = coalesce(p_filter ->> 'status', s.status)
+        and (v_source is null or (v_source = 'elsewhere') = (s.external_ref is not null))
+        and (p_filter ->> 'from' is null
+          or s.occurred_at >= (p_filter ->> 'from')::timestamptz)
+        and (p_filter ->> 'to' is null or s.occurred_at < (p_filter ->> 'to')::timestamptz)
+        and case p_filter ->> 'delivery'
+          when 'never' then s.delivery_block is not null or (s.status = 'CANCELED'
+            and not exists (select from public.provider_dispatches d where d.sale_id = s.id))
+          when 'sent' then exists (
+            select from public.provider_dispatches d where d.sale_id = s.id)
+          when 'waiting' then exists (
+            select from public.offline_conversion_queue q
+            where q.sale_id = s.id and q.status = any (private.open_states()))
+          when 'failed' then exists (
+              select from public.offline_conversion_queue q
+              where q.sale_id = s.id and q.status = 'FAILED'
+                and q.provider_error_code not in ('SALE_CANCELLED', 'SUPERSEDED'))
+            and not exists (
+              select from public.offline_conversion_queue q
+              where q.sale_id = s.id and q.status <> 'FAILED')
+          else true end
+      order by s.occurred_at desc, s.id limit v_limit) t;
+  return jsonb_build_object(
+    'sales', v_rows,
+    'next', case
+      when jsonb_array_length(v_rows) = v_limit
+        then (v_rows -> -1 ->> 'occurredAt') || '_' || (v_rows -> -1 ->> 'id') end);
 end
 $$;
 
 -- 07_sales/match_sale.sql
-create function private.candidate_calls(p_site public.sites, p_sale public.sales) returns setof uuid
+create function private.customer_calls(p_site_id uuid, p_sale public.sales)
+returns setof public.calls
 language plpgsql stable security definer set search_path = '' rows 20
 as $$
 begin
-  return query select c.id from public.calls c
-    where c.site_id = p_site.id and c.status <> 'junk' and c.called_at <= p_sale.occurred_at
-      and c.called_at > p_sale.occurred_at - interval '90 days'
+  return query select c.* from public.calls c
+    where c.site_id = p_site_id
+      and c.called_at <= p_sale.occurred_at
+      and c.called_at > p_sale.occurred_at - private.click_life()
       and (c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid or c.gbraid = p_sale.gbraid
-        or c.caller_hash = p_sale.customer_hash)
-    order by coalesce(c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid
-      or c.gbraid = p_sale.gbraid, false) desc, c.called_at desc, c.id
-    limit 20;
+        or c.caller_hash = p_sale.customer_hash);
 end
+$$;
+create function private.candidate_calls(p_site public.sites, p_sale public.sales)
+returns setof uuid
+language sql stable security definer set search_path = '' rows 20
+as $$
+  select c.id from private.customer_calls(p_site.id, p_sale) c
+  where c.status <> 'junk'
+  order by coalesce(c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid
+    or c.gbraid = p_sale.gbraid, false) desc, c.called_at desc, c.id
+  limit 20
 $$;
 create function private.lock_calls(p_call_ids uuid[]) returns uuid[]
 language plpgsql security definer set search_path = ''
@@ -3656,13 +4402,13 @@ $$;
 create function private.sold_call(p_site public.sites, p_sale public.sales) returns uuid
 language sql stable security definer set search_path = ''
 as $$
-  select c.id from public.calls c
-  where c.site_id = p_site.id and c.called_at <= p_sale.occurred_at and c.called_at > p_sale.occurred_at - interval '90 days'
-    and (c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid or c.gbraid = p_sale.gbraid or c.caller_hash = p_sale.customer_hash)
-    and exists (select from public.sales s where s.call_id = c.id and s.status <> 'CANCELED')
+  select c.id from private.customer_calls(p_site.id, p_sale) c
+  where exists (select from public.sales s where s.call_id = c.id and s.status <> 'CANCELED')
   order by c.called_at desc, c.id limit 1
 $$;
-create function private.refused_since(p_site_id uuid, p_sale public.sales, p_call public.calls) returns boolean
+create function private.refused_since(
+  p_site_id uuid, p_sale public.sales, p_call public.calls
+) returns boolean
 language sql stable security definer set search_path = ''
 as $$
   select exists (
@@ -3671,36 +4417,38 @@ as $$
       union
       select c.visitor_id from private.click_sightings c
       where c.site_id = p_site_id
-        and c.click_hash in (select private.click_hashes(p_sale.gclid, p_sale.wbraid, p_sale.gbraid))) v
+        and c.click_hash in (
+          select private.click_hashes(p_sale.gclid, p_sale.wbraid, p_sale.gbraid))) v
     cross join lateral private.newest_choice(p_site_id, v.visitor_id) n
     where not 'marketing' = any (n.scopes) and n.chosen_at > p_sale.occurred_at)
 $$;
-create function private.take_click(p_site_id uuid, p_sale public.sales, p_call public.calls, p_consent boolean) returns public.sales
+create function private.take_click(
+  p_site_id uuid, p_sale public.sales, p_call public.calls, p_consent boolean
+) returns public.sales
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
   v_has_own boolean := coalesce(p_sale.gclid, p_sale.wbraid, p_sale.gbraid) is not null;
+  v_agrees boolean := coalesce(p_consent, false)
+    and not private.refused_since(p_site_id, p_sale, p_call);
 begin
-  if not coalesce(p_consent, false) or private.refused_since(p_site_id, p_sale, p_call) then
+  if not v_agrees then
     p_sale.email_hash := null;
   end if;
-  if not p_consent then   -- said, not left out: whatever the call's visitor agreed to, this customer did not
-    p_sale.gclid := null;
-    p_sale.wbraid := null;
-    p_sale.gbraid := null;
-    p_sale.delivery_block := 'NO_CONSENT';
-    return p_sale;
-  end if;
-  p_sale.delivery_block := case when p_call.id is not null then private.delivery_block_of(p_call) when not v_has_own then 'NO_MATCH' else 'NO_CONSENT' end;
+  p_sale.delivery_block := case
+    when not p_consent then 'NO_CONSENT'
+    when p_call.id is not null then private.delivery_block_of(p_call)
+    when not v_has_own then 'NO_MATCH'
+    else 'NO_CONSENT' end;
   if p_call.id is not null and p_sale.delivery_block is null then
     p_sale.gclid := p_call.gclid;
     p_sale.wbraid := p_call.wbraid;
     p_sale.gbraid := p_call.gbraid;
     p_sale.clicked_at := p_call.clicked_at;
-  elsif v_has_own and p_consent and not private.refused_since(p_site_id, p_sale, p_call) then
+  elsif v_has_own and v_agrees then
     p_sale.clicked_at := least(p_sale.occurred_at, private.current_moment());
     p_sale.delivery_block := null;
-  else   -- a click id without consent is not kept
+  else
     p_sale.gclid := null;
     p_sale.wbraid := null;
     p_sale.gbraid := null;
@@ -3710,20 +4458,43 @@ end
 $$;
 
 -- 07_sales/move_sale.sql
-create function private.refuse_told_twice(p_sale public.sales, p_args jsonb) returns void
+create function private.refuse_reported_twice(p_sale public.sales, p_args jsonb) returns void
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
   v_sealed public.sales;
 begin
   select s.* into v_sealed from public.sales s
-    where s.call_id = p_sale.sibling_call_id and s.status = 'CONFIRMED' and not coalesce((p_args ->> 'separateSale')::boolean, false);
+    where s.call_id = p_sale.sibling_call_id and s.status = 'CONFIRMED'
+      and not coalesce((p_args ->> 'separateSale')::boolean, false);
   if v_sealed.id is not null then
     perform private.refuse_sealed_visit(v_sealed);
   end if;
 end
 $$;
-create function private.move_sale(p_site public.sites, p_actor private.actor, p_args jsonb) returns jsonb
+create function private.seal_without_call(p_sale public.sales, p_actor private.actor)
+returns public.sales
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_is_draft boolean := p_sale.status = 'DRAFT';
+  v_after public.sales;
+begin
+  v_after := private.write_snapshot(
+    p_sale.id,
+    case when v_is_draft then 'SEAL' else 'RESTORE' end,
+    case when v_is_draft then p_sale.amount_cents else coalesce((
+      select r.amount_cents from public.revenue_snapshots r
+      where r.sale_id = p_sale.id and r.amount_cents > 0
+      order by r.sequence desc limit 1), p_sale.drafted_cents) end,
+    p_sale.value_source, p_actor);
+  perform private.act(p_actor, 'SEAL');
+  perform private.follow_ledger(p_sale.id);
+  return v_after;
+end
+$$;
+create function private.move_sale(p_site public.sites, p_actor private.actor, p_args jsonb)
+returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -3735,43 +4506,56 @@ declare
   v_proof_id uuid;
 begin
   -- The call, then its visit, then the sale, as everywhere.
-  select c.session_id into v_session_id from public.calls c join public.sales s on s.call_id = c.id
+  select c.session_id into v_session_id
+    from public.calls c join public.sales s on s.call_id = c.id
     where s.id = (p_args ->> 'id')::uuid and s.site_id = p_site.id for update of c;
   perform private.lock_visit(v_session_id);
   -- With it the sales that it may follow: all in order of id, as answers lock them.
   select s.* into v_sale from public.sales s
     where s.id = (p_args ->> 'id')::uuid and s.site_id = p_site.id;
-  perform private.hold_retractions(array(select o.id from public.sales o where o.id = v_sale.id
-    or (o.status = 'CANCELED' and o.call_id in (v_sale.call_id, v_sale.sibling_call_id))));
+  perform private.hold_retractions(array(
+    select o.id from public.sales o
+    where o.id = v_sale.id
+      or (o.status = 'CANCELED' and o.call_id in (v_sale.call_id, v_sale.sibling_call_id))));
   v_sale := private.take_sale(p_site, p_args);
   v_version := private.require_move('sale', v_sale.status, v_to);
-  if v_sale.status = 'CANCELED' and exists (select from public.offline_conversion_queue q
-      where q.sale_id = v_sale.id and q.kind = 'RETRACT' and (q.attempt_count > 0 or q.status = 'COMPLETED')) then
+  if v_sale.status = 'CANCELED' and private.may_be_retracted(v_sale.id) then
     perform private.fail(409, 'SALE_RETRACTED');
   end if;
   if v_sale.call_id is not null and not (v_to = 'CANCELED' and v_sale.status = 'DRAFT') then
-    v_proof_id := private.move_call(p_site, p_actor, (p_args - 'expectedVersion') || jsonb_build_object('id', v_sale.call_id,
-      'to', case v_to when 'CONFIRMED' then 'sealed' else 'cancelled' end, 'saleId', v_sale.id)) ->> 'proof_id';
+    v_proof_id := private.move_call(p_site, p_actor,
+      (p_args - 'expectedVersion') || jsonb_build_object(
+        'id', v_sale.call_id,
+        'to', case v_to when 'CONFIRMED' then 'sealed' else 'cancelled' end,
+        'saleId', v_sale.id)) ->> 'proof_id';
   else
     if v_to = 'CANCELED' then
       v_after := private.end_sale(v_sale.id, p_actor);
     else
-      perform private.refuse_told_twice(v_sale, p_args);
-      v_after := private.write_snapshot(v_sale.id, case v_sale.status when 'DRAFT' then 'SEAL' else 'RESTORE' end, case v_sale.status when 'DRAFT' then v_sale.amount_cents
-        else coalesce((select r.amount_cents from public.revenue_snapshots r where r.sale_id = v_sale.id and r.amount_cents > 0 order by r.sequence desc limit 1), v_sale.drafted_cents) end,
-        v_sale.value_source, p_actor);
-      perform private.act(p_actor, 'SEAL');
-      perform private.follow_ledger(v_sale.id);
+      perform private.refuse_reported_twice(v_sale, p_args);
+      v_after := private.seal_without_call(v_sale, p_actor);
     end if;
-    v_proof_id := private.prove(p_site.id, p_actor, jsonb_build_object('contract', 'sale', 'contractVersion', v_version, 'entityId', v_sale.id,
-      'from', v_sale.status, 'to', v_to, 'note', p_args ->> 'reason', 'requestHash', p_args ->> 'requestHash',
-      'facts', jsonb_build_object('version', v_after.version, 'saleId', v_sale.id, 'amountCents', v_after.amount_cents, 'currency', v_after.currency,
-        'valueSource', v_after.value_source, 'deliveryBlock', v_after.delivery_block)));
+    v_proof_id := private.prove(p_site.id, p_actor, jsonb_build_object(
+      'contract', 'sale',
+      'contractVersion', v_version,
+      'entityId', v_sale.id,
+      'from', v_sale.status,
+      'to', v_to,
+      'note', p_args ->> 'reason',
+      'requestHash', p_args ->> 'requestHash',
+      'facts', private.sale_facts(v_after) || jsonb_build_object('version', v_after.version)));
   end if;
-  return jsonb_build_object('ok', true, 'from', v_sale.status, 'to', v_to, 'contract_version', v_version, 'proof_id', v_proof_id, 'saleId', v_sale.id);
+  return jsonb_build_object(
+    'ok', true,
+    'from', v_sale.status,
+    'to', v_to,
+    'contract_version', v_version,
+    'proof_id', v_proof_id,
+    'saleId', v_sale.id);
 end
 $$;
-create function private.correct_amount(p_site public.sites, p_actor private.actor, p_args jsonb) returns jsonb
+create function private.correct_amount(p_site public.sites, p_actor private.actor, p_args jsonb)
+returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -3791,26 +4575,57 @@ begin
   v_after := private.write_snapshot(v_sale.id, 'CORRECT', v_amount, 'OPERATOR', p_actor);
   perform private.act(p_actor, 'CORRECT');
   perform private.follow_ledger(v_sale.id);
-  v_proof_id := private.prove(p_site.id, p_actor, jsonb_build_object('contract', 'sale', 'contractVersion',
-    (select c.contract_version from public.contracts c where c.contract = 'sale'), 'entityId', v_sale.id,
-    'from', v_sale.status, 'to', v_after.status, 'note', p_args ->> 'reason', 'requestHash', p_args ->> 'requestHash',
-    'facts', jsonb_build_object('version', v_after.version, 'saleId', v_sale.id, 'callId', v_sale.call_id, 'amountBeforeCents', v_sale.amount_cents,
-      'amountCents', v_after.amount_cents, 'currency', v_after.currency)));
-  return jsonb_build_object('ok', true, 'from', v_sale.status, 'to', v_after.status, 'proof_id', v_proof_id, 'saleId', v_sale.id, 'version', v_after.version);
+  v_proof_id := private.prove(p_site.id, p_actor, jsonb_build_object(
+    'contract', 'sale',
+    'contractVersion', private.contract_version('sale'),
+    'entityId', v_sale.id,
+    'from', v_sale.status,
+    'to', v_after.status,
+    'note', p_args ->> 'reason',
+    'requestHash', p_args ->> 'requestHash',
+    'facts', jsonb_build_object(
+      'version', v_after.version,
+      'saleId', v_sale.id,
+      'callId', v_sale.call_id,
+      'amountBeforeCents', v_sale.amount_cents,
+      'amountCents', v_after.amount_cents,
+      'currency', v_after.currency)));
+  return jsonb_build_object(
+    'ok', true,
+    'from', v_sale.status,
+    'to', v_after.status,
+    'proof_id', v_proof_id,
+    'saleId', v_sale.id,
+    'version', v_after.version);
 end
 $$;
-create function public.correct_sale(p_public_id text, p_correction jsonb, p_request_hash text, p_key text default null) returns jsonb
+create function public.correct_sale(
+  p_public_id text, p_correction jsonb, p_request_hash text, p_key text default null
+) returns jsonb
 language sql security definer set search_path = ''
 as $$
-  select private.change_once(private.require_open_site(p_public_id, 'operator'), 'sale.correct', p_key, p_request_hash,
-    jsonb_build_object('effect', 'correct', 'id', p_correction -> 'id', 'amountCents', p_correction -> 'amountCents',
-      'expectedVersion', p_correction -> 'expectedVersion', 'reason', p_correction -> 'reason'))
+  select private.change_once(
+    private.require_open_site(p_public_id, 'operator'), 'sale.correct', p_key, p_request_hash,
+    jsonb_build_object(
+      'effect', 'correct',
+      'id', p_correction -> 'id',
+      'amountCents', p_correction -> 'amountCents',
+      'expectedVersion', p_correction -> 'expectedVersion',
+      'reason', p_correction -> 'reason'))
 $$;
-create function public.cancel_sale(p_public_id text, p_cancel jsonb, p_request_hash text, p_key text default null) returns jsonb
+create function public.cancel_sale(
+  p_public_id text, p_cancel jsonb, p_request_hash text, p_key text default null
+) returns jsonb
 language sql security definer set search_path = ''
 as $$
-  select private.change_once(private.require_open_site(p_public_id, 'operator'), 'sale.cancel', p_key, p_request_hash,
-    jsonb_build_object('effect', 'sale', 'to', 'CANCELED', 'id', p_cancel -> 'id', 'expectedVersion', p_cancel -> 'expectedVersion', 'reason', p_cancel -> 'reason'))
+  select private.change_once(
+    private.require_open_site(p_public_id, 'operator'), 'sale.cancel', p_key, p_request_hash,
+    jsonb_build_object(
+      'effect', 'sale',
+      'to', 'CANCELED',
+      'id', p_cancel -> 'id',
+      'expectedVersion', p_cancel -> 'expectedVersion',
+      'reason', p_cancel -> 'reason'))
 $$;
 
 -- 07_sales/record_external_sale.sql
@@ -3829,10 +4644,14 @@ begin
   v_sale.currency := coalesce(p_args ->> 'currency', p_site.currency);
   perform private.check_amount(v_sale.amount_cents, v_sale.currency);
   v_sale.occurred_at := (p_args ->> 'occurredAt')::timestamptz;
-  if v_sale.occurred_at is null or v_sale.occurred_at not between v_now - interval '90 days' and v_now + interval '1 hour' then
+  if v_sale.occurred_at is null
+      or v_sale.occurred_at < v_now - private.click_life()
+      or v_sale.occurred_at > v_now + interval '1 hour' then
     perform private.refuse_setting('occurred_at');
   end if;
-  v_sale.customer_hash := coalesce(lower(p_args ->> 'customerHash'), private.phone_hash(private.e164(p_site, p_args ->> 'customerPhone')));
+  v_sale.customer_hash := coalesce(
+    lower(p_args ->> 'customerHash'),
+    private.phone_hash(private.e164(p_site, p_args ->> 'customerPhone')));
   if v_sale.customer_hash is null and p_args ->> 'customerPhone' is not null then
     perform private.refuse_setting('customer_phone');
   end if;
@@ -3846,21 +4665,30 @@ begin
   v_sale.gclid := nullif(btrim(p_args ->> 'gclid'), '');
   v_sale.wbraid := nullif(btrim(p_args ->> 'wbraid'), '');
   v_sale.gbraid := nullif(btrim(p_args ->> 'gbraid'), '');
-  if greatest(char_length(v_sale.gclid), char_length(v_sale.wbraid), char_length(v_sale.gbraid)) > 512 then
+  if greatest(
+      char_length(v_sale.gclid), char_length(v_sale.wbraid), char_length(v_sale.gbraid)) > 512 then
     perform private.refuse_setting('gclid');
   end if;
   v_sale.note := nullif(left(btrim(p_args ->> 'note'), 500), '');
-  v_sale.external_hash := encode(sha256(convert_to(jsonb_build_array(v_sale.amount_cents, v_sale.currency, private.exact_time(v_sale.occurred_at),
-    v_sale.customer_hash, v_sale.gclid, v_sale.wbraid, v_sale.gbraid, p_args -> 'marketingConsent', v_sale.note,
-    v_sale.email_hash)::text, 'UTF8')), 'hex');
+  v_sale.external_hash := private.sha256_hex(jsonb_build_array(
+    v_sale.amount_cents, v_sale.currency, private.exact_time(v_sale.occurred_at),
+    v_sale.customer_hash, v_sale.gclid, v_sale.wbraid, v_sale.gbraid,
+    p_args -> 'marketingConsent', v_sale.note, v_sale.email_hash)::text);
   return v_sale;
 end
 $$;
-create function private.external_sale_answer(p_sale public.sales) returns jsonb
+create function private.external_sale_json(p_sale public.sales) returns jsonb
 language sql stable set search_path = ''
 as $$
-  select jsonb_build_object('sale_id', p_sale.id, 'external_ref', p_sale.external_ref, 'status', p_sale.status, 'amount_cents', p_sale.amount_cents,
-    'currency', p_sale.currency, 'occurred_at', p_sale.occurred_at, 'matched_by', p_sale.matched_by, 'call_id', p_sale.call_id,
+  select jsonb_build_object(
+    'sale_id', p_sale.id,
+    'external_ref', p_sale.external_ref,
+    'status', p_sale.status,
+    'amount_cents', p_sale.amount_cents,
+    'currency', p_sale.currency,
+    'occurred_at', p_sale.occurred_at,
+    'matched_by', p_sale.matched_by,
+    'call_id', p_sale.call_id,
     'delivery_block', p_sale.delivery_block)
 $$;
 create function private.record_sale(
@@ -3874,28 +4702,45 @@ declare
   v_sale public.sales;
   v_call public.calls;
 begin
-  select s.* into v_sale from public.sales s where s.site_id = p_site.id and s.external_ref = v_sent.external_ref;
+  select s.* into v_sale from public.sales s
+    where s.site_id = p_site.id and s.external_ref = v_sent.external_ref;
   if v_sale.id is null then
     v_call := private.match_call(p_site, v_sent, p_call_ids);
-    v_sale := private.take_click(p_site.id, v_sent, v_call, (p_args ->> 'marketingConsent')::boolean);
-    v_sale.matched_by := case when v_call.id is null then null
-      when v_call.gclid = v_sent.gclid or v_call.wbraid = v_sent.wbraid or v_call.gbraid = v_sent.gbraid then 'click' else 'phone' end;
+    v_sale := private.take_click(
+      p_site.id, v_sent, v_call, (p_args ->> 'marketingConsent')::boolean);
+    v_sale.matched_by := case
+      when v_call.id is null then null
+      when v_call.gclid = v_sent.gclid or v_call.wbraid = v_sent.wbraid
+        or v_call.gbraid = v_sent.gbraid then 'click'
+      else 'phone' end;
+    if v_call.id is null then
+      v_sale.sibling_call_id := private.sold_call(p_site, v_sent);
+    end if;
     v_sale.id := private.uuid_v7();
-    insert into public.sales (id, site_id, call_id, sibling_call_id, external_ref, external_hash, matched_by, status, version, order_id, amount_cents, currency, value_source,
-        occurred_at, gclid, wbraid, gbraid, clicked_at, customer_hash, email_hash, delivery_block, note, created_at, updated_at)
-      values (v_sale.id, p_site.id, v_call.id, case when v_call.id is null then private.sold_call(p_site, v_sent) end, v_sale.external_ref, v_sale.external_hash, v_sale.matched_by, 'DRAFT', 1,
-        'om_' || replace(v_sale.id::text, '-', ''), v_sale.amount_cents, v_sale.currency, 'EXTERNAL', v_sale.occurred_at, v_sale.gclid, v_sale.wbraid,
-        v_sale.gbraid, v_sale.clicked_at, v_sale.customer_hash, v_sale.email_hash, v_sale.delivery_block, v_sale.note, v_now, v_now)
+    insert into public.sales
+        (id, site_id, call_id, sibling_call_id, external_ref, external_hash, matched_by, status,
+        version, order_id, amount_cents, currency, value_source, occurred_at, gclid, wbraid, gbraid,
+        clicked_at, customer_hash, email_hash, delivery_block, note, created_at, updated_at)
+      values (v_sale.id, p_site.id, v_call.id, v_sale.sibling_call_id, v_sale.external_ref,
+        v_sale.external_hash, v_sale.matched_by, 'DRAFT', 1, private.order_id_of(v_sale.id),
+        v_sale.amount_cents, v_sale.currency, 'EXTERNAL', v_sale.occurred_at, v_sale.gclid,
+        v_sale.wbraid, v_sale.gbraid, v_sale.clicked_at, v_sale.customer_hash, v_sale.email_hash,
+        v_sale.delivery_block, v_sale.note, v_now, v_now)
       on conflict (site_id, external_ref) do nothing
       returning * into v_sale;
     if v_sale.id is not null then
-      perform private.prove(p_site.id, p_actor, jsonb_build_object('contract', 'sale', 'contractVersion',
-        (select c.contract_version from public.contracts c where c.contract = 'sale'), 'entityId', v_sale.id, 'to', 'DRAFT',
-        'requestHash', p_args ->> 'requestHash', 'facts', jsonb_build_object('version', 1, 'saleId', v_sale.id, 'callId', v_sale.call_id,
-          'amountCents', v_sale.amount_cents, 'currency', v_sale.currency, 'valueSource', 'EXTERNAL', 'deliveryBlock', v_sale.delivery_block)));
+      perform private.prove(p_site.id, p_actor, jsonb_build_object(
+        'contract', 'sale',
+        'contractVersion', private.contract_version('sale'),
+        'entityId', v_sale.id,
+        'to', 'DRAFT',
+        'requestHash', p_args ->> 'requestHash',
+        'facts', private.sale_facts(v_sale)
+          || jsonb_build_object('version', 1, 'callId', v_sale.call_id)));
       return v_sale;
     end if;
-    select s.* into v_sale from public.sales s where s.site_id = p_site.id and s.external_ref = v_sent.external_ref;
+    select s.* into v_sale from public.sales s
+      where s.site_id = p_site.id and s.external_ref = v_sent.external_ref;
   end if;
   if v_sale.external_hash is distinct from v_sent.external_hash then
     perform private.fail(409, 'EXTERNAL_REF_CONFLICT', jsonb_build_object('saleId', v_sale.id));
@@ -3906,17 +4751,22 @@ $$;
 create function private.record_sale_effect(p_args jsonb) returns jsonb
 language sql security definer set search_path = ''
 as $$
-  select private.external_sale_answer(private.record_sale(s, ('api_key', (p_args ->> 'actorId')::uuid)::private.actor, p_args))
+  select private.external_sale_json(private.record_sale(
+    s, ('api_key', (p_args ->> 'actorId')::uuid)::private.actor, p_args))
   from public.sites s where s.id = (p_args ->> 'site')::uuid
 $$;
-create function public.record_external_sale(p_key_id uuid, p_sale jsonb, p_request_hash text, p_key text default null) returns jsonb
+create function public.record_external_sale(
+  p_key_id uuid, p_sale jsonb, p_request_hash text, p_key text default null
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_site_id uuid := private.key_site_id(p_key_id, '{sales}');
 begin
-  return private.answer_once(v_site_id, 'sale.record', p_key, p_request_hash, 'private.record_sale_effect'::regproc,
-    p_sale || jsonb_build_object('site', v_site_id, 'actorId', p_key_id, 'requestHash', p_request_hash));
+  return private.answer_once(
+    v_site_id, 'sale.record', p_key, p_request_hash, 'private.record_sale_effect'::regproc,
+    p_sale || jsonb_build_object(
+      'site', v_site_id, 'actorId', p_key_id, 'requestHash', p_request_hash));
 end
 $$;
 
@@ -3938,21 +4788,35 @@ create table public.revenue_snapshots (
   constraint snapshot_kind_is_known check (kind in ('SEAL', 'CORRECT', 'CANCEL', 'RESTORE')),
   constraint snapshot_amounts_are_not_negative check (amount_cents >= 0)
 );
-create function private.write_snapshot(p_sale_id uuid, p_kind text, p_amount_cents bigint, p_value_source text, p_actor private.actor) returns public.sales
+create function private.has_ledger(p_sale_id uuid) returns boolean
+language sql stable security definer set search_path = ''
+as $$ select exists (select from public.revenue_snapshots r where r.sale_id = p_sale_id) $$;
+create function private.write_snapshot(
+  p_sale_id uuid, p_kind text, p_amount_cents bigint, p_value_source text, p_actor private.actor
+) returns public.sales
 language plpgsql security definer set search_path = ''
 as $$
 declare
+  v_now timestamptz := private.current_moment();
   v_sale public.sales;
   v_before bigint;
+  v_lines int;
 begin
-  select coalesce(sum(r.delta_cents), 0) into v_before from public.revenue_snapshots r where r.sale_id = p_sale_id;
+  select coalesce(sum(r.delta_cents), 0), count(*) into v_before, v_lines
+    from public.revenue_snapshots r where r.sale_id = p_sale_id;
   update public.sales s
-    set amount_cents = p_amount_cents, value_source = p_value_source, version = s.version + 1, updated_at = private.current_moment(),
+    set amount_cents = p_amount_cents,
+        value_source = p_value_source,
+        version = s.version + 1,
+        updated_at = v_now,
         status = case p_kind when 'CANCEL' then 'CANCELED' else 'CONFIRMED' end
     where s.id = p_sale_id returning * into v_sale;
-  insert into public.revenue_snapshots (site_id, sale_id, sequence, kind, amount_cents, delta_cents, currency, value_source, actor_kind, actor_id, created_at)
-    values (v_sale.site_id, p_sale_id, 1 + (select count(*) from public.revenue_snapshots r where r.sale_id = p_sale_id), p_kind, p_amount_cents,
-      p_amount_cents - v_before, v_sale.currency, p_value_source, p_actor.kind, p_actor.id, private.current_moment());
+  insert into public.revenue_snapshots
+      (site_id, sale_id, sequence, kind, amount_cents, delta_cents, currency, value_source,
+        actor_kind, actor_id, created_at)
+    values (v_sale.site_id, p_sale_id, v_lines + 1, p_kind, p_amount_cents,
+      p_amount_cents - v_before, v_sale.currency, p_value_source,
+      p_actor.kind, p_actor.id, v_now);
   if p_kind in ('SEAL', 'RESTORE') then
     perform private.retract_after_all(v_sale, p_actor);
   end if;
@@ -3961,31 +4825,59 @@ end
 $$;
 create function private.newest_snapshot(p_sale_id uuid) returns public.revenue_snapshots
 language sql stable security definer set search_path = ''
-as $$ select r.* from public.revenue_snapshots r where r.sale_id = p_sale_id order by r.sequence desc limit 1 $$;
+as $$
+  select r.* from public.revenue_snapshots r
+  where r.sale_id = p_sale_id order by r.sequence desc limit 1
+$$;
+
+-- 07_sales/sales.sql
+create function private.order_id_of(p_sale_id uuid) returns text
+language sql immutable set search_path = ''
+as $$ select 'om_' || replace(p_sale_id::text, '-', '') $$;
+create function private.sale_facts(p_sale public.sales) returns jsonb
+language sql immutable set search_path = ''
+as $$
+  select jsonb_build_object(
+    'saleId', p_sale.id,
+    'amountCents', p_sale.amount_cents,
+    'currency', p_sale.currency,
+    'valueSource', p_sale.value_source,
+    'deliveryBlock', p_sale.delivery_block)
+$$;
 
 -- 07_sales/seal_sale.sql
 create function private.refuse_sealed_visit(p_sale public.sales) returns void
 language sql set search_path = ''
 as $$
-  select private.fail(409, 'VISIT_ALREADY_SEALED', jsonb_build_object('callId', p_sale.call_id, 'saleId', p_sale.id,
-    'amountCents', p_sale.amount_cents, 'currency', p_sale.currency))
+  select private.fail(409, 'VISIT_ALREADY_SEALED', jsonb_build_object(
+    'callId', p_sale.call_id,
+    'saleId', p_sale.id,
+    'amountCents', p_sale.amount_cents,
+    'currency', p_sale.currency))
 $$;
 create function private.lock_visit(p_session_id uuid) returns void
 language sql set search_path = ''
-as $$ select pg_catalog.pg_advisory_xact_lock(hashtextextended('visit/' || p_session_id, 0)) where p_session_id is not null $$;
+as $$
+  select pg_catalog.pg_advisory_xact_lock(hashtextextended('visit/' || p_session_id, 0))
+  where p_session_id is not null
+$$;
 create function private.take_sale(p_site public.sites, p_args jsonb) returns public.sales
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_sale public.sales;
 begin
-  select s.* into v_sale from public.sales s where s.id = (p_args ->> 'id')::uuid and s.site_id = p_site.id for update;
+  select s.* into v_sale from public.sales s
+    where s.id = (p_args ->> 'id')::uuid and s.site_id = p_site.id for update;
   if v_sale.id is null then
     perform private.fail(404, 'NOT_FOUND');
   end if;
   if v_sale.version <> coalesce((p_args ->> 'expectedVersion')::int, v_sale.version) then
-    perform private.fail(409, 'STALE_VERSION', jsonb_build_object('status', v_sale.status, 'version', v_sale.version,
-      'amountCents', v_sale.amount_cents, 'currency', v_sale.currency));
+    perform private.fail(409, 'STALE_VERSION', jsonb_build_object(
+      'status', v_sale.status,
+      'version', v_sale.version,
+      'amountCents', v_sale.amount_cents,
+      'currency', v_sale.currency));
   end if;
   return v_sale;
 end
@@ -3997,84 +4889,122 @@ declare
   v_sibling public.sales;
 begin
   perform private.lock_visit(p_call.session_id);
-  select s.* into v_sibling from public.calls c join public.sales s on s.call_id = c.id and s.status = 'CONFIRMED'
+  select s.* into v_sibling
+    from public.calls c join public.sales s on s.call_id = c.id and s.status = 'CONFIRMED'
     where c.session_id = p_call.session_id and c.id <> p_call.id
-      and (not p_is_undo or c.status_at > p_call.status_at)   -- what stood beside it before comes back beside it
+      -- An undo restores what stood side by side before.
+      and (not p_is_undo or c.status_at > p_call.status_at)
     limit 1;
   if v_sibling.id is not null then
     perform private.refuse_sealed_visit(v_sibling);
   end if;
 end
 $$;
-create function private.seal_sale(p_site public.sites, p_actor private.actor, p_call public.calls, p_args jsonb) returns public.sales
+create function private.sale_to_seal(p_call_id uuid, p_args jsonb) returns public.sales
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_sale public.sales;
+  v_other public.sales;
+begin
+  perform private.hold_retractions(array(
+    select s.id from public.sales s where s.call_id = p_call_id and s.status = 'CANCELED'));
+  select s.* into v_sale from public.sales s
+    where s.call_id = p_call_id
+      and s.id = coalesce((p_args ->> 'saleId')::uuid, s.id)
+      and (s.status = 'DRAFT'
+        or (s.status = 'CANCELED'
+          and (p_args ? 'saleId' or private.has_ledger(s.id))
+          and not private.may_be_retracted(s.id)))
+    order by s.status = 'DRAFT' desc, s.created_at desc limit 1 for update;
+  if p_args ? 'saleId' then
+    select s.* into v_other from public.sales s
+      where s.call_id = p_call_id and s.status <> 'CANCELED' and s.id is distinct from v_sale.id;
+    if v_other.id is not null then
+      perform private.refuse_sealed_visit(v_other);
+    end if;
+  end if;
+  return v_sale;
+end
+$$;
+create function private.known_worth(p_site public.sites, p_call_id uuid, p_sale public.sales)
+returns public.sales
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_last public.revenue_snapshots;
+begin
+  if p_sale.status = 'DRAFT' then
+    return p_sale;
+  end if;
+  select r.* into v_last
+    from public.revenue_snapshots r join public.sales s on s.id = r.sale_id
+    where s.call_id = p_call_id and s.id = coalesce(p_sale.id, s.id) and r.amount_cents > 0
+    order by s.created_at desc, r.sequence desc limit 1;
+  if v_last.id is not null then
+    p_sale.amount_cents := v_last.amount_cents;
+    p_sale.value_source := v_last.value_source;
+    p_sale.currency := v_last.currency;
+  elsif p_sale.drafted_cents is not null then
+    p_sale.amount_cents := p_sale.drafted_cents;
+  else
+    p_sale.amount_cents := private.expected_value_cents(p_site, 'sealed');
+    p_sale.value_source := 'PREDICTED';
+    p_sale.currency := p_site.currency;
+  end if;
+  return p_sale;
+end
+$$;
+create function private.seal_sale(
+  p_site public.sites, p_actor private.actor, p_call public.calls, p_args jsonb
+) returns public.sales
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_now timestamptz := private.current_moment();
   v_sale public.sales;
-  v_other public.sales;
-  v_amount bigint := private.asked_cents(p_args);
-  v_currency text;
-  v_source text := 'OPERATOR';
+  v_asked bigint := private.asked_cents(p_args);
+  v_worth public.sales;   -- amount_cents, currency and value_source
   v_kind text := 'SEAL';
 begin
-  if p_call.session_id is not null and not coalesce((p_args ->> 'separateSale')::boolean, false) then
+  if p_call.session_id is not null
+      and not coalesce((p_args ->> 'separateSale')::boolean, false) then
     perform private.refuse_second_sale(p_call, coalesce((p_args ->> 'isUndo')::boolean, false));
   end if;
-  perform private.hold_retractions(array(select s.id from public.sales s where s.call_id = p_call.id and s.status = 'CANCELED'));
-  select s.* into v_sale from public.sales s
-    where s.call_id = p_call.id and s.id = coalesce((p_args ->> 'saleId')::uuid, s.id)
-      and (s.status = 'DRAFT' or (s.status = 'CANCELED' and (p_args ? 'saleId' or exists (select from public.revenue_snapshots r where r.sale_id = s.id)) and not exists (
-        select from public.offline_conversion_queue q where q.sale_id = s.id and q.kind = 'RETRACT' and (q.attempt_count > 0 or q.status = 'COMPLETED'))))
-    order by s.status = 'DRAFT' desc, s.created_at desc limit 1 for update;
-  if p_args ? 'saleId' then   -- the one that is named comes back only while no other lives
-    select s.* into v_other from public.sales s where s.call_id = p_call.id and s.status <> 'CANCELED' and s.id is distinct from v_sale.id;
-    if v_other.id is not null then
-      perform private.refuse_sealed_visit(v_other);
-    end if;
-  end if;
-  if v_amount is not null then
-    v_currency := coalesce(p_args ->> 'currency', v_sale.currency, p_site.currency);
+  v_sale := private.sale_to_seal(p_call.id, p_args);
+  if v_asked is not null then
+    v_worth.amount_cents := v_asked;
+    v_worth.value_source := 'OPERATOR';
+    v_worth.currency := coalesce(p_args ->> 'currency', v_sale.currency, p_site.currency);
   else
-    if v_sale.status = 'DRAFT' then
-      v_amount := v_sale.amount_cents;
-      v_source := v_sale.value_source;
-      v_currency := v_sale.currency;
-    else   -- what comes back is worth what it was worth before, also when Google was told to forget it and it needs another order
-      select r.amount_cents, r.value_source, r.currency into v_amount, v_source, v_currency
-        from public.revenue_snapshots r join public.sales s on s.id = r.sale_id
-        where s.call_id = p_call.id and s.id = coalesce(v_sale.id, s.id) and r.amount_cents > 0
-        order by s.created_at desc, r.sequence desc limit 1;
-    end if;
-    if v_amount is null and v_sale.drafted_cents is not null then
-      v_amount := v_sale.drafted_cents;
-      v_source := v_sale.value_source;
-      v_currency := v_sale.currency;
-    end if;
-    if v_amount is null then
-      v_amount := private.expected_value_cents(p_site, 'sealed');
-      v_source := 'PREDICTED';
-      v_currency := p_site.currency;
-    end if;
-    if v_currency <> coalesce(p_args ->> 'currency', v_currency) then
-      perform private.fail(400, 'INVALID_CURRENCY');   -- the amount that we know is in another currency
+    v_worth := private.known_worth(p_site, p_call.id, v_sale);
+    if v_worth.currency <> coalesce(p_args ->> 'currency', v_worth.currency) then
+      -- The amount that we know is in another currency.
+      perform private.fail(400, 'INVALID_CURRENCY');
     end if;
   end if;
-  perform private.check_amount(v_amount, v_currency);
+  perform private.check_amount(v_worth.amount_cents, v_worth.currency);
   if v_sale.id is null then
     v_sale.id := private.uuid_v7();
-    insert into public.sales (id, site_id, call_id, status, version, order_id, amount_cents, currency, value_source, occurred_at, gclid, wbraid, gbraid,
-        clicked_at, delivery_block, created_at, updated_at)
-      values (v_sale.id, p_site.id, p_call.id, 'CONFIRMED', 0, 'om_' || replace(v_sale.id::text, '-', ''), v_amount, v_currency, v_source,
-        p_call.called_at, p_call.gclid, p_call.wbraid, p_call.gbraid, p_call.clicked_at, private.delivery_block_of(p_call), v_now, v_now);
+    insert into public.sales
+        (id, site_id, call_id, status, version, order_id, amount_cents, currency, value_source,
+        occurred_at, gclid, wbraid, gbraid, clicked_at, delivery_block, created_at, updated_at)
+      values (v_sale.id, p_site.id, p_call.id, 'CONFIRMED', 0, private.order_id_of(v_sale.id),
+        v_worth.amount_cents, v_worth.currency, v_worth.value_source, p_call.called_at,
+        p_call.gclid, p_call.wbraid, p_call.gbraid, p_call.clicked_at,
+        private.delivery_block_of(p_call), v_now, v_now);
   else
-    v_kind := case when exists (select from public.revenue_snapshots r where r.sale_id = v_sale.id) then 'RESTORE' else 'SEAL' end;
-    if v_sale.currency <> v_currency and exists (select from public.revenue_snapshots r where r.sale_id = v_sale.id) then
-      perform private.fail(400, 'INVALID_CURRENCY');   -- one ledger, one currency: its lines must add up
+    if private.has_ledger(v_sale.id) then
+      v_kind := 'RESTORE';
+      if v_sale.currency <> v_worth.currency then
+        -- One ledger, one currency: its lines must add up.
+        perform private.fail(400, 'INVALID_CURRENCY');
+      end if;
     end if;
-    update public.sales s set currency = v_currency where s.id = v_sale.id;
+    update public.sales s set currency = v_worth.currency where s.id = v_sale.id;
   end if;
-  v_sale := private.write_snapshot(v_sale.id, v_kind, v_amount, v_source, p_actor);
+  v_sale := private.write_snapshot(
+    v_sale.id, v_kind, v_worth.amount_cents, v_worth.value_source, p_actor);
   if p_args ? 'note' then
     update public.sales s set note = left(p_args ->> 'note', 500) where s.id = v_sale.id;
   end if;
@@ -4083,12 +5013,22 @@ begin
   return v_sale;
 end
 $$;
-create function public.seal_call(p_public_id text, p_seal jsonb, p_request_hash text, p_key text default null) returns jsonb
+create function public.seal_call(
+  p_public_id text, p_seal jsonb, p_request_hash text, p_key text default null
+) returns jsonb
 language sql security definer set search_path = ''
 as $$
-  select private.change_once(private.require_open_site(p_public_id, 'operator'), 'call.seal', p_key, p_request_hash,
-    jsonb_strip_nulls(jsonb_build_object('effect', 'call', 'to', 'sealed', 'id', p_seal -> 'id', 'amountCents', p_seal -> 'amountCents',
-      'currency', p_seal -> 'currency', 'note', p_seal -> 'note', 'expectedVersion', p_seal -> 'expectedVersion', 'separateSale', p_seal -> 'separateSale')))
+  select private.change_once(
+    private.require_open_site(p_public_id, 'operator'), 'call.seal', p_key, p_request_hash,
+    jsonb_strip_nulls(jsonb_build_object(
+      'effect', 'call',
+      'to', 'sealed',
+      'id', p_seal -> 'id',
+      'amountCents', p_seal -> 'amountCents',
+      'currency', p_seal -> 'currency',
+      'note', p_seal -> 'note',
+      'expectedVersion', p_seal -> 'expectedVersion',
+      'separateSale', p_seal -> 'separateSale')))
 $$;
 
 -- 08_queue/enqueue.sql
@@ -4140,9 +5080,6 @@ as $$
       and (q.status in ('QUEUED', 'RETRY') or (q.status = 'FAILED'
         and (q.next_retry_at is not null or q.provider_error_category = 'AUTH')))
 $$;
-create function private.adjustments_end() returns interval
-language sql immutable set search_path = ''
-as $$ select interval '54 days' $$;
 create function private.adjustment_expired_words() returns text
 language sql immutable set search_path = ''
 as $$
@@ -4629,6 +5566,20 @@ as $$
   union all
   select d.quarter, d.outcome, d.code, d.row_count from private.queue_outcome_deltas d where d.site_id = p_site_id and d.quarter >= p_from
 $$;
+
+-- 08_queue/queue_states.sql
+create function private.queue_states() returns text[]
+  language sql immutable parallel safe set search_path = ''
+as $$ select array['QUEUED', 'RETRY', 'PROCESSING', 'COMPLETED', 'FAILED'] $$;
+create function private.waiting_states() returns text[]
+  language sql immutable parallel safe set search_path = ''
+as $$ select array['QUEUED', 'RETRY'] $$;
+create function private.open_states() returns text[]
+  language sql immutable parallel safe set search_path = ''
+as $$ select array['QUEUED', 'RETRY', 'PROCESSING'] $$;
+create function private.resting_states() returns text[]
+  language sql immutable parallel safe set search_path = ''
+as $$ select array['QUEUED', 'RETRY', 'COMPLETED', 'FAILED'] $$;
 
 -- 08_queue/queue_transitions.sql
 create table public.queue_transitions (
@@ -9535,7 +10486,9 @@ grant execute on function public.verify_call_event_signature(text, text, text, t
 alter table public.sites enable row level security;
 create policy members_see_their_site on public.sites for select to authenticated
   using (public.has_site_role(id, 'viewer'));
-grant select (public_id, name, domains, currency, timezone, locale, oci_sync_method, created_at, archived_at) on public.sites to authenticated;
+grant select (
+  public_id, name, domains, currency, timezone, locale, oci_sync_method, created_at, archived_at
+) on public.sites to authenticated;
 create trigger sites_are_never_deleted before delete on public.sites
   for each row execute function private.refuse_change();
 create trigger sites_are_never_truncated before truncate on public.sites
@@ -9595,7 +10548,8 @@ grant execute on function public.purge_stored_events() to opsmantik_app, service
 
 -- 04_ingest/consent_choices.sql
 create index choices_by_arrival on public.consent_choices (received_at);
-create index newest_choice_of_a_visitor on public.consent_choices (site_id, visitor_id, chosen_at desc, id desc);
+create index newest_choice_of_a_visitor
+  on public.consent_choices (site_id, visitor_id, chosen_at desc, id desc);
 alter table public.consent_choices enable row level security;
 grant execute on function public.purge_consent_choices() to opsmantik_app, service_role;
 
@@ -9617,14 +10571,19 @@ grant execute on function public.list_failed_events(text) to authenticated;
 grant execute on function public.replay_failed_events(text, uuid[]) to authenticated;
 
 -- 04_ingest/ingest_fallback_buffer.sql
-create index pending_events on public.ingest_fallback_buffer (created_at, position, id) where status = 'PENDING';
-create index claimed_events on public.ingest_fallback_buffer (claimed_at) where status = 'PROCESSING';
-create index failed_events on public.ingest_fallback_buffer (site_id, created_at) where status = 'FAILED';
-create index stored_events on public.ingest_fallback_buffer (updated_at) where status = 'RECOVERED';
+create index pending_events
+  on public.ingest_fallback_buffer (created_at, position, id) where status = 'PENDING';
+create index claimed_events
+  on public.ingest_fallback_buffer (claimed_at) where status = 'PROCESSING';
+create index failed_events
+  on public.ingest_fallback_buffer (site_id, created_at) where status = 'FAILED';
+create index stored_events
+  on public.ingest_fallback_buffer (updated_at) where status = 'RECOVERED';
 alter table public.ingest_fallback_buffer enable row level security;
 
 -- 04_ingest/ingest_idempotency.sql
-create unique index one_row_per_client_event on public.ingest_idempotency (site_id, eid) where eid is not null;
+create unique index one_row_per_client_event
+  on public.ingest_idempotency (site_id, eid) where eid is not null;
 create index billable_rows_of_a_month on public.ingest_idempotency (site_id, created_at);
 create index rows_by_expiry on public.ingest_idempotency (expires_at);
 alter table public.ingest_idempotency enable row level security;
@@ -9648,15 +10607,21 @@ grant execute on function public.store_events(uuid, jsonb) to opsmantik_app, ser
 -- 05_leads/calls.sql
 create index calls_of_a_site on public.calls (site_id, called_at desc, id desc);
 create index calls_of_a_visitor on public.calls (site_id, visitor_id);
-create index calls_of_a_caller on public.calls (site_id, caller_hash, called_at desc) where caller_hash is not null;
+create index calls_of_a_caller on public.calls (site_id, caller_hash, called_at desc)
+  where caller_hash is not null;
 create index calls_of_a_gclid on public.calls (site_id, gclid) where gclid is not null;
 create index calls_of_a_wbraid on public.calls (site_id, wbraid) where wbraid is not null;
 create index calls_of_a_gbraid on public.calls (site_id, gbraid) where gbraid is not null;
-create index open_leads_newest_first on public.calls (site_id, called_at desc, id desc) where status in ('intent', 'qualified', 'meeting');
-create index ended_leads_newest_first on public.calls (site_id, called_at desc, id desc) where status in ('junk', 'cancelled');
-create index sealed_leads_newest_first on public.calls (site_id, called_at desc, id desc) where status = 'sealed';
+create index open_leads_newest_first on public.calls (site_id, called_at desc, id desc)
+  where status in ('intent', 'qualified', 'meeting');
+create index ended_leads_newest_first on public.calls (site_id, called_at desc, id desc)
+  where status in ('junk', 'cancelled');
+create index sealed_leads_newest_first on public.calls (site_id, called_at desc, id desc)
+  where status = 'sealed';
 create index sealed_leads_by_seal on public.calls (site_id, status_at) where status = 'sealed';
-create index leads_by_phone_ending on public.calls (site_id, reverse(regexp_replace(phone, '\D', '', 'g')) text_pattern_ops) where phone is not null;
+create index leads_by_phone_ending
+  on public.calls (site_id, reverse(regexp_replace(phone, '\D', '', 'g')) text_pattern_ops)
+  where phone is not null;
 create index leads_of_a_visit on public.calls (session_id);
 create index changed_leads on public.calls (site_id, updated_at);
 alter table public.calls enable row level security;
@@ -9677,7 +10642,8 @@ grant execute on function public.undo_call(text, jsonb, text, text) to authentic
 grant execute on function public.add_caller_number(uuid, text, text) to opsmantik_app, service_role;
 
 -- 05_leads/sessions.sql
-create index newest_session_of_a_visitor on public.sessions (site_id, visitor_id, last_seen_at desc);
+create index newest_session_of_a_visitor
+  on public.sessions (site_id, visitor_id, last_seen_at desc);
 create index sessions_of_a_site on public.sessions (site_id, started_at desc);
 alter table public.sessions enable row level security;
 
@@ -9722,8 +10688,9 @@ create trigger plan_changes_are_never_truncated before truncate on private.plan_
   for each statement execute function private.refuse_change();
 create trigger plan_changes_are_kept after insert or update on public.site_plans
   for each row execute function private.note_plan_change();
-grant execute on function public.set_site_plan(text, text, bigint, text, text, numeric, bigint, bigint)
-  to opsmantik_app, service_role;
+grant execute on function public.set_site_plan(
+  text, text, bigint, text, text, numeric, bigint, bigint
+) to opsmantik_app, service_role;
 
 -- 06_billing/site_usage_monthly.sql
 alter table public.site_usage_monthly enable row level security;
@@ -9758,7 +10725,8 @@ create trigger snapshots_are_never_truncated before truncate on public.revenue_s
 -- 07_sales/sales.sql
 create unique index one_living_sale_per_call on public.sales (call_id) where status <> 'CANCELED';
 create index sales_of_a_call on public.sales (call_id);
-create index sales_beside_a_call on public.sales (sibling_call_id) where sibling_call_id is not null;
+create index sales_beside_a_call on public.sales (sibling_call_id)
+  where sibling_call_id is not null;
 create index sales_of_a_site on public.sales (site_id, occurred_at desc, id);
 create index changed_sales on public.sales (site_id, updated_at);
 create index sales_by_gclid on public.sales (site_id, gclid) where gclid is not null;
@@ -10092,22 +11060,35 @@ grant execute on function public.why_not_counted(text, uuid) to authenticated;
 update public.site_api_keys k set scopes = private.scopes_from_use(k.id, private.current_moment());
 
 -- 03_contracts/contract_moves.sql
-insert into public.contracts (contract, contract_version) values ('call', 'call/1'), ('sale', 'sale/1'), ('conversion', 'conversion/1');
+insert into public.contracts (contract, contract_version) values
+  ('call', 'call/1'),
+  ('sale', 'sale/1'),
+  ('conversion', 'conversion/1');
 insert into public.contract_moves (contract, contract_version, from_state, to_state, undo_only)
-  select 'call', 'call/1', f, t, u from (values
-    ('intent', 'qualified', false), ('intent', 'meeting', false), ('intent', 'sealed', false), ('intent', 'junk', false), ('intent', 'cancelled', false),
-    ('qualified', 'meeting', false), ('qualified', 'sealed', false), ('qualified', 'junk', false), ('qualified', 'cancelled', false), ('qualified', 'intent', true),
-    ('meeting', 'qualified', false), ('meeting', 'sealed', false), ('meeting', 'junk', false), ('meeting', 'cancelled', false), ('meeting', 'intent', true),
-    ('sealed', 'cancelled', false), ('sealed', 'intent', true), ('sealed', 'qualified', true), ('sealed', 'meeting', true),
-    ('junk', 'intent', false), ('junk', 'qualified', true), ('junk', 'meeting', true),
-    ('cancelled', 'intent', false), ('cancelled', 'sealed', false), ('cancelled', 'qualified', true), ('cancelled', 'meeting', true)) m (f, t, u)
-  union all
-  select 'sale', 'sale/1', f, t, false from (values ('DRAFT', 'CONFIRMED'), ('DRAFT', 'CANCELED'), ('CONFIRMED', 'CANCELED'), ('CANCELED', 'CONFIRMED')) m (f, t)
-  union all
-  select 'conversion', 'conversion/1', f, t, false from (values ('QUEUED', 'QUEUED'), ('RETRY', 'QUEUED'), ('PROCESSING', 'QUEUED'), ('FAILED', 'QUEUED'),
-    ('QUEUED', 'FAILED'), ('RETRY', 'FAILED'), ('PROCESSING', 'FAILED')) m (f, t);
-insert into public.contract_moves (contract, contract_version, from_state, to_state, undo_only)
-  select 'conversion', 'conversion/1', f, t, true from (values ('QUEUED', 'RETRY'), ('QUEUED', 'PROCESSING'), ('FAILED', 'RETRY'), ('FAILED', 'PROCESSING')) m (f, t);
+  select split_part(m.version, '/', 1), m.version, m.from_state, t.to_state, m.undo_only
+  from (values
+    ('call/1', 'intent', false, '{qualified,meeting,sealed,junk,cancelled}'),
+    ('call/1', 'qualified', false, '{meeting,sealed,junk,cancelled}'),
+    ('call/1', 'qualified', true, '{intent}'),
+    ('call/1', 'meeting', false, '{qualified,sealed,junk,cancelled}'),
+    ('call/1', 'meeting', true, '{intent}'),
+    ('call/1', 'sealed', false, '{cancelled}'),
+    ('call/1', 'sealed', true, '{intent,qualified,meeting}'),
+    ('call/1', 'junk', false, '{intent}'),
+    ('call/1', 'junk', true, '{qualified,meeting}'),
+    ('call/1', 'cancelled', false, '{intent,sealed}'),
+    ('call/1', 'cancelled', true, '{qualified,meeting}'),
+    ('sale/1', 'DRAFT', false, '{CONFIRMED,CANCELED}'),
+    ('sale/1', 'CONFIRMED', false, '{CANCELED}'),
+    ('sale/1', 'CANCELED', false, '{CONFIRMED}'),
+    ('conversion/1', 'QUEUED', false, '{QUEUED,FAILED}'),
+    ('conversion/1', 'QUEUED', true, '{RETRY,PROCESSING}'),
+    ('conversion/1', 'RETRY', false, '{QUEUED,FAILED}'),
+    ('conversion/1', 'PROCESSING', false, '{QUEUED,FAILED}'),
+    ('conversion/1', 'FAILED', false, '{QUEUED}'),
+    ('conversion/1', 'FAILED', true, '{RETRY,PROCESSING}')
+  ) m (version, from_state, undo_only, to_states)
+  cross join unnest(m.to_states::text[]) t (to_state);
 
 -- 04_ingest/events.sql
 select public.ensure_event_partitions();

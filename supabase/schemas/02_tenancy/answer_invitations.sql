@@ -1,6 +1,7 @@
 -- What becomes of an invitation: accepted, declined or forgotten.
 
--- take_my_invitation: lock and remove the caller's invitation. Only the owner of the confirmed address has it.
+-- take_my_invitation: lock and remove the caller's invitation. It belongs to whoever has confirmed
+-- the address.
 create function private.take_my_invitation(p_invitation_id uuid) returns public.site_invitations
 language plpgsql security definer set search_path = ''
 as $$
@@ -9,7 +10,8 @@ declare
 begin
   delete from public.site_invitations i
     using auth.users u
-    where i.id = p_invitation_id and u.id = auth.uid() and u.email_confirmed_at is not null and lower(u.email) = i.email
+    where i.id = p_invitation_id and u.id = auth.uid()
+      and u.email_confirmed_at is not null and lower(u.email) = i.email
     returning i.* into v_invitation;
   if v_invitation.id is null then
     perform private.fail(404, 'NOT_FOUND');
@@ -56,7 +58,8 @@ end
 $$;
 grant execute on function public.decline_invitation(uuid) to authenticated;
 
--- purge_expired_invitations: forget addresses that never answered, 30 days after their invitation ran out.
+-- purge_expired_invitations: forget addresses that never answered, 30 days after their invitation
+-- ran out.
 --   Returns  {purged}; at most 1,000 a call.
 --   Callers  service role only (daily cron).
 create function public.purge_expired_invitations() returns jsonb

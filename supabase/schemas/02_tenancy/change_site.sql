@@ -1,6 +1,7 @@
--- What an owner creates and changes of a site.
+-- How an owner creates and changes a site.
 
--- check_site_fields: what a site's editable fields must satisfy. The form checks the same before it sends; this is what holds.
+-- check_site_fields: what a site's editable fields must satisfy. The form checks the same before it
+-- sends; this check decides.
 create function private.check_site_fields(
   p_name text, p_domains text[], p_currency text, p_timezone text
 ) returns void
@@ -11,16 +12,19 @@ begin
   if not private.is_plain_text(p_name, 80) then
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "name"}');
   end if;
-  if p_domains is null or array_position(p_domains, null) is not null
-     or cardinality(p_domains) <> (select count(distinct d) from unnest(p_domains) d)
-     or exists (select from unnest(p_domains) d
-                where d <> 'localhost' and (char_length(d) > 253
-                  or d !~ '^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$')) then
+  if p_domains is null
+      or array_position(p_domains, null) is not null
+      or cardinality(p_domains) <> (select count(distinct d) from unnest(p_domains) d)
+      or exists (
+        select from unnest(p_domains) d
+        where d <> 'localhost' and (char_length(d) > 253
+          or d !~ '^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$')) then
     perform private.fail(400, 'INVALID_DOMAIN');
   end if;
-  -- Of what Postgres knows, the names that browsers know too.
+  -- Names that both Postgres and browsers know.
   if not exists (select from pg_catalog.pg_timezone_names z where z.name = p_timezone)
-     or p_timezone !~ '^(UTC|[A-Z][A-Za-z]+(/[A-Za-z0-9_+-]+){1,2})$' or p_timezone like 'SystemV/%' then
+      or p_timezone !~ '^(UTC|[A-Z][A-Za-z]+(/[A-Za-z0-9_+-]+){1,2})$'
+      or p_timezone like 'SystemV/%' then
     perform private.fail(400, 'INVALID_TIMEZONE');
   end if;
 end
@@ -31,7 +35,8 @@ $$;
 --   Returns  {publicId}.
 --   Callers  signed-in users.
 create function public.create_site(
-  p_name text, p_domains text[], p_currency text, p_timezone text, p_locale text, p_oci_sync_method text default 'script'
+  p_name text, p_domains text[], p_currency text, p_timezone text, p_locale text,
+  p_oci_sync_method text default 'script'
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -43,14 +48,19 @@ begin
   if not private.may_create_site() then
     perform private.fail(403, 'FORBIDDEN');
   end if;
-  if (select count(*) from public.site_members m where m.user_id = auth.uid() and m.role = 'owner') >= 100 then
+  if (select count(*) from public.site_members m
+      where m.user_id = auth.uid() and m.role = 'owner') >= 100 then
     perform private.fail(409, 'TOO_MANY');
   end if;
   perform private.check_site_fields(p_name, p_domains, p_currency, p_timezone);
-  insert into public.sites (name, domains, currency, timezone, locale, oci_sync_method, created_by, created_at, updated_at)
-    values (p_name, p_domains, p_currency, p_timezone, p_locale, p_oci_sync_method, auth.uid(), v_now, v_now)
+  insert into public.sites
+      (name, domains, currency, timezone, locale, oci_sync_method, created_by,
+        created_at, updated_at)
+    values (p_name, p_domains, p_currency, p_timezone, p_locale, p_oci_sync_method, auth.uid(),
+      v_now, v_now)
     returning * into v_site;
-  insert into public.site_members (site_id, user_id, role, created_at) values (v_site.id, auth.uid(), 'owner', v_now);
+  insert into public.site_members (site_id, user_id, role, created_at)
+    values (v_site.id, auth.uid(), 'owner', v_now);
   insert into private.site_secrets (site_id, call_event_secret, rotated_at)
     values (v_site.id, encode(extensions.gen_random_bytes(32), 'hex'), v_now);
   return jsonb_build_object('publicId', v_site.public_id);
@@ -59,8 +69,8 @@ $$;
 grant execute on function public.create_site(text, text[], text, text, text, text) to authenticated;
 
 -- update_site: change what an owner may change.
---   Refuses  400 VALIDATION_FAILED with the field defaultAovCents for another currency without the
---            average order in it: the old number would mean other money.
+--   Refuses  400 VALIDATION_FAILED with the field defaultAovCents when the currency changes and no
+--            average order in the new one is given: the old number would mean other money.
 --   Callers  owners.
 create function public.update_site(
   p_public_id text, p_name text, p_domains text[], p_currency text, p_timezone text, p_locale text,
@@ -72,7 +82,7 @@ declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
   perform private.check_site_fields(p_name, p_domains, p_currency, p_timezone);
-  -- Locked, so that the currency is compared with what the site has when it changes.
+  -- Locked: no other change of the currency can come between this comparison and the update.
   select s.* into v_site from public.sites s where s.id = v_site.id for no key update;
   if p_default_aov_cents is not null then
     perform private.check_amount(p_default_aov_cents, p_currency);
@@ -80,7 +90,11 @@ begin
     perform private.refuse_setting('defaultAovCents');
   end if;
   update public.sites s
-    set name = p_name, domains = p_domains, currency = p_currency, timezone = p_timezone, locale = p_locale,
+    set name = p_name,
+        domains = p_domains,
+        currency = p_currency,
+        timezone = p_timezone,
+        locale = p_locale,
         default_aov_cents = coalesce(p_default_aov_cents, s.default_aov_cents),
         updated_at = private.current_moment()
     where s.id = v_site.id;
@@ -100,23 +114,29 @@ declare
   v_now timestamptz := private.current_moment();
 begin
   update public.sites s
-    set archived_at = case when p_archived then coalesce(s.archived_at, v_now) end, updated_at = v_now
+    set archived_at = case when p_archived then coalesce(s.archived_at, v_now) end,
+        updated_at = v_now
     where s.id = v_site.id;
   return jsonb_build_object('ok', true);
 end
 $$;
 grant execute on function public.set_site_archived(text, boolean) to authenticated;
 
--- set_site_privacy: whether nothing is stored without consent, and whether a browser's privacy signal is honoured.
+-- set_site_privacy: whether nothing is stored without consent, and whether a browser's privacy
+-- signal is honoured.
 --   Callers  owners.
-create function public.set_site_privacy(p_public_id text, p_consent_mode text, p_respects_privacy_signal boolean) returns jsonb
+create function public.set_site_privacy(
+  p_public_id text, p_consent_mode text, p_respects_privacy_signal boolean
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
   update public.sites s
-    set consent_mode = p_consent_mode, respects_privacy_signal = p_respects_privacy_signal, updated_at = private.current_moment()
+    set consent_mode = p_consent_mode,
+        respects_privacy_signal = p_respects_privacy_signal,
+        updated_at = private.current_moment()
     where s.id = v_site.id;
   return jsonb_build_object('ok', true);
 end

@@ -1,6 +1,7 @@
 -- Who may see and change a site.
 
--- has_site_role: whether the signed-in user has at least this role on the site. Every policy and reader asks it.
+-- has_site_role: whether the signed-in user has at least this role on the site. Every policy and
+-- reader asks it.
 create function public.has_site_role(p_site_id uuid, p_role public.site_role) returns boolean
 language sql stable security definer set search_path = ''
 as $$
@@ -30,7 +31,8 @@ end
 $$;
 
 -- require_open_site: the same, for changes: an archived site only accepts being restored.
-create function private.require_open_site(p_public_id text, p_role public.site_role) returns public.sites
+create function private.require_open_site(p_public_id text, p_role public.site_role)
+returns public.sites
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
@@ -43,11 +45,13 @@ begin
 end
 $$;
 
--- may_create_site: owners may add sites; on an installation without any site, the first signed-in user may.
+-- may_create_site: owners may add sites. On an installation without any site, the first signed-in
+-- user may.
 create function private.may_create_site() returns boolean
 language sql stable security definer set search_path = ''
 as $$
   select auth.uid() is not null
-    and (exists (select from public.site_members m where m.user_id = auth.uid() and m.role = 'owner')
+    and (exists (
+        select from public.site_members m where m.user_id = auth.uid() and m.role = 'owner')
       or not exists (select from public.sites))
 $$;

@@ -27,13 +27,19 @@ create policy owners_see_api_keys on public.site_api_keys for select to authenti
 grant select (id, name, prefix, scopes, created_at, scope_used, revoked_at)
   on public.site_api_keys to authenticated;
 
+-- key_scopes: all scopes, in their order.
+create function private.key_scopes() returns text[]
+language sql immutable parallel safe set search_path = ''
+as $$ select array['script', 'calls', 'sales', 'contracts'] $$;
+
 -- read_scopes: scopes as asked for, each once and in their order. Refuses none and unknown ones.
 create function private.read_scopes(p_scopes text[]) returns text[]
 language plpgsql immutable set search_path = ''
 as $$
 declare
-  v_scopes text[] := array(select s from unnest('{script,calls,sales,contracts}'::text[])
-    with ordinality k (s, place) where s = any (p_scopes) order by place);
+  v_scopes text[] := array(
+    select s from unnest(private.key_scopes()) with ordinality k (s, place)
+    where s = any (p_scopes) order by place);
 begin
   if cardinality(v_scopes) = 0 or not p_scopes <@ v_scopes then
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "scopes"}');
@@ -51,15 +57,22 @@ declare
   v_site public.sites := private.require_site(p_public_id, 'owner');
 begin
   return (
-    select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'name', k.name, 'prefix', k.prefix,
-             'scopes', k.scopes, 'scopeUsed', k.scope_used, 'createdAt', k.created_at,
-             'revokedAt', k.revoked_at) order by k.revoked_at is not null, k.created_at desc, k.id), '[]')
+    select coalesce(jsonb_agg(jsonb_build_object(
+      'id', k.id,
+      'name', k.name,
+      'prefix', k.prefix,
+      'scopes', k.scopes,
+      'scopeUsed', k.scope_used,
+      'createdAt', k.created_at,
+      'revokedAt', k.revoked_at)
+      order by k.revoked_at is not null, k.created_at desc, k.id), '[]')
     from public.site_api_keys k where k.site_id = v_site.id);
 end
 $$;
 grant execute on function public.list_site_api_keys(text) to authenticated;
 
--- create_site_api_key: a new key. Only its SHA-256 is kept; a 192-bit random key needs no slow hash.
+-- create_site_api_key: a new key. Only its SHA-256 is kept: a random key of 192 bits needs no slow
+-- hash.
 --   Returns  {id, key, prefix}: the one time the key is seen.
 --   Refuses  more than 20 live keys of one site.
 --   Callers  owners.
@@ -73,13 +86,15 @@ declare
   v_key text := 'om_' || encode(extensions.gen_random_bytes(24), 'hex');
   v_id uuid;
 begin
-  perform from public.sites s where s.id = v_site.id for update;   -- the count below holds until commit
-  if (select count(*) from public.site_api_keys k where k.site_id = v_site.id and k.revoked_at is null) >= 20 then
+  -- Locked, so that the count below holds until commit.
+  perform from public.sites s where s.id = v_site.id for update;
+  if (select count(*) from public.site_api_keys k
+      where k.site_id = v_site.id and k.revoked_at is null) >= 20 then
     perform private.fail(409, 'TOO_MANY');
   end if;
   insert into public.site_api_keys
       (site_id, name, prefix, key_hash, scopes, created_by, created_at)
-    values (v_site.id, p_name, left(v_key, 11), encode(sha256(convert_to(v_key, 'UTF8')), 'hex'),
+    values (v_site.id, p_name, left(v_key, 11), private.sha256_hex(v_key),
       private.read_scopes(p_scopes), auth.uid(), private.current_moment())
     returning id into v_id;
   return jsonb_build_object('id', v_id, 'key', v_key, 'prefix', left(v_key, 11));
@@ -108,7 +123,7 @@ grant execute on function public.revoke_site_api_key(text, uuid) to authenticate
 
 -- narrow_site_api_key: the key keeps these scopes and loses the others at once. Sessions of the
 -- Google Ads Script end with `script`.
---   Safe     two owners at once: the second is measured against what the first left.
+--   Safe     for two owners at once: the second is compared with what the first left.
 --   Refuses  409 SCOPE_NOT_HELD: a key never gains a scope. 404 for a revoked one.
 --   Returns  {scopes}.
 --   Callers  owners.

@@ -10,16 +10,26 @@ create table public.sites (
   timezone text not null default 'Europe/Istanbul',
   locale text not null default 'tr',
   oci_sync_method text not null default 'script',
-  consent_mode text not null default 'off',                 -- 'required': nothing is stored without analytics consent
-  respects_privacy_signal boolean not null default false,   -- Do Not Track and Global Privacy Control
-  default_aov_cents bigint not null default 10000,          -- average order value: what a lead is worth before anybody says an amount
-  intent_weights jsonb not null default '{}',               -- stage -> share of the average order, where the site differs from the default
-  signals_enabled boolean not null default false,           -- pipeline B: stages before the seal are told to Google too
-  page_views_enabled boolean not null default false,        -- pipeline C: page views with a click id are told to Google too
-  conversion_names jsonb not null default '{}',             -- seal, INTENT_CAPTURED … -> the name of the conversion in Google Ads
-  send_delay_minutes int not null default 10,               -- how long a seal can be taken back before Google is told
-  click_min_age_hours int not null default 6,               -- Google refuses younger clicks, and a script never learns of it
-  needs_you_after_hours int not null default 48,            -- an unsealed lead older than this waits for somebody
+  -- 'required': nothing is stored without analytics consent.
+  consent_mode text not null default 'off',
+  -- Do Not Track and Global Privacy Control.
+  respects_privacy_signal boolean not null default false,
+  -- The average order: what a sealed lead is worth before anybody says an amount.
+  default_aov_cents bigint not null default 10000,
+  -- Stage -> share of the average order, where the site differs from the default.
+  intent_weights jsonb not null default '{}',
+  -- Pipeline B: stages before the seal are sent to Google too.
+  signals_enabled boolean not null default false,
+  -- Pipeline C: page views with a click id are sent to Google too.
+  page_views_enabled boolean not null default false,
+  -- seal, INTENT_CAPTURED … -> the name of the conversion in Google Ads.
+  conversion_names jsonb not null default '{}',
+  -- How long a seal can be taken back before it is sent to Google.
+  send_delay_minutes int not null default 10,
+  -- Google refuses younger clicks, and a script never learns of it.
+  click_min_age_hours int not null default 6,
+  -- An unsealed lead older than this waits for somebody.
+  needs_you_after_hours int not null default 48,
   created_by uuid not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
@@ -39,8 +49,10 @@ create table public.sites (
 alter table public.sites enable row level security;
 create policy members_see_their_site on public.sites for select to authenticated
   using (public.has_site_role(id, 'viewer'));
--- By column: neither the internal id of a site nor the hash of a key is readable by anyone.
-grant select (public_id, name, domains, currency, timezone, locale, oci_sync_method, created_at, archived_at) on public.sites to authenticated;
+-- By column: nobody can read the internal id of a site or the hash of a key.
+grant select (
+  public_id, name, domains, currency, timezone, locale, oci_sync_method, created_at, archived_at
+) on public.sites to authenticated;
 
 -- Sites are archived: their ledger must stay readable.
 create trigger sites_are_never_deleted before delete on public.sites

@@ -1,18 +1,23 @@
 -- Which site a key speaks for, and what it may be used for.
 
--- live_key_site: the site a key that is neither revoked nor of an archived site speaks for.
+-- live_key_site: the site that a key speaks for; null for a revoked key or an archived site.
 create function private.live_key_site(p_key public.site_api_keys) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select jsonb_build_object('siteId', s.id, 'publicId', s.public_id, 'keyId', p_key.id,
-    'scopes', p_key.scopes, 'ociSyncMethod', s.oci_sync_method)
+  select jsonb_build_object(
+    'siteId', s.id,
+    'publicId', s.public_id,
+    'keyId', p_key.id,
+    'scopes', p_key.scopes,
+    'ociSyncMethod', s.oci_sync_method)
   from public.sites s
   where s.id = p_key.site_id and p_key.revoked_at is null and s.archived_at is null
 $$;
 
--- authenticate_api_key: which site a key speaks for, by the key's SHA-256. Looking up a hash leaks nothing about the key.
---   Takes    p_scopes: those that would do, the narrowest first. The first one that the key has is
---            noted as used; whether it has any, the caller sees in the answer.
+-- authenticate_api_key: which site a key speaks for, by the key's SHA-256. Looking up a hash leaks
+-- nothing about the key.
+--   Takes    p_scopes: those that are enough, the narrowest first. The first one that the key has
+--            is noted as used. The answer tells the caller whether it has any.
 --   Returns  {siteId, publicId, keyId, scopes, ociSyncMethod}, or null.
 --   Callers  service role only.
 create function public.authenticate_api_key(p_key_hash text, p_scopes text[]) returns jsonb
@@ -29,7 +34,7 @@ begin
   v_site := private.live_key_site(v_key);
   select w.scope into v_scope from unnest(p_scopes) with ordinality w (scope, place)
     where w.scope = any (v_key.scopes) order by w.place limit 1;
-  -- "last used" is for people: once a minute is enough, and a busy key is not one hot row.
+  -- "Last used" is for people. Once a minute is enough, so a busy key is not a hot row.
   v_used_at := v_key.scope_used ->> v_scope;
   if v_site is not null and v_scope is not null
      and (v_used_at is null or v_used_at < v_now - interval '1 minute') then
@@ -53,7 +58,7 @@ grant execute on function public.api_key_site(uuid) to opsmantik_app, service_ro
 
 -- key_site_id: the site that a key speaks for. The key may have been revoked or narrowed after the
 -- guard let it in.
---   Takes    p_scopes: those that would do.
+--   Takes    p_scopes: those that are enough.
 --   Refuses  401 INVALID_API_KEY, 403 INSUFFICIENT_SCOPE with what is needed and what the key has.
 create function private.key_site_id(p_key_id uuid, p_scopes text[]) returns uuid
 language plpgsql stable security definer set search_path = ''
@@ -76,6 +81,8 @@ $$;
 create function private.contract_scopes(p_contract text) returns text[]
 language sql immutable set search_path = ''
 as $$
-  select case p_contract when 'call' then '{calls,contracts}'::text[]
-    when 'sale' then '{sales,contracts}' else '{contracts}' end
+  select case p_contract
+    when 'call' then '{calls,contracts}'::text[]
+    when 'sale' then '{sales,contracts}'
+    else '{contracts}' end
 $$;

@@ -1,16 +1,17 @@
--- One answer per key: an effect and the answer to whoever asked for it commit together, so the same request again gets the same bytes.
+-- One answer per key: an effect and its answer commit together, so the same request again gets the
+-- same bytes.
 
--- The answer to a request that carried a key. A row is committed only together with its answer: a request that is still
--- under way is seen by its twin as a lock on the unique index, and by nobody else.
+-- The answer to a request that carried a key. A row is committed only together with its answer.
+-- While a request runs, its twin meets a lock on the unique index; nobody else sees it.
 create table public.hos_idempotency_keys (
   id uuid primary key default private.uuid_v7(),
-  tenant_id uuid not null,                         -- the site whose record is changed
+  tenant_id uuid not null,    -- the site whose record is changed
   scope text not null,
   key text not null,
   request_hash text not null,
   status text not null default 'processing',
   response_status int,
-  response_json text,                              -- the bytes that were answered: text, because jsonb would write them anew
+  response_json text,         -- the bytes that were answered; jsonb would write them anew
   created_at timestamptz not null,
   updated_at timestamptz not null,
   expires_at timestamptz not null,
@@ -19,7 +20,8 @@ create table public.hos_idempotency_keys (
   constraint key_has_1_to_255_characters check (char_length(key) between 1 and 255),
   constraint request_hash_is_sha_256 check (request_hash ~ '^[0-9a-f]{64}$'),
   constraint key_status_is_known check (status in ('processing', 'completed', 'failed')),
-  constraint finished_keys_have_an_answer check ((status = 'processing') = (response_json is null and response_status is null))
+  constraint finished_keys_have_an_answer check (
+    (status = 'processing') = (response_json is null and response_status is null))
 );
 create index keys_by_expiry on public.hos_idempotency_keys (expires_at);
 alter table public.hos_idempotency_keys enable row level security;
@@ -28,23 +30,38 @@ alter table public.hos_idempotency_keys enable row level security;
 -- "alter database … set opsmantik.idempotency_ttl" changes it.
 create function private.idempotency_ttl() returns interval
 language sql stable set search_path = ''
-as $$ select coalesce(nullif(current_setting('opsmantik.idempotency_ttl', true), '')::interval, interval '7 days') $$;
+as $$
+  select coalesce(
+    nullif(current_setting('opsmantik.idempotency_ttl', true), '')::interval,
+    interval '7 days')
+$$;
 
--- problem_text: a refusal as the bytes that a caller gets. The request's id is in the header: the same bytes must come again.
+-- problem_text: a refusal as the bytes that a caller gets. The request's id is in a header instead,
+-- because a repeated request must get the same bytes.
 create function private.problem_text(p_status int, p_code text, p_facts jsonb) returns text
 language sql immutable set search_path = ''
 as $$
-  select (jsonb_build_object('type', 'https://opsmantik.com/errors#' || p_code, 'status', p_status, 'code', p_code,
-    'title', left(p_code, 1) || lower(replace(substr(p_code, 2), '_', ' ')) || '.') || coalesce(p_facts, '{}'))::text
+  select (jsonb_build_object(
+    'type', 'https://opsmantik.com/errors#' || p_code,
+    'status', p_status,
+    'code', p_code,
+    'title', left(p_code, 1) || lower(replace(substr(p_code, 2), '_', ' ')) || '.')
+    || coalesce(p_facts, '{}'))::text
 $$;
 
--- answer_once: run an effect and keep its answer under the caller's key, or give the kept answer again.
+-- answer_once: runs an effect and stores its answer under the caller's key, or gives the stored
+-- answer again.
 --   Takes    p_effect: a function of ours (jsonb) -> jsonb. Without a key it just runs.
---   Safe     against a twin at the same moment: it waits at the unique index and then replays. After 5 s it gives up: 409, try again.
---   Keeps    answers and deterministic refusals (409). Anything else that fails leaves nothing, so a retry runs again.
+--   Safe     against a twin at the same moment: it waits at the unique index and then replays.
+--            After 5 s it gives up: 409, try again.
+--   Keeps    answers, and refusals that another try cannot change (409). Any other failure leaves
+--            nothing, so a retry runs again.
 --   Returns  {status, replayed, body}: the body is text, served as it is.
---   Refuses  400 for a key that is empty or longer than 255 characters, 422 for a key that was used with another request.
-create function private.answer_once(p_tenant_id uuid, p_scope text, p_key text, p_request_hash text, p_effect regproc, p_args jsonb) returns jsonb
+--   Refuses  400 for a key that is empty or longer than 255 characters, 422 for a key that was
+--            used with another request.
+create function private.answer_once(
+  p_tenant_id uuid, p_scope text, p_key text, p_request_hash text, p_effect regproc, p_args jsonb
+) returns jsonb
 language plpgsql security definer set search_path = '' set lock_timeout = '5s'
 as $$
 declare
@@ -54,7 +71,6 @@ declare
   v_answer jsonb;
   v_body text;
   v_status int := 200;
-  v_state text;
   v_code text;
   v_facts text;
 begin
@@ -65,10 +81,13 @@ begin
   if char_length(p_key) not between 1 and 255 then
     perform private.fail(400, 'INVALID_IDEMPOTENCY_KEY');
   end if;
-  for v_try in 1..3 loop   -- the one we met may have rolled back, or run out, before we could read it
+  -- Three times: the twin we met may roll back, or its key expire, before we can read it.
+  for v_try in 1..3 loop
     begin
-      insert into public.hos_idempotency_keys (tenant_id, scope, key, request_hash, created_at, updated_at, expires_at)
-        values (p_tenant_id, p_scope, p_key, p_request_hash, v_now, v_now, v_now + private.idempotency_ttl())
+      insert into public.hos_idempotency_keys
+          (tenant_id, scope, key, request_hash, created_at, updated_at, expires_at)
+        values (p_tenant_id, p_scope, p_key, p_request_hash, v_now, v_now,
+          v_now + private.idempotency_ttl())
         on conflict (tenant_id, scope, key) do nothing
         returning id into v_id;
     exception when lock_not_available then
@@ -81,7 +100,8 @@ begin
       if v_kept.request_hash <> p_request_hash then
         perform private.fail(422, 'IDEMPOTENCY_KEY_REUSED');
       end if;
-      return jsonb_build_object('status', v_kept.response_status, 'replayed', true, 'body', v_kept.response_json);
+      return jsonb_build_object(
+        'status', v_kept.response_status, 'replayed', true, 'body', v_kept.response_json);
     end if;
   end loop;
   if v_id is null then
@@ -96,15 +116,20 @@ begin
     v_body := private.problem_text(409, v_code, nullif(v_facts, '')::jsonb);
   end;
   update public.hos_idempotency_keys k
-    set status = case when v_status < 400 then 'completed' else 'failed' end, response_status = v_status, response_json = v_body,
+    set status = case when v_status < 400 then 'completed' else 'failed' end,
+        response_status = v_status,
+        response_json = v_body,
         updated_at = v_now
     where k.id = v_id;
   return jsonb_build_object('status', v_status, 'replayed', false, 'body', v_body);
 end
 $$;
 
--- answer_plainly: for a change whose key is optional. With one, as answer_once; without, the effect's answer as it is.
-create function private.answer_plainly(p_tenant_id uuid, p_scope text, p_key text, p_request_hash text, p_effect regproc, p_args jsonb) returns jsonb
+-- answer_plainly: for a change whose key is optional. With a key it is answer_once; without one it
+-- returns the effect's own answer.
+create function private.answer_plainly(
+  p_tenant_id uuid, p_scope text, p_key text, p_request_hash text, p_effect regproc, p_args jsonb
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -118,8 +143,9 @@ begin
 end
 $$;
 
--- purge_idempotency_keys: forget answers that ran out. At most p_limit a call; one in flight is not committed, so it is never seen here.
---   Returns  {purged}.
+-- purge_idempotency_keys: forgets answers that have expired. A request that still runs is not
+-- committed, so it is never seen here.
+--   Returns  {purged}; at most p_limit a call.
 --   Callers  service role only (daily cron).
 create function public.purge_idempotency_keys(p_limit int default 5000) returns jsonb
 language plpgsql security definer set search_path = ''

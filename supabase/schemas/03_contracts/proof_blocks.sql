@@ -1,6 +1,6 @@
--- What becomes of proofs: they are put into blocks that hold each other.
+-- Proofs are put into blocks, and each block holds the root of the one before.
 
--- Committed proofs in order, each block holding the root of the one before. Blocks are made after the fact, so no move waits for another.
+-- Committed proofs in order. Blocks are made after the moves, so no move waits for another.
 create table public.proof_blocks (
   site_id uuid not null,
   number int not null,
@@ -19,8 +19,9 @@ create trigger blocks_are_permanent before update or delete on public.proof_bloc
 create trigger blocks_are_never_truncated before truncate on public.proof_blocks
   for each statement execute function private.refuse_change();
 
--- is_settled: whether a writer is older than every transaction still open, as the statement that asks sees it. A writer "from the
--- future" is one from before this database was restored elsewhere: long committed.
+-- is_settled: whether a writer is older than every open transaction, in the snapshot of the
+-- statement that asks. A writer "from the future" wrote before this database was restored
+-- elsewhere; it committed long ago.
 create function private.is_settled(p_writer xid8) returns boolean
 language sql stable set search_path = ''
 as $$
@@ -28,8 +29,10 @@ as $$
       or p_writer >= pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())
 $$;
 
--- seal_proof_blocks: put committed proofs into blocks, site by site, each block linked to the one before.
---   Takes only proofs of settled transactions: whatever a block holds was written before whatever a later one holds.
+-- seal_proof_blocks: put committed proofs into blocks, site by site, each block linked to the one
+-- before.
+--   Takes    only proofs of settled transactions, so a block never holds a proof that is newer
+--            than one of a later block.
 --   Safe     to run twice at once: the second does nothing.
 --   Returns  {proofs, blocks, waiting}; at most 20 blocks of 1,000 a call.
 --   Callers  service role only (cron, each minute).
@@ -51,20 +54,31 @@ begin
     select u.site_id into v_site_id from private.unsealed_proofs u
       where private.is_settled(u.written_by) order by u.proof_id limit 1;
     exit when not found;
-    select array_agg(t.proof_id order by t.proof_id), string_agg(t.hash, '' order by t.proof_id) into v_ids, v_hashes from (
-      select u.proof_id, p.hash from private.unsealed_proofs u join public.transition_proofs p on p.id = u.proof_id
-      where u.site_id = v_site_id and private.is_settled(u.written_by)
-      order by u.proof_id limit 1000) t;
-    select b.* into v_last from public.proof_blocks b where b.site_id = v_site_id order by b.number desc limit 1;
-    insert into public.proof_blocks (site_id, number, first_proof, last_proof, proof_ids, previous_root, root, sealed_at)
-      select v_site_id, coalesce(v_last.number, 0) + 1, v_ids[1], v_ids[cardinality(v_ids)], v_ids, x.previous_root,
-        encode(sha256(convert_to(x.previous_root || v_hashes, 'UTF8')), 'hex'), private.current_moment()
+    select array_agg(t.proof_id order by t.proof_id),
+        string_agg(t.hash, '' order by t.proof_id)
+      into v_ids, v_hashes
+      from (
+        select u.proof_id, p.hash
+        from private.unsealed_proofs u
+        join public.transition_proofs p on p.id = u.proof_id
+        where u.site_id = v_site_id and private.is_settled(u.written_by)
+        order by u.proof_id limit 1000) t;
+    select b.* into v_last from public.proof_blocks b
+      where b.site_id = v_site_id order by b.number desc limit 1;
+    insert into public.proof_blocks
+        (site_id, number, first_proof, last_proof, proof_ids, previous_root, root, sealed_at)
+      select v_site_id, coalesce(v_last.number, 0) + 1,
+        v_ids[1], v_ids[cardinality(v_ids)], v_ids, x.previous_root,
+        private.sha256_hex(x.previous_root || v_hashes), private.current_moment()
       from (select coalesce(v_last.root, repeat('0', 64)) as previous_root) x;
     delete from private.unsealed_proofs u where u.proof_id = any (v_ids);
     v_blocks := v_blocks + 1;
     v_proofs := v_proofs + cardinality(v_ids);
   end loop;
-  return jsonb_build_object('proofs', v_proofs, 'blocks', v_blocks, 'waiting', (select count(*) from private.unsealed_proofs));
+  return jsonb_build_object(
+    'proofs', v_proofs,
+    'blocks', v_blocks,
+    'waiting', (select count(*) from private.unsealed_proofs));
 end
 $$;
 grant execute on function public.seal_proof_blocks() to opsmantik_app, service_role;

@@ -1,7 +1,8 @@
 -- A proof of every move. An effect and its proof commit together or not at all.
 
--- One row per effect: ids, amounts and hashes only, so that it never has to be erased. There is no foreign key to sites: it would
--- lock the site's row once per move, and sites are never deleted.
+-- One row per effect: ids, amounts and hashes only, so that it never has to be erased. There is
+-- no foreign key to sites: it would lock the site's row once per move, and sites are never
+-- deleted.
 create table public.transition_proofs (
   id uuid primary key default private.uuid_v7(),
   site_id uuid not null,
@@ -29,7 +30,8 @@ create trigger proofs_are_permanent before update or delete on public.transition
 create trigger proofs_are_never_truncated before truncate on public.transition_proofs
   for each statement execute function private.refuse_change();
 
--- What somebody wrote beside a move. Free words can name a person, so they sit where they can be erased.
+-- What somebody wrote beside a move. Free text can name a person, so it sits where it can be
+-- erased.
 create table private.proof_notes (
   proof_id uuid primary key,
   note text not null,
@@ -37,7 +39,7 @@ create table private.proof_notes (
 );
 alter table private.proof_notes enable row level security;
 
--- What is not in a block yet: the sealer's list of work, with the transaction that wrote it.
+-- Proofs that are not in a block yet, with the transaction that wrote them.
 create table private.unsealed_proofs (
   proof_id uuid primary key,
   site_id uuid not null,
@@ -45,26 +47,33 @@ create table private.unsealed_proofs (
 );
 alter table private.unsealed_proofs enable row level security;
 
--- framed: a field with its length in bytes before it, so that no two lists of fields run together. Null is not the empty text.
+-- framed: a field with its length in bytes before it, so that two different lists of fields never
+-- give the same text. Null is not the empty text.
 create function private.framed(p_text text) returns text
 language sql immutable set search_path = ''
 as $$ select case when p_text is null then '-' else octet_length(p_text) || ':' || p_text end $$;
 
--- proof_hash: over everything a proof says. lib/contracts computes the same from a receipt, without a database.
+-- proof_hash: over everything a proof says. lib/contracts computes the same from a receipt,
+-- without a database.
 create function private.proof_hash(p_proof public.transition_proofs) returns text
 language sql stable security definer set search_path = ''
 as $$
-  select encode(sha256(convert_to(
+  select private.sha256_hex(
     private.framed(p_proof.id::text)
     || private.framed((select s.public_id from public.sites s where s.id = p_proof.site_id))
-    || private.framed(p_proof.contract) || private.framed(p_proof.contract_version) || private.framed(p_proof.entity_id::text)
-    || private.framed(p_proof.from_state) || private.framed(p_proof.to_state)
-    || private.framed(p_proof.actor_kind) || private.framed(p_proof.actor_id::text)
-    || private.framed(p_proof.facts::text) || private.framed(p_proof.request_hash) || private.framed(private.exact_time(p_proof.occurred_at)),
-  'UTF8')), 'hex')
+    || private.framed(p_proof.contract)
+    || private.framed(p_proof.contract_version)
+    || private.framed(p_proof.entity_id::text)
+    || private.framed(p_proof.from_state)
+    || private.framed(p_proof.to_state)
+    || private.framed(p_proof.actor_kind)
+    || private.framed(p_proof.actor_id::text)
+    || private.framed(p_proof.facts::text)
+    || private.framed(p_proof.request_hash)
+    || private.framed(private.exact_time(p_proof.occurred_at)))
 $$;
 
--- prove: write the proof of one effect, in the transaction of the effect.
+-- prove: writes the proof of one effect, in the transaction of the effect.
 --   Takes    p_move {contract, contractVersion, entityId, from, to, facts, note, requestHash}
 create function private.prove(p_site_id uuid, p_actor private.actor, p_move jsonb) returns uuid
 language plpgsql security definer set search_path = ''
@@ -88,7 +97,8 @@ begin
   insert into public.transition_proofs values (v_proof.*);
   insert into private.unsealed_proofs (proof_id, site_id) values (v_proof.id, p_site_id);
   if nullif(btrim(p_move ->> 'note'), '') is not null then
-    insert into private.proof_notes (proof_id, note) values (v_proof.id, left(btrim(p_move ->> 'note'), 500));
+    insert into private.proof_notes (proof_id, note)
+      values (v_proof.id, left(btrim(p_move ->> 'note'), 500));
   end if;
   return v_proof.id;
 end

@@ -1,38 +1,44 @@
 -- The gate: each event is admitted once, counted once and captured once.
 
--- site_for_ingest: what the gate must know of a site. Kept for seconds in the app's memory.
+-- site_for_ingest: what the gate must know of a site. The app caches it for seconds.
 --   Callers  service role only.
 create function public.site_for_ingest(p_public_id text) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select jsonb_build_object('siteId', s.id, 'domains', to_jsonb(s.domains), 'consentMode', s.consent_mode, 'respectsPrivacySignal', s.respects_privacy_signal,
+  select jsonb_build_object(
+    'siteId', s.id,
+    'domains', to_jsonb(s.domains),
+    'consentMode', s.consent_mode,
+    'respectsPrivacySignal', s.respects_privacy_signal,
     'pageViews', s.page_views_enabled)
   from public.sites s where s.public_id = p_public_id and s.archived_at is null
 $$;
 grant execute on function public.site_for_ingest(text) to opsmantik_app, service_role;
 
--- admit_events: the billing gate. Up to 100 events of one site: idempotency, then quota, then capture.
---   Takes    p_events [{k: 64 hex, e: eid or null, n: event name, p: payload, r?: reporter, o?: older eid}]
---            in the order they were sent. r is given for calls: 1 the tracker, 2 a telephone system.
---            An event whose older eid is known is the same event.
---   Safe     from any number of requests: keys are inserted in order. Only plans with a cap lock, on
---            one row per site and month.
---   Returns  {results: ["accepted" | "duplicate" | "enriched" | "quota", …], used, limit, overage}.
---            Only an accepted event leaves a billing row. A call that the other reporter told of first
---            is enriched: captured once more, never billed.
+-- admit_events: the billing gate for up to 100 events of one site: idempotency, then quota, then
+-- capture.
+--   Takes    p_events [{k: 64 hex, e: eid or null, n: event name, p: payload, r?: reporter, o?:
+--            older eid}] in the order they were sent. r is given for calls: 1 the tracker, 2 a
+--            telephone system. An event whose older eid is known is the same event.
+--   Safe     from any number of requests: keys are inserted in order. Only plans with a cap lock,
+--            on one row per site and month.
+--   Returns  {results: ["accepted" | "duplicate" | "enriched" | "quota", …], used, limit,
+--            overage}. Only an accepted event leaves a billing row. A call that the other
+--            reporter reported first is enriched: captured once more, never billed.
 --   Callers  service role only.
 create function public.admit_events(p_site_id uuid, p_events jsonb) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_now timestamptz := private.current_moment();
-  v_expires timestamptz :=
-    greatest(v_now + interval '90 days', date_trunc('month', v_now, 'UTC') + interval '3 months');
+  v_expires timestamptz := greatest(
+    v_now + private.billed_rows_kept(),
+    date_trunc('month', v_now, 'UTC') + interval '3 months');
   v_month text;
   v_plan public.site_plans;
   v_cap bigint;
   v_used bigint := 0;
-  v_room bigint;                       -- null: no cap
+  v_room bigint;   -- null: no cap
   v_accepted int[] := '{}';
   v_refused int[] := '{}';
   v_enriched int[] := '{}';
@@ -59,8 +65,9 @@ begin
   -- One row for each event that is new, by its key and by its eid.
   if v_room = 0 then
     v_refused := private.unseen_events(p_site_id, p_events);
-  elsif v_total = 1 then               -- nearly every request; the statement for many takes 100 us more
-    if not (v_first ? 'o' and exists (select from public.ingest_idempotency x
+  elsif v_total = 1 then   -- nearly every request; the statement for many takes 100 us more
+    if not (v_first ? 'o' and exists (
+        select from public.ingest_idempotency x
         where x.site_id = p_site_id and x.eid = v_first ->> 'o')) then
       insert into public.ingest_idempotency
           (site_id, idempotency_key, eid, event_name, reported_by, created_at, expires_at)
@@ -72,10 +79,13 @@ begin
       end if;
     end if;
   else
-    -- Keys are inserted in order, so that two batches with the same keys never wait for each other in a circle.
+    -- Keys are inserted in order, so that two batches with the same keys cannot deadlock.
     with input as materialized (
-      select t.position::int as position, decode(t.event ->> 'k', 'hex') as key, t.event ->> 'e' as eid,
-        t.event ->> 'n' as name, coalesce((t.event ->> 'r')::smallint, 1) as reporter
+      select t.position::int as position,
+        decode(t.event ->> 'k', 'hex') as key,
+        t.event ->> 'e' as eid,
+        t.event ->> 'n' as name,
+        coalesce((t.event ->> 'r')::smallint, 1) as reporter
       from jsonb_array_elements(p_events) with ordinality t(event, position)
     ), claimed as (
       insert into public.ingest_idempotency
@@ -93,7 +103,8 @@ begin
       v_refused := v_accepted[v_room + 1:];
       v_accepted := v_accepted[:v_room];
       delete from public.ingest_idempotency x using unnest(v_refused) position
-        where x.site_id = p_site_id and x.idempotency_key = decode(p_events -> (position - 1) ->> 'k', 'hex');
+        where x.site_id = p_site_id
+          and x.idempotency_key = decode(p_events -> (position - 1) ->> 'k', 'hex');
     end if;
   end if;
   if cardinality(v_accepted) + cardinality(v_refused) < v_total then
@@ -116,25 +127,33 @@ begin
   else
     insert into public.ingest_drop_deltas (site_id, day, reason, drops)
       select p_site_id, (v_now at time zone 'UTC')::date, d.reason, d.drops
-      from (values ('quota', cardinality(v_refused)),
-        ('duplicate', v_total - cardinality(v_refused) - cardinality(v_accepted) - cardinality(v_enriched)))
-        d(reason, drops)
+      from (values
+        ('quota', cardinality(v_refused)),
+        ('duplicate',
+          v_total - cardinality(v_refused) - cardinality(v_accepted) - cardinality(v_enriched))
+      ) d (reason, drops)
       where d.drops > 0;
     v_results := (
-      select jsonb_agg(case when n = any (v_accepted) then 'accepted' when n = any (v_refused) then 'quota'
-        when n = any (v_enriched) then 'enriched' else 'duplicate' end order by n)
+      select jsonb_agg(case
+          when n = any (v_accepted) then 'accepted'
+          when n = any (v_refused) then 'quota'
+          when n = any (v_enriched) then 'enriched'
+          else 'duplicate' end order by n)
       from generate_series(1, v_total) n);
   end if;
-  return jsonb_build_object('results', v_results, 'used', v_used + cardinality(v_accepted),
+  return jsonb_build_object(
+    'results', v_results,
+    'used', v_used + cardinality(v_accepted),
     'limit', v_plan.monthly_limit,
     'overage', coalesce(v_used + cardinality(v_accepted) > v_plan.monthly_limit, false));
 end
 $$;
 grant execute on function public.admit_events(uuid, jsonb) to opsmantik_app, service_role;
 
--- note_second_reports: the positions of calls that the other reporter told of first. Each reporter counts
--- once per call, so a repeated request enriches nothing and a flood of them stores nothing.
-create function private.note_second_reports(p_site_id uuid, p_events jsonb, p_done int[]) returns int[]
+-- note_second_reports: the positions of calls that the other reporter reported first. Each reporter
+-- counts once per call, so a repeated request enriches nothing and a flood of them stores nothing.
+create function private.note_second_reports(p_site_id uuid, p_events jsonb, p_done int[])
+returns int[]
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -161,8 +180,12 @@ $$;
 create function private.unseen_events(p_site_id uuid, p_events jsonb) returns int[]
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(array_agg(t.position::int), '{}') from jsonb_array_elements(p_events) with ordinality t(event, position)
-  where not exists (select from public.ingest_idempotency x where x.site_id = p_site_id and x.idempotency_key = decode(t.event ->> 'k', 'hex'))
-    and not exists (select from public.ingest_idempotency x
+  select coalesce(array_agg(t.position::int), '{}')
+  from jsonb_array_elements(p_events) with ordinality t (event, position)
+  where not exists (
+      select from public.ingest_idempotency x
+      where x.site_id = p_site_id and x.idempotency_key = decode(t.event ->> 'k', 'hex'))
+    and not exists (
+      select from public.ingest_idempotency x
       where x.site_id = p_site_id and x.eid in (t.event ->> 'e', t.event ->> 'o'))
 $$;

@@ -1,12 +1,20 @@
 -- The ingest worker: captured events are leased, stored and marked, each exactly once.
 
--- get_and_claim_fallback_batch: lease captured events to one worker.
---   Moves    PENDING, and PROCESSING older than two minutes, -> PROCESSING. After five attempts -> FAILED.
+-- ingest_attempts: how often a captured event is leased before it is FAILED.
+create function private.ingest_attempts() returns int
+language sql immutable parallel safe set search_path = ''
+as $$ select 5 $$;
+
+-- get_and_claim_fallback_batch: leases captured events to one worker.
+--   Moves    PENDING, and PROCESSING older than two minutes, -> PROCESSING. After five attempts
+--            -> FAILED.
 --   Safe     from many workers at once: skip locked gives each row to one of them.
---   An event that was tried before is leased alone: if it ends its worker, it takes no other with it. It waits 15 s longer
---   after each attempt, so that a passing trouble does not use up all five.
---   Without bitmaps the planner walks pending_events in its order. With statistics from before a backlog it would take pending rows for
---   few, and read and sort all of them for each batch: 350 ms instead of 10 with 200,000 waiting.
+--            An event that was tried before is leased alone: if it crashes its worker, no other
+--            event is lost with it. It waits 15 s longer after each attempt, so that a short
+--            outage does not use up all five.
+--   Bitmaps  are off, so that the planner walks pending_events in its order. With statistics from
+--            before a backlog it expects few pending rows, and reads and sorts all of them for
+--            each batch: 350 ms instead of 10 with 200,000 waiting.
 --   Returns  {token, rows: [{id, siteId, payload, receivedAt}]}; no rows when nothing waits.
 --   Callers  service role only.
 create function public.get_and_claim_fallback_batch(p_limit int default 200) returns jsonb
@@ -14,6 +22,7 @@ language plpgsql security definer set search_path = '' set enable_bitmapscan = o
 as $$
 declare
   v_now timestamptz := private.current_moment();
+  v_dead timestamptz := v_now - interval '2 minutes';   -- a lease this old is presumed dead
   v_token uuid := gen_random_uuid();
   v_ids uuid[];
   v_answer jsonb;
@@ -21,33 +30,42 @@ begin
   select array_agg(t.id) into v_ids from (
     select b.id from public.ingest_fallback_buffer b
     where b.status = 'PENDING' and b.attempt_count = 0
-    order by b.created_at, b.position, b.id limit least(greatest(p_limit, 1), 500) for update skip locked) t;
+    order by b.created_at, b.position, b.id
+    limit least(greatest(p_limit, 1), 500) for update skip locked) t;
   if v_ids is null then
     select array_agg(t.id) into v_ids from (
       select b.id from public.ingest_fallback_buffer b
       where b.status = 'PENDING' and b.updated_at < v_now - interval '15 seconds' * b.attempt_count
       order by b.created_at, b.position, b.id limit 1 for update skip locked) t;
   end if;
-  if v_ids is null then   -- only now: in a backlog each look at old leases steps over those of all events stored since the last vacuum
+  -- Dead leases come last: in a backlog, each look at them steps over the entries of all events
+  -- stored since the last vacuum.
+  if v_ids is null then
     update public.ingest_fallback_buffer b
       set status = 'FAILED', claim_token = null, claimed_at = null, updated_at = v_now,
           last_error = coalesce(b.last_error, 'Its worker ended five times without an answer.'),
-          payload = case when private.refused_marketing(b.site_id, b.payload ->> 'visitor')
-            then private.without_marketing(b.payload) else b.payload end
-      where b.status = 'PROCESSING' and b.claimed_at < v_now - interval '2 minutes' and b.attempt_count >= 5;
+          payload = private.payload_to_keep(b.site_id, b.payload)
+      where b.status = 'PROCESSING' and b.claimed_at < v_dead
+        and b.attempt_count >= private.ingest_attempts();
     select array_agg(t.id) into v_ids from (
       select b.id from public.ingest_fallback_buffer b
-      where b.status = 'PROCESSING' and b.claimed_at < v_now - interval '2 minutes'
+      where b.status = 'PROCESSING' and b.claimed_at < v_dead
       order by b.claimed_at limit 1 for update skip locked) t;
   end if;
   with leased as (
     update public.ingest_fallback_buffer b
-      set status = 'PROCESSING', claim_token = v_token, claimed_at = v_now, attempt_count = b.attempt_count + 1, updated_at = v_now
+      set status = 'PROCESSING', claim_token = v_token, claimed_at = v_now,
+          attempt_count = b.attempt_count + 1, updated_at = v_now
       where b.id = any (v_ids)
       returning b.id, b.site_id, b.payload, b.created_at, b.position
   )
-  select jsonb_build_object('token', v_token, 'rows', coalesce(jsonb_agg(jsonb_build_object(
-      'id', l.id, 'siteId', l.site_id, 'payload', l.payload, 'receivedAt', l.created_at)
+  select jsonb_build_object(
+    'token', v_token,
+    'rows', coalesce(jsonb_agg(jsonb_build_object(
+      'id', l.id,
+      'siteId', l.site_id,
+      'payload', l.payload,
+      'receivedAt', l.created_at)
       order by l.created_at, l.position, l.id), '[]'))
     into v_answer from leased l;
   return v_answer;
@@ -55,7 +73,8 @@ end
 $$;
 grant execute on function public.get_and_claim_fallback_batch(int) to opsmantik_app, service_role;
 
--- release_fallback_event: a leased event could not be stored. It waits for its next attempt, or is FAILED after the fifth.
+-- release_fallback_event: a leased event could not be stored. It waits for its next attempt, or
+-- is FAILED after the fifth.
 --   Moves    PROCESSING -> PENDING | FAILED, only under its own claim.
 --   Callers  service role only.
 create function public.release_fallback_event(p_token uuid, p_id uuid, p_reason text) returns jsonb
@@ -65,10 +84,14 @@ declare
   v_status text;
 begin
   update public.ingest_fallback_buffer b
-    set status = case when b.attempt_count >= 5 then 'FAILED' else 'PENDING' end, claim_token = null, claimed_at = null,
-        last_error = left(p_reason, 500), updated_at = private.current_moment(),
-        payload = case when private.refused_marketing(b.site_id, b.payload ->> 'visitor')
-          then private.without_marketing(b.payload) else b.payload end
+    set status = case
+          when b.attempt_count >= private.ingest_attempts() then 'FAILED'
+          else 'PENDING' end,
+        claim_token = null,
+        claimed_at = null,
+        last_error = left(p_reason, 500),
+        updated_at = private.current_moment(),
+        payload = private.payload_to_keep(b.site_id, b.payload)
     where b.id = p_id and b.claim_token = p_token
     returning b.status into v_status;
   return jsonb_build_object('status', v_status);
@@ -77,7 +100,8 @@ $$;
 grant execute on function public.release_fallback_event(uuid, uuid, text)
   to opsmantik_app, service_role;
 
--- purge_stored_events: forget captured payloads a day after they were stored. At most 20,000 a call.
+-- purge_stored_events: forgets captured payloads a day after they were stored. At most 20,000 a
+-- call.
 --   Callers  service role only (cron).
 create function public.purge_stored_events() returns jsonb
 language plpgsql security definer set search_path = ''

@@ -1,12 +1,15 @@
--- Consent: what each visitor last said, by when it happened. Every store, report, seal and claim compares with it.
+-- Consent: what each visitor chose, ordered by when they chose. Every store, report, seal and claim
+-- checks the newest choice.
 
 create table public.consent_choices (
   id bigint generated always as identity primary key,
   site_id uuid not null references public.sites (id),
   visitor_id text not null,
   scopes text[] not null,
-  chosen_at timestamptz not null,                  -- when the visitor chose; a message can arrive a day later
-  last_said_at timestamptz not null,               -- when the same was last said, with nothing else in between that we know of
+  -- When the visitor chose; a message can arrive a day later.
+  chosen_at timestamptz not null,
+  -- When the same was last said, with nothing else in between that we know of.
+  last_said_at timestamptz not null,
   received_at timestamptz not null,
   page_url text,
   tracker_version int,
@@ -15,11 +18,13 @@ create table public.consent_choices (
   constraint choice_page_is_bounded check (char_length(page_url) <= 2048)
 );
 create index choices_by_arrival on public.consent_choices (received_at);
-create index newest_choice_of_a_visitor on public.consent_choices (site_id, visitor_id, chosen_at desc, id desc);
+create index newest_choice_of_a_visitor
+  on public.consent_choices (site_id, visitor_id, chosen_at desc, id desc);
 alter table public.consent_choices enable row level security;
 
 -- newest_choice: what a visitor last said; a null row when nothing is known.
-create function private.newest_choice(p_site_id uuid, p_visitor_id text) returns public.consent_choices
+create function private.newest_choice(p_site_id uuid, p_visitor_id text)
+returns public.consent_choices
 language sql stable security definer set search_path = ''
 as $$
   select c.* from public.consent_choices c
@@ -27,7 +32,8 @@ as $$
   order by c.chosen_at desc, c.id desc limit 1
 $$;
 
--- refused_marketing: true if the visitor's newest choice leaves marketing out. A visitor who never chose refused nothing.
+-- refused_marketing: true if the visitor's newest choice leaves marketing out. A visitor who
+-- never chose refused nothing.
 create function private.refused_marketing(p_site_id uuid, p_visitor_id text) returns boolean
 language sql stable security definer set search_path = ''
 as $$
@@ -37,7 +43,7 @@ as $$
     order by c.chosen_at desc, c.id desc limit 1), false)
 $$;
 
--- lock_visitor: whoever stores, withdraws or reports for one visitor does it one after the other.
+-- lock_visitor: stores, withdrawals and reports of one visitor run one after the other.
 -- store_events takes the same lock for all visitors of a batch, in order.
 create function private.lock_visitor(p_site_id uuid, p_visitor_id text) returns void
 language sql set search_path = ''
@@ -51,14 +57,16 @@ language sql security definer set search_path = ''
 as $$
   insert into public.consent_choices
       (site_id, visitor_id, scopes, chosen_at, last_said_at, received_at, page_url, tracker_version)
-    values (p_choice.site_id, p_choice.visitor_id, p_choice.scopes, p_choice.chosen_at, p_choice.chosen_at,
-      private.current_moment(), private.without_click_ids(left(p_choice.page_url, 2048)), p_choice.tracker_version)
+    values (p_choice.site_id, p_choice.visitor_id, p_choice.scopes, p_choice.chosen_at,
+      p_choice.chosen_at, private.current_moment(),
+      private.without_click_ids(left(p_choice.page_url, 2048)), p_choice.tracker_version)
 $$;
 
--- note_choice: write down what a visitor said, and apply it if it is now the newest. The same said again only
--- moves last_said_at; something else that happened in between and is heard of later parts the two.
--- Called with the visitor locked.
---   Safe     to repeat and in any order: the newest by when it happened counts, whatever arrives last.
+-- note_choice: stores a visitor's choice, and applies it if it is now the newest. Repeating the
+-- same choice only moves last_said_at. If a different choice from in between arrives later, the
+-- repeated choice is split into two rows. Called with the visitor locked.
+--   Safe     to repeat and in any order: the choice that was made last counts, whichever arrives
+--            last.
 create function private.note_choice(p_choice public.consent_choices) returns void
 language plpgsql security definer set search_path = ''
 as $$
@@ -95,7 +103,7 @@ begin
 end
 $$;
 
--- purge_consent_choices: forget choices of visitors of whom nothing was stored within two days.
+-- purge_consent_choices: forgets choices of visitors without a session two days later.
 --   Returns  {purged}; at most 20,000 a call.
 --   Callers  service role only (daily cron).
 create function public.purge_consent_choices() returns jsonb
@@ -107,8 +115,11 @@ declare
 begin
   delete from public.consent_choices c where c.id = any (array(
     select x.id from public.consent_choices x
-    where x.received_at > v_now - interval '5 days' and x.received_at <= v_now - interval '2 days'
-      and not exists (select from public.sessions s where s.site_id = x.site_id and s.visitor_id = x.visitor_id)
+    where x.received_at > v_now - interval '5 days'
+      and x.received_at <= v_now - interval '2 days'
+      and not exists (
+        select from public.sessions s
+        where s.site_id = x.site_id and s.visitor_id = x.visitor_id)
     order by x.received_at limit 20000));
   get diagnostics v_purged = row_count;
   return jsonb_build_object('purged', v_purged);

@@ -1,13 +1,15 @@
 -- Events that were not admitted, counted by reason.
 
--- What was not accepted, and why. Appended, so that a storm of duplicates never queues behind one counter row; folded by a cron.
+-- Rows are appended, so that a storm of duplicates never queues behind one counter row. A cron
+-- folds them.
 create table public.ingest_drop_deltas (
   id bigint generated always as identity primary key,
   site_id uuid not null references public.sites (id),
   day date not null,
   reason text not null,
   drops int not null,
-  constraint drop_reason_is_known check (reason in ('duplicate', 'bot', 'consent', 'quota', 'privacy_signal')),
+  constraint drop_reason_is_known
+    check (reason in ('duplicate', 'bot', 'consent', 'quota', 'privacy_signal')),
   constraint drops_are_positive check (drops > 0)
 );
 alter table public.ingest_drop_deltas enable row level security;
@@ -21,14 +23,17 @@ create table public.ingest_drops_daily (
 );
 alter table public.ingest_drops_daily enable row level security;
 
+-- note_drops: appends drops of today.
 create function private.note_drops(p_site_id uuid, p_reason text, p_drops int) returns void
 language sql security definer set search_path = ''
 as $$
   insert into public.ingest_drop_deltas (site_id, day, reason, drops)
-  select p_site_id, (private.current_moment() at time zone 'UTC')::date, p_reason, p_drops where p_drops > 0
+  select p_site_id, (private.current_moment() at time zone 'UTC')::date, p_reason, p_drops
+  where p_drops > 0
 $$;
 
--- count_drops: events that were turned away before the gate: robots, missing consent, a browser's privacy signal.
+-- count_drops: counts events that were refused before the gate: robots, missing consent, a
+-- browser's privacy signal.
 --   Callers  service role only.
 create function public.count_drops(p_site_id uuid, p_reason text, p_drops int) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -40,7 +45,8 @@ end
 $$;
 grant execute on function public.count_drops(uuid, text, int) to opsmantik_app, service_role;
 
--- fold_drops: turn appended drops into one figure per site, day and reason. At most 50,000 a call.
+-- fold_drops: adds appended drops to one figure per site, day and reason.
+--   Returns  {folded}; at most 50,000 a call.
 --   Callers  service role only (cron).
 create function public.fold_drops() returns jsonb
 language plpgsql security definer set search_path = ''
@@ -63,15 +69,18 @@ end
 $$;
 grant execute on function public.fold_drops() to opsmantik_app, service_role;
 
--- dropped_events: how many events were not accepted since a day, by reason: what is folded and what is not yet.
+-- dropped_events: how many events were dropped since a day, by reason, folded or not.
 create function private.dropped_events(p_site_id uuid, p_from date) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   select coalesce(jsonb_object_agg(r.reason, r.drops), '{}')
   from (
     select t.reason, sum(t.drops) as drops
-    from (select f.reason, f.drops from public.ingest_drops_daily f where f.site_id = p_site_id and f.day >= p_from
-          union all
-          select d.reason, d.drops from public.ingest_drop_deltas d where d.site_id = p_site_id and d.day >= p_from) t
+    from (
+      select f.reason, f.drops from public.ingest_drops_daily f
+      where f.site_id = p_site_id and f.day >= p_from
+      union all
+      select d.reason, d.drops from public.ingest_drop_deltas d
+      where d.site_id = p_site_id and d.day >= p_from) t
     group by t.reason) r
 $$;

@@ -1,11 +1,11 @@
--- Every event, in monthly partitions by receive time, where the API cannot see it. The default partition takes what has no
--- month of its own, so a late cron loses nothing.
+-- Every event, in monthly partitions by receive time, where the API cannot see it. The default
+-- partition takes what has no month of its own, so a late cron loses nothing.
 create table private.events (
-  id uuid not null,                                -- the captured row's id: storing twice is impossible
+  id uuid not null,                   -- the captured row's id: storing twice is impossible
   site_id uuid not null,
   session_id uuid not null,
   received_at timestamptz not null,
-  happened_at timestamptz not null,                -- received minus its age: an offline browser tells of it later
+  happened_at timestamptz not null,   -- received minus its age: an offline browser reports late
   category text not null,
   action text not null,
   label text,
@@ -34,8 +34,11 @@ begin
     v_name := 'events_' || to_char(v_month + make_interval(months => v_offset), 'YYYY_MM');
     continue when to_regclass('private.' || v_name) is not null;
     begin
-      execute format('create table private.%I partition of private.events for values from (%L) to (%L)', v_name,
-        (v_month + make_interval(months => v_offset)) at time zone 'UTC', (v_month + make_interval(months => v_offset + 1)) at time zone 'UTC');
+      execute format(
+        'create table private.%I partition of private.events for values from (%L) to (%L)',
+        v_name,
+        (v_month + make_interval(months => v_offset)) at time zone 'UTC',
+        (v_month + make_interval(months => v_offset + 1)) at time zone 'UTC');
       execute format('alter table private.%I enable row level security', v_name);
       v_made := v_made || v_name;
     exception when check_violation then

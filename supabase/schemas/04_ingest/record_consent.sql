@@ -1,6 +1,6 @@
 -- How a visitor's choice arrives, alone or with an event, and what it does to the event.
 
--- known_scopes: a list of scopes in one spelling, so that two of the same meaning are equal.
+-- known_scopes: the scopes we know, sorted and each once, so that equal choices compare as equal.
 create function private.known_scopes(p_scopes jsonb) returns text[]
 language sql immutable set search_path = ''
 as $$
@@ -8,17 +8,19 @@ as $$
   where s in ('analytics', 'marketing')
 $$;
 
--- happened_at: when an event happened: its age before we received it. At most a day, never in the future.
+-- happened_at: when an event happened: the time of receipt minus its age, which is at most a day.
 create function private.happened_at(p_received_at timestamptz, p_age_ms jsonb) returns timestamptz
 language sql immutable set search_path = ''
 as $$
-  select p_received_at - least(greatest(coalesce((p_age_ms #>> '{}')::numeric, 0), 0), 86400000)::float8
-    * interval '1 millisecond'
+  select p_received_at
+    - least(greatest(coalesce((p_age_ms #>> '{}')::numeric, 0), 0), 86400000)::float8
+      * interval '1 millisecond'
 $$;
 
--- record_consent: a visitor chose, or took consent back. Applied at once to everything of that visitor that
--- Google has not got; never billed.
---   Takes    p_choice {visitor, scopes, ageMs, page?, version?}; ageMs is how long ago it happened, 0 to a day.
+-- record_consent: a visitor chose, or withdrew consent. It applies at once to everything of that
+-- visitor that Google does not have yet. It is never billed.
+--   Takes    p_choice {visitor, scopes, ageMs, page?, version?}; ageMs is how long ago it
+--            happened, 0 to a day.
 --   Safe     to repeat: the same choice is one row, and applying it again changes nothing.
 --   Returns  {ok}.
 --   Callers  service role only.
@@ -41,7 +43,8 @@ end
 $$;
 grant execute on function public.record_consent(uuid, jsonb) to opsmantik_app, service_role;
 
--- visitors_without_marketing: of the given visitors, those whose newest choice leaves marketing out.
+-- visitors_without_marketing: of the given visitors, those whose newest choice leaves marketing
+-- out.
 --   Takes    at most 1,000 visitor ids.
 --   Returns  [visitor id].
 --   Callers  service role only.
@@ -54,15 +57,18 @@ $$;
 grant execute on function public.visitors_without_marketing(uuid, text[])
   to opsmantik_app, service_role;
 
--- note_event_choice: an event carries the scopes that held when it happened. One that allows no marketing is a
--- choice also where the scopes themselves were not kept.
-create function private.note_event_choice(p_site_id uuid, p_at timestamptz, p_event jsonb) returns void
+-- note_event_choice: stores the choice that an event carries. An event without scopes that allows
+-- no marketing is a choice too.
+create function private.note_event_choice(p_site_id uuid, p_at timestamptz, p_event jsonb)
+returns void
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_choice public.consent_choices;
 begin
-  v_choice.scopes := case when jsonb_typeof(p_event -> 'scopes') = 'array' then private.known_scopes(p_event -> 'scopes')
+  v_choice.scopes := case
+    when jsonb_typeof(p_event -> 'scopes') = 'array'
+      then private.known_scopes(p_event -> 'scopes')
     when not (p_event ->> 'marketingConsent')::boolean then '{analytics}' end;
   if v_choice.scopes is not null then
     v_choice.site_id := p_site_id;
@@ -75,27 +81,49 @@ begin
 end
 $$;
 
--- visitor_consents: whether Google may be told of a visitor: what the visitor last said, else what this event
--- says for its site, else what the running visit says, else the site's default.
-create function private.visitor_consents(p_site_id uuid, p_event jsonb, p_session public.sessions) returns boolean
+-- visitor_consents: whether we may send a visitor's conversions to Google: by the visitor's newest
+-- choice, else by this event, else by the running visit, else by the site's default.
+create function private.visitor_consents(
+  p_site_id uuid, p_event jsonb, p_session public.sessions
+) returns boolean
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce('marketing' = any ((private.newest_choice(p_site_id, p_event ->> 'visitor')).scopes),
-    (p_event ->> 'marketingConsent')::boolean, p_session.marketing_consent,
+  select coalesce(
+    'marketing' = any ((private.newest_choice(p_site_id, p_event ->> 'visitor')).scopes),
+    (p_event ->> 'marketingConsent')::boolean,
+    p_session.marketing_consent,
     (p_event ->> 'marketingDefault')::boolean)
 $$;
 
--- without_click_ids: an address whose ad click ids are gone. lib/ingest/capture-event.ts does the same at the gate.
+-- without_click_ids: an address without its ad click ids. lib/ingest/capture-event.ts does the same
+-- at the gate.
 create function private.without_click_ids(p_url text) returns text
 language sql immutable set search_path = ''
 as $$ select regexp_replace(p_url, '(clid|braid)(=|%3D)[^&#%]*', '\1\2', 'gi') $$;
 
--- without_marketing: an event as it may be kept of a visitor who refused marketing: no click id, in no address
--- either, and no telephone number.
+-- without_marketing: an event as we may store it when its visitor refused marketing: without click
+-- ids, in addresses too, and without a telephone number.
 create function private.without_marketing(p_event jsonb) returns jsonb
 language sql immutable set search_path = ''
 as $$
-  select p_event || jsonb_build_object('gclid', null, 'wbraid', null, 'gbraid', null, 'phone', null,
-    'url', private.without_click_ids(p_event ->> 'url'), 'referrer', private.without_click_ids(p_event ->> 'referrer'),
-    'label', case when p_event ->> 'action' not in ('phone_call', 'whatsapp', 'hover_intent') then p_event ->> 'label' end)
+  select p_event || jsonb_build_object(
+    'gclid', null,
+    'wbraid', null,
+    'gbraid', null,
+    'phone', null,
+    'url', private.without_click_ids(p_event ->> 'url'),
+    'referrer', private.without_click_ids(p_event ->> 'referrer'),
+    'label', case
+      when p_event ->> 'action' not in ('phone_call', 'whatsapp', 'hover_intent')
+        then p_event ->> 'label' end)
+$$;
+
+-- payload_to_keep: a captured payload as its visitor's newest choice allows.
+create function private.payload_to_keep(p_site_id uuid, p_payload jsonb) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select case
+    when private.refused_marketing(p_site_id, p_payload ->> 'visitor')
+      then private.without_marketing(p_payload)
+    else p_payload end
 $$;

@@ -4,17 +4,21 @@ create table public.calls (
   id uuid primary key default private.uuid_v7(),
   site_id uuid not null references public.sites (id),
   session_id uuid references public.sessions (id),
-  visitor_id text not null,                        -- whose consent counts
-  reported_by text not null,                       -- 'system' until the tracker tells of it too: only the tracker knows the visit
-  intent_stamp text not null,                      -- the click's id, the same whoever reports it: one click is one call
+  visitor_id text not null,   -- whose consent counts
+  -- 'system' until the tracker reports it too: only the tracker knows the visit.
+  reported_by text not null,
+  -- The click's id, the same whoever reports it: one click is one call.
+  intent_stamp text not null,
   channel text not null,
-  phone text,                                      -- the caller's, where a telephone system reported it
-  caller_hash text,                                -- SHA-256 of the caller's number in E.164: sales from elsewhere find their call by it
+  phone text,                 -- the caller's, where a telephone system reported it
+  -- SHA-256 of the caller's number in E.164. Sales from elsewhere find their call by it.
+  caller_hash text,
   status text not null default 'intent',
-  seal_status text not null generated always as (case when status = 'sealed' then 'sealed' else 'unsealed' end) stored,
+  seal_status text not null
+    generated always as (case when status = 'sealed' then 'sealed' else 'unsealed' end) stored,
   version int not null default 1,
-  last_proof_id uuid,                              -- the move that made it what it is; taking it back is judged by this
-  status_at timestamptz,                           -- when that was
+  last_proof_id uuid,         -- the last move, which is what an undo takes back
+  status_at timestamptz,      -- when that was
   gclid text,
   wbraid text,
   gbraid text,
@@ -29,23 +33,32 @@ create table public.calls (
   constraint one_call_per_click unique (site_id, intent_stamp),
   constraint reporter_is_known check (reported_by in ('tracker', 'system')),
   constraint channel_is_known check (channel in ('phone', 'whatsapp', 'form')),
-  constraint call_status_is_known check (status in ('intent', 'qualified', 'meeting', 'sealed', 'junk', 'cancelled')),
+  constraint call_status_is_known
+    check (status in ('intent', 'qualified', 'meeting', 'sealed', 'junk', 'cancelled')),
   constraint lead_score_is_0_to_100 check (lead_score between 0 and 100)
 );
 create index calls_of_a_site on public.calls (site_id, called_at desc, id desc);
 create index calls_of_a_visitor on public.calls (site_id, visitor_id);
-create index calls_of_a_caller on public.calls (site_id, caller_hash, called_at desc) where caller_hash is not null;
+create index calls_of_a_caller on public.calls (site_id, caller_hash, called_at desc)
+  where caller_hash is not null;
 create index calls_of_a_gclid on public.calls (site_id, gclid) where gclid is not null;
 create index calls_of_a_wbraid on public.calls (site_id, wbraid) where wbraid is not null;
 create index calls_of_a_gbraid on public.calls (site_id, gbraid) where gbraid is not null;
--- The desk's ORDER BY, exactly (as calls_of_a_site): a page costs the same at any depth. Each view is few among many and has its own.
-create index open_leads_newest_first on public.calls (site_id, called_at desc, id desc) where status in ('intent', 'qualified', 'meeting');
-create index ended_leads_newest_first on public.calls (site_id, called_at desc, id desc) where status in ('junk', 'cancelled');
-create index sealed_leads_newest_first on public.calls (site_id, called_at desc, id desc) where status = 'sealed';
+-- Exactly the desk's ORDER BY, as calls_of_a_site, so that a page costs the same at any depth. Each
+-- view shows few leads among many and has its own index.
+create index open_leads_newest_first on public.calls (site_id, called_at desc, id desc)
+  where status in ('intent', 'qualified', 'meeting');
+create index ended_leads_newest_first on public.calls (site_id, called_at desc, id desc)
+  where status in ('junk', 'cancelled');
+create index sealed_leads_newest_first on public.calls (site_id, called_at desc, id desc)
+  where status = 'sealed';
 create index sealed_leads_by_seal on public.calls (site_id, status_at) where status = 'sealed';
--- Operators search by the last digits they see on their telephone: read backwards, an ending is a beginning.
-create index leads_by_phone_ending on public.calls (site_id, reverse(regexp_replace(phone, '\D', '', 'g')) text_pattern_ops) where phone is not null;
--- What changed since a screen last asked. The queue is followed by its ledger: an index on its own updated_at would cost every delivery.
+-- Operators search by the last digits they see on their telephone. Reversed, an ending is a prefix.
+create index leads_by_phone_ending
+  on public.calls (site_id, reverse(regexp_replace(phone, '\D', '', 'g')) text_pattern_ops)
+  where phone is not null;
 create index leads_of_a_visit on public.calls (session_id);
+-- What changed since a screen last asked. For the queue its ledger answers that: an index on its
+-- own updated_at would cost every delivery.
 create index changed_leads on public.calls (site_id, updated_at);
 alter table public.calls enable row level security;

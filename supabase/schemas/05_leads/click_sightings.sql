@@ -1,4 +1,5 @@
--- Our first sight of each click of a visitor. A browser's clock may be wrong by months; this is by ours.
+-- When we first saw each click of a visitor, by our clock. A browser's clock may be wrong by
+-- months.
 create table private.click_sightings (
   site_id uuid not null,
   visitor_id text not null,
@@ -14,11 +15,13 @@ create function private.click_hashes(p_gclid text, p_wbraid text, p_gbraid text)
 language sql immutable set search_path = ''
 as $$
   select sha256(convert_to(t.kind || '/' || t.id, 'UTF8'))
-  from (values ('gclid', p_gclid), ('wbraid', p_wbraid), ('gbraid', p_gbraid)) t (kind, id) where t.id is not null
+  from (values ('gclid', p_gclid), ('wbraid', p_wbraid), ('gbraid', p_gbraid)) t (kind, id)
+  where t.id is not null
 $$;
 
 -- see_click: when we first saw a click of this visitor, by the time at which events happened.
-create function private.see_click(p_site_id uuid, p_at timestamptz, p_event jsonb) returns timestamptz
+create function private.see_click(p_site_id uuid, p_at timestamptz, p_event jsonb)
+returns timestamptz
 language sql security definer set search_path = ''
 as $$
   with seen as (

@@ -1,8 +1,10 @@
 -- Two reports of one call, from the tracker and from a telephone system, become one row.
 
--- store_call: one call per click. Two reports of one click make one call, in whichever order they are stored.
+-- store_call: stores a report of a call. Two reports of one click make one call, in whichever order
+-- they are stored.
 --   Returns  1 when the call is new.
-create function private.store_call(p_session public.sessions, p_at timestamptz, p_event jsonb) returns int
+create function private.store_call(p_session public.sessions, p_at timestamptz, p_event jsonb)
+returns int
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -37,7 +39,8 @@ begin
     v_new.wbraid := p_session.wbraid;
     v_new.gbraid := p_session.gbraid;
     v_new.clicked_at := p_session.clicked_at;
-    if v_new.clicked_at is null and coalesce(p_event ->> 'gclid', p_event ->> 'wbraid', p_event ->> 'gbraid') is not null then
+    if v_new.clicked_at is null and coalesce(
+        p_event ->> 'gclid', p_event ->> 'wbraid', p_event ->> 'gbraid') is not null then
       v_new.gclid := p_event ->> 'gclid';
       v_new.wbraid := p_event ->> 'wbraid';
       v_new.gbraid := p_event ->> 'gbraid';
@@ -52,32 +55,35 @@ begin
       perform private.merge_call(v_id, v_new);
       return 0;
     end if;
-    insert into public.calls (site_id, session_id, visitor_id, reported_by, intent_stamp, channel, phone, caller_hash,
-        gclid, wbraid, gbraid, clicked_at, marketing_consent, lead_score, score_breakdown, page_url, called_at,
-        created_at, updated_at)
-      values (v_new.site_id, v_new.session_id, v_new.visitor_id, v_new.reported_by, v_new.intent_stamp, v_new.channel,
-        v_new.phone, v_new.caller_hash, v_new.gclid, v_new.wbraid, v_new.gbraid, v_new.clicked_at,
-        v_new.marketing_consent, v_new.lead_score, v_new.score_breakdown, v_new.page_url, v_new.called_at,
-        private.current_moment(), private.current_moment())
+    insert into public.calls
+        (site_id, session_id, visitor_id, reported_by, intent_stamp, channel, phone, caller_hash,
+        gclid, wbraid, gbraid, clicked_at, marketing_consent, lead_score, score_breakdown,
+        page_url, called_at, created_at, updated_at)
+      values (v_new.site_id, v_new.session_id, v_new.visitor_id, v_new.reported_by,
+        v_new.intent_stamp, v_new.channel, v_new.phone, v_new.caller_hash, v_new.gclid,
+        v_new.wbraid, v_new.gbraid, v_new.clicked_at, v_new.marketing_consent, v_new.lead_score,
+        v_new.score_breakdown, v_new.page_url, v_new.called_at, private.current_moment(),
+        private.current_moment())
       on conflict (site_id, intent_stamp) do nothing
       returning id into v_id;
     if v_id is not null then
       perform private.emit_signal(v_id, 'INTENT_CAPTURED', p_at);
       return 1;
     end if;
-  end loop;   -- somebody else stored it between our look and our insert
+  end loop;   -- somebody else stored it between our read and our insert
 end
 $$;
 
--- merge_call: another report of a call. The visit, its click and its consent are the tracker's to tell, the
--- caller's number is the telephone system's; what a report does not know it leaves. Called with the call locked.
+-- merge_call: adds another report to a call. The visit, its click and its consent come from the
+-- tracker; the caller's number comes from the telephone system. What a report does not know stays.
+-- Called with the call locked.
 create function private.merge_call(p_id uuid, p_new public.calls) returns void
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_old public.calls;
   v_call public.calls;
-  v_is_visit boolean;      -- the tracker tells of a call that only a telephone system had told of
+  v_is_visit boolean;      -- the tracker's first report of the call
   v_takes_click boolean;
 begin
   select c.* into v_old from public.calls c where c.id = p_id;
@@ -97,29 +103,49 @@ begin
     and not private.refused_marketing(v_call.site_id, v_call.visitor_id);
   v_takes_click := p_new.clicked_at is not null and (v_is_visit or v_old.clicked_at is null);
   update public.calls c
-    set reported_by = v_call.reported_by, session_id = v_call.session_id, visitor_id = v_call.visitor_id,
-        channel = v_call.channel, page_url = v_call.page_url, score_breakdown = v_call.score_breakdown,
-        lead_score = v_call.lead_score, marketing_consent = v_call.marketing_consent,
+    set reported_by = v_call.reported_by,
+        session_id = v_call.session_id,
+        visitor_id = v_call.visitor_id,
+        channel = v_call.channel,
+        page_url = v_call.page_url,
+        score_breakdown = v_call.score_breakdown,
+        lead_score = v_call.lead_score,
+        marketing_consent = v_call.marketing_consent,
         phone = case when v_call.marketing_consent then coalesce(p_new.phone, c.phone) end,
-        caller_hash = case when v_call.marketing_consent then coalesce(p_new.caller_hash, c.caller_hash) end,
-        gclid = case when not v_call.marketing_consent then null when v_takes_click then p_new.gclid else c.gclid end,
-        wbraid = case when not v_call.marketing_consent then null when v_takes_click then p_new.wbraid else c.wbraid end,
-        gbraid = case when not v_call.marketing_consent then null when v_takes_click then p_new.gbraid else c.gbraid end,
-        clicked_at = case when not v_call.marketing_consent then null
-                          when v_takes_click then p_new.clicked_at else c.clicked_at end,
+        caller_hash = case
+          when v_call.marketing_consent then coalesce(p_new.caller_hash, c.caller_hash) end,
+        gclid = case
+          when not v_call.marketing_consent then null
+          when v_takes_click then p_new.gclid
+          else c.gclid end,
+        wbraid = case
+          when not v_call.marketing_consent then null
+          when v_takes_click then p_new.wbraid
+          else c.wbraid end,
+        gbraid = case
+          when not v_call.marketing_consent then null
+          when v_takes_click then p_new.gbraid
+          else c.gbraid end,
+        clicked_at = case
+          when not v_call.marketing_consent then null
+          when v_takes_click then p_new.clicked_at
+          else c.clicked_at end,
         called_at = least(c.called_at, p_new.called_at), updated_at = private.current_moment()
     where c.id = p_id
     returning * into v_call;
-  if v_is_visit and v_old.visitor_id = v_old.intent_stamp and v_old.session_id <> v_call.session_id then
-    -- A visit that stood in until the tracker told of the real one.
-    update private.events e set session_id = v_call.session_id where e.session_id = v_old.session_id;
+  if v_is_visit
+      and v_old.visitor_id = v_old.intent_stamp
+      and v_old.session_id <> v_call.session_id then
+    -- The old visit stood in until the tracker reported the real one.
+    update private.events e set session_id = v_call.session_id
+      where e.session_id = v_old.session_id;
     delete from public.sessions s where s.id = v_old.session_id
       and not exists (select from public.calls c where c.session_id = s.id);
   end if;
   if not v_call.marketing_consent and v_old.marketing_consent then
     perform private.silence_calls(array[p_id]);
   elsif v_call.clicked_at is not null and v_old.clicked_at is null then
-    perform private.tell_after_all(v_call);
+    perform private.use_late_click(v_call);
   end if;
 end
 $$;

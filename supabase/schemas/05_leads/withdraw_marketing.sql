@@ -1,8 +1,9 @@
 -- What happens to leads and sales when a visitor withdraws consent to marketing, or gives it again.
 
--- withdraw_marketing: a visitor's newest choice leaves marketing out. What Google has not got it never gets, and
--- what only consent allowed us to keep is gone, in every visit. What Google has stays as it is.
--- Called with the visitor locked. Locks are taken in the order that sealing takes them: calls, sales, queue rows.
+-- withdraw_marketing: applies a choice without marketing to every visit of the visitor. Nothing
+-- more is sent to Google, and whatever we may keep only with consent is deleted. What Google
+-- already has stays. Called with the visitor locked. Locks are taken in the order that sealing
+-- takes them: calls, sales, queue rows.
 create function private.withdraw_marketing(p_site_id uuid, p_visitor_id text) returns void
 language plpgsql security definer set search_path = ''
 as $$
@@ -13,31 +14,39 @@ declare
   v_wbraids text[];
   v_gbraids text[];
 begin
-  select array_agg(t.gclid), array_agg(t.wbraid), array_agg(t.gbraid) into v_gclids, v_wbraids, v_gbraids from (
-    select s.gclid, s.wbraid, s.gbraid from public.sessions s
+  select array_agg(t.gclid), array_agg(t.wbraid), array_agg(t.gbraid)
+    into v_gclids, v_wbraids, v_gbraids
+    from (
+      select s.gclid, s.wbraid, s.gbraid from public.sessions s
       where s.site_id = p_site_id and s.visitor_id = p_visitor_id and s.clicked_at is not null
-    union
-    select c.gclid, c.wbraid, c.gbraid from public.calls c
-      where c.site_id = p_site_id and c.visitor_id = p_visitor_id and c.clicked_at is not null) t;
-  v_session_ids := array(select s.id from public.sessions s
+      union
+      select c.gclid, c.wbraid, c.gbraid from public.calls c
+      where c.site_id = p_site_id and c.visitor_id = p_visitor_id
+        and c.clicked_at is not null) t;
+  v_session_ids := array(
+    select s.id from public.sessions s
     where s.site_id = p_site_id and s.visitor_id = p_visitor_id and s.marketing_consent);
   update public.sessions s
     set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null,
-        landing_url = private.without_click_ids(s.landing_url), referrer = private.without_click_ids(s.referrer)
+        landing_url = private.without_click_ids(s.landing_url),
+        referrer = private.without_click_ids(s.referrer)
     where s.id = any (v_session_ids);
   update private.events e set url = private.without_click_ids(e.url)
     where e.session_id = any (v_session_ids) and e.url ~* '(clid|braid)(=|%3D)';
-  update public.ingest_fallback_buffer b   -- what could not be stored waits for somebody, perhaps for long
-    set payload = private.without_marketing(b.payload)
-    where b.status = 'FAILED' and b.site_id = p_site_id and b.payload ->> 'visitor' = p_visitor_id;
-  v_call_ids := array(select c.id from public.calls c
+  -- Failed events too: they may wait for an operator for a long time.
+  update public.ingest_fallback_buffer b set payload = private.without_marketing(b.payload)
+    where b.status = 'FAILED' and b.site_id = p_site_id
+      and b.payload ->> 'visitor' = p_visitor_id;
+  v_call_ids := array(
+    select c.id from public.calls c
     where c.site_id = p_site_id and c.visitor_id = p_visitor_id order by c.id for update);
   update public.calls c
-    set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null, phone = null,
-        caller_hash = null, page_url = private.without_click_ids(c.page_url), updated_at = private.current_moment()
+    set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null,
+        phone = null, caller_hash = null, page_url = private.without_click_ids(c.page_url),
+        updated_at = private.current_moment()
     where c.id = any (v_call_ids) and c.marketing_consent;
   perform private.silence_calls(v_call_ids);
-  -- Sales from elsewhere that brought a click of this visitor themselves, and happened before the choice.
+  -- Sales from elsewhere that came with a click of this visitor and happened before the choice.
   perform private.silence_sales(array(
     select s.id from public.sales s
     where s.site_id = p_site_id
@@ -46,8 +55,9 @@ begin
 end
 $$;
 
--- silence_calls: nothing of these calls is sent that Google has not got: signals end, sales are blocked and
--- lose what told who the customer is, and waiting rows are closed. Rows in flight are dealt with by their answer.
+-- silence_calls: sends nothing more of these calls to Google. Signals end, sales are blocked and
+-- lose what identifies the customer, and waiting rows are closed. Rows in flight are closed when
+-- their answer arrives.
 create function private.silence_calls(p_call_ids uuid[]) returns void
 language plpgsql security definer set search_path = ''
 as $$
@@ -59,8 +69,9 @@ begin
     set dispatch_status = 'FAILED', last_error = 'NO_CONSENT', next_retry_at = null,
         provider_error_code = null, provider_error_category = null,
         updated_at = private.current_moment()
-    where g.call_id = any (p_call_ids) and (g.dispatch_status = 'PENDING'
-      or (g.dispatch_status = 'FAILED' and g.provider_error_category = 'AUTH'));
+    where g.call_id = any (p_call_ids)
+      and (g.dispatch_status = 'PENDING'
+        or (g.dispatch_status = 'FAILED' and g.provider_error_category = 'AUTH'));
   perform private.silence_sales(array(
     select s.id from public.sales s where s.call_id = any (p_call_ids)
     union
@@ -68,6 +79,7 @@ begin
 end
 $$;
 
+-- silence_sales: the same for sales.
 create function private.silence_sales(p_sale_ids uuid[]) returns void
 language plpgsql security definer set search_path = ''
 as $$
@@ -75,8 +87,11 @@ declare
   v_sale public.sales;
   v_is_sent boolean;
 begin
-  for v_sale in select s.* from public.sales s where s.id = any (p_sale_ids) order by s.id for update loop
-    -- What Google has stays, and its order id is enough to correct it: the ids go from here all the same.
+  for v_sale in
+    select s.* from public.sales s where s.id = any (p_sale_ids) order by s.id for update
+  loop
+    -- What Google has stays. Its order id is enough to correct it, so we delete the identifiers
+    -- here too.
     v_is_sent := exists (select from private.standing_dispatches d where d.sale_id = v_sale.id);
     perform private.forget_identifiers(array[v_sale.id]);
     update public.sales s
@@ -86,18 +101,22 @@ begin
           note = case when v_is_sent then s.note end, updated_at = private.current_moment()
       where s.id = v_sale.id;
     perform private.act(('system', null)::private.actor, 'CONSENT_WITHDRAWN');
-    perform private.follow_ledger(v_sale.id);   -- closes what waits; what may have arrived can still be taken back
+    -- This closes what waits. What Google may have can still be taken back.
+    perform private.follow_ledger(v_sale.id);
   end loop;
 end
 $$;
 
--- tell_after_all: a call's click became known after the call was judged without one. Its signals are told now,
--- and a sale that was blocked for want of a click is queued. Called with the call locked.
-create function private.tell_after_all(p_call public.calls) returns void
+-- use_late_click: a call's click became known after the call was judged without one. Its signals
+-- are sent now, and a sale that was blocked without a click is queued. Called with the call
+-- locked.
+create function private.use_late_click(p_call public.calls) returns void
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_stage text := case p_call.status when 'qualified' then 'SEAL_PENDING' when 'meeting' then 'MEETING_BOOKED' end;
+  v_stage text := case p_call.status
+    when 'qualified' then 'SEAL_PENDING'
+    when 'meeting' then 'MEETING_BOOKED' end;
   v_sale public.sales;
 begin
   if p_call.status not in ('junk', 'cancelled') then
@@ -107,10 +126,12 @@ begin
     end if;
   end if;
   for v_sale in
-    select s.* from public.sales s where s.call_id = p_call.id and s.delivery_block = 'NO_CLICK_ID' order by s.id for update
+    select s.* from public.sales s
+    where s.call_id = p_call.id and s.delivery_block = 'NO_CLICK_ID' order by s.id for update
   loop
     update public.sales s
-      set gclid = p_call.gclid, wbraid = p_call.wbraid, gbraid = p_call.gbraid, clicked_at = p_call.clicked_at,
+      set gclid = p_call.gclid, wbraid = p_call.wbraid, gbraid = p_call.gbraid,
+          clicked_at = p_call.clicked_at,
           delivery_block = private.delivery_block_of(p_call), updated_at = private.current_moment()
       where s.id = v_sale.id;
     if v_sale.status = 'CONFIRMED' then

@@ -1,5 +1,6 @@
 -- What a site's members see of a month.
 
+-- days_with_events: the days from p_from until before p_to that have events.
 create function private.days_with_events(p_site_id uuid, p_from timestamptz, p_to timestamptz)
 returns jsonb
 language sql stable security definer set search_path = ''
@@ -24,15 +25,20 @@ declare
   v_days jsonb := private.days_with_events(v_site.id, v_from, private.month_end(v_month));
 begin
   select p.* into v_plan from public.site_plans p where p.site_id = v_site.id;
-  select u.* into v_usage from public.site_usage_monthly u where u.site_id = v_site.id and u.year_month = v_month;
+  select u.* into v_usage from public.site_usage_monthly u
+    where u.site_id = v_site.id and u.year_month = v_month;
   return jsonb_build_object(
     'now', private.utc_text(v_now),
     'yearMonth', v_month,
     'currency', coalesce(v_plan.currency, v_site.currency),
     'plan', case when v_plan.site_id is not null then jsonb_build_object(
-      'name', v_plan.name, 'monthlyLimit', v_plan.monthly_limit, 'enforcement', v_plan.enforcement, 'capEvents', private.plan_cap(v_plan),
-      'basePriceCents', v_plan.base_price_cents, 'overageCentsPer1000', v_plan.overage_cents_per_1000) end,
-    'used', (select coalesce(sum((d ->> 'events')::bigint), 0) from jsonb_array_elements(v_days) d),
+      'name', v_plan.name,
+      'monthlyLimit', v_plan.monthly_limit,
+      'enforcement', v_plan.enforcement,
+      'capEvents', private.plan_cap(v_plan),
+      'basePriceCents', v_plan.base_price_cents,
+      'overageCentsPer1000', v_plan.overage_cents_per_1000) end,
+    'used', private.events_of(v_days),
     'days', v_days,
     -- The forecast learns weekdays from these.
     'daysBefore', private.days_with_events(v_site.id, v_from - interval '672 hours', v_from),
@@ -45,10 +51,12 @@ grant execute on function public.billing_overview(text) to authenticated;
 
 -- list_counted_events: every billed event of a month, one page at a time, in the order they came.
 --   Takes    p_year_month, this month when null; p_cursor from the page before; at most 500 a page.
---   Returns  {yearMonth, total, events: [{at, name, key}], next}; total only on the first page, next null on the last.
+--   Returns  {yearMonth, total, events: [{at, name, key}], next}; total only on the first page,
+--            next null on the last.
 --   Callers  members.
 create function public.list_counted_events(
-  p_public_id text, p_year_month text default null, p_cursor text default null, p_limit int default 100
+  p_public_id text, p_year_month text default null, p_cursor text default null,
+  p_limit int default 100
 ) returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -72,16 +80,23 @@ begin
   v_after_at := greatest(v_from, split_part(p_cursor, '_', 1)::timestamptz);
   v_after_key := decode(coalesce(split_part(p_cursor, '_', 2), ''), 'hex');
   select coalesce(jsonb_agg(jsonb_build_object(
-      'at', to_char(t.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'name', t.event_name,
-      'key', encode(t.idempotency_key, 'hex')) order by t.created_at, t.idempotency_key), '[]')
+      'at', private.exact_time(t.created_at),
+      'name', t.event_name,
+      'key', encode(t.idempotency_key, 'hex'))
+      order by t.created_at, t.idempotency_key), '[]')
     into v_rows
     from (
       select i.created_at, i.idempotency_key, i.event_name from public.ingest_idempotency i
       where i.site_id = v_site.id and i.created_at >= v_after_at and i.created_at < v_to
         and (i.created_at, i.idempotency_key) > (v_after_at, v_after_key)
       order by i.created_at, i.idempotency_key limit v_limit) t;
-  return jsonb_build_object('yearMonth', v_month, 'total', v_total, 'events', v_rows,
-    'next', case when jsonb_array_length(v_rows) = v_limit then v_rows -> -1 ->> 'at' || '_' || (v_rows -> -1 ->> 'key') end);
+  return jsonb_build_object(
+    'yearMonth', v_month,
+    'total', v_total,
+    'events', v_rows,
+    'next', case
+      when jsonb_array_length(v_rows) = v_limit
+        then v_rows -> -1 ->> 'at' || '_' || (v_rows -> -1 ->> 'key') end);
 end
 $$;
 grant execute on function public.list_counted_events(text, text, text, int) to authenticated;

@@ -1,8 +1,8 @@
--- count_page: count the next thousand events of a day, or the last ones once the day is over.
---   The digest of a day: its events in the order of time, then key, a thousand at a time. SHA-256
---   over the keys of the first thousand; then over that digest and the keys of the next, and so on.
---   One SHA-256 over all keys could not be stopped half-way: 0.7 s for a day of a million.
---   Returns  false when fewer than a thousand are settled and the day goes on.
+-- count_page: counts the next thousand events of a day, or the last ones once the day is over.
+-- The digest of a day takes its events by time, then key, a thousand at a time: SHA-256 over the
+-- keys of the first thousand, then over that digest and the keys of the next, and so on. One
+-- SHA-256 over all keys could not be done in steps: 0.7 s for a day of a million.
+--   Returns  false when fewer than a thousand are settled and the day is not over.
 create function private.count_page(p_site_id uuid, p_day date, p_until timestamptz) returns boolean
 language plpgsql security definer set search_path = ''
 as $$
@@ -45,10 +45,10 @@ begin
 end
 $$;
 
--- count_days: count what a site's ledger holds before p_until, the oldest day first.
+-- count_days: counts the events of a site before p_until, the oldest day first.
 --   Safe     to stop anywhere: each page is kept. Beside a second count of the site: see Returns.
---   Returns  true when nothing is left before p_until but part of a page; false after p_pages;
---            null when somebody else is counting the site.
+--   Returns  true when less than a page is left before p_until; false after p_pages; null when
+--            somebody else is counting the site.
 create function private.count_days(p_site_id uuid, p_until timestamptz, p_pages int default 10)
 returns boolean
 language plpgsql security definer set search_path = ''
@@ -83,8 +83,8 @@ end
 $$;
 
 -- daily_counts: how many events the ledger holds on each day from p_from until before p_to. Exact
--- in every snapshot: what was counted and what came since are read together. A changed day that
--- waits to be counted again is counted here.
+-- in every snapshot: counted and newer events are read together. A changed day that waits to be
+-- counted again is counted here.
 create function private.daily_counts(p_site_id uuid, p_from timestamptz, p_to timestamptz)
 returns table (day date, events bigint, purged bigint)
 language sql stable security definer set search_path = ''

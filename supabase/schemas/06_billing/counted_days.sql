@@ -39,12 +39,13 @@ end
 $$;
 
 -- reopen_changed_days: days that changed after they were counted are counted again from the start.
--- A day whose rows may have been purged is left: what is missing there is no credit.
+-- A day whose rows may have been purged stays: purged rows must not become a credit.
 create function private.reopen_changed_days(p_site_id uuid) returns void
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_purgeable date := ((private.current_moment() - interval '90 days') at time zone 'UTC')::date;
+  v_purgeable date :=
+    ((private.current_moment() - private.billed_rows_kept()) at time zone 'UTC')::date;
 begin
   with taken as (
     delete from private.changed_days c where c.site_id = p_site_id returning c.day

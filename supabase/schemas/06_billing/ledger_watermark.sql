@@ -2,16 +2,19 @@
 create table private.ledger_watermark (
   is_the_only_row boolean primary key default true check (is_the_only_row),
   settled_until timestamptz not null default '-infinity',
-  noted_at timestamptz,                    -- what it becomes, but for a minute,
-  horizon xid8                             -- once every transaction before this one has ended
+  -- Once every transaction before `horizon` has ended, settled_until becomes noted_at minus a
+  -- minute.
+  noted_at timestamptz,
+  horizon xid8
 );
 alter table private.ledger_watermark enable row level security;
 
 insert into private.ledger_watermark default values;
 
--- settled_until: move the watermark on as far as running transactions allow, and give it.
---   Whoever began more than a minute before this transaction has inserted before it got its id, and
---   so has a lower one. Once nobody with a lower one runs, all up to that minute is settled.
+-- settled_until: moves the watermark as far as running transactions allow, and returns it. A
+-- transaction that began more than a minute before this one has inserted its rows before this one
+-- got its id, so its own id is lower. Once no transaction with a lower id runs, everything up to
+-- that minute is settled.
 --   Safe     from two crons at once: the second takes the watermark as it is.
 create function private.settled_until() returns timestamptz
 language plpgsql security definer set search_path = ''

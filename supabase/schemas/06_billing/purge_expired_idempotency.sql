@@ -1,6 +1,6 @@
--- purge_expired_idempotency: forget keys whose time is over. A month without its invoice keeps every row, however old.
--- It looks only at sites whose oldest row could have expired, and there only into invoiced months, in the order rows came: no row that
--- must stay is walked over.
+-- purge_expired_idempotency: forgets expired keys. A month without its invoice keeps every row,
+-- however old. It looks only at sites whose oldest row can have expired, and there only into
+-- invoiced months, in the order rows came, so it never reads rows that must stay.
 --   Safe     from two crons at once: skip locked gives each row to one of them.
 --   Returns  {purged}; 0 when nothing is left.
 --   Callers  service role only (cron).
@@ -9,18 +9,22 @@ language plpgsql security definer set search_path = ''
 as $$
 declare
   v_now timestamptz := private.current_moment();
-  v_newest timestamptz := v_now - interval '90 days';   -- a younger row has not expired
+  v_newest timestamptz := v_now - private.billed_rows_kept();
   v_limit int := least(greatest(p_limit, 1), 50000);
   v_purged int := 0;
   v_part int;
   v_month record;
 begin
   for v_month in
-    select v.site_id, private.month_start(v.year_month) as since, least(private.month_end(v.year_month), v_newest + interval '1 microsecond') as till
+    select v.site_id, private.month_start(v.year_month) as since,
+      least(private.month_end(v.year_month), v_newest + interval '1 microsecond') as till
     from public.sites s
-    cross join lateral (select i.created_at from public.ingest_idempotency i where i.site_id = s.id order by i.created_at limit 1) oldest
+    cross join lateral (
+      select i.created_at from public.ingest_idempotency i
+      where i.site_id = s.id order by i.created_at limit 1) oldest
     join public.invoices v on v.site_id = s.id
-      and v.year_month between private.billing_month(oldest.created_at) and private.billing_month(v_newest)
+      and v.year_month >= private.billing_month(oldest.created_at)
+      and v.year_month <= private.billing_month(v_newest)
     where oldest.created_at <= v_newest
     order by v.year_month, v.site_id
   loop

@@ -1,13 +1,13 @@
--- What a month holds, counted from ingest_idempotency. Invoiced months are left alone.
+-- Running figures, counted again from ingest_idempotency. Invoiced months stay as they are.
 
--- reconcile_usage: count what came since the last call, and set the running figures of this month
--- and of an unfrozen last month to what the ledger says.
+-- reconcile_usage: counts what came since the last call, and sets the running figures of this month
+-- and of an unfrozen last month to what the ledger holds.
 --   A step   counts at most 10,000 events of a site and goes to the next one. It ends after half a
 --            second or p_limit figures.
 --   Safe     beside admissions: everything is counted before the first figure is locked. Under the
---            lock only events are counted that are not settled: those of the last minute, and those
+--            lock it counts only events that are not settled: those of the last minute, and those
 --            since the oldest running transaction began. A site with over 20,000 of them waits.
---            Beside a second cron: one of them takes a site, the other passes it over.
+--            Beside a second cron: one of them takes a site, the other skips it.
 --   Returns  {reconciled: [{publicId, yearMonth, eventCount, drift}], more, waiting}; drift is the
 --            running figure minus the ledger, waiting the number of sites that wait.
 --   Callers  service role only (cron).
@@ -66,8 +66,10 @@ begin
     select r.* from jsonb_to_recordset(v_ready) r (id uuid, public_id text, year_month text)
   loop
     v_usage := private.recount_month(v_due.id, v_due.year_month);
-    v_done := v_done || jsonb_build_object('publicId', v_due.public_id,
-      'yearMonth', v_due.year_month, 'eventCount', v_usage.reconciled_count,
+    v_done := v_done || jsonb_build_object(
+      'publicId', v_due.public_id,
+      'yearMonth', v_due.year_month,
+      'eventCount', v_usage.reconciled_count,
       'drift', v_usage.drift);
   end loop;
   return jsonb_build_object('reconciled', v_done, 'more', v_more, 'waiting', v_waiting);

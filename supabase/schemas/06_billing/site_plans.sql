@@ -20,7 +20,8 @@ create table public.site_plans (
 );
 alter table public.site_plans enable row level security;
 
--- Which plan was in force when: site_plans holds only today's, and a change on the 1st must not reprice the month before.
+-- Which plan was in force when: site_plans holds only today's, and a change on the 1st must not
+-- reprice the month before.
 create table private.plan_changes (
   id bigint generated always as identity primary key,
   site_id uuid not null references public.sites (id),
@@ -39,12 +40,16 @@ create trigger plan_changes_never_change before update or delete on private.plan
 create trigger plan_changes_are_never_truncated before truncate on private.plan_changes
   for each statement execute function private.refuse_change();
 
+-- note_plan_change: keeps the plan as it was set.
 create function private.note_plan_change() returns trigger
 language plpgsql security definer set search_path = ''
 as $$
 begin
-  insert into private.plan_changes (site_id, changed_at, name, monthly_limit, base_price_cents, overage_cents_per_1000, currency)
-    values (new.site_id, new.updated_at, new.name, new.monthly_limit, new.base_price_cents, new.overage_cents_per_1000, new.currency);
+  insert into private.plan_changes
+      (site_id, changed_at, name, monthly_limit, base_price_cents, overage_cents_per_1000,
+        currency)
+    values (new.site_id, new.updated_at, new.name, new.monthly_limit, new.base_price_cents,
+      new.overage_cents_per_1000, new.currency);
   return null;
 end
 $$;
@@ -57,15 +62,17 @@ language sql immutable set search_path = ''
 as $$
   select case
     when p_plan.enforcement = 'hard' then p_plan.monthly_limit
-    when p_plan.hard_cap_multiplier is not null then floor(p_plan.monthly_limit * p_plan.hard_cap_multiplier)::bigint
-  end
+    when p_plan.hard_cap_multiplier is not null
+      then floor(p_plan.monthly_limit * p_plan.hard_cap_multiplier)::bigint end
 $$;
 
--- set_site_plan: give a site a plan. A plan with a cap needs an exact figure, so this month is counted anew under the row's lock.
+-- set_site_plan: gives a site a plan. A plan with a cap needs an exact figure, so this month is
+-- counted again under the row's lock.
 --   Callers  service role only.
 create function public.set_site_plan(
   p_public_id text, p_name text, p_monthly_limit bigint, p_enforcement text, p_currency text,
-  p_hard_cap_multiplier numeric default null, p_base_price_cents bigint default 0, p_overage_cents_per_1000 bigint default 0
+  p_hard_cap_multiplier numeric default null, p_base_price_cents bigint default 0,
+  p_overage_cents_per_1000 bigint default 0
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -78,17 +85,24 @@ begin
     perform private.fail(404, 'NOT_FOUND');
   end if;
   perform private.check_currency(p_currency);
-  insert into public.site_plans (site_id, name, monthly_limit, enforcement, hard_cap_multiplier, base_price_cents,
-      overage_cents_per_1000, currency, updated_at)
-    values (v_site_id, p_name, p_monthly_limit, p_enforcement, p_hard_cap_multiplier, p_base_price_cents,
-      p_overage_cents_per_1000, p_currency, v_now)
-    on conflict (site_id) do update set name = excluded.name, monthly_limit = excluded.monthly_limit,
-      enforcement = excluded.enforcement, hard_cap_multiplier = excluded.hard_cap_multiplier,
-      base_price_cents = excluded.base_price_cents, overage_cents_per_1000 = excluded.overage_cents_per_1000,
-      currency = excluded.currency, updated_at = excluded.updated_at;
+  insert into public.site_plans
+      (site_id, name, monthly_limit, enforcement, hard_cap_multiplier, base_price_cents,
+        overage_cents_per_1000, currency, updated_at)
+    values (v_site_id, p_name, p_monthly_limit, p_enforcement, p_hard_cap_multiplier,
+      p_base_price_cents, p_overage_cents_per_1000, p_currency, v_now)
+    on conflict (site_id) do update
+      set name = excluded.name,
+          monthly_limit = excluded.monthly_limit,
+          enforcement = excluded.enforcement,
+          hard_cap_multiplier = excluded.hard_cap_multiplier,
+          base_price_cents = excluded.base_price_cents,
+          overage_cents_per_1000 = excluded.overage_cents_per_1000,
+          currency = excluded.currency,
+          updated_at = excluded.updated_at;
   perform private.recount_month(v_site_id, private.billing_month(v_now));
   return jsonb_build_object('ok', true);
 end
 $$;
-grant execute on function public.set_site_plan(text, text, bigint, text, text, numeric, bigint, bigint)
-  to opsmantik_app, service_role;
+grant execute on function public.set_site_plan(
+  text, text, bigint, text, text, numeric, bigint, bigint
+) to opsmantik_app, service_role;

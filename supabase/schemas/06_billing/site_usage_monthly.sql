@@ -1,13 +1,14 @@
--- The running figure of a month. The invoice is counted from ingest_idempotency alone; the figure here only decides quickly whether a
--- month is full.
+-- The running figure of a month. It only decides quickly whether a month is full; the invoice is
+-- counted from ingest_idempotency.
 
 create table public.site_usage_monthly (
   site_id uuid not null references public.sites (id),
   year_month text not null,
-  event_count bigint not null default 0,   -- running; exact for hard-capped sites, seconds behind for the others
-  reconciled_count bigint,                 -- COUNT(ingest_idempotency) at reconciled_at
+  -- Running: exact for capped sites, seconds behind for the others.
+  event_count bigint not null default 0,
+  reconciled_count bigint,   -- COUNT(ingest_idempotency) at reconciled_at
   reconciled_at timestamptz,
-  drift bigint,                            -- event_count - reconciled_count as found then
+  drift bigint,              -- event_count - reconciled_count as found then
   updated_at timestamptz not null,
   primary key (site_id, year_month),
   constraint year_month_is_a_month check (year_month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'),
@@ -25,7 +26,8 @@ begin
   select u.event_count into v_used from public.site_usage_monthly u
     where u.site_id = p_site_id and u.year_month = p_year_month for update;
   if not found then
-    insert into public.site_usage_monthly (site_id, year_month, updated_at) values (p_site_id, p_year_month, private.current_moment())
+    insert into public.site_usage_monthly (site_id, year_month, updated_at)
+      values (p_site_id, p_year_month, private.current_moment())
       on conflict do nothing;
     select u.event_count into v_used from public.site_usage_monthly u
       where u.site_id = p_site_id and u.year_month = p_year_month for update;
@@ -37,8 +39,9 @@ $$;
 -- recount_month: set the running figure of a month to what the ledger holds.
 --   Safe     beside admissions: the figure is read and set under the lock that admissions of a
 --            capped site take. What count_days counted is added up; only newer events are counted
---            under the lock. Captured rows that a worker holds are passed over, so the two never wait
---            for each other: the worker adds what it stores, and it needs the figure's lock for that.
+--            under the lock. Captured rows that a worker holds are passed over, so the two never
+--            wait for each other: the worker adds what it stores, and it needs the figure's lock
+--            for that.
 create function private.recount_month(p_site_id uuid, p_year_month text)
 returns public.site_usage_monthly
 language plpgsql security definer set search_path = ''

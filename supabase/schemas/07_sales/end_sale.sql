@@ -1,6 +1,6 @@
--- The end of a sale, and what becomes of its retraction.
+-- The end of a sale, and its retraction.
 
--- end_sale: a sealed sale is worth nothing any more; what Google was told is taken back.
+-- end_sale: a sealed sale is worth nothing any more; what Google has is taken back.
 create function private.end_sale(p_sale_id uuid, p_actor private.actor) returns public.sales
 language plpgsql security definer set search_path = ''
 as $$
@@ -9,7 +9,12 @@ declare
 begin
   select s.* into v_sale from public.sales s where s.id = p_sale_id for update;
   if v_sale.status = 'DRAFT' then
-    update public.sales s set status = 'CANCELED', drafted_cents = s.amount_cents, amount_cents = 0, version = s.version + 1, updated_at = private.current_moment()
+    update public.sales s
+      set status = 'CANCELED',
+          drafted_cents = s.amount_cents,
+          amount_cents = 0,
+          version = s.version + 1,
+          updated_at = private.current_moment()
       where s.id = p_sale_id returning * into v_sale;
     return v_sale;   -- a draft has no ledger
   end if;
@@ -20,20 +25,33 @@ begin
 end
 $$;
 
--- hold_retractions: no worker takes a retraction of these sales from here on, and what one has taken can be seen: a claim holds no sale, so
--- without this a sale could come back while its retraction is on its way. The sales first, as everywhere.
+-- hold_retractions: from here on no worker claims a retraction of these sales, and claims made
+-- before are visible. A claim locks no sale, so without this a sale could come back while its
+-- retraction is in flight. Sales are locked first, as everywhere.
 create function private.hold_retractions(p_sale_ids uuid[]) returns void
 language plpgsql security definer set search_path = ''
 as $$
 begin
   perform from public.sales s where s.id = any (p_sale_ids) order by s.id for update;
-  perform from public.offline_conversion_queue q where q.sale_id = any (p_sale_ids) and q.kind = 'RETRACT' order by q.id for update;
+  perform from public.offline_conversion_queue q
+    where q.sale_id = any (p_sale_ids) and q.kind = 'RETRACT' order by q.id for update;
 end
 $$;
 
--- retract_after_all: p_sale follows another sale of its call that Google may still have. The other
--- one's retraction, given up before, is tried again: else both would count. A sale from elsewhere
--- without a call of its own follows the one that its customer's call had.
+-- may_be_retracted: whether Google may have a retraction of this sale. Such a sale never comes back
+-- under its order id.
+create function private.may_be_retracted(p_sale_id uuid) returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select exists (
+    select from public.offline_conversion_queue q
+    where q.sale_id = p_sale_id and q.kind = 'RETRACT'
+      and (q.attempt_count > 0 or q.status = 'COMPLETED'))
+$$;
+
+-- retract_after_all: p_sale follows another sale of its call that Google may still have. The
+-- retraction of the other one was given up before and is tried again, or both would count. A sale
+-- from elsewhere without a call of its own follows the sale of its customer's call.
 create function private.retract_after_all(p_sale public.sales, p_actor private.actor) returns void
 language plpgsql security definer set search_path = ''
 as $$
@@ -42,13 +60,21 @@ declare
 begin
   perform private.act(p_actor, 'SEAL');
   update public.offline_conversion_queue q
-    set status = 'QUEUED', next_retry_at = null, attempt_base = q.attempt_count, provider_error_code = null, provider_error_category = null,
-        last_error = null, updated_at = v_now
+    set status = 'QUEUED',
+        next_retry_at = null,
+        attempt_base = q.attempt_count,
+        provider_error_code = null,
+        provider_error_category = null,
+        last_error = null,
+        updated_at = v_now
     from public.sales s
     where s.call_id in (p_sale.call_id, p_sale.sibling_call_id) and s.status = 'CANCELED'
       and s.delivery_block is null and s.occurred_at > v_now - private.adjustments_end()
       and q.sale_id = s.id and q.kind = 'RETRACT' and q.status = 'FAILED'
       and q.provider_error_code not in ('SUPERSEDED', 'NEVER_ARRIVED')
-      and not exists (select from public.offline_conversion_queue o where o.sale_id = s.id and o.kind = 'RETRACT' and (o.status <> 'FAILED' or o.created_at > q.created_at));
+      and not exists (
+        select from public.offline_conversion_queue o
+        where o.sale_id = s.id and o.kind = 'RETRACT'
+          and (o.status <> 'FAILED' or o.created_at > q.created_at));
 end
 $$;

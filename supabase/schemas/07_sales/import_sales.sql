@@ -1,6 +1,7 @@
 -- lock_import: locks the calls that lines of a file may take or belong to, before the first line.
--- Locked line by line, a call would be locked after another line's visit, while whoever seals holds
--- the call and waits for that visit. Visits are locked line by line: nobody else holds two.
+-- Line by line it would deadlock: the import holds a visit and waits for a call, while an operator
+-- who seals that call holds it and waits for the visit. Visits are locked line by line, because
+-- nobody else holds two.
 --   Takes    p_taken: calls that earlier lines of a preview took; this one may not take them.
 --   Returns  the calls that the lines may take.
 create function private.lock_import(p_site public.sites, p_rows jsonb, p_taken uuid[] default '{}')
@@ -57,12 +58,20 @@ begin
       v_code := 'VALIDATION_FAILED';
   end;
   if v_code is not null then
-    return jsonb_build_object('line', p_row -> 'line', 'result', 'refused', 'code', v_code,
+    return jsonb_build_object(
+      'line', p_row -> 'line',
+      'result', 'refused',
+      'code', v_code,
       'field', nullif(v_detail, '')::jsonb ->> 'field');
   end if;
-  return jsonb_strip_nulls(jsonb_build_object('line', p_row -> 'line', 'result', v_result,
-    'saleId', v_sale.id, 'callId', v_sale.call_id, 'matchedBy', v_sale.matched_by,
-    'deliveryBlock', v_sale.delivery_block, 'amountCents', v_sale.amount_cents,
+  return jsonb_strip_nulls(jsonb_build_object(
+    'line', p_row -> 'line',
+    'result', v_result,
+    'saleId', v_sale.id,
+    'callId', v_sale.call_id,
+    'matchedBy', v_sale.matched_by,
+    'deliveryBlock', v_sale.delivery_block,
+    'amountCents', v_sale.amount_cents,
     'currency', v_sale.currency));
 end
 $$;
@@ -90,8 +99,8 @@ end
 $$;
 
 -- import_sales: lines of a file become sales.
---   Takes    p_rows [{line, externalRef, …}] as read_external_sale takes them, 100 at most: hosted
---            Supabase ends a statement of a signed-in user after 8 s.
+--   Takes    p_rows [{line, externalRef, …}] as read_external_sale takes them, 100 at most:
+--            hosted Supabase ends a statement of a signed-in user after 8 s.
 --   Returns  [{line, result: created | known | sealed | refused, …}] in the order given.
 --   Callers  operators.
 create function public.import_sales(p_public_id text, p_rows jsonb, p_seal boolean default false)
@@ -107,7 +116,8 @@ declare
 begin
   if p_seal then   -- by id and before the first line, as an answer of Google's locks them
     perform private.hold_retractions(array(
-      select s.id from public.sales s where s.call_id = any (v_call_ids) and s.status = 'CANCELED'));
+      select s.id from public.sales s
+      where s.call_id = any (v_call_ids) and s.status = 'CANCELED'));
   end if;
   for v_row in select r.line from jsonb_array_elements(p_rows) r (line) loop
     v_result := private.import_row(v_site, v_row, v_call_ids);
@@ -119,9 +129,10 @@ end
 $$;
 grant execute on function public.import_sales(text, jsonb, boolean) to authenticated;
 
--- preview_import: what an import of these lines would do. It makes the drafts and takes them back,
--- so it says the same. Drafts of earlier lines of the file are gone by then, so the caller passes
--- on the callId of each earlier result. A reference that a file has twice is refused when it is read.
+-- preview_import: what an import of these lines would do. It makes the drafts and rolls them
+-- back, so it answers as the import does. The drafts of earlier steps of the file are gone by
+-- then, so the caller passes on the callId of each earlier result. A reference that a file has
+-- twice is refused when the file is read.
 --   Takes    p_rows as import_sales; p_taken: at most 2,000 calls that earlier lines took.
 --   Returns  as import_sales.
 --   Callers  operators.

@@ -1,20 +1,32 @@
 -- Which lead a sale from elsewhere belongs to, and which click.
 
--- candidate_calls: the calls that a sale may belong to, best first: those of the 90 days before it,
--- by its click, else by the caller's number, newest first. Junk is no customer.
-create function private.candidate_calls(p_site public.sites, p_sale public.sales) returns setof uuid
+-- customer_calls: the calls of a sale's customer: by its click or the caller's number, within the
+-- life of a click before the sale.
+create function private.customer_calls(p_site_id uuid, p_sale public.sales)
+returns setof public.calls
 language plpgsql stable security definer set search_path = '' rows 20
 as $$
 begin
-  return query select c.id from public.calls c
-    where c.site_id = p_site.id and c.status <> 'junk' and c.called_at <= p_sale.occurred_at
-      and c.called_at > p_sale.occurred_at - interval '90 days'
+  return query select c.* from public.calls c
+    where c.site_id = p_site_id
+      and c.called_at <= p_sale.occurred_at
+      and c.called_at > p_sale.occurred_at - private.click_life()
       and (c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid or c.gbraid = p_sale.gbraid
-        or c.caller_hash = p_sale.customer_hash)
-    order by coalesce(c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid
-      or c.gbraid = p_sale.gbraid, false) desc, c.called_at desc, c.id
-    limit 20;
+        or c.caller_hash = p_sale.customer_hash);
 end
+$$;
+
+-- candidate_calls: the calls that a sale may belong to, best first: those with its click, then
+-- those with the caller's number, newest first. Junk is no customer.
+create function private.candidate_calls(p_site public.sites, p_sale public.sales)
+returns setof uuid
+language sql stable security definer set search_path = '' rows 20
+as $$
+  select c.id from private.customer_calls(p_site.id, p_sale) c
+  where c.status <> 'junk'
+  order by coalesce(c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid
+    or c.gbraid = p_sale.gbraid, false) desc, c.called_at desc, c.id
+  limit 20
 $$;
 
 -- lock_calls: locks calls in the order of their ids, as everybody must who locks more than one.
@@ -55,16 +67,17 @@ $$;
 create function private.sold_call(p_site public.sites, p_sale public.sales) returns uuid
 language sql stable security definer set search_path = ''
 as $$
-  select c.id from public.calls c
-  where c.site_id = p_site.id and c.called_at <= p_sale.occurred_at and c.called_at > p_sale.occurred_at - interval '90 days'
-    and (c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid or c.gbraid = p_sale.gbraid or c.caller_hash = p_sale.customer_hash)
-    and exists (select from public.sales s where s.call_id = c.id and s.status <> 'CANCELED')
+  select c.id from private.customer_calls(p_site.id, p_sale) c
+  where exists (select from public.sales s where s.call_id = c.id and s.status <> 'CANCELED')
   order by c.called_at desc, c.id limit 1
 $$;
 
--- refused_since: true if a visitor behind this sale refused marketing after it happened, as the newest choice: the
--- visitor of its call, or one who came with its click. A customer who agrees at the till later has said so later.
-create function private.refused_since(p_site_id uuid, p_sale public.sales, p_call public.calls) returns boolean
+-- refused_since: true if a visitor behind this sale refused marketing after it happened, as the
+-- newest choice: the visitor of its call, or one who came with its click. A customer who agrees at
+-- the till later made a later choice.
+create function private.refused_since(
+  p_site_id uuid, p_sale public.sales, p_call public.calls
+) returns boolean
 language sql stable security definer set search_path = ''
 as $$
   select exists (
@@ -73,40 +86,45 @@ as $$
       union
       select c.visitor_id from private.click_sightings c
       where c.site_id = p_site_id
-        and c.click_hash in (select private.click_hashes(p_sale.gclid, p_sale.wbraid, p_sale.gbraid))) v
+        and c.click_hash in (
+          select private.click_hashes(p_sale.gclid, p_sale.wbraid, p_sale.gbraid))) v
     cross join lateral private.newest_choice(p_site_id, v.visitor_id) n
     where not 'marketing' = any (n.scopes) and n.chosen_at > p_sale.occurred_at)
 $$;
 
--- take_click: the click a sale is told to Google with: its call's, or its own where the customer agreed, or none, with the reason. When
--- a click of its own was made is not known; it was not after the sale. The hash of an e-mail address is for Google alone: it is
--- kept where the customer agreed, and nowhere else.
-create function private.take_click(p_site_id uuid, p_sale public.sales, p_call public.calls, p_consent boolean) returns public.sales
+-- take_click: the click that a sale is sent to Google with: its call's, or its own where the
+-- customer agreed, or none, with the reason. A click id without consent is not kept. The time of
+-- a click of its own is not known; it was not after the sale. The hash of an e-mail address is
+-- for Google alone, so it is kept only where the customer agreed.
+--   Takes    p_consent: what the customer said; null for nothing. A no counts for this sale, even
+--            if the visitor of its call agreed.
+create function private.take_click(
+  p_site_id uuid, p_sale public.sales, p_call public.calls, p_consent boolean
+) returns public.sales
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
   v_has_own boolean := coalesce(p_sale.gclid, p_sale.wbraid, p_sale.gbraid) is not null;
+  v_agrees boolean := coalesce(p_consent, false)
+    and not private.refused_since(p_site_id, p_sale, p_call);
 begin
-  if not coalesce(p_consent, false) or private.refused_since(p_site_id, p_sale, p_call) then
+  if not v_agrees then
     p_sale.email_hash := null;
   end if;
-  if not p_consent then   -- said, not left out: whatever the call's visitor agreed to, this customer did not
-    p_sale.gclid := null;
-    p_sale.wbraid := null;
-    p_sale.gbraid := null;
-    p_sale.delivery_block := 'NO_CONSENT';
-    return p_sale;
-  end if;
-  p_sale.delivery_block := case when p_call.id is not null then private.delivery_block_of(p_call) when not v_has_own then 'NO_MATCH' else 'NO_CONSENT' end;
+  p_sale.delivery_block := case
+    when not p_consent then 'NO_CONSENT'
+    when p_call.id is not null then private.delivery_block_of(p_call)
+    when not v_has_own then 'NO_MATCH'
+    else 'NO_CONSENT' end;
   if p_call.id is not null and p_sale.delivery_block is null then
     p_sale.gclid := p_call.gclid;
     p_sale.wbraid := p_call.wbraid;
     p_sale.gbraid := p_call.gbraid;
     p_sale.clicked_at := p_call.clicked_at;
-  elsif v_has_own and p_consent and not private.refused_since(p_site_id, p_sale, p_call) then
+  elsif v_has_own and v_agrees then
     p_sale.clicked_at := least(p_sale.occurred_at, private.current_moment());
     p_sale.delivery_block := null;
-  else   -- a click id without consent is not kept
+  else
     p_sale.gclid := null;
     p_sale.wbraid := null;
     p_sale.gbraid := null;

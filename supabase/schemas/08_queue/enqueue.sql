@@ -56,11 +56,6 @@ as $$
         and (q.next_retry_at is not null or q.provider_error_category = 'AUTH')))
 $$;
 
--- adjustments_end: how long after a conversion Google takes a correction or a retraction of it.
-create function private.adjustments_end() returns interval
-language sql immutable set search_path = ''
-as $$ select interval '54 days' $$;
-
 create function private.adjustment_expired_words() returns text
 language sql immutable set search_path = ''
 as $$

@@ -54,7 +54,7 @@ const adjustmentsOf = (saleId: string) =>
     where sale_id = ${saleId} and kind <> 'CONVERSION' order by created_at, id`;
 
 // Guarantee: a sale never comes back while a worker has its retraction: the lead becomes a sale of its own, with an order of its own.
-// Mutation that breaks it: drop hold_retractions from seal_sale.
+// Mutation that breaks it: drop hold_retractions from sale_to_seal.
 test("a seal again at the moment in which the retraction is claimed", async () => {
   const row = await deliveredSale();
   await change(db.sql, { team: worker }, "cancel_sale", { id: row.saleId }, { at: minutesLater(3) });
