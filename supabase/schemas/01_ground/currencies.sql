@@ -35,32 +35,43 @@ begin
 end
 $$;
 
--- check_amount: what an amount of money must satisfy. Cents are hundredths in every currency. A yen
--- has none, so its amounts are multiples of 100.
+-- max_amount_cents: the largest amount of one sale.
+create function private.max_amount_cents() returns bigint
+language sql immutable parallel safe set search_path = ''
+as $$ select 100000000000 $$;
+
+-- check_amount: refuses an amount of money that cannot be. Cents are hundredths in every currency.
+-- A yen has none, so its amounts are multiples of 100.
 create function private.check_amount(p_amount_cents bigint, p_currency text) returns void
 language plpgsql immutable set search_path = ''
 as $$
 begin
   perform private.check_currency(p_currency);
-  if p_amount_cents is null or p_amount_cents <= 0 or p_amount_cents > 100000000000
-     or (p_amount_cents % 100 <> 0 and private.currency_decimals(p_currency) = 0) then
+  if p_amount_cents is null
+      or p_amount_cents <= 0
+      or p_amount_cents > private.max_amount_cents()
+      or (p_amount_cents % 100 <> 0 and private.currency_decimals(p_currency) = 0) then
     perform private.fail(400, 'INVALID_AMOUNT');
   end if;
 end
 $$;
 
--- asked_cents: the amount that a request names, or null when it names none. What is no whole number is refused, not rounded.
+-- asked_cents: the amount that a request names, or null when it names none. A fraction is refused,
+-- not rounded.
 create function private.asked_cents(p_args jsonb) returns bigint
 language plpgsql immutable set search_path = ''
 as $$
+declare
+  v_asked jsonb := nullif(p_args -> 'amountCents', 'null');
 begin
-  if p_args -> 'amountCents' is null or jsonb_typeof(p_args -> 'amountCents') = 'null' then
+  if v_asked is null then
     return null;
   end if;
-  if jsonb_typeof(p_args -> 'amountCents') <> 'number' or (p_args -> 'amountCents')::numeric % 1 <> 0
-     or (p_args -> 'amountCents')::numeric not between 1 and 100000000000 then
+  if jsonb_typeof(v_asked) <> 'number'
+      or v_asked::numeric % 1 <> 0
+      or v_asked::numeric not between 1 and private.max_amount_cents() then
     perform private.fail(400, 'INVALID_AMOUNT');
   end if;
-  return (p_args -> 'amountCents')::numeric::bigint;
+  return v_asked::numeric::bigint;
 end
 $$;

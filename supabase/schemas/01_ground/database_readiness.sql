@@ -3,6 +3,7 @@
 create function public.database_readiness() returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select jsonb_build_object('migration', (select max(version) from supabase_migrations.schema_migrations))
+  select jsonb_build_object(
+    'migration', (select max(version) from supabase_migrations.schema_migrations))
 $$;
 grant execute on function public.database_readiness() to opsmantik_app, service_role;

@@ -1,18 +1,22 @@
 -- The ground everything stands on: nothing is granted unless it is granted by name.
 
--- Hosted Supabase gives anon, authenticated and service_role everything on each new object of this schema,
--- and Postgres gives PUBLIC execute on every function. From here on a forgotten revoke grants nothing.
-alter default privileges in schema public revoke all on tables from anon, authenticated, service_role;
-alter default privileges in schema public revoke all on sequences from anon, authenticated, service_role;
-alter default privileges in schema public revoke all on functions from anon, authenticated, service_role;
+-- Hosted Supabase gives anon, authenticated and service_role everything on each new object of this
+-- schema, and Postgres gives PUBLIC execute on every function. From here on a forgotten revoke
+-- grants nothing.
+alter default privileges in schema public
+  revoke all on tables from anon, authenticated, service_role;
+alter default privileges in schema public
+  revoke all on sequences from anon, authenticated, service_role;
+alter default privileges in schema public
+  revoke all on functions from anon, authenticated, service_role;
 alter default privileges revoke execute on functions from public;
 
 -- Internals that the API never exposes: secrets, helpers, and tables that only functions read.
 create schema if not exists private;
 revoke all on schema private from public;
 
--- opsmantik_app: what machine routes connect as. It may execute the functions granted to it and touch no table.
--- It has no password until the deployer sets one.
+-- opsmantik_app: what machine routes connect as. It executes the functions granted to it and
+-- touches no table. It has no password until the deployer sets one.
 do $$
 begin
   if not exists (select from pg_catalog.pg_roles where rolname = 'opsmantik_app') then

@@ -1,20 +1,26 @@
 -- The two ways a function says no.
 
--- fail: refuse with one of our codes. PTxxx carries the HTTP status and passes through both database doors whole.
+-- fail: refuse with one of our codes. PTxxx carries the HTTP status, and both database
+-- doors pass it on whole.
 create function private.fail(p_status int, p_code text, p_detail jsonb default null) returns void
 language plpgsql set search_path = ''
 as $$
 begin
-  raise exception using errcode = 'PT' || p_status, message = p_code, detail = coalesce(p_detail::text, '');
+  raise exception using
+    errcode = 'PT' || p_status,
+    message = p_code,
+    detail = coalesce(p_detail::text, '');
 end
 $$;
 
--- refuse_change: trigger for tables whose rows must never be updated or deleted, not even by our own functions.
+-- refuse_change: trigger for tables whose rows must never be updated or deleted, not even by
+-- our own functions.
 create function private.refuse_change() returns trigger
 language plpgsql set search_path = ''
 as $$
 begin
-  perform private.fail(409, 'RECORD_IS_PERMANENT', jsonb_build_object('table', tg_table_name, 'operation', tg_op));
+  perform private.fail(409, 'RECORD_IS_PERMANENT',
+    jsonb_build_object('table', tg_table_name, 'operation', tg_op));
   return null;
 end
 $$;
