@@ -52,7 +52,7 @@ begin
     select e.key, e.value, jsonb_typeof(e.value) as type from jsonb_each(p_settings) e
   loop
     if not coalesce(case v_entry.key
-      when 'defaultAovCents' then private.is_whole(v_entry.value, 1, 100000000000)
+      when 'defaultAovCents' then private.is_whole(v_entry.value, 1, private.max_amount_cents())
       when 'sendDelayMinutes' then private.is_whole(v_entry.value, 0, 1440)
       when 'clickMinAgeHours' then private.is_whole(v_entry.value, 0, 48)
       when 'needsYouAfterHours' then private.is_whole(v_entry.value, 1, 2160)

@@ -26,8 +26,8 @@ as $$
             where d.sale_id = w.sale_id and d.verdict is distinct from 'REJECTED'))
     order by w.next_retry_at nulls first, w.created_at, w.id limit p_limit),
   signals as (
-    select private.signal_row(p_site, g) as signal, row_number() over (order by g.next_retry_at nulls first, g.created_at, g.id) as position
-    from public.marketing_signals g where g.id in (select x.id from private.sendable_signals(p_site, p_limit + 1, p_max_attempts) x))
+    select private.signal_json(p_site, g) as signal, row_number() over (order by g.next_retry_at nulls first, g.created_at, g.id) as position
+    from public.marketing_signals g where g.id in (select x.id from private.script_signals(p_site.id, p_limit + 1, p_max_attempts) x (id)))
   select jsonb_build_object(
     'site', jsonb_build_object('publicId', p_site.public_id, 'timezone', p_site.timezone, 'currency', p_site.currency, 'pageViews', p_site.page_views_enabled,
       'clickMinAgeHours', p_site.click_min_age_hours,
