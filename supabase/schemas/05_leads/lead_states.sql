@@ -1,4 +1,5 @@
--- The states of a lead, for readers. Index and constraint definitions repeat them as literals.
+-- The states of a lead, for readers. Index and constraint definitions repeat them as literals;
+-- a test compares the two.
 
 -- open_lead_states: somebody still has to decide.
 create function private.open_lead_states() returns text[]
