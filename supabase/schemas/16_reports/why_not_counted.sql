@@ -115,7 +115,8 @@ as $$
       when r.status = any (private.waiting_states())
         and (p_site.oci_sync_method = 'script' or r.by_hand_reason is not null) then 'BY_HAND'
       when r.status = any (private.open_states()) then 'RETRACTING'
-      when r.id is null or r.provider_error_code = 'ADJUSTMENT_EXPIRED' then 'TOO_LATE'
+      when r.id is null or r.provider_error_code = 'ADJUSTMENT_EXPIRED'
+        then 'TOO_LATE'
       else 'RETRACT_FAILED' end,
     coalesce(case when d.kind = 'RETRACT' then d.dispatched_at end, p_sale.updated_at),
     jsonb_strip_nulls(jsonb_build_object('retractionId', r.id,
