@@ -2497,6 +2497,14 @@ as $$
       and c.score_breakdown <> b.breakdown
 $$;
 
+-- 05_leads/lead_states.sql
+create function private.open_lead_states() returns text[]
+language sql immutable parallel safe set search_path = ''
+as $$ select array['intent', 'qualified', 'meeting'] $$;
+create function private.ended_lead_states() returns text[]
+language sql immutable parallel safe set search_path = ''
+as $$ select array['junk', 'cancelled'] $$;
+
 -- 05_leads/move_call.sql
 create function private.last_change(p_call public.calls) returns jsonb
 language sql stable security definer set search_path = ''
@@ -6726,6 +6734,8 @@ language plpgsql security definer set search_path = ''
 as $$
 declare
   v_provider text := coalesce(p_connection ->> 'provider', 'google_ads');
+  v_transport text := coalesce(p_connection ->> 'transport', 'data_manager');
+  v_actor private.actor := private.connecting_actor();
   v_now timestamptz := private.current_moment();
   v_version int;
   v_is_again boolean;
@@ -6745,9 +6755,8 @@ begin
   insert into public.provider_credentials as c (site_id, provider_key, version, transport, key_id,
       sealed, account, connected_by, connected_at)
     values (p_site.id, v_provider, v_version,
-      coalesce(p_connection ->> 'transport', 'data_manager'), p_connection ->> 'keyId',
-      p_connection ->> 'sealed',
-      -- By name: nothing else that a caller may have put there is kept.
+      v_transport, p_connection ->> 'keyId', p_connection ->> 'sealed',
+      -- Key by key: whatever else the caller put there is dropped.
       jsonb_strip_nulls(jsonb_build_object(
         'customerId', p_connection #> '{account,customerId}',
         'loginCustomerId', p_connection #> '{account,loginCustomerId}',
@@ -6765,28 +6774,30 @@ begin
     perform private.write_actions(p_site, v_provider, p_connection -> 'actions');
   end if;
   perform private.prove_connection(p_site.id, v_provider, jsonb_build_object(
-    'contract', 'connection', 'from', case when v_is_again then 'connected' else 'disconnected' end,
-    'to', 'connected', 'facts', jsonb_build_object('provider', v_provider, 'version', v_version,
-      'transport', coalesce(p_connection ->> 'transport', 'data_manager'))));
-  v_released := private.release_connection(p_site.id, v_provider,
-    case when auth.uid() is null then ('system', null)::private.actor
-      else private.user_actor() end, '{}');
-  v_released := v_released + private.requeue_stopped(p_site.id, v_provider,
-    case when auth.uid() is null then ('system', null)::private.actor
-      else private.user_actor() end, v_stopped);
+    'contract', 'connection',
+    'from', case when v_is_again then 'connected' else 'disconnected' end,
+    'to', 'connected',
+    'facts', jsonb_build_object('provider', v_provider, 'version', v_version,
+      'transport', v_transport)));
+  v_released := private.release_connection(p_site.id, v_provider, v_actor, '{}')
+    + private.requeue_stopped(p_site.id, v_provider, v_actor, v_stopped);
   perform private.mark_elsewhere(p_site.id);
   return jsonb_build_object('version', v_version, 'released', v_released);
 end
+$$;
+create function private.connecting_actor() returns private.actor
+language sql stable set search_path = ''
+as $$
+  select case when auth.uid() is null then ('system', null)::private.actor
+    else private.user_actor() end
 $$;
 create function private.prove_connection(
   p_site_id uuid, p_provider_key text, p_move jsonb
 ) returns void
 language sql security definer set search_path = ''
 as $$
-  select private.prove(p_site_id, case when auth.uid() is null then ('system', null)::private.actor
-      else private.user_actor() end,
-    p_move || jsonb_build_object('contractVersion', (p_move ->> 'contract') || '/1',
-      'entityId', h.connection_id))
+  select private.prove(p_site_id, private.connecting_actor(), p_move || jsonb_build_object(
+    'contractVersion', (p_move ->> 'contract') || '/1', 'entityId', h.connection_id))
   from public.provider_health_state h
   where h.site_id = p_site_id and h.provider_key = p_provider_key
 $$;
@@ -6838,7 +6849,9 @@ begin
         updated_at = private.current_moment()
     where h.site_id = v_site.id and h.provider_key = 'google_ads';
   perform private.prove_connection(v_site.id, 'google_ads', jsonb_build_object(
-    'contract', 'connection', 'from', 'connected', 'to', 'disconnected',
+    'contract', 'connection',
+    'from', 'connected',
+    'to', 'disconnected',
     'facts', jsonb_build_object('provider', 'google_ads')));
   return jsonb_build_object('ok', true);
 end
@@ -6909,8 +6922,75 @@ $$;
 create function private.block_json(p_at timestamptz, p_code text, p_message text) returns jsonb
 language sql immutable set search_path = ''
 as $$
-  select case when p_at is not null then
-    jsonb_build_object('code', p_code, 'message', p_message, 'since', p_at) end
+  select case when p_at is not null
+    then jsonb_build_object('code', p_code, 'message', p_message, 'since', p_at) end
+$$;
+create function private.conversion_action_json(p_action public.provider_conversion_actions)
+returns jsonb
+language sql stable set search_path = ''
+as $$
+  select jsonb_build_object(
+    'conversionName', p_action.conversion_name,
+    'action', p_action.action,
+    'googleName', p_action.google_name,
+    'countingType', p_action.counting_type,
+    'testedAt', p_action.tested_at,
+    'blocked', private.block_json(
+      p_action.blocked_at, p_action.blocked_code, p_action.blocked_message))
+$$;
+
+-- 11_delivery/provider_health_state.sql
+create table public.provider_health_state (
+  site_id uuid not null references public.sites (id),
+  provider_key text not null,
+  connection_id uuid not null default private.uuid_v7(),
+  last_version int not null default 0,
+  state text not null default 'CLOSED',
+  failure_count int not null default 0,
+  next_probe_at timestamptz,
+  probe_limit int not null default 5,
+  probe_token uuid,
+  probe_until timestamptz,
+  blocked_at timestamptz,
+  blocked_code text,
+  blocked_message text,
+  quota_until timestamptz,
+  last_success_at timestamptz,
+  last_failure_at timestamptz,
+  last_failure_code text,
+  served_at timestamptz,
+  signals_served_at timestamptz,
+  updated_at timestamptz not null,
+  primary key (site_id, provider_key),
+  constraint circuit_state_is_known check (state in ('CLOSED', 'OPEN', 'HALF_OPEN')),
+  constraint five_failures_open_the_circuit
+    check (failure_count >= 0 and (state = 'CLOSED') = (failure_count < 5)),
+  constraint open_circuits_have_a_probe_time check ((state = 'CLOSED') = (next_probe_at is null)),
+  constraint half_open_circuits_have_one_probe check (
+    num_nonnulls(probe_token, probe_until) = case state when 'HALF_OPEN' then 2 else 0 end),
+  constraint probe_limit_is_bounded check (probe_limit between 1 and 100),
+  constraint blocks_say_why check (
+    num_nonnulls(blocked_at, blocked_code) in (0, 2)
+    and (blocked_message is null or blocked_at is not null)),
+  constraint health_text_is_bounded check (char_length(blocked_code) <= 64
+    and char_length(blocked_message) <= 1024 and char_length(last_failure_code) <= 64),
+  constraint version_only_grows check (last_version >= 0)
+);
+
+-- 10_connections/provider_connection.sql
+create function private.health_json(p_health public.provider_health_state) returns jsonb
+language sql stable set search_path = ''
+as $$
+  select jsonb_build_object(
+    'state', p_health.state,
+    'failureCount', p_health.failure_count,
+    'nextProbeAt', p_health.next_probe_at,
+    'lastSuccessAt', p_health.last_success_at,
+    'lastFailureAt', p_health.last_failure_at,
+    'lastFailureCode', p_health.last_failure_code,
+    'quotaUntil', p_health.quota_until,
+    'blocked', private.block_json(
+      p_health.blocked_at, p_health.blocked_code, p_health.blocked_message))
 $$;
 create function public.provider_connection(p_public_id text) returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -6921,28 +7001,23 @@ declare
 begin
   select c.* into v_credentials from public.provider_credentials c
     where c.site_id = v_site.id and c.provider_key = 'google_ads';
-  return jsonb_build_object('syncMethod', v_site.oci_sync_method,
-    'connected', v_credentials.site_id is not null, 'transport', v_credentials.transport,
-    'account', v_credentials.account, 'connectedAt', v_credentials.connected_at,
-    'connectedBy', (select private.display_name(u) from auth.users u
-                    where u.id = v_credentials.connected_by),
-    'testedAt', v_credentials.tested_at, 'testError', v_credentials.test_error,
+  return jsonb_build_object(
+    'syncMethod', v_site.oci_sync_method,
+    'connected', v_credentials.site_id is not null,
+    'transport', v_credentials.transport,
+    'account', v_credentials.account,
+    'connectedAt', v_credentials.connected_at,
+    'connectedBy', private.actor_name('user', v_credentials.connected_by),
+    'testedAt', v_credentials.tested_at,
+    'testError', v_credentials.test_error,
     'actions', (
-      select coalesce(jsonb_agg(jsonb_build_object('conversionName', a.conversion_name,
-        'action', a.action, 'googleName', a.google_name, 'countingType', a.counting_type,
-        'testedAt', a.tested_at,
-        'blocked', private.block_json(a.blocked_at, a.blocked_code, a.blocked_message))
-        order by a.conversion_name), '[]')
+      select coalesce(
+        jsonb_agg(private.conversion_action_json(a) order by a.conversion_name), '[]')
       from public.provider_conversion_actions a
       where a.site_id = v_site.id and a.provider_key = 'google_ads'),
     'missingActions', private.missing_actions(v_site),
     'health', (
-      select jsonb_build_object('state', h.state, 'failureCount', h.failure_count,
-        'nextProbeAt', h.next_probe_at, 'lastSuccessAt', h.last_success_at,
-        'lastFailureAt', h.last_failure_at, 'lastFailureCode', h.last_failure_code,
-        'quotaUntil', h.quota_until,
-        'blocked', private.block_json(h.blocked_at, h.blocked_code, h.blocked_message))
-      from public.provider_health_state h
+      select private.health_json(h) from public.provider_health_state h
       where h.site_id = v_site.id and h.provider_key = 'google_ads'));
 end
 $$;
@@ -6954,11 +7029,17 @@ create table private.action_names (
   google_name text not null,
   primary key (site_id, action)
 );
+create function private.conversion_keys() returns text[]
+language sql immutable parallel safe set search_path = ''
+as $$
+  select array['seal', 'MEETING_BOOKED', 'SEAL_PENDING', 'INTENT_CAPTURED', 'page_view']
+$$;
 create function private.sent_names(p_site public.sites) returns table (key text, name text)
 language sql immutable set search_path = ''
 as $$
   select k.key, private.conversion_name(p_site, k.key)
-  from unnest('{seal,MEETING_BOOKED,SEAL_PENDING,INTENT_CAPTURED}'::text[]) k (key)
+  from unnest(private.conversion_keys()) k (key)
+  where k.key <> 'page_view'
 $$;
 create function private.missing_actions(p_site public.sites) returns jsonb
 language sql stable security definer set search_path = ''
@@ -6969,7 +7050,8 @@ as $$
         where o.key = 'seal' or p_site.signals_enabled
       union all
       select distinct q.conversion_name, 9 from public.offline_conversion_queue q
-        where q.site_id = p_site.id and q.status in ('QUEUED', 'RETRY') and q.kind = 'CONVERSION'
+        where q.site_id = p_site.id and q.status = any (private.waiting_states())
+          and q.kind = 'CONVERSION'
           and q.conversion_name is not null and q.conversion_action is null
       union all
       select distinct g.conversion_name, 9 from public.marketing_signals g
@@ -6993,8 +7075,8 @@ as $$
         updated_at = private.current_moment()
     where q.id = any (array(
       select x.id from public.offline_conversion_queue x
-      where x.site_id = p_site_id and x.kind <> 'CONVERSION' and x.status in ('QUEUED', 'RETRY')
-        and x.conversion_action is not null
+      where x.site_id = p_site_id and x.kind <> 'CONVERSION'
+        and x.status = any (private.waiting_states()) and x.conversion_action is not null
         and (x.by_hand_reason is null or x.by_hand_reason = 'OTHER_ACCOUNT')
         and (x.by_hand_reason is null) = private.is_elsewhere(p_site_id, x.conversion_action)
       for update skip locked))
@@ -7042,10 +7124,17 @@ create function public.provider_credentials_for(p_site_id uuid, p_provider_key t
 returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select jsonb_build_object('version', c.version, 'transport', c.transport, 'keyId', c.key_id,
-    'sealed', c.sealed, 'account', c.account, 'actions', (
-      select coalesce(jsonb_agg(jsonb_build_object('conversionName', a.conversion_name,
-        'action', a.action, 'countingType', a.counting_type) order by a.conversion_name), '[]')
+  select jsonb_build_object(
+    'version', c.version,
+    'transport', c.transport,
+    'keyId', c.key_id,
+    'sealed', c.sealed,
+    'account', c.account,
+    'actions', (
+      select coalesce(jsonb_agg(jsonb_build_object(
+          'conversionName', a.conversion_name, 'action', a.action,
+          'countingType', a.counting_type)
+        order by a.conversion_name), '[]')
       from public.provider_conversion_actions a
       where a.site_id = c.site_id and a.provider_key = c.provider_key))
   from public.provider_credentials c
@@ -7055,11 +7144,18 @@ create function public.list_sealed_credentials(p_key_id text, p_limit int defaul
 returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(jsonb_agg(jsonb_build_object('siteId', t.site_id, 'providerKey', t.provider_key,
-    'version', t.version, 'keyId', t.key_id, 'sealed', t.sealed)
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'siteId', t.site_id,
+      'providerKey', t.provider_key,
+      'version', t.version,
+      'keyId', t.key_id,
+      'sealed', t.sealed)
     order by t.site_id, t.provider_key), '[]')
-  from (select c.* from public.provider_credentials c where c.key_id = p_key_id
-        order by c.site_id, c.provider_key limit least(greatest(p_limit, 1), 1000)) t
+  from (
+    select c.* from public.provider_credentials c
+    where c.key_id = p_key_id
+    order by c.site_id, c.provider_key
+    limit least(greatest(p_limit, 1), 1000)) t
 $$;
 create function public.reseal_credentials(
   p_site_id uuid, p_provider_key text, p_version int, p_key_id text, p_sealed text
@@ -7200,7 +7296,7 @@ begin
     from private.judge_queue_rows(p_site_id, 'RETRY_SELECTED', null, v_ids, null) j
     where q.id = j.id and j.skipped is null and q.provider_error_category = 'AUTH';
   get diagnostics v_released = row_count;
-  -- Whoever holds such a signal is about to end it or to say that it was sent.
+  -- A locked signal is skipped: its holder is about to fail it or to record that it was sent.
   update public.marketing_signals g
     set dispatch_status = 'PENDING', next_retry_at = null, attempt_base = g.attempt_count,
         updated_at = v_now
@@ -7220,6 +7316,13 @@ $$;
 create function private.refuse_setting(p_field text) returns void
 language sql set search_path = ''
 as $$ select private.fail(400, 'VALIDATION_FAILED', jsonb_build_object('field', p_field)) $$;
+create function private.is_whole(p_value jsonb, p_min bigint, p_max bigint) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select case when jsonb_typeof(p_value) = 'number'
+    then p_value::numeric between p_min and p_max and p_value::numeric % 1 = 0
+    else false end
+$$;
 create function private.check_delivery(p_settings jsonb) returns void
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -7230,12 +7333,14 @@ begin
   if jsonb_typeof(p_settings) is distinct from 'object' then
     perform private.refuse_setting('settings');
   end if;
-  for v_entry in select e.key, e.value, jsonb_typeof(e.value) as type from jsonb_each(p_settings) e loop
+  for v_entry in
+    select e.key, e.value, jsonb_typeof(e.value) as type from jsonb_each(p_settings) e
+  loop
     if not coalesce(case v_entry.key
-      when 'defaultAovCents' then v_entry.type = 'number' and (v_entry.value)::numeric between 1 and 100000000000 and (v_entry.value)::numeric % 1 = 0
-      when 'sendDelayMinutes' then v_entry.type = 'number' and (v_entry.value)::numeric between 0 and 1440 and (v_entry.value)::numeric % 1 = 0
-      when 'clickMinAgeHours' then v_entry.type = 'number' and (v_entry.value)::numeric between 0 and 48 and (v_entry.value)::numeric % 1 = 0
-      when 'needsYouAfterHours' then v_entry.type = 'number' and (v_entry.value)::numeric between 1 and 2160 and (v_entry.value)::numeric % 1 = 0
+      when 'defaultAovCents' then private.is_whole(v_entry.value, 1, private.max_amount_cents())
+      when 'sendDelayMinutes' then private.is_whole(v_entry.value, 0, 1440)
+      when 'clickMinAgeHours' then private.is_whole(v_entry.value, 0, 48)
+      when 'needsYouAfterHours' then private.is_whole(v_entry.value, 1, 2160)
       when 'signalsEnabled' then v_entry.type = 'boolean'
       when 'pageViewsEnabled' then v_entry.type = 'boolean'
       when 'intentWeights' then v_entry.type = 'object'
@@ -7244,25 +7349,29 @@ begin
     end if;
   end loop;
   for v_entry in select e.key, e.value from jsonb_each(p_settings -> 'intentWeights') e loop
-    if v_entry.key not in ('intent', 'qualified', 'meeting', 'sealed') or jsonb_typeof(v_entry.value) <> 'number'
+    if v_entry.key not in ('intent', 'qualified', 'meeting', 'sealed')
+       or jsonb_typeof(v_entry.value) <> 'number'
        or (v_entry.value)::numeric not between 0 and 10 then
       perform private.refuse_setting('intentWeights.' || left(v_entry.key, 40));
     end if;
   end loop;
   for v_entry in select e.key, e.value from jsonb_each(p_settings -> 'conversionNames') e loop
-    if v_entry.key not in ('seal', 'INTENT_CAPTURED', 'SEAL_PENDING', 'MEETING_BOOKED', 'page_view') or jsonb_typeof(v_entry.value) <> 'string'
+    if v_entry.key <> all (private.conversion_keys())
+       or jsonb_typeof(v_entry.value) <> 'string'
        or not private.is_plain_text(v_entry.value #>> '{}', 100) then
       perform private.refuse_setting('conversionNames.' || left(v_entry.key, 40));
     end if;
   end loop;
-  -- Names left out are the defaults. Under one name Google would add sales and first contacts up.
+  -- Names left out are the defaults. Google adds up whatever shares a name, sales and first
+  -- contacts.
   v_named.conversion_names := coalesce(p_settings -> 'conversionNames', '{}');
-  for v_entry in select n.key from (
+  for v_entry in
+    select n.key from (
       select k.key, k.place,
         min(k.place) over (partition by private.conversion_name(v_named, k.key)) as first
-      from unnest('{seal,MEETING_BOOKED,SEAL_PENDING,INTENT_CAPTURED,page_view}'::text[])
-        with ordinality k (key, place)) n
-    where n.place > n.first order by n.place limit 1 loop
+      from unnest(private.conversion_keys()) with ordinality k (key, place)) n
+    where n.place > n.first order by n.place limit 1
+  loop
     perform private.refuse_setting('conversionNames.' || v_entry.key);
   end loop;
 end
@@ -7274,20 +7383,26 @@ declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
   perform private.check_delivery(p_settings);
+  -- A seal without an amount would be worth 0, and 0 cannot be sent.
   if (p_settings #> '{intentWeights,sealed}')::numeric = 0 then
-    perform private.refuse_setting('intentWeights.sealed');   -- a seal without an amount would be worth nothing, and nothing can not be sent
+    perform private.refuse_setting('intentWeights.sealed');
   end if;
   perform private.hold_provider(v_site.id, 'google_ads');
   select s.* into v_site from public.sites s where s.id = v_site.id for no key update;
   update public.sites s
-    set default_aov_cents = coalesce((p_settings ->> 'defaultAovCents')::bigint, s.default_aov_cents),
+    set default_aov_cents =
+          coalesce((p_settings ->> 'defaultAovCents')::bigint, s.default_aov_cents),
         intent_weights = coalesce(p_settings -> 'intentWeights', s.intent_weights),
         signals_enabled = coalesce((p_settings ->> 'signalsEnabled')::boolean, s.signals_enabled),
-        page_views_enabled = coalesce((p_settings ->> 'pageViewsEnabled')::boolean, s.page_views_enabled),
+        page_views_enabled =
+          coalesce((p_settings ->> 'pageViewsEnabled')::boolean, s.page_views_enabled),
         conversion_names = coalesce(p_settings -> 'conversionNames', s.conversion_names),
-        send_delay_minutes = coalesce((p_settings ->> 'sendDelayMinutes')::int, s.send_delay_minutes),
-        click_min_age_hours = coalesce((p_settings ->> 'clickMinAgeHours')::int, s.click_min_age_hours),
-        needs_you_after_hours = coalesce((p_settings ->> 'needsYouAfterHours')::int, s.needs_you_after_hours),
+        send_delay_minutes =
+          coalesce((p_settings ->> 'sendDelayMinutes')::int, s.send_delay_minutes),
+        click_min_age_hours =
+          coalesce((p_settings ->> 'clickMinAgeHours')::int, s.click_min_age_hours),
+        needs_you_after_hours =
+          coalesce((p_settings ->> 'needsYouAfterHours')::int, s.needs_you_after_hours),
         updated_at = private.current_moment()
     where s.id = v_site.id;
   perform private.carry_actions(v_site, s) from public.sites s where s.id = v_site.id;
@@ -7300,12 +7415,19 @@ as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'viewer');
 begin
-  return jsonb_build_object('defaultAovCents', v_site.default_aov_cents,
-    'intentWeights', (select jsonb_object_agg(k, private.intent_weight(v_site, k)) from unnest('{intent,qualified,meeting,sealed}'::text[]) k),
-    'signalsEnabled', v_site.signals_enabled, 'pageViewsEnabled', v_site.page_views_enabled,
-    'conversionNames', (select jsonb_object_agg(k, private.conversion_name(v_site, k))
-                        from unnest('{seal,MEETING_BOOKED,SEAL_PENDING,INTENT_CAPTURED,page_view}'::text[]) k),
-    'sendDelayMinutes', v_site.send_delay_minutes, 'clickMinAgeHours', v_site.click_min_age_hours, 'needsYouAfterHours', v_site.needs_you_after_hours);
+  return jsonb_build_object(
+    'defaultAovCents', v_site.default_aov_cents,
+    'intentWeights', (
+      select jsonb_object_agg(k, private.intent_weight(v_site, k))
+      from unnest('{intent,qualified,meeting,sealed}'::text[]) k),
+    'signalsEnabled', v_site.signals_enabled,
+    'pageViewsEnabled', v_site.page_views_enabled,
+    'conversionNames', (
+      select jsonb_object_agg(k, private.conversion_name(v_site, k))
+      from unnest(private.conversion_keys()) k),
+    'sendDelayMinutes', v_site.send_delay_minutes,
+    'clickMinAgeHours', v_site.click_min_age_hours,
+    'needsYouAfterHours', v_site.needs_you_after_hours);
 end
 $$;
 
@@ -7317,8 +7439,8 @@ as $$
   from public.offline_conversion_queue q
     join private.standing_dispatches d
       on d.sale_id = q.sale_id and d.provider_key = q.provider_key and d.transport = 'script'
-  where q.site_id = p_site_id and q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY')
-    and q.by_hand_reason is null and p_to = 'api'
+  where q.site_id = p_site_id and q.kind <> 'CONVERSION'
+    and q.status = any (private.waiting_states()) and q.by_hand_reason is null and p_to = 'api'
 $$;
 create function public.preview_delivery_switch(p_public_id text, p_to text) returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -7330,11 +7452,14 @@ begin
   if p_to is null or p_to not in ('script', 'api') then
     perform private.refuse_setting('to');
   end if;
-  v_released := array(select j.id from private.judge_queue_rows(v_site.id, 'RETRY_SELECTED', null,
-    private.refused_rows(v_site.id, 'google_ads'), null) j
+  v_released := array(
+    select j.id
+    from private.judge_queue_rows(v_site.id, 'RETRY_SELECTED', null,
+      private.refused_rows(v_site.id, 'google_ads'), null) j
     where p_to = 'script' and j.skipped is null);
   return (select jsonb_build_object(
-      'waiting', coalesce(sum(t.row_count) filter (where t.status in ('QUEUED', 'RETRY')), 0),
+      'waiting', coalesce(sum(t.row_count) 
+        filter (where t.status = any (private.waiting_states())), 0),
       'inFlight', coalesce(sum(t.row_count) filter (where t.status = 'PROCESSING'), 0))
     from private.queue_totals(array[v_site.id]) t)
     || private.corrections_of_script(v_site.id, p_to)
@@ -7342,7 +7467,7 @@ begin
       'adjustmentsByHand', (
         select count(*) from public.offline_conversion_queue q
         where q.site_id = v_site.id and q.kind <> 'CONVERSION'
-          and (q.status in ('QUEUED', 'RETRY') or q.id = any (v_released))
+          and (q.status = any (private.waiting_states()) or q.id = any (v_released))
           and (p_to = 'script' or q.by_hand_reason is not null)),
       'released', cardinality(v_released),
       'pageViewsStop', p_to = 'api' and v_site.page_views_enabled,
@@ -7447,7 +7572,8 @@ as $$
           blocked_message = null, tested_at = null
       where a.action <> excluded.action
         or a.counting_type is distinct from excluded.counting_type;
-  update public.provider_conversion_actions a set google_name = g."googleName"   -- told by now
+  update public.provider_conversion_actions a   -- Google's name, where it is known only now
+    set google_name = g."googleName"
     from jsonb_to_recordset(p_actions) g ("conversionName" text, "googleName" text)
     where a.site_id = p_site.id and a.provider_key = p_provider_key
       and a.conversion_name = g."conversionName" and a.google_name is distinct from g."googleName"
@@ -7491,8 +7617,11 @@ create function private.with_seal_action(p_site public.sites, p_connection jsonb
 language sql stable security definer set search_path = ''
 as $$
   select p_connection || jsonb_build_object('actions', (
-    select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('conversionName', t.conversion_name,
-      'action', t.action, 'googleName', t.google_name, 'countingType', t.counting_type)))
+    select jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+      'conversionName', t.conversion_name,
+      'action', t.action,
+      'googleName', t.google_name,
+      'countingType', t.counting_type)))
     from (
       select n.name as conversion_name, n.action,
         p_connection ->> 'sealActionName' as google_name,
@@ -7714,42 +7843,6 @@ as $$
 $$;
 
 -- 11_delivery/provider_health_state.sql
-create table public.provider_health_state (
-  site_id uuid not null references public.sites (id),
-  provider_key text not null,
-  connection_id uuid not null default private.uuid_v7(),
-  last_version int not null default 0,
-  state text not null default 'CLOSED',
-  failure_count int not null default 0,
-  next_probe_at timestamptz,
-  probe_limit int not null default 5,
-  probe_token uuid,
-  probe_until timestamptz,
-  blocked_at timestamptz,
-  blocked_code text,
-  blocked_message text,
-  quota_until timestamptz,
-  last_success_at timestamptz,
-  last_failure_at timestamptz,
-  last_failure_code text,
-  served_at timestamptz,
-  signals_served_at timestamptz,
-  updated_at timestamptz not null,
-  primary key (site_id, provider_key),
-  constraint circuit_state_is_known check (state in ('CLOSED', 'OPEN', 'HALF_OPEN')),
-  constraint five_failures_open_the_circuit
-    check (failure_count >= 0 and (state = 'CLOSED') = (failure_count < 5)),
-  constraint open_circuits_have_a_probe_time check ((state = 'CLOSED') = (next_probe_at is null)),
-  constraint half_open_circuits_have_one_probe check (
-    num_nonnulls(probe_token, probe_until) = case state when 'HALF_OPEN' then 2 else 0 end),
-  constraint probe_limit_is_bounded check (probe_limit between 1 and 100),
-  constraint blocks_say_why check (
-    num_nonnulls(blocked_at, blocked_code) in (0, 2)
-    and (blocked_message is null or blocked_at is not null)),
-  constraint health_text_is_bounded check (char_length(blocked_code) <= 64
-    and char_length(blocked_message) <= 1024 and char_length(last_failure_code) <= 64),
-  constraint version_only_grows check (last_version >= 0)
-);
 create function private.hold_provider(p_site_id uuid, p_provider_key text) returns int
 language plpgsql security definer set search_path = ''
 as $$
@@ -8258,40 +8351,26 @@ create function private.due_signal_jobs(
 )
 language sql stable security definer set search_path = ''
 as $$
-  with site as (
-    select s.* from public.sites s
-    where s.id = p_site_id and s.signals_enabled and s.oci_sync_method = 'api'
-      and s.archived_at is null),
-  names as materialized (
-    select k.signal_type, private.conversion_name(s, k.signal_type) as conversion_name
-    from site s, unnest('{MEETING_BOOKED,SEAL_PENDING,INTENT_CAPTURED}'::text[]) k (signal_type)),
-  clock as (select private.current_moment() as now)
-  select g.id, a.conversion_name, coalesce(g.conversion_action, a.action),
-    case when choice.is_given then 'GRANTED' end, g.next_retry_at, g.created_at
-  from site s cross join clock t
-    join public.marketing_signals g on g.site_id = s.id and g.dispatch_status = 'PENDING'
-    join names n on n.signal_type = g.signal_type
-    join public.provider_conversion_actions a on a.site_id = s.id
+  with names as materialized (
+    select n.key, n.name
+    from public.sites s, private.sent_names(s) n
+    where s.id = p_site_id and s.archived_at is null)
+  select g.id, a.conversion_name, coalesce(g.conversion_action, a.action), g.consent,
+    g.next_retry_at, g.created_at
+  from private.sendable_signals g
+    join names n on n.key = g.signal_type
+    join public.provider_conversion_actions a on a.site_id = g.site_id
       and a.provider_key = p_provider_key and a.blocked_at is null
-      and a.conversion_name = coalesce(g.conversion_name, n.conversion_name)
+      and a.conversion_name = coalesce(g.conversion_name, n.name)
       and (g.conversion_action is null
         or split_part(g.conversion_action, '/', 2) = split_part(a.action, '/', 2))
       and (a.google_name is null or a.google_name = a.conversion_name
         or g.conversion_action is not null or not g.may_have_arrived)
-    join public.calls c on c.id = g.call_id
-    left join lateral (
-      select 'marketing' = any (x.scopes) as is_given from public.consent_choices x
-      where x.site_id = c.site_id and x.visitor_id = c.visitor_id
-      order by x.chosen_at desc, x.id desc limit 1) choice on true
-  where g.attempt_count - g.attempt_base < p_max_attempts
-    and (g.next_retry_at is null or g.next_retry_at <= t.now)
-    and coalesce(c.gclid, c.wbraid, c.gbraid) is not null and c.marketing_consent
-    and coalesce(choice.is_given, true) and c.status not in ('junk', 'cancelled')
-    and c.clicked_at <= t.now - make_interval(hours => s.click_min_age_hours)
-    and c.clicked_at > t.now - interval '90 days'
+  where g.site_id = p_site_id and g.oci_sync_method = 'api'
+    and g.attempt_count - g.attempt_base < p_max_attempts
 $$;
 create function public.list_signal_groups(
-  p_limit_groups int default 50, p_max_attempts int default 5
+  p_limit_groups int default 50, p_max_attempts int default private.max_attempts()
 ) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
@@ -8316,7 +8395,8 @@ as $$
     order by due.min_next_retry_at nulls first, due.min_created_at, due.site_id), '[]') from due
 $$;
 create function public.claim_marketing_signal_jobs(
-  p_site_id uuid, p_provider_key text, p_limit int, p_max_attempts int default 5
+  p_site_id uuid, p_provider_key text, p_limit int,
+  p_max_attempts int default private.max_attempts()
 ) returns jsonb
 language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
@@ -8346,14 +8426,28 @@ begin
         from mine m join due d on d.id = m.id
         where g.id = m.id
         returning g.*, d.consent)
-    select coalesce(jsonb_agg(jsonb_build_object('id', g.id, 'kind', 'CONVERSION',
-        'signalType', g.signal_type, 'orderId', g.order_id, 'conversionName', g.conversion_name,
-        'conversionAction', g.conversion_action, 'via', v_gate.transport,
-        'valueCents', g.conversion_value * 100, 'currency', g.currency,
-        'conversionTime', g.occurred_at, 'timezone', s.timezone, 'attemptCount', g.attempt_count,
-        'gclid', c.gclid, 'wbraid', c.wbraid, 'gbraid', c.gbraid, 'clickedAt', c.clicked_at,
-        'customerHash', null, 'emailHash', null, 'channel', c.channel, 'consent', g.consent,
-        'mayHaveArrived', g.may_have_arrived)
+    select coalesce(jsonb_agg(jsonb_build_object(
+          'id', g.id,
+          'kind', 'CONVERSION',
+          'signalType', g.signal_type,
+          'orderId', g.order_id,
+          'conversionName', g.conversion_name,
+          'conversionAction', g.conversion_action,
+          'via', v_gate.transport,
+          'valueCents', g.conversion_value * 100,
+          'currency', g.currency,
+          'conversionTime', g.occurred_at,
+          'timezone', s.timezone,
+          'attemptCount', g.attempt_count,
+          'gclid', c.gclid,
+          'wbraid', c.wbraid,
+          'gbraid', c.gbraid,
+          'clickedAt', c.clicked_at,
+          'customerHash', null,
+          'emailHash', null,
+          'channel', c.channel,
+          'consent', g.consent,
+          'mayHaveArrived', g.may_have_arrived)
         order by g.occurred_at, g.id), '[]')
       into v_rows
       from claimed g join public.calls c on c.id = g.call_id
@@ -8365,7 +8459,10 @@ begin
   elsif v_gate.gate = 'HALF_OPEN' then
     perform private.return_probe(p_site_id, p_provider_key, v_token);
   end if;
-  return jsonb_build_object('token', v_token, 'gate', v_gate.gate, 'rows', v_rows,
+  return jsonb_build_object(
+    'token', v_token,
+    'gate', v_gate.gate,
+    'rows', v_rows,
     'batch', jsonb_build_object('credentialsVersion', v_gate.credentials_version));
 end
 $$;
@@ -8406,13 +8503,20 @@ create table public.marketing_signals (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   constraint one_signal_per_call_and_type unique (call_id, signal_type),
-  constraint signal_type_is_known check (signal_type in ('INTENT_CAPTURED', 'SEAL_PENDING', 'MEETING_BOOKED')),
-  constraint dispatch_status_is_known check (dispatch_status in ('PENDING', 'PROCESSING', 'SENT', 'FAILED')),
-  constraint processing_signals_have_a_claim check ((dispatch_status = 'PROCESSING') = (claim_token is not null and claimed_at is not null)),
-  constraint claimed_signals_have_a_name check (attempt_count = 0 or conversion_name is not null),
-  constraint sent_signals_have_a_time check ((dispatch_status = 'SENT') = (google_sent_at is not null)),
-  constraint sent_signals_have_a_way check ((dispatch_status = 'SENT') = (transport is not null)),
-  constraint signal_transport_is_known check (transport in ('script', 'data_manager', 'ads_api')),
+  constraint signal_type_is_known
+    check (signal_type in ('INTENT_CAPTURED', 'SEAL_PENDING', 'MEETING_BOOKED')),
+  constraint dispatch_status_is_known
+    check (dispatch_status in ('PENDING', 'PROCESSING', 'SENT', 'FAILED')),
+  constraint processing_signals_have_a_claim check (
+    (dispatch_status = 'PROCESSING') = (claim_token is not null and claimed_at is not null)),
+  constraint claimed_signals_have_a_name
+    check (attempt_count = 0 or conversion_name is not null),
+  constraint sent_signals_have_a_time
+    check ((dispatch_status = 'SENT') = (google_sent_at is not null)),
+  constraint sent_signals_have_a_way
+    check ((dispatch_status = 'SENT') = (transport is not null)),
+  constraint signal_transport_is_known
+    check (transport in ('script', 'data_manager', 'ads_api')),
   constraint sent_signals_have_no_error check (dispatch_status <> 'SENT'
     or num_nonnulls(last_error, provider_error_code, provider_error_category) = 0),
   constraint signal_attempts_only_grow check (attempt_count >= attempt_base and attempt_base >= 0),
@@ -8430,36 +8534,52 @@ create table public.marketing_signals (
 create function private.emit_signal(p_call_id uuid, p_type text, p_at timestamptz) returns void
 language sql security definer set search_path = ''
 as $$
-  insert into public.marketing_signals (site_id, call_id, signal_type, conversion_value, currency, occurred_at, created_at, updated_at)
-    select c.site_id, c.id, p_type, private.decayed_value(s.default_aov_cents, c.clicked_at, p_at), s.currency, p_at,
+  insert into public.marketing_signals (site_id, call_id, signal_type, conversion_value, currency,
+      occurred_at, created_at, updated_at)
+    select c.site_id, c.id, p_type,
+      private.decayed_value(s.default_aov_cents, c.clicked_at, p_at), s.currency, p_at,
       private.current_moment(), private.current_moment()
     from public.calls c join public.sites s on s.id = c.site_id
     where c.id = p_call_id and s.signals_enabled and c.marketing_consent
-      and coalesce(c.gclid, c.wbraid, c.gbraid) is not null and c.clicked_at > p_at - interval '90 days'
+      and coalesce(c.gclid, c.wbraid, c.gbraid) is not null
+      and c.clicked_at > p_at - private.click_life()
     on conflict (call_id, signal_type) do nothing
 $$;
-create function private.silence_signals(p_call_id uuid, p_silent boolean, p_reason text, p_type text default null) returns void
+create function private.silence_signals(
+  p_call_id uuid, p_silent boolean, p_reason text, p_type text default null
+) returns void
 language sql security definer set search_path = ''
 as $$
   update public.marketing_signals g
-    set dispatch_status = case when p_silent then 'FAILED' else 'PENDING' end, last_error = case when p_silent then p_reason end,
+    set dispatch_status = case when p_silent then 'FAILED' else 'PENDING' end,
+        last_error = case when p_silent then p_reason end,
         provider_error_code = null, provider_error_category = null,
         next_retry_at = null, updated_at = private.current_moment()
     where g.call_id = p_call_id and g.signal_type = coalesce(p_type, g.signal_type)
-      and case when p_silent   -- with what a new connection would bring back
-        then g.dispatch_status = 'PENDING' or (g.dispatch_status = 'FAILED' and g.provider_error_category = 'AUTH')
+      and case when p_silent
+        then g.dispatch_status = 'PENDING'
+          or (g.dispatch_status = 'FAILED' and g.provider_error_category = 'AUTH')
         else g.dispatch_status = 'FAILED' and g.last_error = p_reason end
 $$;
-create function private.follow_stages(p_call public.calls, p_to text, p_is_undo boolean) returns void
+create function private.stage_signal(p_status text) returns text
+language sql immutable set search_path = ''
+as $$
+  select case p_status
+    when 'qualified' then 'SEAL_PENDING'
+    when 'meeting' then 'MEETING_BOOKED' end
+$$;
+create function private.follow_stages(
+  p_call public.calls, p_to text, p_is_undo boolean
+) returns void
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_entered text := case p_to when 'qualified' then 'SEAL_PENDING' when 'meeting' then 'MEETING_BOOKED' end;
-  v_left text := case p_call.status when 'qualified' then 'SEAL_PENDING' when 'meeting' then 'MEETING_BOOKED' end;
+  v_entered text := private.stage_signal(p_to);
+  v_left text := private.stage_signal(p_call.status);
 begin
-  if p_to in ('junk', 'cancelled') then
+  if p_to = any (private.ended_lead_states()) then
     perform private.silence_signals(p_call.id, true, 'CALL_IS_JUNK');
-  elsif p_call.status in ('junk', 'cancelled') then
+  elsif p_call.status = any (private.ended_lead_states()) then
     perform private.silence_signals(p_call.id, false, 'CALL_IS_JUNK');
   end if;
   if p_is_undo and v_left is not null then
@@ -8472,32 +8592,41 @@ end
 $$;
 
 -- 12_signals/script_signals.sql
-create function private.sendable_signals(p_site public.sites, p_limit int, p_max_attempts int) returns table (id uuid, call_id uuid)
+create function private.script_signals(
+  p_site_id uuid, p_limit int, p_max_attempts int
+) returns setof uuid
 language sql stable security definer set search_path = ''
 as $$
-  select g.id, g.call_id from public.marketing_signals g
-  where g.site_id = p_site.id and g.dispatch_status = 'PENDING' and p_site.signals_enabled and p_site.oci_sync_method = 'script'
-    and g.attempt_count - g.attempt_base < p_max_attempts and (g.next_retry_at is null or g.next_retry_at <= private.current_moment())
-    and exists (select from public.calls c where c.id = g.call_id and coalesce(c.gclid, c.wbraid, c.gbraid) is not null
-      and c.marketing_consent and not private.refused_marketing(c.site_id, c.visitor_id)
-      and c.status not in ('junk', 'cancelled')
-      and c.clicked_at <= private.current_moment() - make_interval(hours => p_site.click_min_age_hours)
-      and c.clicked_at > private.current_moment() - interval '90 days')
-  order by g.next_retry_at nulls first, g.created_at, g.id limit p_limit
+  select g.id from private.sendable_signals g
+  where g.site_id = p_site_id and g.oci_sync_method = 'script'
+    and g.attempt_count - g.attempt_base < p_max_attempts
+  order by g.next_retry_at nulls first, g.created_at, g.id
+  limit p_limit
 $$;
-create function private.signal_row(p_site public.sites, p_signal public.marketing_signals) returns jsonb
+create function private.signal_json(
+  p_site public.sites, p_signal public.marketing_signals
+) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select jsonb_build_object('id', p_signal.id, 'orderId', p_signal.order_id, 'gclid', c.gclid, 'wbraid', c.wbraid, 'gbraid', c.gbraid,
-    'conversionName', coalesce((select n.google_name from private.action_names n
+  select jsonb_build_object(
+    'id', p_signal.id,
+    'orderId', p_signal.order_id,
+    'gclid', c.gclid,
+    'wbraid', c.wbraid,
+    'gbraid', c.gbraid,
+    'conversionName', coalesce(
+      (select n.google_name from private.action_names n
         where n.site_id = p_signal.site_id and n.action = p_signal.conversion_action
           and p_signal.may_have_arrived),
       p_signal.conversion_name, private.conversion_name(p_site, p_signal.signal_type)),
-    'conversionTime', p_signal.occurred_at, 'value', p_signal.conversion_value,
+    'conversionTime', p_signal.occurred_at,
+    'value', p_signal.conversion_value,
     'currency', p_signal.currency)
   from public.calls c where c.id = p_signal.call_id
 $$;
-create function public.claim_marketing_signals(p_site_id uuid, p_limit int, p_max_attempts int default 5) returns jsonb
+create function public.claim_marketing_signals(
+  p_site_id uuid, p_limit int, p_max_attempts int default private.max_attempts()
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -8510,7 +8639,9 @@ begin
   select s.* into v_site from public.sites s where s.id = p_site_id;
   select array_agg(t.id) into v_ids from (
     select g.id from public.marketing_signals g
-    where g.id in (select x.id from private.sendable_signals(v_site, least(greatest(p_limit, 0), 1000), p_max_attempts) x) and g.dispatch_status = 'PENDING'
+    where g.dispatch_status = 'PENDING' and g.id in (
+      select x.id from private.script_signals(
+        v_site.id, least(greatest(p_limit, 0), 1000), p_max_attempts) x (id))
     for update skip locked) t;
   with claimed as (
     update public.marketing_signals g
@@ -8521,7 +8652,9 @@ begin
           conversion_action = case when g.may_have_arrived then g.conversion_action end,
           last_claim = v_token, last_claimed_at = v_now, claimed_before_at = g.last_claimed_at
       where g.id = any (v_ids) returning g as signal)
-  select coalesce(jsonb_agg(private.signal_row(v_site, c.signal) order by (c.signal).occurred_at), '[]') into v_rows from claimed c;
+  select coalesce(
+      jsonb_agg(private.signal_json(v_site, c.signal) order by (c.signal).occurred_at), '[]')
+    into v_rows from claimed c;
   return jsonb_build_object('token', v_token, 'rows', v_rows);
 end
 $$;
@@ -8532,18 +8665,26 @@ declare
   v_now timestamptz := private.current_moment();
 begin
   update public.marketing_signals g
-    set dispatch_status = 'SENT', google_sent_at = v_now, transport = 'script', claim_token = null, claimed_at = null, next_retry_at = null, last_error = null,
+    set dispatch_status = 'SENT', google_sent_at = v_now, transport = 'script',
+        claim_token = null, claimed_at = null, next_retry_at = null, last_error = null,
         provider_error_code = null, provider_error_category = null, updated_at = v_now
-    where g.id in (select x.id from public.marketing_signals x where x.id = any (p_ids) and x.site_id = p_site_id and x.dispatch_status <> 'SENT'
-                   and x.attempt_count > 0 order by x.id for update);
-  return (select jsonb_build_object('updated', count(g.id), 'refused', coalesce(jsonb_agg(i.id order by i.id) filter (where g.id is null), '[]'))
-          from (select distinct u.id from unnest(p_ids) u (id)) i
-          left join public.marketing_signals g on g.id = i.id and g.site_id = p_site_id and g.dispatch_status = 'SENT');
+    where g.id in (
+      select x.id from public.marketing_signals x
+      where x.id = any (p_ids) and x.site_id = p_site_id and x.dispatch_status <> 'SENT'
+        and x.attempt_count > 0
+      order by x.id for update);
+  return (
+    select jsonb_build_object(
+      'updated', count(g.id),
+      'refused', coalesce(jsonb_agg(i.id order by i.id) filter (where g.id is null), '[]'))
+    from (select distinct u.id from unnest(p_ids) u (id)) i
+      left join public.marketing_signals g
+        on g.id = i.id and g.site_id = p_site_id and g.dispatch_status = 'SENT');
 end
 $$;
 create function public.fail_marketing_signals(
-  p_site_id uuid, p_ids uuid[], p_category text, p_words text, p_max_attempts int default 5,
-  p_claims jsonb default null
+  p_site_id uuid, p_ids uuid[], p_category text, p_words text,
+  p_max_attempts int default private.max_attempts(), p_claims jsonb default null
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -8562,21 +8703,31 @@ begin
       from public.marketing_signals g where g.id = any (p_ids) and g.site_id = p_site_id
       order by g.id for update) j;
   update public.marketing_signals g
-    set dispatch_status = case when l.is_again then 'PENDING' else 'FAILED' end, claim_token = null, claimed_at = null, updated_at = v_now,
-        next_retry_at = case when l.is_again then v_now + private.retry_delay(g.attempt_count - g.attempt_base) end, last_error = left(p_words, 1024),
+    set dispatch_status = case when l.is_again then 'PENDING' else 'FAILED' end,
+        claim_token = null, claimed_at = null, updated_at = v_now,
+        next_retry_at = case when l.is_again
+          then v_now + private.retry_delay(g.attempt_count - g.attempt_base) end,
+        last_error = left(p_words, 1024),
         provider_error_code = null, provider_error_category = null
-    from (select x.id, p_category in ('TRANSIENT', 'RATE_LIMIT') and x.attempt_count - x.attempt_base < p_max_attempts as is_again from public.marketing_signals x
-          where x.id = any (v_ids) and x.dispatch_status = 'PROCESSING') l
+    from (
+      select x.id, p_category in ('TRANSIENT', 'RATE_LIMIT')
+        and x.attempt_count - x.attempt_base < p_max_attempts as is_again
+      from public.marketing_signals x
+      where x.id = any (v_ids) and x.dispatch_status = 'PROCESSING') l
     where g.id = l.id;
   return jsonb_build_object(
-    'updated', (select count(*) from public.marketing_signals g where g.id = any (v_ids)
-      and g.dispatch_status in ('PENDING', 'FAILED') and g.attempt_count > 0),
-    'refused', (select coalesce(jsonb_agg(distinct i), '[]')
-                from unnest(p_ids) i where i <> all (v_ids)),
+    'updated', (
+      select count(*) from public.marketing_signals g
+      where g.id = any (v_ids) and g.dispatch_status in ('PENDING', 'FAILED')
+        and g.attempt_count > 0),
+    'refused', (
+      select coalesce(jsonb_agg(distinct i), '[]') from unnest(p_ids) i where i <> all (v_ids)),
     'reasons', v_reasons);
 end
 $$;
-create function public.recover_marketing_signals(p_min_age_minutes int default 15, p_max_attempts int default 5) returns jsonb
+create function public.recover_marketing_signals(
+  p_min_age_minutes int default 15, p_max_attempts int default private.max_attempts()
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -8585,19 +8736,27 @@ declare
   v_ended int;
 begin
   with stuck as materialized (
-    select g.id, c.status from public.marketing_signals g join public.calls c on c.id = g.call_id
-    where g.dispatch_status = 'PROCESSING' and g.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 1))
+    select g.id, c.status = any (private.ended_lead_states()) as is_junk
+    from public.marketing_signals g join public.calls c on c.id = g.call_id
+    where g.dispatch_status = 'PROCESSING'
+      and g.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 1))
     order by g.claimed_at limit 2000 for update of g skip locked)
   update public.marketing_signals g
-    set dispatch_status = case when t.status in ('junk', 'cancelled') then 'FAILED' else 'PENDING' end, claim_token = null, claimed_at = null, updated_at = v_now,
-        last_error = case when t.status in ('junk', 'cancelled') then 'CALL_IS_JUNK' else g.last_error end,
+    set dispatch_status = case when t.is_junk then 'FAILED' else 'PENDING' end,
+        claim_token = null, claimed_at = null, updated_at = v_now,
+        last_error = case when t.is_junk then 'CALL_IS_JUNK' else g.last_error end,
         may_have_arrived = true
     from stuck t where g.id = t.id;
   get diagnostics v_recovered = row_count;
   with ended as materialized (
-    select g.id, case when not c.marketing_consent then 'NO_CONSENT' when g.attempt_count - g.attempt_base >= p_max_attempts then 'MAX_ATTEMPTS_EXCEEDED' else 'CLICK_EXPIRED' end as why
+    select g.id, case
+        when not c.marketing_consent then 'NO_CONSENT'
+        when g.attempt_count - g.attempt_base >= p_max_attempts then 'MAX_ATTEMPTS_EXCEEDED'
+        else 'CLICK_EXPIRED' end as why
     from public.marketing_signals g join public.calls c on c.id = g.call_id
-    where g.dispatch_status = 'PENDING' and (g.attempt_count - g.attempt_base >= p_max_attempts or not c.marketing_consent or c.clicked_at <= v_now - interval '90 days')
+    where g.dispatch_status = 'PENDING'
+      and (g.attempt_count - g.attempt_base >= p_max_attempts or not c.marketing_consent
+        or c.clicked_at <= v_now - private.click_life())
     limit 2000 for update of g skip locked)
   update public.marketing_signals g
     set dispatch_status = 'FAILED', next_retry_at = null, last_error = e.why, updated_at = v_now
@@ -8607,10 +8766,29 @@ begin
 end
 $$;
 
+-- 12_signals/sendable_signals.sql
+create view private.sendable_signals as
+  select g.*, s.oci_sync_method, case when choice.is_given then 'GRANTED' end as consent
+  from public.marketing_signals g
+    join public.sites s on s.id = g.site_id
+    join public.calls c on c.id = g.call_id
+    left join lateral (
+      select 'marketing' = any (x.scopes) as is_given from public.consent_choices x
+      where x.site_id = c.site_id and x.visitor_id = c.visitor_id
+      order by x.chosen_at desc, x.id desc limit 1) choice on true
+  where g.dispatch_status = 'PENDING' and s.signals_enabled
+    and (g.next_retry_at is null or g.next_retry_at <= (select private.current_moment()))
+    and coalesce(c.gclid, c.wbraid, c.gbraid) is not null
+    and c.marketing_consent and coalesce(choice.is_given, true)
+    and c.status <> all (private.ended_lead_states())
+    and c.clicked_at <= (select private.current_moment())
+      - make_interval(hours => s.click_min_age_hours)
+    and c.clicked_at > (select private.current_moment()) - private.click_life();
+
 -- 12_signals/settle_signal_jobs.sql
 create function public.settle_marketing_signal_jobs(
   p_site_id uuid, p_token uuid, p_results jsonb, p_batch jsonb default null,
-  p_max_attempts int default 5
+  p_max_attempts int default private.max_attempts()
 ) returns jsonb
 language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
@@ -8632,7 +8810,7 @@ begin
     where g.site_id = p_site_id
       and g.id in (select (r ->> 'id')::uuid from jsonb_array_elements(p_results) r)
     order by g.id for update;
-  if jsonb_typeof(p_batch -> 'blockActions') = 'array' then   -- before one forgets it
+  if jsonb_typeof(p_batch -> 'blockActions') = 'array' then   -- before a signal forgets its action
     p_batch := private.with_refused_actions(p_batch, (
       select jsonb_agg(jsonb_build_object('conversionName', g.conversion_name,
         'action', g.conversion_action, 'code', coalesce(r.code, 'UNKNOWN')))
@@ -8663,7 +8841,7 @@ begin
           attempt_base = g.attempt_base + o.is_free::int,
           free_waits = g.free_waits + o.is_free::int,
           may_have_arrived = g.may_have_arrived or o.is_unanswered,
-          -- Google has nothing of it: it may go under another action next, or to another account.
+          -- Google has nothing of it: the next try may take another action, or another account.
           conversion_action = case when g.may_have_arrived or o.is_unanswered
             then g.conversion_action end,
           last_error = case when o.nothing is not null then o.nothing
@@ -8697,7 +8875,7 @@ begin
             w.free_waits < 20 and (o.is_old or r.free
               and coalesce(r.category, 'TRANSIENT') in ('TRANSIENT', 'RATE_LIMIT')) is true
               as is_free,
-            case when c.status in ('junk', 'cancelled') then 'CALL_IS_JUNK'
+            case when c.status = any (private.ended_lead_states()) then 'CALL_IS_JUNK'
               when not c.marketing_consent then 'NO_CONSENT' end as nothing) p
         where r.outcome <> 'COMPLETED') o
       where g.id = o.id and g.dispatch_status = 'PROCESSING' and g.claim_token = p_token
@@ -8709,29 +8887,43 @@ begin
     perform private.note_requests(p_site_id, v_provider, 'signals', p_results, p_batch);
     perform private.finish_batch(p_site_id, p_token, p_batch, v_completed, v_failed, v_retried);
   end if;
-  return jsonb_build_object('completed', v_completed, 'retried', v_retried, 'failed', v_failed,
+  return jsonb_build_object(
+    'completed', v_completed,
+    'retried', v_retried,
+    'failed', v_failed,
     'stale', jsonb_array_length(p_results) - v_completed - v_retried - v_failed);
 end
 $$;
 
 -- 13_script/export_page.sql
-create function private.export_page(p_site public.sites, p_limit int, p_max_attempts int) returns jsonb
+create function private.export_page(
+  p_site public.sites, p_limit int, p_max_attempts int
+) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   with waiting as materialized (
     select q.* from public.offline_conversion_queue q
-    where q.site_id = p_site.id and q.provider_key = 'google_ads' and q.status in ('QUEUED', 'RETRY') and q.kind = 'CONVERSION'
-      and q.not_before <= private.current_moment() and (q.next_retry_at is null or q.next_retry_at <= private.current_moment())
+    where q.site_id = p_site.id and q.provider_key = 'google_ads'
+      and q.status = any (private.waiting_states()) and q.kind = 'CONVERSION'
+      and q.not_before <= private.current_moment()
+      and (q.next_retry_at is null or q.next_retry_at <= private.current_moment())
       and q.attempt_count - q.attempt_base < p_max_attempts
       and not exists (select from private.held_sales h
         where h.sale_id = q.sale_id and h.provider_key = q.provider_key)
     order by q.next_retry_at nulls first, q.created_at, q.id limit p_limit + 1),
   seals as (
-    select jsonb_build_object('id', w.id, 'orderId', w.order_id, 'gclid', s.gclid, 'wbraid', s.wbraid, 'gbraid', s.gbraid,
-      'conversionName',
-      coalesce(n.google_name, w.conversion_name, private.conversion_name(p_site, 'seal')),
-      'conversionTime', w.conversion_time, 'valueCents', s.amount_cents, 'currency', w.currency,
-      'isExpired', w.click_expires_at <= private.current_moment()) as seal, w.next_retry_at, w.created_at, w.id
+    select w.next_retry_at, w.created_at, w.id, jsonb_build_object(
+      'id', w.id,
+      'orderId', w.order_id,
+      'gclid', s.gclid,
+      'wbraid', s.wbraid,
+      'gbraid', s.gbraid,
+      'conversionName', coalesce(
+        n.google_name, w.conversion_name, private.conversion_name(p_site, 'seal')),
+      'conversionTime', w.conversion_time,
+      'valueCents', s.amount_cents,
+      'currency', w.currency,
+      'isExpired', w.click_expires_at <= private.current_moment()) as seal
     from waiting w join public.sales s on s.id = w.sale_id and s.status = 'CONFIRMED'
       left join private.action_names n   -- as hand_out
         on n.site_id = w.site_id and n.action = w.conversion_action
@@ -8739,15 +8931,28 @@ as $$
             where d.sale_id = w.sale_id and d.verdict is distinct from 'REJECTED'))
     order by w.next_retry_at nulls first, w.created_at, w.id limit p_limit),
   signals as (
-    select private.signal_row(p_site, g) as signal, row_number() over (order by g.next_retry_at nulls first, g.created_at, g.id) as position
-    from public.marketing_signals g where g.id in (select x.id from private.sendable_signals(p_site, p_limit + 1, p_max_attempts) x))
+    select private.signal_json(p_site, g) as signal,
+      row_number() over (order by g.next_retry_at nulls first, g.created_at, g.id) as position
+    from public.marketing_signals g
+    where g.id in (
+      select x.id from private.script_signals(p_site.id, p_limit + 1, p_max_attempts) x (id)))
   select jsonb_build_object(
-    'site', jsonb_build_object('publicId', p_site.public_id, 'timezone', p_site.timezone, 'currency', p_site.currency, 'pageViews', p_site.page_views_enabled,
+    'site', jsonb_build_object(
+      'publicId', p_site.public_id,
+      'timezone', p_site.timezone,
+      'currency', p_site.currency,
+      'pageViews', p_site.page_views_enabled,
       'clickMinAgeHours', p_site.click_min_age_hours,
       'pageViewName', private.conversion_name(p_site, 'page_view')),
-    'seals', (select coalesce(jsonb_agg(x.seal order by x.next_retry_at nulls first, x.created_at, x.id), '[]') from seals x),
-    'signals', (select coalesce(jsonb_agg(x.signal order by x.position), '[]') from signals x where x.position <= p_limit),
-    'moreSeals', (select count(*) > p_limit from waiting), 'moreSignals', (select count(*) > p_limit from signals))
+    'seals', (
+      select coalesce(
+        jsonb_agg(x.seal order by x.next_retry_at nulls first, x.created_at, x.id), '[]')
+      from seals x),
+    'signals', (
+      select coalesce(jsonb_agg(x.signal order by x.position), '[]')
+      from signals x where x.position <= p_limit),
+    'moreSeals', (select count(*) > p_limit from waiting),
+    'moreSignals', (select count(*) > p_limit from signals))
 $$;
 create function public.get_export_page(
   p_site_id uuid, p_max_attempts int, p_limit int default 500
@@ -8767,8 +8972,11 @@ $$;
 create function private.mask_clicks(p_rows jsonb) returns jsonb
 language sql immutable set search_path = ''
 as $$
-  select coalesce(jsonb_agg(r || jsonb_build_object('gclid', private.masked_click(r ->> 'gclid'), 'wbraid', private.masked_click(r ->> 'wbraid'),
-    'gbraid', private.masked_click(r ->> 'gbraid')) order by n), '[]')
+  select coalesce(jsonb_agg(r || jsonb_build_object(
+      'gclid', private.masked_click(r ->> 'gclid'),
+      'wbraid', private.masked_click(r ->> 'wbraid'),
+      'gbraid', private.masked_click(r ->> 'gbraid'))
+    order by n), '[]')
   from jsonb_array_elements(p_rows) with ordinality t (r, n)
 $$;
 create function public.preview_export_page(
@@ -8776,8 +8984,10 @@ create function public.preview_export_page(
 ) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select p || jsonb_build_object('seals', private.mask_clicks(p -> 'seals'), 'signals', private.mask_clicks(p -> 'signals'))
-  from private.export_page(private.require_site(p_public_id, 'viewer'), least(greatest(p_limit, 1), 1000), p_max_attempts) p
+  select p || jsonb_build_object(
+    'seals', private.mask_clicks(p -> 'seals'), 'signals', private.mask_clicks(p -> 'signals'))
+  from private.export_page(private.require_site(p_public_id, 'viewer'),
+    least(greatest(p_limit, 1), 1000), p_max_attempts) p
 $$;
 
 -- 13_script/script_runs.sql
@@ -8801,8 +9011,10 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
   v_site_id uuid;
-  -- A stranger's word: with another version each time, every failed guess would be a line of its own.
-  v_version text := case when p_run ->> 'errorCode' is distinct from 'INVALID_CREDENTIALS' then left(p_run ->> 'version', 20) end;
+  -- A stranger's version is not stored: with a new one each time, every failed guess would be a
+  -- row.
+  v_version text := case when p_run ->> 'errorCode' is distinct from 'INVALID_CREDENTIALS'
+    then left(p_run ->> 'version', 20) end;
 begin
   select s.id into v_site_id from public.sites s where s.public_id = p_public_id;
   if v_site_id is null then
@@ -8810,14 +9022,20 @@ begin
   end if;
   if p_run ? 'errorCode' then
     update public.script_runs r set times = r.times + 1, at = v_now
-      where r.id = (select x.id from public.script_runs x where x.site_id = v_site_id and x.at > v_now - interval '1 hour' and x.kind = p_run ->> 'kind'
-                      and x.error_code = left(p_run ->> 'errorCode', 64) and x.script_version is not distinct from v_version order by x.at desc limit 1);
+      where r.id = (
+        select x.id from public.script_runs x
+        where x.site_id = v_site_id and x.at > v_now - interval '1 hour'
+          and x.kind = p_run ->> 'kind'
+          and x.error_code = left(p_run ->> 'errorCode', 64)
+          and x.script_version is not distinct from v_version
+        order by x.at desc limit 1);
     if found then
       return '{"ok": true}';
     end if;
   end if;
   insert into public.script_runs (site_id, kind, counts, script_version, error_code, first_at, at)
-    values (v_site_id, p_run ->> 'kind', coalesce(p_run -> 'counts', '{}'), v_version, left(p_run ->> 'errorCode', 64), v_now, v_now);
+    values (v_site_id, p_run ->> 'kind', coalesce(p_run -> 'counts', '{}'), v_version,
+      left(p_run ->> 'errorCode', 64), v_now, v_now);
   return '{"ok": true}';
 end
 $$;
@@ -8828,10 +9046,23 @@ declare
   v_purged int;
 begin
   delete from public.script_runs r where r.id in (
-    select x.id from public.script_runs x where x.at < private.current_moment() - interval '30 days' order by x.at limit 5000 for update skip locked);
+    select x.id from public.script_runs x
+    where x.at < private.current_moment() - interval '30 days'
+    order by x.at limit 5000 for update skip locked);
   get diagnostics v_purged = row_count;
   return jsonb_build_object('purged', v_purged);
 end
+$$;
+create function private.script_run_json(p_run public.script_runs) returns jsonb
+language sql stable set search_path = ''
+as $$
+  select jsonb_build_object(
+    'kind', p_run.kind,
+    'counts', p_run.counts,
+    'version', p_run.script_version,
+    'errorCode', p_run.error_code,
+    'times', p_run.times,
+    'at', p_run.at)
 $$;
 create function public.script_status(p_public_id text) returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -8840,15 +9071,24 @@ declare
   v_site public.sites := private.require_site(p_public_id, 'owner');
   v_now timestamptz := private.current_moment();
 begin
-  return jsonb_build_object('syncMethod', v_site.oci_sync_method, 'now', v_now,
+  return jsonb_build_object(
+    'syncMethod', v_site.oci_sync_method,
+    'now', v_now,
     'hasKey', exists (select from public.site_api_keys k
       where k.site_id = v_site.id and k.revoked_at is null and 'script' = any (k.scopes)),
-    'waiting', (select count(*) from (select from public.offline_conversion_queue q where q.site_id = v_site.id and q.provider_key = 'google_ads'
-                  and q.status in ('QUEUED', 'RETRY') and q.kind = 'CONVERSION' and q.not_before <= v_now
-                  and (q.next_retry_at is null or q.next_retry_at <= v_now) limit 1000) w),
-    'runs', (select coalesce(jsonb_agg(jsonb_build_object('kind', r.kind, 'counts', r.counts, 'version', r.script_version, 'errorCode', r.error_code,
-               'times', r.times, 'at', r.at) order by r.at desc, r.id desc), '[]')
-             from (select x.* from public.script_runs x where x.site_id = v_site.id order by x.at desc, x.id desc limit 50) r));
+    'waiting', (select count(*) from (
+      select from public.offline_conversion_queue q
+      where q.site_id = v_site.id and q.provider_key = 'google_ads'
+        and q.status = any (private.waiting_states()) and q.kind = 'CONVERSION'
+        and q.not_before <= v_now and (q.next_retry_at is null or q.next_retry_at <= v_now)
+      limit 1000) w),
+    'runs', (
+      select coalesce(
+        jsonb_agg(private.script_run_json(r) order by r.at desc, r.id desc), '[]')
+      from (
+        select x.* from public.script_runs x
+        where x.site_id = v_site.id
+        order by x.at desc, x.id desc limit 50) r));
 end
 $$;
 
@@ -8859,31 +9099,58 @@ as $$ select p_day::timestamp at time zone p_site.timezone $$;
 create function private.today_at(p_site public.sites) returns date
 language sql stable set search_path = ''
 as $$ select (private.current_moment() at time zone p_site.timezone)::date $$;
-create function private.daily_figures(p_site public.sites, p_days int) returns table (day date, leads bigint, sealed bigint, value_cents bigint,
-  median_minutes numeric, queued bigint, delivered bigint, failed bigint)
+create function private.daily_figures(p_site public.sites, p_days int) returns table (
+  day date, leads bigint, sealed bigint, value_cents bigint, median_minutes numeric,
+  queued bigint, delivered bigint, failed bigint
+)
 language sql stable security definer set search_path = ''
 as $$
-  with span as (select private.today_at(p_site) - (p_days - 1) as first, private.start_of_day(p_site, private.today_at(p_site) - (p_days - 1)) as since),
-  came as (select (c.called_at at time zone p_site.timezone)::date as day, count(*) as leads
-    from public.calls c, span where c.site_id = p_site.id and c.called_at >= span.since group by 1),
-  won as (select (c.status_at at time zone p_site.timezone)::date as day, count(*) as sealed,
+  with span as (
+    select d.first, private.start_of_day(p_site, d.first) as since
+    from (select private.today_at(p_site) - (p_days - 1) as first) d),
+  came as (
+    select (c.called_at at time zone p_site.timezone)::date as day, count(*) as leads
+    from public.calls c, span
+    where c.site_id = p_site.id and c.called_at >= span.since
+    group by 1),
+  won as (
+    select (c.status_at at time zone p_site.timezone)::date as day, count(*) as sealed,
       sum(s.amount_cents) filter (where s.currency = p_site.currency)::bigint as value_cents,
-      round((percentile_cont(0.5) within group (order by extract(epoch from c.status_at - c.called_at)) / 60)::numeric, 1) as median_minutes
-    from span, public.calls c left join lateral (   -- by call, whatever the planner thinks of how many there are
-      select x.amount_cents, x.currency from public.sales x where x.call_id = c.id and x.status = 'CONFIRMED' limit 1) s on true
-    where c.site_id = p_site.id and c.status = 'sealed' and c.status_at >= span.since group by 1),
-  put as (select (t.created_at at time zone p_site.timezone)::date as day, count(*) as queued
-    from public.queue_transitions t, span where t.site_id = p_site.id and t.created_at >= span.since and t.from_status is null group by 1),
-  sent as (select (q.uploaded_at at time zone p_site.timezone)::date as day, count(*) as delivered
-    from public.offline_conversion_queue q, span where q.site_id = p_site.id and q.provider_key = 'google_ads' and q.uploaded_at >= span.since group by 1),
-  lost as (select (q.updated_at at time zone p_site.timezone)::date as day, count(*) as failed
-    from public.offline_conversion_queue q, span where q.site_id = p_site.id and q.status = 'FAILED' and q.provider_error_category <> 'DETERMINISTIC_SKIP'
-      and q.updated_at >= span.since group by 1)
-  select d.day::date, coalesce(came.leads, 0), coalesce(won.sealed, 0), coalesce(won.value_cents, 0), won.median_minutes,
-    coalesce(put.queued, 0), coalesce(sent.delivered, 0), coalesce(lost.failed, 0)
+      round((percentile_cont(0.5) within group (
+        order by extract(epoch from c.status_at - c.called_at)) / 60)::numeric, 1)
+        as median_minutes
+    from span, public.calls c
+      left join lateral (   -- call by call, however many the planner expects
+        select x.amount_cents, x.currency from public.sales x
+        where x.call_id = c.id and x.status = 'CONFIRMED' limit 1) s on true
+    where c.site_id = p_site.id and c.status = 'sealed' and c.status_at >= span.since
+    group by 1),
+  put as (
+    select (t.created_at at time zone p_site.timezone)::date as day, count(*) as queued
+    from public.queue_transitions t, span
+    where t.site_id = p_site.id and t.created_at >= span.since and t.from_status is null
+    group by 1),
+  sent as (
+    select (q.uploaded_at at time zone p_site.timezone)::date as day, count(*) as delivered
+    from public.offline_conversion_queue q, span
+    where q.site_id = p_site.id and q.provider_key = 'google_ads'
+      and q.uploaded_at >= span.since
+    group by 1),
+  lost as (
+    select (q.updated_at at time zone p_site.timezone)::date as day, count(*) as failed
+    from public.offline_conversion_queue q, span
+    where q.site_id = p_site.id and q.status = 'FAILED'
+      and q.provider_error_category <> 'DETERMINISTIC_SKIP' and q.updated_at >= span.since
+    group by 1)
+  select d.day::date, coalesce(came.leads, 0), coalesce(won.sealed, 0),
+    coalesce(won.value_cents, 0), won.median_minutes, coalesce(put.queued, 0),
+    coalesce(sent.delivered, 0), coalesce(lost.failed, 0)
   from span, generate_series(span.first, span.first + (p_days - 1), interval '1 day') d (day)
-  left join came on came.day = d.day left join won on won.day = d.day left join put on put.day = d.day
-  left join sent on sent.day = d.day left join lost on lost.day = d.day
+    left join came on came.day = d.day
+    left join won on won.day = d.day
+    left join put on put.day = d.day
+    left join sent on sent.day = d.day
+    left join lost on lost.day = d.day
   order by 1
 $$;
 create function public.desk_figures(p_public_id text) returns jsonb
@@ -8895,26 +9162,69 @@ declare
   v_start timestamptz := private.start_of_day(v_site, v_today);
   v_failing_since timestamptz := private.start_of_day(v_site, v_today - 29);
 begin
-  return jsonb_build_object('asOf', private.current_moment(), 'today', v_today, 'currency', v_site.currency,
-    'rules', jsonb_build_object('sendDelayMinutes', v_site.send_delay_minutes, 'clickMinAgeHours', v_site.click_min_age_hours, 'syncMethod', v_site.oci_sync_method),
+  return jsonb_build_object(
+    'asOf', private.current_moment(),
+    'today', v_today,
+    'currency', v_site.currency,
+    'rules', jsonb_build_object(
+      'sendDelayMinutes', v_site.send_delay_minutes,
+      'clickMinAgeHours', v_site.click_min_age_hours,
+      'syncMethod', v_site.oci_sync_method),
     'open', private.count_open_leads(v_site.id),
-    'days', (select jsonb_agg(jsonb_build_object('day', f.day, 'leads', f.leads, 'sealed', f.sealed, 'valueCents', f.value_cents, 'medianMinutes', f.median_minutes,
-      'queued', f.queued, 'delivered', f.delivered, 'failed', f.failed) order by f.day) from private.daily_figures(v_site, 60) f),
-    'otherCurrencySales', (select count(*) from public.calls c join public.sales s on s.call_id = c.id and s.status = 'CONFIRMED'
-      where c.site_id = v_site.id and c.status = 'sealed' and c.status_at >= v_start and s.currency <> v_site.currency),
-    'confirmed', (select count(*) from public.provider_dispatches d where d.site_id = v_site.id and d.dispatched_at >= v_start and d.verdict = 'CONFIRMED'),
-    'waiting', (select jsonb_build_object('count', count(*), 'valueCents', coalesce(sum(q.value_cents) filter (where q.kind = 'CONVERSION' and q.currency = v_site.currency), 0))
-      from public.offline_conversion_queue q where q.site_id = v_site.id and q.provider_key = 'google_ads'
-        and (q.status in ('QUEUED', 'RETRY') or q.status = 'PROCESSING')),   -- each has its index; a list of three would walk every site's open rows
-    'failed', (select jsonb_build_object('count', count(*), 'topCode', mode() within group (order by q.provider_error_code))
-      from public.offline_conversion_queue q where q.site_id = v_site.id and q.status = 'FAILED' and q.provider_error_category <> 'DETERMINISTIC_SKIP'
+    'days', (
+      select jsonb_agg(jsonb_build_object(
+          'day', f.day,
+          'leads', f.leads,
+          'sealed', f.sealed,
+          'valueCents', f.value_cents,
+          'medianMinutes', f.median_minutes,
+          'queued', f.queued,
+          'delivered', f.delivered,
+          'failed', f.failed)
+        order by f.day)
+      from private.daily_figures(v_site, 60) f),
+    'otherCurrencySales', (
+      select count(*) from public.calls c
+        join public.sales s on s.call_id = c.id and s.status = 'CONFIRMED'
+      where c.site_id = v_site.id and c.status = 'sealed' and c.status_at >= v_start
+        and s.currency <> v_site.currency),
+    'confirmed', (
+      select count(*) from public.provider_dispatches d
+      where d.site_id = v_site.id and d.dispatched_at >= v_start and d.verdict = 'CONFIRMED'),
+    'waiting', (
+      select jsonb_build_object('count', count(*), 'valueCents', coalesce(sum(q.value_cents)
+        filter (where q.kind = 'CONVERSION' and q.currency = v_site.currency), 0))
+      from public.offline_conversion_queue q
+      where q.site_id = v_site.id and q.provider_key = 'google_ads'
+        -- Each has its index; one list of three would walk the open rows of every site.
+        and (q.status = any (private.waiting_states()) or q.status = 'PROCESSING')),
+    'failed', (
+      select jsonb_build_object('count', count(*),
+        'topCode', mode() within group (order by q.provider_error_code))
+      from public.offline_conversion_queue q
+      where q.site_id = v_site.id and q.status = 'FAILED'
+        and q.provider_error_category <> 'DETERMINISTIC_SKIP'
         and q.updated_at >= v_failing_since),
-    'lastWeekMedianMinutes', (select round((percentile_cont(0.5) within group (order by extract(epoch from c.status_at - c.called_at)) / 60)::numeric, 1)
-      from public.calls c where c.site_id = v_site.id and c.status = 'sealed' and c.status_at >= private.start_of_day(v_site, v_today - 7) and c.status_at < v_start),
-    'todayByStatus', (select coalesce(jsonb_object_agg(t.status, t.count), '{}') from (select c.status, count(*) from public.calls c
-      where c.site_id = v_site.id and c.called_at >= v_start group by 1) t),
-    'campaigns', (select coalesce(jsonb_agg(t.campaign), '[]') from (select s.utm ->> 'campaign' as campaign from public.calls c join public.sessions s on s.id = c.session_id
-      where c.site_id = v_site.id and c.called_at >= v_start - interval '60 days' and s.utm ? 'campaign' group by 1 order by count(*) desc, 1 limit 30) t),
+    'lastWeekMedianMinutes', (
+      select round((percentile_cont(0.5) within group (
+        order by extract(epoch from c.status_at - c.called_at)) / 60)::numeric, 1)
+      from public.calls c
+      where c.site_id = v_site.id and c.status = 'sealed'
+        and c.status_at >= private.start_of_day(v_site, v_today - 7) and c.status_at < v_start),
+    'todayByStatus', (
+      select coalesce(jsonb_object_agg(t.status, t.count), '{}')
+      from (
+        select c.status, count(*) from public.calls c
+        where c.site_id = v_site.id and c.called_at >= v_start
+        group by 1) t),
+    'campaigns', (
+      select coalesce(jsonb_agg(t.campaign), '[]')
+      from (
+        select s.utm ->> 'campaign' as campaign
+        from public.calls c join public.sessions s on s.id = c.session_id
+        where c.site_id = v_site.id and c.called_at >= v_start - interval '60 days'
+          and s.utm ? 'campaign'
+        group by 1 order by count(*) desc, 1 limit 30) t),
     'hasLeads', exists (select from public.calls c where c.site_id = v_site.id),
     'hasVisits', exists (select from public.sessions s where s.site_id = v_site.id));
 end
@@ -8926,71 +9236,142 @@ declare
   v_site public.sites := private.require_site(p_public_id, 'viewer');
   v_presets jsonb;
 begin
-  select jsonb_agg(jsonb_build_object('amountCents', t.amount_cents, 'label', t.label, 'isUsual', t.place = 1, 'isExpected', false) order by t.amount_cents)
-    into v_presets from (
-      select s.amount_cents, mode() within group (order by left(nullif(btrim(split_part(s.note, ',', 1)), ''), 28)) as label,
+  select jsonb_agg(jsonb_build_object(
+        'amountCents', t.amount_cents,
+        'label', t.label,
+        'isUsual', t.place = 1,
+        'isExpected', false)
+      order by t.amount_cents)
+    into v_presets
+    from (
+      select s.amount_cents,
+        mode() within group (order by left(nullif(btrim(split_part(s.note, ',', 1)), ''), 28))
+          as label,
         row_number() over (order by count(*) desc, max(s.updated_at) desc) as place
       from public.sales s
-      where s.site_id = v_site.id and s.occurred_at >= private.current_moment() - interval '90 days' and s.status = 'CONFIRMED'
+      where s.site_id = v_site.id and s.status = 'CONFIRMED'
+        and s.occurred_at >= private.current_moment() - interval '90 days'
         and s.value_source = 'OPERATOR' and s.currency = v_site.currency
       group by s.amount_cents order by place limit 4) t;
-  return coalesce(v_presets, jsonb_build_array(jsonb_build_object('amountCents', private.expected_value_cents(v_site, 'sealed'), 'label', null,
-    'isUsual', true, 'isExpected', true)));
+  return coalesce(v_presets, jsonb_build_array(jsonb_build_object(
+    'amountCents', private.expected_value_cents(v_site, 'sealed'),
+    'label', null,
+    'isUsual', true,
+    'isExpected', true)));
 end
 $$;
 create function public.open_leads() returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   select coalesce(jsonb_object_agg(s.public_id, private.count_open_leads(s.id)), '{}')
-  from public.site_members m join public.sites s on s.id = m.site_id and s.archived_at is null where m.user_id = auth.uid()
+  from public.site_members m
+    join public.sites s on s.id = m.site_id and s.archived_at is null
+  where m.user_id = auth.uid()
 $$;
 
 -- 14_desk/desk_lead.sql
 create function private.lead_history(p_call_id uuid) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(jsonb_agg(jsonb_build_object('proofId', p.id, 'at', p.occurred_at, 'contract', p.contract, 'from', p.from_state, 'to', p.to_state,
-      'by', private.actor_name(p.actor_kind, p.actor_id), 'byYou', coalesce(p.actor_id = auth.uid(), false), 'isUndo', p.facts ? 'undo', 'note', n.note,
-      'amountCents', (p.facts ->> 'amountCents')::bigint, 'currency', p.facts ->> 'currency') order by p.occurred_at, p.id), '[]')
-  from public.transition_proofs p left join private.proof_notes n on n.proof_id = p.id
-  where p.entity_id = p_call_id or (p.contract = 'sale' and p.entity_id in (select s.id from public.sales s where s.call_id = p_call_id))
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'proofId', p.id,
+      'at', p.occurred_at,
+      'contract', p.contract,
+      'from', p.from_state,
+      'to', p.to_state,
+      'by', private.actor_name(p.actor_kind, p.actor_id),
+      'byYou', coalesce(p.actor_id = auth.uid(), false),
+      'isUndo', p.facts ? 'undo',
+      'note', n.note,
+      'amountCents', (p.facts ->> 'amountCents')::bigint,
+      'currency', p.facts ->> 'currency')
+    order by p.occurred_at, p.id), '[]')
+  from public.transition_proofs p
+    left join private.proof_notes n on n.proof_id = p.id
+  where p.entity_id = p_call_id
+    or (p.contract = 'sale'
+      and p.entity_id in (select s.id from public.sales s where s.call_id = p_call_id))
 $$;
 create function private.lead_ledger(p_call_id uuid) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'at', r.created_at, 'kind', r.kind, 'amountCents', r.amount_cents, 'deltaCents', r.delta_cents,
-      'currency', r.currency, 'isPredicted', r.value_source = 'PREDICTED', 'by', private.actor_name(r.actor_kind, r.actor_id),
-      'byYou', coalesce(r.actor_id = auth.uid(), false)) order by r.created_at, r.sequence), '[]')
-  from public.revenue_snapshots r join public.sales s on s.id = r.sale_id where s.call_id = p_call_id
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'id', r.id,
+      'at', r.created_at,
+      'kind', r.kind,
+      'amountCents', r.amount_cents,
+      'deltaCents', r.delta_cents,
+      'currency', r.currency,
+      'isPredicted', r.value_source = 'PREDICTED',
+      'by', private.actor_name(r.actor_kind, r.actor_id),
+      'byYou', coalesce(r.actor_id = auth.uid(), false))
+    order by r.created_at, r.sequence), '[]')
+  from public.revenue_snapshots r
+    join public.sales s on s.id = r.sale_id
+  where s.call_id = p_call_id
 $$;
 create function private.lead_deliveries(p_call_id uuid) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'at', d.dispatched_at, 'kind', d.kind, 'amountCents', d.value_cents, 'currency', d.currency,
-      'verdict', d.verdict, 'verdictAt', d.verdict_at) order by d.dispatched_at, d.id), '[]')
-  from public.provider_dispatches d join public.sales s on s.id = d.sale_id where s.call_id = p_call_id
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'id', d.id,
+      'at', d.dispatched_at,
+      'kind', d.kind,
+      'amountCents', d.value_cents,
+      'currency', d.currency,
+      'verdict', d.verdict,
+      'verdictAt', d.verdict_at)
+    order by d.dispatched_at, d.id), '[]')
+  from public.provider_dispatches d
+    join public.sales s on s.id = d.sale_id
+  where s.call_id = p_call_id
+$$;
+create function private.visit_events(p_visit public.sessions) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'at', e.happened_at,
+      'action', e.action,
+      'isLead', e.category = 'conversion',
+      'value', e.value,
+      'path', private.url_path(e.url))
+    order by e.happened_at, e.id), '[]')
+  from (
+    select x.* from private.events x
+    where x.session_id = p_visit.id and x.received_at
+      between p_visit.started_at and p_visit.last_seen_at + interval '25 hours'
+    order by x.happened_at, x.id limit 100) e
 $$;
 create function private.lead_visits(p_call public.calls) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(jsonb_agg(jsonb_build_object('startedAt', v.started_at, 'clickedAt', v.clicked_at, 'isReturn', v.returning_ad_user,
-      'campaign', v.utm ->> 'campaign', 'keyword', v.utm ->> 'term', 'device', v.device, 'city', v.city, 'country', v.country, 'events', coalesce((
-        select jsonb_agg(jsonb_build_object('at', e.happened_at, 'action', e.action, 'isLead', e.category = 'conversion', 'value', e.value,
-          'path', private.url_path(e.url)) order by e.happened_at, e.id)
-        from (select x.* from private.events x where x.session_id = v.id
-                and x.received_at between v.started_at and v.last_seen_at + interval '25 hours'
-              order by x.happened_at, x.id limit 100) e), '[]')) order by v.started_at), '[]')
-  from (select o.* from public.sessions s join public.sessions o on o.site_id = s.site_id and o.visitor_id = s.visitor_id
-        where s.id = p_call.session_id and o.started_at <= p_call.called_at + interval '1 day' order by o.started_at desc limit 10) v
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'startedAt', v.started_at,
+      'clickedAt', v.clicked_at,
+      'isReturn', v.returning_ad_user,
+      'campaign', v.utm ->> 'campaign',
+      'keyword', v.utm ->> 'term',
+      'device', v.device,
+      'city', v.city,
+      'country', v.country,
+      'events', private.visit_events(v))
+    order by v.started_at), '[]')
+  from (
+    select o.* from public.sessions s
+      join public.sessions o on o.site_id = s.site_id and o.visitor_id = s.visitor_id
+    where s.id = p_call.session_id and o.started_at <= p_call.called_at + interval '1 day'
+    order by o.started_at desc limit 10) v
 $$;
 create function private.lead_choices(p_call public.calls) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(jsonb_agg(jsonb_build_object('at', c.chosen_at, 'scopes', to_jsonb(c.scopes),
-      'path', private.url_path(c.page_url)) order by c.chosen_at, c.id), '[]')
-  from (select x.* from public.consent_choices x
-        where x.site_id = p_call.site_id and x.visitor_id = p_call.visitor_id
-        order by x.chosen_at desc, x.id desc limit 20) c
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'at', c.chosen_at, 'scopes', to_jsonb(c.scopes), 'path', private.url_path(c.page_url))
+    order by c.chosen_at, c.id), '[]')
+  from (
+    select x.* from public.consent_choices x
+    where x.site_id = p_call.site_id and x.visitor_id = p_call.visitor_id
+    order by x.chosen_at desc, x.id desc limit 20) c
 $$;
 create function public.desk_lead(p_public_id text, p_call_id uuid) returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -9003,29 +9384,41 @@ begin
   if v_call.id is null then
     perform private.fail(404, 'NOT_FOUND');
   end if;
-  return private.lead_on_desk(v_site, v_call) || jsonb_build_object('asOf', private.current_moment(),
+  return private.lead_json(v_site, v_call) || jsonb_build_object(
+    'asOf', private.current_moment(),
     'fullPhone', case when public.has_site_role(v_site.id, 'operator') then v_call.phone end,
-    'clickKind', case when v_call.gclid is not null then 'gclid' when v_call.wbraid is not null then 'wbraid' when v_call.gbraid is not null then 'gbraid' end,
-    'visits', private.lead_visits(v_call), 'choices', private.lead_choices(v_call), 'history', private.lead_history(v_call.id), 'ledger', private.lead_ledger(v_call.id),
+    'clickKind', case
+      when v_call.gclid is not null then 'gclid'
+      when v_call.wbraid is not null then 'wbraid'
+      when v_call.gbraid is not null then 'gbraid' end,
+    'visits', private.lead_visits(v_call),
+    'choices', private.lead_choices(v_call),
+    'history', private.lead_history(v_call.id),
+    'ledger', private.lead_ledger(v_call.id),
     'deliveries', private.lead_deliveries(v_call.id),
-    'siblings', coalesce((select jsonb_agg(jsonb_build_object('id', o.id, 'channel', o.channel, 'status', o.status, 'calledAt', o.called_at) order by o.called_at)
-      from public.calls o where o.session_id = v_call.session_id and o.id <> v_call.id), '[]'));
+    'siblings', coalesce((
+      select jsonb_agg(jsonb_build_object(
+          'id', o.id, 'channel', o.channel, 'status', o.status, 'calledAt', o.called_at)
+        order by o.called_at)
+      from public.calls o
+      where o.session_id = v_call.session_id and o.id <> v_call.id), '[]'));
 end
 $$;
 
 -- 14_desk/desk_leads.sql
-create function private.matching_leads(p_site public.sites, p_filter jsonb, p_limit int, p_among uuid[] default null) returns setof public.calls
+create function private.matching_leads(
+  p_site public.sites, p_filter jsonb, p_limit int, p_among uuid[] default null
+) returns setof public.calls
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  v_open constant text := $q$c.status in ('intent', 'qualified', 'meeting')$q$;
+  v_open constant text := 'c.status = any (private.open_lead_states())';
   v_cursor text := p_filter ->> 'cursor';
 begin
-  if (v_cursor is not null and v_cursor !~ '^\d{4}-\d\d-\d\dT[0-9:.]{8,15}Z_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')
-     or coalesce(p_filter ->> 'from', '2000-01-01') !~ '^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$'
-     or coalesce(p_filter ->> 'to', '2000-01-01') !~ '^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$'
-     or coalesce(p_filter ->> 'decidedOn', '2000-01-01') !~ '^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$'
-     or coalesce(p_filter ->> 'phoneEnding', '00') !~ '^\d{2,7}$' then
+  if v_cursor !~ '^\d{4}-\d\d-\d\dT[0-9:.]{8,15}Z_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+     or p_filter ->> 'phoneEnding' !~ '^\d{2,7}$'
+     or exists (select from unnest('{from,to,decidedOn}'::text[]) k
+       where p_filter ->> k !~ '^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$') then
     perform private.fail(400, 'VALIDATION_FAILED');
   end if;
   return query execute format($q$
@@ -9035,39 +9428,83 @@ begin
       and ($4 is null or (coalesce(c.gclid, c.wbraid, c.gbraid) is not null) = $4)
       and ($5 is null or c.called_at >= $5) and ($6 is null or c.called_at < $6)
       and ($14 is null or (c.status_at >= $14 and c.status_at < $15))
-      and ($7 is null or (c.phone is not null and reverse(regexp_replace(c.phone, '\D', '', 'g')) like $7))
-      and ($8 is null or exists (select from public.sessions s where s.id = c.session_id and s.utm ->> 'campaign' = $8))
+      and ($7 is null or (c.phone is not null
+        and reverse(regexp_replace(c.phone, '\D', '', 'g')) like $7))
+      and ($8 is null or exists (select from public.sessions s
+        where s.id = c.session_id and s.utm ->> 'campaign' = $8))
       and ($9 is null or (c.called_at, c.id) < ($9, $10)) and ($11 is null or c.id = any ($11))
     order by c.called_at desc, c.id desc limit $12$q$,
-    case p_filter ->> 'view' when 'open' then v_open when 'sealed' then $q$c.status = 'sealed'$q$
-      when 'junk' then $q$c.status in ('junk', 'cancelled')$q$ when 'needs_you' then v_open || ' and private.needs_you_of($13, c) is not null' else 'true' end)
-    using p_site.id, p_filter ->> 'channel', (p_filter ->> 'scoreMin')::int, (p_filter ->> 'hasClick')::boolean,
-      private.start_of_day(p_site, (p_filter ->> 'from')::date), private.start_of_day(p_site, (p_filter ->> 'to')::date + 1),
-      -- Viewers see numbers masked: with more digits they could find the hidden ones by trying.
-      reverse(right(p_filter ->> 'phoneEnding', case when public.has_site_role(p_site.id, 'operator') then 7 else 4 end)) || '%', p_filter ->> 'campaign',
-      split_part(v_cursor, '_', 1)::timestamptz, split_part(v_cursor, '_', 2)::uuid, p_among, p_limit, p_site,
-      private.start_of_day(p_site, (p_filter ->> 'decidedOn')::date), private.start_of_day(p_site, (p_filter ->> 'decidedOn')::date + 1);
-exception when datetime_field_overflow or invalid_datetime_format or invalid_text_representation then
-  perform private.fail(400, 'VALIDATION_FAILED');   -- the 31st of a month that has 30 days
+    case p_filter ->> 'view'
+      when 'open' then v_open
+      when 'sealed' then $q$c.status = 'sealed'$q$
+      when 'junk' then 'c.status = any (private.ended_lead_states())'
+      when 'needs_you' then v_open || ' and private.needs_you_of($13, c) is not null'
+      else 'true' end)
+    using p_site.id, p_filter ->> 'channel', (p_filter ->> 'scoreMin')::int,
+      (p_filter ->> 'hasClick')::boolean,
+      private.start_of_day(p_site, (p_filter ->> 'from')::date),
+      private.start_of_day(p_site, (p_filter ->> 'to')::date + 1),
+      -- Viewers see masked numbers: with more digits they could find the hidden ones by trying.
+      reverse(right(p_filter ->> 'phoneEnding',
+        case when public.has_site_role(p_site.id, 'operator') then 7 else 4 end)) || '%',
+      p_filter ->> 'campaign',
+      split_part(v_cursor, '_', 1)::timestamptz, split_part(v_cursor, '_', 2)::uuid,
+      p_among, p_limit, p_site,
+      private.start_of_day(p_site, (p_filter ->> 'decidedOn')::date),
+      private.start_of_day(p_site, (p_filter ->> 'decidedOn')::date + 1);
+exception
+  when datetime_field_overflow or invalid_datetime_format or invalid_text_representation then
+    perform private.fail(400, 'VALIDATION_FAILED');   -- the 31st of a month that has 30 days
 end
 $$;
 create function private.count_open_leads(p_site_id uuid) returns bigint
 language sql stable security definer set search_path = ''
 as $$
-  select count(*) from (select from public.calls c where c.site_id = p_site_id and c.status in ('intent', 'qualified', 'meeting')
-    and c.called_at > private.current_moment() - interval '90 days' limit 1000) t
+  select count(*) from (
+    select from public.calls c
+    where c.site_id = p_site_id and c.status = any (private.open_lead_states())
+      and c.called_at > private.current_moment() - private.lead_open_for()
+    limit 1000) t
 $$;
 create function private.changed_lead_ids(p_site_id uuid, p_since timestamptz) returns uuid[]
 language sql stable security definer set search_path = ''
 as $$
   select array_agg(t.id) from (
-    select c.id from public.calls c where c.site_id = p_site_id and c.updated_at > p_since - interval '20 seconds'
-    union select s.call_id from public.sales s where s.site_id = p_site_id and s.updated_at > p_since - interval '20 seconds'
-    union select q.call_id from public.queue_transitions t join public.offline_conversion_queue q on q.id = t.queue_id
+    select c.id from public.calls c
+      where c.site_id = p_site_id and c.updated_at > p_since - interval '20 seconds'
+    union
+    select s.call_id from public.sales s
+      where s.site_id = p_site_id and s.updated_at > p_since - interval '20 seconds'
+    union
+    select q.call_id from public.queue_transitions t
+        join public.offline_conversion_queue q on q.id = t.queue_id
       where t.site_id = p_site_id and t.created_at > p_since - interval '20 seconds'
-    union select s.call_id from public.provider_dispatches d join public.sales s on s.id = d.sale_id
+    union
+    select s.call_id from public.provider_dispatches d
+        join public.sales s on s.id = d.sale_id
       where d.site_id = p_site_id and d.verdict_at > p_since - interval '20 seconds'
     order by 1 desc nulls last limit 101) t
+$$;
+create function private.changed_leads(p_site public.sites, p_filter jsonb) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_changed uuid[] := coalesce(
+    private.changed_lead_ids(p_site.id, (p_filter ->> 'since')::timestamptz), '{}');
+  v_shown uuid[] := v_changed[1:100];
+  v_matching uuid[];
+begin
+  select array_agg(m.id) into v_matching
+    from private.matching_leads(p_site, p_filter - 'cursor', 100, v_shown) m;
+  return jsonb_build_object(
+    'truncated', v_changed[101] is not null,
+    'changed', coalesce((
+      select jsonb_agg(private.lead_json(p_site, c)
+          || jsonb_build_object('matches', coalesce(c.id = any (v_matching), false))
+        order by c.called_at desc, c.id desc)
+      from public.calls c
+      where c.id = any (v_shown) and c.site_id = p_site.id), '[]'));
+end
 $$;
 create function public.desk_leads(p_public_id text, p_filter jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -9075,79 +9512,131 @@ as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'viewer');
   v_page constant int := 50;
-  v_answer jsonb := jsonb_build_object('asOf', private.current_moment(), 'open', private.count_open_leads(v_site.id));
-  v_changed uuid[];
-  v_matching uuid[];
+  v_answer jsonb := jsonb_build_object(
+    'asOf', private.current_moment(), 'open', private.count_open_leads(v_site.id));
   v_leads public.calls[];
   v_needing public.calls[];
 begin
   if p_filter ? 'since' then
-    v_changed := coalesce(private.changed_lead_ids(v_site.id, (p_filter ->> 'since')::timestamptz), '{}');
-    v_answer := v_answer || jsonb_build_object('truncated', v_changed[101] is not null);
-    v_changed := v_changed[1:100];
-    select array_agg(m.id) into v_matching from private.matching_leads(v_site, p_filter - 'cursor', 100, v_changed) m;
-    return v_answer || jsonb_build_object('changed', coalesce((
-      select jsonb_agg(private.lead_on_desk(v_site, c) || jsonb_build_object('matches', coalesce(c.id = any (v_matching), false)) order by c.called_at desc, c.id desc)
-      from public.calls c where c.id = any (v_changed) and c.site_id = v_site.id), '[]'));
+    return v_answer || private.changed_leads(v_site, p_filter);
   end if;
-  select array_agg(m order by m.called_at desc, m.id desc) into v_leads from private.matching_leads(v_site, p_filter, v_page + 1) m;
-  v_answer := v_answer || jsonb_build_object('leads', private.leads_on_desk(v_site, v_leads[1:v_page]),
-    'next', case when cardinality(v_leads) > v_page then private.exact_time(v_leads[v_page].called_at) || '_' || v_leads[v_page].id end);
+  select array_agg(m order by m.called_at desc, m.id desc) into v_leads
+    from private.matching_leads(v_site, p_filter, v_page + 1) m;
+  v_answer := v_answer || jsonb_build_object(
+    'leads', private.leads_json(v_site, v_leads[1:v_page]),
+    'next', case when cardinality(v_leads) > v_page
+      then private.exact_time(v_leads[v_page].called_at) || '_' || v_leads[v_page].id end);
   if p_filter ? 'cursor' then
     return v_answer;
   end if;
   if coalesce(p_filter ->> 'view', 'all') in ('all', 'open') then
-    select array_agg(m order by n.why, case n.why when 'CLICK_EXPIRES' then m.clicked_at end, m.called_at desc, m.id) into v_needing
-      from private.matching_leads(v_site, p_filter || '{"view": "needs_you"}', 500) m, private.needs_you_of(v_site, m) n (why);
+    select array_agg(m order by n.why, case n.why when 'CLICK_EXPIRES' then m.clicked_at end,
+        m.called_at desc, m.id)
+      into v_needing
+      from private.matching_leads(v_site, p_filter || '{"view": "needs_you"}', 500) m,
+        private.needs_you_of(v_site, m) n (why);
   end if;
-  return v_answer || jsonb_build_object('needsYou', private.leads_on_desk(v_site, v_needing[1:3]), 'needsYouCount', coalesce(cardinality(v_needing), 0),
-    'todayCount', (select count(*) from private.matching_leads(v_site, p_filter || jsonb_build_object('from', greatest(p_filter ->> 'from', private.today_at(v_site)::text)), 1000)));
+  return v_answer || jsonb_build_object(
+    'needsYou', private.leads_json(v_site, v_needing[1:3]),
+    'needsYouCount', coalesce(cardinality(v_needing), 0),
+    'todayCount', (
+      select count(*) from private.matching_leads(v_site, p_filter || jsonb_build_object(
+        'from', greatest(p_filter ->> 'from', private.today_at(v_site)::text)), 1000)));
 end
 $$;
 
--- 14_desk/lead_on_desk.sql
+-- 14_desk/lead_json.sql
+create function private.lead_open_for() returns interval
+language sql immutable parallel safe set search_path = ''
+as $$ select interval '90 days' $$;
 create function private.needs_you_of(p_site public.sites, p_call public.calls) returns text
-language sql stable set search_path = ''
+language plpgsql stable set search_path = ''
 as $$
-  select case
-    when p_call.status not in ('intent', 'qualified', 'meeting') or p_call.called_at < n.now - interval '90 days' then null
-    when p_call.marketing_consent and coalesce(p_call.gclid, p_call.wbraid, p_call.gbraid) is not null
-      and p_call.clicked_at + interval '90 days' between n.now and n.now + interval '7 days' then 'CLICK_EXPIRES'
-    when p_call.called_at < n.now - make_interval(hours => p_site.needs_you_after_hours) then 'WAITING' end
-  from (select private.current_moment() as now) n
+declare
+  v_now timestamptz := private.current_moment();
+begin
+  return case
+    when p_call.status <> all (private.open_lead_states())
+      or p_call.called_at < v_now - private.lead_open_for() then null
+    when p_call.marketing_consent
+      and coalesce(p_call.gclid, p_call.wbraid, p_call.gbraid) is not null
+      and p_call.clicked_at + private.click_life() between v_now and v_now + interval '7 days'
+      then 'CLICK_EXPIRES'
+    when p_call.called_at < v_now - make_interval(hours => p_site.needs_you_after_hours)
+      then 'WAITING' end;
+end
 $$;
-create function private.lead_on_desk(p_site public.sites, p_call public.calls) returns jsonb
+create function private.lead_json(p_site public.sites, p_call public.calls) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   select jsonb_build_object(
-    'id', p_call.id, 'channel', p_call.channel, 'phone', private.masked_phone(p_call.phone), 'status', p_call.status, 'version', p_call.version,
-    'score', p_call.lead_score, 'points', p_call.score_breakdown, 'calledAt', p_call.called_at, 'pagePath', private.url_path(p_call.page_url),
-    'campaign', v.utm ->> 'campaign', 'keyword', v.utm ->> 'term',
-    'clickBlock', private.delivery_block_of(p_call), 'clickedAt', p_call.clicked_at, 'clickExpiresAt', p_call.clicked_at + interval '90 days',
+    'id', p_call.id,
+    'channel', p_call.channel,
+    'phone', private.masked_phone(p_call.phone),
+    'status', p_call.status,
+    'version', p_call.version,
+    'score', p_call.lead_score,
+    'points', p_call.score_breakdown,
+    'calledAt', p_call.called_at,
+    'pagePath', private.url_path(p_call.page_url),
+    'campaign', v.utm ->> 'campaign',
+    'keyword', v.utm ->> 'term',
+    'clickBlock', private.delivery_block_of(p_call),
+    'clickedAt', p_call.clicked_at,
+    'clickExpiresAt', p_call.clicked_at + private.click_life(),
     'needsYou', private.needs_you_of(p_site, p_call),
-    'visitsBefore', (select count(*) from public.sessions o where o.site_id = v.site_id and o.visitor_id = v.visitor_id and o.started_at < v.started_at),
-    'changedAt', p_call.status_at, 'changedBy', private.actor_name(f.actor_kind, f.actor_id), 'changedByYou', coalesce(f.actor_id = auth.uid(), false),
-    'undoUntil', case when f.id is not null and not f.facts ? 'undo' and p_call.status_at > private.current_moment() - interval '10 minutes'
-                      then p_call.status_at + interval '10 minutes' end,
-    'sale', case when s.id is not null then jsonb_build_object('id', s.id, 'version', s.version, 'status', s.status, 'amountCents', s.amount_cents,
-      'currency', s.currency, 'isPredicted', s.value_source = 'PREDICTED', 'deliveryBlock', s.delivery_block, 'note', s.note,
-      'adjustableUntil', s.occurred_at + interval '54 days', 'atGoogle', private.standing_json(s.id)) end,
-    'delivery', case when q.id is not null then jsonb_build_object('status', q.status, 'notBefore', greatest(q.not_before, q.next_retry_at),
-      'errorCode', q.provider_error_code, 'uploadedAt', q.uploaded_at, 'verdict', d.verdict,
-      'pendingAdjustment', (select a.kind from public.offline_conversion_queue a where a.sale_id = s.id and a.kind <> 'CONVERSION'
-                            and a.status in ('QUEUED', 'RETRY', 'PROCESSING') limit 1)) end)
+    'visitsBefore', (
+      select count(*) from public.sessions o
+      where o.site_id = v.site_id and o.visitor_id = v.visitor_id
+        and o.started_at < v.started_at),
+    'changedAt', p_call.status_at,
+    'changedBy', private.actor_name(f.actor_kind, f.actor_id),
+    'changedByYou', coalesce(f.actor_id = auth.uid(), false),
+    'undoUntil', case when f.id is not null and not f.facts ? 'undo'
+        and p_call.status_at > private.current_moment() - private.undo_window()
+      then p_call.status_at + private.undo_window() end,
+    'sale', case when s.id is not null then jsonb_build_object(
+      'id', s.id,
+      'version', s.version,
+      'status', s.status,
+      'amountCents', s.amount_cents,
+      'currency', s.currency,
+      'isPredicted', s.value_source = 'PREDICTED',
+      'deliveryBlock', s.delivery_block,
+      'note', s.note,
+      'adjustableUntil', s.occurred_at + private.adjustments_end(),
+      'atGoogle', private.standing_json(s.id)) end,
+    'delivery', case when q.id is not null then jsonb_build_object(
+      'status', q.status,
+      'notBefore', greatest(q.not_before, q.next_retry_at),
+      'errorCode', q.provider_error_code,
+      'uploadedAt', q.uploaded_at,
+      'verdict', (
+        select d.verdict from public.provider_dispatches d
+        where d.sale_id = q.sale_id and d.queue_id = q.id
+        order by d.dispatched_at desc limit 1),
+      'pendingAdjustment', (
+        select a.kind from public.offline_conversion_queue a
+        where a.sale_id = s.id and a.kind <> 'CONVERSION'
+          and a.status = any (private.open_states())
+        limit 1)) end)
   from (select 1) one
-  left join public.sessions v on v.id = p_call.session_id
-  left join public.transition_proofs f on f.id = p_call.last_proof_id
-  left join lateral (select x.* from public.sales x where x.call_id = p_call.id order by x.status = 'CONFIRMED' desc, x.created_at desc limit 1) s on true
-  left join lateral (select x.* from public.offline_conversion_queue x where x.sale_id = s.id and x.kind = 'CONVERSION'
-                     order by x.created_at desc limit 1) q on true
-  left join lateral (select x.verdict from public.provider_dispatches x where x.sale_id = q.sale_id and x.queue_id = q.id order by x.dispatched_at desc limit 1) d on true
+    left join public.sessions v on v.id = p_call.session_id
+    left join public.transition_proofs f on f.id = p_call.last_proof_id
+    left join lateral (
+      select x.* from public.sales x
+      where x.call_id = p_call.id
+      order by x.status = 'CONFIRMED' desc, x.created_at desc limit 1) s on true
+    left join lateral (
+      select x.* from public.offline_conversion_queue x
+      where x.sale_id = s.id and x.kind = 'CONVERSION'
+      order by x.created_at desc limit 1) q on true
 $$;
-create function private.leads_on_desk(p_site public.sites, p_calls public.calls[]) returns jsonb
+create function private.leads_json(p_site public.sites, p_calls public.calls[]) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(jsonb_agg(private.lead_on_desk(p_site, p_calls[i]) order by i), '[]') from generate_series(1, cardinality(p_calls)) i
+  select coalesce(jsonb_agg(private.lead_json(p_site, p_calls[i]) order by i), '[]')
+  from generate_series(1, cardinality(p_calls)) i
 $$;
 
 -- 14_desk/list_activity.sql
@@ -9168,13 +9657,6 @@ as $$
     when p_proof.contract = 'conversion' then 'requeued'
     else 'other' end
 $$;
-create function private.actor_name(p_proof public.transition_proofs) returns text
-language sql stable security definer set search_path = ''
-as $$
-  select case p_proof.actor_kind
-    when 'user' then (select private.display_name(u) from auth.users u where u.id = p_proof.actor_id)
-    when 'api_key' then (select k.name from public.site_api_keys k where k.id = p_proof.actor_id) end
-$$;
 create function public.list_activity(p_public_id text, p_filter jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -9183,30 +9665,46 @@ declare
   v_limit int := least(greatest(coalesce((p_filter ->> 'limit')::int, 50), 1), 500);
   v_at timestamptz := nullif(split_part(p_filter ->> 'cursor', '_', 1), '')::timestamptz;
   v_id uuid := nullif(split_part(p_filter ->> 'cursor', '_', 2), '')::uuid;
-  v_day timestamptz := (p_filter ->> 'day')::date::timestamp at time zone v_site.timezone;
+  v_day timestamptz := private.start_of_day(v_site, (p_filter ->> 'day')::date);
   v_entries jsonb;
 begin
-  select coalesce(jsonb_agg(to_jsonb(t) order by t.at desc, t.id desc), '[]') into v_entries from (
-    select p.id, p.occurred_at as at, private.activity_kind(p) as kind, p.contract, p.entity_id as "entityId", p.actor_kind as "actorKind",
-      p.actor_id as "actorId", private.actor_name(p) as "actorName", p.from_state as "from", p.to_state as "to", n.note,
-      (p.facts ->> 'amountCents')::bigint as "amountCents", (p.facts ->> 'amountBeforeCents')::bigint as "amountBeforeCents", p.facts ->> 'currency' as currency,
-      s.external_ref as "externalRef", c.channel, c.called_at as "calledAt"
-    from public.transition_proofs p
-    left join private.proof_notes n on n.proof_id = p.id
-    left join public.sales s on s.id = (p.facts ->> 'saleId')::uuid
-    left join public.calls c on c.id = case p.contract when 'call' then p.entity_id else s.call_id end
-    where p.site_id = v_site.id
-      and (v_at is null or (p.occurred_at, p.id) < (v_at, v_id))
-      and (v_day is null or (p.occurred_at >= v_day and p.occurred_at < v_day + interval '1 day'))
-      and (p_filter ->> 'actor' is null or p.actor_id = (p_filter ->> 'actor')::uuid)
-      and (p_filter ->> 'kind' is null or private.activity_kind(p) = p_filter ->> 'kind')
-    order by p.occurred_at desc, p.id desc limit v_limit) t;
-  return jsonb_build_object('entries', v_entries,
-    'actors', (select coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'name', a.name) order by a.name, a.id), '[]') from (
-      select m.user_id as id, private.display_name(u) as name from public.site_members m join auth.users u on u.id = m.user_id where m.site_id = v_site.id
-      union all
-      select k.id, k.name from public.site_api_keys k where k.site_id = v_site.id and k.revoked_at is null) a),
-    'next', case when jsonb_array_length(v_entries) = v_limit then (v_entries -> -1 ->> 'at') || '_' || (v_entries -> -1 ->> 'id') end);
+  select coalesce(jsonb_agg(to_jsonb(t) order by t.at desc, t.id desc), '[]')
+    into v_entries
+    from (
+      select p.id, p.occurred_at as at, private.activity_kind(p) as kind, p.contract,
+        p.entity_id as "entityId", p.actor_kind as "actorKind", p.actor_id as "actorId",
+        private.actor_name(p.actor_kind, p.actor_id) as "actorName",
+        p.from_state as "from", p.to_state as "to", n.note,
+        (p.facts ->> 'amountCents')::bigint as "amountCents",
+        (p.facts ->> 'amountBeforeCents')::bigint as "amountBeforeCents",
+        p.facts ->> 'currency' as currency,
+        s.external_ref as "externalRef", c.channel, c.called_at as "calledAt"
+      from public.transition_proofs p
+        left join private.proof_notes n on n.proof_id = p.id
+        left join public.sales s on s.id = (p.facts ->> 'saleId')::uuid
+        left join public.calls c
+          on c.id = case p.contract when 'call' then p.entity_id else s.call_id end
+      where p.site_id = v_site.id
+        and (v_at is null or (p.occurred_at, p.id) < (v_at, v_id))
+        and (v_day is null
+          or (p.occurred_at >= v_day and p.occurred_at < v_day + interval '1 day'))
+        and (p_filter ->> 'actor' is null or p.actor_id = (p_filter ->> 'actor')::uuid)
+        and (p_filter ->> 'kind' is null or private.activity_kind(p) = p_filter ->> 'kind')
+      order by p.occurred_at desc, p.id desc limit v_limit) t;
+  return jsonb_build_object(
+    'entries', v_entries,
+    'actors', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'name', a.name)
+        order by a.name, a.id), '[]')
+      from (
+        select m.user_id as id, private.display_name(u) as name
+        from public.site_members m join auth.users u on u.id = m.user_id
+        where m.site_id = v_site.id
+        union all
+        select k.id, k.name from public.site_api_keys k
+        where k.site_id = v_site.id and k.revoked_at is null) a),
+    'next', case when jsonb_array_length(v_entries) = v_limit
+      then (v_entries -> -1 ->> 'at') || '_' || (v_entries -> -1 ->> 'id') end);
 end
 $$;
 
@@ -10170,22 +10668,38 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'viewer');
-  v_to date := coalesce(p_to,
-    (private.current_moment() at time zone v_site.timezone)::date);
+  v_to date := coalesce(p_to, private.today_at(v_site));
   v_from date := coalesce(p_from, v_to - 29);
+  v_since timestamptz;
+  v_until timestamptz;
   v_days jsonb;
 begin
   if v_from > v_to or v_to - v_from > 91 then
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "from"}');
   end if;
-  select coalesce(jsonb_agg(jsonb_build_object('day', t.day, 'currency', t.currency,
-      'sent', jsonb_build_object('script', t.script, 'data_manager', t.data_manager,
-        'ads_api', t.ads_api, 'by_hand', t.by_hand),
-      'confirmed', t.confirmed, 'duplicate', t.duplicate, 'rejected', t.rejected,
-      'unknown', t.unknown, 'waiting', t.waiting, 'noVerdict', t.no_verdict,
-      'sentCents', t.sent_cents, 'confirmedCents', t.confirmed_cents,
-      'rejectedCents', t.rejected_cents, 'restated', t.restated, 'retracted', t.retracted,
-      'adjustmentsRejected', t.adjustments_rejected) order by t.day, t.currency), '[]')
+  v_since := private.start_of_day(v_site, v_from);
+  v_until := private.start_of_day(v_site, v_to + 1);
+  select coalesce(jsonb_agg(jsonb_build_object(
+        'day', t.day,
+        'currency', t.currency,
+        'sent', jsonb_build_object(
+          'script', t.script,
+          'data_manager', t.data_manager,
+          'ads_api', t.ads_api,
+          'by_hand', t.by_hand),
+        'confirmed', t.confirmed,
+        'duplicate', t.duplicate,
+        'rejected', t.rejected,
+        'unknown', t.unknown,
+        'waiting', t.waiting,
+        'noVerdict', t.no_verdict,
+        'sentCents', t.sent_cents,
+        'confirmedCents', t.confirmed_cents,
+        'rejectedCents', t.rejected_cents,
+        'restated', t.restated,
+        'retracted', t.retracted,
+        'adjustmentsRejected', t.adjustments_rejected)
+      order by t.day, t.currency), '[]')
     into v_days
     from (
       select (d.dispatched_at at time zone v_site.timezone)::date as day, d.currency,
@@ -10211,12 +10725,14 @@ begin
         count(*) filter (where not c.is_new and d.verdict = 'REJECTED') as adjustments_rejected
       from public.provider_dispatches d
         cross join lateral (select d.kind = 'CONVERSION' as is_new) c
-      where d.site_id = v_site.id
-        and d.dispatched_at >= v_from::timestamp at time zone v_site.timezone
-        and d.dispatched_at < (v_to + 1)::timestamp at time zone v_site.timezone
+      where d.site_id = v_site.id and d.dispatched_at >= v_since and d.dispatched_at < v_until
       group by 1, 2) t;
-  return jsonb_build_object('siteId', p_public_id, 'timezone', v_site.timezone, 'from', v_from,
-    'to', v_to, 'days', v_days);
+  return jsonb_build_object(
+    'siteId', p_public_id,
+    'timezone', v_site.timezone,
+    'from', v_from,
+    'to', v_to,
+    'days', v_days);
 end
 $$;
 
@@ -10246,14 +10762,15 @@ begin
     when v_sale.status = 'CANCELED' then private.why_cancelled(v_site, v_sale)
     when v_sent.verdict is distinct from 'REJECTED' and v_sent.id is not null
         and not (v_sent.verdict is not distinct from 'UNKNOWN'   -- it is sent again
-          and v_row.status in ('QUEUED', 'RETRY', 'PROCESSING'))
+          and v_row.status = any (private.open_states()))
       then private.why_sent(v_sent)
     when v_sale.delivery_block is not null
       then private.why_blocked(v_sale.delivery_block, v_sale.clicked_at)
     when v_sale.status = 'DRAFT' and v_site.archived_at is not null
       then private.link('ARCHIVED', null, v_site.archived_at)
     when v_sale.status = 'DRAFT' then private.link('SEAL', 'DRAFT', v_sale.created_at)
-    when v_row.status in ('QUEUED', 'RETRY') then private.why_waiting(v_site, v_sale, v_row)
+    when v_row.status = any (private.waiting_states())
+      then private.why_waiting(v_site, v_sale, v_row)
     when v_row.status = 'PROCESSING' then private.link('IN_FLIGHT',
       case when v_row.claimed_at < private.current_moment() - private.stuck_after()
         then 'STUCK' end,
@@ -10263,19 +10780,25 @@ begin
       then private.link('REJECTED', v_sent.verdict_reason, v_sent.verdict_at)
     else private.link('FAILED', 'UNKNOWN', v_sale.updated_at) end;
   return jsonb_build_object('saleId', v_sale.id) || v_why || jsonb_build_object('facts',
-    jsonb_strip_nulls(jsonb_build_object('amountCents', v_sale.amount_cents,
-      'currency', v_sale.currency, 'orderId', v_sale.order_id, 'rowId', v_row.id,
+    jsonb_strip_nulls(jsonb_build_object(
+      'amountCents', v_sale.amount_cents,
+      'currency', v_sale.currency,
+      'orderId', v_sale.order_id,
+      'rowId', v_row.id,
       'archivedAt', v_site.archived_at,
       'canRestore', case when v_site.archived_at is not null
         then public.has_site_role(v_site.id, 'owner') end,
       'isSealed', v_sale.status = 'CONFIRMED',
       'isOwner', public.has_site_role(v_site.id, 'owner'),
-      'syncMethod', v_site.oci_sync_method, 'transport', v_sent.transport,
-      'sentAt', v_sent.dispatched_at, 'requestId', v_sent.provider_request_id,
+      'syncMethod', v_site.oci_sync_method,
+      'transport', v_sent.transport,
+      'sentAt', v_sent.dispatched_at,
+      'requestId', v_sent.provider_request_id,
       'conversionName', coalesce(v_sent.conversion_name, v_row.conversion_name,
         private.conversion_name(v_site, 'seal')),
       'atGoogleCents', private.standing_json(v_sale.id) -> 'valueCents',
-      'clickMinAgeHours', v_site.click_min_age_hours, 'error', v_row.attempt_error,
+      'clickMinAgeHours', v_site.click_min_age_hours,
+      'error', v_row.attempt_error,
       'attemptCount', v_row.attempt_count)) || (v_why -> 'facts'));
 end
 $$;
@@ -10292,7 +10815,7 @@ as $$
   select case p_block
     when 'NO_CONSENT' then private.link('CONSENT', p_block, null)
     when 'CLICK_EXPIRED'
-      then private.link('CLICK_AGE', p_block, p_clicked_at + interval '90 days')
+      then private.link('CLICK_AGE', p_block, p_clicked_at + private.click_life())
     else private.link('CLICK', p_block, null) end
 $$;
 create function private.why_cancelled(p_site public.sites, p_sale public.sales) returns jsonb
@@ -10303,9 +10826,9 @@ as $$
         where q.sale_id = p_sale.id and q.status = 'PROCESSING') then 'IN_FLIGHT'
       when d.id is null then 'NEVER_SENT'
       when d.kind = 'RETRACT' then 'RETRACTED'
-      when r.status in ('QUEUED', 'RETRY')
+      when r.status = any (private.waiting_states())
         and (p_site.oci_sync_method = 'script' or r.by_hand_reason is not null) then 'BY_HAND'
-      when r.status in ('QUEUED', 'RETRY', 'PROCESSING') then 'RETRACTING'
+      when r.status = any (private.open_states()) then 'RETRACTING'
       when r.id is null or r.provider_error_code = 'ADJUSTMENT_EXPIRED'
         then 'TOO_LATE'
       else 'RETRACT_FAILED' end,
@@ -10344,7 +10867,7 @@ as $$
       then private.why_blocked(p_row.provider_error_code, p_sale.clicked_at)
     when p_row.provider_error_category = 'AUTH' and h.blocked_at is not null
       then private.link('BLOCKED', h.blocked_code, h.blocked_at)
-    -- Tries used up say little; what the last of them met says more.
+    -- MAX_ATTEMPTS says little; the error of the last attempt says more.
     else private.link('FAILED', coalesce(case when p_row.provider_error_code = 'MAX_ATTEMPTS'
       then p_row.attempt_error_code end, p_row.provider_error_code), p_row.updated_at) end
   from (select 1) one left join public.provider_health_state h
@@ -10406,7 +10929,7 @@ language sql stable security definer set search_path = ''
 as $$
   select case
     when p_row.status <> 'RETRY' then null
-    -- Nothing is sent until somebody fixes it, whatever the last attempt met.
+    -- Nothing is sent until somebody fixes this, so it comes before the last attempt's error.
     when p_row.provider_error_code in
         ('VAULT_KEY_MISSING', 'VAULT_KEY_MISMATCH', 'CREDENTIALS_UNREADABLE')
       then private.link('WAITS', p_row.provider_error_code, p_row.next_retry_at)
@@ -10978,10 +11501,13 @@ create index signals_of_a_request on public.marketing_signals (site_id, provider
   where provider_request_id is not null;
 create index signals_refused_by_auth on public.marketing_signals (site_id)
   where dispatch_status = 'FAILED' and provider_error_category = 'AUTH';
-create index claimable_signals on public.marketing_signals (site_id, next_retry_at nulls first, created_at, id) where dispatch_status = 'PENDING';
+create index claimable_signals
+  on public.marketing_signals (site_id, next_retry_at nulls first, created_at, id)
+  where dispatch_status = 'PENDING';
 create index waiting_signals_by_name on public.marketing_signals (site_id, conversion_name)
   where dispatch_status = 'PENDING' and conversion_name is not null;
-create index processing_signals on public.marketing_signals (claimed_at) where dispatch_status = 'PROCESSING';
+create index processing_signals on public.marketing_signals (claimed_at)
+  where dispatch_status = 'PROCESSING';
 alter table public.marketing_signals enable row level security;
 
 -- 12_signals/script_signals.sql
@@ -10990,7 +11516,8 @@ grant execute on function public.claim_marketing_signals(uuid, int, int)
 grant execute on function public.ack_marketing_signals(uuid, uuid[]) to opsmantik_app, service_role;
 grant execute on function public.fail_marketing_signals(uuid, uuid[], text, text, int, jsonb)
   to opsmantik_app, service_role;
-grant execute on function public.recover_marketing_signals(int, int) to opsmantik_app, service_role;
+grant execute on function public.recover_marketing_signals(int, int)
+  to opsmantik_app, service_role;
 
 -- 12_signals/settle_signal_jobs.sql
 grant execute on function public.settle_marketing_signal_jobs(uuid, uuid, jsonb, jsonb, int)

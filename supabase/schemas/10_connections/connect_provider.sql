@@ -1,4 +1,7 @@
--- check_connection: what a connection must satisfy before it is kept.
+-- How an owner connects a site, and disconnects it.
+
+-- check_connection: what a connection must satisfy before it is stored.
+--   Refuses  400 VALIDATION_FAILED with the field.
 create function private.check_connection(p_site public.sites, p_connection jsonb) returns void
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -31,12 +34,14 @@ begin
 end
 $$;
 
--- keep_connection: the effect of connecting. p_connection as connect_provider takes it.
+-- keep_connection: stores a connection, as connect_provider says.
 create function private.keep_connection(p_site public.sites, p_connection jsonb) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_provider text := coalesce(p_connection ->> 'provider', 'google_ads');
+  v_transport text := coalesce(p_connection ->> 'transport', 'data_manager');
+  v_actor private.actor := private.connecting_actor();
   v_now timestamptz := private.current_moment();
   v_version int;
   v_is_again boolean;
@@ -56,9 +61,8 @@ begin
   insert into public.provider_credentials as c (site_id, provider_key, version, transport, key_id,
       sealed, account, connected_by, connected_at)
     values (p_site.id, v_provider, v_version,
-      coalesce(p_connection ->> 'transport', 'data_manager'), p_connection ->> 'keyId',
-      p_connection ->> 'sealed',
-      -- By name: nothing else that a caller may have put there is kept.
+      v_transport, p_connection ->> 'keyId', p_connection ->> 'sealed',
+      -- Key by key: whatever else the caller put there is dropped.
       jsonb_strip_nulls(jsonb_build_object(
         'customerId', p_connection #> '{account,customerId}',
         'loginCustomerId', p_connection #> '{account,loginCustomerId}',
@@ -76,44 +80,48 @@ begin
     perform private.write_actions(p_site, v_provider, p_connection -> 'actions');
   end if;
   perform private.prove_connection(p_site.id, v_provider, jsonb_build_object(
-    'contract', 'connection', 'from', case when v_is_again then 'connected' else 'disconnected' end,
-    'to', 'connected', 'facts', jsonb_build_object('provider', v_provider, 'version', v_version,
-      'transport', coalesce(p_connection ->> 'transport', 'data_manager'))));
-  v_released := private.release_connection(p_site.id, v_provider,
-    case when auth.uid() is null then ('system', null)::private.actor
-      else private.user_actor() end, '{}');
-  v_released := v_released + private.requeue_stopped(p_site.id, v_provider,
-    case when auth.uid() is null then ('system', null)::private.actor
-      else private.user_actor() end, v_stopped);
+    'contract', 'connection',
+    'from', case when v_is_again then 'connected' else 'disconnected' end,
+    'to', 'connected',
+    'facts', jsonb_build_object('provider', v_provider, 'version', v_version,
+      'transport', v_transport)));
+  v_released := private.release_connection(p_site.id, v_provider, v_actor, '{}')
+    + private.requeue_stopped(p_site.id, v_provider, v_actor, v_stopped);
   perform private.mark_elsewhere(p_site.id);
   return jsonb_build_object('version', v_version, 'released', v_released);
 end
 $$;
 
--- prove_connection: the proof of a change that an owner made, as the activity log shows it.
+-- connecting_actor: the signed-in owner; the system where a service connects.
+create function private.connecting_actor() returns private.actor
+language sql stable set search_path = ''
+as $$
+  select case when auth.uid() is null then ('system', null)::private.actor
+    else private.user_actor() end
+$$;
+
+-- prove_connection: records the proof of a change to the connection, for the activity log.
 create function private.prove_connection(
   p_site_id uuid, p_provider_key text, p_move jsonb
 ) returns void
 language sql security definer set search_path = ''
 as $$
-  select private.prove(p_site_id, case when auth.uid() is null then ('system', null)::private.actor
-      else private.user_actor() end,
-    p_move || jsonb_build_object('contractVersion', (p_move ->> 'contract') || '/1',
-      'entityId', h.connection_id))
+  select private.prove(p_site_id, private.connecting_actor(), p_move || jsonb_build_object(
+    'contractVersion', (p_move ->> 'contract') || '/1', 'entityId', h.connection_id))
   from public.provider_health_state h
   where h.site_id = p_site_id and h.provider_key = p_provider_key
 $$;
 
--- connect_provider: keep new credentials for a site, first or again.
---   Moves    a block ends, and rows that it left FAILED(AUTH) are QUEUED, in the same transaction.
---            An action that stays the same keeps its block: its test ends it. Rows that found an
---            action blocked are QUEUED when another takes its place.
---   Takes    p_connection {provider, transport, keyId, sealed, account, actions? or sealAction?};
---            sealed comes from lib/vault. sealAction is the action for sealed conversions alone,
+-- connect_provider: stores a site's credentials, the first ones or new ones.
+--   Moves    ends a block and queues the rows that it left FAILED(AUTH), in the same transaction.
+--            An action that stays the same keeps its block until a test of it passes. Rows that a
+--            blocked action stopped are QUEUED when another action takes its place.
+--   Takes    p_connection {provider, transport, keyId, sealed, account, actions? or sealAction?}.
+--            sealed comes from lib/vault. sealAction names only the action for sealed conversions,
 --            sealActionName what Google calls it, sealActionCounting how it counts.
---            Without either the present ones stay.
---   Safe     against a worker that still uses the old credentials: the version grows, so its
---            refusal does not block the new ones.
+--            Without actions and sealAction the present actions stay.
+--   Safe     against a worker that still uses the old credentials: the version grows, so a refusal
+--            of the old ones does not block the new ones.
 --   Returns  {version, released}.
 --   Refuses  400 VALIDATION_FAILED with the field.
 --   Callers  owners.
@@ -124,8 +132,8 @@ as $$
 $$;
 grant execute on function public.connect_provider(text, jsonb) to authenticated;
 
--- seed_provider_credentials: the same for staging, by the site's own id and without an owner. The
--- route that calls it refuses in production.
+-- seed_provider_credentials: connect_provider for staging, by the database's own site id and
+-- without an owner. The route that calls it refuses in production.
 --   Refuses  404 NOT_FOUND for an unknown or archived site.
 --   Callers  service role only.
 create function public.seed_provider_credentials(p_site_id uuid, p_connection jsonb) returns jsonb
@@ -144,7 +152,9 @@ $$;
 grant execute on function public.seed_provider_credentials(uuid, jsonb)
   to opsmantik_app, service_role;
 
--- require_connected: holds the connection, or refuses. Returns its version.
+-- require_connected: locks the connection (hold_provider).
+--   Returns  its version.
+--   Refuses  409 NOT_CONNECTED.
 create function private.require_connected(p_site_id uuid, p_provider_key text) returns int
 language plpgsql security definer set search_path = ''
 as $$
@@ -158,8 +168,8 @@ begin
 end
 $$;
 
--- disconnect_provider: the credentials are deleted, and with them the choice of actions. Rows wait
--- for the next connection; what is in flight is answered as always.
+-- disconnect_provider: deletes the credentials and the choice of actions. Waiting rows stay for the
+-- next connection; rows in flight are still answered.
 --   Safe     to repeat.
 --   Callers  owners.
 create function public.disconnect_provider(p_public_id text) returns jsonb
@@ -180,7 +190,9 @@ begin
         updated_at = private.current_moment()
     where h.site_id = v_site.id and h.provider_key = 'google_ads';
   perform private.prove_connection(v_site.id, 'google_ads', jsonb_build_object(
-    'contract', 'connection', 'from', 'connected', 'to', 'disconnected',
+    'contract', 'connection',
+    'from', 'connected',
+    'to', 'disconnected',
     'facts', jsonb_build_object('provider', 'google_ads')));
   return jsonb_build_object('ok', true);
 end

@@ -1,6 +1,7 @@
--- How a block begins and ends.
+-- How a connection is blocked and released.
 
--- block_connection: nothing more is sent until somebody fixes it. The first cause stays.
+-- block_connection: stops delivery for a (site, provider) until somebody fixes the cause. A block
+-- that stands keeps its first cause.
 create function private.block_connection(
   p_site_id uuid, p_provider_key text, p_code text, p_message text
 ) returns void
@@ -12,8 +13,8 @@ as $$
     where h.site_id = p_site_id and h.provider_key = p_provider_key and h.blocked_at is null
 $$;
 
--- block_provider: nothing more is sent for a (site, provider) until somebody fixes it.
---   Takes    p_credentials_version: those that were refused; older ones block nothing.
+-- block_provider: block_connection for a worker whose credentials were refused.
+--   Takes    p_credentials_version of the refused credentials; outdated ones block nothing.
 --   Returns  {blocked}: whether it is blocked now.
 --   Callers  service role only.
 create function public.block_provider(
@@ -33,12 +34,11 @@ $$;
 grant execute on function public.block_provider(uuid, text, text, text, int)
   to opsmantik_app, service_role;
 
--- release_connection: the (site, provider) may send again. Called with hold_provider, before any
--- sale is locked.
---   Takes    p_passed: names whose actions passed a test, so that their blocks end as well; null:
---            all of them.
+-- release_connection: ends the block of a (site, provider). The caller has called hold_provider and
+-- locked no sale yet.
+--   Takes    p_passed: names whose actions passed a test; their blocks end as well. Null: all.
 --   Moves    as requeue_refused.
---   Returns  how many rows of the queue.
+--   Returns  how many queue rows were requeued.
 create function private.release_connection(
   p_site_id uuid, p_provider_key text, p_actor private.actor, p_passed text[] default null
 ) returns int
@@ -60,8 +60,8 @@ begin
 end
 $$;
 
--- release_provider: for the runbook: blocks of the connection and of its actions end, and the rows
--- that they left FAILED are QUEUED with a fresh budget.
+-- release_provider: for the runbook. Ends the blocks of the connection and of its actions, and
+-- queues the rows that they left FAILED with all attempts again.
 --   Safe     to repeat.
 --   Returns  {released}: how many rows.
 --   Refuses  409 NOT_CONNECTED.

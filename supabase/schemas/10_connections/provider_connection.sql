@@ -1,13 +1,45 @@
--- What an owner sees of the connection.
+-- What a member sees of the connection.
 
+-- block_json: a block as screens show it; null where nothing is blocked.
 create function private.block_json(p_at timestamptz, p_code text, p_message text) returns jsonb
 language sql immutable set search_path = ''
 as $$
-  select case when p_at is not null then
-    jsonb_build_object('code', p_code, 'message', p_message, 'since', p_at) end
+  select case when p_at is not null
+    then jsonb_build_object('code', p_code, 'message', p_message, 'since', p_at) end
 $$;
 
--- provider_connection: how a site's delivery stands. Nothing of what was sealed.
+-- conversion_action_json: a chosen conversion action as screens show it.
+create function private.conversion_action_json(p_action public.provider_conversion_actions)
+returns jsonb
+language sql stable set search_path = ''
+as $$
+  select jsonb_build_object(
+    'conversionName', p_action.conversion_name,
+    'action', p_action.action,
+    'googleName', p_action.google_name,
+    'countingType', p_action.counting_type,
+    'testedAt', p_action.tested_at,
+    'blocked', private.block_json(
+      p_action.blocked_at, p_action.blocked_code, p_action.blocked_message))
+$$;
+
+-- health_json: the circuit and the block of a (site, provider) as screens show them.
+create function private.health_json(p_health public.provider_health_state) returns jsonb
+language sql stable set search_path = ''
+as $$
+  select jsonb_build_object(
+    'state', p_health.state,
+    'failureCount', p_health.failure_count,
+    'nextProbeAt', p_health.next_probe_at,
+    'lastSuccessAt', p_health.last_success_at,
+    'lastFailureAt', p_health.last_failure_at,
+    'lastFailureCode', p_health.last_failure_code,
+    'quotaUntil', p_health.quota_until,
+    'blocked', private.block_json(
+      p_health.blocked_at, p_health.blocked_code, p_health.blocked_message))
+$$;
+
+-- provider_connection: the state of a site's connection. It never contains the sealed credentials.
 --   Returns  {syncMethod, connected, transport, account, connectedAt, connectedBy, testedAt,
 --            testError, actions: [{conversionName, action, googleName, countingType, testedAt,
 --            blocked}], missingActions,
@@ -24,28 +56,23 @@ declare
 begin
   select c.* into v_credentials from public.provider_credentials c
     where c.site_id = v_site.id and c.provider_key = 'google_ads';
-  return jsonb_build_object('syncMethod', v_site.oci_sync_method,
-    'connected', v_credentials.site_id is not null, 'transport', v_credentials.transport,
-    'account', v_credentials.account, 'connectedAt', v_credentials.connected_at,
-    'connectedBy', (select private.display_name(u) from auth.users u
-                    where u.id = v_credentials.connected_by),
-    'testedAt', v_credentials.tested_at, 'testError', v_credentials.test_error,
+  return jsonb_build_object(
+    'syncMethod', v_site.oci_sync_method,
+    'connected', v_credentials.site_id is not null,
+    'transport', v_credentials.transport,
+    'account', v_credentials.account,
+    'connectedAt', v_credentials.connected_at,
+    'connectedBy', private.actor_name('user', v_credentials.connected_by),
+    'testedAt', v_credentials.tested_at,
+    'testError', v_credentials.test_error,
     'actions', (
-      select coalesce(jsonb_agg(jsonb_build_object('conversionName', a.conversion_name,
-        'action', a.action, 'googleName', a.google_name, 'countingType', a.counting_type,
-        'testedAt', a.tested_at,
-        'blocked', private.block_json(a.blocked_at, a.blocked_code, a.blocked_message))
-        order by a.conversion_name), '[]')
+      select coalesce(
+        jsonb_agg(private.conversion_action_json(a) order by a.conversion_name), '[]')
       from public.provider_conversion_actions a
       where a.site_id = v_site.id and a.provider_key = 'google_ads'),
     'missingActions', private.missing_actions(v_site),
     'health', (
-      select jsonb_build_object('state', h.state, 'failureCount', h.failure_count,
-        'nextProbeAt', h.next_probe_at, 'lastSuccessAt', h.last_success_at,
-        'lastFailureAt', h.last_failure_at, 'lastFailureCode', h.last_failure_code,
-        'quotaUntil', h.quota_until,
-        'blocked', private.block_json(h.blocked_at, h.blocked_code, h.blocked_message))
-      from public.provider_health_state h
+      select private.health_json(h) from public.provider_health_state h
       where h.site_id = v_site.id and h.provider_key = 'google_ads'));
 end
 $$;

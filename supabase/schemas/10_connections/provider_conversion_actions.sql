@@ -1,11 +1,11 @@
--- Which conversion action at Google a conversion's name means. A name that rows were sent under
--- keeps its line when the settings change.
+-- The conversion action at Google that a conversion name stands for. A name that rows were sent
+-- under keeps its line when the settings change.
 create table public.provider_conversion_actions (
   site_id uuid not null references public.sites (id),
   provider_key text not null,
   conversion_name text not null,
   action text not null,
-  google_name text,                                -- what Google calls the action, where it told us
+  google_name text,                                -- what Google calls the action, if known
   counting_type text,
   blocked_at timestamptz,
   blocked_code text,
@@ -27,7 +27,7 @@ create table public.provider_conversion_actions (
 );
 alter table public.provider_conversion_actions enable row level security;
 
--- What Google called the actions that were chosen, also after another was: rows keep theirs.
+-- What Google calls each action ever chosen. It stays after another is chosen: rows keep theirs.
 create table private.action_names (
   site_id uuid not null references public.sites (id),
   action text not null,
@@ -36,16 +36,24 @@ create table private.action_names (
 );
 alter table private.action_names enable row level security;
 
--- sent_names: what the conversions that an API can send are called now.
+-- conversion_keys: every kind of conversion, the most valuable first.
+create function private.conversion_keys() returns text[]
+language sql immutable parallel safe set search_path = ''
+as $$
+  select array['seal', 'MEETING_BOOKED', 'SEAL_PENDING', 'INTENT_CAPTURED', 'page_view']
+$$;
+
+-- sent_names: the present names of the kinds that an API sends. Page views go by script only.
 create function private.sent_names(p_site public.sites) returns table (key text, name text)
 language sql immutable set search_path = ''
 as $$
   select k.key, private.conversion_name(p_site, k.key)
-  from unnest('{seal,MEETING_BOOKED,SEAL_PENDING,INTENT_CAPTURED}'::text[]) k (key)
+  from unnest(private.conversion_keys()) k (key)
+  where k.key <> 'page_view'
 $$;
 
--- missing_actions: names of a site's conversions for which no conversion action is chosen, so that an
--- API sends none of them: what is sent now, and earlier names that conversions still wait under.
+-- missing_actions: conversion names without a conversion action; an API sends nothing under them.
+-- These are the present names, and earlier names that conversions still wait under.
 create function private.missing_actions(p_site public.sites) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
@@ -55,7 +63,8 @@ as $$
         where o.key = 'seal' or p_site.signals_enabled
       union all
       select distinct q.conversion_name, 9 from public.offline_conversion_queue q
-        where q.site_id = p_site.id and q.status in ('QUEUED', 'RETRY') and q.kind = 'CONVERSION'
+        where q.site_id = p_site.id and q.status = any (private.waiting_states())
+          and q.kind = 'CONVERSION'
           and q.conversion_name is not null and q.conversion_action is null
       union all
       select distinct g.conversion_name, 9 from public.marketing_signals g
@@ -66,7 +75,8 @@ as $$
     group by n.name) w
 $$;
 
--- is_elsewhere: whether an action belongs to another account than those that were chosen.
+-- is_elsewhere: true if none of the site's chosen actions is of this action's account. False while
+-- none is chosen.
 create function private.is_elsewhere(p_site_id uuid, p_action text) returns boolean
 language sql stable security definer set search_path = ''
 as $$
@@ -74,9 +84,10 @@ as $$
   from public.provider_conversion_actions a where a.site_id = p_site_id
 $$;
 
--- mark_elsewhere: adjustments of what another account has are a person's work from now on, and the
--- API's again when the site comes back to that account. Called with hold_provider, after the sales.
---   Safe     it waits for nobody: a row that somebody has is refused by the claim all the same.
+-- mark_elsewhere: leaves adjustments of another account's conversions to a person (OTHER_ACCOUNT),
+-- and gives them back to the API when the site returns to that account. The caller has called
+-- hold_provider and locked the sales it needs.
+--   Safe     skips locked rows instead of waiting: a claim refuses such a row all the same.
 create function private.mark_elsewhere(p_site_id uuid) returns void
 language sql security definer set search_path = ''
 as $$
@@ -85,8 +96,8 @@ as $$
         updated_at = private.current_moment()
     where q.id = any (array(
       select x.id from public.offline_conversion_queue x
-      where x.site_id = p_site_id and x.kind <> 'CONVERSION' and x.status in ('QUEUED', 'RETRY')
-        and x.conversion_action is not null
+      where x.site_id = p_site_id and x.kind <> 'CONVERSION'
+        and x.status = any (private.waiting_states()) and x.conversion_action is not null
         and (x.by_hand_reason is null or x.by_hand_reason = 'OTHER_ACCOUNT')
         and (x.by_hand_reason is null) = private.is_elsewhere(p_site_id, x.conversion_action)
       for update skip locked))

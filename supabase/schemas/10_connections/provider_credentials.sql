@@ -1,8 +1,6 @@
--- Connections: how an owner connects a site to Google's APIs, switches its delivery between them
--- and the script, and how a block ends. Owners use the session door; no function of that door ever
--- gives back what was sealed. Workers, connection tests and key rotation use the service door.
-
--- The credentials, encrypted by lib/vault before they get here. Disconnecting deletes the line.
+-- A site's credentials for Google's APIs. lib/vault encrypts them before they get here, and no
+-- function of the session door returns them. Workers, connection tests and key rotation use the
+-- service door. Disconnecting deletes the line.
 create table public.provider_credentials (
   site_id uuid not null references public.sites (id),
   provider_key text not null,
@@ -10,11 +8,11 @@ create table public.provider_credentials (
   transport text not null,
   key_id text not null,                            -- which vault key sealed it
   sealed text not null,                            -- base64; never leaves through the session door
-  account jsonb not null default '{}',             -- what may be shown: no secret
+  account jsonb not null default '{}',             -- may be shown: holds no secret
   connected_by uuid,                               -- null: a service connected it
   connected_at timestamptz not null,
   tested_at timestamptz,                           -- the last test that passed
-  test_error jsonb,                                -- of a later test that did not
+  test_error jsonb,                                -- of a later test that failed
   primary key (site_id, provider_key),
   constraint provider_is_known check (provider_key = 'google_ads'),
   constraint api_transport_is_known check (transport in ('data_manager', 'ads_api')),
@@ -29,8 +27,9 @@ create index credentials_by_vault_key
   on public.provider_credentials (key_id, site_id, provider_key);
 alter table public.provider_credentials enable row level security;
 
--- new_version: from now on, answers to what was sent before say nothing about the connection.
--- Called with hold_provider.
+-- new_version: outdates what is in flight, so that its answers neither block nor release the
+-- connection. The caller has called hold_provider.
+--   Returns  the version.
 create function private.new_version(p_site_id uuid, p_provider_key text) returns int
 language plpgsql security definer set search_path = ''
 as $$
@@ -47,8 +46,8 @@ begin
 end
 $$;
 
--- provider_credentials_for: what a worker needs to send for a site. The only function that gives
--- out what was sealed, beside the rotation's.
+-- provider_credentials_for: what a worker needs to send for a site. Only this function and
+-- list_sealed_credentials return the sealed credentials.
 --   Returns  {version, transport, keyId, sealed, account, actions: [{conversionName, action,
 --            countingType}]}, or null when it is not connected.
 --   Callers  service role only.
@@ -56,10 +55,17 @@ create function public.provider_credentials_for(p_site_id uuid, p_provider_key t
 returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select jsonb_build_object('version', c.version, 'transport', c.transport, 'keyId', c.key_id,
-    'sealed', c.sealed, 'account', c.account, 'actions', (
-      select coalesce(jsonb_agg(jsonb_build_object('conversionName', a.conversion_name,
-        'action', a.action, 'countingType', a.counting_type) order by a.conversion_name), '[]')
+  select jsonb_build_object(
+    'version', c.version,
+    'transport', c.transport,
+    'keyId', c.key_id,
+    'sealed', c.sealed,
+    'account', c.account,
+    'actions', (
+      select coalesce(jsonb_agg(jsonb_build_object(
+          'conversionName', a.conversion_name, 'action', a.action,
+          'countingType', a.counting_type)
+        order by a.conversion_name), '[]')
       from public.provider_conversion_actions a
       where a.site_id = c.site_id and a.provider_key = c.provider_key))
   from public.provider_credentials c
@@ -75,18 +81,26 @@ create function public.list_sealed_credentials(p_key_id text, p_limit int defaul
 returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(jsonb_agg(jsonb_build_object('siteId', t.site_id, 'providerKey', t.provider_key,
-    'version', t.version, 'keyId', t.key_id, 'sealed', t.sealed)
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'siteId', t.site_id,
+      'providerKey', t.provider_key,
+      'version', t.version,
+      'keyId', t.key_id,
+      'sealed', t.sealed)
     order by t.site_id, t.provider_key), '[]')
-  from (select c.* from public.provider_credentials c where c.key_id = p_key_id
-        order by c.site_id, c.provider_key limit least(greatest(p_limit, 1), 1000)) t
+  from (
+    select c.* from public.provider_credentials c
+    where c.key_id = p_key_id
+    order by c.site_id, c.provider_key
+    limit least(greatest(p_limit, 1), 1000)) t
 $$;
 grant execute on function public.list_sealed_credentials(text, int) to opsmantik_app, service_role;
 
--- reseal_credentials: the same credentials, sealed with another vault key.
+-- reseal_credentials: stores the same credentials, sealed with another vault key. Their version
+-- stays.
 --   Safe     against an owner who connects anew meanwhile: only the version that was opened is
---            replaced. To repeat: what has the key already stays.
---   Returns  {resealed}. The version stays: the credentials are the same.
+--            replaced. Safe to repeat: a line that has the key already is left alone.
+--   Returns  {resealed}.
 --   Callers  service role only.
 create function public.reseal_credentials(
   p_site_id uuid, p_provider_key text, p_version int, p_key_id text, p_sealed text

@@ -1,12 +1,12 @@
--- record_provider_test: what a test of a connection came to.
---   Takes    p_version: of the credentials that were tested. A test of older ones says nothing.
---            p_error {code, message} of a test that failed; p_passed: names whose actions passed,
---            whatever became of the rest. p_conversion_name: the one action that was tested, null
---            for the connection.
---   Moves    a passed test of the connection ends the block, as new credentials do; one of an
---            action ends the block of that action, and of no other. Rows that found an action
---            blocked are QUEUED with the end of its block.
---   Safe     against a batch in flight: a passed test is a new version, so a refusal of what was
+-- record_provider_test: records the result of a test of a connection.
+--   Takes    p_version of the tested credentials; a test of outdated ones records nothing.
+--            p_error {code, message} of a failed test. p_passed: names whose actions passed, even
+--            where the test as a whole failed. p_conversion_name: the one tested action; null for
+--            the whole connection.
+--   Moves    a passed test of the connection ends its block, as new credentials do. A passed test
+--            of an action ends the block of that action only. Rows that a blocked action stopped
+--            are QUEUED when its block ends.
+--   Safe     against a batch in flight: a passed test makes a new version, so a refusal of what was
 --            sent before the fix does not block again.
 --   Returns  {recorded, released, version}.
 --   Callers  service role only.

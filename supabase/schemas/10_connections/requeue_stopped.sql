@@ -1,7 +1,7 @@
--- Rows that a connection stopped, and how they are queued again.
+-- Rows that a block stopped, and how they are queued again.
 
--- stopped_rows: rows and signals that a worker's attempt left FAILED because Google refuses their
--- conversion action, which is blocked for that. Called with hold_provider, before the block ends.
+-- stopped_rows: ids of rows and signals that a worker's attempt left FAILED with the code that
+-- blocks their conversion action. The caller has called hold_provider; the block still stands.
 create function private.stopped_rows(p_site_id uuid, p_provider_key text) returns uuid[]
 language sql stable security definer set search_path = ''
 as $$
@@ -21,13 +21,13 @@ as $$
       and g.dispatch_status = 'FAILED' and g.provider_error_category = 'VALIDATION')
 $$;
 
--- requeue_stopped: what found a blocked action is sent after all, now that the block is over.
--- Called with hold_provider, before any sale is locked.
---   Takes    p_ids: stopped_rows, as they were before.
---   Moves    rows whose name has a usable action now -> QUEUED with a fresh budget, and such
---            signals -> PENDING. What came to nothing meanwhile, waits in another row, or is bound
---            to another action, stays.
---   Returns  how many rows of the queue.
+-- requeue_stopped: queues what a blocked action stopped, now that its block is over. The caller has
+-- called hold_provider and locked no sale yet.
+--   Takes    p_ids: what stopped_rows returned before the block ended.
+--   Moves    rows whose name has a usable action now -> QUEUED with all attempts again, and such
+--            signals -> PENDING. Rows that may no longer be sent, wait in another row, or belong to
+--            another action stay FAILED.
+--   Returns  how many queue rows were requeued.
 create function private.requeue_stopped(
   p_site_id uuid, p_provider_key text, p_actor private.actor, p_ids uuid[]
 ) returns int
@@ -63,8 +63,8 @@ begin
 end
 $$;
 
--- refused_rows: rows that a worker's attempt left FAILED(AUTH). A script's failures are not the
--- API's to release.
+-- refused_rows: ids of rows that a worker's attempt left FAILED(AUTH). Failures of a script are not
+-- among them.
 create function private.refused_rows(p_site_id uuid, p_provider_key text) returns uuid[]
 language sql stable security definer set search_path = ''
 as $$
@@ -75,11 +75,11 @@ as $$
       and q.attempt_error_category = 'AUTH' and q.attempt_error_code = q.provider_error_code)
 $$;
 
--- requeue_refused: what was refused access is sent after all. Called with hold_provider, before any
--- sale is locked.
---   Moves    refused_rows -> QUEUED with a fresh budget, and such signals -> PENDING. What came to
---            nothing meanwhile, or waits in another row, stays where it is.
---   Returns  how many rows of the queue.
+-- requeue_refused: queues what Google refused for lack of access. The caller has called
+-- hold_provider and locked no sale yet.
+--   Moves    refused_rows -> QUEUED with all attempts again, and such signals -> PENDING. Rows that
+--            may no longer be sent, or wait in another row, stay FAILED.
+--   Returns  how many queue rows were requeued.
 create function private.requeue_refused(
   p_site_id uuid, p_provider_key text, p_actor private.actor
 ) returns int
@@ -98,7 +98,7 @@ begin
     from private.judge_queue_rows(p_site_id, 'RETRY_SELECTED', null, v_ids, null) j
     where q.id = j.id and j.skipped is null and q.provider_error_category = 'AUTH';
   get diagnostics v_released = row_count;
-  -- Whoever holds such a signal is about to end it or to say that it was sent.
+  -- A locked signal is skipped: its holder is about to fail it or to record that it was sent.
   update public.marketing_signals g
     set dispatch_status = 'PENDING', next_retry_at = null, attempt_base = g.attempt_count,
         updated_at = v_now

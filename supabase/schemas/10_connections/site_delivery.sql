@@ -1,7 +1,8 @@
--- Values and delivery: what a site's leads are worth before anybody says an amount, and what Google is told of them, when and under which name.
+-- A site's settings for values and delivery: what its leads are worth before anybody says an
+-- amount, and what is sent to Google, when and under which name.
 
--- default_conversion_name: the names that the setup guide asks for. The planner folds a call with a
--- fixed key, so a query may ask it for every row.
+-- default_conversion_name: the names that the setup guide asks for. A call with a fixed key is
+-- evaluated when the query is planned, so it costs nothing per row.
 create function private.default_conversion_name(p_key text) returns text
 language sql immutable set search_path = ''
 as $$
@@ -20,12 +21,23 @@ as $$
   select coalesce(p_site.conversion_names ->> p_key, private.default_conversion_name(p_key))
 $$;
 
--- refuse_setting: a setting that can not be stored, by name, so that the form can point at it.
+-- refuse_setting: refuses with the setting's name, so that the form can point at it.
 create function private.refuse_setting(p_field text) returns void
 language sql set search_path = ''
 as $$ select private.fail(400, 'VALIDATION_FAILED', jsonb_build_object('field', p_field)) $$;
 
--- check_delivery: what the given settings must satisfy. Keys are a closed list: a misspelt one would silently change nothing.
+-- is_whole: true for a whole number within these bounds.
+create function private.is_whole(p_value jsonb, p_min bigint, p_max bigint) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select case when jsonb_typeof(p_value) = 'number'
+    then p_value::numeric between p_min and p_max and p_value::numeric % 1 = 0
+    else false end
+$$;
+
+-- check_delivery: what the given settings must satisfy. Keys are a closed list: a misspelt key
+-- would silently change nothing.
+--   Refuses  400 VALIDATION_FAILED with the field.
 create function private.check_delivery(p_settings jsonb) returns void
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -36,12 +48,14 @@ begin
   if jsonb_typeof(p_settings) is distinct from 'object' then
     perform private.refuse_setting('settings');
   end if;
-  for v_entry in select e.key, e.value, jsonb_typeof(e.value) as type from jsonb_each(p_settings) e loop
+  for v_entry in
+    select e.key, e.value, jsonb_typeof(e.value) as type from jsonb_each(p_settings) e
+  loop
     if not coalesce(case v_entry.key
-      when 'defaultAovCents' then v_entry.type = 'number' and (v_entry.value)::numeric between 1 and 100000000000 and (v_entry.value)::numeric % 1 = 0
-      when 'sendDelayMinutes' then v_entry.type = 'number' and (v_entry.value)::numeric between 0 and 1440 and (v_entry.value)::numeric % 1 = 0
-      when 'clickMinAgeHours' then v_entry.type = 'number' and (v_entry.value)::numeric between 0 and 48 and (v_entry.value)::numeric % 1 = 0
-      when 'needsYouAfterHours' then v_entry.type = 'number' and (v_entry.value)::numeric between 1 and 2160 and (v_entry.value)::numeric % 1 = 0
+      when 'defaultAovCents' then private.is_whole(v_entry.value, 1, private.max_amount_cents())
+      when 'sendDelayMinutes' then private.is_whole(v_entry.value, 0, 1440)
+      when 'clickMinAgeHours' then private.is_whole(v_entry.value, 0, 48)
+      when 'needsYouAfterHours' then private.is_whole(v_entry.value, 1, 2160)
       when 'signalsEnabled' then v_entry.type = 'boolean'
       when 'pageViewsEnabled' then v_entry.type = 'boolean'
       when 'intentWeights' then v_entry.type = 'object'
@@ -50,33 +64,37 @@ begin
     end if;
   end loop;
   for v_entry in select e.key, e.value from jsonb_each(p_settings -> 'intentWeights') e loop
-    if v_entry.key not in ('intent', 'qualified', 'meeting', 'sealed') or jsonb_typeof(v_entry.value) <> 'number'
+    if v_entry.key not in ('intent', 'qualified', 'meeting', 'sealed')
+       or jsonb_typeof(v_entry.value) <> 'number'
        or (v_entry.value)::numeric not between 0 and 10 then
       perform private.refuse_setting('intentWeights.' || left(v_entry.key, 40));
     end if;
   end loop;
   for v_entry in select e.key, e.value from jsonb_each(p_settings -> 'conversionNames') e loop
-    if v_entry.key not in ('seal', 'INTENT_CAPTURED', 'SEAL_PENDING', 'MEETING_BOOKED', 'page_view') or jsonb_typeof(v_entry.value) <> 'string'
+    if v_entry.key <> all (private.conversion_keys())
+       or jsonb_typeof(v_entry.value) <> 'string'
        or not private.is_plain_text(v_entry.value #>> '{}', 100) then
       perform private.refuse_setting('conversionNames.' || left(v_entry.key, 40));
     end if;
   end loop;
-  -- Names left out are the defaults. Under one name Google would add sales and first contacts up.
+  -- Names left out are the defaults. Google adds up whatever shares a name, sales and first
+  -- contacts.
   v_named.conversion_names := coalesce(p_settings -> 'conversionNames', '{}');
-  for v_entry in select n.key from (
+  for v_entry in
+    select n.key from (
       select k.key, k.place,
         min(k.place) over (partition by private.conversion_name(v_named, k.key)) as first
-      from unnest('{seal,MEETING_BOOKED,SEAL_PENDING,INTENT_CAPTURED,page_view}'::text[])
-        with ordinality k (key, place)) n
-    where n.place > n.first order by n.place limit 1 loop
+      from unnest(private.conversion_keys()) with ordinality k (key, place)) n
+    where n.place > n.first order by n.place limit 1
+  loop
     perform private.refuse_setting('conversionNames.' || v_entry.key);
   end loop;
 end
 $$;
 
--- set_site_delivery: change the settings that are given; the others stay. Weights and names that are given replace all of theirs.
--- A conversion that gets another name keeps the conversion action that was chosen for it.
---   Refuses  400 VALIDATION_FAILED with the field, for an unknown key as for a value out of bounds.
+-- set_site_delivery: changes the given settings; the others stay. Given weights or names replace
+-- all weights or names. A renamed conversion keeps the conversion action that was chosen for it.
+--   Refuses  400 VALIDATION_FAILED with the field, for an unknown key or a value out of bounds.
 --   Callers  owners.
 create function public.set_site_delivery(p_public_id text, p_settings jsonb) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -85,20 +103,26 @@ declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
   perform private.check_delivery(p_settings);
+  -- A seal without an amount would be worth 0, and 0 cannot be sent.
   if (p_settings #> '{intentWeights,sealed}')::numeric = 0 then
-    perform private.refuse_setting('intentWeights.sealed');   -- a seal without an amount would be worth nothing, and nothing can not be sent
+    perform private.refuse_setting('intentWeights.sealed');
   end if;
   perform private.hold_provider(v_site.id, 'google_ads');
   select s.* into v_site from public.sites s where s.id = v_site.id for no key update;
   update public.sites s
-    set default_aov_cents = coalesce((p_settings ->> 'defaultAovCents')::bigint, s.default_aov_cents),
+    set default_aov_cents =
+          coalesce((p_settings ->> 'defaultAovCents')::bigint, s.default_aov_cents),
         intent_weights = coalesce(p_settings -> 'intentWeights', s.intent_weights),
         signals_enabled = coalesce((p_settings ->> 'signalsEnabled')::boolean, s.signals_enabled),
-        page_views_enabled = coalesce((p_settings ->> 'pageViewsEnabled')::boolean, s.page_views_enabled),
+        page_views_enabled =
+          coalesce((p_settings ->> 'pageViewsEnabled')::boolean, s.page_views_enabled),
         conversion_names = coalesce(p_settings -> 'conversionNames', s.conversion_names),
-        send_delay_minutes = coalesce((p_settings ->> 'sendDelayMinutes')::int, s.send_delay_minutes),
-        click_min_age_hours = coalesce((p_settings ->> 'clickMinAgeHours')::int, s.click_min_age_hours),
-        needs_you_after_hours = coalesce((p_settings ->> 'needsYouAfterHours')::int, s.needs_you_after_hours),
+        send_delay_minutes =
+          coalesce((p_settings ->> 'sendDelayMinutes')::int, s.send_delay_minutes),
+        click_min_age_hours =
+          coalesce((p_settings ->> 'clickMinAgeHours')::int, s.click_min_age_hours),
+        needs_you_after_hours =
+          coalesce((p_settings ->> 'needsYouAfterHours')::int, s.needs_you_after_hours),
         updated_at = private.current_moment()
     where s.id = v_site.id;
   perform private.carry_actions(v_site, s) from public.sites s where s.id = v_site.id;
@@ -108,7 +132,8 @@ $$;
 grant execute on function public.set_site_delivery(text, jsonb) to authenticated;
 
 -- site_delivery: the settings as they hold now, defaults filled in.
---   Returns  {defaultAovCents, intentWeights, signalsEnabled, pageViewsEnabled, conversionNames, sendDelayMinutes, clickMinAgeHours, needsYouAfterHours}.
+--   Returns  {defaultAovCents, intentWeights, signalsEnabled, pageViewsEnabled, conversionNames,
+--            sendDelayMinutes, clickMinAgeHours, needsYouAfterHours}.
 --   Callers  viewers.
 create function public.site_delivery(p_public_id text) returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -116,12 +141,19 @@ as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'viewer');
 begin
-  return jsonb_build_object('defaultAovCents', v_site.default_aov_cents,
-    'intentWeights', (select jsonb_object_agg(k, private.intent_weight(v_site, k)) from unnest('{intent,qualified,meeting,sealed}'::text[]) k),
-    'signalsEnabled', v_site.signals_enabled, 'pageViewsEnabled', v_site.page_views_enabled,
-    'conversionNames', (select jsonb_object_agg(k, private.conversion_name(v_site, k))
-                        from unnest('{seal,MEETING_BOOKED,SEAL_PENDING,INTENT_CAPTURED,page_view}'::text[]) k),
-    'sendDelayMinutes', v_site.send_delay_minutes, 'clickMinAgeHours', v_site.click_min_age_hours, 'needsYouAfterHours', v_site.needs_you_after_hours);
+  return jsonb_build_object(
+    'defaultAovCents', v_site.default_aov_cents,
+    'intentWeights', (
+      select jsonb_object_agg(k, private.intent_weight(v_site, k))
+      from unnest('{intent,qualified,meeting,sealed}'::text[]) k),
+    'signalsEnabled', v_site.signals_enabled,
+    'pageViewsEnabled', v_site.page_views_enabled,
+    'conversionNames', (
+      select jsonb_object_agg(k, private.conversion_name(v_site, k))
+      from unnest(private.conversion_keys()) k),
+    'sendDelayMinutes', v_site.send_delay_minutes,
+    'clickMinAgeHours', v_site.click_min_age_hours,
+    'needsYouAfterHours', v_site.needs_you_after_hours);
 end
 $$;
 grant execute on function public.site_delivery(text) to authenticated;

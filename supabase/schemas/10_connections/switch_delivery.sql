@@ -1,5 +1,8 @@
--- corrections_of_script: {correctionsOfScript}: waiting corrections that would go by API, of what a
--- script sent. Google may not find that under the chosen action.
+-- Switching a site's delivery between its script and Google's APIs.
+
+-- corrections_of_script: counts the waiting corrections that an API would send for conversions that
+-- a script sent. Google may not find those under the chosen action.
+--   Returns  {correctionsOfScript}.
 create function private.corrections_of_script(p_site_id uuid, p_to text) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
@@ -7,17 +10,18 @@ as $$
   from public.offline_conversion_queue q
     join private.standing_dispatches d
       on d.sale_id = q.sale_id and d.provider_key = q.provider_key and d.transport = 'script'
-  where q.site_id = p_site_id and q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY')
-    and q.by_hand_reason is null and p_to = 'api'
+  where q.site_id = p_site_id and q.kind <> 'CONVERSION'
+    and q.status = any (private.waiting_states()) and q.by_hand_reason is null and p_to = 'api'
 $$;
 
--- preview_delivery_switch: what a switch of a site's delivery would mean for what waits.
+-- preview_delivery_switch: what a switch would mean for the rows that wait.
 --   Takes    p_to script or api.
---   Returns  {waiting, inFlight, released, adjustmentsByHand, pageViewsStop, missingActions,
---            connected}: released was refused access and goes by script then, corrections among it
---            included; missingActions are names that an API would send nothing under;
---            adjustmentsByHand are corrections that a person has to make after the switch: all of
---            them, since a script cannot, or those that no API makes. Page views go by script only.
+--   Returns  {waiting, inFlight, correctionsOfScript, released, adjustmentsByHand, pageViewsStop,
+--            missingActions, connected}. released: rows, corrections included, that the API was
+--            refused access for and the script then sends. missingActions: names that an API would
+--            send nothing under. adjustmentsByHand: corrections that a person makes after the
+--            switch; all of them for a script, which cannot correct, else those no API can make.
+--            Page views go by script only.
 --   Callers  owners.
 create function public.preview_delivery_switch(p_public_id text, p_to text) returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -29,11 +33,14 @@ begin
   if p_to is null or p_to not in ('script', 'api') then
     perform private.refuse_setting('to');
   end if;
-  v_released := array(select j.id from private.judge_queue_rows(v_site.id, 'RETRY_SELECTED', null,
-    private.refused_rows(v_site.id, 'google_ads'), null) j
+  v_released := array(
+    select j.id
+    from private.judge_queue_rows(v_site.id, 'RETRY_SELECTED', null,
+      private.refused_rows(v_site.id, 'google_ads'), null) j
     where p_to = 'script' and j.skipped is null);
   return (select jsonb_build_object(
-      'waiting', coalesce(sum(t.row_count) filter (where t.status in ('QUEUED', 'RETRY')), 0),
+      'waiting', coalesce(sum(t.row_count) 
+        filter (where t.status = any (private.waiting_states())), 0),
       'inFlight', coalesce(sum(t.row_count) filter (where t.status = 'PROCESSING'), 0))
     from private.queue_totals(array[v_site.id]) t)
     || private.corrections_of_script(v_site.id, p_to)
@@ -41,7 +48,7 @@ begin
       'adjustmentsByHand', (
         select count(*) from public.offline_conversion_queue q
         where q.site_id = v_site.id and q.kind <> 'CONVERSION'
-          and (q.status in ('QUEUED', 'RETRY') or q.id = any (v_released))
+          and (q.status = any (private.waiting_states()) or q.id = any (v_released))
           and (p_to = 'script' or q.by_hand_reason is not null)),
       'released', cardinality(v_released),
       'pageViewsStop', p_to = 'api' and v_site.page_views_enabled,
@@ -52,10 +59,10 @@ end
 $$;
 grant execute on function public.preview_delivery_switch(text, text) to authenticated;
 
--- switch_delivery: a site's conversions go by its script from now on, or by Google's APIs. Rows in
--- flight are answered by whoever has them; one order id is one conversion on either way. What was
--- refused access to the API goes by the script.
---   Safe     against a claim at the same moment: it comes before the switch or gets nothing.
+-- switch_delivery: sends a site's conversions by its script from now on, or by Google's APIs. Rows
+-- in flight are answered by whoever claimed them; an order id is one conversion on either
+-- transport. A switch to the script requeues the rows that the API was refused access for.
+--   Safe     against a claim at the same moment: it comes before the switch or claims nothing.
 --   Returns  {ok, from, to}.
 --   Refuses  409 NOT_CONNECTED for the API without credentials.
 --   Callers  owners.

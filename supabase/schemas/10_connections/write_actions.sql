@@ -1,7 +1,9 @@
--- check_actions: conversion actions as they are asked for.
+-- Which conversion actions a site's conversions go to.
+
+-- check_actions: what conversion actions must satisfy before they are stored.
 --   Takes    [{conversionName, action, googleName?, countingType?}], at most 50.
---   Refuses  400 VALIDATION_FAILED with the field actions: what is no action, a name given twice,
---            and one action for two kinds of conversion, which Google would add up.
+--   Refuses  400 VALIDATION_FAILED with the field actions: a malformed action, a name given twice,
+--            or one action for two kinds of conversion, which Google would add up.
 create function private.check_actions(p_site public.sites, p_actions jsonb) returns void
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -30,9 +32,9 @@ begin
 end
 $$;
 
--- check_owner: conversion actions belong to the connected account. Data Manager is told only an
--- action's number, which means another action there. The Ads API takes those of the account that
--- Google named as the owner of its conversions, too.
+-- check_owner: conversion actions must belong to the connected account. Data Manager gets only an
+-- action's number, which is another action in another account. The Ads API also takes actions of
+-- the account that Google names as the owner of its conversions.
 --   Refuses  400 VALIDATION_FAILED with the field actions.
 create function private.check_owner(
   p_transport text, p_account jsonb, p_actions jsonb
@@ -49,8 +51,9 @@ begin
 end
 $$;
 
--- write_actions: these conversion actions and no others. One that stays the same keeps its block. A
--- name that is no longer used keeps its line, while the account is the same: rows left under it.
+-- write_actions: stores these conversion actions and removes the others. An action that stays the
+-- same keeps its block. An unused name keeps its line while the account is the same, for the rows
+-- that were sent under it.
 create function private.write_actions(
   p_site public.sites, p_provider_key text, p_actions jsonb
 ) returns void
@@ -76,7 +79,8 @@ as $$
           blocked_message = null, tested_at = null
       where a.action <> excluded.action
         or a.counting_type is distinct from excluded.counting_type;
-  update public.provider_conversion_actions a set google_name = g."googleName"   -- told by now
+  update public.provider_conversion_actions a   -- Google's name, where it is known only now
+    set google_name = g."googleName"
     from jsonb_to_recordset(p_actions) g ("conversionName" text, "googleName" text)
     where a.site_id = p_site.id and a.provider_key = p_provider_key
       and a.conversion_name = g."conversionName" and a.google_name is distinct from g."googleName"
@@ -89,9 +93,9 @@ as $$
       where n.google_name <> excluded.google_name;
 $$;
 
--- carry_actions: conversions that are called something else from now on keep their actions. The old
--- name's line stays, for the rows that left under it. A new name never brings along the action of
--- another kind, which Google would add up. Called with hold_provider.
+-- carry_actions: gives renamed conversions the actions of their old names. The old name's line
+-- stays, for the rows that were sent under it. A new name never takes over the action of another
+-- kind, which Google would add up. The caller has called hold_provider.
 create function private.carry_actions(p_before public.sites, p_after public.sites) returns void
 language sql security definer set search_path = ''
 as $$
@@ -121,15 +125,18 @@ as $$
         where x.site_id = a.site_id and x.provider_key = a.provider_key and x.action = a.action);
 $$;
 
--- with_seal_action: a connection that names only the action for sealed conversions, with the
--- actions it then has: that one, and those of the same Google account that the site has already
--- for its other conversions.
+-- with_seal_action: adds `actions` to a connection that names only the action for sealed
+-- conversions: that action, and the ones the site already has in the same Google account for its
+-- other conversions.
 create function private.with_seal_action(p_site public.sites, p_connection jsonb) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   select p_connection || jsonb_build_object('actions', (
-    select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('conversionName', t.conversion_name,
-      'action', t.action, 'googleName', t.google_name, 'countingType', t.counting_type)))
+    select jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+      'conversionName', t.conversion_name,
+      'action', t.action,
+      'googleName', t.google_name,
+      'countingType', t.counting_type)))
     from (
       select n.name as conversion_name, n.action,
         p_connection ->> 'sealActionName' as google_name,
@@ -148,14 +155,14 @@ as $$
           p_connection ->> 'sealAction' as action) n
 $$;
 
--- set_conversion_actions: which conversion actions a site's conversions go to. These and no others;
--- names that were used before keep theirs.
---   Safe     against a worker that still sends to the old ones: the version grows, so its refusal
---            does not block the new ones.
---   Moves    rows that found an action blocked -> QUEUED, where another takes its place.
+-- set_conversion_actions: sets the conversion actions of a site's conversions, and removes the
+-- others. Earlier names keep theirs.
+--   Moves    rows that a blocked action stopped -> QUEUED, where another action takes its place.
+--   Safe     against a worker that still sends to the old ones: the version grows, so a refusal of
+--            the old ones does not block the new ones.
 --   Returns  {version, released}.
---   Refuses  409 NOT_CONNECTED; 400 VALIDATION_FAILED with the field actions, also for those of
---            another account.
+--   Refuses  409 NOT_CONNECTED; 400 VALIDATION_FAILED with the field actions, also for actions
+--            of another account.
 --   Callers  owners.
 create function public.set_conversion_actions(p_public_id text, p_actions jsonb) returns jsonb
 language plpgsql security definer set search_path = ''

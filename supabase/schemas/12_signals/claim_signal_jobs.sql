@@ -1,12 +1,11 @@
 -- Signals for workers: stages before the seal, sent by API where a site's owner switched them on.
 -- They share circuit, block, ledger and metrics with the queue's rows, and take what is left of a
--- run's limit. The script's functions serve only sites whose script sends, these only the others.
+-- run's limit.
 
--- due_signal_jobs: the signals of a connected API site that could be sent now, one rule for list
--- and claim: switched on, due, attempts left, the click old enough and not too old, consent given
--- and not taken back, and an action for the name that is not blocked. As with sales, what a script
--- may have uploaded goes only to the action that has its name at Google, and what left for an action
--- of another account waits.
+-- due_signal_jobs: the sendable signals of a connected API site, one rule for list and claim: on
+-- top of sendable_signals, the name has an action that is not blocked. As with sales, what a script
+-- may have uploaded goes only to the action that Google calls by the same name, and what was sent
+-- to an action of another account waits.
 --   Safe     for claims: called once for a (site, provider), never for a row.
 create function private.due_signal_jobs(
   p_site_id uuid, p_provider_key text, p_max_attempts int
@@ -16,47 +15,33 @@ create function private.due_signal_jobs(
 )
 language sql stable security definer set search_path = ''
 as $$
-  with site as (
-    select s.* from public.sites s
-    where s.id = p_site_id and s.signals_enabled and s.oci_sync_method = 'api'
-      and s.archived_at is null),
-  names as materialized (
-    select k.signal_type, private.conversion_name(s, k.signal_type) as conversion_name
-    from site s, unnest('{MEETING_BOOKED,SEAL_PENDING,INTENT_CAPTURED}'::text[]) k (signal_type)),
-  clock as (select private.current_moment() as now)
-  select g.id, a.conversion_name, coalesce(g.conversion_action, a.action),
-    case when choice.is_given then 'GRANTED' end, g.next_retry_at, g.created_at
-  from site s cross join clock t
-    join public.marketing_signals g on g.site_id = s.id and g.dispatch_status = 'PENDING'
-    join names n on n.signal_type = g.signal_type
-    join public.provider_conversion_actions a on a.site_id = s.id
+  with names as materialized (
+    select n.key, n.name
+    from public.sites s, private.sent_names(s) n
+    where s.id = p_site_id and s.archived_at is null)
+  select g.id, a.conversion_name, coalesce(g.conversion_action, a.action), g.consent,
+    g.next_retry_at, g.created_at
+  from private.sendable_signals g
+    join names n on n.key = g.signal_type
+    join public.provider_conversion_actions a on a.site_id = g.site_id
       and a.provider_key = p_provider_key and a.blocked_at is null
-      and a.conversion_name = coalesce(g.conversion_name, n.conversion_name)
+      and a.conversion_name = coalesce(g.conversion_name, n.name)
       and (g.conversion_action is null
         or split_part(g.conversion_action, '/', 2) = split_part(a.action, '/', 2))
       and (a.google_name is null or a.google_name = a.conversion_name
         or g.conversion_action is not null or not g.may_have_arrived)
-    join public.calls c on c.id = g.call_id
-    left join lateral (
-      select 'marketing' = any (x.scopes) as is_given from public.consent_choices x
-      where x.site_id = c.site_id and x.visitor_id = c.visitor_id
-      order by x.chosen_at desc, x.id desc limit 1) choice on true
-  where g.attempt_count - g.attempt_base < p_max_attempts
-    and (g.next_retry_at is null or g.next_retry_at <= t.now)
-    and coalesce(c.gclid, c.wbraid, c.gbraid) is not null and c.marketing_consent
-    and coalesce(choice.is_given, true) and c.status not in ('junk', 'cancelled')
-    and c.clicked_at <= t.now - make_interval(hours => s.click_min_age_hours)
-    and c.clicked_at > t.now - interval '90 days'
+  where g.site_id = p_site_id and g.oci_sync_method = 'api'
+    and g.attempt_count - g.attempt_base < p_max_attempts
 $$;
 
--- list_signal_groups: which (site, provider) have signals due for a worker.
+-- list_signal_groups: the (site, provider) pairs with signals due for a worker.
 --   Returns  as list_offline_conversion_groups: [{site_id, provider_key, queued_count,
 --            min_next_retry_at, min_created_at, state, probe_limit, next_probe_at, is_probe_due,
 --            served_at}], in the order in which they should be served. Blocked and unconnected
 --            sites are not listed; open circuits are.
 --   Callers  service role only.
 create function public.list_signal_groups(
-  p_limit_groups int default 50, p_max_attempts int default 5
+  p_limit_groups int default 50, p_max_attempts int default private.max_attempts()
 ) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
@@ -83,13 +68,15 @@ $$;
 grant execute on function public.list_signal_groups(int, int) to opsmantik_app, service_role;
 
 -- claim_marketing_signal_jobs: lease up to p_limit due signals of one (site, provider) to a worker.
---   Moves    PENDING -> PROCESSING, one attempt each. Name and action of the first hand-out stay.
+--   Moves    PENDING -> PROCESSING, one attempt each. A signal keeps the name and action of its
+--            first claim.
 --   Safe     from many workers at once: the gate's lock lets one claim at a time.
 --   Returns  {token, gate, rows, batch: {credentialsVersion}} as claim_offline_conversion_jobs_v2;
---            a row also has its signalType. A probe without rows gives its lease back.
+--            a row also has its signalType. A probe that finds no rows gives its lease back.
 --   Callers  service role only.
 create function public.claim_marketing_signal_jobs(
-  p_site_id uuid, p_provider_key text, p_limit int, p_max_attempts int default 5
+  p_site_id uuid, p_provider_key text, p_limit int,
+  p_max_attempts int default private.max_attempts()
 ) returns jsonb
 language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
@@ -119,14 +106,28 @@ begin
         from mine m join due d on d.id = m.id
         where g.id = m.id
         returning g.*, d.consent)
-    select coalesce(jsonb_agg(jsonb_build_object('id', g.id, 'kind', 'CONVERSION',
-        'signalType', g.signal_type, 'orderId', g.order_id, 'conversionName', g.conversion_name,
-        'conversionAction', g.conversion_action, 'via', v_gate.transport,
-        'valueCents', g.conversion_value * 100, 'currency', g.currency,
-        'conversionTime', g.occurred_at, 'timezone', s.timezone, 'attemptCount', g.attempt_count,
-        'gclid', c.gclid, 'wbraid', c.wbraid, 'gbraid', c.gbraid, 'clickedAt', c.clicked_at,
-        'customerHash', null, 'emailHash', null, 'channel', c.channel, 'consent', g.consent,
-        'mayHaveArrived', g.may_have_arrived)
+    select coalesce(jsonb_agg(jsonb_build_object(
+          'id', g.id,
+          'kind', 'CONVERSION',
+          'signalType', g.signal_type,
+          'orderId', g.order_id,
+          'conversionName', g.conversion_name,
+          'conversionAction', g.conversion_action,
+          'via', v_gate.transport,
+          'valueCents', g.conversion_value * 100,
+          'currency', g.currency,
+          'conversionTime', g.occurred_at,
+          'timezone', s.timezone,
+          'attemptCount', g.attempt_count,
+          'gclid', c.gclid,
+          'wbraid', c.wbraid,
+          'gbraid', c.gbraid,
+          'clickedAt', c.clicked_at,
+          'customerHash', null,
+          'emailHash', null,
+          'channel', c.channel,
+          'consent', g.consent,
+          'mayHaveArrived', g.may_have_arrived)
         order by g.occurred_at, g.id), '[]')
       into v_rows
       from claimed g join public.calls c on c.id = g.call_id
@@ -138,7 +139,10 @@ begin
   elsif v_gate.gate = 'HALF_OPEN' then
     perform private.return_probe(p_site_id, p_provider_key, v_token);
   end if;
-  return jsonb_build_object('token', v_token, 'gate', v_gate.gate, 'rows', v_rows,
+  return jsonb_build_object(
+    'token', v_token,
+    'gate', v_gate.gate,
+    'rows', v_rows,
     'batch', jsonb_build_object('credentialsVersion', v_gate.credentials_version));
 end
 $$;

@@ -1,19 +1,20 @@
--- settle_marketing_signal_jobs: what the provider said of a worker's signals of one site.
+-- settle_marketing_signal_jobs: records what the provider answered for a worker's signals of a
+-- site.
 --   Takes    p_results and p_batch as settle_offline_conversion_jobs takes them.
---   Moves    to SENT from anything but SENT, of signals that were ever handed out: a success is a
---            success, however late. PROCESSING -> PENDING with a time for the next try, or FAILED,
---            only while p_token holds it. A call that came to nothing meanwhile ends its signal.
---            AUTH met with credentials that were replaced since, or before the site went to its
---            script, is tried again, without spending an attempt. The time that their quota named does not
---            hold.
---   Safe     to repeat: what was settled is not settled again. Signals of another site are neither
+--   Moves    to SENT from anything but SENT, of signals that were ever claimed: a success counts,
+--            however late. PROCESSING -> PENDING with a time for the next try, or FAILED, only
+--            while p_token holds the signal. A call that came to nothing meanwhile ends its signal.
+--            AUTH met with credentials that were replaced since, or before the site switched to its
+--            script, is tried again without spending an attempt; a time that the quota of such
+--            credentials named does not hold.
+--   Safe     to repeat: a settled signal is not settled again. Signals of another site are neither
 --            changed nor revealed.
 --   Returns  {completed, retried, failed, stale}.
 --   Refuses  400 VALIDATION_FAILED without a token.
 --   Callers  service role only.
 create function public.settle_marketing_signal_jobs(
   p_site_id uuid, p_token uuid, p_results jsonb, p_batch jsonb default null,
-  p_max_attempts int default 5
+  p_max_attempts int default private.max_attempts()
 ) returns jsonb
 language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
@@ -35,7 +36,7 @@ begin
     where g.site_id = p_site_id
       and g.id in (select (r ->> 'id')::uuid from jsonb_array_elements(p_results) r)
     order by g.id for update;
-  if jsonb_typeof(p_batch -> 'blockActions') = 'array' then   -- before one forgets it
+  if jsonb_typeof(p_batch -> 'blockActions') = 'array' then   -- before a signal forgets its action
     p_batch := private.with_refused_actions(p_batch, (
       select jsonb_agg(jsonb_build_object('conversionName', g.conversion_name,
         'action', g.conversion_action, 'code', coalesce(r.code, 'UNKNOWN')))
@@ -66,7 +67,7 @@ begin
           attempt_base = g.attempt_base + o.is_free::int,
           free_waits = g.free_waits + o.is_free::int,
           may_have_arrived = g.may_have_arrived or o.is_unanswered,
-          -- Google has nothing of it: it may go under another action next, or to another account.
+          -- Google has nothing of it: the next try may take another action, or another account.
           conversion_action = case when g.may_have_arrived or o.is_unanswered
             then g.conversion_action end,
           last_error = case when o.nothing is not null then o.nothing
@@ -100,7 +101,7 @@ begin
             w.free_waits < 20 and (o.is_old or r.free
               and coalesce(r.category, 'TRANSIENT') in ('TRANSIENT', 'RATE_LIMIT')) is true
               as is_free,
-            case when c.status in ('junk', 'cancelled') then 'CALL_IS_JUNK'
+            case when c.status = any (private.ended_lead_states()) then 'CALL_IS_JUNK'
               when not c.marketing_consent then 'NO_CONSENT' end as nothing) p
         where r.outcome <> 'COMPLETED') o
       where g.id = o.id and g.dispatch_status = 'PROCESSING' and g.claim_token = p_token
@@ -112,7 +113,10 @@ begin
     perform private.note_requests(p_site_id, v_provider, 'signals', p_results, p_batch);
     perform private.finish_batch(p_site_id, p_token, p_batch, v_completed, v_failed, v_retried);
   end if;
-  return jsonb_build_object('completed', v_completed, 'retried', v_retried, 'failed', v_failed,
+  return jsonb_build_object(
+    'completed', v_completed,
+    'retried', v_retried,
+    'failed', v_failed,
     'stale', jsonb_array_length(p_results) - v_completed - v_retried - v_failed);
 end
 $$;

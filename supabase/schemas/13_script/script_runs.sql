@@ -1,4 +1,5 @@
--- One row per call of a script, so that an owner sees whether theirs runs. Failures that repeat within an hour are one row.
+-- One row per call of a script, so that an owner sees whether theirs runs. Failures that repeat
+-- within an hour share a row.
 create table public.script_runs (
   id bigint generated always as identity primary key,
   site_id uuid not null references public.sites (id),
@@ -17,8 +18,9 @@ create index script_runs_of_a_site on public.script_runs (site_id, at desc);
 create index script_runs_by_age on public.script_runs (at);
 alter table public.script_runs enable row level security;
 
--- record_script_run: note one call. An unknown site is nobody's: nothing is noted.
---   Takes    p_run {kind, counts?, version?, errorCode?}
+-- record_script_run: records one call of a script; of an unknown site, nothing.
+--   Takes    p_run {kind, counts?, version?, errorCode?}.
+--   Returns  {ok}: false for an unknown site.
 --   Callers  service role only.
 create function public.record_script_run(p_public_id text, p_run jsonb) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -26,8 +28,10 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
   v_site_id uuid;
-  -- A stranger's word: with another version each time, every failed guess would be a line of its own.
-  v_version text := case when p_run ->> 'errorCode' is distinct from 'INVALID_CREDENTIALS' then left(p_run ->> 'version', 20) end;
+  -- A stranger's version is not stored: with a new one each time, every failed guess would be a
+  -- row.
+  v_version text := case when p_run ->> 'errorCode' is distinct from 'INVALID_CREDENTIALS'
+    then left(p_run ->> 'version', 20) end;
 begin
   select s.id into v_site_id from public.sites s where s.public_id = p_public_id;
   if v_site_id is null then
@@ -35,20 +39,26 @@ begin
   end if;
   if p_run ? 'errorCode' then
     update public.script_runs r set times = r.times + 1, at = v_now
-      where r.id = (select x.id from public.script_runs x where x.site_id = v_site_id and x.at > v_now - interval '1 hour' and x.kind = p_run ->> 'kind'
-                      and x.error_code = left(p_run ->> 'errorCode', 64) and x.script_version is not distinct from v_version order by x.at desc limit 1);
+      where r.id = (
+        select x.id from public.script_runs x
+        where x.site_id = v_site_id and x.at > v_now - interval '1 hour'
+          and x.kind = p_run ->> 'kind'
+          and x.error_code = left(p_run ->> 'errorCode', 64)
+          and x.script_version is not distinct from v_version
+        order by x.at desc limit 1);
     if found then
       return '{"ok": true}';
     end if;
   end if;
   insert into public.script_runs (site_id, kind, counts, script_version, error_code, first_at, at)
-    values (v_site_id, p_run ->> 'kind', coalesce(p_run -> 'counts', '{}'), v_version, left(p_run ->> 'errorCode', 64), v_now, v_now);
+    values (v_site_id, p_run ->> 'kind', coalesce(p_run -> 'counts', '{}'), v_version,
+      left(p_run ->> 'errorCode', 64), v_now, v_now);
   return '{"ok": true}';
 end
 $$;
 grant execute on function public.record_script_run(text, jsonb) to opsmantik_app, service_role;
 
--- purge_script_runs: forget runs after 30 days.
+-- purge_script_runs: deletes runs after 30 days.
 --   Returns  {purged}; at most 5,000 a call.
 --   Callers  service role only (cron).
 create function public.purge_script_runs() returns jsonb
@@ -58,15 +68,31 @@ declare
   v_purged int;
 begin
   delete from public.script_runs r where r.id in (
-    select x.id from public.script_runs x where x.at < private.current_moment() - interval '30 days' order by x.at limit 5000 for update skip locked);
+    select x.id from public.script_runs x
+    where x.at < private.current_moment() - interval '30 days'
+    order by x.at limit 5000 for update skip locked);
   get diagnostics v_purged = row_count;
   return jsonb_build_object('purged', v_purged);
 end
 $$;
 grant execute on function public.purge_script_runs() to opsmantik_app, service_role;
 
+-- script_run_json: one run as the owner sees it.
+create function private.script_run_json(p_run public.script_runs) returns jsonb
+language sql stable set search_path = ''
+as $$
+  select jsonb_build_object(
+    'kind', p_run.kind,
+    'counts', p_run.counts,
+    'version', p_run.script_version,
+    'errorCode', p_run.error_code,
+    'times', p_run.times,
+    'at', p_run.at)
+$$;
+
 -- script_status: how a site's script is doing.
---   Returns  {syncMethod, now, hasKey, waiting (counted up to 1,000), becomesDueAt, runs: [the last 50, newest first]}.
+--   Returns  {syncMethod, now, hasKey, waiting, runs}: waiting is counted up to 1,000; runs are the
+--            last 50, newest first.
 --   Callers  owners.
 create function public.script_status(p_public_id text) returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -75,15 +101,24 @@ declare
   v_site public.sites := private.require_site(p_public_id, 'owner');
   v_now timestamptz := private.current_moment();
 begin
-  return jsonb_build_object('syncMethod', v_site.oci_sync_method, 'now', v_now,
+  return jsonb_build_object(
+    'syncMethod', v_site.oci_sync_method,
+    'now', v_now,
     'hasKey', exists (select from public.site_api_keys k
       where k.site_id = v_site.id and k.revoked_at is null and 'script' = any (k.scopes)),
-    'waiting', (select count(*) from (select from public.offline_conversion_queue q where q.site_id = v_site.id and q.provider_key = 'google_ads'
-                  and q.status in ('QUEUED', 'RETRY') and q.kind = 'CONVERSION' and q.not_before <= v_now
-                  and (q.next_retry_at is null or q.next_retry_at <= v_now) limit 1000) w),
-    'runs', (select coalesce(jsonb_agg(jsonb_build_object('kind', r.kind, 'counts', r.counts, 'version', r.script_version, 'errorCode', r.error_code,
-               'times', r.times, 'at', r.at) order by r.at desc, r.id desc), '[]')
-             from (select x.* from public.script_runs x where x.site_id = v_site.id order by x.at desc, x.id desc limit 50) r));
+    'waiting', (select count(*) from (
+      select from public.offline_conversion_queue q
+      where q.site_id = v_site.id and q.provider_key = 'google_ads'
+        and q.status = any (private.waiting_states()) and q.kind = 'CONVERSION'
+        and q.not_before <= v_now and (q.next_retry_at is null or q.next_retry_at <= v_now)
+      limit 1000) w),
+    'runs', (
+      select coalesce(
+        jsonb_agg(private.script_run_json(r) order by r.at desc, r.id desc), '[]')
+      from (
+        select x.* from public.script_runs x
+        where x.site_id = v_site.id
+        order by x.at desc, x.id desc limit 50) r));
 end
 $$;
 grant execute on function public.script_status(text) to authenticated;

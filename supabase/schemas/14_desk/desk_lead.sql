@@ -1,62 +1,123 @@
--- One lead on the desk: its history, its ledger, what Google was told, and the visits that led to it.
+-- One lead on the desk: its history, its ledger, what was sent to Google, and the visits before it.
 
 -- lead_history: every proven move of a lead and its sales, oldest first.
 create function private.lead_history(p_call_id uuid) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(jsonb_agg(jsonb_build_object('proofId', p.id, 'at', p.occurred_at, 'contract', p.contract, 'from', p.from_state, 'to', p.to_state,
-      'by', private.actor_name(p.actor_kind, p.actor_id), 'byYou', coalesce(p.actor_id = auth.uid(), false), 'isUndo', p.facts ? 'undo', 'note', n.note,
-      'amountCents', (p.facts ->> 'amountCents')::bigint, 'currency', p.facts ->> 'currency') order by p.occurred_at, p.id), '[]')
-  from public.transition_proofs p left join private.proof_notes n on n.proof_id = p.id
-  where p.entity_id = p_call_id or (p.contract = 'sale' and p.entity_id in (select s.id from public.sales s where s.call_id = p_call_id))
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'proofId', p.id,
+      'at', p.occurred_at,
+      'contract', p.contract,
+      'from', p.from_state,
+      'to', p.to_state,
+      'by', private.actor_name(p.actor_kind, p.actor_id),
+      'byYou', coalesce(p.actor_id = auth.uid(), false),
+      'isUndo', p.facts ? 'undo',
+      'note', n.note,
+      'amountCents', (p.facts ->> 'amountCents')::bigint,
+      'currency', p.facts ->> 'currency')
+    order by p.occurred_at, p.id), '[]')
+  from public.transition_proofs p
+    left join private.proof_notes n on n.proof_id = p.id
+  where p.entity_id = p_call_id
+    or (p.contract = 'sale'
+      and p.entity_id in (select s.id from public.sales s where s.call_id = p_call_id))
 $$;
 
--- lead_ledger: the lines of a lead's sales, oldest first.
+-- lead_ledger: the snapshots of a lead's sales, oldest first.
 create function private.lead_ledger(p_call_id uuid) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'at', r.created_at, 'kind', r.kind, 'amountCents', r.amount_cents, 'deltaCents', r.delta_cents,
-      'currency', r.currency, 'isPredicted', r.value_source = 'PREDICTED', 'by', private.actor_name(r.actor_kind, r.actor_id),
-      'byYou', coalesce(r.actor_id = auth.uid(), false)) order by r.created_at, r.sequence), '[]')
-  from public.revenue_snapshots r join public.sales s on s.id = r.sale_id where s.call_id = p_call_id
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'id', r.id,
+      'at', r.created_at,
+      'kind', r.kind,
+      'amountCents', r.amount_cents,
+      'deltaCents', r.delta_cents,
+      'currency', r.currency,
+      'isPredicted', r.value_source = 'PREDICTED',
+      'by', private.actor_name(r.actor_kind, r.actor_id),
+      'byYou', coalesce(r.actor_id = auth.uid(), false))
+    order by r.created_at, r.sequence), '[]')
+  from public.revenue_snapshots r
+    join public.sales s on s.id = r.sale_id
+  where s.call_id = p_call_id
 $$;
 
--- lead_deliveries: what Google was told of a lead's sales and what it said.
+-- lead_deliveries: what was sent to Google of a lead's sales, and its verdicts.
 create function private.lead_deliveries(p_call_id uuid) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'at', d.dispatched_at, 'kind', d.kind, 'amountCents', d.value_cents, 'currency', d.currency,
-      'verdict', d.verdict, 'verdictAt', d.verdict_at) order by d.dispatched_at, d.id), '[]')
-  from public.provider_dispatches d join public.sales s on s.id = d.sale_id where s.call_id = p_call_id
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'id', d.id,
+      'at', d.dispatched_at,
+      'kind', d.kind,
+      'amountCents', d.value_cents,
+      'currency', d.currency,
+      'verdict', d.verdict,
+      'verdictAt', d.verdict_at)
+    order by d.dispatched_at, d.id), '[]')
+  from public.provider_dispatches d
+    join public.sales s on s.id = d.sale_id
+  where s.call_id = p_call_id
 $$;
 
--- lead_visits: the visitor's last ten visits up to this lead's day, each with what happened in it.
+-- visit_events: the first 100 events of a visit. Events arrive up to a day after they happened.
+create function private.visit_events(p_visit public.sessions) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'at', e.happened_at,
+      'action', e.action,
+      'isLead', e.category = 'conversion',
+      'value', e.value,
+      'path', private.url_path(e.url))
+    order by e.happened_at, e.id), '[]')
+  from (
+    select x.* from private.events x
+    where x.session_id = p_visit.id and x.received_at
+      between p_visit.started_at and p_visit.last_seen_at + interval '25 hours'
+    order by x.happened_at, x.id limit 100) e
+$$;
+
+-- lead_visits: the visitor's last ten visits up to the day after the lead, each with its events.
 create function private.lead_visits(p_call public.calls) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(jsonb_agg(jsonb_build_object('startedAt', v.started_at, 'clickedAt', v.clicked_at, 'isReturn', v.returning_ad_user,
-      'campaign', v.utm ->> 'campaign', 'keyword', v.utm ->> 'term', 'device', v.device, 'city', v.city, 'country', v.country, 'events', coalesce((
-        select jsonb_agg(jsonb_build_object('at', e.happened_at, 'action', e.action, 'isLead', e.category = 'conversion', 'value', e.value,
-          'path', private.url_path(e.url)) order by e.happened_at, e.id)
-        from (select x.* from private.events x where x.session_id = v.id
-                and x.received_at between v.started_at and v.last_seen_at + interval '25 hours'
-              order by x.happened_at, x.id limit 100) e), '[]')) order by v.started_at), '[]')
-  from (select o.* from public.sessions s join public.sessions o on o.site_id = s.site_id and o.visitor_id = s.visitor_id
-        where s.id = p_call.session_id and o.started_at <= p_call.called_at + interval '1 day' order by o.started_at desc limit 10) v
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'startedAt', v.started_at,
+      'clickedAt', v.clicked_at,
+      'isReturn', v.returning_ad_user,
+      'campaign', v.utm ->> 'campaign',
+      'keyword', v.utm ->> 'term',
+      'device', v.device,
+      'city', v.city,
+      'country', v.country,
+      'events', private.visit_events(v))
+    order by v.started_at), '[]')
+  from (
+    select o.* from public.sessions s
+      join public.sessions o on o.site_id = s.site_id and o.visitor_id = s.visitor_id
+    where s.id = p_call.session_id and o.started_at <= p_call.called_at + interval '1 day'
+    order by o.started_at desc limit 10) v
 $$;
 
--- lead_choices: when the visitor of a lead gave consent or took it back, oldest first.
+-- lead_choices: the last 20 times the visitor of a lead gave consent or withdrew it, oldest first.
 create function private.lead_choices(p_call public.calls) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(jsonb_agg(jsonb_build_object('at', c.chosen_at, 'scopes', to_jsonb(c.scopes),
-      'path', private.url_path(c.page_url)) order by c.chosen_at, c.id), '[]')
-  from (select x.* from public.consent_choices x
-        where x.site_id = p_call.site_id and x.visitor_id = p_call.visitor_id
-        order by x.chosen_at desc, x.id desc limit 20) c
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'at', c.chosen_at, 'scopes', to_jsonb(c.scopes), 'path', private.url_path(c.page_url))
+    order by c.chosen_at, c.id), '[]')
+  from (
+    select x.* from public.consent_choices x
+    where x.site_id = p_call.site_id and x.visitor_id = p_call.visitor_id
+    order by x.chosen_at desc, x.id desc limit 20) c
 $$;
 
--- desk_lead: one lead with its journey, ledger, deliveries and history. Operators get the whole number, to call back.
+-- desk_lead: one lead with its journey, ledger, deliveries and history. Only operators get the
+-- whole number, to call back.
+--   Refuses  404 NOT_FOUND for a lead of another site.
 --   Callers  viewers.
 create function public.desk_lead(p_public_id text, p_call_id uuid) returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -69,13 +130,24 @@ begin
   if v_call.id is null then
     perform private.fail(404, 'NOT_FOUND');
   end if;
-  return private.lead_on_desk(v_site, v_call) || jsonb_build_object('asOf', private.current_moment(),
+  return private.lead_json(v_site, v_call) || jsonb_build_object(
+    'asOf', private.current_moment(),
     'fullPhone', case when public.has_site_role(v_site.id, 'operator') then v_call.phone end,
-    'clickKind', case when v_call.gclid is not null then 'gclid' when v_call.wbraid is not null then 'wbraid' when v_call.gbraid is not null then 'gbraid' end,
-    'visits', private.lead_visits(v_call), 'choices', private.lead_choices(v_call), 'history', private.lead_history(v_call.id), 'ledger', private.lead_ledger(v_call.id),
+    'clickKind', case
+      when v_call.gclid is not null then 'gclid'
+      when v_call.wbraid is not null then 'wbraid'
+      when v_call.gbraid is not null then 'gbraid' end,
+    'visits', private.lead_visits(v_call),
+    'choices', private.lead_choices(v_call),
+    'history', private.lead_history(v_call.id),
+    'ledger', private.lead_ledger(v_call.id),
     'deliveries', private.lead_deliveries(v_call.id),
-    'siblings', coalesce((select jsonb_agg(jsonb_build_object('id', o.id, 'channel', o.channel, 'status', o.status, 'calledAt', o.called_at) order by o.called_at)
-      from public.calls o where o.session_id = v_call.session_id and o.id <> v_call.id), '[]'));
+    'siblings', coalesce((
+      select jsonb_agg(jsonb_build_object(
+          'id', o.id, 'channel', o.channel, 'status', o.status, 'calledAt', o.called_at)
+        order by o.called_at)
+      from public.calls o
+      where o.session_id = v_call.session_id and o.id <> v_call.id), '[]'));
 end
 $$;
 grant execute on function public.desk_lead(text, uuid) to authenticated;

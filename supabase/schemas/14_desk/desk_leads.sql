@@ -1,20 +1,24 @@
--- The desk's list: what an operator sees of leads. Reads only; every change is in 05_leads and 07_sales.
+-- The desk's list of leads. It only reads; every change is in 05_leads and 07_sales.
 
 -- matching_leads: the leads that a filter shows, newest first.
---   Takes    p_filter {view, channel, scoreMin, hasClick, from, to, decidedOn, phoneEnding, campaign, cursor}; p_among: look only at these.
---   The view's condition is written into the query, one of five constants, because each has an index of its own.
-create function private.matching_leads(p_site public.sites, p_filter jsonb, p_limit int, p_among uuid[] default null) returns setof public.calls
+--   Takes    p_filter {view, channel, scoreMin, hasClick, from, to, decidedOn, phoneEnding,
+--            campaign, cursor}; p_among: only these leads.
+--   Refuses  400 VALIDATION_FAILED for a malformed cursor, date or ending.
+-- The view's condition is written into the query, one of five constants, because each has an index
+-- of its own.
+create function private.matching_leads(
+  p_site public.sites, p_filter jsonb, p_limit int, p_among uuid[] default null
+) returns setof public.calls
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  v_open constant text := $q$c.status in ('intent', 'qualified', 'meeting')$q$;
+  v_open constant text := 'c.status = any (private.open_lead_states())';
   v_cursor text := p_filter ->> 'cursor';
 begin
-  if (v_cursor is not null and v_cursor !~ '^\d{4}-\d\d-\d\dT[0-9:.]{8,15}Z_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')
-     or coalesce(p_filter ->> 'from', '2000-01-01') !~ '^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$'
-     or coalesce(p_filter ->> 'to', '2000-01-01') !~ '^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$'
-     or coalesce(p_filter ->> 'decidedOn', '2000-01-01') !~ '^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$'
-     or coalesce(p_filter ->> 'phoneEnding', '00') !~ '^\d{2,7}$' then
+  if v_cursor !~ '^\d{4}-\d\d-\d\dT[0-9:.]{8,15}Z_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+     or p_filter ->> 'phoneEnding' !~ '^\d{2,7}$'
+     or exists (select from unnest('{from,to,decidedOn}'::text[]) k
+       where p_filter ->> k !~ '^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$') then
     perform private.fail(400, 'VALIDATION_FAILED');
   end if;
   return query execute format($q$
@@ -24,51 +28,100 @@ begin
       and ($4 is null or (coalesce(c.gclid, c.wbraid, c.gbraid) is not null) = $4)
       and ($5 is null or c.called_at >= $5) and ($6 is null or c.called_at < $6)
       and ($14 is null or (c.status_at >= $14 and c.status_at < $15))
-      and ($7 is null or (c.phone is not null and reverse(regexp_replace(c.phone, '\D', '', 'g')) like $7))
-      and ($8 is null or exists (select from public.sessions s where s.id = c.session_id and s.utm ->> 'campaign' = $8))
+      and ($7 is null or (c.phone is not null
+        and reverse(regexp_replace(c.phone, '\D', '', 'g')) like $7))
+      and ($8 is null or exists (select from public.sessions s
+        where s.id = c.session_id and s.utm ->> 'campaign' = $8))
       and ($9 is null or (c.called_at, c.id) < ($9, $10)) and ($11 is null or c.id = any ($11))
     order by c.called_at desc, c.id desc limit $12$q$,
-    case p_filter ->> 'view' when 'open' then v_open when 'sealed' then $q$c.status = 'sealed'$q$
-      when 'junk' then $q$c.status in ('junk', 'cancelled')$q$ when 'needs_you' then v_open || ' and private.needs_you_of($13, c) is not null' else 'true' end)
-    using p_site.id, p_filter ->> 'channel', (p_filter ->> 'scoreMin')::int, (p_filter ->> 'hasClick')::boolean,
-      private.start_of_day(p_site, (p_filter ->> 'from')::date), private.start_of_day(p_site, (p_filter ->> 'to')::date + 1),
-      -- Viewers see numbers masked: with more digits they could find the hidden ones by trying.
-      reverse(right(p_filter ->> 'phoneEnding', case when public.has_site_role(p_site.id, 'operator') then 7 else 4 end)) || '%', p_filter ->> 'campaign',
-      split_part(v_cursor, '_', 1)::timestamptz, split_part(v_cursor, '_', 2)::uuid, p_among, p_limit, p_site,
-      private.start_of_day(p_site, (p_filter ->> 'decidedOn')::date), private.start_of_day(p_site, (p_filter ->> 'decidedOn')::date + 1);
-exception when datetime_field_overflow or invalid_datetime_format or invalid_text_representation then
-  perform private.fail(400, 'VALIDATION_FAILED');   -- the 31st of a month that has 30 days
+    case p_filter ->> 'view'
+      when 'open' then v_open
+      when 'sealed' then $q$c.status = 'sealed'$q$
+      when 'junk' then 'c.status = any (private.ended_lead_states())'
+      when 'needs_you' then v_open || ' and private.needs_you_of($13, c) is not null'
+      else 'true' end)
+    using p_site.id, p_filter ->> 'channel', (p_filter ->> 'scoreMin')::int,
+      (p_filter ->> 'hasClick')::boolean,
+      private.start_of_day(p_site, (p_filter ->> 'from')::date),
+      private.start_of_day(p_site, (p_filter ->> 'to')::date + 1),
+      -- Viewers see masked numbers: with more digits they could find the hidden ones by trying.
+      reverse(right(p_filter ->> 'phoneEnding',
+        case when public.has_site_role(p_site.id, 'operator') then 7 else 4 end)) || '%',
+      p_filter ->> 'campaign',
+      split_part(v_cursor, '_', 1)::timestamptz, split_part(v_cursor, '_', 2)::uuid,
+      p_among, p_limit, p_site,
+      private.start_of_day(p_site, (p_filter ->> 'decidedOn')::date),
+      private.start_of_day(p_site, (p_filter ->> 'decidedOn')::date + 1);
+exception
+  when datetime_field_overflow or invalid_datetime_format or invalid_text_representation then
+    perform private.fail(400, 'VALIDATION_FAILED');   -- the 31st of a month that has 30 days
 end
 $$;
 
+-- count_open_leads: how many leads wait for a decision, counted up to 1,000.
 create function private.count_open_leads(p_site_id uuid) returns bigint
 language sql stable security definer set search_path = ''
 as $$
-  select count(*) from (select from public.calls c where c.site_id = p_site_id and c.status in ('intent', 'qualified', 'meeting')
-    and c.called_at > private.current_moment() - interval '90 days' limit 1000) t
+  select count(*) from (
+    select from public.calls c
+    where c.site_id = p_site_id and c.status = any (private.open_lead_states())
+      and c.called_at > private.current_moment() - private.lead_open_for()
+    limit 1000) t
 $$;
 
--- changed_lead_ids: calls whose row on the desk may look different from how it looked at a moment, at most 101:
--- one more than is shown says that there are more.
--- A transaction's clock is its beginning: 20 s of overlap show what was begun before that moment and committed after.
+-- changed_lead_ids: calls whose row on the desk may have changed after p_since, at most 101: one
+-- more than is shown says that there are more. A transaction's clock is its start, so 20 s of
+-- overlap cover what started before p_since and committed after it.
 create function private.changed_lead_ids(p_site_id uuid, p_since timestamptz) returns uuid[]
 language sql stable security definer set search_path = ''
 as $$
   select array_agg(t.id) from (
-    select c.id from public.calls c where c.site_id = p_site_id and c.updated_at > p_since - interval '20 seconds'
-    union select s.call_id from public.sales s where s.site_id = p_site_id and s.updated_at > p_since - interval '20 seconds'
-    union select q.call_id from public.queue_transitions t join public.offline_conversion_queue q on q.id = t.queue_id
+    select c.id from public.calls c
+      where c.site_id = p_site_id and c.updated_at > p_since - interval '20 seconds'
+    union
+    select s.call_id from public.sales s
+      where s.site_id = p_site_id and s.updated_at > p_since - interval '20 seconds'
+    union
+    select q.call_id from public.queue_transitions t
+        join public.offline_conversion_queue q on q.id = t.queue_id
       where t.site_id = p_site_id and t.created_at > p_since - interval '20 seconds'
-    union select s.call_id from public.provider_dispatches d join public.sales s on s.id = d.sale_id
+    union
+    select s.call_id from public.provider_dispatches d
+        join public.sales s on s.id = d.sale_id
       where d.site_id = p_site_id and d.verdict_at > p_since - interval '20 seconds'
     order by 1 desc nulls last limit 101) t
 $$;
 
--- desk_leads: a page of 50 leads, newest first; or, with `since`, only what changed after that moment.
---   Takes    p_filter {view: open|sealed|junk|needs_you|all, channel, scoreMin, hasClick, from, to, decidedOn, phoneEnding, campaign, cursor, since}.
---   Returns  {asOf, leads, next, open, todayCount, needsYou, needsYouCount}, the last three on the first page only;
---            with since {asOf, open, changed, truncated}, each lead saying whether the filter `matches` it. Of more than 100
---            changed leads 100 are given and truncated is true: then the list must be read anew.
+-- changed_leads: what changed on the desk after p_filter.since, for desk_leads.
+create function private.changed_leads(p_site public.sites, p_filter jsonb) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_changed uuid[] := coalesce(
+    private.changed_lead_ids(p_site.id, (p_filter ->> 'since')::timestamptz), '{}');
+  v_shown uuid[] := v_changed[1:100];
+  v_matching uuid[];
+begin
+  select array_agg(m.id) into v_matching
+    from private.matching_leads(p_site, p_filter - 'cursor', 100, v_shown) m;
+  return jsonb_build_object(
+    'truncated', v_changed[101] is not null,
+    'changed', coalesce((
+      select jsonb_agg(private.lead_json(p_site, c)
+          || jsonb_build_object('matches', coalesce(c.id = any (v_matching), false))
+        order by c.called_at desc, c.id desc)
+      from public.calls c
+      where c.id = any (v_shown) and c.site_id = p_site.id), '[]'));
+end
+$$;
+
+-- desk_leads: a page of 50 leads, newest first; with `since`, only what changed after that moment.
+--   Takes    p_filter {view: open|sealed|junk|needs_you|all, channel, scoreMin, hasClick, from, to,
+--            decidedOn, phoneEnding, campaign, cursor, since}.
+--   Returns  {asOf, open, leads, next, todayCount, needsYou, needsYouCount}, the last three on the
+--            first page only. With since {asOf, open, changed, truncated}: each changed lead says
+--            whether it `matches` the filter. Of more than 100, 100 are given and truncated is
+--            true; then the list must be read again.
 --   Callers  viewers.
 create function public.desk_leads(p_public_id text, p_filter jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -76,33 +129,36 @@ as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'viewer');
   v_page constant int := 50;
-  v_answer jsonb := jsonb_build_object('asOf', private.current_moment(), 'open', private.count_open_leads(v_site.id));
-  v_changed uuid[];
-  v_matching uuid[];
+  v_answer jsonb := jsonb_build_object(
+    'asOf', private.current_moment(), 'open', private.count_open_leads(v_site.id));
   v_leads public.calls[];
   v_needing public.calls[];
 begin
   if p_filter ? 'since' then
-    v_changed := coalesce(private.changed_lead_ids(v_site.id, (p_filter ->> 'since')::timestamptz), '{}');
-    v_answer := v_answer || jsonb_build_object('truncated', v_changed[101] is not null);
-    v_changed := v_changed[1:100];
-    select array_agg(m.id) into v_matching from private.matching_leads(v_site, p_filter - 'cursor', 100, v_changed) m;
-    return v_answer || jsonb_build_object('changed', coalesce((
-      select jsonb_agg(private.lead_on_desk(v_site, c) || jsonb_build_object('matches', coalesce(c.id = any (v_matching), false)) order by c.called_at desc, c.id desc)
-      from public.calls c where c.id = any (v_changed) and c.site_id = v_site.id), '[]'));
+    return v_answer || private.changed_leads(v_site, p_filter);
   end if;
-  select array_agg(m order by m.called_at desc, m.id desc) into v_leads from private.matching_leads(v_site, p_filter, v_page + 1) m;
-  v_answer := v_answer || jsonb_build_object('leads', private.leads_on_desk(v_site, v_leads[1:v_page]),
-    'next', case when cardinality(v_leads) > v_page then private.exact_time(v_leads[v_page].called_at) || '_' || v_leads[v_page].id end);
+  select array_agg(m order by m.called_at desc, m.id desc) into v_leads
+    from private.matching_leads(v_site, p_filter, v_page + 1) m;
+  v_answer := v_answer || jsonb_build_object(
+    'leads', private.leads_json(v_site, v_leads[1:v_page]),
+    'next', case when cardinality(v_leads) > v_page
+      then private.exact_time(v_leads[v_page].called_at) || '_' || v_leads[v_page].id end);
   if p_filter ? 'cursor' then
     return v_answer;
   end if;
   if coalesce(p_filter ->> 'view', 'all') in ('all', 'open') then
-    select array_agg(m order by n.why, case n.why when 'CLICK_EXPIRES' then m.clicked_at end, m.called_at desc, m.id) into v_needing
-      from private.matching_leads(v_site, p_filter || '{"view": "needs_you"}', 500) m, private.needs_you_of(v_site, m) n (why);
+    select array_agg(m order by n.why, case n.why when 'CLICK_EXPIRES' then m.clicked_at end,
+        m.called_at desc, m.id)
+      into v_needing
+      from private.matching_leads(v_site, p_filter || '{"view": "needs_you"}', 500) m,
+        private.needs_you_of(v_site, m) n (why);
   end if;
-  return v_answer || jsonb_build_object('needsYou', private.leads_on_desk(v_site, v_needing[1:3]), 'needsYouCount', coalesce(cardinality(v_needing), 0),
-    'todayCount', (select count(*) from private.matching_leads(v_site, p_filter || jsonb_build_object('from', greatest(p_filter ->> 'from', private.today_at(v_site)::text)), 1000)));
+  return v_answer || jsonb_build_object(
+    'needsYou', private.leads_json(v_site, v_needing[1:3]),
+    'needsYouCount', coalesce(cardinality(v_needing), 0),
+    'todayCount', (
+      select count(*) from private.matching_leads(v_site, p_filter || jsonb_build_object(
+        'from', greatest(p_filter ->> 'from', private.today_at(v_site)::text)), 1000)));
 end
 $$;
 grant execute on function public.desk_leads(text, jsonb) to authenticated;

@@ -1,6 +1,7 @@
--- The activity log: every proven move of a site, in words that people know, with who made it and what was before.
+-- The activity log: every proven move of a site, in words that people know, with who made it and
+-- what was before.
 
--- activity_kind: what somebody would call a move.
+-- activity_kind: what people call a move.
 create function private.activity_kind(p_proof public.transition_proofs) returns text
 language sql immutable set search_path = ''
 as $$
@@ -19,17 +20,10 @@ as $$
     else 'other' end
 $$;
 
-create function private.actor_name(p_proof public.transition_proofs) returns text
-language sql stable security definer set search_path = ''
-as $$
-  select case p_proof.actor_kind
-    when 'user' then (select private.display_name(u) from auth.users u where u.id = p_proof.actor_id)
-    when 'api_key' then (select k.name from public.site_api_keys k where k.id = p_proof.actor_id) end
-$$;
-
--- list_activity: newest first.
---   Takes    p_filter {actor?, kind?, day? (in the site's zone), cursor?, limit?}
---   Returns  {entries, actors, next}: actors are who can be chosen; next goes back as cursor, null at the end.
+-- list_activity: the log, newest first.
+--   Takes    p_filter {actor?, kind?, day? (in the site's time zone), cursor?, limit?}.
+--   Returns  {entries, actors, next}: actors can be chosen in the filter; next is the cursor of the
+--            next page, null at the end.
 --   Callers  viewers.
 create function public.list_activity(p_public_id text, p_filter jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -39,30 +33,46 @@ declare
   v_limit int := least(greatest(coalesce((p_filter ->> 'limit')::int, 50), 1), 500);
   v_at timestamptz := nullif(split_part(p_filter ->> 'cursor', '_', 1), '')::timestamptz;
   v_id uuid := nullif(split_part(p_filter ->> 'cursor', '_', 2), '')::uuid;
-  v_day timestamptz := (p_filter ->> 'day')::date::timestamp at time zone v_site.timezone;
+  v_day timestamptz := private.start_of_day(v_site, (p_filter ->> 'day')::date);
   v_entries jsonb;
 begin
-  select coalesce(jsonb_agg(to_jsonb(t) order by t.at desc, t.id desc), '[]') into v_entries from (
-    select p.id, p.occurred_at as at, private.activity_kind(p) as kind, p.contract, p.entity_id as "entityId", p.actor_kind as "actorKind",
-      p.actor_id as "actorId", private.actor_name(p) as "actorName", p.from_state as "from", p.to_state as "to", n.note,
-      (p.facts ->> 'amountCents')::bigint as "amountCents", (p.facts ->> 'amountBeforeCents')::bigint as "amountBeforeCents", p.facts ->> 'currency' as currency,
-      s.external_ref as "externalRef", c.channel, c.called_at as "calledAt"
-    from public.transition_proofs p
-    left join private.proof_notes n on n.proof_id = p.id
-    left join public.sales s on s.id = (p.facts ->> 'saleId')::uuid
-    left join public.calls c on c.id = case p.contract when 'call' then p.entity_id else s.call_id end
-    where p.site_id = v_site.id
-      and (v_at is null or (p.occurred_at, p.id) < (v_at, v_id))
-      and (v_day is null or (p.occurred_at >= v_day and p.occurred_at < v_day + interval '1 day'))
-      and (p_filter ->> 'actor' is null or p.actor_id = (p_filter ->> 'actor')::uuid)
-      and (p_filter ->> 'kind' is null or private.activity_kind(p) = p_filter ->> 'kind')
-    order by p.occurred_at desc, p.id desc limit v_limit) t;
-  return jsonb_build_object('entries', v_entries,
-    'actors', (select coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'name', a.name) order by a.name, a.id), '[]') from (
-      select m.user_id as id, private.display_name(u) as name from public.site_members m join auth.users u on u.id = m.user_id where m.site_id = v_site.id
-      union all
-      select k.id, k.name from public.site_api_keys k where k.site_id = v_site.id and k.revoked_at is null) a),
-    'next', case when jsonb_array_length(v_entries) = v_limit then (v_entries -> -1 ->> 'at') || '_' || (v_entries -> -1 ->> 'id') end);
+  select coalesce(jsonb_agg(to_jsonb(t) order by t.at desc, t.id desc), '[]')
+    into v_entries
+    from (
+      select p.id, p.occurred_at as at, private.activity_kind(p) as kind, p.contract,
+        p.entity_id as "entityId", p.actor_kind as "actorKind", p.actor_id as "actorId",
+        private.actor_name(p.actor_kind, p.actor_id) as "actorName",
+        p.from_state as "from", p.to_state as "to", n.note,
+        (p.facts ->> 'amountCents')::bigint as "amountCents",
+        (p.facts ->> 'amountBeforeCents')::bigint as "amountBeforeCents",
+        p.facts ->> 'currency' as currency,
+        s.external_ref as "externalRef", c.channel, c.called_at as "calledAt"
+      from public.transition_proofs p
+        left join private.proof_notes n on n.proof_id = p.id
+        left join public.sales s on s.id = (p.facts ->> 'saleId')::uuid
+        left join public.calls c
+          on c.id = case p.contract when 'call' then p.entity_id else s.call_id end
+      where p.site_id = v_site.id
+        and (v_at is null or (p.occurred_at, p.id) < (v_at, v_id))
+        and (v_day is null
+          or (p.occurred_at >= v_day and p.occurred_at < v_day + interval '1 day'))
+        and (p_filter ->> 'actor' is null or p.actor_id = (p_filter ->> 'actor')::uuid)
+        and (p_filter ->> 'kind' is null or private.activity_kind(p) = p_filter ->> 'kind')
+      order by p.occurred_at desc, p.id desc limit v_limit) t;
+  return jsonb_build_object(
+    'entries', v_entries,
+    'actors', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'name', a.name)
+        order by a.name, a.id), '[]')
+      from (
+        select m.user_id as id, private.display_name(u) as name
+        from public.site_members m join auth.users u on u.id = m.user_id
+        where m.site_id = v_site.id
+        union all
+        select k.id, k.name from public.site_api_keys k
+        where k.site_id = v_site.id and k.revoked_at is null) a),
+    'next', case when jsonb_array_length(v_entries) = v_limit
+      then (v_entries -> -1 ->> 'at') || '_' || (v_entries -> -1 ->> 'id') end);
 end
 $$;
 grant execute on function public.list_activity(text, jsonb) to authenticated;

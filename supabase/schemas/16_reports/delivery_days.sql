@@ -8,8 +8,9 @@
 --            again), noVerdict (the transport gives none), sentCents, confirmedCents (duplicates
 --            included: Google has them), rejectedCents, restated, retracted,
 --            adjustmentsRejected}]}, a line per day and currency with something sent. Counts and
---            values are of conversions; corrections and retractions stand beside them.
---   Refuses  400 VALIDATION_FAILED with the field for a span that is none, or too long.
+--            values are of conversions; restated, retracted and adjustmentsRejected count
+--            corrections and retractions.
+--   Refuses  400 VALIDATION_FAILED with the field for an empty span, or one that is too long.
 --   Callers  viewers.
 create function public.delivery_days(
   p_public_id text, p_from date default null, p_to date default null
@@ -18,22 +19,38 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'viewer');
-  v_to date := coalesce(p_to,
-    (private.current_moment() at time zone v_site.timezone)::date);
+  v_to date := coalesce(p_to, private.today_at(v_site));
   v_from date := coalesce(p_from, v_to - 29);
+  v_since timestamptz;
+  v_until timestamptz;
   v_days jsonb;
 begin
   if v_from > v_to or v_to - v_from > 91 then
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "from"}');
   end if;
-  select coalesce(jsonb_agg(jsonb_build_object('day', t.day, 'currency', t.currency,
-      'sent', jsonb_build_object('script', t.script, 'data_manager', t.data_manager,
-        'ads_api', t.ads_api, 'by_hand', t.by_hand),
-      'confirmed', t.confirmed, 'duplicate', t.duplicate, 'rejected', t.rejected,
-      'unknown', t.unknown, 'waiting', t.waiting, 'noVerdict', t.no_verdict,
-      'sentCents', t.sent_cents, 'confirmedCents', t.confirmed_cents,
-      'rejectedCents', t.rejected_cents, 'restated', t.restated, 'retracted', t.retracted,
-      'adjustmentsRejected', t.adjustments_rejected) order by t.day, t.currency), '[]')
+  v_since := private.start_of_day(v_site, v_from);
+  v_until := private.start_of_day(v_site, v_to + 1);
+  select coalesce(jsonb_agg(jsonb_build_object(
+        'day', t.day,
+        'currency', t.currency,
+        'sent', jsonb_build_object(
+          'script', t.script,
+          'data_manager', t.data_manager,
+          'ads_api', t.ads_api,
+          'by_hand', t.by_hand),
+        'confirmed', t.confirmed,
+        'duplicate', t.duplicate,
+        'rejected', t.rejected,
+        'unknown', t.unknown,
+        'waiting', t.waiting,
+        'noVerdict', t.no_verdict,
+        'sentCents', t.sent_cents,
+        'confirmedCents', t.confirmed_cents,
+        'rejectedCents', t.rejected_cents,
+        'restated', t.restated,
+        'retracted', t.retracted,
+        'adjustmentsRejected', t.adjustments_rejected)
+      order by t.day, t.currency), '[]')
     into v_days
     from (
       select (d.dispatched_at at time zone v_site.timezone)::date as day, d.currency,
@@ -59,12 +76,14 @@ begin
         count(*) filter (where not c.is_new and d.verdict = 'REJECTED') as adjustments_rejected
       from public.provider_dispatches d
         cross join lateral (select d.kind = 'CONVERSION' as is_new) c
-      where d.site_id = v_site.id
-        and d.dispatched_at >= v_from::timestamp at time zone v_site.timezone
-        and d.dispatched_at < (v_to + 1)::timestamp at time zone v_site.timezone
+      where d.site_id = v_site.id and d.dispatched_at >= v_since and d.dispatched_at < v_until
       group by 1, 2) t;
-  return jsonb_build_object('siteId', p_public_id, 'timezone', v_site.timezone, 'from', v_from,
-    'to', v_to, 'days', v_days);
+  return jsonb_build_object(
+    'siteId', p_public_id,
+    'timezone', v_site.timezone,
+    'from', v_from,
+    'to', v_to,
+    'days', v_days);
 end
 $$;
 grant execute on function public.delivery_days(text, date, date) to authenticated;

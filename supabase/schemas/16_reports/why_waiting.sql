@@ -1,4 +1,7 @@
--- why_failed: for a row that failed. One that the credentials failed returns with the connection.
+-- Why a sale's row waits, or failed, as links of why_not_counted.
+
+-- why_failed: the link for a failed row. A row that failed for its credentials is queued again by a
+-- new connection, so the connection's block is its link.
 create function private.why_failed(
   p_site public.sites, p_sale public.sales, p_row public.offline_conversion_queue
 ) returns jsonb
@@ -9,7 +12,7 @@ as $$
       then private.why_blocked(p_row.provider_error_code, p_sale.clicked_at)
     when p_row.provider_error_category = 'AUTH' and h.blocked_at is not null
       then private.link('BLOCKED', h.blocked_code, h.blocked_at)
-    -- Tries used up say little; what the last of them met says more.
+    -- MAX_ATTEMPTS says little; the error of the last attempt says more.
     else private.link('FAILED', coalesce(case when p_row.provider_error_code = 'MAX_ATTEMPTS'
       then p_row.attempt_error_code end, p_row.provider_error_code), p_row.updated_at) end
   from (select 1) one left join public.provider_health_state h
@@ -17,7 +20,7 @@ as $$
       and p_site.oci_sync_method = 'api'
 $$;
 
--- why_waiting: for a row that waits to be sent.
+-- why_waiting: the link for a row that waits to be sent.
 create function private.why_waiting(
   p_site public.sites, p_sale public.sales, p_row public.offline_conversion_queue
 ) returns jsonb
@@ -51,7 +54,7 @@ begin
 end
 $$;
 
--- why_no_way: what keeps anything of an API site from being sent; null when nothing does.
+-- why_no_way: the link for whatever keeps an API site from sending the row; null if nothing does.
 create function private.why_no_way(
   p_site public.sites, p_row public.offline_conversion_queue
 ) returns jsonb
@@ -71,13 +74,14 @@ as $$
       on h.site_id = p_site.id and h.provider_key = p_row.provider_key
 $$;
 
--- why_again: for a row that was tried, or let wait, and is tried again later; null for others.
+-- why_again: the link for a row that was tried or deferred and is tried again later; null for
+-- others.
 create function private.why_again(p_row public.offline_conversion_queue) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   select case
     when p_row.status <> 'RETRY' then null
-    -- Nothing is sent until somebody fixes it, whatever the last attempt met.
+    -- Nothing is sent until somebody fixes this, so it comes before the last attempt's error.
     when p_row.provider_error_code in
         ('VAULT_KEY_MISSING', 'VAULT_KEY_MISMATCH', 'CREDENTIALS_UNREADABLE')
       then private.link('WAITS', p_row.provider_error_code, p_row.next_retry_at)

@@ -497,7 +497,7 @@ test("a signal goes on by script after a switch, with its name and order id", as
 });
 
 // Guarantee: a lead's stage counts once, whichever ways it took and whichever account the site has.
-// Mutations that break it: signal_row without Google's name of the action; due_signal_jobs without the account; settle that keeps the action of
+// Mutations that break it: signal_json without Google's name of the action; due_signal_jobs without the account; settle that keeps the action of
 // what Google refused.
 describe("an action", () => {
   const called = (conversionName: string, action: string, googleName: string) => [{ conversionName, action, googleName }];

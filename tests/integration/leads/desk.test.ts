@@ -302,3 +302,17 @@ describe("usual amounts", () => {
     ]);
   });
 });
+
+// Guarantee: a page of the desk costs the same at any depth. An index serves it only where both list the same states.
+// Mutation: a state more in open_lead_states() or ended_lead_states().
+test("readers and indexes list the same states of a lead", async () => {
+  const [listed] = await db.sql`select private.open_lead_states() as open, private.ended_lead_states() as ended`;
+  const statesOf = async (index: string) => {
+    const [row] = await db.sql`select pg_get_expr(indpred, indrelid) as predicate from pg_index where indexrelid = ${index}::regclass`;
+    return [...String(row?.predicate).matchAll(/'(\w+)'/g)].map(([, state]) => state);
+  };
+  expect(listed).toEqual({
+    open: await statesOf("public.open_leads_newest_first"),
+    ended: await statesOf("public.ended_leads_newest_first"),
+  });
+});
