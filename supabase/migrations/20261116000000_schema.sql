@@ -6919,7 +6919,7 @@ end
 $$;
 
 -- 10_connections/provider_connection.sql
-create function private.block_json(p_at timestamptz, p_code text, p_message text) returns jsonb
+create function private.blocked_json(p_at timestamptz, p_code text, p_message text) returns jsonb
 language sql immutable set search_path = ''
 as $$
   select case when p_at is not null
@@ -6935,7 +6935,7 @@ as $$
     'googleName', p_action.google_name,
     'countingType', p_action.counting_type,
     'testedAt', p_action.tested_at,
-    'blocked', private.block_json(
+    'blocked', private.blocked_json(
       p_action.blocked_at, p_action.blocked_code, p_action.blocked_message))
 $$;
 
@@ -6989,7 +6989,7 @@ as $$
     'lastFailureAt', p_health.last_failure_at,
     'lastFailureCode', p_health.last_failure_code,
     'quotaUntil', p_health.quota_until,
-    'blocked', private.block_json(
+    'blocked', private.blocked_json(
       p_health.blocked_at, p_health.blocked_code, p_health.blocked_message))
 $$;
 create function public.provider_connection(p_public_id text) returns jsonb
