@@ -444,29 +444,6 @@ begin
 end
 $$;
 
--- 02_tenancy/key_scopes_from_use.sql
-create function private.scopes_from_use(p_key_id uuid, p_now timestamptz) returns text[]
-language sql stable security definer set search_path = ''
-as $$
-  select coalesce(array_agg(u.scope order by u.place), '{script}')
-  from unnest(private.key_scopes()) with ordinality u (scope, place)
-  cross join (select p_now - interval '90 days' as since) w
-  where u.scope in (
-    select 'script' from public.queue_transitions t
-      where t.actor_kind = 'api_key' and t.actor_id = p_key_id
-        and t.created_at > w.since
-        and t.reason in ('SCRIPT_EXPORT', 'SCRIPT_ACK', 'SCRIPT_ACK_FAILED', 'UNEXPORTABLE')
-    union all
-    select case
-        when p.contract = 'sale' or s.external_ref is not null then 'sales'
-        when p.contract = 'call' then 'calls'
-        else 'contracts' end
-      from public.transition_proofs p
-      left join public.sales s on s.id = (p.facts ->> 'saleId')::uuid and p.contract = 'call'
-      where p.actor_kind = 'api_key' and p.actor_id = p_key_id
-        and p.occurred_at > w.since)
-$$;
-
 -- 02_tenancy/read_sites.sql
 create function private.site_json(p_site public.sites) returns jsonb
 language sql stable security definer set search_path = ''
@@ -11582,9 +11559,6 @@ grant execute on function public.delivery_days(text, date, date) to authenticate
 
 -- 16_reports/why_not_counted.sql
 grant execute on function public.why_not_counted(text, uuid) to authenticated;
-
--- 02_tenancy/key_scopes_from_use.sql
-update public.site_api_keys k set scopes = private.scopes_from_use(k.id, private.current_moment());
 
 -- 03_contracts/contract_moves.sql
 insert into public.contracts (contract, contract_version) values

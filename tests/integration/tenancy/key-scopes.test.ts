@@ -8,7 +8,7 @@ import { type KeyScope, keyScopes } from "#lib/tenancy/site-fields.ts";
 import { forceRace } from "#tests/support/force-race.ts";
 import { newLead } from "#tests/support/leads.ts";
 import { type OciApp, type OciSite, startOciApp } from "#tests/support/oci-app.ts";
-import { sealLead, service } from "#tests/support/queue.ts";
+import { service } from "#tests/support/queue.ts";
 import { send } from "#tests/support/requests.ts";
 import { callAs } from "#tests/support/team.ts";
 import { whileOpen } from "#tests/support/while-open.ts";
@@ -163,39 +163,5 @@ describe("use", () => {
       () => authenticate(key, ["sales"]),
     );
     expect(Object.keys(await usedAt(key)).sort()).toEqual(["calls", "sales"]);
-  });
-});
-
-// Guarantee: a deployment whose keys are older than scopes goes on working, and no key keeps more than it needs.
-describe("a key from before there were scopes", () => {
-  const fromUse = async ({ id }: Key, days = 0) =>
-    (await app.db.sql`select private.scopes_from_use(${id}, now() + ${`${days} days`}::interval) as scopes`)[0]?.scopes;
-  const all = () => newKey(keyScopes);
-
-  test("that did nothing is for scripts", async () => {
-    expect(await fromUse(await all())).toEqual(["script"]);
-  });
-
-  test("keeps what it was used for in 90 days", async () => {
-    const key = await all();
-    expect((await move(key, "call", await newLead(app.db.sql, site), "qualified")).status).toBe(200);
-    expect(await fromUse(key)).toEqual(["calls"]);
-    const { id } = await sealLead(app.db.sql, site, { at: new Date() });
-    await service(app.db.sql, "claim_offline_conversion_rows_for_script_export", { p_ids: [id], p_site_id: site.siteId, p_key_id: key.id });
-    expect(await fromUse(key)).toEqual(["script", "calls"]);
-    expect((await move(key, "conversion", id, "FAILED")).status).toBe(200);
-    expect(await fromUse(key)).toEqual(["script", "calls", "contracts"]);
-    expect(await fromUse(key, 91)).toEqual(["script"]);
-  });
-
-  // Mutation that breaks it: read every proof of a lead as a move of that lead.
-  test("that sealed leads only with the sales of a till is for sales", async () => {
-    const key = await all();
-    const gclid = `click-${randomUUID()}`;
-    await newLead(app.db.sql, site, { gclid, at: new Date(Date.now() - 1_800_000) });
-    const { sale_id, matched_by } = await (await post(recordRoute, key, { ...sale(), gclid, marketing_consent: true })).json();
-    expect(matched_by).toBe("click");
-    expect((await post(confirmRoute, key, { sale_id })).status).toBe(200);
-    expect(await fromUse(key)).toEqual(["sales"]);
   });
 });
