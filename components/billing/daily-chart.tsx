@@ -90,7 +90,7 @@ export function DailyChart({ days, today, currency }: DailyChartProps) {
               <Cell at={day > today ? "desk" : "end"} align="end">
                 {day > today ? "" : format.number(counted)}
               </Cell>
-              <Cell at={day > today ? "end" : "desk"} align="end" className="t3">
+              <Cell at={day > today ? "end" : "desk"} align="end" className="text-meta">
                 {expected === null ? "" : format.number(expected)}
               </Cell>
             </tr>

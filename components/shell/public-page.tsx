@@ -1,18 +1,15 @@
-import Link from "next/link";
 import type { ReactNode } from "react";
-import { BrandMark, brandName } from "#components/ui/brand.tsx";
+import { Brand } from "#components/ui/brand.tsx";
 import { LanguageChoice } from "./preference-choice.tsx";
+
+export const publicPage = "mx-auto grid max-w-160 gap-6 px-4 py-8 max-desk:pt-5";
 
 /** A page anyone may read: status, privacy, and those that say something went wrong. */
 export function PublicPage({ children }: { children: ReactNode }) {
   return (
-    <main className="public">
-      <div className="row">
-        <Link className="brand px-0" href="/">
-          <BrandMark />
-          {brandName}
-        </Link>
-        <span className="grow" />
+    <main className={publicPage}>
+      <div className="flex min-w-0 items-center justify-between gap-2">
+        <Brand href="/" />
         <LanguageChoice />
       </div>
       {children}

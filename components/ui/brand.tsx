@@ -1,7 +1,32 @@
+import Link from "next/link";
+import { cn } from "./cn.ts";
+
 export const brandName = "OpsMantik";
 
+/** The mark and the name; with an address they lead there. */
+export function Brand({ href, className }: { href?: string; className?: string }) {
+  const look = cn(
+    "flex h-9 shrink-0 items-center gap-2.25 text-[15px] font-semibold tracking-[-0.01em]",
+    href && "max-desk:min-h-11",
+    className,
+  );
+  const content = (
+    <>
+      <BrandMark />
+      {brandName}
+    </>
+  );
+  return href ? (
+    <Link className={look} href={href}>
+      {content}
+    </Link>
+  ) : (
+    <span className={look}>{content}</span>
+  );
+}
+
 /** The seal: a ring that is almost closed around a point. */
-export function BrandMark() {
+function BrandMark() {
   return (
     <svg className="size-5.5" viewBox="0 0 24 24" aria-hidden="true">
       <rect width="24" height="24" rx="6" fill="var(--color-accent)" />

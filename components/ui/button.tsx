@@ -25,6 +25,8 @@ const button = cva(
         md: "",
         sm: "min-h-7 gap-1.25 rounded-[6px] px-2.25 py-0.75 text-sm max-desk:px-3",
         big: "min-h-10 w-full",
+        /** The one button of a page before the dashboard. */
+        tall: "min-h-11 w-full max-desk:min-h-13",
       },
       /** A square button that holds an icon only; it needs an aria-label. */
       icon: { true: "w-8.5 p-0 max-desk:w-11 max-desk:p-0" },

@@ -1,5 +1,5 @@
 import { cva, type VariantProps } from "class-variance-authority";
-import type { ReactNode } from "react";
+import type { ComponentProps } from "react";
 import { cn } from "./cn.ts";
 
 const count = cva("h-4.5 min-w-5 rounded-full px-1.5 text-center text-xs leading-4.5 font-medium", {
@@ -10,6 +10,6 @@ const count = cva("h-4.5 min-w-5 rounded-full px-1.5 text-center text-xs leading
 });
 
 /** How many, beside the words they count. */
-export function Count({ tone, className, children }: VariantProps<typeof count> & { className?: string; children: ReactNode }) {
-  return <span className={cn(count({ tone }), className)}>{children}</span>;
+export function Count({ tone, className, ...props }: VariantProps<typeof count> & ComponentProps<"span">) {
+  return <span className={cn(count({ tone }), className)} {...props} />;
 }

@@ -6,6 +6,7 @@ import { FailedEvents } from "#components/connections/failed-events.tsx";
 import { TrackerCard } from "#components/connections/tracker-card.tsx";
 import { GoogleAdsLink } from "#components/google-ads/google-ads-link.tsx";
 import { OwnersOnly } from "#components/shell/owners-only.tsx";
+import { Page } from "#components/ui/page.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { connectionStatus } from "#lib/delivery/connection-status.ts";
 import { env } from "#lib/env.ts";
@@ -40,7 +41,7 @@ export default async function ConnectionsPage({ params }: { params: Promise<{ si
   return (
     <>
       <PageHeader title={t("title")} note={t("lead")} />
-      <div className="page">
+      <Page>
         <TrackerCard site={site} appUrl={env().APP_URL} reportsViews={pageViewsEnabled} lastEventAt={lastEventAt} editable={editable} />
         {failed > 0 && <FailedEvents siteId={site.publicId} events={await listFailedEvents(site.publicId)} timeZone={site.timezone} />}
         <GoogleAdsLink siteId={site.publicId} timeZone={site.timezone} delivery={googleAds} />
@@ -52,7 +53,7 @@ export default async function ConnectionsPage({ params }: { params: Promise<{ si
           hasScript={site.ociSyncMethod === "script"}
         />
         <CallEventSecret siteId={site.publicId} editable={editable} />
-      </div>
+      </Page>
     </>
   );
 }
