@@ -25,7 +25,7 @@ export function weightOf(percent: string): number | null {
 }
 
 const first = "py-1 pr-2 text-left font-normal";
-const heading = cn(first, "text-xs text-meta");
+const heading = cn(first, "text-xs leading-[inherit] text-meta");
 
 /** Each stage with its share of an average order and what that comes to, while it is being typed. */
 export function StageValues({ shares, onChange, averageOrderCents, currency, invalid }: StageValuesProps) {
