@@ -2,7 +2,7 @@
 
 import { useLocale, useTranslations } from "next-intl";
 import { type PointerEvent, useState } from "react";
-import { axisTicks, labelledDays } from "#components/ui/chart-scale.ts";
+import { axisTicks, labelledDays } from "#components/workbench/chart/chart-scale.ts";
 import { Cell, Table } from "#components/ui/table.tsx";
 import { billingFormat } from "#lib/billing/billing-format.ts";
 import type { ForecastDay } from "#lib/billing/forecast.ts";
