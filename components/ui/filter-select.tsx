@@ -3,6 +3,7 @@
 import { usePathname, useRouter, useSearchParams } from "next/navigation";
 import { useTranslations } from "next-intl";
 import { useId, useTransition } from "react";
+import { Input } from "./input.tsx";
 import { Select } from "./select.tsx";
 
 interface FilterSelectProps {
@@ -18,8 +19,8 @@ export function FilterSelect({ name, label, options }: FilterSelectProps) {
   const go = useFilter(name);
   const id = useId();
   return (
-    <div className="row sm">
-      <label htmlFor={id} className="t3">
+    <div className="flex min-w-0 items-center gap-2 text-sm">
+      <label htmlFor={id} className="text-meta">
         {label}
       </label>
       <Select small id={id} value={go.value} onChange={(event) => go.to(event.target.value)} aria-busy={go.pending}>
@@ -37,18 +38,22 @@ export function FilterSelect({ name, label, options }: FilterSelectProps) {
 /** The same for a day. */
 export function FilterDay({ name, label, max }: { name: string; label: string; max: string }) {
   const go = useFilter(name);
+  const id = useId();
   return (
-    <label className="row sm">
-      <span className="t3">{label}</span>
-      <input
-        className="input sm"
+    <div className="flex min-w-0 items-center gap-2 text-sm">
+      <label htmlFor={id} className="text-meta">
+        {label}
+      </label>
+      <Input
+        id={id}
+        className="text-sm"
         type="date"
         value={go.value}
         max={max}
         onChange={(event) => go.to(event.target.value)}
         aria-busy={go.pending}
       />
-    </label>
+    </div>
   );
 }
 

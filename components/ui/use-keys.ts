@@ -7,7 +7,9 @@ type Keys = Partial<Record<string, () => void>>;
 /** Walking goes on while the key is held; every other deed is done once. */
 const walking = new Set(["j", "k"]);
 const closing = "[data-closed]";
-const overlays = [".dialog", ".sheet", ".pop", "[role=menu]"].map((overlay) => `${overlay}:not(${closing})`).join();
+const overlays = ["[data-slot=dialog]", "[data-slot=sheet]", "[data-slot=popover]", ".pop", "[role=menu]"]
+  .map((overlay) => `${overlay}:not(${closing})`)
+  .join();
 
 /** Whether a dialog, a sheet or a menu is open. One that fades out is not, and neither is a toast, though its role is dialog. */
 export const isAsking = () => document.querySelector(overlays) !== null;
