@@ -2,7 +2,8 @@
 
 import { useTranslations } from "next-intl";
 import { Button } from "#components/ui/button.tsx";
-import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
+import { Dialog, DialogClose, DialogFoot } from "#components/ui/dialog.tsx";
+import { Kbd } from "#components/ui/kbd.tsx";
 import { useKeys } from "#components/ui/use-keys.ts";
 
 /** One line of a screen's key table: it makes the keys work and fills the help. */
@@ -31,21 +32,16 @@ export function ShortcutsDialog({ table, open, onOpenChange }: DialogProps) {
           <div key={keys} className="contents">
             <dt className="flex items-center gap-2">
               {keys.split(" ").map((key) => (
-                <Key key={key}>{key}</Key>
+                <Kbd key={key}>{key}</Kbd>
               ))}
             </dt>
             <dd>{label}</dd>
           </div>
         ))}
       </dl>
-      <div className="dialog-f">
+      <DialogFoot>
         <DialogClose render={<Button tone="primary" />}>{t("close")}</DialogClose>
-      </div>
+      </DialogFoot>
     </Dialog>
   );
-}
-
-/** A key's cap. Beside a button that names its deed it is decoration. */
-export function Key({ children, ...props }: { children: string; className?: string; "aria-hidden"?: boolean }) {
-  return <kbd {...props}>{children}</kbd>;
 }

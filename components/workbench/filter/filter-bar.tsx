@@ -6,6 +6,7 @@ import { ListFilter, Plus, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type ReactNode, useState } from "react";
 import { useBackCloses } from "#components/history/use-back-closes.ts";
+import { Count } from "#components/ui/count.tsx";
 import { Sheet } from "#components/ui/sheet.tsx";
 import { countSet, type Filter, type FilterField, withValue } from "./filter-field.ts";
 import { FilterForm, Options } from "./filter-form.tsx";
@@ -90,8 +91,6 @@ function ChipSelect({ field: { label, any = label, options }, isFirst, value, on
 
 type PanelProps<Key extends string> = Pick<BarProps<Key>, "fields" | "filter" | "onFilter">;
 
-const Count = ({ count }: { count: number }) => (count > 0 ? <span className="count act">{count}</span> : null);
-
 function MoreFilters<Key extends string>({ fields, filter, onFilter }: PanelProps<Key>) {
   const t = useTranslations("filters");
   const [isOpen, setOpen] = useState(false);
@@ -105,7 +104,7 @@ function MoreFilters<Key extends string>({ fields, filter, onFilter }: PanelProp
       <Popover.Trigger className={chip({ isOn: count > 0 })}>
         <Plus className="size-3.5 shrink-0" />
         {t("more")}
-        <Count count={count} />
+        {count > 0 && <Count tone="act">{count}</Count>}
       </Popover.Trigger>
       <Popover.Portal>
         <Popover.Positioner className="menu-area" align="start" sideOffset={6}>
@@ -131,7 +130,7 @@ function PhoneFilters<Key extends string>({ fields, filter, onFilter }: PanelPro
     <button type="button" className={`${chip({ isOn: count > 0 })} desk:hidden`}>
       <ListFilter className="size-3.5 shrink-0" />
       {t("filter")}
-      <Count count={count} />
+      {count > 0 && <Count tone="act">{count}</Count>}
     </button>
   );
   const apply = (next: Filter<Key>) => {

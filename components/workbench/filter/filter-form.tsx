@@ -4,6 +4,7 @@ import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { Button } from "#components/ui/button.tsx";
 import { Checkbox } from "#components/ui/checkbox.tsx";
+import { DialogFoot } from "#components/ui/dialog.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import { Select } from "#components/ui/select.tsx";
@@ -35,12 +36,12 @@ export function FilterForm<Key extends string>({ fields, filter, onApply }: Form
           <FormField field={field} value={draft[field.key]} onChange={(value) => setDraft((now) => withValue(now, field.key, value))} />
         </div>
       ))}
-      <div className="dialog-f col-span-full">
+      <DialogFoot className="col-span-full">
         <Button onClick={() => onApply({})}>{t("clearAll")}</Button>
         <Button type="submit" tone="primary">
           {t("apply")}
         </Button>
-      </div>
+      </DialogFoot>
     </form>
   );
 }

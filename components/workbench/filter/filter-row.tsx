@@ -3,6 +3,7 @@
 import { usePathname, useRouter, useSearchParams } from "next/navigation";
 import { useTranslations } from "next-intl";
 import { useId, useTransition } from "react";
+import { Input } from "#components/ui/input.tsx";
 import { Select } from "#components/ui/select.tsx";
 import type { FilterField } from "./filter-field.ts";
 import { Options } from "./filter-form.tsx";
@@ -45,9 +46,9 @@ function RowField({ field: { kind, label, options, max }, value, isBusy, onChoos
         {label}
       </label>
       {kind === "day" ? (
-        <input
+        <Input
           id={id}
-          className="input sm"
+          className="text-sm"
           type="date"
           max={max}
           value={value}

@@ -4,7 +4,7 @@ import { Search, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type HTMLAttributes, type RefObject, useEffect, useEffectEvent, useState } from "react";
 import { Input } from "#components/ui/input.tsx";
-import { Key } from "#components/workbench/shortcuts.tsx";
+import { Kbd } from "#components/ui/kbd.tsx";
 
 const restMs = 300;
 const searchKey = "/";
@@ -74,9 +74,7 @@ export function SearchBox({ value, label, placeholder, box, inputMode, read = (t
           <X className="size-3.5" />
         </button>
       ) : (
-        <Key className="pointer-events-none absolute right-2 max-desk:hidden" aria-hidden>
-          {searchKey}
-        </Key>
+        <Kbd className="pointer-events-none absolute right-2 max-desk:hidden">{searchKey}</Kbd>
       )}
     </search>
   );

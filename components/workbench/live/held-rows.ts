@@ -17,6 +17,8 @@ export interface HeldRows<Row> extends ListPage<Row> {
 
 interface Taking<Row> {
   isTouched: boolean;
+  /** Rows that left the server's list stay where somebody is: their news are read in another way. */
+  keepsGone?: boolean;
   /** True for a row that was read before the one that is shown. */
   isOlder?: ((row: Row, shown: Row) => boolean) | undefined;
 }
@@ -60,9 +62,23 @@ function replaceStart<Row extends Named>(held: HeldRows<Row>, page: ListPage<Row
   return { rows: [...page.rows, ...below], next: held.next, isEnlarged: true };
 }
 
-export function takePage<Row extends Named>(held: HeldRows<Row>, page: ListPage<Row>, { isTouched, isOlder }: Taking<Row>): HeldRows<Row> {
+/** Without the rows that left the server's list: not on its page, though one below them is, or the page is the last. */
+function withoutGone<Row extends Named>(rows: readonly Row[], page: ListPage<Row>): readonly Row[] {
+  const there = new Set(page.rows.map(({ id }) => id));
+  const last = page.next === null ? rows.length : rows.findLastIndex(({ id }) => there.has(id));
+  return rows.filter(({ id }, place) => place > last || there.has(id));
+}
+
+export function takePage<Row extends Named>(
+  held: HeldRows<Row>,
+  page: ListPage<Row>,
+  { isTouched, keepsGone = false, isOlder }: Taking<Row>,
+): HeldRows<Row> {
   const news = newRows(held, page);
-  if (isTouched) return { ...held, rows: patchRows(held.rows, page.rows, isOlder), waiting: news };
+  if (isTouched) {
+    const rows = patchRows(held.rows, page.rows, isOlder);
+    return { ...held, rows: keepsGone ? rows : withoutGone(rows, page), waiting: news };
+  }
   const shown = new Map(held.rows.map((row) => [row.id, row]));
   const rows = page.rows.map((row) => {
     const before = shown.get(row.id);

@@ -11,7 +11,7 @@ interface Options<Row> {
   /** Somebody is at the list: see isListTouched. */
   isTouched: () => boolean;
   isOlder?: (row: Row, shown: Row) => boolean;
-  /** Reads shown rows that the server's page does not contain: they left the filter, or lie further down. */
+  /** Reads shown rows that the server's page does not contain: they left the filter, or lie further down. Without it those that left go. */
   readOthers?: (ids: string[]) => Promise<readonly Row[] | null>;
 }
 
@@ -27,7 +27,7 @@ export function useHeldRows<Row extends { id: string }>(page: ListPage<Row>, { o
     const touched = seen.of === of && isTouched();
     setSeen({ page, of });
     setMoved(touched);
-    setHeld(seen.of === of ? takePage(held, page, { isTouched: touched, isOlder }) : startRows(page));
+    setHeld(seen.of === of ? takePage(held, page, { isTouched: touched, keepsGone: readOthers !== undefined, isOlder }) : startRows(page));
   }
   const showNewest = () => {
     setMoved(false);
