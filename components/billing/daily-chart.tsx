@@ -2,8 +2,8 @@
 
 import { useLocale, useTranslations } from "next-intl";
 import { type PointerEvent, useState } from "react";
-import { axisTicks, labelledDays } from "#components/ui/chart-scale.ts";
 import { Cell, Table } from "#components/ui/table.tsx";
+import { axisTicks, labelledDays } from "#components/workbench/chart/chart-scale.ts";
 import { billingFormat } from "#lib/billing/billing-format.ts";
 import type { ForecastDay } from "#lib/billing/forecast.ts";
 

@@ -8,6 +8,7 @@ import { scriptStatus } from "#lib/oci/script-diagnosis.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { siteDelivery } from "./site-delivery.ts";
 import { keyScopes, type SiteSummary, siteRoles, siteSummary } from "./site-fields.ts";
+import { siteVersion, type VersionTopic } from "./site-version.ts";
 
 const role = z.enum(siteRoles);
 
@@ -52,6 +53,14 @@ export const listSites = cache(() => readPage("list_my_sites", {}, mySites));
 export const getSite = cache(
   (publicId: string): Promise<SiteSummary> => readPage("get_site", { p_public_id: publicId }, siteSummary).catch(hideRefusal),
 );
+/** The site, and the version of what its screen shows. A page reads its list after this, so that the list is never older than the version. */
+export async function getVersionedSite(publicId: string, of: VersionTopic): Promise<SiteSummary & { version: string }> {
+  const [site, { version }] = await Promise.all([
+    getSite(publicId),
+    readPage("site_version", { p_public_id: publicId, p_of: of }, siteVersion).catch(hideRefusal),
+  ]);
+  return { ...site, version };
+}
 export const getSiteDelivery = (publicId: string) => readPage("site_delivery", { p_public_id: publicId }, siteDelivery).catch(hideRefusal);
 export const listMembers = (publicId: string) => readPage("list_site_members", { p_public_id: publicId }, team).catch(hideRefusal);
 export const listApiKeys = (publicId: string) => readPage("list_site_api_keys", { p_public_id: publicId }, apiKeys).catch(hideRefusal);

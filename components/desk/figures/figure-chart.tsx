@@ -2,8 +2,8 @@
 
 import { useTranslations } from "next-intl";
 import { type PointerEvent, useState } from "react";
-import { axisTicks } from "#components/ui/chart-scale.ts";
 import { Cell, Table } from "#components/ui/table.tsx";
+import { axisTicks } from "#components/workbench/chart/chart-scale.ts";
 import type { DeskFigures } from "#lib/leads/desk-shapes.ts";
 import { useDesk } from "../desk-context.tsx";
 import { type ChartFigure, figureValue, periods } from "./figure-list.ts";

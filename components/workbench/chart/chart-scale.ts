@@ -16,3 +16,14 @@ export function labelledDays(dayCount: number, todayIndex: number): number[] {
   const regular = [0, 7, 14, 22, dayCount - 1].filter((index) => Math.abs(index - todayIndex) > 2);
   return [...regular, todayIndex].filter((index) => index >= 0 && index < dayCount).sort((a, b) => a - b);
 }
+
+/** Two round steps from zero for a low chart; small counts are whole numbers. */
+export function lowTicks(heights: readonly number[]): number[] {
+  const highest = Math.max(2, ...heights);
+  const power = 10 ** Math.floor(Math.log10(highest / 2));
+  const step = Math.ceil(Math.max(1, ([1, 2, 2.5, 5, 10].find((factor) => factor * power * 2 >= highest) ?? 10) * power));
+  return [0, step, step * 2];
+}
+
+/** Which bars are named below: the first, the last and two between them. */
+export const labelledBars = (count: number) => [...new Set([0, Math.floor(count / 3), Math.floor((2 * count) / 3), count - 1])];

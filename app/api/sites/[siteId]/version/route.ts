@@ -1,0 +1,10 @@
+import { handler } from "#lib/http/handler.ts";
+import { siteMember } from "#lib/http/member-guards.ts";
+import { readSiteVersion, siteVersionQuery } from "#lib/tenancy/site-version.ts";
+
+/** GET /api/sites/:siteId/version tells whether anything that a screen shows has changed. */
+export const GET = handler({
+  guard: siteMember("viewer"),
+  query: siteVersionQuery,
+  run: ({ actor, query }) => readSiteVersion(actor.db, actor.publicId, query.of),
+});
