@@ -2,7 +2,7 @@
 
 import { useTranslations } from "next-intl";
 import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
-import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
+import { useCause } from "#components/delivery/use-cause.ts";
 import { connectPath, sitePath } from "#components/shell/nav-items.ts";
 import { Alert } from "#components/ui/alert.tsx";
 import { Button, ButtonLink } from "#components/ui/button.tsx";

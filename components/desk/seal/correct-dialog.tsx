@@ -1,10 +1,10 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import { CorrectAmountDialog } from "#components/forms/correct-amount-dialog.tsx";
 import type { DeskLead, DeskSale } from "#lib/leads/desk-shapes.ts";
 import { useDesk } from "../desk-context.tsx";
 import { useLeadWords } from "../list/use-lead-words.ts";
-import { CorrectAmountDialog } from "./correct-amount-dialog.tsx";
 import { useConsequence } from "./use-consequence.ts";
 
 interface SaleDialogProps {

@@ -4,6 +4,7 @@ import { MessageSquareText, Pencil, Stamp, Trash2 } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { AmountReadings } from "#components/forms/amount-readings.tsx";
+import { MoneyInput } from "#components/forms/money-input.tsx";
 import { Button } from "#components/ui/button.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Textarea } from "#components/ui/input.tsx";
@@ -12,7 +13,6 @@ import { useDesk } from "../desk-context.tsx";
 import { CallBack } from "../lead/call-back.tsx";
 import { AmountPresets } from "./amount-presets.tsx";
 import { JunkDialog } from "./junk-dialog.tsx";
-import { MoneyInput } from "./money-input.tsx";
 import { useSealDraft } from "./seal-draft.ts";
 import { Told } from "./told.tsx";
 

@@ -4,7 +4,7 @@ import { CircleCheck, CircleX, Hand } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
-import { asLine, useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
+import { asLine, useCause } from "#components/delivery/use-cause.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Card } from "#components/ui/card.tsx";
 import { cn } from "#components/ui/cn.ts";

@@ -3,7 +3,7 @@
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
-import { CorrectAmountDialog } from "#components/desk/seal/correct-amount-dialog.tsx";
+import { CorrectAmountDialog } from "#components/forms/correct-amount-dialog.tsx";
 import { useSend } from "#components/forms/use-send.ts";
 import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";

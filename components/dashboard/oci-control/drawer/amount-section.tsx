@@ -3,8 +3,8 @@
 import { useTranslations } from "next-intl";
 import type { Actions } from "#components/dashboard/oci-control/actions/use-actions.tsx";
 import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
-import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
 import { useWhatHappens } from "#components/dashboard/oci-control/table/what-happens.tsx";
+import { useCause } from "#components/delivery/use-cause.ts";
 import { WhyButton } from "#components/delivery/why-button.tsx";
 import { cn } from "#components/ui/cn.ts";
 import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";

@@ -3,7 +3,7 @@
 import { useTranslations } from "next-intl";
 import type { Actions } from "#components/dashboard/oci-control/actions/use-actions.tsx";
 import { useControl } from "#components/dashboard/oci-control/context/control-context.tsx";
-import type { Cause } from "#components/dashboard/oci-control/context/use-cause.ts";
+import type { Cause } from "#components/delivery/use-cause.ts";
 import { connectPath, sitePath } from "#components/shell/nav-items.ts";
 import { Button, ButtonLink } from "#components/ui/button.tsx";
 import type { QueueRow } from "#lib/oci/control-shapes.ts";

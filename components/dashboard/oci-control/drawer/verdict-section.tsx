@@ -2,7 +2,7 @@
 
 import { useTranslations } from "next-intl";
 import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
-import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
+import { useCause } from "#components/delivery/use-cause.ts";
 import { Badge, type State, Tag } from "#components/ui/badge.tsx";
 import type { QueueRow, QueueRowStory } from "#lib/oci/control-shapes.ts";
 import { verdictWait } from "#lib/oci/verdict-wait.ts";

@@ -2,9 +2,9 @@
 
 import { useTranslations } from "next-intl";
 import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
-import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
 import type { ExportPreview } from "#components/dashboard/oci-control/live/control-api.ts";
 import { shortOrder } from "#components/dashboard/oci-control/table/short-order.ts";
+import { useCause } from "#components/delivery/use-cause.ts";
 import { Alert } from "#components/ui/alert.tsx";
 import { checkItem } from "./export-checks.ts";
 

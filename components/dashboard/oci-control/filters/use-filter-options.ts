@@ -2,7 +2,7 @@
 
 import { useTranslations } from "next-intl";
 import { useControl } from "#components/dashboard/oci-control/context/control-context.tsx";
-import { asLine, useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
+import { asLine, useCause } from "#components/delivery/use-cause.ts";
 import type { QueueCharts } from "#lib/oci/control-shapes.ts";
 import { type channels, type kinds, periods, statuses } from "#lib/oci/control-view.ts";
 import { verdicts } from "#lib/oci/queue-types.ts";

@@ -2,7 +2,7 @@
 
 import { useTranslations } from "next-intl";
 import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
-import { asLine, useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
+import { asLine, useCause } from "#components/delivery/use-cause.ts";
 import type { QueueRow } from "#lib/oci/control-shapes.ts";
 import { deferralOf, isByHand, obstacleOf, reasonOf, rowState } from "#lib/oci/row-state.ts";
 

@@ -2,15 +2,15 @@
 
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
-import { AmountReadings } from "#components/forms/amount-readings.tsx";
-import { useAmount } from "#components/forms/use-amount.ts";
 import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Button } from "#components/ui/button.tsx";
-import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
+import { Dialog, DialogClose, DialogFoot } from "#components/ui/dialog.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
+import { AmountReadings } from "./amount-readings.tsx";
 import { MoneyInput } from "./money-input.tsx";
+import { useAmount } from "./use-amount.ts";
 
 interface CorrectAmountDialogProps {
   title: string;
@@ -38,7 +38,7 @@ export function CorrectAmountDialog({ title, sale, consequence, money, onCorrect
   };
   return (
     <Dialog {...shown} title={title} description={`${t("now", { amount })} ${consequence}`}>
-      <form className="stack stack-4" onSubmit={submit}>
+      <form className="grid gap-4" onSubmit={submit}>
         <Field label={t("amount")} error={(isTried && paid.problem) || undefined}>
           {(control) => (
             <MoneyInput
@@ -54,12 +54,12 @@ export function CorrectAmountDialog({ title, sale, consequence, money, onCorrect
         <Field label={t("reason")} hint={t("reasonHint")}>
           {(control) => <Input {...control} name="reason" maxLength={200} />}
         </Field>
-        <div className="dialog-f">
+        <DialogFoot>
           <DialogClose render={<Button />}>{t("keepAmount", { amount })}</DialogClose>
           <SubmitButton tone="primary" pending={pending}>
             {paid.cents === null ? t("correct") : t("correctTo", { amount: money(paid.cents, sale.currency) })}
           </SubmitButton>
-        </div>
+        </DialogFoot>
       </form>
     </Dialog>
   );
