@@ -57,6 +57,9 @@ test("each change moves the versions of the screens that show it, and no others"
   expect(await movedBy(() => change(db.sql, { team }, "change_call", { id: callId, to: "qualified" }))).toEqual(["leads", "activity"]);
   const seal = () => change(db.sql, { team }, "seal_call", { id: callId, amountCents: 100_000 });
   expect(await movedBy(seal)).toEqual(["leads", "queue", "sales", "activity"]);
+  const [sale] = await db.sql`select id from public.sales where call_id = ${callId}`;
+  const correct = () => change(db.sql, { team }, "correct_sale", { id: sale?.id, amountCents: 90_000 });
+  expect(await movedBy(correct)).toEqual(["leads", "queue", "sales", "activity"]);
   const [row] = await db.sql`select id from public.offline_conversion_queue where call_id = ${callId}`;
   expect(await movedBy(() => claimForScript(db.sql, team, [String(row?.id)]))).toEqual(["leads", "queue", "sales"]);
 });
