@@ -6,7 +6,7 @@ import { cn } from "#components/ui/cn.ts";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { signOut } from "#lib/auth/actions.ts";
 import type { Theme } from "#lib/i18n/theme.ts";
-import { navIcon, navLink, navText } from "./nav-links.tsx";
+import { navIcon, navLink, navText } from "./nav-look.ts";
 import { LanguageChoice, ThemeChoice } from "./preference-choice.tsx";
 
 /** The lower half of More: the reader, their preferences, the way out. */
