@@ -20,9 +20,9 @@ const isTyping = (target: EventTarget | null) =>
   (target.isContentEditable || target.matches("input:not([type=radio], [type=checkbox], [type=range]), textarea, select")) &&
   !target.closest(closing);
 
-/** Enter belongs to the link or button that has the focus, except on a lead of the list. */
+/** Enter belongs to the link or button that has the focus, except on a row of a list, which a screen opens in its own way. */
 const isTaken = ({ key, target }: KeyboardEvent) =>
-  key === "Enter" && target !== document.body && !(target instanceof Element && target.matches(".lead .row-link"));
+  key === "Enter" && target !== document.body && !(target instanceof Element && target.matches("[data-row-link]"));
 
 const isHeld = (event: KeyboardEvent) =>
   event.ctrlKey || event.metaKey || event.altKey || event.isComposing || (event.repeat && !walking.has(event.key));

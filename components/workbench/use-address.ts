@@ -54,8 +54,8 @@ export function useAddress<View extends object>({ read, write }: Options<View>) 
     open: (change: Partial<View>) => stay(change, isPhone() ? pushLayer : (next) => window.history.pushState(null, "", next)),
     /** Walking from row to row makes no step. */
     slide: (change: Partial<View>) => stay(change, slide),
-    /** On a phone the row has an entry of its own: closing it is going back. */
-    close: (change: Partial<View>) => (layerDepth() > 0 ? window.history.back() : stay(change, slide)),
+    /** On a phone the row has an entry of its own, and so has what lies over it: closing it is going back below them. */
+    close: (change: Partial<View>) => (layerDepth() > 0 ? window.history.go(-layerDepth()) : stay(change, slide)),
   };
 }
 export type Address<View extends object> = ReturnType<typeof useAddress<View>>;
