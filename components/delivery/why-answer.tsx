@@ -3,7 +3,7 @@
 import { Check, CircleDashed, Clock, Minus, X } from "lucide-react";
 import Link from "next/link";
 import { useLocale, useTranslations } from "next-intl";
-import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
+import { useCause } from "#components/delivery/use-cause.ts";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { Timeline, TimelineStep } from "#components/ui/timeline.tsx";
 import { shortMoment } from "#lib/i18n/short-time.ts";

@@ -3,7 +3,7 @@
 import { FlaskConical } from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
 import { useState } from "react";
-import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
+import { useCause } from "#components/delivery/use-cause.ts";
 import { sendJson } from "#components/forms/send-json.ts";
 import { useErrorText } from "#components/forms/use-error-text.ts";
 import { Alert } from "#components/ui/alert.tsx";

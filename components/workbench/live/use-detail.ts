@@ -36,5 +36,6 @@ export function useDetail<Value>({ id, given, version, read }: Options<Value>) {
       isCurrent = false;
     };
   }, [id, version]);
-  return { value: held?.id === id ? held.value : null, isFailed: failedId === id };
+  const known = [held, given].find((each) => each?.id === id);
+  return { value: known?.value ?? null, isFailed: id !== null && failedId === id };
 }

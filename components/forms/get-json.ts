@@ -1,0 +1,9 @@
+/** Asks one of our JSON routes. Null: no connection, or an answer that is not one. */
+export async function getJson<Answer>(path: string, query: Record<string, string> = {}): Promise<Answer | null> {
+  try {
+    const response = await fetch(`${path}?${new URLSearchParams(query)}`, { cache: "no-store" });
+    return response.ok ? ((await response.json()) as Answer) : null; // the route's own zod shape stands behind this type
+  } catch {
+    return null;
+  }
+}
