@@ -1,8 +1,8 @@
 "use client";
 
-import { publicPage } from "#components/shell/public-page.tsx";
 import { Button } from "#components/ui/button.tsx";
 import { Card } from "#components/ui/card.tsx";
+import { publicPage } from "#components/ui/page.tsx";
 import "./globals.css";
 import { useSyncExternalStore } from "react";
 import { lastWords } from "#lib/i18n/last-words.ts";

@@ -21,7 +21,9 @@ export function UsageCard({ overview, forecast }: UsageProps) {
       <div className="grid grid-cols-[auto_1fr_auto] items-end gap-x-4 gap-y-2 px-5 pt-5 pb-4 max-desk:grid-cols-[1fr_auto] max-desk:p-4">
         <div>
           <div className="text-xs font-medium text-meta">{t("used")}</div>
-          <div className="text-2xl font-semibold tracking-[-0.028em]">{format.number(used)}</div>
+          <div className="text-2xl font-semibold tracking-[-0.028em]" data-slot="used">
+            {format.number(used)}
+          </div>
         </div>
         <div className="pb-1.5 text-sm text-support max-desk:col-span-full max-desk:row-start-2 max-desk:pb-0.5">
           {plan

@@ -72,7 +72,7 @@ export function ProofReceipt({ receipt, siteName, timeZone, holds }: ProofReceip
           ]}
         />
       </CardBody>
-      <CardFoot className="gap-2 print:hidden">
+      <CardFoot className="print:hidden">
         <CopyButton value={JSON.stringify(receipt, null, 2)} label={t("copy")} tone="primary" />
         <CheckReceipt />
       </CardFoot>

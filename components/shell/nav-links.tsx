@@ -1,6 +1,5 @@
 "use client";
 
-import { cva, type VariantProps } from "class-variance-authority";
 import Link from "next/link";
 import { usePathname } from "next/navigation";
 import { useTranslations } from "next-intl";
@@ -9,33 +8,18 @@ import { Count } from "#components/ui/count.tsx";
 import type { ShellSite } from "./current-site.ts";
 import { useNavCount } from "./nav-counts.tsx";
 import { type NavItem, sitePath } from "./nav-items.ts";
+import { type NavLook, navIcon, navLink, navText } from "./nav-look.ts";
 
 /** Badges stop at 99: more digits do not fit and add nothing. */
 const shownMax = 99;
 
-const wide =
-  "flex items-center gap-2.5 rounded-md px-2 hover:bg-surface-2 hover:text-content aria-[current]:bg-surface-3 aria-[current]:text-content";
-
-export const navLink = cva("font-medium", {
-  variants: {
-    look: {
-      side: [wide, "h-8.5 text-support"],
-      sheet: [wide, "h-12 text-lg text-content"],
-      tab: "relative grid min-w-0 place-content-center justify-items-center gap-0.75 text-[11px] leading-3.5 text-meta focus-visible:-outline-offset-4 aria-[current]:text-accent-text",
-    },
-  },
-});
-export const navIcon = { side: "", sheet: "size-4.5", tab: "size-5.5" };
-export const navText = { side: "truncate", sheet: "truncate", tab: "max-w-full truncate px-0.5" };
 /** On the phone's bar a count sits on the icon. */
 const onIcon = "absolute top-1.75 left-[calc(50%+7px)] h-4.25 min-w-4.25 px-1 text-[11px] leading-4.25 ring-2 ring-surface-1";
-
-type Look = NonNullable<VariantProps<typeof navLink>["look"]>;
 
 interface NavLinksProps {
   site: ShellSite;
   items: NavItem[];
-  look?: Look;
+  look?: NavLook;
   /** In a sheet that has an entry of its own in the history: the page takes its place. */
   replace?: boolean;
 }
@@ -71,7 +55,7 @@ const solid = { act: "bg-accent text-accent-on", warn: "bg-blocked-mark text-sur
 interface NavCountProps {
   item: NavItem["key"];
   siteId: string;
-  look: Look;
+  look: NavLook;
   tone: "act" | "warn";
   words: "waiting" | "warnings";
 }

@@ -1,8 +1,7 @@
 import type { ReactNode } from "react";
 import { Brand } from "#components/ui/brand.tsx";
+import { publicPage } from "#components/ui/page.tsx";
 import { LanguageChoice } from "./preference-choice.tsx";
-
-export const publicPage = "mx-auto grid max-w-160 gap-6 px-4 py-8 max-desk:pt-5";
 
 /** A page anyone may read: status, privacy, and those that say something went wrong. */
 export function PublicPage({ children }: { children: ReactNode }) {

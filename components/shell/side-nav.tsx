@@ -8,7 +8,8 @@ import type { ReactNode } from "react";
 import { Brand } from "#components/ui/brand.tsx";
 import { type ShellSite, useCurrentSite } from "./current-site.ts";
 import { navItemsFor } from "./nav-items.ts";
-import { NavLinks, navLink } from "./nav-links.tsx";
+import { NavLinks } from "./nav-links.tsx";
+import { navLink } from "./nav-look.ts";
 import { SiteSwitcher } from "./site-switcher.tsx";
 import { useWatchWarnings } from "./use-watch-warnings.ts";
 

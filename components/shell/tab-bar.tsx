@@ -9,7 +9,8 @@ import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Sheet } from "#components/ui/sheet.tsx";
 import { type ShellSite, useCurrentSite } from "./current-site.ts";
 import { navItemsFor } from "./nav-items.ts";
-import { NavLinks, navIcon, navLink, navText } from "./nav-links.tsx";
+import { NavLinks } from "./nav-links.tsx";
+import { navIcon, navLink, navText } from "./nav-look.ts";
 
 /** The phone's bottom bar. What has no place on it waits under More, together with the account (children). */
 export function TabBar({ sites, children }: { sites: ShellSite[]; children: ReactNode }) {

@@ -6,7 +6,7 @@ import { cn } from "./cn.ts";
 
 /** What lies between the page and a dialog or a sheet. */
 export const scrim = "fixed inset-0 z-40 bg-scrim transition-opacity unseen:opacity-0";
-export const dialogTitle = "text-lg font-semibold tracking-normal text-balance";
+export const dialogTitle = "text-lg font-semibold text-balance";
 
 interface DialogProps {
   open: boolean;
@@ -27,7 +27,7 @@ export function Dialog({ open, onOpenChange, title, description, trigger, guarde
       {trigger && <Base.Trigger render={trigger} />}
       <Base.Portal>
         <Base.Backdrop className={scrim} />
-        <Base.Viewport className="fixed inset-0 z-41 grid place-items-center overflow-auto p-4 max-desk:place-items-[end_stretch] max-desk:p-0">
+        <Base.Viewport className="fixed inset-0 z-41 grid place-items-center overflow-auto p-4 max-desk:items-end max-desk:justify-items-stretch max-desk:p-0">
           <Base.Popup
             data-slot="dialog"
             className={cn(

@@ -7,7 +7,7 @@ import type { ReactElement, ReactNode } from "react";
 import { cn } from "./cn.ts";
 
 const item =
-  "flex min-h-8.5 w-full cursor-pointer items-center gap-2.5 rounded-[6px] px-2 py-1.25 text-sm font-medium text-content outline-none data-highlighted:bg-surface-2 data-highlighted:focus-visible:outline-2 data-highlighted:focus-visible:-outline-offset-2 data-highlighted:focus-visible:outline-focus max-desk:min-h-11 max-desk:text-base";
+  "flex min-h-8.5 w-full cursor-pointer items-center gap-2.5 rounded-[6px] px-2 py-1.25 text-sm font-medium text-content outline-none data-highlighted:bg-surface-2 data-highlighted:focus-visible:outline-2 data-highlighted:focus-visible:-outline-offset-2 data-highlighted:focus-visible:outline-focus max-desk:min-h-11 max-desk:text-(length:--text-base)";
 
 interface MenuProps {
   trigger: ReactElement;

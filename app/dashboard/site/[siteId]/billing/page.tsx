@@ -112,13 +112,13 @@ async function CountedNote({ overview, timeZone }: { overview: BillingOverview; 
 async function Legend() {
   const t = await getTranslations("billing.chart");
   return (
-    <span className="legend">
+    <span className="flex flex-wrap gap-x-3.5 gap-y-1 text-xs text-support *:inline-flex *:items-center *:gap-1.5 *:whitespace-nowrap">
       <span>
-        <i className="m-accent" />
+        <i className="size-2.25 rounded-[2px] bg-accent-mark" />
         {t("counted")}
       </span>
       <span>
-        <i className="m-fc" />
+        <i className="size-2.25 rounded-[2px] bg-accent-line" />
         {t("forecast")}
       </span>
     </span>
