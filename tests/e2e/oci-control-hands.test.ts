@@ -96,7 +96,7 @@ test("on a phone: cards, a filter sheet, the bulk bar and a page for one row", a
       .click();
     await expect(page.getByText("1 conversion will be sent again.")).toBeVisible();
     await page.getByRole("toolbar").getByRole("button", { name: "Clear selection" }).click();
-    await page.locator(`[data-row="${failed[0]}"] [data-row-link]`).or(page.locator(".row-link")).last().click();
+    await page.locator(`[data-row="${failed[0]}"] [data-row-link]`).or(page.locator("[data-row-link]")).last().click();
     const story = page.getByRole("dialog", { name: /^Conversion / });
     await expect(story.getByText("Timeline")).toBeVisible();
     await story.getByRole("button", { name: "Back to queue" }).click();

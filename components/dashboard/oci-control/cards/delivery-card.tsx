@@ -1,10 +1,10 @@
 "use client";
 
 import { useLocale, useTranslations } from "next-intl";
+import { AsTable } from "#components/ui/as-table.tsx";
 import { Card } from "#components/ui/card.tsx";
 import { Segments } from "#components/ui/segmented.tsx";
 import { Cell, Table } from "#components/ui/table.tsx";
-import { AsTable } from "#components/workbench/chart/as-table.tsx";
 import { BarChart } from "#components/workbench/chart/bar-chart.tsx";
 import { dateFormat } from "#lib/i18n/cached-format.ts";
 import { intlTag } from "#lib/i18n/site-format.ts";
@@ -28,6 +28,7 @@ const series = [
 /** Delivery over time, and below it how long it takes and whether it runs. */
 export function DeliveryCard({ charts, range, onRange }: DeliveryCardProps) {
   const t = useTranslations("oci.charts");
+  const charted = useTranslations("workbench");
   const { site } = useControl();
   const buckets = chartBuckets(charts, site.timezone);
   const name = useBucketName(charts.range);
@@ -56,7 +57,7 @@ export function DeliveryCard({ charts, range, onRange }: DeliveryCardProps) {
       />
       <div className="mt-auto">
         <Health latency={charts.latency} />
-        <AsTable>
+        <AsTable summary={charted("asTable")}>
           <Table
             label={t("delivery")}
             columns={[
