@@ -3,13 +3,13 @@
 import { Check, CircleDashed, Clock, Minus, X } from "lucide-react";
 import Link from "next/link";
 import { useLocale, useTranslations } from "next-intl";
+import { useCause } from "#components/delivery/use-cause.ts";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { Timeline, TimelineStep } from "#components/ui/timeline.tsx";
 import { shortMoment } from "#lib/i18n/short-time.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
 import { type FixPlace, type WhyMessage, whyMessage, whySteps } from "#lib/oci/why-message.ts";
 import type { WhyNotCounted } from "#lib/oci/why-not-counted.ts";
-import { useCause } from "./use-cause.ts";
 
 interface WhyAnswerProps {
   answer: WhyNotCounted;

@@ -18,8 +18,8 @@ export function PhoneAccount({ name, email, theme }: { name: string; email: stri
       <div className="flex min-w-0 items-center gap-3">
         <Avatar name={name} round />
         <span className="min-w-0 flex-1">
-          <span className="font-medium min-w-0 truncate block">{name}</span>
-          <span className="text-sm text-meta min-w-0 truncate block">{email}</span>
+          <span className="font-medium block truncate">{name}</span>
+          <span className="text-sm text-meta block truncate">{email}</span>
         </span>
       </div>
       <Link className={cn(navLink({ look: "sheet" }), "-mx-2")} href="/dashboard/account">

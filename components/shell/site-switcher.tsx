@@ -16,7 +16,7 @@ export function SiteSwitcher({ sites, mayCreate }: { sites: ShellSite[]; mayCrea
       {site ? <Avatar name={site.name} /> : <LayoutGrid className="text-meta mx-1.5" />}
       <span className="min-w-0 flex-1">
         <span className="font-medium text-sm line-clamp-2 wrap-anywhere">{site?.name ?? t("chooseSite")}</span>
-        {site?.domain && <span className="text-xs text-meta min-w-0 truncate block">{site.domain}</span>}
+        {site?.domain && <span className="text-xs text-meta block truncate">{site.domain}</span>}
       </span>
       <ChevronsUpDown className="size-3.5 text-meta" />
     </>
@@ -36,8 +36,8 @@ export function SiteSwitcher({ sites, mayCreate }: { sites: ShellSite[]; mayCrea
         <MenuLink key={each.publicId} href={sitePath(each.publicId)} current={each.publicId === site?.publicId}>
           <Avatar name={each.name} />
           <span className="min-w-0 flex-1">
-            <span className="min-w-0 truncate block">{each.name}</span>
-            {each.domain && <span className="text-xs text-meta min-w-0 truncate block">{each.domain}</span>}
+            <span className="block truncate">{each.name}</span>
+            {each.domain && <span className="text-xs text-meta block truncate">{each.domain}</span>}
           </span>
           {each.publicId === site?.publicId && <Check className="text-meta" />}
         </MenuLink>

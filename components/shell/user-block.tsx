@@ -19,8 +19,8 @@ export function UserBlock({ name, email, sites }: { name: string; email: string;
     <>
       <Avatar name={name} round />
       <span className="min-w-0 flex-1">
-        <span className="text-sm font-medium min-w-0 truncate block">{name}</span>
-        <span className="text-xs text-meta min-w-0 truncate block">{site ? roles(site.role) : email}</span>
+        <span className="text-sm font-medium block truncate">{name}</span>
+        <span className="text-xs text-meta block truncate">{site ? roles(site.role) : email}</span>
       </span>
     </>
   );

@@ -39,7 +39,7 @@ export function SiteTable({ sites }: { sites: SiteSummary[] }) {
                 >
                   {site.name}
                 </Link>
-                <span className="text-xs text-meta min-w-0 truncate block">{site.domains.join(", ")}</span>
+                <span className="text-xs text-meta block truncate">{site.domains.join(", ")}</span>
               </div>
             </div>
           </Cell>

@@ -9,7 +9,7 @@ import { Button } from "#components/ui/button.tsx";
 import { usePhone } from "./use-phone.ts";
 
 const frame =
-  "fixed top-0 right-0 z-20 flex h-dvh w-[min(var(--drawer-w),100vw)] flex-col border-line-2 border-l bg-surface-1 outline-none max-[1240px]:shadow-lg max-desk:inset-0 max-desk:z-30 max-desk:h-auto max-desk:w-auto max-desk:border-0 max-desk:shadow-none";
+  "fixed top-0 right-0 z-20 flex h-dvh w-[min(440px,100vw)] flex-col border-line-2 border-l bg-surface-1 outline-none max-[1240px]:shadow-lg max-desk:inset-0 max-desk:z-30 max-desk:h-auto max-desk:w-auto max-desk:border-0 max-desk:shadow-none";
 
 interface DrawerProps {
   title: string;

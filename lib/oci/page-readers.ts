@@ -1,12 +1,15 @@
 import "server-only";
 import { notFound } from "next/navigation";
-import { readPage } from "#lib/auth/session.ts";
+import { pageClient, readPage } from "#lib/auth/session.ts";
 import { firstPollSeconds, maxAttempts } from "#lib/delivery/limits.ts";
 import { AppError } from "#lib/platform/app-error.ts";
+import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
 import { type QueueRow, queueCharts, queueRowStory, queueRows, queueStats } from "./control-shapes.ts";
-import { apiFilter, type ControlView } from "./control-view.ts";
+import { apiFilter, type ControlView, spanDays } from "./control-view.ts";
+import { deliveryDays } from "./delivery-days.ts";
+import { previewExport } from "./export.ts";
 
-/** What OCI Control's page shows before anything is live. A page is 50 rows; more come when asked for. */
+/** A page of OCI Control is 50 rows; more come when asked for. */
 export const rowsPerPage = 50;
 
 function hideRefusal(error: unknown): never {
@@ -20,16 +23,28 @@ function nothing(error: unknown): null {
   throw error;
 }
 
-export async function readControlPage(publicId: string, view: ControlView, now: Date) {
-  const filter = { ...apiFilter(view.filter, now), sort: view.sort };
-  const asked = { p_public_id: publicId, p_max_attempts: maxAttempts() };
-  const [stats, page, charts, story] = await Promise.all([
+/** The figures, and what the chosen tab shows. */
+export async function readControlPage(site: Pick<SiteSummary, "publicId" | "timezone" | "ociSyncMethod">, view: ControlView, now: Date) {
+  const { publicId, timezone, ociSyncMethod } = site;
+  const { from, to } = spanDays(view.span, timezone, now);
+  const [stats, queue, days, preview] = await Promise.all([
     readPage("queue_stats", { p_public_id: publicId }, queueStats),
+    view.tab === "queue" ? readQueueTab(publicId, view, now) : null,
+    view.tab === "days" ? readPage("delivery_days", { p_public_id: publicId, p_from: from, p_to: to }, deliveryDays) : null,
+    view.tab === "export" && ociSyncMethod === "script" ? previewExport({ member: { db: await pageClient(), publicId } }) : null,
+  ]).catch(hideRefusal);
+  return { stats, queue, days, preview, firstPollSeconds: firstPollSeconds() };
+}
+
+async function readQueueTab(publicId: string, view: ControlView, now: Date) {
+  const asked = { p_public_id: publicId, p_max_attempts: maxAttempts() };
+  const filter = { ...apiFilter(view.filter, now), sort: view.sort };
+  const [page, charts, story] = await Promise.all([
     readPage("queue_rows", { ...asked, p_filter: filter, p_limit: rowsPerPage }, queueRows),
     readPage("queue_charts", { p_public_id: publicId, p_range: view.range }, queueCharts),
     view.row ? readPage("queue_row_story", { ...asked, p_id: view.row }, queueRowStory).catch(nothing) : null,
-  ]).catch(hideRefusal);
-  return { stats, page, charts, story, firstPollSeconds: firstPollSeconds() };
+  ]);
+  return { page, charts, story, of: JSON.stringify([view.filter, view.sort]) };
 }
 
 /** A few conversions that wait to be sent, the newest first: for a dry run. */
@@ -42,3 +57,4 @@ export async function readWaitingRows(publicId: string, limit: number): Promise<
 }
 
 export type ControlPage = Awaited<ReturnType<typeof readControlPage>>;
+export type QueueTabData = Awaited<ReturnType<typeof readQueueTab>>;

@@ -13,7 +13,7 @@ test("OCI Control: a row, a question over it and the filter are closed by Back",
     await scene.fail(await scene.some(2, 90), 60, noAction);
     const page = await openControl(await visit({ phone: true }), team, team.operator);
     const list = page.url();
-    await page.locator(".row-link").first().tap();
+    await page.locator("[data-row-link]").first().tap();
     const story = page.getByRole("dialog", { name: /^Conversion / });
     await expect(story.getByText("Timeline")).toBeVisible();
     await expect(page).toHaveURL(/row=/);

@@ -57,7 +57,7 @@ function ConversionName({ row: { key, conversionName } }: { row: ActionRow }) {
   return (
     <>
       {key ? names(key) : t("earlierName")}
-      <span className="text-xs text-meta min-w-0 truncate block id" data-untranslated>
+      <span className="text-xs text-meta block truncate id" data-untranslated>
         {conversionName}
       </span>
     </>

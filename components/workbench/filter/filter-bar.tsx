@@ -107,7 +107,7 @@ function MoreFilters<Key extends string>({ fields, filter, onFilter }: PanelProp
         {count > 0 && <Count tone="act">{count}</Count>}
       </Popover.Trigger>
       <Popover.Portal>
-        <Popover.Positioner className="menu-area" align="start" sideOffset={6}>
+        <Popover.Positioner className="z-50 outline-none" align="start" sideOffset={6}>
           <Popover.Popup
             data-slot="popover"
             className="w-[min(340px,calc(100vw-32px))] rounded-lg bg-surface-pop p-4 shadow-lg outline-none"

@@ -3,6 +3,7 @@
 import { useLocale, useTranslations } from "next-intl";
 import { useEffect, useState } from "react";
 import { cn } from "#components/ui/cn.ts";
+import { LiveMark as Mark } from "#components/ui/live-mark.tsx";
 import { shortLength } from "#lib/i18n/short-time.ts";
 import { type LiveOptions, useLive } from "./use-live.ts";
 import { useOffline } from "./use-offline.ts";
@@ -25,13 +26,13 @@ export function LiveMark(options: LiveOptions) {
   const isStale = isOffline || ageMs > staleMs;
   const age = shortLength(locale, ageMs / 1000);
   return (
-    <span
+    <Mark
       data-live
+      stale={isStale}
       role={isStale ? "status" : undefined}
-      className={cn("flex shrink-0 items-center gap-[7px] whitespace-nowrap text-xs", isStale ? "text-retry" : "text-meta")}
+      className={cn("shrink-0 whitespace-nowrap", isStale && "text-retry")}
     >
-      <span className={cn("size-[7px] shrink-0 rounded-full", isStale ? "bg-retry-mark" : "bg-completed-mark")} />
       {isOffline ? t("offline") : isStale ? t("stale", { age }) : heardAtMs === null ? t("now") : t("fresh", { age })}
-    </span>
+    </Mark>
   );
 }

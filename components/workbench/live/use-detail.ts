@@ -49,7 +49,7 @@ export function useDetail<Value>({ id, given, version, read, isOlder }: Options<
   }, [id, version]);
   return {
     value: (id && held[id]) || null,
-    isFailed: failedId === id,
+    isFailed: id !== null && failedId === id,
     /** Details that were read in another way, such as the answer to a change. */
     take,
   };

@@ -19,11 +19,3 @@ export function chartBuckets({ activity, range }: Pick<QueueCharts, "activity" |
   }
   return [...days.values()];
 }
-
-/** Round steps from zero to just above the highest bar; small counts are whole numbers. */
-export function ticksFor(heights: readonly number[]): number[] {
-  const highest = Math.max(2, ...heights);
-  const power = 10 ** Math.floor(Math.log10(highest / 2));
-  const step = Math.max(1, ([1, 2, 2.5, 5, 10].find((factor) => factor * power * 2 >= highest) ?? 10) * power);
-  return [0, Math.ceil(step), Math.ceil(step) * 2];
-}
