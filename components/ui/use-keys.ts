@@ -7,7 +7,7 @@ type Keys = Partial<Record<string, () => void>>;
 /** Walking goes on while the key is held; every other deed is done once. */
 const walking = new Set(["j", "k"]);
 const closing = "[data-closed]";
-const overlays = ["[data-slot=dialog]", "[data-slot=sheet]", "[data-slot=popover]", ".pop", "[role=menu]"]
+const overlays = ["[data-slot=dialog]", "[data-slot=sheet]", "[data-slot=popover]", "[role=menu]"]
   .map((overlay) => `${overlay}:not(${closing})`)
   .join();
 

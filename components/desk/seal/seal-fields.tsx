@@ -25,7 +25,7 @@ export function AmountPresets({ draft }: { draft: SealDraftState }) {
       {draft.presets.map(({ amountCents, label, isExpected }) => (
         <Choice
           key={amountCents}
-          className="group grid min-w-0 gap-px py-2.25 has-checked:font-normal max-desk:min-h-16 max-desk:content-center max-desk:px-3.5 max-desk:py-3"
+          className="group grid min-w-0 items-stretch gap-px py-2.25 has-checked:font-normal max-desk:min-h-16 max-desk:content-center max-desk:px-3.5 max-desk:py-3"
           name={name}
           checked={draft.chosenCents === amountCents}
           onChange={() => draft.choose(amountCents)}
