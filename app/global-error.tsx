@@ -1,5 +1,8 @@
 "use client";
 
+import { Button } from "#components/ui/button.tsx";
+import { Card } from "#components/ui/card.tsx";
+import { publicPage } from "#components/ui/page.tsx";
 import "./globals.css";
 import { useSyncExternalStore } from "react";
 import { lastWords } from "#lib/i18n/last-words.ts";
@@ -23,21 +26,21 @@ export default function GlobalError({ error, retry }: { error: unknown; retry: (
     <html lang={locale}>
       <body>
         <title>{words.title}</title>
-        <main className="public">
-          <section className="card" role="alert">
-            <div className="empty">
-              <h1 className="h2">{words.title}</h1>
-              <p>{words.body}</p>
-              <button type="button" className="btn primary" onClick={retry}>
+        <main className={publicPage}>
+          <Card role="alert">
+            <div className="grid justify-items-center gap-2 px-6 py-8 text-center">
+              <h1 className="text-base font-semibold tracking-[-0.003em]">{words.title}</h1>
+              <p className="max-w-[38ch] text-sm text-pretty text-support">{words.body}</p>
+              <Button tone="primary" className="mt-2" onClick={retry}>
                 {words.retry}
-              </button>
+              </Button>
             </div>
             {digest && (
-              <p className="xs t3 id px-4 pb-4 text-center">
+              <p className="text-xs text-meta id px-4 pb-4 text-center">
                 {words.number} {digest}
               </p>
             )}
-          </section>
+          </Card>
         </main>
       </body>
     </html>

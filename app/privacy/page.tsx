@@ -1,6 +1,7 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { PublicPage } from "#components/shell/public-page.tsx";
+import { Prose } from "#components/ui/prose.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("privacy");
@@ -14,11 +15,11 @@ export default async function PrivacyPage() {
   const t = await getTranslations("privacy");
   return (
     <PublicPage>
-      <article className="prose">
+      <Prose>
         <h1 className="text-content">{t("title")}</h1>
         <p>{t("lead")}</p>
         {sections.map((section) => (
-          <section key={section} className="stack">
+          <section key={section} className="grid gap-3">
             <h2>{t(`${section}.title`)}</h2>
             <p>{t(`${section}.body`)}</p>
             {section === "cookies" && (
@@ -30,7 +31,7 @@ export default async function PrivacyPage() {
             )}
           </section>
         ))}
-      </article>
+      </Prose>
     </PublicPage>
   );
 }

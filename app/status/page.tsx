@@ -4,6 +4,7 @@ import { PublicPage } from "#components/shell/public-page.tsx";
 import { Alert } from "#components/ui/alert.tsx";
 import { Badge } from "#components/ui/badge.tsx";
 import { Card } from "#components/ui/card.tsx";
+import { ListRow } from "#components/ui/list-row.tsx";
 import { readiness } from "#lib/health/readiness.ts";
 
 export const dynamic = "force-dynamic";
@@ -24,18 +25,18 @@ export default async function StatusPage() {
       </Alert>
       <Card title={t("parts")} note={t("measuredNow")}>
         {checks.map(({ name, ok, latencyMs }) => (
-          <div key={name} className="list-row">
-            <div className="grow">
-              <p className="strong">{t(`names.${name}`)}</p>
-              <p className="xs t3">{t(`notes.${name}`)}</p>
+          <ListRow key={name}>
+            <div className="min-w-0 flex-1 max-desk:basis-3/5">
+              <p className="font-semibold">{t(`names.${name}`)}</p>
+              <p className="text-xs text-meta">{t(`notes.${name}`)}</p>
             </div>
             {latencyMs !== null && name !== "migrations" && (
-              <span className="sm t3 num">{t("latency", { ms: Math.round(latencyMs) })}</span>
+              <span className="text-sm text-meta text-right whitespace-nowrap">{t("latency", { ms: Math.round(latencyMs) })}</span>
             )}
             <Badge state={ok ? "COMPLETED" : "FAILED"}>
               {t(name === "migrations" ? (ok ? "current" : "outdated") : ok ? "answers" : "silent")}
             </Badge>
-          </div>
+          </ListRow>
         ))}
       </Card>
     </PublicPage>

@@ -15,7 +15,8 @@ import {
   X,
 } from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
-import { Cell, Table } from "#components/ui/table.tsx";
+import { Cell } from "#components/ui/table.tsx";
+import { LiveTable } from "#components/workbench/live/live-table.tsx";
 import type { ActivityEntry } from "#lib/contracts/activity.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
 
@@ -36,8 +37,16 @@ const icons: Record<ActivityEntry["kind"], LucideIcon> = {
 };
 const channels = ["phone", "whatsapp", "form"] as const;
 
+interface ActivityTableProps {
+  entries: ActivityEntry[];
+  next: string | null;
+  /** The filter and the page. */
+  of: string;
+  timeZone: string;
+}
+
 /** Who did what, with what was before and after. */
-export function ActivityTable({ entries, timeZone }: { entries: ActivityEntry[]; timeZone: string }) {
+export function ActivityTable({ entries, next, of, timeZone }: ActivityTableProps) {
   const t = useTranslations("activity");
   const words = useTranslations("sales");
   const locale = useLocale();
@@ -59,36 +68,41 @@ export function ActivityTable({ entries, timeZone }: { entries: ActivityEntry[];
     if (externalRef) return t("sale", { ref: externalRef });
     return known && calledAt ? t("lead_call", { channel: words(`channels.${known}`), date: dateTime(calledAt) }) : null;
   };
+  const rowOf = (entry: ActivityEntry) => {
+    const Icon = icons[entry.kind];
+    return (
+      <tr>
+        <Cell at="end" className="text-meta">
+          <time dateTime={entry.at}>{dateTime(entry.at)}</time>
+        </Cell>
+        <Cell at="sub" data-untranslated>
+          {whoOf(entry)}
+        </Cell>
+        <Cell at="main">
+          <span className="flex min-w-0 items-center gap-2">
+            <Icon className="size-3.5 shrink-0 text-meta" />
+            <span className="font-medium">{t(`kinds.${entry.kind}`)}</span>
+            <span className="min-w-0 truncate text-meta max-desk:hidden">{subjectOf(entry)}</span>
+          </span>
+        </Cell>
+        <Cell at="meta">
+          <BeforeAfter entry={entry} timeZone={timeZone} />
+        </Cell>
+        <Cell at="foot" priority={3} className="text-support" title={entry.note ?? undefined} data-untranslated>
+          <span className="text-meta desk:hidden">{[subjectOf(entry), entry.note].filter(Boolean).join(": ")}</span>
+          <span className="max-desk:hidden">{entry.note}</span>
+        </Cell>
+      </tr>
+    );
+  };
   return (
-    <Table label={t("title")} columns={columns}>
-      {entries.map((entry) => {
-        const Icon = icons[entry.kind];
-        return (
-          <tr key={entry.id}>
-            <Cell at="end" className="t3">
-              <time dateTime={entry.at}>{dateTime(entry.at)}</time>
-            </Cell>
-            <Cell at="sub" data-untranslated>
-              {whoOf(entry)}
-            </Cell>
-            <Cell at="main">
-              <span className="row">
-                <Icon className="i i-14 t3" />
-                <span className="med">{t(`kinds.${entry.kind}`)}</span>
-                <span className="t3 clip desk-only">{subjectOf(entry)}</span>
-              </span>
-            </Cell>
-            <Cell at="meta">
-              <BeforeAfter entry={entry} timeZone={timeZone} />
-            </Cell>
-            <Cell at="foot" priority={3} className="t2" title={entry.note ?? undefined} data-untranslated>
-              <span className="phone-only t3">{[subjectOf(entry), entry.note].filter(Boolean).join(": ")}</span>
-              <span className="desk-only">{entry.note}</span>
-            </Cell>
-          </tr>
-        );
-      })}
-    </Table>
+    <LiveTable
+      label={t("title")}
+      columns={columns}
+      of={of}
+      next={next}
+      rows={entries.map((entry) => ({ id: entry.id, row: rowOf(entry) }))}
+    />
   );
 }
 
@@ -110,12 +124,12 @@ function BeforeAfter({ entry, timeZone }: { entry: ActivityEntry; timeZone: stri
     <span className="inline-flex items-center gap-1.5">
       {before && (
         <>
-          <span className="t3">{before}</span>
-          <ArrowRight className="i i-14 t3" aria-hidden="true" />
+          <span className="text-meta">{before}</span>
+          <ArrowRight className="size-3.5 shrink-0 text-meta" aria-hidden="true" />
         </>
       )}
       <span>{after}</span>
-      {amountBeforeCents === null && amountCents !== null && amountCents > 0 && <span className="strong">{money(amountCents)}</span>}
+      {amountBeforeCents === null && amountCents !== null && amountCents > 0 && <span className="font-semibold">{money(amountCents)}</span>}
     </span>
   );
 }

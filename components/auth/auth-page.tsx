@@ -3,35 +3,37 @@ import { useTranslations } from "next-intl";
 import type { ReactNode } from "react";
 import { LanguageChoice } from "#components/shell/preference-choice.tsx";
 import { ThemeToggle } from "#components/shell/theme-toggle.tsx";
-import { BrandMark, brandName } from "#components/ui/brand.tsx";
+import { Brand } from "#components/ui/brand.tsx";
 import { ProofPanel } from "./proof-panel.tsx";
+
+const footLink = "-mx-1 inline-flex min-h-10 items-center gap-1.5 px-1 hover:text-content max-desk:min-h-11";
 
 /** The frame of the pages before the dashboard: a form at the left, what the product proves at the right. */
 export function AuthPage({ title, lead, children }: { title: string; lead: ReactNode; children: ReactNode }) {
   const t = useTranslations("auth");
   return (
-    <div className="auth">
-      <main className="auth-form">
-        <div className="row">
-          <span className="brand">
-            <BrandMark />
-            {brandName}
-          </span>
-          <span className="grow" />
+    <div className="min-h-dvh desk:grid desk:grid-cols-2">
+      <main className="grid grid-rows-[auto_1fr_auto] bg-surface-1 px-12 py-8 max-desk:min-h-dvh max-desk:px-5 max-desk:pt-5 max-desk:pb-4 desk:max-[1001px]:px-8">
+        <div className="flex min-w-0 items-center justify-between gap-2">
+          <Brand />
           <LanguageChoice />
         </div>
-        <div className="auth-box">
+        <div className="m-auto grid w-full max-w-90 gap-5 py-8 max-desk:mt-0 max-desk:max-w-110 max-desk:pt-12">
           <div>
-            <h1 className="auth-t">{title}</h1>
-            <p className="t2 mt-1">{lead}</p>
+            <h1 className="text-[1.5rem] leading-8 tracking-[-0.022em]">{title}</h1>
+            <p className="mt-1 text-support">{lead}</p>
           </div>
           {children}
         </div>
-        <div className="auth-foot">
-          <Link href="/privacy">{t("privacy")}</Link>
-          <Link href="/status">{t("status")}</Link>
-          <span className="grow" />
-          <ThemeToggle words />
+        <div className="flex flex-wrap items-center gap-x-4 text-xs text-meta">
+          <Link className={footLink} href="/privacy">
+            {t("privacy")}
+          </Link>
+          <Link className={footLink} href="/status">
+            {t("status")}
+          </Link>
+          <span className="min-w-0 flex-1" />
+          <ThemeToggle words={footLink} />
         </div>
       </main>
       <ProofPanel />

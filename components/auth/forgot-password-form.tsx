@@ -21,7 +21,7 @@ export function ForgotPasswordForm() {
   const form = useFocusInvalid(state.fields);
   const emailError = state.fields?.email;
   return (
-    <form ref={form} action={action} noValidate>
+    <form ref={form} action={action} noValidate className="grid gap-5">
       {state.status === "ok" && (
         <Alert tone="completed" title={t("linkSent")}>
           {t("linkSentNext", { email: state.values?.email ?? "" })}
@@ -31,6 +31,7 @@ export function ForgotPasswordForm() {
         {(control) => (
           <Input
             {...control}
+            className="min-h-11"
             key={state.values?.email}
             name="email"
             type="email"
@@ -40,10 +41,10 @@ export function ForgotPasswordForm() {
         )}
       </Field>
       <FormFailure code={state.code} fields={state.fields} />
-      <SubmitButton tone={state.status === "ok" ? "plain" : "primary"} size="big">
+      <SubmitButton tone={state.status === "ok" ? "plain" : "primary"} size="tall">
         {t(state.status === "ok" ? "sendLinkAgain" : "sendLink")}
       </SubmitButton>
-      <Link className="link sm tap justify-self-start" href="/sign-in">
+      <Link className="text-sm link tap justify-self-start" href="/sign-in">
         {t("backToSignIn")}
       </Link>
     </form>

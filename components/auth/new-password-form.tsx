@@ -29,19 +29,19 @@ export function NewPasswordForm({ email, next, first }: NewPasswordFormProps) {
   // Without a field at fault the form was fine and the password itself was refused: too common, or the one in use.
   const refused = state.code === "VALIDATION_FAILED" && !state.fields;
   return (
-    <form ref={form} action={action} noValidate>
+    <form ref={form} action={action} noValidate className="grid gap-5">
       <input type="hidden" name="next" value={next} />
       {/* Password managers store the new password under this name. */}
       <input type="hidden" name="email" autoComplete="username" value={email} />
       <Field label={t("newPassword")} hint={t("newPasswordHint")} error={passwordError && errorText(passwordError)}>
-        {(control) => <PasswordInput {...control} name="password" autoComplete="new-password" />}
+        {(control) => <PasswordInput {...control} className="min-h-11" name="password" autoComplete="new-password" />}
       </Field>
       {refused ? <Alert tone="failed">{t("passwordRefused")}</Alert> : <FormFailure code={state.code} fields={state.fields} />}
-      <SubmitButton tone="primary" size="big">
+      <SubmitButton tone="primary" size="tall">
         {t("savePassword")}
       </SubmitButton>
       {!first && (
-        <Link className="link sm tap justify-self-start" href={next}>
+        <Link className="text-sm link tap justify-self-start" href={next}>
           {t("keepPassword")}
         </Link>
       )}

@@ -20,12 +20,13 @@ export function SignInForm({ next }: { next: string }) {
   const form = useFocusInvalid(state.fields);
   const errorOf = (field: string) => state.fields?.[field] && errorText(state.fields[field]);
   return (
-    <form ref={form} action={action} noValidate>
+    <form ref={form} action={action} noValidate className="grid gap-5">
       <input type="hidden" name="next" value={next} />
       <Field label={t("email")} error={errorOf("email")}>
         {(control) => (
           <Input
             {...control}
+            className="min-h-11"
             key={state.values?.email}
             name="email"
             type="email"
@@ -38,18 +39,18 @@ export function SignInForm({ next }: { next: string }) {
         label={t("password")}
         error={errorOf("password")}
         aside={
-          <Link className="link sm tap -my-3" href="/forgot-password">
+          <Link className="text-sm link tap -my-3" href="/forgot-password">
             {t("forgot")}
           </Link>
         }
       >
-        {(control) => <PasswordInput {...control} name="password" autoComplete="current-password" />}
+        {(control) => <PasswordInput {...control} className="min-h-11" name="password" autoComplete="current-password" />}
       </Field>
       <FormFailure code={state.code} fields={state.fields} />
-      <SubmitButton tone="primary" size="big">
+      <SubmitButton tone="primary" size="tall">
         {t("signIn")}
       </SubmitButton>
-      <p className="sm t2">{t("noAccount")}</p>
+      <p className="text-sm text-support">{t("noAccount")}</p>
     </form>
   );
 }

@@ -2,6 +2,7 @@ import { Bot, Copy, CopyCheck, EyeOff, type LucideIcon, OctagonX, ShieldOff } fr
 import Link from "next/link";
 import { useLocale, useTranslations } from "next-intl";
 import { Card } from "#components/ui/card.tsx";
+import { ListRow, listRow } from "#components/ui/list-row.tsx";
 import { billingFormat } from "#lib/billing/billing-format.ts";
 import { type BillingOverview, type DropReason, dropReasons } from "#lib/billing/billing-shapes.ts";
 
@@ -13,25 +14,25 @@ export function ArrivalsCard({ overview, eventsHref }: { overview: BillingOvervi
   const format = billingFormat(useLocale(), overview.currency);
   return (
     <Card title={t("title")}>
-      <Link className="list-row" href={eventsHref}>
-        <CopyCheck className="i t3" />
-        <span className="grow">
+      <Link className={listRow} href={eventsHref}>
+        <CopyCheck className="text-meta" />
+        <span className="min-w-0 flex-1 max-desk:basis-3/5">
           {t("accepted")}
-          <span className="xs t3 block">{t("acceptedNote")}</span>
+          <span className="text-xs text-meta block">{t("acceptedNote")}</span>
         </span>
-        <span className="med">{format.number(overview.used)}</span>
+        <span className="font-medium">{format.number(overview.used)}</span>
       </Link>
       {dropReasons.map((reason) => {
         const Icon = icons[reason];
         return (
-          <div key={reason} className="list-row">
-            <Icon className="i t3" />
-            <span className="grow">
+          <ListRow key={reason}>
+            <Icon className="text-meta" />
+            <span className="min-w-0 flex-1 max-desk:basis-3/5">
               {t(`${reason}.name`)}
-              <span className="xs t3 block">{t(`${reason}.note`)}</span>
+              <span className="text-xs text-meta block">{t(`${reason}.note`)}</span>
             </span>
-            <span className="med">{format.number(overview.drops[reason] ?? 0)}</span>
-          </div>
+            <span className="font-medium">{format.number(overview.drops[reason] ?? 0)}</span>
+          </ListRow>
         );
       })}
     </Card>

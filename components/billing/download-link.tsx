@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { ButtonAnchor } from "#components/ui/button.tsx";
 
 interface DownloadLinkProps {
   href: string;
@@ -12,9 +13,16 @@ interface DownloadLinkProps {
 /** A file of ours. A plain link: Next's would fetch the file as soon as it scrolls into view. */
 export function DownloadLink({ href, fileName, label, look = "small", children }: DownloadLinkProps) {
   return (
-    <a className={look === "icon" ? "btn ghost icon sm" : "btn sm"} href={href} download={fileName} aria-label={label} title={label}>
+    <ButtonAnchor
+      size="sm"
+      {...(look === "icon" && { tone: "ghost", icon: true })}
+      href={href}
+      download={fileName}
+      aria-label={label}
+      title={label}
+    >
       {children}
-    </a>
+    </ButtonAnchor>
   );
 }
 

@@ -1,11 +1,13 @@
 import Link from "next/link";
 import { useLocale, useTranslations } from "next-intl";
-import { Cell, Table } from "#components/ui/table.tsx";
+import { Segments } from "#components/ui/segmented.tsx";
+import { Cell } from "#components/ui/table.tsx";
+import { LiveTable } from "#components/workbench/live/live-table.tsx";
 import { billingFormat } from "#lib/billing/billing-format.ts";
 import type { CountedEvents } from "#lib/billing/billing-shapes.ts";
 
 /** Every billed event, as it stands in the ledger and in the file. */
-export function EventsTable({ events }: { events: CountedEvents["events"] }) {
+export function EventsTable({ events, next, of }: Pick<CountedEvents, "events" | "next"> & { of: string }) {
   const t = useTranslations("billing.events");
   const format = billingFormat(useLocale());
   const columns = [
@@ -13,21 +15,21 @@ export function EventsTable({ events }: { events: CountedEvents["events"] }) {
     { key: "event", header: t("event"), width: "30%" },
     { key: "key", header: t("key") },
   ];
-  return (
-    <Table label={t("title")} columns={columns}>
-      {events.map(({ at, name, key }) => (
-        <tr key={key}>
-          <Cell at="sub">{format.instant(at)}</Cell>
-          <Cell at="main" className="med" data-untranslated>
-            {name}
-          </Cell>
-          <Cell at="desk" className="id t3" title={key}>
-            {key}
-          </Cell>
-        </tr>
-      ))}
-    </Table>
-  );
+  const rows = events.map(({ at, name, key }) => ({
+    id: key,
+    row: (
+      <tr>
+        <Cell at="sub">{format.instant(at)}</Cell>
+        <Cell at="main" className="font-medium" data-untranslated>
+          {name}
+        </Cell>
+        <Cell at="desk" className="id text-meta" title={key}>
+          {key}
+        </Cell>
+      </tr>
+    ),
+  }));
+  return <LiveTable label={t("title")} columns={columns} of={of} next={next} rows={rows} />;
 }
 
 /** The months whose events are still kept: this one and three before it. */
@@ -35,12 +37,12 @@ export function MonthChoice({ months, chosen, hrefOf }: { months: string[]; chos
   const t = useTranslations("billing.events");
   const format = billingFormat(useLocale());
   return (
-    <nav className="seg" aria-label={t("month")}>
+    <Segments as="nav" aria-label={t("month")}>
       {months.map((month) => (
         <Link key={month} href={hrefOf(month)} aria-current={month === chosen ? "page" : undefined}>
           {format.monthName(month)}
         </Link>
       ))}
-    </nav>
+    </Segments>
   );
 }

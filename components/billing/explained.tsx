@@ -2,6 +2,7 @@ import { Download, ShieldCheck } from "lucide-react";
 import Link from "next/link";
 import { useLocale, useTranslations } from "next-intl";
 import { Card } from "#components/ui/card.tsx";
+import { Prose } from "#components/ui/prose.tsx";
 import { billingFormat } from "#lib/billing/billing-format.ts";
 import type { BillingOverview, InvoiceSummary } from "#lib/billing/billing-shapes.ts";
 import { DownloadLink, eventsCsvUrl, invoiceUrl } from "./download-link.tsx";
@@ -12,7 +13,7 @@ export function HowCounted({ overview, eventsHref }: { overview: BillingOverview
   const format = billingFormat(useLocale(), overview.currency);
   return (
     <Card title={t("title")}>
-      <div className="card-b prose">
+      <Prose className="p-4">
         <p>{t.rich("unit", { b: (words) => <b>{words}</b> })}</p>
         <p>{t("ledger")}</p>
         <p>{t("month")}</p>
@@ -23,7 +24,7 @@ export function HowCounted({ overview, eventsHref }: { overview: BillingOverview
             </Link>
           </p>
         )}
-      </div>
+      </Prose>
     </Card>
   );
 }
@@ -33,26 +34,26 @@ export function CheckYourself({ siteId, newest }: { siteId: string; newest: Invo
   const t = useTranslations("billing.check");
   const format = billingFormat(useLocale(), newest?.currency);
   return (
-    <div className="card px-4 py-3.5">
-      <div className="row row-3 items-start">
-        <ShieldCheck className="i i-18 fg-completed" />
-        <div className="grow">
+    <Card className="px-4 py-3.5">
+      <div className="flex min-w-0 items-start gap-3">
+        <ShieldCheck className="size-4.5 text-completed" />
+        <div className="min-w-0 flex-1">
           <h2>{t("title")}</h2>
-          <p className="sm t2 mt-1 text-pretty">{t(newest ? "body" : "later")}</p>
+          <p className="text-sm text-support mt-1 text-pretty">{t(newest ? "body" : "later")}</p>
           {newest && (
-            <div className="row flex-wrap mt-2.5">
+            <div className="flex min-w-0 items-center gap-2 flex-wrap mt-2.5">
               <DownloadLink href={invoiceUrl(siteId, newest.yearMonth)} fileName={`invoice-${newest.yearMonth}.json`}>
-                <Download className="i i-14" />
+                <Download className="size-3.5" />
                 {t("proof", { month: format.monthName(newest.yearMonth) })}
               </DownloadLink>
               <DownloadLink href={eventsCsvUrl(siteId, newest.yearMonth)} fileName={`events-${newest.yearMonth}.csv`}>
-                <Download className="i i-14" />
+                <Download className="size-3.5" />
                 {t("events", { month: format.monthName(newest.yearMonth) })}
               </DownloadLink>
             </div>
           )}
         </div>
       </div>
-    </div>
+    </Card>
   );
 }

@@ -1,5 +1,8 @@
 import { useLocale, useTranslations } from "next-intl";
 import { brandName } from "#components/ui/brand.tsx";
+import { Card } from "#components/ui/card.tsx";
+import { Facts } from "#components/ui/facts.tsx";
+import { Id, paper } from "#components/ui/paper.tsx";
 import { Cell, Table } from "#components/ui/table.tsx";
 import { billingFormat } from "#lib/billing/billing-format.ts";
 import type { Invoice } from "#lib/billing/billing-shapes.ts";
@@ -9,26 +12,24 @@ export function InvoiceSheet({ invoice, siteName }: { invoice: Invoice; siteName
   const t = useTranslations("billing.invoice");
   const format = billingFormat(useLocale(), invoice.currency);
   return (
-    <article className="card sheet-paper">
-      <div className="sheet-head">
+    <Card as="article" className={paper}>
+      <div className="flex flex-wrap justify-between gap-4 px-6 pt-6 pb-5 max-desk:p-4">
         <div>
-          <p className="h2">{brandName}</p>
-          <p className="t2 sm">{t("forSite", { site: siteName })}</p>
+          <p className="text-base font-semibold tracking-[-0.003em]">{brandName}</p>
+          <p className="text-support text-sm">{t("forSite", { site: siteName })}</p>
         </div>
-        <dl className="facts">
-          <dt>{t("month")}</dt>
-          <dd>{t("monthUtc", { month: format.month(invoice.yearMonth) })}</dd>
-          <dt>{t("frozen")}</dt>
-          <dd>{format.date(invoice.frozenAt)}</dd>
-          <dt>{t("due")}</dt>
-          <dd>{format.date(invoice.dueAt)}</dd>
-          <dt>{t("siteId")}</dt>
-          <dd className="id">{invoice.site}</dd>
-        </dl>
+        <Facts
+          facts={[
+            [t("month"), t("monthUtc", { month: format.month(invoice.yearMonth) })],
+            [t("frozen"), format.date(invoice.frozenAt)],
+            [t("due"), format.date(invoice.dueAt)],
+            [t("siteId"), <Id key="site">{invoice.site}</Id>],
+          ]}
+        />
       </div>
       <InvoiceLines invoice={invoice} />
       <InvoiceProof invoice={invoice} />
-    </article>
+    </Card>
   );
 }
 
@@ -68,23 +69,23 @@ function InvoiceLines({ invoice }: { invoice: Invoice }) {
     { key: "amount", header: t("amount"), width: "150px", align: "end" as const },
   ];
   return (
-    <Table label={t("lines")} columns={columns}>
+    <Table label={t("lines")} columns={columns} className="desk:[&_:is(th,td):first-child]:pl-6 desk:[&_:is(th,td):last-child]:pr-6">
       {lines.map(({ key, words, note, events, cents }) => (
         <tr key={key}>
           <Cell at="main" roomy>
             {words}
-            <span className="xs t3 block">{note}</span>
+            <span className="text-xs text-meta block">{note}</span>
           </Cell>
           <Cell at="sub" className="desk:text-right">
             {format.number(events)}
-            <span className="phone-only"> {t("eventsWord")}</span>
+            <span className="desk:hidden"> {t("eventsWord")}</span>
           </Cell>
-          <Cell at="end" align="end" className="med">
+          <Cell at="end" align="end" className="font-medium">
             {format.money(cents)}
           </Cell>
         </tr>
       ))}
-      <tr className="total">
+      <tr className="text-base font-semibold">
         <Cell at="main">{t("total")}</Cell>
         <Cell at="desk" />
         <Cell at="end" align="end">
@@ -99,17 +100,17 @@ function InvoiceProof({ invoice }: { invoice: Invoice }) {
   const t = useTranslations("billing.invoice");
   const format = billingFormat(useLocale(), invoice.currency);
   return (
-    <div className="sheet-proof stack">
+    <div className="grid gap-3 border-t border-line-1 px-6 pt-4 pb-6 max-desk:p-4">
       <h2>{t("proof")}</h2>
-      <p className="sm t2 text-pretty">{t("proofBody", { until: format.date(invoice.eventsKeptUntil) })}</p>
-      <dl className="facts">
-        <dt>{t("contentHash")}</dt>
-        <dd className="id">{invoice.contentHash}</dd>
-        <dt>{t("eventsDigest")}</dt>
-        <dd className="id">{invoice.eventsDigest}</dd>
-      </dl>
+      <p className="text-sm text-support text-pretty">{t("proofBody", { until: format.date(invoice.eventsKeptUntil) })}</p>
+      <Facts
+        facts={[
+          [t("contentHash"), <Id key="content">{invoice.contentHash}</Id>],
+          [t("eventsDigest"), <Id key="events">{invoice.eventsDigest}</Id>],
+        ]}
+      />
       {invoice.corrections.map(({ inInvoice, events, eventCount }) => (
-        <p key={inInvoice} className="sm t2">
+        <p key={inInvoice} className="text-sm text-support">
           {t("corrected", { count: format.number(events), total: format.number(eventCount), month: format.month(inInvoice) })}
         </p>
       ))}

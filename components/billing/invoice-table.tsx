@@ -2,10 +2,14 @@ import { CircleCheck, Clock, Download, Lock, Printer } from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { ButtonLink } from "#components/ui/button.tsx";
+import { cn } from "#components/ui/cn.ts";
 import { Cell, Table } from "#components/ui/table.tsx";
 import { billingFormat, shortHash } from "#lib/billing/billing-format.ts";
 import type { InvoiceSummary } from "#lib/billing/billing-shapes.ts";
 import { DownloadLink, invoiceUrl } from "./download-link.tsx";
+
+/** Amounts end and words begin side by side: they need room between them. */
+const beside = "desk:pl-6";
 
 /** Closed months. What a customer has paid is not known here, so no invoice claims it. */
 export function InvoiceTable({ siteId, invoices, now }: { siteId: string; invoices: InvoiceSummary[]; now: string }) {
@@ -15,7 +19,7 @@ export function InvoiceTable({ siteId, invoices, now }: { siteId: string; invoic
     { key: "month", header: t("month") },
     { key: "events", header: t("events"), width: "96px", align: "end" as const },
     { key: "amount", header: t("amount"), width: "120px", align: "end" as const },
-    { key: "state", header: t("state"), width: "190px" },
+    { key: "state", header: t("state"), width: "190px", className: beside },
     { key: "proof", header: t("proof"), width: "112px", priority: 2 as const },
     { key: "actions", header: t("actions"), hidden: true, width: "92px", align: "end" as const },
   ];
@@ -26,30 +30,30 @@ export function InvoiceTable({ siteId, invoices, now }: { siteId: string; invoic
         const month = format.month(yearMonth);
         return (
           <tr key={yearMonth}>
-            <Cell at="main" className="med">
+            <Cell at="main" className="font-medium">
               {month}
             </Cell>
-            <Cell at="desk" align="end" className="t2">
+            <Cell at="desk" align="end" className="text-support">
               {format.number(eventCount)}
             </Cell>
-            <Cell at="end" align="end" className="med">
+            <Cell at="end" align="end" className="font-medium">
               {format.money(totalCents)}
             </Cell>
-            <Cell at="sub">
+            <Cell at="sub" className={beside}>
               <InvoiceState totalCents={totalCents} isDue={dueAt > now} due={format.shortDay(dueAt)} />
             </Cell>
-            <Cell at="desk" priority={2} className="id t3" title={contentHash}>
+            <Cell at="desk" priority={2} className="text-meta id" title={contentHash}>
               {shortHash(contentHash)}
             </Cell>
             <Cell at="meta" align="end">
-              <span className="row justify-end gap-0.5">
+              <span className="flex min-w-0 items-center justify-end gap-0.5">
                 <DownloadLink
                   look="icon"
                   href={invoiceUrl(siteId, yearMonth, "csv")}
                   fileName={`invoice-${yearMonth}.csv`}
                   label={t("csv", { month })}
                 >
-                  <Download className="i" />
+                  <Download />
                 </DownloadLink>
                 <ButtonLink
                   tone="ghost"
@@ -59,7 +63,7 @@ export function InvoiceTable({ siteId, invoices, now }: { siteId: string; invoic
                   aria-label={t("open", { month })}
                   title={t("open", { month })}
                 >
-                  <Printer className="i" />
+                  <Printer />
                 </ButtonLink>
               </span>
             </Cell>
@@ -75,13 +79,13 @@ function InvoiceState({ totalCents, isDue, due }: { totalCents: number; isDue: b
   const t = useTranslations("billing.invoices");
   const [Icon, tone, word] =
     totalCents <= 0
-      ? ([CircleCheck, "fg-completed", t("nothingDue")] as const)
+      ? ([CircleCheck, "text-completed", t("nothingDue")] as const)
       : isDue
-        ? ([Clock, "fg-retry", t("due", { date: due })] as const)
-        : ([Lock, "t2", t("closed")] as const);
+        ? ([Clock, "text-retry", t("due", { date: due })] as const)
+        : ([Lock, "text-support", t("closed")] as const);
   return (
-    <span className={`row gap-1.5 ${tone}`}>
-      <Icon className="i i-14" />
+    <span className={cn("flex min-w-0 items-center gap-1.5", tone)}>
+      <Icon className="size-3.5" />
       {word}
     </span>
   );

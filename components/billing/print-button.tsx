@@ -6,7 +6,7 @@ import { Button } from "#components/ui/button.tsx";
 export function PrintButton({ label }: { label: string }) {
   return (
     <Button tone="primary" onClick={() => window.print()}>
-      <Printer className="i" />
+      <Printer />
       {label}
     </Button>
   );

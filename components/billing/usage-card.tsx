@@ -1,5 +1,7 @@
 import { CircleGauge, OctagonX, TrendingUp } from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
+import { Card } from "#components/ui/card.tsx";
+import { cn } from "#components/ui/cn.ts";
 import { billingFormat } from "#lib/billing/billing-format.ts";
 import type { BillingOverview } from "#lib/billing/billing-shapes.ts";
 import { type Forecast, fullOn } from "#lib/billing/forecast.ts";
@@ -15,13 +17,15 @@ export function UsageCard({ overview, forecast }: UsageProps) {
   const format = billingFormat(useLocale(), overview.currency);
   const { plan, used } = overview;
   return (
-    <section className="card" aria-label={t("label")}>
-      <div className="use">
+    <Card aria-label={t("label")}>
+      <div className="grid grid-cols-[auto_1fr_auto] items-end gap-x-4 gap-y-2 px-5 pt-5 pb-4 max-desk:grid-cols-[1fr_auto] max-desk:p-4">
         <div>
-          <div className="label">{t("used")}</div>
-          <div className="fig-xl">{format.number(used)}</div>
+          <div className="text-xs font-medium text-meta">{t("used")}</div>
+          <div className="text-2xl font-semibold tracking-[-0.028em]" data-slot="used">
+            {format.number(used)}
+          </div>
         </div>
-        <div className="t2 sm of-plan">
+        <div className="pb-1.5 text-sm text-support max-desk:col-span-full max-desk:row-start-2 max-desk:pb-0.5">
           {plan
             ? t(plan.monthlyLimit === null ? "inPlan" : "ofPlan", {
                 limit: format.number(plan.monthlyLimit ?? 0),
@@ -30,16 +34,16 @@ export function UsageCard({ overview, forecast }: UsageProps) {
               })
             : t("noPlan")}
         </div>
-        <div className="num">
-          <div className="label">{t("onCourse")}</div>
-          <div className="course">{format.number(forecast.total)}</div>
+        <div className="text-right whitespace-nowrap">
+          <div className="text-xs font-medium text-meta">{t("onCourse")}</div>
+          <div className="text-xl leading-(--text-2xl--line-height) font-semibold tracking-[-0.02em]">{format.number(forecast.total)}</div>
         </div>
         <UsageTrack used={used} expected={forecast.total} limit={plan?.monthlyLimit ?? null} format={format} />
       </div>
-      <div className="note-row">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-t border-line-1 px-5 py-3 text-sm max-desk:px-4">
         <UsageNote overview={overview} forecast={forecast} />
       </div>
-    </section>
+    </Card>
   );
 }
 
@@ -57,12 +61,18 @@ function UsageTrack({ used, expected, limit, format }: TrackProps) {
   const width = (value: number) => `${(100 * value) / scale}%`;
   const words = { used: format.number(used), forecast: format.number(expected), limit: format.number(limit ?? 0) };
   return (
-    <div className="track" role="img" aria-label={t(limit === null ? "barNoLimit" : "bar", words)}>
-      <span className="b" style={{ width: width(expected) }} />
-      <span className="a" style={{ width: width(used) }} />
+    <div
+      className="relative col-span-full mt-1 mb-5 h-2.5 rounded-[5px] bg-surface-3"
+      role="img"
+      aria-label={t(limit === null ? "barNoLimit" : "bar", words)}
+    >
+      <span className="absolute inset-y-0 left-0 rounded-[5px] bg-accent-line" style={{ width: width(expected) }} />
+      <span className="absolute inset-y-0 left-0 rounded-[5px] bg-accent-mark" style={{ width: width(used) }} />
       {limit !== null && (
-        <span className="mk" style={{ left: width(limit) }}>
-          <span>{t("planMark", { limit: format.number(limit) })}</span>
+        <span className="absolute -inset-y-1 w-0.5 bg-content" style={{ left: width(limit) }}>
+          <span className="absolute top-5.5 left-1/2 -translate-x-1/2 text-xs leading-none whitespace-nowrap text-support">
+            {t("planMark", { limit: format.number(limit) })}
+          </span>
         </span>
       )}
     </div>
@@ -75,24 +85,24 @@ function UsageNote({ overview, forecast }: UsageProps) {
   const format = billingFormat(useLocale(), overview.currency);
   const { plan, used } = overview;
   const lastDay = format.longDay(forecast.days.at(-1)?.day ?? overview.yearMonth);
-  if (!plan?.monthlyLimit) return line(CircleGauge, "t3", t("noLimit"));
+  if (!plan?.monthlyLimit) return line(CircleGauge, "text-meta", t("noLimit"));
   const cap = plan.capEvents;
-  if (cap !== null && used >= cap) return line(OctagonX, "fg-failed", t("isFull"));
+  if (cap !== null && used >= cap) return line(OctagonX, "text-failed", t("isFull"));
   const fullDay = cap === null ? null : fullOn(forecast, cap);
-  if (fullDay) return line(TrendingUp, "fg-retry", t("full", { day: format.longDay(fullDay) }));
+  if (fullDay) return line(TrendingUp, "text-retry", t("full", { day: format.longDay(fullDay) }));
   const over = forecast.total - plan.monthlyLimit;
-  if (over <= 0) return line(CircleGauge, "fg-completed", t("within", { left: format.number(-over) }));
+  if (over <= 0) return line(CircleGauge, "text-completed", t("within", { left: format.number(-over) }));
   const moreCents = Math.round((over * plan.overageCentsPer1000) / 1000);
-  if (moreCents === 0) return line(TrendingUp, "fg-retry", t("overFree", { over: format.number(over), day: lastDay }));
+  if (moreCents === 0) return line(TrendingUp, "text-retry", t("overFree", { over: format.number(over), day: lastDay }));
   const roundCents = moreCents >= 100 ? Math.round(moreCents / 100) * 100 : moreCents;
   const values = { over: format.number(over), day: lastDay, price: format.roundMoney(roundCents) };
-  return line(TrendingUp, "fg-retry", t.rich("over", { ...values, b: (words) => <b className="strong">{words}</b> }));
+  return line(TrendingUp, "text-retry", t.rich("over", { ...values, b: (words) => <b className="font-semibold">{words}</b> }));
 }
 
 function line(Icon: typeof TrendingUp, tone: string, words: React.ReactNode) {
   return (
-    <p>
-      <Icon className={`i ${tone}`} />
+    <p className="flex flex-[1_1_260px] gap-2.5 text-pretty">
+      <Icon className={cn("mt-px", tone)} />
       <span>{words}</span>
     </p>
   );

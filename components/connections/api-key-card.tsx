@@ -3,7 +3,7 @@
 import { KeyRound } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
-import { Card } from "#components/ui/card.tsx";
+import { Card, CardFoot } from "#components/ui/card.tsx";
 import { Checkbox } from "#components/ui/checkbox.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import type { ApiKey } from "#lib/tenancy/readers.ts";
@@ -35,11 +35,11 @@ export function ApiKeyCard({ siteId, keys, timeZone, editable, hasScript }: ApiK
         </EmptyState>
       )}
       {revokedCount > 0 && (
-        <div className="card-f">
+        <CardFoot>
           <Checkbox checked={showRevoked} onChange={(event) => setShowRevoked(event.target.checked)}>
             {t("showRevoked", { count: revokedCount })}
           </Checkbox>
-        </div>
+        </CardFoot>
       )}
     </Card>
   );

@@ -29,28 +29,28 @@ export function ApiKeyTable({ siteId, keys, timeZone, editable }: ApiKeyTablePro
   return (
     <Table label={t("title")} columns={columns}>
       {keys.map((key) => (
-        <tr key={key.id} className={cn(key.revokedAt && "off")}>
+        <tr key={key.id} className={cn(key.revokedAt && "text-meta")}>
           <Cell at="main" roomy>
-            <p className="strong wrap-anywhere">{key.name}</p>
-            <p className="xs t3 id">{t("prefix", { prefix: key.prefix })}</p>
+            <p className="font-semibold wrap-anywhere">{key.name}</p>
+            <p className="text-xs text-meta id">{t("prefix", { prefix: key.prefix })}</p>
           </Cell>
           <Cell at="end">{key.revokedAt ? <Tag icon={Ban}>{t("revoked")}</Tag> : <Tag icon={CircleCheck}>{t("active")}</Tag>}</Cell>
           <Cell at="wide" roomy>
             <ul className="grid gap-1">
               {key.scopes.map((scope) => (
-                <li key={scope} className="row sm">
-                  <span className="grow">{t(`scopes.${scope}.name`)}</span>
-                  <span className="xs t3">
+                <li key={scope} className="flex min-w-0 items-center gap-2 text-sm">
+                  <span className="min-w-0 flex-1">{t(`scopes.${scope}.name`)}</span>
+                  <span className="text-xs text-meta">
                     {key.scopeUsed[scope] ? <TimeAgo value={key.scopeUsed[scope]} timeZone={timeZone} /> : t("neverUsed")}
                   </span>
                 </li>
               ))}
             </ul>
           </Cell>
-          <Cell at="desk" priority={2} className="t2">
+          <Cell at="desk" priority={2} className="text-support">
             <DateText value={key.createdAt} timeZone={timeZone} />
           </Cell>
-          <Cell at="foot" align="end" className="t2">
+          <Cell at="foot" align="end" className="text-support">
             {key.revokedAt ? (
               <DateText value={key.revokedAt} timeZone={timeZone} />
             ) : (

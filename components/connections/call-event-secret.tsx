@@ -6,9 +6,9 @@ import { useState } from "react";
 import { sendJson } from "#components/forms/send-json.ts";
 import { useErrorText } from "#components/forms/use-error-text.ts";
 import { Button } from "#components/ui/button.tsx";
-import { Card } from "#components/ui/card.tsx";
+import { Card, CardBody, CardFoot } from "#components/ui/card.tsx";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
-import { SecretText } from "#components/ui/secret-text.tsx";
+import { SecretLine, SecretText } from "#components/ui/secret-text.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { useToast } from "#components/ui/toast.tsx";
 
@@ -37,24 +37,24 @@ export function CallEventSecret({ siteId, editable }: { siteId: string; editable
 
   return (
     <Card title={t("title")}>
-      <div className="card-b stack">
-        <p className="sm t2 text-pretty">{t("lead")}</p>
+      <CardBody className="grid gap-3">
+        <p className="text-sm text-support text-pretty">{t("lead")}</p>
         {secret ? (
           <SecretText value={secret} label={t("title")} />
         ) : (
-          <div className="secret">
-            <span className="grow clip t3" aria-hidden="true">
+          <SecretLine>
+            <span className="min-w-0 flex-1 truncate text-meta" aria-hidden="true">
               {hiddenSecret}
             </span>
             <SubmitButton type="button" size="sm" pending={pending && !asking} onClick={() => fetchSecret(false)}>
-              {!pending && <Eye className="i i-14" />}
+              {!pending && <Eye className="size-3.5" />}
               {t("reveal")}
             </SubmitButton>
-          </div>
+          </SecretLine>
         )}
-      </div>
+      </CardBody>
       {editable && (
-        <div className="card-f">
+        <CardFoot>
           <ConfirmDialog
             open={asking}
             onOpenChange={setAsking}
@@ -66,8 +66,8 @@ export function CallEventSecret({ siteId, editable }: { siteId: string; editable
             onConfirm={() => fetchSecret(true)}
             trigger={<Button>{t("rotate")}</Button>}
           />
-          <span className="sm t3 grow text-pretty">{t("rotateHint")}</span>
-        </div>
+          <span className="text-sm text-meta min-w-0 flex-1 text-pretty">{t("rotateHint")}</span>
+        </CardFoot>
       )}
     </Card>
   );

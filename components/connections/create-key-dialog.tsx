@@ -9,7 +9,7 @@ import { useErrorText } from "#components/forms/use-error-text.ts";
 import { useFocusInvalid } from "#components/forms/use-focus-invalid.ts";
 import { useSend } from "#components/forms/use-send.ts";
 import { Button } from "#components/ui/button.tsx";
-import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
+import { Dialog, DialogClose, DialogFoot } from "#components/ui/dialog.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import { SecretText } from "#components/ui/secret-text.tsx";
@@ -28,7 +28,7 @@ export function CreateKeyDialog({ siteId }: { siteId: string }) {
   };
   const trigger = (
     <Button tone="primary">
-      <Plus className="i" />
+      <Plus />
       {t("create")}
     </Button>
   );
@@ -44,9 +44,9 @@ export function CreateKeyDialog({ siteId }: { siteId: string }) {
       {key ? (
         <>
           <SecretText value={key} label={t("key")} />
-          <div className="dialog-f">
+          <DialogFoot>
             <DialogClose render={<Button tone="primary" />}>{t("stored")}</DialogClose>
-          </div>
+          </DialogFoot>
         </>
       ) : (
         <CreateKeyForm siteId={siteId} onCreated={setKey} />
@@ -77,18 +77,18 @@ function CreateKeyForm({ siteId, onCreated }: { siteId: string; onCreated: (key:
     });
   };
   return (
-    <form ref={form} onSubmit={create} noValidate className="stack stack-4">
+    <form ref={form} onSubmit={create} noValidate className="grid gap-4">
       <Field label={t("nameLabel")} hint={t("nameHint")} error={nameError && errorText(nameError)}>
         {(control) => <Input {...control} name="name" autoComplete="off" maxLength={80} />}
       </Field>
       <ScopeChoice offered={keyScopes} chosen={scopes} onChoose={setScopes} error={scopes.length === 0 ? t("scopesNone") : undefined} />
       <FormFailure code={failure?.code} requestId={failure?.requestId ?? null} fields={failure?.fields} />
-      <div className="dialog-f">
+      <DialogFoot>
         <DialogClose render={<Button />}>{t("cancel")}</DialogClose>
         <SubmitButton tone="primary" pending={pending} disabled={scopes.length === 0}>
           {t("create")}
         </SubmitButton>
-      </div>
+      </DialogFoot>
     </form>
   );
 }

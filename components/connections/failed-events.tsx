@@ -2,7 +2,7 @@
 
 import { useTranslations } from "next-intl";
 import { useSend } from "#components/forms/use-send.ts";
-import { Card } from "#components/ui/card.tsx";
+import { Card, CardFoot } from "#components/ui/card.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { Cell, Table } from "#components/ui/table.tsx";
 import { DateText } from "#components/ui/time.tsx";
@@ -26,7 +26,7 @@ export function FailedEvents({ siteId, events, timeZone }: { siteId: string; eve
   ];
   return (
     <Card title={t("title")}>
-      <p className="card-b sm t2 text-pretty">{t("lead")}</p>
+      <p className="p-4 text-sm text-pretty text-support">{t("lead")}</p>
       <Table label={t("title")} columns={columns}>
         {events.map((event) => (
           <tr key={event.id}>
@@ -42,11 +42,11 @@ export function FailedEvents({ siteId, events, timeZone }: { siteId: string; eve
           </tr>
         ))}
       </Table>
-      <div className="card-f">
+      <CardFoot>
         <SubmitButton type="button" pending={pending} onClick={replay}>
           {t("replay", { count: events.length })}
         </SubmitButton>
-      </div>
+      </CardFoot>
     </Card>
   );
 }

@@ -18,23 +18,23 @@ export function ScopeChoice({ offered, chosen, onChoose, error }: ScopeChoicePro
   const id = useId();
   const toggle = (scope: KeyScope) => onChoose(keyScopes.filter((each) => chosen.includes(each) !== (each === scope)));
   return (
-    <fieldset className="stack" aria-describedby={error && `${id}-error`}>
-      <legend className="sm med mb-2">{t("scopesLabel")}</legend>
+    <fieldset className="grid gap-3" aria-describedby={error && `${id}-error`}>
+      <legend className="text-sm font-medium mb-2">{t("scopesLabel")}</legend>
       {offered.map((scope) => (
         <div key={scope}>
           <Checkbox checked={chosen.includes(scope)} onChange={() => toggle(scope)} aria-describedby={`${id}-${scope}`}>
             {t(`scopes.${scope}.name`)}
-            <span className="id xs t3" data-untranslated>
+            <span className="text-xs text-meta id" data-untranslated>
               {scope}
             </span>
           </Checkbox>
-          <p id={`${id}-${scope}`} className="xs t3 pl-6 text-pretty">
+          <p id={`${id}-${scope}`} className="text-xs text-meta pl-6 text-pretty">
             {t(`scopes.${scope}.does`)}
           </p>
         </div>
       ))}
       {error && (
-        <p id={`${id}-error`} className="sm fg-failed" role="alert">
+        <p id={`${id}-error`} className="text-sm text-failed" role="alert">
           {error}
         </p>
       )}

@@ -2,7 +2,7 @@
 
 import { useTranslations } from "next-intl";
 import { useSend } from "#components/forms/use-send.ts";
-import { Card } from "#components/ui/card.tsx";
+import { Card, CardBody } from "#components/ui/card.tsx";
 import { Checkbox } from "#components/ui/checkbox.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { SecretText } from "#components/ui/secret-text.tsx";
@@ -34,9 +34,9 @@ export function TrackerCard({ site, appUrl, reportsViews, lastEventAt, editable 
   const heard = lastEventAt ? t.rich("heard", { time: () => <TimeAgo value={lastEventAt} timeZone={site.timezone} /> }) : t("silent");
   return (
     <Card title={t("title")} note={heard}>
-      <div className="card-b stack stack-5">
-        <div className="stack">
-          <p className="sm t2 text-pretty">{t("lead")}</p>
+      <CardBody className="grid gap-5">
+        <div className="grid gap-3">
+          <p className="text-sm text-support text-pretty">{t("lead")}</p>
           <SecretText value={snippetOfSite(appUrl, site, reportsViews)} label={t("snippet")} />
         </div>
         <Field label={t("consent")} hint={t("consentHint")}>
@@ -59,7 +59,7 @@ export function TrackerCard({ site, appUrl, reportsViews, lastEventAt, editable 
         >
           {t("signal")}
         </Checkbox>
-      </div>
+      </CardBody>
     </Card>
   );
 }

@@ -5,7 +5,8 @@ import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { Button } from "#components/ui/button.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
-import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
+import { Dialog, DialogClose, DialogFoot } from "#components/ui/dialog.tsx";
+import { SecretLine } from "#components/ui/secret-text.tsx";
 
 const command = "node scripts/verify-receipt.ts receipt.json";
 const steps = ["hash", "block", "chain"] as const;
@@ -16,26 +17,26 @@ export function CheckReceipt() {
   const [open, setOpen] = useState(false);
   const trigger = (
     <Button>
-      <ShieldCheck className="i" />
+      <ShieldCheck />
       {t("open")}
     </Button>
   );
   return (
     <Dialog open={open} onOpenChange={setOpen} title={t("title")} description={t("lead")} trigger={trigger}>
-      <ol className="stack sm list-decimal ps-5">
+      <ol className="grid gap-3 text-sm list-decimal ps-5">
         {steps.map((step) => (
           <li key={step} className="text-pretty">
             {t(`steps.${step}`)}
           </li>
         ))}
       </ol>
-      <div className="secret">
-        <code className="grow id">{command}</code>
+      <SecretLine>
+        <code className="min-w-0 flex-1 id">{command}</code>
         <CopyButton value={command} size="sm" />
-      </div>
-      <div className="dialog-f">
+      </SecretLine>
+      <DialogFoot>
         <DialogClose render={<Button tone="primary" />}>{t("close")}</DialogClose>
-      </div>
+      </DialogFoot>
     </Dialog>
   );
 }

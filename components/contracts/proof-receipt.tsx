@@ -1,10 +1,11 @@
 import { ArrowRight } from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
-import type { ReactNode } from "react";
 import { Alert } from "#components/ui/alert.tsx";
 import { Badge, Tag } from "#components/ui/badge.tsx";
-import { Card } from "#components/ui/card.tsx";
+import { Card, CardBody, CardFoot } from "#components/ui/card.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
+import { Facts } from "#components/ui/facts.tsx";
+import { Id, paper } from "#components/ui/paper.tsx";
 import type { ProofReceipt as Receipt } from "#lib/contracts/proof-receipt.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
 import { CheckReceipt } from "./check-receipt.tsx";
@@ -26,23 +27,23 @@ export function ProofReceipt({ receipt, siteName, timeZone, holds }: ProofReceip
     <Card
       title={t("card")}
       end={block ? <Badge state="CONFIRMED">{t("sealed")}</Badge> : <Badge state="QUEUED">{t("waiting")}</Badge>}
-      className="sheet-paper"
+      className={paper}
     >
-      <div className="card-b stack stack-4">
+      <CardBody className="grid gap-4">
         {holds ? null : (
           <Alert tone="failed" title={t("broken")}>
             {t("brokenNext")}
           </Alert>
         )}
         <Facts
-          rows={[
+          facts={[
             [t("site"), siteName],
             [
               t("move"),
-              <span key="move" className="row flex-wrap">
+              <span key="move" className="flex min-w-0 items-center gap-2 flex-wrap">
                 {t(`contracts.${contractOf(receipt)}`)}
                 <Tag>{receipt.from ?? "–"}</Tag>
-                <ArrowRight className="i i-14 t3" aria-label={t("becomes")} />
+                <ArrowRight className="size-3.5 text-meta" aria-label={t("becomes")} />
                 <Tag>{receipt.to}</Tag>
               </span>,
             ],
@@ -56,7 +57,7 @@ export function ProofReceipt({ receipt, siteName, timeZone, holds }: ProofReceip
           ]}
         />
         <Facts
-          rows={[
+          facts={[
             [t("proofId"), <Id key="id">{receipt.proof_id}</Id>],
             [t("version"), <Id key="version">{receipt.contract_version}</Id>],
             [t("hash"), <Id key="hash">{receipt.hash}</Id>],
@@ -70,30 +71,15 @@ export function ProofReceipt({ receipt, siteName, timeZone, holds }: ProofReceip
               : []),
           ]}
         />
-      </div>
-      <div className="card-f row flex-wrap no-print">
+      </CardBody>
+      <CardFoot className="print:hidden">
         <CopyButton value={JSON.stringify(receipt, null, 2)} label={t("copy")} tone="primary" />
         <CheckReceipt />
-      </div>
+      </CardFoot>
     </Card>
   );
 }
 
 function contractOf({ contract }: Receipt): "call" | "sale" | "conversion" | "other" {
   return contract === "call" || contract === "sale" || contract === "conversion" ? contract : "other";
-}
-
-const Id = ({ children }: { children: ReactNode }) => <span className="id">{children}</span>;
-
-function Facts({ rows }: { rows: (readonly [string, ReactNode])[] }) {
-  return (
-    <dl className="facts">
-      {rows.map(([label, value]) => (
-        <div key={label} className="contents">
-          <dt>{label}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
 }

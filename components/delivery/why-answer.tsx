@@ -3,8 +3,9 @@
 import { Check, CircleDashed, Clock, Minus, X } from "lucide-react";
 import Link from "next/link";
 import { useLocale, useTranslations } from "next-intl";
-import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
+import { useCause } from "#components/delivery/use-cause.ts";
 import { sitePath } from "#components/shell/nav-items.ts";
+import { Timeline, TimelineStep } from "#components/ui/timeline.tsx";
 import { shortMoment } from "#lib/i18n/short-time.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
 import { type FixPlace, type WhyMessage, whyMessage, whySteps } from "#lib/oci/queue/why-message.ts";
@@ -42,27 +43,31 @@ export function WhyAnswer({ answer, siteId, timeZone, openRowId, onLeave }: WhyA
   };
   const isOutOfStep = message.tone === "counted" && facts.atGoogleCents !== undefined && facts.atGoogleCents !== facts.amountCents;
   return (
-    <div className="stack stack-4" data-link={answer.link}>
-      <p className="strong">{t(`links.${message.key}.what`, values)}</p>
-      {isOutOfStep && <p className="sm t2">{t("correction", { had: money(facts.atGoogleCents ?? 0), now: money(facts.amountCents) })}</p>}
+    <div className="grid gap-4" data-link={answer.link}>
+      <p className="font-semibold">{t(`links.${message.key}.what`, values)}</p>
+      {isOutOfStep && (
+        <p className="text-sm text-support">{t("correction", { had: money(facts.atGoogleCents ?? 0), now: money(facts.amountCents) })}</p>
+      )}
       <WhyWay message={message} isSealed={facts.isSealed} />
       <div>
-        <h3 className="h2 mb-1">{t("todo")}</h3>
-        <p className="sm t2">{fix()}</p>
-        {facts.archivedAt && message.key !== "archived" && message.tone !== "counted" && <p className="sm t2">{t("archived")}</p>}
+        <h3 className="text-base font-semibold tracking-[-0.003em] mb-1">{t("todo")}</h3>
+        <p className="text-sm text-support">{fix()}</p>
+        {facts.archivedAt && message.key !== "archived" && message.tone !== "counted" && (
+          <p className="text-sm text-support">{t("archived")}</p>
+        )}
         <PlaceLink place={message.place} siteId={siteId} openRowId={openRowId} onLeave={onLeave} />
       </div>
-      {message.causeCode && facts.error && <p className="id xs t3">{facts.error}</p>}
+      {message.causeCode && facts.error && <p className="text-xs text-meta id">{facts.error}</p>}
     </div>
   );
 }
 
 const looks = {
-  done: { icon: Check, tone: "ok" },
-  broken: { icon: X, tone: "bad" },
-  waits: { icon: Clock, tone: "retry" },
-  later: { icon: CircleDashed, tone: "" },
-  none: { icon: Minus, tone: "" },
+  done: { icon: Check, tone: "ok", className: "" },
+  broken: { icon: X, tone: "bad", className: "font-medium" },
+  waits: { icon: Clock, tone: "retry", className: "font-medium" },
+  later: { icon: CircleDashed, tone: "plain", className: "text-meta" },
+  none: { icon: Minus, tone: "plain", className: "font-medium" },
 } as const;
 
 /** Every step up to the broken one is done. Those after it were not reached, but for the seal: a person may have made it all the same. */
@@ -77,23 +82,17 @@ function stateOf(index: number, { step, tone }: WhyMessage, isSealed: boolean): 
 function WhyWay({ message, isSealed }: { message: WhyMessage; isSealed: boolean }) {
   const t = useTranslations("why.steps");
   return (
-    <ol className="tl why-way" aria-label={t("label")}>
+    <Timeline aria-label={t("label")}>
       {whySteps.map((step, index) => {
         const state = stateOf(index, message, isSealed);
-        const { icon: Icon, tone } = looks[state];
         return (
-          <li key={step}>
-            <span className={`n ${tone}`}>
-              <Icon className="i" aria-hidden="true" />
-            </span>
-            <span className={state === "later" ? "tx t3" : state === "done" ? "tx" : "tx med"}>
-              <span aria-hidden="true">{t(step)}</span>
-              <span className="sr">{t(state, { step: t(step) })}</span>
-            </span>
-          </li>
+          <TimelineStep key={step} {...looks[state]}>
+            <span aria-hidden="true">{t(step)}</span>
+            <span className="sr-only">{t(state, { step: t(step) })}</span>
+          </TimelineStep>
         );
       })}
-    </ol>
+    </Timeline>
   );
 }
 
@@ -109,7 +108,7 @@ function PlaceLink({ place, siteId, openRowId, onLeave }: PlaceLinkProps) {
   if (!place || (place.to === "row" && place.rowId === openRowId)) return null;
   const href = place.to === "row" ? `${sitePath(siteId, "/oci-control")}?row=${place.rowId}` : sitePath(siteId, paths[place.to]);
   return (
-    <Link className="link sm" href={href} onClick={onLeave}>
+    <Link className="text-sm link" href={href} onClick={onLeave}>
       {t(place.to)}
     </Link>
   );

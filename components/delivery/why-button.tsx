@@ -5,7 +5,7 @@ import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Button } from "#components/ui/button.tsx";
-import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
+import { Dialog, DialogClose, DialogFoot } from "#components/ui/dialog.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import { Skeleton } from "#components/ui/skeleton.tsx";
 import type { WhyNotCounted } from "#lib/oci/queue/why-not-counted.ts";
@@ -45,8 +45,8 @@ export function WhyButton({ siteId, saleId, timeZone, isCounted, look, openRowId
   return (
     <Dialog open={open} onOpenChange={change} title={question} trigger={<Trigger look={look} question={question} />}>
       {answer === "loading" && (
-        <div className="stack" role="status">
-          <span className="sr">{t("loading")}</span>
+        <div className="grid gap-3" role="status">
+          <span className="sr-only">{t("loading")}</span>
           <Skeleton width="90%" height={20} />
           <Skeleton width="60%" height={20} />
           <Skeleton width="100%" height={150} />
@@ -60,9 +60,9 @@ export function WhyButton({ siteId, saleId, timeZone, isCounted, look, openRowId
       {typeof answer === "object" && (
         <WhyAnswer answer={answer} siteId={siteId} timeZone={timeZone} openRowId={openRowId} onLeave={() => setOpen(false)} />
       )}
-      <div className="dialog-f">
+      <DialogFoot>
         <DialogClose render={<Button />}>{t("close")}</DialogClose>
-      </div>
+      </DialogFoot>
     </Dialog>
   );
 }
@@ -77,12 +77,12 @@ function Trigger({ look, question, ...props }: Pick<WhyButtonProps, "look"> & { 
   if (look === "icon")
     return (
       <Button tone="ghost" size="sm" icon aria-label={question} title={question} {...props}>
-        <CircleHelp className="i" />
+        <CircleHelp />
       </Button>
     );
   return (
     <Button size="sm" {...props}>
-      <CircleHelp className="i i-14" />
+      <CircleHelp className="size-3.5" />
       {question}
     </Button>
   );

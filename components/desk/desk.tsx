@@ -1,43 +1,44 @@
 "use client";
 
 import { Keyboard } from "lucide-react";
-import { useRouter } from "next/navigation";
 import { useLocale, useTranslations } from "next-intl";
-import { useEffect, useMemo, useReducer, useRef, useState, useTransition } from "react";
-import { afterLayers } from "#components/history/layers.ts";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { isPhone } from "#components/history/layers.ts";
 import { useNavCount } from "#components/shell/nav-counts.tsx";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { Alert } from "#components/ui/alert.tsx";
 import { Button } from "#components/ui/button.tsx";
-import { isAsking, useKeys } from "#components/ui/use-keys.ts";
-import { deskFormat } from "#lib/i18n/desk-format.ts";
-import { type DeskFilter, filterQuery } from "#lib/leads/desk-filter.ts";
+import { Card } from "#components/ui/card.tsx";
+import { PageBar } from "#components/ui/page-header.tsx";
+import { SearchBox } from "#components/workbench/filter/search-box.tsx";
+import { useServerTime } from "#components/workbench/live/clock.tsx";
+import { LiveMark } from "#components/workbench/live/live-mark.tsx";
+import { useDetail } from "#components/workbench/live/use-detail.ts";
+import { useOffline } from "#components/workbench/live/use-offline.ts";
+import { focusedRow } from "#components/workbench/row-focus.ts";
+import { type Shortcut, ShortcutsDialog, useShortcuts } from "#components/workbench/shortcuts.tsx";
+import { useAddress } from "#components/workbench/use-address.ts";
+import { type DeskFormat, deskFormat } from "#lib/i18n/desk-format.ts";
+import { type DeskFilter, deskFilter, filterQuery } from "#lib/leads/desk-filter.ts";
 import type { AmountPreset, DeskFigures, DeskPage, LeadDetail as Detail } from "#lib/leads/desk-shapes.ts";
-import { useServerTime } from "./desk-clock.tsx";
-import { type DeskCommands, DeskProvider } from "./desk-context.tsx";
-import { findIn, reduceDesk, startDesk } from "./desk-state.ts";
+import { DeskProvider } from "./desk-context.tsx";
+import { deskGrid } from "./desk-look.ts";
 import type { ChartFigure } from "./figures/figure-list.ts";
 import { FiguresCard } from "./figures/figures-card.tsx";
-import { useFigures } from "./figures/use-figures.ts";
-import { HelpDialog } from "./help-dialog.tsx";
 import { LeadDetail } from "./lead/lead-detail.tsx";
-import { useLeadDetail } from "./lead/use-lead-detail.ts";
 import { EmptyList } from "./list/empty-list.tsx";
 import { LeadList } from "./list/lead-list.tsx";
+import { isOlderLead } from "./list/lead-state.ts";
 import { ListHead } from "./list/list-head.tsx";
-import { useOlderLeads } from "./list/use-older-leads.ts";
-import { LiveMark } from "./live-mark.tsx";
-import { PhoneSearch } from "./phone-search.tsx";
-import { reloadGate } from "./reload-gate.ts";
+import { useLeads } from "./list/use-leads.ts";
+import { readLead } from "./read-leads.ts";
 import { SealSheet } from "./seal/seal-sheet.tsx";
 import { SecondSaleDialog } from "./seal/second-sale-dialog.tsx";
-import { useChosenLead } from "./use-chosen-lead.ts";
+import { type DeskView, useChosenLead } from "./use-chosen-lead.ts";
 import { useLeadActions } from "./use-lead-actions.tsx";
-import { useLive } from "./use-live.ts";
-import { useOffline } from "./use-offline.ts";
 
 export interface DeskProps {
-  site: { publicId: string; timezone: string; currency: string; canAct: boolean; mayInstall: boolean };
+  site: { publicId: string; timezone: string; currency: string; version: string; canAct: boolean; mayInstall: boolean };
   filter: DeskFilter;
   page: DeskPage;
   figures: DeskFigures;
@@ -45,106 +46,126 @@ export interface DeskProps {
   figure: ChartFigure;
   /** The lead that the address names, or the first one. */
   first: Detail | null;
-  /** Whether the address names it: only then it opens by itself on a phone. */
-  isNamed: boolean;
 }
 
-/** The screen an operator has open all day. The server drew it once; from here on it keeps itself true. */
-export function Desk({ site, filter, page, figures: firstFigures, presets, figure, first, isNamed }: DeskProps) {
-  const t = useTranslations("desk");
-  const router = useRouter();
-  const locale = useLocale();
-  const { publicId: siteId, timezone, currency, canAct } = site;
-  const format = useMemo(() => deskFormat(locale, timezone), [locale, timezone]);
-  const [state, dispatch] = useReducer(reduceDesk, null, () => startDesk(page, first ? { [first.id]: first } : {}));
-  if (state.source !== page) dispatch({ type: "page", page });
+const readView = (params: URLSearchParams): DeskView => ({
+  filter: deskFilter.parse(Object.fromEntries(params)),
+  lead: params.get("lead") ?? undefined,
+  figure: params.get("figure") ?? undefined,
+});
+const writeView = ({ filter, lead, figure }: DeskView) => filterQuery(filter, { lead, figure });
+
+/** The last digits of a number, as they stand on the operator's telephone. One digit would find everybody. */
+function readEnding(text: string): string | undefined {
+  const digits = text.replace(/\D/g, "").slice(-7);
+  return digits.length >= 2 ? digits : text.trim() === "" ? "" : undefined;
+}
+
+/** The list, the lead in view and what can be done with it. */
+function useDeskLeads({ site: { publicId: siteId, version, currency }, filter, page, first }: DeskProps, format: DeskFormat) {
   const listRef = useRef<HTMLDivElement>(null);
+  const of = filterQuery(filter);
+  const address = useAddress({ read: readView, write: writeView });
+  const leads = useLeads({ siteId, page, of, list: listRef });
+  const isListed = (id: string) => [...page.leads, ...page.needsYou].some((lead) => lead.id === id);
+  const chosen = useChosenLead({ address, of, firstId: first?.id ?? null, isListed });
+  const given = useMemo(() => first && { id: first.id, value: first }, [first]);
+  const detail = useDetail({ id: chosen.id, given, version, read: (id) => readLead(siteId, id), isOlder: isOlderLead });
+  const onRead = (read: Detail) => {
+    leads.patch(read);
+    detail.take(read.id, read);
+  };
+  const actions = useLeadActions({ siteId, currency, format, leads, onRead });
+  const lead = leads.find(chosen.id) ?? (detail.value && leads.over(detail.value));
+  return { address, leads, chosen, actions, lead, detail: detail.value, listRef };
+}
+
+/** The screen an operator has open all day. */
+export function Desk(props: DeskProps) {
+  const { site, filter, page, figures, presets, figure } = props;
+  const t = useTranslations("desk");
+  const locale = useLocale();
+  const { publicId: siteId, timezone: timeZone, currency, canAct } = site;
+  const format = useMemo(() => deskFormat(locale, timeZone), [locale, timeZone]);
+  const { address, leads, chosen, actions, lead, detail, listRef } = useDeskLeads(props, format);
   const searchRef = useRef<HTMLInputElement>(null);
-  const commands = useRef<DeskCommands>({});
+  const panelRef = useRef<HTMLElement>(null);
   const isOffline = useOffline();
   const serverTime = useServerTime();
-  const actions = useLeadActions({ siteId, currency, format, dispatch });
   const [isHelping, setHelping] = useState(false);
-  const [isTurning, startTurn] = useTransition();
-  const [isReloadDue] = useState(reloadGate);
-
   const base = sitePath(siteId);
-  const query = filterQuery(filter);
-  const show = (next: DeskFilter) => afterLayers(() => startTurn(() => router.push(base + filterQuery(next), { scroll: false })));
-  const chosen = useChosenLead({ state, listRef, query, firstId: first?.id ?? null, isNamed });
-  const lead = findIn(state, chosen.id) ?? (chosen.id ? state.details[chosen.id] : undefined);
-  const detail = lead && state.details[lead.id];
-  useLeadDetail(siteId, lead, detail, dispatch);
-  const figures = useFigures(siteId, firstFigures, state);
-  const older = useOlderLeads({ siteId, query, next: state.next, of: page.asOf, dispatch });
-  const heardAtMs = useLive({
-    siteId,
-    query,
-    asOf: page.asOf,
-    onChanges: (changes, of) => {
-      const touched = isTouched(listRef.current);
-      dispatch({ type: "changes", changes, of, isTouched: touched });
-      if (isReloadDue({ isTruncated: changes.truncated, isTouched: touched, nowMs: Date.now() })) startTurn(() => router.refresh());
-    },
-  });
+  const show = (next: DeskFilter) => address.show({ filter: next, lead: undefined, figure: undefined });
   const [, setOpenCount] = useNavCount("today", siteId);
-  useEffect(() => setOpenCount(state.open), [state.open, setOpenCount]);
-  const undoShown = () => {
+  useEffect(() => setOpenCount(page.open), [page.open, setOpenCount]);
+
+  const open = () => {
+    const row = focusedRow() ?? chosen.id;
+    if (row && (isPhone() || row !== chosen.id)) chosen.choose(row);
+    panelRef.current?.focus();
+  };
+  const undo = () => {
     const isShown = canAct && !isOffline && lead?.undoUntil && Date.parse(lead.undoUntil) > serverTime().getTime();
     if (isShown) actions.undo(lead);
   };
-  useKeys({
-    j: () => chosen.step(1),
-    k: () => chosen.step(-1),
-    Enter: chosen.open,
-    s: () => commands.current.seal?.(),
-    x: () => commands.current.junk?.(),
-    u: undoShown,
-    "/": () => searchRef.current?.focus(),
-    "?": () => setHelping(true),
-  });
+  const shortcuts: Shortcut[] = [
+    { keys: "/", label: t("search"), does: { "/": () => searchRef.current?.focus() } },
+    { keys: "J K", label: t("help.move"), does: { j: () => chosen.step(1), k: () => chosen.step(-1) } },
+    { keys: "Enter", label: t("help.open"), does: { Enter: open } },
+    { keys: "S", label: t("help.seal") }, // the panel on the screen does it, and junk
+    { keys: "X", label: t("help.junk") },
+    { keys: "U", label: t("help.undo"), does: { u: undo } },
+    { keys: "?", label: t("help.help"), does: { "?": () => setHelping(true) } },
+    { keys: "Esc", label: t("help.close") },
+  ];
+  useShortcuts(shortcuts);
 
   return (
-    <DeskProvider
-      value={{ siteId, timeZone: timezone, currency, canAct, isOffline, rules: figures.rules, presets, format, actions, commands }}
-    >
-      <header className="bar desk-bar">
-        <h1>{t("title")}</h1>
-        <span className="t3 sm desk-only">{format.plainDay(figures.today, { weekday: "long", day: "numeric", month: "long" })}</span>
-        <span className="end">
-          <LiveMark heardAtMs={heardAtMs} />
-          <PhoneSearch
-            inputRef={searchRef}
+    <DeskProvider value={{ siteId, timeZone, currency, canAct, isOffline, rules: figures.rules, presets, format, actions }}>
+      <PageBar className="max-desk:flex-nowrap">
+        <h1 className="max-desk:sr-only">{t("title")}</h1>
+        <span className="text-sm text-meta max-desk:hidden">
+          {format.plainDay(figures.today, { weekday: "long", day: "numeric", month: "long" })}
+        </span>
+        <span className="ml-auto flex items-center gap-2 max-desk:m-0 max-desk:w-full max-desk:flex-row-reverse">
+          <LiveMark siteId={siteId} of="leads" version={site.version} />
+          <SearchBox
+            box={searchRef}
             value={filter.phone ?? ""}
-            onSearch={(phone) => show(phone ? { phone } : { ...filter, phone })}
+            label={t("search")}
+            placeholder={t("searchHint")}
+            inputMode="tel"
+            read={readEnding}
+            onSearch={(phone) => show(phone ? { phone } : { ...filter, phone: undefined })}
           />
           <Button
             tone="ghost"
             icon
-            className="desk-only"
+            className="max-desk:hidden"
             aria-label={t("shortcuts")}
             aria-keyshortcuts="?"
             onClick={() => setHelping(true)}
           >
-            <Keyboard className="i" />
+            <Keyboard />
           </Button>
         </span>
-      </header>
+      </PageBar>
       {isOffline && <Alert tone="retry" className="mb-4" title={t("offline")} />}
-      <FiguresCard figures={figures} open={state.open} chosen={figure} />
-      <div className="desk">
-        <section className="card leads" aria-label={t("list.label")} aria-busy={isTurning}>
-          <ListHead filter={filter} base={base} open={state.open} figures={figures} onFilter={show} />
+      <FiguresCard figures={figures} open={page.open} chosen={figure} />
+      <div className={deskGrid}>
+        <Card
+          className="group relative max-desk:-mx-4 max-desk:rounded-none max-desk:border-x-0"
+          aria-label={t("list.label")}
+          aria-busy={address.isTurning}
+        >
+          <ListHead filter={filter} base={base} open={page.open} figures={figures} onFilter={show} />
           <LeadList
-            state={state}
+            leads={leads}
+            page={page}
             currentId={chosen.id}
             listRef={listRef}
             needsYouHref={base + filterQuery({ ...filter, view: "needs_you" })}
             leadHref={(id) => base + filterQuery(filter, { lead: id })}
             onChoose={chosen.choose}
-            onShowArrived={() => dispatch({ type: "showArrived" })}
-            onMore={older.more}
-            isLoadingMore={older.isLoading}
             empty={
               <EmptyList
                 filter={filter}
@@ -154,19 +175,12 @@ export function Desk({ site, filter, page, figures: firstFigures, presets, figur
               />
             }
           />
-        </section>
-        <LeadDetail lead={lead} detail={detail} panelRef={chosen.panelRef} onStep={chosen.step} onChoose={chosen.choose} />
+        </Card>
+        <LeadDetail lead={lead} detail={detail} panelRef={panelRef} onStep={chosen.step} onChoose={chosen.choose} />
       </div>
-      <SealSheet lead={chosen.isSheetOpen ? lead : undefined} detail={detail} onClose={chosen.close} />
+      <SealSheet lead={chosen.isInSheet ? lead : null} detail={detail} onClose={chosen.close} />
       <SecondSaleDialog />
-      <HelpDialog open={isHelping} onOpenChange={setHelping} />
+      <ShortcutsDialog table={shortcuts} open={isHelping} onOpenChange={setHelping} />
     </DeskProvider>
   );
-}
-
-/** Whether a hand or the keyboard is on the list, or it is scrolled: then nothing may move in it. */
-function isTouched(list: HTMLElement | null): boolean {
-  if (!list) return false;
-  const isHovered = window.matchMedia("(hover: hover)").matches && list.matches(":hover");
-  return isHovered || list.contains(document.activeElement) || list.getBoundingClientRect().top < 0 || isAsking();
 }

@@ -1,20 +1,21 @@
 "use client";
 
 import { useTranslations } from "next-intl";
-import { type Dispatch, type ReactNode, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { type SendFailure, sendJson } from "#components/forms/send-json.ts";
 import { useErrorText } from "#components/forms/use-error-text.ts";
 import { useToast } from "#components/ui/toast.tsx";
+import { useServerTime } from "#components/workbench/live/clock.tsx";
+import { UndoLabel } from "#components/workbench/undo-label.tsx";
 import type { DeskFormat } from "#lib/i18n/desk-format.ts";
 import type { DeskLead, LeadDetail, LeadStatus } from "#lib/leads/desk-shapes.ts";
-import { useServerTime } from "./desk-clock.tsx";
-import { type DeskEvent, isSaved } from "./desk-state.ts";
-import { UndoCountdown } from "./undo-countdown.tsx";
-import { useStaleWords } from "./use-stale-words.ts";
+import { isSaved } from "./list/lead-state.ts";
+import { useStaleWords } from "./list/use-lead-words.ts";
+import type { Leads } from "./list/use-leads.ts";
+import { readLead } from "./read-leads.ts";
 
-const undoMs = 10 * 60_000;
-/** Shorter than the 20 s by which two looks for changes overlap: one that was passed over meanwhile is found by the next. */
-const readMs = 10_000;
+export const undoMs = 10 * 60_000;
+const dayMs = 86_400_000;
 
 export interface SealDraft {
   /** Null: the site's expected value, marked as such. */
@@ -26,7 +27,7 @@ export interface SealDraft {
 }
 
 /** A seal that waits for an answer: is it another sale of the visit? */
-export interface SecondSale {
+interface SecondSale {
   lead: DeskLead;
   draft: SealDraft;
   sealedCents: number;
@@ -50,28 +51,19 @@ interface Options {
   siteId: string;
   currency: string;
   format: DeskFormat;
-  dispatch: Dispatch<DeskEvent>;
+  leads: Leads;
+  /** The whole lead as it was read after a change. */
+  onRead: (detail: LeadDetail) => void;
 }
 
-export async function fetchLead(siteId: string, id: string): Promise<LeadDetail | null> {
-  const response = await fetch(`/api/sites/${siteId}/calls/${id}`, { signal: AbortSignal.timeout(readMs) }).catch(() => null);
-  return response?.ok ? await response.json().catch(() => null) : null; // our own route, checked where it was read
-}
-
-/** What an operator does. Shown at once, taken back with a reason if the server refuses. */
-export function useLeadActions({ siteId, currency, format, dispatch }: Options) {
-  const t = useTranslations("desk");
+/** Sends changes: shown at once, taken back with a reason if the server refuses. */
+function usePerform({ siteId, format, leads, onRead }: Options, undo: (lead: DeskLead) => void) {
+  const t = useTranslations("desk.seal");
   const toast = useToast();
   const errorText = useErrorText();
   const staleWords = useStaleWords(format);
   const serverTime = useServerTime();
-  const [second, setSecond] = useState<SecondSale | null>(null);
   const underWay = useRef(new Map<string, Promise<void>>());
-
-  async function readAgain(id: string): Promise<void> {
-    const detail = await fetchLead(siteId, id);
-    dispatch(detail ? { type: "detail", detail, isAnswer: true } : { type: "unread", id });
-  }
 
   /** One change of a lead after the other: an undo must not overtake the seal that it takes back. */
   async function perform(change: Change, key: string = crypto.randomUUID()): Promise<void> {
@@ -86,33 +78,69 @@ export function useLeadActions({ siteId, currency, format, dispatch }: Options) 
 
   /** The key belongs to the intention: trying again with it can not seal twice. */
   async function send(change: Change, key: string): Promise<void> {
-    const { lead, path, body, expect, done, isUndoable = false } = change;
-    dispatch({ type: "expect", id: lead.id, patch: { ...expect, changedByYou: true, changedAt: serverTime().toISOString() } });
+    const { lead, path, body } = change;
+    const expected = { ...change.expect, changedByYou: true, changedAt: serverTime().toISOString() };
+    leads.expect(lead.id, expected);
     const sent = await sendJson("POST", `/api/sites/${siteId}/${path}`, body, key);
     if (sent.ok) {
-      const until = new Date(Date.now() + undoMs).toISOString();
-      const version = typeof sent.value.version === "number" ? sent.value.version : undefined;
-      const undo: ReactNode = <UndoCountdown until={until} format={format} />;
-      toast.done(
-        done,
-        isUndoable ? { label: undo, onPress: () => actions.undo({ ...lead, version: version ?? lead.version + 1 }) } : undefined,
-      );
+      tellDone(change, sent.value);
     } else {
-      dispatch({ type: "refused", id: lead.id });
+      leads.forget(lead.id);
       if (!change.onRefused?.(sent)) tellRefusal(change, sent, key);
+      if (sent.code === "OFFLINE") return;
     }
-    if (sent.ok || sent.code !== "OFFLINE") await readAgain(lead.id);
+    const detail = await readLead(siteId, lead.id);
+    // Taken, but how the lead is now could not be read: what the next look finds holds.
+    if (detail) onRead(detail);
+    else if (sent.ok) leads.patch({ ...lead, ...expected });
+    leads.forget(lead.id);
+  }
+
+  function tellDone({ lead, done, isUndoable }: Change, { version }: Record<string, unknown>): void {
+    const label = <UndoLabel until={new Date(Date.now() + undoMs).toISOString()} />;
+    const onPress = () => undo({ ...lead, version: typeof version === "number" ? version : lead.version + 1 });
+    toast.done(done, isUndoable ? { label, onPress } : undefined);
   }
 
   function tellRefusal(change: Change, failure: SendFailure, key: string): void {
-    const notSaved = change.amount ? t("seal.notSavedAmount", { amount: change.amount }) : t("seal.notSaved");
+    const notSaved = change.amount ? t("notSavedAmount", { amount: change.amount }) : t("notSaved");
     const mayRepeat = failure.code === "OFFLINE" || failure.code === "REQUEST_IN_FLIGHT" || /UNAVAILABLE|INTERNAL/.test(failure.code);
     if (failure.code === "STALE_VERSION") toast.failed(`${staleWords(failure.facts, serverTime())} ${notSaved}`);
-    else if (mayRepeat) toast.failed(errorText(failure.code), { label: t("seal.tryAgain"), onPress: () => void perform(change, key) });
+    else if (mayRepeat) toast.failed(errorText(failure.code), { label: t("tryAgain"), onPress: () => void perform(change, key) });
     else toast.failed(`${errorText(failure.code)} ${notSaved}`);
   }
+  return (change: Change) => void perform(change);
+}
 
-  const undoUntil = () => new Date(serverTime().getTime() + undoMs).toISOString();
+/** What a sealed lead looks like before the server has answered. */
+function expectedSale(lead: DeskLead, { amountCents, shownCents, currency, note }: SealDraft): NonNullable<DeskLead["sale"]> {
+  return {
+    id: lead.sale?.id ?? "",
+    version: 0,
+    status: "CONFIRMED",
+    amountCents: shownCents,
+    currency,
+    isPredicted: amountCents === null,
+    deliveryBlock: lead.clickBlock,
+    note: note.trim() || null,
+    adjustableUntil: new Date(Date.parse(lead.calledAt) + 54 * dayMs).toISOString(),
+    atGoogle: null,
+  };
+}
+
+/** What an operator does. */
+export function useLeadActions(options: Options) {
+  const { format, currency } = options;
+  const t = useTranslations("desk");
+  const serverTime = useServerTime();
+  const [second, setSecond] = useState<SecondSale | null>(null);
+  const perform = usePerform(options, (lead) => actions.undo(lead));
+  const moved = (lead: DeskLead) => ({
+    version: lead.version + 1,
+    needsYou: null,
+    undoUntil: new Date(serverTime().getTime() + undoMs).toISOString(),
+  });
+  const withReason = (reason: string) => (reason.trim() ? { reason: reason.trim() } : {});
 
   const actions = {
     second,
@@ -121,7 +149,7 @@ export function useLeadActions({ siteId, currency, format, dispatch }: Options) 
       setSecond(null);
       const { amountCents, shownCents, currency: chosen } = draft;
       const amount = format.money(shownCents, chosen);
-      void perform({
+      perform({
         lead,
         path: `calls/${lead.id}/seal`,
         body: {
@@ -131,24 +159,7 @@ export function useLeadActions({ siteId, currency, format, dispatch }: Options) 
           ...(separateSale && { separateSale }),
           expectedVersion: lead.version,
         },
-        expect: {
-          status: "sealed",
-          version: lead.version + 1,
-          needsYou: null,
-          undoUntil: undoUntil(),
-          sale: {
-            id: lead.sale?.id ?? "",
-            version: 0,
-            status: "CONFIRMED",
-            amountCents: shownCents,
-            currency: chosen,
-            isPredicted: amountCents === null,
-            deliveryBlock: lead.clickBlock,
-            note: draft.note.trim() || null,
-            adjustableUntil: new Date(Date.parse(lead.calledAt) + 54 * 86_400_000).toISOString(),
-            atGoogle: null,
-          },
-        },
+        expect: { ...moved(lead), status: "sealed", sale: expectedSale(lead, draft) },
         done: t("seal.done", { amount }),
         isUndoable: true,
         amount,
@@ -159,18 +170,18 @@ export function useLeadActions({ siteId, currency, format, dispatch }: Options) 
         },
       });
     },
-    move(lead: DeskLead, to: Exclude<LeadStatus, "sealed">, reason?: string) {
-      void perform({
+    move(lead: DeskLead, to: Exclude<LeadStatus, "sealed">, reason = "") {
+      perform({
         lead,
         path: `calls/${lead.id}/stage`,
-        body: { to, ...(reason && { reason }), expectedVersion: lead.version },
-        expect: { status: to, version: lead.version + 1, needsYou: null, undoUntil: undoUntil() },
+        body: { to, ...withReason(reason), expectedVersion: lead.version },
+        expect: { ...moved(lead), status: to },
         done: t(`seal.stageDone.${to}`),
         isUndoable: true,
       });
     },
     undo(lead: DeskLead) {
-      void perform({
+      perform({
         lead,
         path: `calls/${lead.id}/undo`,
         body: { expectedVersion: lead.version },
@@ -181,10 +192,10 @@ export function useLeadActions({ siteId, currency, format, dispatch }: Options) 
     correct(lead: DeskLead, amountCents: number, reason: string) {
       if (!lead.sale || !isSaved(lead.sale)) return;
       const amount = format.money(amountCents, lead.sale.currency);
-      void perform({
+      perform({
         lead,
         path: `sales/${lead.sale.id}/correct`,
-        body: { amountCents, ...(reason.trim() && { reason: reason.trim() }), expectedVersion: lead.sale.version },
+        body: { amountCents, ...withReason(reason), expectedVersion: lead.sale.version },
         expect: { sale: { ...lead.sale, amountCents, isPredicted: false } },
         done: t("correct.done", { amount }),
         amount,
@@ -192,17 +203,12 @@ export function useLeadActions({ siteId, currency, format, dispatch }: Options) 
     },
     cancel(lead: DeskLead, reason: string) {
       if (!lead.sale || !isSaved(lead.sale)) return;
-      void perform({
+      perform({
         lead,
         path: `sales/${lead.sale.id}/cancel`,
-        body: { ...(reason.trim() && { reason: reason.trim() }), expectedVersion: lead.sale.version },
-        expect: {
-          status: "cancelled",
-          version: lead.version + 1,
-          undoUntil: undoUntil(),
-          sale: { ...lead.sale, status: "CANCELED", amountCents: 0 },
-        },
-        done: t("cancel.done"),
+        body: { ...withReason(reason), expectedVersion: lead.sale.version },
+        expect: { ...moved(lead), status: "cancelled", sale: { ...lead.sale, status: "CANCELED", amountCents: 0 } },
+        done: t("seal.stageDone.cancelled"),
         isUndoable: true,
       });
     },

@@ -19,7 +19,7 @@ export function FormFailure({ code, requestId, fields = {} }: FormFailureProps) 
   return (
     <Alert tone="failed">
       {errorText(code)}
-      {code === "INTERNAL" && requestId && <span className="mt-1 block xs id">{t("supportNumber", { number: requestId })}</span>}
+      {code === "INTERNAL" && requestId && <span className="text-xs mt-1 block id">{t("supportNumber", { number: requestId })}</span>}
     </Alert>
   );
 }

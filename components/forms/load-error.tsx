@@ -3,6 +3,7 @@
 import { RotateCw, ServerCrash } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { Button } from "#components/ui/button.tsx";
+import { Card } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import { useErrorText } from "./use-error-text.ts";
 
@@ -18,21 +19,21 @@ export function LoadError({ error, retry }: { error: unknown; retry: () => void 
   // Our own errors send "<CODE> <request id>"; any other digest is only a number for support.
   const [, code = "INTERNAL", number = digest] = digest?.match(/^([A-Z_]+) (\S+)$/) ?? [];
   return (
-    <section className="card" role="alert">
+    <Card role="alert">
       <EmptyState
         icon={ServerCrash}
         heading="h1"
         title={t("loadFailed")}
         action={
           <Button tone="primary" onClick={retry}>
-            <RotateCw className="i" />
+            <RotateCw />
             {t("tryAgain")}
           </Button>
         }
       >
         {errorText(code)}
       </EmptyState>
-      {number && <p className="xs t3 id px-4 pb-4 text-center">{t("supportNumber", { number })}</p>}
-    </section>
+      {number && <p className="text-xs text-meta id px-4 pb-4 text-center">{t("supportNumber", { number })}</p>}
+    </Card>
   );
 }

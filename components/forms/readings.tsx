@@ -1,6 +1,7 @@
 "use client";
 
 import { type ReactNode, useId } from "react";
+import { Choice, Choices } from "#components/ui/choice.tsx";
 
 interface ReadingsProps<Value extends string> {
   /** The question. */
@@ -14,17 +15,20 @@ interface ReadingsProps<Value extends string> {
 export function Readings<Value extends string>({ legend, options, value, onChange }: ReadingsProps<Value>) {
   const name = useId();
   return (
-    <fieldset>
-      <legend className="sm med pb-2">{legend}</legend>
-      <div className="choices">
-        {options.map((option) => (
-          <label key={option.value} className="choice reading">
-            <input type="radio" className="sr" name={name} checked={value === option.value} onChange={() => onChange(option.value)} />
-            <b>{option.label}</b>
-            <span className="xs t3">{option.note}</span>
-          </label>
-        ))}
-      </div>
-    </fieldset>
+    <Choices>
+      <legend className="pb-2 text-sm font-medium">{legend}</legend>
+      {options.map((option) => (
+        <Choice
+          key={option.value}
+          className="grid content-center gap-px"
+          name={name}
+          checked={value === option.value}
+          onChange={() => onChange(option.value)}
+        >
+          <b className="font-medium">{option.label}</b>
+          <span className="text-xs text-meta">{option.note}</span>
+        </Choice>
+      ))}
+    </Choices>
   );
 }

@@ -1,9 +1,10 @@
 "use client";
 
-import { Check, FileCode, Webhook } from "lucide-react";
+import { FileCode, Webhook } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { Tag } from "#components/ui/badge.tsx";
 import { Card } from "#components/ui/card.tsx";
+import { StepRow } from "#components/ui/step-row.tsx";
 import { SwitchWay } from "./switch-way.tsx";
 
 interface DeliveryWayProps {
@@ -28,29 +29,30 @@ export function DeliveryWay({ siteId, current, connected, hasProblem, sendsPageV
   return (
     <Card title={t("title")}>
       <ul>
-        {(["script", "api"] as const).map((way) => {
-          const Icon = way === current ? Check : icons[way];
-          return (
-            <li key={way} className="ready-step">
-              <span className={way === current ? "n ok" : "n"}>
-                <Icon className="i" />
-              </span>
-              <div className="grow">
-                <p className="strong flex flex-wrap items-center gap-2">
-                  {t(way)}
-                  {way === current && <Tag>{t("inUse")}</Tag>}
-                </p>
-                <p className="sm t3 text-pretty">
-                  {t(`${way}Lead`)}
-                  {notes[way]}
-                </p>
-              </div>
-              {way !== current && mayChange && (way === "script" || connected) && (
-                <SwitchWay siteId={siteId} to={way} hasProblem={hasProblem} />
-              )}
-            </li>
-          );
-        })}
+        {(["script", "api"] as const).map((way) => (
+          <StepRow
+            key={way}
+            icon={icons[way]}
+            done={way === current}
+            title={
+              <p className="flex flex-wrap items-center gap-2 font-semibold">
+                {t(way)}
+                {way === current && <Tag>{t("inUse")}</Tag>}
+              </p>
+            }
+            note={
+              <>
+                {t(`${way}Lead`)}
+                {notes[way]}
+              </>
+            }
+            action={
+              way !== current &&
+              mayChange &&
+              (way === "script" || connected) && <SwitchWay siteId={siteId} to={way} hasProblem={hasProblem} />
+            }
+          />
+        ))}
       </ul>
     </Card>
   );

@@ -1,7 +1,7 @@
 import { useTranslations } from "next-intl";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { ButtonLink } from "#components/ui/button.tsx";
-import { Card } from "#components/ui/card.tsx";
+import { Card, CardBody } from "#components/ui/card.tsx";
 import type { ConnectionStatus } from "#lib/delivery/connection-status.ts";
 import type { Diagnosis } from "#lib/oci/script/status.ts";
 import { ScriptDiagnosis } from "./script-diagnosis.tsx";
@@ -27,13 +27,13 @@ export function GoogleAdsLink({ siteId, timeZone, delivery }: GoogleAdsLinkProps
         </ButtonLink>
       }
     >
-      <div className="card-b">
+      <CardBody>
         {delivery.way === "script" ? (
           <ScriptDiagnosis diagnosis={delivery.diagnosis} waiting={delivery.waiting} />
         ) : (
           <StatusAlert siteId={siteId} status={delivery.status} timeZone={timeZone} mayFix />
         )}
-      </div>
+      </CardBody>
     </Card>
   );
 }

@@ -12,7 +12,7 @@ export function InstallScript({ script, version }: { script: string; version: st
       note={t("version", { version })}
       end={<CopyButton value={script} label={t("copy")} tone="primary" size="sm" />}
     >
-      <ol className="card-b stack list-decimal pl-9 text-pretty">
+      <ol className="grid list-decimal gap-3 p-4 pl-9 text-pretty">
         {steps.map((step) => (
           <li key={step}>{t(`steps.${step}`)}</li>
         ))}

@@ -96,8 +96,8 @@ function Consequences({ to, preview, hasProblem }: { to: "script" | "api"; previ
   const ofScript = preview.correctionsOfScript > 0 && t("ofScript", { count: preview.correctionsOfScript });
   const warning = to === "api" && (!connected ? t("notConnected") : hasProblem && t("problem"));
   return (
-    <div className="stack">
-      <ul className="stack list-disc pl-5 sm t2">
+    <div className="grid gap-3">
+      <ul className="grid gap-3 text-sm text-support list-disc pl-5">
         {[...facts, ofScript].filter(Boolean).map((fact) => (
           <li key={String(fact)} className="text-pretty">
             {fact}
@@ -105,8 +105,8 @@ function Consequences({ to, preview, hasProblem }: { to: "script" | "api"; previ
         ))}
       </ul>
       {warning && (
-        <p className="row sm fg-retry" role="status">
-          <TriangleAlert className="i flex-none" />
+        <p className="flex min-w-0 items-center gap-2 text-sm text-retry" role="status">
+          <TriangleAlert className="flex-none" />
           {warning}
         </p>
       )}

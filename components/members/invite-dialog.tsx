@@ -9,7 +9,7 @@ import { useErrorText } from "#components/forms/use-error-text.ts";
 import { useFocusInvalid } from "#components/forms/use-focus-invalid.ts";
 import { useSend } from "#components/forms/use-send.ts";
 import { Button } from "#components/ui/button.tsx";
-import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
+import { Dialog, DialogClose, DialogFoot } from "#components/ui/dialog.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import { Select } from "#components/ui/select.tsx";
@@ -21,7 +21,7 @@ export function InviteDialog({ siteId }: { siteId: string }) {
   const [open, setOpen] = useState(false);
   const trigger = (
     <Button tone="primary">
-      <UserPlus className="i" />
+      <UserPlus />
       {t("invite")}
     </Button>
   );
@@ -57,7 +57,7 @@ function InviteForm({ siteId, onDone }: { siteId: string; onDone: () => void }) 
     });
   };
   return (
-    <form ref={form} onSubmit={invite} noValidate className="stack stack-4">
+    <form ref={form} onSubmit={invite} noValidate className="grid gap-4">
       <Field label={t("email")} error={emailError && errorText(emailError)}>
         {(control) => <Input {...control} name="email" type="email" autoComplete="off" autoCapitalize="off" />}
       </Field>
@@ -77,12 +77,12 @@ function InviteForm({ siteId, onDone }: { siteId: string; onDone: () => void }) 
         )}
       </Field>
       <FormFailure code={failure?.code} requestId={failure?.requestId ?? null} fields={failure?.fields} />
-      <div className="dialog-f">
+      <DialogFoot>
         <DialogClose render={<Button />}>{t("cancel")}</DialogClose>
         <SubmitButton tone="primary" pending={pending}>
           {t("sendInvitation")}
         </SubmitButton>
-      </div>
+      </DialogFoot>
     </form>
   );
 }

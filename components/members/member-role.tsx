@@ -50,7 +50,7 @@ export function MemberRole({ siteId, member, lastOwner }: { siteId: string; memb
         ))}
       </Select>
       {lastOwner && (
-        <p id={whyId} className="mt-1 xs t3 text-pretty">
+        <p id={whyId} className="text-xs text-meta mt-1 text-pretty">
           {t("lastOwner")}
         </p>
       )}

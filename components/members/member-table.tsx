@@ -34,14 +34,14 @@ export function MemberTable({ siteId, members, timeZone, editable }: MemberTable
         return (
           <tr key={member.userId}>
             <Cell at="main" roomy>
-              <div className="row row-3">
+              <div className="flex min-w-0 items-center gap-3">
                 <Avatar name={member.name} round />
-                <div className="grow">
-                  <p className="strong wrap-anywhere">
+                <div className="min-w-0 flex-1">
+                  <p className="font-semibold wrap-anywhere">
                     {member.name}
-                    {member.isYou && <span className="t3 font-normal"> {t("you")}</span>}
+                    {member.isYou && <span className="text-meta font-normal"> {t("you")}</span>}
                   </p>
-                  <p className="xs t3 wrap-anywhere">{member.email}</p>
+                  <p className="text-xs text-meta wrap-anywhere">{member.email}</p>
                 </div>
               </div>
             </Cell>

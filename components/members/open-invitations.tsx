@@ -7,6 +7,8 @@ import { Tag } from "#components/ui/badge.tsx";
 import { Button } from "#components/ui/button.tsx";
 import { Card } from "#components/ui/card.tsx";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
+import { Count } from "#components/ui/count.tsx";
+import { ListRow } from "#components/ui/list-row.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { DateText } from "#components/ui/time.tsx";
 import type { Invitation } from "#lib/tenancy/readers.ts";
@@ -21,7 +23,7 @@ interface OpenInvitationsProps {
 export function OpenInvitations({ siteId, invitations, timeZone }: OpenInvitationsProps) {
   const t = useTranslations("members");
   return (
-    <Card title={t("openInvitations")} end={<span className="count">{invitations.length}</span>}>
+    <Card title={t("openInvitations")} end={<Count>{invitations.length}</Count>}>
       {invitations.map((invitation) => (
         <InvitationRow key={invitation.id} siteId={siteId} invitation={invitation} timeZone={timeZone} />
       ))}
@@ -51,13 +53,13 @@ function InvitationRow({ siteId, invitation, timeZone }: { siteId: string; invit
       done: t("withdrawn", { email }),
     });
   return (
-    <div className="list-row">
-      <div className="grow">
-        <p className="med wrap-anywhere">{email}</p>
-        <p className="xs t3">{t.rich("validUntil", { date: () => <DateText value={expiresAt} timeZone={timeZone} /> })}</p>
+    <ListRow>
+      <div className="min-w-0 flex-1 max-desk:basis-3/5">
+        <p className="font-medium wrap-anywhere">{email}</p>
+        <p className="text-xs text-meta">{t.rich("validUntil", { date: () => <DateText value={expiresAt} timeZone={timeZone} /> })}</p>
       </div>
       <Tag>{roles(role)}</Tag>
-      <div className="row">
+      <div className="flex min-w-0 items-center gap-2">
         <SubmitButton type="button" size="sm" pending={resend.pending} onClick={sendAgain}>
           {t("resend")}
         </SubmitButton>
@@ -77,6 +79,6 @@ function InvitationRow({ siteId, invitation, timeZone }: { siteId: string; invit
           }
         />
       </div>
-    </div>
+    </ListRow>
   );
 }

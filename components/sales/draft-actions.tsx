@@ -27,7 +27,7 @@ export function DraftActions({ siteId, saleId, version, amount }: DraftActionsPr
     body: { expectedVersion: version },
   });
   return (
-    <div className="row">
+    <div className="flex min-w-0 items-center gap-2">
       <SubmitButton
         type="button"
         size="sm"

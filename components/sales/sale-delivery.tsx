@@ -12,9 +12,9 @@ export function SaleDelivery({ delivery, status }: Pick<Sale, "delivery" | "stat
     const block = blocks.find((known) => known === reason);
     return <Badge state="BLOCKED">{block && t(`blocks.${block}`)}</Badge>;
   }
-  if (state === "NONE") return <span className="t3">{status === "DRAFT" ? t("notYet") : "–"}</span>;
+  if (state === "NONE") return <span className="text-meta">{status === "DRAFT" ? t("notYet") : "–"}</span>;
   // The row was closed because the sale was cancelled before Google heard of it: nothing failed.
-  if (state === "FAILED" && reason === "SALE_CANCELLED") return <span className="t3">{t("deliveries.never")}</span>;
+  if (state === "FAILED" && reason === "SALE_CANCELLED") return <span className="text-meta">{t("deliveries.never")}</span>;
   const isJudged = state === "COMPLETED" && (verdict === "CONFIRMED" || verdict === "REJECTED");
   return <Badge state={isJudged ? verdict : state} />;
 }

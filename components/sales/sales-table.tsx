@@ -2,7 +2,8 @@ import { CircleCheck, CircleDashed, CircleSlash } from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
 import { WhyButton } from "#components/delivery/why-button.tsx";
 import { Tag } from "#components/ui/badge.tsx";
-import { Cell, Table } from "#components/ui/table.tsx";
+import { Cell } from "#components/ui/table.tsx";
+import { LiveTable } from "#components/workbench/live/live-table.tsx";
 import { siteFormat } from "#lib/i18n/site-format.ts";
 import type { Sale } from "#lib/seal/sales-list.ts";
 import { DraftActions } from "./draft-actions.tsx";
@@ -14,12 +15,15 @@ const channels = ["phone", "whatsapp", "form"] as const;
 interface SalesTableProps {
   siteId: string;
   sales: Sale[];
+  next: string | null;
+  /** The filter and the page. */
+  of: string;
   timeZone: string;
   /** Viewers look only. */
   editable: boolean;
 }
 
-export function SalesTable({ siteId, sales, timeZone, editable }: SalesTableProps) {
+export function SalesTable({ siteId, sales, next, of, timeZone, editable }: SalesTableProps) {
   const t = useTranslations("sales");
   const locale = useLocale();
   const moneyOf = ({ amountCents, currency }: Sale) => siteFormat({ locale, timeZone, currency }).money(amountCents);
@@ -38,50 +42,43 @@ export function SalesTable({ siteId, sales, timeZone, editable }: SalesTableProp
     if (externalRef === null) return known ? t(`channels.${known}`) : t("sources.desk");
     return callId && matchedBy ? t(`matched.${matchedBy}`) : t("noMatch");
   };
+  const rowOf = (sale: Sale) => (
+    <tr className={sale.status === "CANCELED" ? "text-meta" : undefined}>
+      <Cell at="sub">
+        <time dateTime={sale.occurredAt}>{dateTime(sale.occurredAt)}</time>
+      </Cell>
+      <Cell at="main" align="end" className="font-semibold">
+        {moneyOf(sale)}
+        {sale.valueSource === "PREDICTED" && <span className="text-meta text-xs"> {t("predicted")}</span>}
+        <span className="desk:hidden font-medium text-support" data-untranslated>
+          {" "}
+          {sale.note ?? sale.externalRef}
+        </span>
+      </Cell>
+      <Cell at="desk" title={sale.note ?? undefined} data-untranslated>
+        {sale.note}
+        {sale.externalRef && <span className="id text-meta"> {sale.externalRef}</span>}
+      </Cell>
+      <Cell at="desk" priority={3} className="text-support">
+        {sourceOf(sale)}
+      </Cell>
+      <Cell at="end">
+        <Tag icon={statusIcons[sale.status]}>{t(`statuses.${sale.status}`)}</Tag>
+      </Cell>
+      <Cell at="meta" priority={2}>
+        <span className="flex min-w-0 items-center gap-2">
+          <SaleDelivery delivery={sale.delivery} status={sale.status} />
+          <WhyButton siteId={siteId} saleId={sale.id} timeZone={timeZone} isCounted={sale.delivery.verdict === "CONFIRMED"} look="icon" />
+        </span>
+      </Cell>
+      {editable && (
+        <Cell at="foot">
+          {sale.status === "DRAFT" && <DraftActions siteId={siteId} saleId={sale.id} version={sale.version} amount={moneyOf(sale)} />}
+        </Cell>
+      )}
+    </tr>
+  );
   return (
-    <Table label={t("title")} columns={columns}>
-      {sales.map((sale) => (
-        <tr key={sale.id} className={sale.status === "CANCELED" ? "off" : undefined}>
-          <Cell at="sub">
-            <time dateTime={sale.occurredAt}>{dateTime(sale.occurredAt)}</time>
-          </Cell>
-          <Cell at="main" align="end" className="strong">
-            {moneyOf(sale)}
-            {sale.valueSource === "PREDICTED" && <span className="xs t3"> {t("predicted")}</span>}
-            <span className="phone-only med t2" data-untranslated>
-              {" "}
-              {sale.note ?? sale.externalRef}
-            </span>
-          </Cell>
-          <Cell at="desk" title={sale.note ?? undefined} data-untranslated>
-            {sale.note}
-            {sale.externalRef && <span className="t3 id"> {sale.externalRef}</span>}
-          </Cell>
-          <Cell at="desk" priority={3} className="t2">
-            {sourceOf(sale)}
-          </Cell>
-          <Cell at="end">
-            <Tag icon={statusIcons[sale.status]}>{t(`statuses.${sale.status}`)}</Tag>
-          </Cell>
-          <Cell at="meta" priority={2}>
-            <span className="row">
-              <SaleDelivery delivery={sale.delivery} status={sale.status} />
-              <WhyButton
-                siteId={siteId}
-                saleId={sale.id}
-                timeZone={timeZone}
-                isCounted={sale.delivery.verdict === "CONFIRMED"}
-                look="icon"
-              />
-            </span>
-          </Cell>
-          {editable && (
-            <Cell at="foot">
-              {sale.status === "DRAFT" && <DraftActions siteId={siteId} saleId={sale.id} version={sale.version} amount={moneyOf(sale)} />}
-            </Cell>
-          )}
-        </tr>
-      ))}
-    </Table>
+    <LiveTable label={t("title")} columns={columns} of={of} next={next} rows={sales.map((sale) => ({ id: sale.id, row: rowOf(sale) }))} />
   );
 }

@@ -26,18 +26,25 @@ export function AppShell({ user, sites, mayCreate, open, theme, children }: AppS
   return (
     <ToastProvider>
       <NavCountsProvider open={open}>
-        <a className="skip" href="#main">
+        <a
+          className="fixed top-2 left-2 z-99 -translate-y-15 rounded-md bg-accent px-3.5 py-2 text-accent-on focus:translate-y-0 print:hidden"
+          href="#main"
+        >
           {t("skip")}
         </a>
-        <div className="app">
+        <div className="min-h-dvh max-desk:pb-tabbar desk:grid desk:grid-cols-[240px_minmax(0,1fr)] print:block print:p-0">
           <SideNav sites={sites} mayCreate={mayCreate}>
             <UserBlock name={user.name} email={user.email} sites={sites} />
           </SideNav>
           <div className="min-w-0">
-            <div className="phone-bar">
+            <div className="sticky top-0 z-5 flex min-h-15 items-center gap-2 bg-surface-0 px-4 desk:hidden print:hidden">
               <SiteSwitcher sites={sites} mayCreate={mayCreate} />
             </div>
-            <main className="main" id="main" tabIndex={-1}>
+            <main
+              className="@container/main min-w-0 px-6 pb-8 outline-none max-desk:px-4 max-desk:pb-6 min-[1241px]:has-[.drawer,[data-slot=drawer]]:pr-116 print:p-[8mm]"
+              id="main"
+              tabIndex={-1}
+            >
               {children}
             </main>
           </div>

@@ -1,13 +1,14 @@
 import { SearchX } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { ButtonLink } from "#components/ui/button.tsx";
+import { Card } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 
 /** Missing and not yours look the same. */
 export function NotFoundCard() {
   const t = useTranslations("notFound");
   return (
-    <div className="card">
+    <Card>
       <EmptyState
         icon={SearchX}
         heading="h1"
@@ -20,6 +21,6 @@ export function NotFoundCard() {
       >
         {t("body")}
       </EmptyState>
-    </div>
+    </Card>
   );
 }

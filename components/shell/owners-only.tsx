@@ -1,6 +1,7 @@
 import { Lock } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { ButtonLink } from "#components/ui/button.tsx";
+import { Card } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import { sitePath } from "./nav-items.ts";
 
@@ -8,10 +9,10 @@ import { sitePath } from "./nav-items.ts";
 export function OwnersOnly({ siteId }: { siteId: string }) {
   const t = useTranslations("ownersOnly");
   return (
-    <section className="card mt-4">
+    <Card className="mt-4">
       <EmptyState icon={Lock} heading="h1" title={t("title")} action={<ButtonLink href={sitePath(siteId)}>{t("action")}</ButtonLink>}>
         {t("body")}
       </EmptyState>
-    </section>
+    </Card>
   );
 }

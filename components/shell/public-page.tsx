@@ -1,18 +1,14 @@
-import Link from "next/link";
 import type { ReactNode } from "react";
-import { BrandMark, brandName } from "#components/ui/brand.tsx";
+import { Brand } from "#components/ui/brand.tsx";
+import { publicPage } from "#components/ui/page.tsx";
 import { LanguageChoice } from "./preference-choice.tsx";
 
 /** A page anyone may read: status, privacy, and those that say something went wrong. */
 export function PublicPage({ children }: { children: ReactNode }) {
   return (
-    <main className="public">
-      <div className="row">
-        <Link className="brand px-0" href="/">
-          <BrandMark />
-          {brandName}
-        </Link>
-        <span className="grow" />
+    <main className={publicPage}>
+      <div className="flex min-w-0 items-center justify-between gap-2">
+        <Brand href="/" />
         <LanguageChoice />
       </div>
       {children}

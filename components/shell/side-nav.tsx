@@ -5,10 +5,11 @@ import Link from "next/link";
 import { usePathname } from "next/navigation";
 import { useTranslations } from "next-intl";
 import type { ReactNode } from "react";
-import { BrandMark, brandName } from "#components/ui/brand.tsx";
+import { Brand } from "#components/ui/brand.tsx";
 import { type ShellSite, useCurrentSite } from "./current-site.ts";
 import { navItemsFor } from "./nav-items.ts";
 import { NavLinks } from "./nav-links.tsx";
+import { navLink } from "./nav-look.ts";
 import { SiteSwitcher } from "./site-switcher.tsx";
 import { useWatchWarnings } from "./use-watch-warnings.ts";
 
@@ -21,26 +22,26 @@ export function SideNav({ sites, mayCreate, children }: { sites: ShellSite[]; ma
   const items = site ? navItemsFor(site.role) : [];
   const siteItems = items.filter((item) => item.group === "site");
   return (
-    <nav className="nav" aria-label={t("main")}>
-      <Link className="brand" href="/dashboard">
-        <BrandMark />
-        {brandName}
-      </Link>
+    <nav
+      className="sticky top-0 flex h-dvh flex-col overflow-y-auto border-r border-line-1 bg-surface-0 p-3 [scrollbar-width:thin] max-desk:hidden print:hidden"
+      aria-label={t("main")}
+    >
+      <Brand href="/dashboard" className="px-2" />
       <SiteSwitcher sites={sites} mayCreate={mayCreate} />
-      <div className="nav-list">
+      <div className="grid gap-px">
         {site ? (
           <NavLinks site={site} items={items.filter((item) => item.group === "work")} />
         ) : (
-          <Link href="/dashboard" aria-current={pathname === "/dashboard" ? "page" : undefined}>
-            <LayoutGrid className="i" />
-            <span className="clip">{t("sites")}</span>
+          <Link className={navLink({ look: "side" })} href="/dashboard" aria-current={pathname === "/dashboard" ? "page" : undefined}>
+            <LayoutGrid />
+            <span className="truncate">{t("sites")}</span>
           </Link>
         )}
       </div>
       {site && siteItems.length > 0 && (
         <>
-          <div className="label">{t("site")}</div>
-          <div className="nav-list">
+          <div className="px-2 pt-5 pb-1.5 text-xs font-medium text-meta">{t("site")}</div>
+          <div className="grid gap-px">
             <NavLinks site={site} items={siteItems} />
           </div>
         </>

@@ -13,27 +13,33 @@ export function SiteSwitcher({ sites, mayCreate }: { sites: ShellSite[]; mayCrea
   const site = useCurrentSite(sites);
   const triggerContent = (
     <>
-      {site ? <Avatar name={site.name} /> : <LayoutGrid className="i t3 mx-1.5" />}
-      <span className="grow">
-        <span className="med sm two-lines">{site?.name ?? t("chooseSite")}</span>
-        {site?.domain && <span className="xs t3 clip block">{site.domain}</span>}
+      {site ? <Avatar name={site.name} /> : <LayoutGrid className="text-meta mx-1.5" />}
+      <span className="min-w-0 flex-1">
+        <span className="font-medium text-sm line-clamp-2 wrap-anywhere">{site?.name ?? t("chooseSite")}</span>
+        {site?.domain && <span className="text-xs text-meta block truncate">{site.domain}</span>}
       </span>
-      <ChevronsUpDown className="i i-14 t3" />
+      <ChevronsUpDown className="size-3.5 text-meta" />
     </>
   );
   return (
     <Menu
-      trigger={<button type="button" className="switch" aria-label={site ? t("switchSite", { site: site.name }) : t("chooseSite")} />}
+      trigger={
+        <button
+          type="button"
+          className="mt-3 mb-4 flex w-full shrink-0 items-center gap-2.25 rounded-md bg-surface-1 px-2 py-1.75 shadow-sm inset-ring inset-ring-line-1 hover:bg-surface-2 max-desk:my-0 max-desk:-ml-2 max-desk:min-h-11 max-desk:w-auto max-desk:max-w-full max-desk:bg-transparent max-desk:py-1 max-desk:shadow-none max-desk:inset-ring-0"
+          aria-label={site ? t("switchSite", { site: site.name }) : t("chooseSite")}
+        />
+      }
       triggerContent={triggerContent}
     >
       {sites.map((each) => (
         <MenuLink key={each.publicId} href={sitePath(each.publicId)} current={each.publicId === site?.publicId}>
           <Avatar name={each.name} />
-          <span className="grow">
-            <span className="clip block">{each.name}</span>
-            {each.domain && <span className="xs t3 clip block">{each.domain}</span>}
+          <span className="min-w-0 flex-1">
+            <span className="block truncate">{each.name}</span>
+            {each.domain && <span className="text-xs text-meta block truncate">{each.domain}</span>}
           </span>
-          {each.publicId === site?.publicId && <Check className="i" />}
+          {each.publicId === site?.publicId && <Check className="text-meta" />}
         </MenuLink>
       ))}
       {sites.length > 0 && <MenuSeparator />}

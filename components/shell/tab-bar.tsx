@@ -10,6 +10,7 @@ import { Sheet } from "#components/ui/sheet.tsx";
 import { type ShellSite, useCurrentSite } from "./current-site.ts";
 import { navItemsFor } from "./nav-items.ts";
 import { NavLinks } from "./nav-links.tsx";
+import { navIcon, navLink, navText } from "./nav-look.ts";
 
 /** The phone's bottom bar. What has no place on it waits under More, together with the account (children). */
 export function TabBar({ sites, children }: { sites: ShellSite[]; children: ReactNode }) {
@@ -25,25 +26,28 @@ export function TabBar({ sites, children }: { sites: ShellSite[]; children: Reac
   const items = site ? navItemsFor(site.role) : [];
   const underMore = items.filter((item) => !item.onPhoneBar);
   const more = (
-    <button type="button">
-      <MenuIcon className="i" />
-      <span>{t("more")}</span>
+    <button type="button" className={navLink({ look: "tab" })}>
+      <MenuIcon className={navIcon.tab} />
+      <span className={navText.tab}>{t("more")}</span>
     </button>
   );
   return (
-    <nav className="tabbar" aria-label={t("main")}>
+    <nav
+      className="fixed inset-x-0 bottom-0 z-10 grid h-tabbar auto-cols-[minmax(0,1fr)] grid-flow-col border-t border-line-2 bg-surface-1 pb-[env(safe-area-inset-bottom)] desk:hidden print:hidden"
+      aria-label={t("main")}
+    >
       {site ? (
-        <NavLinks site={site} items={items.filter((item) => item.onPhoneBar)} pip />
+        <NavLinks site={site} items={items.filter((item) => item.onPhoneBar)} look="tab" />
       ) : (
-        <Link href="/dashboard" aria-current={pathname === "/dashboard" ? "page" : undefined}>
-          <LayoutGrid className="i" />
-          <span>{t("sites")}</span>
+        <Link className={navLink({ look: "tab" })} href="/dashboard" aria-current={pathname === "/dashboard" ? "page" : undefined}>
+          <LayoutGrid className={navIcon.tab} />
+          <span className={navText.tab}>{t("sites")}</span>
         </Link>
       )}
       <Sheet open={open} onOpenChange={setOpen} title={t("more")} trigger={more}>
         {site && underMore.length > 0 && (
-          <div className="nav-list sheet-list">
-            <NavLinks site={site} items={underMore} iconClass="i i-18" replace />
+          <div className="-mx-2 grid gap-px">
+            <NavLinks site={site} items={underMore} look="sheet" replace />
           </div>
         )}
         {children}

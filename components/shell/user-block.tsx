@@ -18,17 +18,23 @@ export function UserBlock({ name, email, sites }: { name: string; email: string;
   const triggerContent = (
     <>
       <Avatar name={name} round />
-      <span className="grow">
-        <span className="sm med clip block">{name}</span>
-        <span className="xs t3 clip block">{site ? roles(site.role) : email}</span>
+      <span className="min-w-0 flex-1">
+        <span className="text-sm font-medium block truncate">{name}</span>
+        <span className="text-xs text-meta block truncate">{site ? roles(site.role) : email}</span>
       </span>
     </>
   );
   return (
-    <div className="nav-foot">
+    <div className="mt-auto flex items-center gap-0.5 pt-4">
       <Menu
         side="top"
-        trigger={<button type="button" className="user" aria-label={t("yourAccount", { name })} />}
+        trigger={
+          <button
+            type="button"
+            className="flex min-w-0 flex-1 items-center gap-2 rounded-md p-1 hover:bg-surface-2"
+            aria-label={t("yourAccount", { name })}
+          />
+        }
         triggerContent={triggerContent}
       >
         <MenuLink href="/dashboard/account" icon={CircleUserRound}>

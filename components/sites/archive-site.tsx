@@ -5,8 +5,8 @@ import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { useSend } from "#components/forms/use-send.ts";
 import { Button } from "#components/ui/button.tsx";
-import { Card } from "#components/ui/card.tsx";
-import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
+import { Card, CardBody } from "#components/ui/card.tsx";
+import { Dialog, DialogClose, DialogFoot } from "#components/ui/dialog.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
@@ -28,8 +28,8 @@ export function ArchiveSite({ publicId, name }: { publicId: string; name: string
     });
   return (
     <Card title={t("title")}>
-      <div className="card-b row row-3 flex-wrap">
-        <p className="sm t2 grow min-w-60 text-pretty">{t("lead")}</p>
+      <CardBody className="flex min-w-0 items-center gap-3 flex-wrap">
+        <p className="text-sm text-support min-w-0 flex-1 min-w-60 text-pretty">{t("lead")}</p>
         <Dialog
           open={open}
           onOpenChange={setOpen}
@@ -40,14 +40,14 @@ export function ArchiveSite({ publicId, name }: { publicId: string; name: string
           <Field label={t("typeName", { site: name })} hint={matches ? undefined : t("typeNameHint")}>
             {(control) => <Input {...control} value={typed} onChange={(event) => setTyped(event.target.value)} autoComplete="off" />}
           </Field>
-          <div className="dialog-f">
+          <DialogFoot>
             <DialogClose render={<Button />}>{t("keep")}</DialogClose>
             <SubmitButton type="button" tone="destroy" pending={pending} disabled={!matches} onClick={archive}>
               {t("confirm")}
             </SubmitButton>
-          </div>
+          </DialogFoot>
         </Dialog>
-      </div>
+      </CardBody>
     </Card>
   );
 }

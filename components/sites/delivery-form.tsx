@@ -10,7 +10,7 @@ import { useErrorText } from "#components/forms/use-error-text.ts";
 import { useFocusInvalid } from "#components/forms/use-focus-invalid.ts";
 import { useSend } from "#components/forms/use-send.ts";
 import { Alert } from "#components/ui/alert.tsx";
-import { Card } from "#components/ui/card.tsx";
+import { Card, CardBody, CardFoot } from "#components/ui/card.tsx";
 import { Checkbox } from "#components/ui/checkbox.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
@@ -81,8 +81,8 @@ export function DeliveryForm({ site, appUrl, delivery }: DeliveryFormProps) {
   return (
     <Card title={t("title")}>
       <form ref={form} onSubmit={save} noValidate>
-        <div className="card-b stack stack-5">
-          <p className="sm t2 text-pretty">{t("lead")}</p>
+        <CardBody className="grid gap-5">
+          <p className="text-sm text-support text-pretty">{t("lead")}</p>
           <Field
             label={t("averageOrder", { currency })}
             hint={t("averageOrderHint")}
@@ -106,9 +106,9 @@ export function DeliveryForm({ site, appUrl, delivery }: DeliveryFormProps) {
             currency={currency}
             invalid={Boolean(errorOf("intentWeights"))}
           />
-          {errorOf("intentWeights") && <p className="sm fg-failed">{errorOf("intentWeights")}</p>}
-          <fieldset className="stack">
-            <legend className="strong sm pb-2">{t("timing")}</legend>
+          {errorOf("intentWeights") && <p className="text-sm text-failed">{errorOf("intentWeights")}</p>}
+          <fieldset className="grid gap-3">
+            <legend className="font-semibold text-sm pb-2">{t("timing")}</legend>
             {timings.map(([name, words]) => (
               <Field key={name} label={t(words)} hint={t(`${words}Hint`)} error={errorOf(name)}>
                 {(control) => (
@@ -117,20 +117,20 @@ export function DeliveryForm({ site, appUrl, delivery }: DeliveryFormProps) {
               </Field>
             ))}
           </fieldset>
-          <fieldset className="stack">
-            <legend className="strong sm pb-2">{t("more")}</legend>
+          <fieldset className="grid gap-3">
+            <legend className="font-semibold text-sm pb-2">{t("more")}</legend>
             <Checkbox name="signalsEnabled" defaultChecked={delivery.signalsEnabled}>
               {t("signals")}
             </Checkbox>
             <Checkbox name="pageViewsEnabled" defaultChecked={delivery.pageViewsEnabled}>
               {t("pageViews")}
             </Checkbox>
-            {site.ociSyncMethod === "api" && <p className="xs t3 text-pretty pl-6">{t("pageViewsByScript")}</p>}
-            <p className="xs t3 text-pretty">{t("moreHint")}</p>
+            {site.ociSyncMethod === "api" && <p className="text-xs text-meta text-pretty pl-6">{t("pageViewsByScript")}</p>}
+            <p className="text-xs text-meta text-pretty">{t("moreHint")}</p>
           </fieldset>
-          <fieldset className="stack">
-            <legend className="strong sm pb-2">{t("names")}</legend>
-            <p className="xs t3 text-pretty">{t(site.ociSyncMethod === "script" ? "namesHint" : "namesHintApi")}</p>
+          <fieldset className="grid gap-3">
+            <legend className="font-semibold text-sm pb-2">{t("names")}</legend>
+            <p className="text-xs text-meta text-pretty">{t(site.ociSyncMethod === "script" ? "namesHint" : "namesHintApi")}</p>
             {conversionKeys.map((key) => (
               <Field key={key} label={t(`nameKeys.${key}`)} error={key === "seal" ? errorOf("conversionNames") : undefined}>
                 {(control) => (
@@ -155,12 +155,12 @@ export function DeliveryForm({ site, appUrl, delivery }: DeliveryFormProps) {
             </>
           )}
           <FormFailure code={failure?.code} requestId={failure?.requestId ?? null} fields={failure?.fields} />
-        </div>
-        <div className="card-f">
+        </CardBody>
+        <CardFoot>
           <SubmitButton tone="primary" pending={pending}>
             {t("save")}
           </SubmitButton>
-        </div>
+        </CardFoot>
       </form>
     </Card>
   );

@@ -1,8 +1,9 @@
-import { Check, type LucideIcon } from "lucide-react";
+import type { LucideIcon } from "lucide-react";
 import { useTranslations } from "next-intl";
 import type { ReactNode } from "react";
 import { ButtonLink } from "#components/ui/button.tsx";
-import { Card } from "#components/ui/card.tsx";
+import { Card, CardFoot } from "#components/ui/card.tsx";
+import { StepRow } from "#components/ui/step-row.tsx";
 
 export interface ReadyStep {
   key: string;
@@ -22,25 +23,30 @@ export function GettingReady({ steps, footer }: { steps: ReadyStep[]; footer: st
   return (
     <Card title={t("title")} note={t("progress", { done: doneCount, total: steps.length })}>
       <ol>
-        {steps.map(({ key, icon: Icon, done, title, note, action }) => (
-          <li key={key} className="ready-step">
-            <span className={done ? "n ok" : "n"}>{done ? <Check className="i" /> : <Icon className="i" />}</span>
-            <div className="grow">
-              <p className={done ? "med t2" : "strong"}>
+        {steps.map(({ key, icon, done, title, note, action }) => (
+          <StepRow
+            key={key}
+            icon={icon}
+            done={done}
+            title={
+              <p className={done ? "font-medium text-support" : "font-semibold"}>
                 {title}
-                {done && <span className="sr"> {t("done")}</span>}
+                {done && <span className="sr-only"> {t("done")}</span>}
               </p>
-              <p className="sm t3 text-pretty">{note}</p>
-            </div>
-            {action && !done && (
-              <ButtonLink href={action.href} tone={key === nextKey ? "primary" : "plain"}>
-                {action.label}
-              </ButtonLink>
-            )}
-          </li>
+            }
+            note={note}
+            action={
+              action &&
+              !done && (
+                <ButtonLink href={action.href} tone={key === nextKey ? "primary" : "plain"}>
+                  {action.label}
+                </ButtonLink>
+              )
+            }
+          />
         ))}
       </ol>
-      <p className="card-f sm t2">{footer}</p>
+      <CardFoot className="text-sm text-support">{footer}</CardFoot>
     </Card>
   );
 }

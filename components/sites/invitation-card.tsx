@@ -7,6 +7,8 @@ import { useSend } from "#components/forms/use-send.ts";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Card } from "#components/ui/card.tsx";
+import { Count } from "#components/ui/count.tsx";
+import { ListRow } from "#components/ui/list-row.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { DateText } from "#components/ui/time.tsx";
 import { defaultTimeZone } from "#lib/i18n/locale.ts";
@@ -16,7 +18,7 @@ import type { MyInvitation } from "#lib/tenancy/readers.ts";
 export function InvitationCard({ invitations }: { invitations: MyInvitation[] }) {
   const t = useTranslations("invitations");
   return (
-    <Card title={t("title")} end={<span className="count">{invitations.length}</span>}>
+    <Card title={t("title")} end={<Count>{invitations.length}</Count>}>
       {invitations.map((invitation) => (
         <InvitationRow key={invitation.id} invitation={invitation} />
       ))}
@@ -39,13 +41,13 @@ function InvitationRow({ invitation: { id, siteName, role, invitedBy, expiresAt 
     });
   const date = () => <DateText value={expiresAt} timeZone={defaultTimeZone} />;
   return (
-    <div className="list-row">
-      <MailOpen className="i t3" />
-      <div className="grow">
-        <p className="strong">{t("offer", { site: siteName, role: roles(role) })}</p>
-        <p className="xs t3">{invitedBy ? t.rich("from", { name: invitedBy, date }) : t.rich("fromOwner", { date })}</p>
+    <ListRow>
+      <MailOpen className="text-meta" />
+      <div className="min-w-0 flex-1 max-desk:basis-3/5">
+        <p className="font-semibold">{t("offer", { site: siteName, role: roles(role) })}</p>
+        <p className="text-xs text-meta">{invitedBy ? t.rich("from", { name: invitedBy, date }) : t.rich("fromOwner", { date })}</p>
       </div>
-      <div className="row">
+      <div className="flex min-w-0 items-center gap-2">
         <Button disabled={decline.pending} onClick={() => decline.send({ ...answer("decline"), done: t("declined", { site: siteName }) })}>
           {t("decline")}
         </Button>
@@ -53,6 +55,6 @@ function InvitationRow({ invitation: { id, siteName, role, invitedBy, expiresAt 
           {t("accept")}
         </SubmitButton>
       </div>
-    </div>
+    </ListRow>
   );
 }

@@ -1,7 +1,7 @@
 "use client";
 
 import { useTranslations } from "next-intl";
-import { Field } from "#components/ui/field.tsx";
+import { Field, FieldPair } from "#components/ui/field.tsx";
 import { Select } from "#components/ui/select.tsx";
 import { localeNames, locales } from "#lib/i18n/locale.ts";
 import type { TimeZoneGroup } from "#lib/i18n/time-zones.ts";
@@ -44,7 +44,7 @@ export function SiteChoiceFields({ values, choices, errorOf, onCurrency }: SiteC
           </Select>
         )}
       </Field>
-      <div className="field-pair">
+      <FieldPair>
         <Field label={t("currency")} hint={t("currencyHint")} error={errorOf("currency")}>
           {(control) => (
             <Select {...control} name="currency" defaultValue={values.currency} onChange={(event) => onCurrency(event.target.value)}>
@@ -71,7 +71,7 @@ export function SiteChoiceFields({ values, choices, errorOf, onCurrency }: SiteC
             </Select>
           )}
         </Field>
-      </div>
+      </FieldPair>
     </>
   );
 }

@@ -9,7 +9,7 @@ import { useAmount } from "#components/forms/use-amount.ts";
 import { useErrorText } from "#components/forms/use-error-text.ts";
 import { useFocusInvalid } from "#components/forms/use-focus-invalid.ts";
 import { useSend } from "#components/forms/use-send.ts";
-import { Card } from "#components/ui/card.tsx";
+import { Card, CardBody, CardFoot } from "#components/ui/card.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input, Textarea } from "#components/ui/input.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
@@ -67,7 +67,7 @@ export function SiteForm({ values, choices, method, url, title, submit, done, on
   return (
     <Card title={title}>
       <form ref={form} onSubmit={save} noValidate>
-        <div className="card-b stack stack-5">
+        <CardBody className="grid gap-5">
           <Field label={t("name")} hint={t("nameHint")} error={errorOf("name")}>
             {(control) => <Input {...control} name="name" defaultValue={values.name} autoComplete="organization" maxLength={120} />}
           </Field>
@@ -108,12 +108,12 @@ export function SiteForm({ values, choices, method, url, title, submit, done, on
             </>
           )}
           <FormFailure code={failure?.code} requestId={failure?.requestId ?? null} fields={failure?.fields} />
-        </div>
-        <div className="card-f">
+        </CardBody>
+        <CardFoot>
           <SubmitButton tone="primary" pending={pending}>
             {submit}
           </SubmitButton>
-        </div>
+        </CardFoot>
       </form>
     </Card>
   );

@@ -22,15 +22,24 @@ export function SiteTable({ sites }: { sites: SiteSummary[] }) {
   return (
     <Table label={t("title")} columns={columns}>
       {sites.map((site) => (
-        <tr key={site.publicId} className={cn("opens", site.archivedAt && "off")}>
+        <tr
+          key={site.publicId}
+          className={cn(
+            "relative hover:bg-surface-2 has-focus-visible:outline-2 has-focus-visible:-outline-offset-2 has-focus-visible:outline-focus",
+            site.archivedAt && "text-meta",
+          )}
+        >
           <Cell at="main" roomy>
-            <div className="row row-3">
+            <div className="flex min-w-0 items-center gap-3">
               <Avatar name={site.name} />
-              <div className="grow">
-                <Link href={sitePath(site.publicId)} className="row-link strong block two-lines">
+              <div className="min-w-0 flex-1">
+                <Link
+                  href={sitePath(site.publicId)}
+                  className="line-clamp-2 font-semibold wrap-anywhere outline-none after:absolute after:inset-0"
+                >
                   {site.name}
                 </Link>
-                <span className="xs t3 clip block">{site.domains.join(", ")}</span>
+                <span className="text-xs text-meta block truncate">{site.domains.join(", ")}</span>
               </div>
             </div>
           </Cell>
@@ -42,7 +51,7 @@ export function SiteTable({ sites }: { sites: SiteSummary[] }) {
             {site.timezone}
           </Cell>
           <Cell at="desk">
-            <ChevronRight className="i t3" />
+            <ChevronRight className="text-meta" />
           </Cell>
         </tr>
       ))}

@@ -1,6 +1,7 @@
 "use client";
 
 import { useLocale, useTranslations } from "next-intl";
+import { cn } from "#components/ui/cn.ts";
 import { Input } from "#components/ui/input.tsx";
 import { siteFormat } from "#lib/i18n/site-format.ts";
 import { weightedStages } from "#lib/tenancy/site-delivery.ts";
@@ -23,6 +24,9 @@ export function weightOf(percent: string): number | null {
   return percent.trim() === "" || !(value >= 0 && value <= 1000) ? null : Number((value / 100).toFixed(6));
 }
 
+const first = "py-1 pr-2 text-left font-normal";
+const heading = cn(first, "text-xs leading-[inherit] text-meta");
+
 /** Each stage with its share of an average order and what that comes to, while it is being typed. */
 export function StageValues({ shares, onChange, averageOrderCents, currency, invalid }: StageValuesProps) {
   const t = useTranslations("delivery");
@@ -33,20 +37,29 @@ export function StageValues({ shares, onChange, averageOrderCents, currency, inv
     return format.money(calculateExpectedValue(stage, { aovCents: averageOrderCents, intentWeights: { [stage]: weight } }));
   };
   return (
-    <table className="value-table" aria-label={t("stages")}>
+    <table className="text-sm" aria-label={t("stages")}>
       <thead>
         <tr>
-          <th scope="col">{t("stage")}</th>
-          <th scope="col">{t("share")}</th>
-          <th scope="col">{t("worth")}</th>
+          <th scope="col" className={heading}>
+            {t("stage")}
+          </th>
+          <th scope="col" className={heading}>
+            {t("share")}
+          </th>
+          <th scope="col" className={cn(heading, "text-right")}>
+            {t("worth")}
+          </th>
         </tr>
       </thead>
       <tbody>
         {weightedStages.map((stage) => (
           <tr key={stage}>
-            <th scope="row">{t(`stageNames.${stage}`)}</th>
-            <td>
+            <th scope="row" className={first}>
+              {t(`stageNames.${stage}`)}
+            </th>
+            <td className="py-1">
               <Input
+                className="w-21"
                 aria-label={t("shareOf", { stage: t(`stageNames.${stage}`) })}
                 aria-invalid={invalid && weightOf(shares[stage]) === null}
                 value={shares[stage]}
@@ -55,7 +68,7 @@ export function StageValues({ shares, onChange, averageOrderCents, currency, inv
                 onChange={(event) => onChange({ ...shares, [stage]: event.target.value })}
               />
             </td>
-            <td>{worth(stage)}</td>
+            <td className="py-1 text-right">{worth(stage)}</td>
           </tr>
         ))}
       </tbody>

@@ -11,7 +11,13 @@ function initialsOf(name: string, isPerson: boolean): string {
 /** Initials of a person (round) or a site. Decoration: the name always stands beside it. */
 export function Avatar({ name, round = false }: { name: string; round?: boolean }) {
   return (
-    <span className={cn("avatar", round && "round")} aria-hidden="true">
+    <span
+      className={cn(
+        "grid size-7 shrink-0 place-items-center rounded-[6px] bg-surface-3 text-[11px] font-semibold tracking-[0.02em] text-support",
+        round && "rounded-full",
+      )}
+      aria-hidden="true"
+    >
       {initialsOf(name, round)}
     </span>
   );

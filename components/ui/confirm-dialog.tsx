@@ -2,7 +2,7 @@
 
 import type { ReactElement, ReactNode } from "react";
 import { Button } from "./button.tsx";
-import { Dialog, DialogClose } from "./dialog.tsx";
+import { Dialog, DialogClose, DialogFoot } from "./dialog.tsx";
 import { SubmitButton } from "./submit-button.tsx";
 
 interface ConfirmDialogProps {
@@ -38,12 +38,12 @@ export function ConfirmDialog({
   return (
     <Dialog {...dialog}>
       {children}
-      <div className="dialog-f">
+      <DialogFoot>
         <DialogClose render={<Button />}>{cancel}</DialogClose>
         <SubmitButton type="button" tone={destructive ? "destroy" : "primary"} pending={pending} disabled={!isReady} onClick={onConfirm}>
           {confirm}
         </SubmitButton>
-      </div>
+      </DialogFoot>
     </Dialog>
   );
 }

@@ -23,7 +23,7 @@ export function CopyButton({ value, label, ...look }: { value: string; label?: s
     );
   return (
     <Button {...look} onClick={copy}>
-      {copied ? <Check className="i i-14 fg-completed" /> : <Copy className="i i-14" />}
+      {copied ? <Check className="size-3.5 text-completed" /> : <Copy className="size-3.5" />}
       <span aria-live="polite">{copied ? t("copied") : (label ?? t("copy"))}</span>
     </Button>
   );

@@ -13,10 +13,10 @@ interface EmptyStateProps {
 
 export function EmptyState({ icon: Icon, title, action, heading: Heading = "h2", children }: EmptyStateProps) {
   return (
-    <div className="empty">
-      <Icon className="i" />
-      <Heading className="h2">{title}</Heading>
-      <p>{children}</p>
+    <div className="grid justify-items-center gap-2 px-6 py-8 text-center [&>:is(a,button)]:mt-2">
+      <Icon className="mb-1 size-5.5 text-meta" />
+      <Heading className="text-base font-semibold tracking-[-0.003em]">{title}</Heading>
+      <p className="max-w-[38ch] text-sm text-pretty text-support">{children}</p>
       {action}
     </div>
   );

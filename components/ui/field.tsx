@@ -22,31 +22,38 @@ export function Field({ label, hint, error, aside, children }: FieldProps) {
   const id = useId();
   const noteId = `${id}-note`;
   const note = error ? (
-    <span className="err" id={noteId}>
-      <CircleAlert className="i i-14" />
+    <span className="flex gap-1.5 text-sm text-failed" id={noteId}>
+      <CircleAlert className="mt-0.5 size-3.5" />
       {error}
     </span>
   ) : (
     hint && (
-      <span className="hint" id={noteId}>
+      <span className="text-xs text-pretty text-meta" id={noteId}>
         {hint}
       </span>
     )
   );
   return (
-    <div className="field">
+    <div className="grid content-start gap-1.5">
       {aside ? (
-        <div className="row">
-          <label htmlFor={id} className="sm med grow">
+        <div className="flex min-w-0 items-center gap-2">
+          <label htmlFor={id} className="min-w-0 flex-1 text-sm font-medium">
             {label}
           </label>
           {aside}
         </div>
       ) : (
-        <label htmlFor={id}>{label}</label>
+        <label htmlFor={id} className="text-sm font-medium">
+          {label}
+        </label>
       )}
       {children({ id, "aria-invalid": Boolean(error), "aria-describedby": note ? noteId : undefined })}
       {note}
     </div>
   );
+}
+
+/** Two fields beside each other, below each other on a phone. */
+export function FieldPair({ children }: { children: ReactNode }) {
+  return <div className="grid grid-cols-2 gap-4 max-desk:grid-cols-1">{children}</div>;
 }

@@ -19,7 +19,7 @@ export function PageLinks({ path, filter: { cursor, ...filter }, next }: PageLin
   const t = useTranslations("filters");
   if (!cursor && !next) return null;
   return (
-    <nav className="row justify-between" aria-label={t("pages")}>
+    <nav className="flex min-w-0 items-center justify-between gap-2" aria-label={t("pages")}>
       {cursor ? <ButtonLink href={filteredPath(path, filter)}>{t("first")}</ButtonLink> : <span />}
       {next && <ButtonLink href={filteredPath(path, { ...filter, cursor: next })}>{t("next")}</ButtonLink>}
     </nav>

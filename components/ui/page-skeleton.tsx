@@ -1,5 +1,8 @@
 import { useTranslations } from "next-intl";
 import type { ReactNode } from "react";
+import { Card, CardHead } from "./card.tsx";
+import { Page } from "./page.tsx";
+import { PageBar } from "./page-header.tsx";
 import { Skeleton } from "./skeleton.tsx";
 
 /** A page that is on its way: its title bar and cards in their final size. */
@@ -7,13 +10,11 @@ export function PageSkeleton({ children }: { children: ReactNode }) {
   const t = useTranslations("ui");
   return (
     <div role="status">
-      <span className="sr">{t("loading")}</span>
-      <div className="bar" aria-hidden="true">
+      <span className="sr-only">{t("loading")}</span>
+      <PageBar aria-hidden="true">
         <Skeleton width={148} height={24} />
-      </div>
-      <div className="page" aria-hidden="true">
-        {children}
-      </div>
+      </PageBar>
+      <Page aria-hidden="true">{children}</Page>
     </div>
   );
 }
@@ -21,11 +22,11 @@ export function PageSkeleton({ children }: { children: ReactNode }) {
 /** A card with a title whose content follows. */
 export function CardSkeleton({ children }: { children: ReactNode }) {
   return (
-    <div className="card">
-      <div className="card-h">
+    <Card>
+      <CardHead>
         <Skeleton width={120} height={14} />
-      </div>
+      </CardHead>
       {children}
-    </div>
+    </Card>
   );
 }

@@ -5,6 +5,7 @@ import { X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import type { ReactElement, ReactNode } from "react";
 import { Button } from "./button.tsx";
+import { dialogTitle, scrim } from "./dialog.tsx";
 
 interface SheetProps {
   open: boolean;
@@ -26,17 +27,20 @@ export function Sheet({ open, onOpenChange, title, trigger, lead, note, children
     <Base.Root open={open} onOpenChange={onOpenChange}>
       {trigger && <Base.Trigger render={trigger} />}
       <Base.Portal>
-        <Base.Backdrop className="scrim" />
-        <Base.Popup className="sheet">
-          <span className="grab" />
-          <div className="row gap-3">
+        <Base.Backdrop className={scrim} />
+        <Base.Popup
+          data-slot="sheet"
+          className="fixed inset-x-0 bottom-0 z-41 grid max-h-[92dvh] gap-4 overflow-auto rounded-t-xl bg-surface-pop px-4 pt-2 pb-[calc(16px+env(safe-area-inset-bottom))] shadow-lg outline-none transition-[translate] duration-260 unseen:translate-y-full"
+        >
+          <span className="mx-auto h-1 w-9 rounded-[2px] bg-line-2" />
+          <div className="flex min-w-0 items-center gap-3">
             {lead}
-            <div className="grow">
-              <Base.Title className="dialog-t">{title}</Base.Title>
-              {note && <Base.Description className="sm t2 clip">{note}</Base.Description>}
+            <div className="min-w-0 flex-1">
+              <Base.Title className={dialogTitle}>{title}</Base.Title>
+              {note && <Base.Description className="truncate text-sm text-support">{note}</Base.Description>}
             </div>
             <Base.Close render={<Button tone="ghost" icon aria-label={t("close")} />}>
-              <X className="i i-22" />
+              <X className="size-5.5 stroke-[1.6]" />
             </Base.Close>
           </div>
           {children}

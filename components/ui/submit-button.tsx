@@ -20,7 +20,7 @@ export function SubmitButton({ pending, children, onClick, type = "submit", ...p
   };
   return (
     <Button {...props} type={type} aria-busy={busy} onClick={press}>
-      {busy && <LoaderCircle className="i spin" />}
+      {busy && <LoaderCircle className="animate-spin" />}
       {children}
     </Button>
   );

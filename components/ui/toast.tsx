@@ -8,6 +8,8 @@ import type { ReactNode } from "react";
 import { Button } from "./button.tsx";
 
 const resultShownMs = 6000;
+const look =
+  "flex items-center gap-2.5 rounded-lg bg-surface-pop py-2.75 pr-2.5 pl-3.5 text-sm shadow-lg transition-[opacity,translate] unseen:translate-y-2 unseen:opacity-0 data-limited:hidden";
 
 /** Results of deeds, announced politely at the corner. Base UI may not add <style> elements: the page's policy forbids them. */
 export function ToastProvider({ children }: { children: ReactNode }) {
@@ -27,16 +29,23 @@ function ToastList() {
   const t = useTranslations("ui");
   const { toasts } = Base.useToastManager();
   return (
-    <Base.Viewport className="toasts" aria-label={t("notifications")}>
+    <Base.Viewport
+      className="fixed right-4 bottom-4 z-60 grid w-[min(400px,calc(100vw-32px))] gap-2 outline-none max-desk:right-2 max-desk:bottom-[calc(var(--spacing-tabbar)+8px)] max-desk:left-2 max-desk:w-auto"
+      aria-label={t("notifications")}
+    >
       {toasts.map((toast) => (
-        <Base.Root key={toast.id} toast={toast} className="toast" swipeDirection={["down", "right"]}>
-          <Base.Content className="toast-b">
-            {toast.type === "error" ? <CircleX className="i fg-failed" /> : <CircleCheck className="i fg-completed" />}
-            <Base.Title className="grow" render={<div />} />
+        <Base.Root key={toast.id} toast={toast} className={look} swipeDirection={["down", "right"]}>
+          <Base.Content className="flex min-w-0 flex-1 items-center gap-2.5">
+            {toast.type === "error" ? (
+              <CircleX className="mt-px self-start text-failed" />
+            ) : (
+              <CircleCheck className="mt-px self-start text-completed" />
+            )}
+            <Base.Title className="min-w-0 flex-1" render={<div />} />
           </Base.Content>
           {toast.actionProps && <Base.Action render={<Button size="sm" />} />}
           <Base.Close render={<Button tone="ghost" icon size="sm" aria-label={t("close")} />}>
-            <X className="i i-14" />
+            <X className="size-3.5" />
           </Base.Close>
         </Base.Root>
       ))}

@@ -7,7 +7,9 @@ type Keys = Partial<Record<string, () => void>>;
 /** Walking goes on while the key is held; every other deed is done once. */
 const walking = new Set(["j", "k"]);
 const closing = "[data-closed]";
-const overlays = [".dialog", ".sheet", ".pop", "[role=menu]"].map((overlay) => `${overlay}:not(${closing})`).join();
+const overlays = ["[data-slot=dialog]", "[data-slot=sheet]", "[data-slot=popover]", "[role=menu]"]
+  .map((overlay) => `${overlay}:not(${closing})`)
+  .join();
 
 /** Whether a dialog, a sheet or a menu is open. One that fades out is not, and neither is a toast, though its role is dialog. */
 export const isAsking = () => document.querySelector(overlays) !== null;
@@ -18,9 +20,9 @@ const isTyping = (target: EventTarget | null) =>
   (target.isContentEditable || target.matches("input:not([type=radio], [type=checkbox], [type=range]), textarea, select")) &&
   !target.closest(closing);
 
-/** Enter belongs to the link or button that has the focus, except on a lead of the list. */
+/** Enter belongs to the link or button that has the focus, except on a row of a list, which a screen opens in its own way. */
 const isTaken = ({ key, target }: KeyboardEvent) =>
-  key === "Enter" && target !== document.body && !(target instanceof Element && target.matches(".lead .row-link"));
+  key === "Enter" && target !== document.body && !(target instanceof Element && target.matches("[data-row-link]"));
 
 const isHeld = (event: KeyboardEvent) =>
   event.ctrlKey || event.metaKey || event.altKey || event.isComposing || (event.repeat && !walking.has(event.key));

@@ -129,6 +129,7 @@ export interface Database {
       settle_offline_conversion_jobs: { Args: { p_site_id: string; p_token: string; p_results: Json; p_transport?: string; p_max_attempts?: number; p_batch?: Json }; Returns: Json };
       site_delivery: { Args: { p_public_id: string }; Returns: Json };
       site_for_ingest: { Args: { p_public_id: string }; Returns: Json };
+      site_version: { Args: { p_public_id: string; p_of: string }; Returns: Json };
       store_events: { Args: { p_token: string; p_rows: Json }; Returns: Json };
       switch_delivery: { Args: { p_public_id: string; p_to: string }; Returns: Json };
       transition_contract: { Args: { p_move: Json; p_key: string; p_request_hash: string }; Returns: Json };
@@ -277,6 +278,7 @@ export type SessionFunction =
   | "set_site_delivery"
   | "set_site_privacy"
   | "site_delivery"
+  | "site_version"
   | "switch_delivery"
   | "transition_contract"
   | "undo_call"

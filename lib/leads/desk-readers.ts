@@ -1,15 +1,23 @@
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { type DeskFilter, filterForReader } from "./desk-filter.ts";
-import { amountPresets, deskChanges, deskFigures, deskPage, leadDetail, openLeads } from "./desk-shapes.ts";
+import { amountPresets, deskFigures, deskPage, leadDetail, openLeads } from "./desk-shapes.ts";
 
 /** What the Today desk reads, for its page and for its routes. */
 
-export const readDeskPage = (db: SessionClient, publicId: string, filter: DeskFilter, cursor?: string) =>
-  callAsUser(db, "desk_leads", { p_public_id: publicId, p_filter: { ...filterForReader(filter), ...(cursor && { cursor }) } }, deskPage);
+interface LeadsAsked {
+  cursor?: string | undefined;
+  /** These leads, whatever the filter. */
+  ids?: string[] | undefined;
+}
 
-export const readDeskChanges = (db: SessionClient, publicId: string, filter: DeskFilter, since: string) =>
-  callAsUser(db, "desk_leads", { p_public_id: publicId, p_filter: { ...filterForReader(filter), since } }, deskChanges);
+export const readDeskPage = (db: SessionClient, publicId: string, filter: DeskFilter, { cursor, ids }: LeadsAsked = {}) =>
+  callAsUser(
+    db,
+    "desk_leads",
+    { p_public_id: publicId, p_filter: { ...filterForReader(filter), ...(cursor && { cursor }), ...(ids && { ids }) } },
+    deskPage,
+  );
 
 export const readLead = (db: SessionClient, publicId: string, callId: string) =>
   callAsUser(db, "desk_lead", { p_public_id: publicId, p_call_id: callId }, leadDetail);

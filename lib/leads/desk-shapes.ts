@@ -83,15 +83,6 @@ export const deskPage = z.object({
 });
 export type DeskPage = z.output<typeof deskPage>;
 
-export const deskChanges = z.object({
-  asOf: z.string(),
-  open: z.number(),
-  changed: z.array(deskLead.extend({ matches: z.boolean() })),
-  /** More changed than the answer holds: only the list itself tells the rest. */
-  truncated: z.boolean(),
-});
-export type DeskChanges = z.output<typeof deskChanges>;
-
 const visit = z.object({
   startedAt: z.string(),
   clickedAt: z.string().nullable(),

@@ -3,7 +3,8 @@ import { z } from "zod";
 import { readPage } from "#lib/auth/session.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { siteDelivery } from "./site-delivery.ts";
-import { keyScopes, siteRoles, siteSummary } from "./site-fields.ts";
+import { keyScopes, type SiteSummary, siteRoles, siteSummary } from "./site-fields.ts";
+import { readSiteVersion, type VersionTopic } from "./site-version.ts";
 
 const role = z.enum(siteRoles);
 
@@ -43,3 +44,9 @@ export const readApiKeys = (db: SessionClient, publicId: string) =>
 // cache(): the layout and the page of one request ask the same question once.
 export const listSites = cache(() => readPage((db) => callAsUser(db, "list_my_sites", {}, mySites)));
 export const getSite = cache((publicId: string) => readPage(readSite, publicId));
+
+/** The site, and the version of what its screen shows. A page reads its list after this, so that the list is never older than the version. */
+export async function getVersionedSite(publicId: string, of: VersionTopic): Promise<SiteSummary & { version: string }> {
+  const [site, { version }] = await Promise.all([getSite(publicId), readPage(readSiteVersion, publicId, of)]);
+  return { ...site, version };
+}

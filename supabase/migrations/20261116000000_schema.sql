@@ -9383,9 +9383,8 @@ end
 $$;
 
 -- 14_desk/desk_leads.sql
-create function private.matching_leads(
-  p_site public.sites, p_filter jsonb, p_limit int, p_among uuid[] default null
-) returns setof public.calls
+create function private.matching_leads(p_site public.sites, p_filter jsonb, p_limit int)
+returns setof public.calls
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
@@ -9404,18 +9403,18 @@ begin
       and ($2 is null or c.channel = $2) and ($3 is null or c.lead_score >= $3)
       and ($4 is null or (coalesce(c.gclid, c.wbraid, c.gbraid) is not null) = $4)
       and ($5 is null or c.called_at >= $5) and ($6 is null or c.called_at < $6)
-      and ($14 is null or (c.status_at >= $14 and c.status_at < $15))
+      and ($13 is null or (c.status_at >= $13 and c.status_at < $14))
       and ($7 is null or (c.phone is not null
         and reverse(regexp_replace(c.phone, '\D', '', 'g')) like $7))
       and ($8 is null or exists (select from public.sessions s
         where s.id = c.session_id and s.utm ->> 'campaign' = $8))
-      and ($9 is null or (c.called_at, c.id) < ($9, $10)) and ($11 is null or c.id = any ($11))
-    order by c.called_at desc, c.id desc limit $12$q$,
+      and ($9 is null or (c.called_at, c.id) < ($9, $10))
+    order by c.called_at desc, c.id desc limit $11$q$,
     case p_filter ->> 'view'
       when 'open' then v_open
       when 'sealed' then $q$c.status = 'sealed'$q$
       when 'junk' then 'c.status = any (private.ended_lead_states())'
-      when 'needs_you' then v_open || ' and private.needs_you_of($13, c) is not null'
+      when 'needs_you' then v_open || ' and private.needs_you_of($12, c) is not null'
       else 'true' end)
     using p_site.id, p_filter ->> 'channel', (p_filter ->> 'scoreMin')::int,
       (p_filter ->> 'hasClick')::boolean,
@@ -9426,7 +9425,7 @@ begin
         case when public.has_site_role(p_site.id, 'operator') then 7 else 4 end)) || '%',
       p_filter ->> 'campaign',
       split_part(v_cursor, '_', 1)::timestamptz, split_part(v_cursor, '_', 2)::uuid,
-      p_among, p_limit, p_site,
+      p_limit, p_site,
       private.start_of_day(p_site, (p_filter ->> 'decidedOn')::date),
       private.start_of_day(p_site, (p_filter ->> 'decidedOn')::date + 1);
 exception
@@ -9443,46 +9442,6 @@ as $$
       and c.called_at > private.current_moment() - private.lead_open_for()
     limit 1000) t
 $$;
-create function private.changed_lead_ids(p_site_id uuid, p_since timestamptz) returns uuid[]
-language sql stable security definer set search_path = ''
-as $$
-  select array_agg(t.id) from (
-    select c.id from public.calls c
-      where c.site_id = p_site_id and c.updated_at > p_since - interval '20 seconds'
-    union
-    select s.call_id from public.sales s
-      where s.site_id = p_site_id and s.updated_at > p_since - interval '20 seconds'
-    union
-    select q.call_id from public.queue_transitions t
-        join public.offline_conversion_queue q on q.id = t.queue_id
-      where t.site_id = p_site_id and t.created_at > p_since - interval '20 seconds'
-    union
-    select s.call_id from public.provider_dispatches d
-        join public.sales s on s.id = d.sale_id
-      where d.site_id = p_site_id and d.verdict_at > p_since - interval '20 seconds'
-    order by 1 desc nulls last limit 101) t
-$$;
-create function private.changed_leads(p_site public.sites, p_filter jsonb) returns jsonb
-language plpgsql stable security definer set search_path = ''
-as $$
-declare
-  v_changed uuid[] := coalesce(
-    private.changed_lead_ids(p_site.id, (p_filter ->> 'since')::timestamptz), '{}');
-  v_shown uuid[] := v_changed[1:100];
-  v_matching uuid[];
-begin
-  select array_agg(m.id) into v_matching
-    from private.matching_leads(p_site, p_filter - 'cursor', 100, v_shown) m;
-  return jsonb_build_object(
-    'truncated', v_changed[101] is not null,
-    'changed', coalesce((
-      select jsonb_agg(private.lead_json(p_site, c)
-          || jsonb_build_object('matches', coalesce(c.id = any (v_matching), false))
-        order by c.called_at desc, c.id desc)
-      from public.calls c
-      where c.id = any (v_shown) and c.site_id = p_site.id), '[]'));
-end
-$$;
 create function public.desk_leads(p_public_id text, p_filter jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -9494,8 +9453,13 @@ declare
   v_leads public.calls[];
   v_needing public.calls[];
 begin
-  if p_filter ? 'since' then
-    return v_answer || private.changed_leads(v_site, p_filter);
+  if p_filter ? 'ids' then
+    select array_agg(c order by c.called_at desc, c.id desc) into v_leads
+      from public.calls c
+      where c.site_id = v_site.id and c.id = any (
+        array(select jsonb_array_elements_text(p_filter -> 'ids') limit 100)::uuid[]);
+    return v_answer || jsonb_build_object(
+      'leads', private.leads_json(v_site, v_leads), 'next', null);
   end if;
   select array_agg(m order by m.called_at desc, m.id desc) into v_leads
     from private.matching_leads(v_site, p_filter, v_page + 1) m;
@@ -10713,6 +10677,68 @@ begin
 end
 $$;
 
+-- 16_reports/site_version.sql
+create function private.newest_moments(p_site_id uuid, p_table regclass, p_column name)
+returns text
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_moments text;
+begin
+  execute format($q$
+    with recursive newest as (
+      (select t.%2$I as at, t.%2$I - interval '10 minutes' as since, 1 as place
+       from %1$s t where t.site_id = $1 and t.%2$I is not null order by t.%2$I desc limit 1)
+      union all
+      select (select t.%2$I from %1$s t
+              where t.site_id = $1 and t.%2$I < n.at and t.%2$I >= n.since
+              order by t.%2$I desc limit 1), n.since, n.place + 1
+      from newest n where n.at is not null and n.place < 100)
+    select string_agg(extract(epoch from n.at)::text, ' ' order by n.place) from newest n
+  $q$, p_table, p_column) into v_moments using p_site_id;
+  return v_moments;
+end
+$$;
+create function private.delivery_state(p_site public.sites) returns text
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_array(p_site.oci_sync_method, p_site.archived_at,
+    (select jsonb_agg(jsonb_build_array(h.state, h.next_probe_at, h.blocked_code, h.quota_until)
+       order by h.provider_key)
+     from public.provider_health_state h where h.site_id = p_site.id),
+    (select jsonb_agg(jsonb_build_array(c.provider_key, c.version) order by c.provider_key)
+     from public.provider_credentials c where c.site_id = p_site.id),
+    (select jsonb_agg(jsonb_build_array(a.conversion_name, a.blocked_code)
+       order by a.conversion_name)
+     from public.provider_conversion_actions a where a.site_id = p_site.id))::text
+$$;
+create function public.site_version(p_public_id text, p_of text) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'viewer');
+  v_parts text[];
+begin
+  v_parts := case
+    when p_of in ('leads', 'queue', 'sales') then array[
+      private.newest_moments(v_site.id, 'public.sales', 'updated_at'),
+      private.newest_moments(v_site.id, 'public.queue_transitions', 'created_at'),
+      private.newest_moments(v_site.id, 'public.provider_dispatches', 'verdict_at'),
+      case p_of
+        when 'leads' then private.newest_moments(v_site.id, 'public.calls', 'updated_at')
+        when 'queue' then private.delivery_state(v_site) end]
+    when p_of = 'activity' then
+      array[private.newest_moments(v_site.id, 'public.transition_proofs', 'occurred_at')]
+    when p_of = 'events' then
+      array[private.newest_moments(v_site.id, 'public.ingest_idempotency', 'created_at')]
+  end;
+  if v_parts is null then
+    perform private.fail(400, 'VALIDATION_FAILED', jsonb_build_object('field', 'of'));
+  end if;
+  return jsonb_build_object('version', md5(array_to_string(v_parts, '|', '-')));
+end
+$$;
+
 -- 16_reports/why_not_counted.sql
 create function public.why_not_counted(p_public_id text, p_sale_id uuid) returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -11556,6 +11582,9 @@ grant execute on function public.queue_stats(text) to authenticated;
 
 -- 16_reports/delivery_days.sql
 grant execute on function public.delivery_days(text, date, date) to authenticated;
+
+-- 16_reports/site_version.sql
+grant execute on function public.site_version(text, text) to authenticated;
 
 -- 16_reports/why_not_counted.sql
 grant execute on function public.why_not_counted(text, uuid) to authenticated;

@@ -19,7 +19,7 @@ test("the page shows what was admitted, at once", async ({ as, stack }) => {
   const site = stack.sites[1];
   const page = await as("viewer");
   await page.goto(`/dashboard/site/${site?.publicId}/billing`);
-  const figure = page.getByRole("region", { name: "Usage this month" }).locator(".fig-xl");
+  const figure = page.getByRole("region", { name: "Usage this month" }).locator("[data-slot=used]");
   const before = Number(((await figure.textContent()) ?? "").replaceAll(",", ""));
   const sql = postgres(stack.adminDatabaseUrl, { max: 1, onnotice: () => {} });
   try {
@@ -46,7 +46,7 @@ test("the chart is read with the arrow keys, and as a table", async ({ as, stack
   await chart.focus();
   await page.keyboard.press("Home");
   await expect(chart).toHaveAttribute("aria-valuetext", /^\w{3},? 1 \w{3}: /);
-  await expect(page.locator(".tip")).toBeVisible();
+  await expect(page.getByText((await chart.getAttribute("aria-valuetext")) ?? "none", { exact: true })).toBeVisible();
   await page.getByText("Show as table").click();
   await expect(page.getByRole("table", { name: "Events per day" }).getByRole("row")).toHaveCount(
     1 + new Date(Date.UTC(Number(thisMonth.slice(0, 4)), Number(thisMonth.slice(5)), 0)).getUTCDate(),

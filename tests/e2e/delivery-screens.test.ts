@@ -161,7 +161,7 @@ test("sent and counted, day by day: shown, shared by its address, and exported",
     await expect(page).toHaveURL(/last=7/);
     await alive(page, () => page.reload());
     await expect(table.getByRole("row")).toHaveCount(3);
-    await expect(page.locator(".tile", { hasText: "Rejected" })).toContainText("50% of what was sent");
+    await expect(page.locator("dl > div", { hasText: "Rejected" })).toContainText("50% of what was sent");
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("link", { name: "Download these days as CSV" }).click(),

@@ -19,7 +19,7 @@ async function lead(step: Parameters<typeof newLead>[2] = {}): Promise<{ id: str
   const id = await newLead(desk.sql, desk.team, { phone: `+90532555${ending}`, ...step });
   return { id, ending, shown: `+90 532 ••• ${ending.slice(0, 2)} ${ending.slice(2)}` };
 }
-const row = (page: Page, shown: string) => page.locator(".lead", { hasText: shown });
+const row = (page: Page, shown: string) => page.locator("[data-row]", { hasText: shown });
 const panel = (page: Page, shown: string) => page.getByRole("region", { name: `Lead ${shown}` });
 /** In the browser: presses a key after the change that brings an element, before that is painted and before any timer. */
 function pressAtFirstSight({ shown, key }: { shown: string; key: string }): void {
@@ -195,7 +195,7 @@ test("a key acts on what is shown from its first frame", async ({ visit }) => {
   await page.evaluate(pressAtFirstSight, { shown: '[aria-keyshortcuts="x"]', key: "x" });
   await page.keyboard.press("u");
   await expect(page.getByRole("dialog", { name: /Why is/ })).toBeVisible();
-  await page.evaluate(pressAtFirstSight, { shown: ".dialog[data-closed]", key: "?" });
+  await page.evaluate(pressAtFirstSight, { shown: "[data-slot=dialog][data-closed]", key: "?" });
   await page.keyboard.press("Escape");
   await expect(page.getByRole("dialog", { name: "Keyboard shortcuts" })).toBeVisible();
 });
@@ -239,7 +239,7 @@ test("a seal from a stale screen is refused with who was faster", async ({ visit
   const { id, shown } = await lead();
   const page = await visit();
   await desk.open(page, desk.team.operator, `?lead=${id}`);
-  await page.route("**/calls?*", (route) => route.abort());
+  await page.route("**/version?*", (route) => route.abort());
   await change(desk.sql, { team: desk.team, person: desk.team.owner }, "seal_call", { id, amountCents: 240_000 });
   const detail = panel(page, shown);
   await detail.getByLabel("Other amount").fill("4250");

@@ -55,7 +55,7 @@ test("more rows than one request takes: progress, a refusal, a page that is left
     const seen = new Set<string>();
     await page.exposeFunction("sawProgress", (value: string) => seen.add(value));
     await page.evaluate(`new MutationObserver(() => {
-      const bar = document.querySelector("progress.prog");
+      const bar = document.querySelector("[data-slot=run-bar] progress");
       if (bar) window.sawProgress(String(bar.value));
     }).observe(document.body, { subtree: true, attributes: true, childList: true })`);
     await run.getByRole("button", { name: "Go on" }).click();
@@ -88,7 +88,7 @@ test("a long action that somebody stops is taken back as far as it got", async (
       if (++asked === 2) await stopped;
       await route.continue();
     });
-    await page.locator(".queue-tbl tbody .check").first().check();
+    await page.locator("[data-row] input[type=checkbox]").first().check();
     const bar = page.getByRole("toolbar", { name: "Selected rows" });
     await bar.getByRole("button", { name: "More actions" }).click();
     await page.getByRole("menuitem", { name: "All 55 matching" }).click();

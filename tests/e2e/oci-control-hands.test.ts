@@ -14,14 +14,14 @@ test("the queue is worked through by keyboard alone", async ({ stack, visit }) =
     ]);
     await scene.fail([older, newer], 60, noAction);
     const page = await openControl(await visit(), team, team.operator);
-    const rows = page.locator(".queue-tbl tbody tr");
+    const rows = page.locator("[data-row]");
     await expect(rows).toHaveCount(2);
     await page.keyboard.press("?");
     await expect(page.getByRole("dialog").getByText("Keys sleep while you type.")).toBeVisible();
     // The next key comes while the dialog fades out: it acts all the same.
     await page.keyboard.press("Escape");
     await page.keyboard.press("j");
-    await expect(page.locator(`[data-row="${newer}"] .row-link`)).toBeFocused();
+    await expect(page.locator(`[data-row="${newer}"] [data-row-link]`)).toBeFocused();
     await expect(page.getByRole("dialog")).toBeHidden();
     await page.keyboard.press("j");
     await page.keyboard.press("Enter");
@@ -53,7 +53,7 @@ test("Shift carries the selection along", async ({ stack, visit }) => {
   await withQueueSite(stack, async ({ team, scene }) => {
     await scene.some(5, 30);
     const page = await openControl(await visit(), team, team.operator);
-    const boxes = page.locator(".queue-tbl tbody .check");
+    const boxes = page.locator("[data-row] input[type=checkbox]");
     await boxes.nth(0).click();
     await boxes.nth(3).click({ modifiers: ["Shift"] });
     await expect(page.getByRole("toolbar").getByText("4 selected")).toBeVisible();
@@ -71,9 +71,9 @@ test("news arrive by themselves, and wait while the list is touched", async ({ s
     await scene.deliver([id], 0);
     await scene.some(1, 0);
     await expect(row.getByText("Completed")).toBeVisible({ timeout: 20_000 });
-    await expect(page.locator(".queue-tbl tbody tr")).toHaveCount(1);
+    await expect(page.locator("[data-row]")).toHaveCount(1);
     await page.getByRole("button", { name: "Show 1 new conversion" }).click();
-    await expect(page.locator(".queue-tbl tbody tr")).toHaveCount(2);
+    await expect(page.locator("[data-row]")).toHaveCount(2);
   });
 });
 
@@ -87,7 +87,7 @@ test("on a phone: cards, a filter sheet, the bulk bar and a page for one row", a
     const sheet = page.getByRole("dialog", { name: "Filter" });
     await sheet.getByLabel("State").selectOption("FAILED");
     await sheet.getByRole("button", { name: "Apply" }).click();
-    const cards = page.locator(".queue-tbl tbody tr");
+    const cards = page.locator("[data-row]");
     await expect(cards).toHaveCount(2);
     await cards.nth(0).getByRole("checkbox").check();
     await page
@@ -96,7 +96,7 @@ test("on a phone: cards, a filter sheet, the bulk bar and a page for one row", a
       .click();
     await expect(page.getByText("1 conversion will be sent again.")).toBeVisible();
     await page.getByRole("toolbar").getByRole("button", { name: "Clear selection" }).click();
-    await page.locator(`[data-row="${failed[0]}"] .row-link`).or(page.locator(".row-link")).last().click();
+    await page.locator(`[data-row="${failed[0]}"] [data-row-link]`).or(page.locator("[data-row-link]")).last().click();
     const story = page.getByRole("dialog", { name: /^Conversion / });
     await expect(story.getByText("Timeline")).toBeVisible();
     await story.getByRole("button", { name: "Back to queue" }).click();
@@ -138,13 +138,13 @@ for (const { size, phone, theme } of [
       page.on("pageerror", (error) => noise.push(String(error)));
       // High enough that neither the bar nor the table's head lies over half a row, which a reader would scroll away.
       if (!phone) await page.setViewportSize({ width: 1440, height: 2600 });
-      await page.locator(".queue-tbl tbody .check").nth(1).click();
+      await page.locator("[data-row] input[type=checkbox]").nth(1).click();
       await expectAccessible(page, "list");
       await page.getByRole("toolbar").getByRole("button", { name: "Back to queue" }).click();
       await expect(page.getByRole("dialog").getByRole("button", { name: "Put 1 back" })).toBeVisible();
       await expectAccessible(page, "question");
       await page.getByRole("button", { name: "Cancel" }).click();
-      await page.locator(".queue-tbl .row-link").nth(8).click();
+      await page.locator("[data-row-link]").nth(8).click();
       await expect(page.getByText("Timeline")).toBeVisible();
       await expectAccessible(page, "story");
       await page.getByRole("button", { name: "Close", exact: true }).last().click();

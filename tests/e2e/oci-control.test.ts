@@ -44,7 +44,7 @@ test("a group with one cause is sent again from the preview, and undone", async 
     await expect(page.getByRole("alert").getByText(/100\s?% of what ended has failed/)).toBeVisible();
     const causes = page.getByRole("region", { name: "Causes" });
     await causes.getByRole("button", { name: "Show 3" }).click();
-    await expect(page.locator(".queue-tbl tbody tr")).toHaveCount(3);
+    await expect(page.locator("[data-row]")).toHaveCount(3);
     await causes.getByRole("button", { name: "Retry 3" }).click();
     const dialog = page.getByRole("dialog");
     await expect(dialog.getByText("Send 3 conversions again?")).toBeVisible();
@@ -68,7 +68,7 @@ test("stuck rows are one press away and go back to the queue", async ({ stack, v
     await scene.claim(await scene.some(1, 30), 2);
     const page = await openControl(await visit(), team, team.operator);
     await page.getByRole("button", { name: "Show stuck" }).click();
-    await expect(page.locator(".queue-tbl tbody tr")).toHaveCount(2);
+    await expect(page.locator("[data-row]")).toHaveCount(2);
     await expect(page.getByText(/^No answer for 2\d min/)).toHaveCount(2);
     await page.getByLabel("Select all in view").check();
     const bar = page.getByRole("toolbar", { name: "Selected rows" });
@@ -156,7 +156,7 @@ test("a correction that no script can make is done by hand", async ({ stack, vis
     await scene.deliver([sold], 60);
     await scene.correct(sold, 199_000, 30);
     const page = await openControl(await visit(), team, team.operator, "?kind=RESTATE");
-    await page.locator(".queue-tbl .row-link").first().click();
+    await page.locator("[data-row-link]").first().click();
     await expect(page.getByText("Adjustment type RESTATEMENT, adjusted value ₺1,990.")).toBeVisible();
     await page.getByRole("button", { name: "Done by hand" }).click();
     await page.getByRole("button", { name: "Yes, it is done" }).click();

@@ -13,7 +13,7 @@ test("OCI Control: a row, a question over it and the filter are closed by Back",
     await scene.fail(await scene.some(2, 90), 60, noAction);
     const page = await openControl(await visit({ phone: true }), team, team.operator);
     const list = page.url();
-    await page.locator(".row-link").first().tap();
+    await page.locator("[data-row-link]").first().tap();
     const story = page.getByRole("dialog", { name: /^Conversion / });
     await expect(story.getByText("Timeline")).toBeVisible();
     await expect(page).toHaveURL(/row=/);
@@ -68,7 +68,7 @@ test("Today: the lead, its journey and the filter are closed by Back; Forward op
     const page = await visit({ phone: true });
     await desk.open(page, desk.team.operator);
     const list = page.url();
-    const link = page.locator(".lead .row-link").first();
+    const link = page.locator("[data-row-link]").first();
     await link.tap();
     const sheet = page.getByRole("dialog");
     await expect(sheet).toBeVisible();
@@ -118,7 +118,7 @@ test("at a desk a lead adds no step to the history", async ({ stack, visit }) =>
     const page = await visit();
     await desk.open(page, desk.team.operator);
     const before = await historyLength(page);
-    await page.locator(".lead .row-link").last().click();
+    await page.locator("[data-row-link]").last().click();
     await expect(page).toHaveURL(/lead=/);
     expect(await historyLength(page)).toBe(before);
   } finally {

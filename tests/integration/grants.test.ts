@@ -71,6 +71,7 @@ const grantedToUsers = [
   "set_site_delivery",
   "set_site_privacy",
   "site_delivery",
+  "site_version",
   "switch_delivery",
   "transition_contract",
   "undo_call",

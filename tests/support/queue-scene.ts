@@ -39,7 +39,7 @@ export async function openControl(page: Page, team: Team, person: Person, query 
 
 /** The page's first look says that it listens; before it a press would fall on HTML that nobody has taken over yet. */
 export async function alive(page: Page, go: () => Promise<unknown>): Promise<void> {
-  await Promise.all([page.waitForResponse(/\/api\/oci\/queue-stats/), go()]);
+  await Promise.all([page.waitForResponse(/\/version\?of=queue/), go()]);
 }
 
 /** Where a row stands now, as the database says. */

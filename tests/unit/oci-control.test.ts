@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { chartBuckets, ticksFor } from "#components/dashboard/oci-control/charts/activity-buckets.ts";
+import { chartBuckets } from "#components/dashboard/oci-control/cards/activity-buckets.ts";
 import { checkItem } from "#components/dashboard/oci-control/export/export-checks.ts";
+import { lowTicks } from "#components/workbench/chart/chart-scale.ts";
 import { shortLength, shortMoment } from "#lib/i18n/short-time.ts";
-import { patchRows, replaceStart, rowsAbove, rowsBetween } from "#lib/oci/queue/live-rows.ts";
 import { canTake, isByHand, needsPerson, rightlyNotSent, rowState, sumByCurrency } from "#lib/oci/queue/row-state.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
 import { apiFilter, filterCount, readView, writeView } from "#lib/oci/queue/view.ts";
@@ -50,7 +50,6 @@ const row = (id: string, more: Partial<QueueRow> = {}): QueueRow => ({
   updatedAt: now.toISOString(),
   ...more,
 });
-const ids = (rows: QueueRow[]) => rows.map(({ id }) => id).join("");
 
 describe("the address", () => {
   // Guarantee: a shared link shows the same, and a made-up one reaches no query.
@@ -137,29 +136,6 @@ test("what needs a person: failures and rejections somebody can fix, stuck rows 
   expect(rightlyNotSent({ failedCauses })).toBe(6);
 });
 
-describe("a list that is being read", () => {
-  const rows = [row("c"), row("b"), row("a")];
-  test("changed rows stay where they stand", () => {
-    const patched = patchRows(rows, [row("a", { status: "COMPLETED" }), row("x")]);
-    expect(ids(patched)).toBe("cba");
-    expect(patched[2]?.status).toBe("COMPLETED");
-    expect(patchRows(rows, [row("x")])).toBe(rows);
-  });
-  test("new rows are those above what is shown", () => {
-    expect(ids(rowsAbove(rows, [row("e"), row("d"), row("c"), row("b")]))).toBe("ed");
-    expect(ids(rowsAbove([], [row("a")]))).toBe("a");
-    expect(ids(rowsAbove(rows, rows))).toBe("");
-  });
-  test("a fresh start keeps what was loaded further down", () => {
-    expect(ids(replaceStart([row("d"), row("c"), row("b"), row("a")], [row("e"), row("c")], 3))).toBe("eca");
-  });
-  test("Shift selects everything between, in both directions", () => {
-    expect(rowsBetween(rows, "c", "a")).toEqual(["c", "b", "a"]);
-    expect(rowsBetween(rows, "a", "b")).toEqual(["b", "a"]);
-    expect(rowsBetween(rows, "gone", "b")).toEqual(["b"]);
-  });
-});
-
 test("a week's hours become the days of the site's zone", () => {
   const hours = ["2026-11-15T20:00:00Z", "2026-11-15T21:00:00Z"].map((at) => ({ at, delivered: 1, failed: 0, retried: 2 }));
   expect(chartBuckets({ activity: hours, range: "7d" }, "Europe/Istanbul")).toHaveLength(2);
@@ -174,7 +150,7 @@ test.each([
   [17, 20],
   [260, 400],
 ])("a highest bar of %i stands below the last line, %i", (highest, last) => {
-  expect(ticksFor([0, highest]).at(-1)).toBe(last);
+  expect(lowTicks([0, highest]).at(-1)).toBe(last);
 });
 
 test("the dry run names the rule an item breaks", () => {

@@ -24,7 +24,7 @@ export default async function NewPasswordPage({ searchParams }: { searchParams: 
     return (
       <AuthPage title={t("newPasswordTitle")} lead={t("newPasswordNoLink")}>
         <Alert tone="failed">{errors("LINK_EXPIRED")}</Alert>
-        <ButtonLink href="/forgot-password" tone="primary" size="big">
+        <ButtonLink href="/forgot-password" tone="primary" size="tall">
           {t("askForLink")}
         </ButtonLink>
       </AuthPage>

@@ -1,12 +1,13 @@
+import { Card } from "#components/ui/card.tsx";
 import { PageSkeleton } from "#components/ui/page-skeleton.tsx";
 import { SkeletonRows } from "#components/ui/skeleton.tsx";
 
 export default function SitesLoading() {
   return (
     <PageSkeleton>
-      <div className="card">
+      <Card>
         <SkeletonRows count={4} height={52} />
-      </div>
+      </Card>
     </PageSkeleton>
   );
 }

@@ -4,7 +4,9 @@ import { getTranslations } from "next-intl/server";
 import { InvitationCard } from "#components/sites/invitation-card.tsx";
 import { SiteTable } from "#components/sites/site-table.tsx";
 import { ButtonLink } from "#components/ui/button.tsx";
+import { Card } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
+import { Page } from "#components/ui/page.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { listSites } from "#lib/tenancy/readers.ts";
 
@@ -17,7 +19,7 @@ export default async function SitesPage() {
   const [t, { sites, invitations, mayCreate }] = await Promise.all([getTranslations("sites"), listSites()]);
   const newSite = mayCreate && (
     <ButtonLink href="/dashboard/sites/new" tone="primary">
-      <Plus className="i" />
+      <Plus />
       {t("new")}
     </ButtonLink>
   );
@@ -26,20 +28,20 @@ export default async function SitesPage() {
       <PageHeader title={t("title")} note={sites.length > 0 && t("count", { count: sites.length })}>
         {sites.length > 0 && newSite}
       </PageHeader>
-      <div className="page">
+      <Page>
         {invitations.length > 0 && <InvitationCard invitations={invitations} />}
         {sites.length > 0 ? (
-          <section className="card" aria-label={t("title")}>
+          <Card aria-label={t("title")}>
             <SiteTable sites={sites} />
-          </section>
+          </Card>
         ) : (
-          <section className="card">
+          <Card>
             <EmptyState icon={Building2} title={t("none")} action={newSite}>
               {t(mayCreate ? "noneCreate" : "noneWait")}
             </EmptyState>
-          </section>
+          </Card>
         )}
-      </div>
+      </Page>
     </>
   );
 }

@@ -6,6 +6,8 @@ import type { ReactNode } from "react";
 import { LanguageChoice, ThemeChoice } from "#components/shell/preference-choice.tsx";
 import { ButtonLink } from "#components/ui/button.tsx";
 import { Card } from "#components/ui/card.tsx";
+import { ListRow } from "#components/ui/list-row.tsx";
+import { Page } from "#components/ui/page.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { signOut } from "#lib/auth/actions.ts";
@@ -19,10 +21,10 @@ export async function generateMetadata(): Promise<Metadata> {
 
 function Fact({ label, children }: { label: string; children: ReactNode }) {
   return (
-    <div className="list-row justify-between">
-      <span className="t2">{label}</span>
+    <ListRow className="justify-between">
+      <span className="text-support">{label}</span>
       {children}
-    </div>
+    </ListRow>
   );
 }
 
@@ -36,13 +38,13 @@ export default async function AccountPage() {
   return (
     <>
       <PageHeader title={t("title")} />
-      <div className="page narrow">
+      <Page narrow>
         <Card title={t("you")}>
           <Fact label={t("name")}>
-            <span className="med wrap-anywhere">{user.name}</span>
+            <span className="font-medium wrap-anywhere">{user.name}</span>
           </Fact>
           <Fact label={t("email")}>
-            <span className="med wrap-anywhere">{user.email}</span>
+            <span className="font-medium wrap-anywhere">{user.email}</span>
           </Fact>
           <Fact label={t("password")}>
             <ButtonLink href="/new-password?next=/dashboard/account" size="sm">
@@ -60,11 +62,11 @@ export default async function AccountPage() {
         </Card>
         <form action={signOut}>
           <SubmitButton>
-            <LogOut className="i" />
+            <LogOut />
             {t("signOut")}
           </SubmitButton>
         </form>
-      </div>
+      </Page>
     </>
   );
 }

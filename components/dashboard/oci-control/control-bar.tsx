@@ -2,50 +2,51 @@
 
 import { Download, Keyboard } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { UndoLabel } from "#components/dashboard/oci-control/actions/undo-label.tsx";
-import { LiveNote } from "#components/dashboard/oci-control/live/live-note.tsx";
-import { Button } from "#components/ui/button.tsx";
-import type { ControlView } from "#lib/oci/queue/view.ts";
+import { Button, ButtonAnchor } from "#components/ui/button.tsx";
+import { PageHeader } from "#components/ui/page-header.tsx";
+import { Segments } from "#components/ui/segmented.tsx";
+import { LiveMark } from "#components/workbench/live/live-mark.tsx";
+import { UndoLabel } from "#components/workbench/undo-label.tsx";
+import { apiFilter, type ControlView, spanDays } from "#lib/oci/queue/view.ts";
+import { daysExportUrl, exportUrl } from "./control-api.ts";
+import { useControl } from "./control-context.tsx";
 
 interface BarProps {
-  tab: ControlView["tab"];
-  freshAt: string;
-  csvHref: string;
-  /** Until when the last action can be taken back. */
-  undoUntil: string | null;
+  version: string;
+  view: ControlView;
   onTab: (tab: ControlView["tab"]) => void;
-  onUndo: () => void;
   onHelp: () => void;
 }
 
 /** The title, how fresh it is, and what belongs to the whole page. */
-export function ControlBar({ tab, freshAt, csvHref, undoUntil, onTab, onUndo, onHelp }: BarProps) {
+export function ControlBar({ version, view: { tab, filter, span }, onTab, onHelp }: BarProps) {
   const t = useTranslations("oci");
+  const { site, now, actions } = useControl();
+  const isDays = tab === "days";
+  const csvHref = isDays
+    ? daysExportUrl(site.publicId, spanDays(span, site.timezone, now))
+    : exportUrl(site.publicId, apiFilter(filter, now));
   return (
-    <header className="bar">
-      <h1>{t("title")}</h1>
-      <LiveNote freshAt={freshAt} />
-      <span className="end">
-        {undoUntil && (
-          <Button tone="ghost" onClick={onUndo}>
-            <UndoLabel until={undoUntil} />
-          </Button>
-        )}
-        <fieldset className="seg" aria-label={t("tabs.label")}>
-          {(["queue", "days", "export"] as const).map((each) => (
-            <button key={each} type="button" aria-pressed={tab === each} onClick={() => onTab(each)}>
-              {t(`tabs.${each}`)}
-            </button>
-          ))}
-        </fieldset>
-        <a className="btn" href={csvHref} download aria-label={t(tab === "days" ? "csvDaysLabel" : "csvLabel")} suppressHydrationWarning>
-          <Download className="i" />
-          <span className="desk-only">{t("csv")}</span>
-        </a>
-        <Button tone="ghost" icon className="desk-only" aria-label={t("keys.title")} onClick={onHelp}>
-          <Keyboard className="i" />
+    <PageHeader title={t("title")} note={<LiveMark siteId={site.publicId} of="queue" version={version} />}>
+      {actions.last && Date.parse(actions.last.undoUntil) > now.getTime() && (
+        <Button tone="ghost" onClick={actions.undo}>
+          <UndoLabel until={actions.last.undoUntil} />
         </Button>
-      </span>
-    </header>
+      )}
+      <Segments aria-label={t("tabs.label")}>
+        {(["queue", "days", "export"] as const).map((each) => (
+          <button key={each} type="button" aria-pressed={tab === each} onClick={() => onTab(each)}>
+            {t(`tabs.${each}`)}
+          </button>
+        ))}
+      </Segments>
+      <ButtonAnchor href={csvHref} download aria-label={t(isDays ? "csvDaysLabel" : "csvLabel")} suppressHydrationWarning>
+        <Download />
+        <span className="max-desk:hidden">{t("csv")}</span>
+      </ButtonAnchor>
+      <Button tone="ghost" icon className="max-desk:hidden" aria-label={t("shortcuts")} onClick={onHelp}>
+        <Keyboard />
+      </Button>
+    </PageHeader>
   );
 }

@@ -2,15 +2,18 @@
 
 import { CircleX, Ellipsis, ListChecks, RotateCw, X } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
-import type { Selection } from "#components/dashboard/oci-control/table/use-selection.ts";
 import { Button } from "#components/ui/button.tsx";
+import { Kbd } from "#components/ui/kbd.tsx";
 import { Menu, MenuAction } from "#components/ui/menu.tsx";
+import { BulkBar } from "#components/workbench/bulk-bar.tsx";
+import type { Selection } from "#components/workbench/use-selection.ts";
 import { canTake, sumByCurrency } from "#lib/oci/queue/row-state.ts";
+import type { QueueRow } from "#lib/oci/queue/rows.ts";
 import type { QueueAction } from "#lib/oci/queue-types.ts";
+import { useControl } from "./control-context.tsx";
 
 interface BulkProps {
-  selection: Selection;
+  selection: Selection<QueueRow>;
   /** How many rows the filter finds, when the figures say so. */
   matchingCount: number | null;
   /** More rows match than are loaded. */
@@ -23,44 +26,46 @@ const retryKey = "R";
 /** Count and money of what is ticked, and what can be done with it. */
 export function OciControlBulkActions({ selection, matchingCount, hasMore, onAct }: BulkProps) {
   const t = useTranslations("oci.bulk");
-  const format = useControlFormat();
-  const { site } = useControl();
-  const { rows, matching } = selection;
-  if (rows.length === 0 && !matching) return null;
+  const { site, format } = useControl();
+  const { rows, isMatching } = selection;
+  if (selection.isEmpty) return null;
   // Everything that matches is judged by the preview; of ticked rows the button knows.
-  const can = (action: QueueAction) => matching || rows.some((row) => canTake(action, row, site.ociSyncMethod));
+  const can = (action: QueueAction) => isMatching || rows.some((row) => canTake(action, row, site.ociSyncMethod));
   const all = matchingCount === null ? t("allMatching") : t("allCount", { count: matchingCount });
+  const summary = (
+    <>
+      <b className="font-semibold">{isMatching ? all : t("selected", { count: rows.length })}</b>{" "}
+      {!isMatching && <span className="text-support">{format.sums(sumByCurrency(rows))}</span>}
+    </>
+  );
+  const clear = (
+    <Button size="sm" tone="ghost" icon aria-label={t("clear")} onClick={selection.clear}>
+      <X />
+    </Button>
+  );
   return (
-    <div className="bulk" role="toolbar" aria-label={t("label")}>
-      <span className="sel" aria-live="polite">
-        <b className="strong">{matching ? all : t("selected", { count: rows.length })}</b>{" "}
-        {!matching && <span className="t2">{format.sums(sumByCurrency(rows))}</span>}
-      </span>
-      {!matching && hasMore && (
-        <button type="button" className="link desk-only" onClick={selection.chooseMatching}>
+    <BulkBar label={t("label")} summary={summary} clear={clear}>
+      {!isMatching && hasMore && (
+        <button type="button" className="link max-desk:hidden" onClick={selection.chooseMatching}>
           {all}
         </button>
       )}
-      <span className="vr" />
+      <span className="mx-1 h-5 w-px bg-line-2 max-desk:hidden" />
       <Button size="sm" disabled={!can("RETRY_SELECTED")} onClick={() => onAct("RETRY_SELECTED")}>
-        <RotateCw className="i i-14" />
+        <RotateCw className="size-3.5" />
         {t("retry")}
-        <span className="kbd desk-only" aria-hidden="true">
-          {retryKey}
+        <span className="contents max-desk:hidden" aria-hidden="true">
+          <Kbd>{retryKey}</Kbd>
         </span>
       </Button>
       <Button size="sm" disabled={!can("RESET_TO_QUEUED")} onClick={() => onAct("RESET_TO_QUEUED")}>
         {t("reset")}
       </Button>
-      <Button size="sm" tone="danger" className="desk-only" disabled={!can("MARK_FAILED")} onClick={() => onAct("MARK_FAILED")}>
+      <Button size="sm" tone="danger" className="max-desk:hidden" disabled={!can("MARK_FAILED")} onClick={() => onAct("MARK_FAILED")}>
         {t("fail")}
       </Button>
-      <span className="phone-only contents">
-        <Menu
-          side="top"
-          trigger={<Button size="sm" icon className="phone-only" aria-label={t("more")} />}
-          triggerContent={<Ellipsis className="i" />}
-        >
+      <span className="contents desk:hidden">
+        <Menu side="top" trigger={<Button size="sm" icon aria-label={t("more")} />} triggerContent={<Ellipsis />}>
           {can("MARK_FAILED") && (
             <MenuAction icon={CircleX} onSelect={() => onAct("MARK_FAILED")}>
               {t("fail")}
@@ -71,9 +76,6 @@ export function OciControlBulkActions({ selection, matchingCount, hasMore, onAct
           </MenuAction>
         </Menu>
       </span>
-      <Button size="sm" tone="ghost" icon className="clear" aria-label={t("clear")} onClick={selection.clear}>
-        <X className="i" />
-      </Button>
-    </div>
+    </BulkBar>
   );
 }

@@ -1,112 +1,57 @@
 "use client";
 
-import { Popover } from "@base-ui/react/popover";
-import { ListFilter, Plus } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { type RefObject, useState } from "react";
-import { ChipSelect } from "#components/dashboard/oci-control/filters/chip-select.tsx";
-import { FilterFields } from "#components/dashboard/oci-control/filters/filter-fields.tsx";
-import { SearchBox } from "#components/dashboard/oci-control/filters/search-box.tsx";
-import { type FilterOptions, useFilterOptions } from "#components/dashboard/oci-control/filters/use-filter-options.ts";
-import { TableLookMenu } from "#components/dashboard/oci-control/table/table-look-menu.tsx";
-import { useBackCloses } from "#components/history/use-back-closes.ts";
-import { Sheet } from "#components/ui/sheet.tsx";
-import { filterCount, type ViewFilter } from "#lib/oci/queue/view.ts";
+import type { RefObject } from "react";
+import { asLine } from "#components/delivery/use-cause.ts";
+import { FilterBar } from "#components/workbench/filter/filter-bar.tsx";
+import type { FilterField } from "#components/workbench/filter/filter-field.ts";
+import { SearchBox } from "#components/workbench/filter/search-box.tsx";
+import type { QueueCharts } from "#lib/oci/queue/charts.ts";
+import { type ControlView, type FieldKey, queueFields, type ViewFilter } from "#lib/oci/queue/view.ts";
+import { useControl } from "./control-context.tsx";
+import { TableLookMenu } from "./table/table-look.tsx";
 
-interface FiltersProps {
-  filter: ViewFilter;
-  codes: FilterOptions["codes"];
-  sort: "created" | "updated";
+interface FiltersProps extends Pick<ControlView, "filter" | "sort"> {
+  codes: QueueCharts["failedNow"];
   search: RefObject<HTMLInputElement | null>;
-  onFilter: (filter: ViewFilter) => void;
   onSearch: (text: string) => void;
-  onSort: (sort: "created" | "updated") => void;
+  onSort: (sort: ControlView["sort"]) => void;
 }
 
-/** Narrows the list. On a desk the usual three are chips and the rest waits behind one; on a phone all are in a sheet. */
-export function OciControlFilters({ filter, codes, sort, search, onFilter, onSearch, onSort }: FiltersProps) {
+/** Narrows the list. What can be chosen stands in the table of fields (control-view). */
+export function OciControlFilters({ filter, codes, sort, search, onSearch, onSort }: FiltersProps) {
   const t = useTranslations("oci.filters");
-  const options = useFilterOptions(codes);
-  const choose = (key: keyof ViewFilter) => (value: string | undefined) => {
-    const { [key]: _, ...rest } = filter;
-    onFilter(value ? { ...rest, [key]: value } : rest);
+  const { filterBy } = useControl();
+  const fields = useFields(codes, filter.errorCode);
+  return (
+    <FilterBar<keyof ViewFilter>
+      fields={fields}
+      filter={filter}
+      onFilter={filterBy}
+      search={<SearchBox value={filter.q ?? ""} label={t("search")} placeholder={t("placeholder")} box={search} onSearch={onSearch} />}
+      end={<TableLookMenu sort={sort} onSort={onSort} />}
+    />
+  );
+}
+
+/** The table of fields in the reader's words. Causes are those that something failed of, and one that came by a link. */
+function useFields(codes: QueueCharts["failedNow"], chosenCode: string | undefined): FilterField<FieldKey>[] {
+  const t = useTranslations("oci.filters");
+  const messages = useTranslations();
+  const { site, causeOf } = useControl();
+  const causes = codes.map(({ code }) => ({ value: code, label: asLine(causeOf(code).what) }));
+  const isKnown = !chosenCode || codes.some(({ code }) => code === chosenCode);
+  const optionLabel = (words: string, value: string) => {
+    const key = `${words}.${value}` as Parameters<typeof messages>[0]; // has() checks it before it is used
+    return messages.has(key) ? messages(key) : messages(words as typeof key, { count: Number(value) });
   };
-  // A filter that came by a link stays in the list, even when nothing fails of that cause now.
-  const causes =
-    codes.some(({ code }) => code === filter.errorCode) || !filter.errorCode
-      ? options.codes
-      : [...options.codes, { value: filter.errorCode, label: filter.errorCode }];
-  const { status: _, errorCode: __, days: ___, q, ...hidden } = filter;
-  return (
-    <div className="filters">
-      <SearchBox value={q ?? ""} onSearch={onSearch} box={search} />
-      <span className="desk-only contents">
-        <ChipSelect label={t("state")} icon={ListFilter} value={filter.status} options={options.statuses} onChoose={choose("status")} />
-        <ChipSelect label={t("cause")} value={filter.errorCode} options={causes} onChoose={choose("errorCode")} />
-        <ChipSelect label={t("period")} value={filter.days} options={options.periods} onChoose={choose("days")} />
-        <MoreFilters count={filterCount(hidden)} filter={filter} codes={codes} onFilter={onFilter} />
-        <span className="grow" />
-        <TableLookMenu sort={sort} onSort={onSort} />
-      </span>
-      <PhoneFilters filter={filter} codes={codes} onFilter={onFilter} />
-    </div>
-  );
-}
-
-type PanelProps = Pick<FiltersProps, "filter" | "codes" | "onFilter">;
-
-function MoreFilters({ count, filter, codes, onFilter }: PanelProps & { count: number }) {
-  const t = useTranslations("oci.filters");
-  const [open, setOpen] = useState(false);
-  return (
-    <Popover.Root open={open} onOpenChange={setOpen}>
-      <Popover.Trigger className={count > 0 ? "chip on" : "chip"}>
-        <Plus className="i" />
-        {t("more")}
-        {count > 0 && <span className="count act">{count}</span>}
-      </Popover.Trigger>
-      <Popover.Portal>
-        <Popover.Positioner className="menu-area" align="start" sideOffset={6}>
-          <Popover.Popup className="pop" aria-label={t("more")}>
-            <FilterFields
-              filter={filter}
-              codes={codes}
-              all={false}
-              onApply={(next) => {
-                setOpen(false);
-                onFilter(next);
-              }}
-            />
-          </Popover.Popup>
-        </Popover.Positioner>
-      </Popover.Portal>
-    </Popover.Root>
-  );
-}
-
-function PhoneFilters({ filter, codes, onFilter }: PanelProps) {
-  const t = useTranslations("oci.filters");
-  const [open, setOpen] = useState(false);
-  useBackCloses(open, () => setOpen(false));
-  const count = filterCount(filter);
-  const trigger = (
-    <button type="button" className={count > 0 ? "chip on phone-only" : "chip phone-only"}>
-      <ListFilter className="i" />
-      {t("filter")}
-      {count > 0 && <span className="count act">{count}</span>}
-    </button>
-  );
-  return (
-    <Sheet open={open} onOpenChange={setOpen} title={t("filter")} trigger={trigger}>
-      <FilterFields
-        filter={filter}
-        codes={codes}
-        all
-        onApply={(next) => {
-          setOpen(false);
-          onFilter(next);
-        }}
-      />
-    </Sheet>
-  );
+  return queueFields.map((field) => {
+    const { key, kind } = field;
+    const label = t(key, { currency: site.currency });
+    if (key === "errorCode")
+      return { key, kind, label, isChip: true, options: isKnown ? causes : [...causes, { value: chosenCode, label: chosenCode }] };
+    if (!("options" in field)) return { ...field, label };
+    const options = field.options.map((value) => ({ value, label: optionLabel(field.words, value) }));
+    return { ...field, label, options, ...(key === "days" && { any: t("anyTime") }) };
+  });
 }

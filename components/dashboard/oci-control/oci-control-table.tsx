@@ -2,78 +2,66 @@
 
 import { useTranslations } from "next-intl";
 import { useEffect, useRef } from "react";
-import { QueueTableRow } from "#components/dashboard/oci-control/table/queue-table-row.tsx";
-import type { Selection } from "#components/dashboard/oci-control/table/use-selection.ts";
-import { useTableLook } from "#components/dashboard/oci-control/table/use-table-look.ts";
+import { CheckboxInput } from "#components/ui/checkbox.tsx";
 import { cn } from "#components/ui/cn.ts";
+import type { Selection } from "#components/workbench/use-selection.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
+import { useControl } from "./control-context.tsx";
+import { priority2, priority3, QueueTableRow } from "./table/queue-row.tsx";
+import { useTableLook } from "./table/table-look.tsx";
 
 interface TableProps {
-  rows: QueueRow[];
+  rows: readonly QueueRow[];
   openId: string | null;
-  selection: Selection;
-  linkTo: (id: string) => string;
-  onOpen: (id: string) => void;
-  mayAct: boolean;
+  selection: Selection<QueueRow>;
 }
 
+const columns = [
+  ["state", "w-33"],
+  ["value", "w-22 text-right"],
+  ["happening", ""],
+  ["order", "w-34.5"],
+  ["source", `w-43 ${priority3}`],
+  ["conversionTime", `w-29.5 ${priority3}`],
+  ["tries", `w-15.5 text-right ${priority2}`],
+  ["updated", "w-23 text-right"],
+] as const;
+const heading =
+  "sticky top-0 z-2 h-8.5 border-b border-line-1 bg-surface-1 px-2 text-left text-xs font-medium whitespace-nowrap text-meta first:pl-4 last:pr-4";
+
 /** The queue. Rows keep their height and their place; on a phone each is a card. */
-export function OciControlTable({ rows, openId, selection, linkTo, onOpen, mayAct }: TableProps) {
+export function OciControlTable({ rows, openId, selection }: TableProps) {
   const t = useTranslations("oci.table");
+  const { mayAct } = useControl();
   const look = useTableLook();
-  const all = rows.length > 0 && rows.every((row) => selection.has(row.id));
-  const some = !all && rows.some((row) => selection.has(row.id));
+  const isShown = (key: (typeof columns)[number][0]) => !look.hidden.some((hidden) => hidden === key);
   return (
-    <table className={cn("tbl queue-tbl", look.density === "compact" && "compact")} aria-label={t("label")}>
-      <thead>
+    <table data-slot="queue" data-density={look.density} className="group/queue table-fixed text-sm max-desk:block" aria-label={t("label")}>
+      <thead className="max-desk:hidden">
         <tr>
           {mayAct && (
-            <th scope="col" className="k-check">
-              <MixedCheck label={t("selectAll")} checked={all} mixed={some} onChange={selection.toggleAll} />
+            <th scope="col" className={cn(heading, "w-9.5")}>
+              <AllCheck label={t("selectAll")} selection={selection} />
             </th>
           )}
-          <th scope="col" className="c-state">
-            {t("state")}
-          </th>
-          <th scope="col" className="c-val num">
-            {t("value")}
-          </th>
-          <th scope="col">{t("happening")}</th>
-          <th scope="col" className="c-ord">
-            {t("order")}
-          </th>
-          {look.shows("source") && (
-            <th scope="col" className="c-src p3">
-              {t("source")}
-            </th>
-          )}
-          {look.shows("conversionTime") && (
-            <th scope="col" className="c-time p3">
-              {t("conversionTime")}
-            </th>
-          )}
-          {look.shows("tries") && (
-            <th scope="col" className="c-try num p2">
-              {t("tries")}
-            </th>
-          )}
-          {look.shows("updated") && (
-            <th scope="col" className="c-upd num">
-              {t("updated")}
-            </th>
+          {columns.map(
+            ([key, className]) =>
+              isShown(key) && (
+                <th key={key} scope="col" className={cn(heading, className)}>
+                  {t(key)}
+                </th>
+              ),
           )}
         </tr>
       </thead>
-      <tbody>
+      <tbody className="max-desk:block">
         {rows.map((row) => (
           <QueueTableRow
             key={row.id}
             row={row}
             look={look}
-            open={row.id === openId}
-            selected={selection.has(row.id)}
-            href={linkTo(row.id)}
-            onOpen={() => onOpen(row.id)}
+            isOpen={row.id === openId}
+            isSelected={selection.has(row.id)}
             onToggle={mayAct ? (withShift) => selection.toggle(row.id, withShift) : null}
           />
         ))}
@@ -82,10 +70,10 @@ export function OciControlTable({ rows, openId, selection, linkTo, onOpen, mayAc
   );
 }
 
-function MixedCheck({ label, checked, mixed, onChange }: { label: string; checked: boolean; mixed: boolean; onChange: () => void }) {
+function AllCheck({ label, selection }: { label: string; selection: TableProps["selection"] }) {
   const box = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    if (box.current) box.current.indeterminate = mixed; // HTML has no attribute for it
-  }, [mixed]);
-  return <input ref={box} type="checkbox" className="check" data-mixed={mixed} aria-label={label} checked={checked} onChange={onChange} />;
+    if (box.current) box.current.indeterminate = selection.isSome; // HTML has no attribute for it
+  }, [selection.isSome]);
+  return <CheckboxInput ref={box} aria-label={label} checked={selection.isAll} onChange={selection.toggleAll} />;
 }

@@ -1,26 +1,22 @@
 "use client";
 
 import { useTranslations } from "next-intl";
-import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
-import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
+import type { ReactNode } from "react";
 import { connectPath, sitePath } from "#components/shell/nav-items.ts";
 import { Alert } from "#components/ui/alert.tsx";
 import { Button, ButtonLink } from "#components/ui/button.tsx";
 import { rightlyNotSent } from "#lib/oci/queue/row-state.ts";
-import type { QueueStats } from "#lib/oci/queue/stats.ts";
-import type { ViewFilter } from "#lib/oci/queue/view.ts";
+import { useControl } from "./control-context.tsx";
 
 /** Above this share of failures something is wrong that will not pass by itself. */
 const alarmingShare = 0.2;
 
 /** What an operator must know before anything else: nothing is sent, too much fails, rows are stuck. The most urgent one only. */
-export function Warnings({ stats, onFilter }: { stats: QueueStats; onFilter: (filter: ViewFilter) => void }) {
+export function Warnings() {
   const t = useTranslations("oci.warnings");
-  const format = useControlFormat();
-  const { site } = useControl();
-  const causeOf = useCause(site.ociSyncMethod);
+  const { stats, format, causeOf, filterBy } = useControl();
   const { failedRatio, mainCause, stuckProcessing, totals } = stats;
-  const stopped = useStopped(stats);
+  const stopped = useStopped();
   if (stopped) return stopped;
   if (failedRatio !== null && failedRatio > alarmingShare && mainCause) {
     const { what, fix } = causeOf(mainCause.code);
@@ -29,7 +25,7 @@ export function Warnings({ stats, onFilter }: { stats: QueueStats; onFilter: (fi
         tone="failed"
         title={t("failing", { share: format.percent(failedRatio), count: totals.FAILED - rightlyNotSent(stats) })}
         action={
-          <Button onClick={() => onFilter({ status: "FAILED", errorCode: mainCause.code })}>{t("show", { count: mainCause.count })}</Button>
+          <Button onClick={() => filterBy({ status: "FAILED", errorCode: mainCause.code })}>{t("show", { count: mainCause.count })}</Button>
         }
       >
         {t("failingBody", { count: mainCause.count, what, fix })}
@@ -41,7 +37,7 @@ export function Warnings({ stats, onFilter }: { stats: QueueStats; onFilter: (fi
       <Alert
         tone="retry"
         title={t("stuck", { count: stuckProcessing })}
-        action={<Button onClick={() => onFilter({ stuck: "true" })}>{t("showStuck")}</Button>}
+        action={<Button onClick={() => filterBy({ stuck: "true" })}>{t("showStuck")}</Button>}
       >
         {t("stuckBody")}
       </Alert>
@@ -50,14 +46,19 @@ export function Warnings({ stats, onFilter }: { stats: QueueStats; onFilter: (fi
   return null;
 }
 
-/** Why nothing, or not everything, is sent at the moment: the site is archived, no account, no access, a refused conversion action, Google does not answer. */
-function useStopped(stats: QueueStats) {
+interface Stop {
+  tone: "blocked" | "retry";
+  title: string;
+  body: string;
+  action?: ReactNode;
+}
+
+/** Why nothing, or not everything, is sent at the moment, the most urgent reason first. */
+function useStopped(): ReactNode {
+  const t = useTranslations("oci.warnings");
+  const { site, stats, now, format, causeOf } = useControl();
   const { blocked, blockedActions, connected, circuit, quotaUntil, totals, valueWaitingCents } = stats;
   const [missing] = stats.missingActions;
-  const t = useTranslations("oci.warnings");
-  const format = useControlFormat();
-  const { site, now } = useControl();
-  const causeOf = useCause(site.ociSyncMethod);
   const [action] = blockedActions;
   const waiting = { count: totals.QUEUED + totals.RETRY, money: format.sums(valueWaitingCents) };
   const link = (label: string, href: string) =>
@@ -66,52 +67,51 @@ function useStopped(stats: QueueStats) {
         {label}
       </ButtonLink>
     );
-  if (site.isArchived)
-    return (
-      <Alert tone="blocked" title={t("archived")} action={link(t("openSettings"), sitePath(site.publicId, "/settings"))}>
-        {t("archivedBody")}
-      </Alert>
-    );
   const toForm = (label: string) => link(label, connectPath(site.publicId));
   const toActions = link(t("openConnections"), `${sitePath(site.publicId, "/connections/google-ads")}#actions`);
-  if (connected === false)
-    return (
-      <Alert tone="blocked" title={t("notConnected")} action={toForm(t("connect"))}>
-        {t("notConnectedBody", waiting)}
+  function find(): Stop | null {
+    if (site.isArchived)
+      return {
+        tone: "blocked",
+        title: t("archived"),
+        body: t("archivedBody"),
+        action: link(t("openSettings"), sitePath(site.publicId, "/settings")),
+      };
+    if (connected === false)
+      return { tone: "blocked", title: t("notConnected"), body: t("notConnectedBody", waiting), action: toForm(t("connect")) };
+    if (blocked)
+      return {
+        tone: "blocked",
+        title: t("paused", { time: format.moment(blocked.since) }),
+        body: t("pausedBody", { count: waiting.count + stats.refusedAccess }),
+        action: toForm(t("reconnect")),
+      };
+    if (missing) return { tone: "blocked", title: t("actionMissing", { name: missing }), body: t("actionMissingBody"), action: toActions };
+    if (action)
+      return {
+        tone: "blocked",
+        title: t("actionBlocked", { name: action.conversionName }),
+        body: t("actionBlockedBody", { count: blockedActions.length, what: causeOf(action.code).what }),
+        action: toActions,
+      };
+    if (circuit && circuit.state !== "CLOSED") {
+      const time = circuit.nextProbeAt ? format.moment(circuit.nextProbeAt) : "";
+      return {
+        tone: "retry",
+        title: t("circuit"),
+        body: t(circuit.state === "OPEN" && time ? "circuitBody" : "probing", { ...waiting, time }),
+      };
+    }
+    if (quotaUntil && Date.parse(quotaUntil) > now.getTime())
+      return { tone: "retry", title: t("quota"), body: t("quotaBody", { ...waiting, time: format.moment(quotaUntil) }) };
+    return null;
+  }
+  const stop = find();
+  return (
+    stop && (
+      <Alert tone={stop.tone} title={stop.title} action={stop.action}>
+        {stop.body}
       </Alert>
-    );
-  if (blocked)
-    return (
-      <Alert tone="blocked" title={t("paused", { time: format.moment(blocked.since) })} action={toForm(t("reconnect"))}>
-        {t("pausedBody", { count: waiting.count + stats.refusedAccess })}
-      </Alert>
-    );
-  if (missing)
-    return (
-      <Alert tone="blocked" title={t("actionMissing", { name: missing })} action={toActions}>
-        {t("actionMissingBody")}
-      </Alert>
-    );
-  if (action)
-    return (
-      <Alert tone="blocked" title={t("actionBlocked", { name: action.conversionName })} action={toActions}>
-        {t("actionBlockedBody", { count: blockedActions.length, what: causeOf(action.code).what })}
-      </Alert>
-    );
-  if (circuit && circuit.state !== "CLOSED")
-    return (
-      <Alert tone="retry" title={t("circuit")}>
-        {t(circuit.state === "OPEN" && circuit.nextProbeAt ? "circuitBody" : "probing", {
-          ...waiting,
-          time: circuit.nextProbeAt ? format.moment(circuit.nextProbeAt) : "",
-        })}
-      </Alert>
-    );
-  if (quotaUntil && Date.parse(quotaUntil) > now.getTime())
-    return (
-      <Alert tone="retry" title={t("quota")}>
-        {t("quotaBody", { ...waiting, time: format.moment(quotaUntil) })}
-      </Alert>
-    );
-  return null;
+    )
+  );
 }

@@ -1,13 +1,15 @@
 "use client";
 
 import { useTranslations } from "next-intl";
-import { type PointerEvent, useState } from "react";
-import { axisTicks } from "#components/ui/chart-scale.ts";
+import { useState } from "react";
 import { Cell, Table } from "#components/ui/table.tsx";
+import { ChartFrame } from "#components/workbench/chart/chart-frame.tsx";
+import { axisTicks } from "#components/workbench/chart/chart-scale.ts";
+import { Lines } from "#components/workbench/chart/lines.tsx";
 import type { DeskFigures } from "#lib/leads/desk-shapes.ts";
 import { useDesk } from "../desk-context.tsx";
+import { figureChart } from "../desk-look.ts";
 import { type ChartFigure, figureValue, periods } from "./figure-list.ts";
-import { Lines } from "./lines.tsx";
 
 /** One figure over 30 days, the 30 days before dashed. The tip follows the pointer and the arrow keys. */
 export function FigureChart({ figures, chosen }: { figures: DeskFigures; chosen: ChartFigure }) {
@@ -15,81 +17,45 @@ export function FigureChart({ figures, chosen }: { figures: DeskFigures; chosen:
   const { format } = useDesk();
   const { current, before } = periods(figures.days);
   const last = current.length - 1;
-  const [active, setActive] = useState(last);
-  const [shown, setShown] = useState(false);
   const [isTable, setTable] = useState(false);
-  const value = figureValue[chosen];
-  const now = current.map(value);
-  const then = before.map(value);
+  const now = current.map(figureValue[chosen]);
+  const then = before.map(figureValue[chosen]);
   const ticks = axisTicks(Math.max(...now, ...then));
-  const top = ticks.at(-1) ?? 1;
-  const amount = (count: number) =>
+  const amount = (count = 0) =>
     chosen === "value" ? format.money(Math.round(count * 100), figures.currency) : format.number(Math.round(count));
-  const dayName = (index: number) =>
-    format.plainDay(current[index]?.day ?? figures.today, { weekday: "short", day: "numeric", month: "short" });
-  const words = (index: number) => t("tip", { day: dayName(index), value: amount(now[index] ?? 0), before: amount(then[index] ?? 0) });
-  const follow = (event: PointerEvent<HTMLElement>) => {
-    const { left, width } = event.currentTarget.getBoundingClientRect();
-    setActive(Math.min(last, Math.max(0, Math.round(((event.clientX - left) / width) * last))));
-    setShown(true);
-  };
+  const dayName = (index: number, options: Intl.DateTimeFormatOptions = { weekday: "short" }) =>
+    format.plainDay(current[index]?.day ?? figures.today, { day: "numeric", month: "short", ...options });
   return (
     <>
-      <figure className="kpi-chart">
-        <div className="row mb-[10px]">
-          <figcaption className="label grow">{t(chosen)}</figcaption>
-          <span className="legend" aria-hidden="true">
+      <figure className={figureChart}>
+        <div className="mb-2.5 flex items-center gap-2">
+          <figcaption className="flex-1 text-xs font-medium text-meta">{t(chosen)}</figcaption>
+          <span className="flex flex-wrap gap-x-3.5 text-xs text-support *:flex *:items-center *:gap-1.5" aria-hidden="true">
             <span>
-              <i className="line" />
+              <i className="h-0.5 w-3 rounded-[2px] bg-accent-mark" />
               {t("thisPeriod")}
             </span>
             <span>
-              <i className="dash" />
+              <i className="w-3 border-control border-t-[1.5px] border-dashed" />
               {t("before")}
             </span>
           </span>
-          <button type="button" className="link xs desk-only" aria-expanded={isTable} onClick={() => setTable(!isTable)}>
+          <button type="button" className="link text-xs" aria-expanded={isTable} onClick={() => setTable(!isTable)}>
             {t("asTable")}
           </button>
         </div>
-        <div className="chart">
-          <div className="y" aria-hidden="true">
-            {ticks.map((tick) => (
-              <span key={tick} style={{ top: `${100 - (100 * tick) / top}%` }}>
-                {format.compact(tick)}
-              </span>
-            ))}
-          </div>
-          <div className="plot" onPointerMove={follow} onPointerLeave={() => setShown(false)}>
-            <Lines now={now} then={then} top={top} ticks={ticks} active={shown ? active : last} />
-            <input
-              type="range"
-              min={1}
-              max={last + 1}
-              value={active + 1}
-              aria-label={t("pick")}
-              aria-valuetext={words(active)}
-              onChange={(event) => setActive(Number(event.target.value) - 1)}
-              onFocus={() => setShown(true)}
-              onBlur={() => setShown(false)}
-            />
-            {shown && (
-              <div
-                className="tip"
-                style={active < last / 2 ? { left: `${(100 * active) / last}%` } : { right: `${100 - (100 * active) / last}%` }}
-              >
-                {words(active)}
-              </div>
-            )}
-          </div>
-          <div className="x" aria-hidden="true">
-            {[0, 7, 14, 21, last].map((index) => (
-              <span key={index} style={{ left: `${(100 * index) / last}%` }}>
-                {index === last ? t("today") : format.plainDay(current[index]?.day ?? figures.today, { day: "numeric", month: "short" })}
-              </span>
-            ))}
-          </div>
-        </div>
+        <ChartFrame
+          isLine
+          className="h-19"
+          count={current.length}
+          ticks={ticks}
+          tickLabel={format.compact}
+          pick={t("day")}
+          words={(index) => t("tip", { day: dayName(index), value: amount(now[index]), before: amount(then[index]) })}
+          labels={[0, 7, 14, 21, last].map((index) => ({ index, text: index === last ? t("today") : dayName(index, {}) }))}
+        >
+          {(active) => <Lines now={now} then={then} top={ticks.at(-1) ?? 1} active={active ?? last} />}
+        </ChartFrame>
       </figure>
       {isTable && (
         <Table
@@ -97,17 +63,17 @@ export function FigureChart({ figures, chosen }: { figures: DeskFigures; chosen:
           columns={[
             { key: "day", header: t("day") },
             { key: "now", header: t("thisPeriod"), align: "end" },
-            { key: "then", header: t("beforeColumn"), align: "end" },
+            { key: "then", header: t("before"), align: "end" },
           ]}
         >
           {current.map(({ day }, index) => (
             <tr key={day}>
               <Cell at="main">{dayName(index)}</Cell>
               <Cell at="end" align="end">
-                {amount(now[index] ?? 0)}
+                {amount(now[index])}
               </Cell>
-              <Cell at="desk" align="end" className="t3">
-                {amount(then[index] ?? 0)}
+              <Cell at="desk" align="end" className="text-meta">
+                {amount(then[index])}
               </Cell>
             </tr>
           ))}

@@ -3,15 +3,18 @@
 import Link from "next/link";
 import { useTranslations } from "next-intl";
 import { sitePath } from "#components/shell/nav-items.ts";
+import { Card } from "#components/ui/card.tsx";
 import { type DeskFilter, filterQuery } from "#lib/leads/desk-filter.ts";
 import type { DeskFigures } from "#lib/leads/desk-shapes.ts";
 import { useDesk } from "../desk-context.tsx";
+import { figureGrid } from "../desk-look.ts";
 import { FigureChart } from "./figure-chart.tsx";
 import { type ChartFigure, type FigureKey, figureValue, periods } from "./figure-list.ts";
-import { Spark } from "./spark.tsx";
 import { useFigureWords } from "./use-figure-words.ts";
 
 const order: FigureKey[] = ["leads", "sealed", "value", "delivered", "waiting", "failed", "minutes"];
+const figureLook =
+  "group relative grid content-start gap-0.5 border-line-1 px-4 pt-3.25 pb-3 not-last:border-r first:rounded-tl-[9px] last:rounded-tr-[9px] hover:bg-surface-2 focus-visible:-outline-offset-2 max-desk:min-w-[28vw] max-desk:snap-start max-desk:px-3 max-desk:pt-2.5 max-desk:pb-2.25 desk:max-[1241px]:nth-4:border-r-0 desk:max-[1241px]:nth-[-n+4]:border-b desk:aria-[current]:after:absolute desk:aria-[current]:after:inset-x-4 desk:aria-[current]:after:-bottom-px desk:aria-[current]:after:h-0.5 desk:aria-[current]:after:bg-accent-mark";
 
 interface FiguresCardProps {
   figures: DeskFigures;
@@ -39,18 +42,41 @@ export function FiguresCard({ figures, open, chosen }: FiguresCardProps) {
     failed: `${control}?status=FAILED`,
   };
   return (
-    <section className="card" aria-label={t("label")}>
-      <div className="kpi">
+    <Card aria-label={t("label")}>
+      <div className={figureGrid}>
         {order.map((key) => (
-          <Link key={key} href={hrefs[key]} scroll={false} prefetch={false} aria-current={key === chosen ? "true" : undefined}>
-            <span className="label">{t(key)}</span>
-            <span className="fig">{words[key].figure}</span>
-            <span className="sub">{words[key].sub}</span>
+          <Link
+            key={key}
+            className={figureLook}
+            href={hrefs[key]}
+            scroll={false}
+            prefetch={false}
+            aria-current={key === chosen ? "true" : undefined}
+          >
+            <span className="text-xs font-medium text-meta desk:group-aria-[current]:text-accent-text">{t(key)}</span>
+            <span className="text-xl font-semibold tracking-[-0.022em] whitespace-nowrap">{words[key].figure}</span>
+            <span className="text-xs text-pretty text-meta max-desk:hidden">{words[key].sub}</span>
             <Spark values={current.map(figureValue[key])} />
           </Link>
         ))}
       </div>
       <FigureChart key={chosen} figures={figures} chosen={chosen} />
-    </section>
+    </Card>
+  );
+}
+
+/** A month in a line, for the phone, where the chart has no room. */
+function Spark({ values }: { values: number[] }) {
+  const top = Math.max(1, ...values);
+  const points = values.map(
+    (value, index) => `${((100 * index) / Math.max(1, values.length - 1)).toFixed(1)} ${(18 - (16 * value) / top).toFixed(1)}`,
+  );
+  return (
+    <svg className="mt-0.75 h-5 w-full overflow-visible desk:hidden" viewBox="0 0 100 20" preserveAspectRatio="none" aria-hidden="true">
+      <path
+        className="fill-none stroke-[1.5] stroke-accent-mark [stroke-linejoin:round] [vector-effect:non-scaling-stroke]"
+        d={`M${points.join("L")}`}
+      />
+    </svg>
   );
 }

@@ -1,67 +1,113 @@
 "use client";
 
+import {
+  CalendarCheck,
+  CheckCheck,
+  CircleX,
+  Eye,
+  FileText,
+  type LucideIcon,
+  MousePointerClick,
+  Pencil,
+  Pointer,
+  RotateCcw,
+  ScrollText,
+  Send,
+  ShieldCheck,
+  ShieldOff,
+  Stamp,
+  Trash2,
+  Undo2,
+  UserCheck,
+} from "lucide-react";
 import { useTranslations } from "next-intl";
-import { cn } from "#components/ui/cn.ts";
 import { Skeleton } from "#components/ui/skeleton.tsx";
+import { Timeline, TimelineGap, TimelineStep, type TimelineTone } from "#components/ui/timeline.tsx";
+import { useNow } from "#components/workbench/live/clock.tsx";
 import type { DeskLead, LeadDetail } from "#lib/leads/desk-shapes.ts";
 import { type JourneyStep, journeyOf } from "#lib/leads/journey.ts";
-import { useNow } from "../desk-clock.tsx";
 import { useDesk } from "../desk-context.tsx";
-import { sendTime } from "../seal/send-time.ts";
-import { stepLook } from "./step-look.ts";
+import { channelIcons, sendTime } from "../list/lead-state.ts";
 import { useStepWords } from "./use-step-words.tsx";
 
+interface StepLook {
+  icon?: LucideIcon;
+  tone?: TimelineTone;
+}
+
+const moves: Record<Extract<JourneyStep, { kind: "move" }>["to"], StepLook> = {
+  intent: { icon: RotateCcw },
+  qualified: { icon: UserCheck },
+  meeting: { icon: CalendarCheck },
+  sealed: { icon: Stamp, tone: "ok" },
+  corrected: { icon: Pencil },
+  junk: { icon: Trash2 },
+  cancelled: { icon: CircleX },
+};
+
+/** A step's picture. Ad clicks are accented, what a person reached is green, what is to come is empty. */
+function stepLook(step: Exclude<JourneyStep, { kind: "gap" }>): StepLook {
+  switch (step.kind) {
+    case "click":
+      return { icon: MousePointerClick, tone: "act" };
+    case "visit":
+      return { icon: Eye };
+    case "page":
+      return { icon: step.depth >= 90 ? ScrollText : FileText };
+    case "hover":
+      return { icon: Pointer };
+    case "lead":
+      return { icon: channelIcons[step.channel], tone: step.isThis ? "ok" : "plain" };
+    case "consent":
+      return step.choice === "given" ? { icon: ShieldCheck } : { icon: ShieldOff, tone: "bad" };
+    case "move":
+      return step.isUndo ? { icon: Undo2 } : moves[step.to];
+    case "sent":
+      return { icon: Send, tone: "ok" };
+    case "verdict":
+      return step.verdict === "REJECTED" || step.verdict === "UNKNOWN" ? { icon: CircleX, tone: "bad" } : { icon: CheckCheck, tone: "ok" };
+    case "todo":
+      return { tone: "todo" };
+  }
+}
+
 /** The way from the first ad click to what Google said, and the steps still to come. */
-export function Journey({ lead, detail }: { lead: DeskLead; detail: LeadDetail | undefined }) {
+export function Journey({ lead, detail }: { lead: DeskLead; detail: LeadDetail | null }) {
   const t = useTranslations("desk.journey");
   const { rules, format } = useDesk();
+  const words = useStepWords();
   const now = useNow(60_000);
   if (!detail) return <JourneySkeleton />;
   // What was just done here is newer than what was read.
   const steps = journeyOf({ ...detail, ...lead }, sendTime(lead, rules, now).at.toISOString());
-  let day = "";
-  return (
-    <ol className="tl" aria-label={t("title")}>
-      {steps.map((step, index) => {
-        const isNewDay = "at" in step && format.day(step.at) !== day;
-        if ("at" in step) day = format.day(step.at);
-        // biome-ignore lint/suspicious/noArrayIndexKey: steps are only ever added at the end
-        return <Step key={index} step={step} next={steps[index + 1]} isNewDay={isNewDay} now={now} />;
-      })}
-    </ol>
-  );
-}
-
-function Step({ step, next, isNewDay, now }: { step: JourneyStep; next: JourneyStep | undefined; isNewDay: boolean; now: Date }) {
-  const t = useTranslations("desk.journey");
-  const { format } = useDesk();
-  const words = useStepWords();
-  const { text, note } = words(step);
-  if (step.kind === "gap") {
-    return (
-      <li className="gap">
-        <span />
-        <span className="tx">{text}</span>
-      </li>
-    );
-  }
-  const { icon: Icon, className } = stepLook(step);
-  const time = () => {
-    if (step.kind === "todo")
-      return step.what === "seal"
-        ? t("now")
-        : step.from && Date.parse(step.from) > now.getTime() && t("from", { time: format.moment(step.from, now) });
-    return isNewDay ? format.moment(step.at, now) : format.time(step.at);
+  const timeOf = (step: JourneyStep, index: number) => {
+    if (step.kind !== "todo") {
+      const before = steps[index - 1];
+      const isSameDay = before && "at" in before && format.day(before.at) === format.day(step.at);
+      return isSameDay ? format.time(step.at) : format.moment(step.at, now);
+    }
+    if (step.what === "seal") return t("now");
+    return step.from && Date.parse(step.from) > now.getTime() && t("from", { time: format.moment(step.from, now) });
   };
   return (
-    <li className={cn(next?.kind === "todo" && "next")}>
-      <span className={cn("n", className)}>{Icon && <Icon className="i" />}</span>
-      <span className="tx">
-        {text}
-        {note && <small>{note}</small>}
-      </span>
-      <time>{time()}</time>
-    </li>
+    <Timeline aria-label={t("title")}>
+      {steps.map((step, index) => {
+        const { text, note } = words(step);
+        const key = index; // steps are only ever added at the end
+        if (step.kind === "gap") return <TimelineGap key={key}>{text}</TimelineGap>;
+        return (
+          <TimelineStep
+            key={key}
+            {...stepLook(step)}
+            note={note}
+            time={<time>{timeOf(step, index)}</time>}
+            isNextOpen={steps[index + 1]?.kind === "todo"}
+          >
+            {text}
+          </TimelineStep>
+        );
+      })}
+    </Timeline>
   );
 }
 
@@ -72,11 +118,11 @@ function JourneySkeleton() {
   const t = useTranslations("desk.journey");
   return (
     <div role="status">
-      <span className="sr">{t("loading")}</span>
+      <span className="sr-only">{t("loading")}</span>
       {widths.map((width) => (
-        <div key={width} className="row h-[42px] items-start gap-3" aria-hidden="true">
+        <div key={width} className="flex h-10.5 items-start gap-3" aria-hidden="true">
           <Skeleton width={22} height={22} radius={11} />
-          <span className="grow pt-1">
+          <span className="min-w-0 flex-1 pt-1">
             <Skeleton width={width} />
           </span>
         </div>

@@ -1,23 +1,23 @@
 "use client";
 
-import { ChevronDown, ChevronUp, MousePointerClick } from "lucide-react";
+import { ChevronDown, ChevronUp, MousePointerClick, Phone } from "lucide-react";
 import { useTranslations } from "next-intl";
 import type { RefObject } from "react";
-import { Button } from "#components/ui/button.tsx";
+import { Button, ButtonAnchor } from "#components/ui/button.tsx";
+import { Card } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import type { DeskLead, LeadDetail as Detail } from "#lib/leads/desk-shapes.ts";
+import { useDesk } from "../desk-context.tsx";
+import { detailLook } from "../desk-look.ts";
 import { useLeadWords } from "../list/use-lead-words.ts";
 import { LeadPanel } from "../seal/lead-panel.tsx";
-import { CallBack } from "./call-back.tsx";
 import { Journey } from "./journey.tsx";
-import { LeadFacts } from "./lead-facts.tsx";
+import { LeadFacts, ScoreReasons } from "./lead-facts.tsx";
 import { Ledger } from "./ledger.tsx";
-import { ScoreReasons } from "./score-reasons.tsx";
-import { Siblings } from "./siblings.tsx";
 
 interface LeadDetailProps {
-  lead: DeskLead | undefined;
-  detail: Detail | undefined;
+  lead: DeskLead | null;
+  detail: Detail | null;
   panelRef: RefObject<HTMLElement | null>;
   onStep: (step: 1 | -1) => void;
   onChoose: (id: string) => void;
@@ -29,42 +29,76 @@ export function LeadDetail({ lead, detail, panelRef, onStep, onChoose }: LeadDet
   const words = useLeadWords();
   if (!lead) {
     return (
-      <section className="card detail" aria-label={t("detail.none")}>
+      <Card className={detailLook} aria-label={t("detail.none")}>
         <EmptyState icon={MousePointerClick} title={t("detail.none")}>
           {t("detail.noneNext")}
         </EmptyState>
-      </section>
+      </Card>
     );
   }
   return (
-    <section ref={panelRef} className="card detail" tabIndex={-1} aria-label={t("detail.label", { who: words.who(lead) })}>
-      <header className="detail-h">
-        <h2>{words.who(lead)}</h2>
-        <span className="row">
-          {detail?.fullPhone && <CallBack phone={detail.fullPhone} />}
+    <Card
+      ref={panelRef}
+      className={`${detailLook} focus-visible:rounded-lg`}
+      tabIndex={-1}
+      aria-label={t("detail.label", { who: words.who(lead) })}
+    >
+      <header className="flex flex-wrap items-center justify-between gap-x-4 gap-y-1 border-line-1 border-b px-5 py-4">
+        <h2 className="text-xl tracking-[-0.015em] whitespace-nowrap">{words.who(lead)}</h2>
+        <span className="flex min-w-0 items-center gap-2">
+          <CallBack phone={detail?.fullPhone} />
           <Button tone="ghost" icon size="sm" aria-label={t("detail.previous")} aria-keyshortcuts="k" onClick={() => onStep(-1)}>
-            <ChevronUp className="i" />
+            <ChevronUp />
           </Button>
           <Button tone="ghost" icon size="sm" aria-label={t("detail.next")} aria-keyshortcuts="j" onClick={() => onStep(1)}>
-            <ChevronDown className="i" />
+            <ChevronDown />
           </Button>
         </span>
         <LeadFacts lead={lead} detail={detail} />
         {detail && <Siblings detail={detail} onChoose={onChoose} />}
       </header>
-      <div className="split">
-        <div className="pane">
+      <div className="grid grid-cols-[minmax(0,1fr)_308px] max-[1241px]:grid-cols-[minmax(0,1fr)]">
+        <div className="px-5 pt-4 pb-5">
           <ScoreReasons lead={lead} />
-          <h3 className="h2 mb-3">{t("journey.title")}</h3>
+          <h3 className="mb-3 text-base font-semibold tracking-[-0.003em]">{t("journey.title")}</h3>
           <Journey lead={lead} detail={detail} />
           {detail && <Ledger detail={detail} />}
         </div>
-        <div className="pane">
-          <div className="sticks">
+        <div className="border-line-1 border-l px-5 pt-4 pb-5 max-[1241px]:-order-1 max-[1241px]:border-b max-[1241px]:border-l-0">
+          <div className="sticky top-4 max-[1241px]:static">
             <LeadPanel lead={lead} />
           </div>
         </div>
       </div>
-    </section>
+    </Card>
+  );
+}
+
+/** The one place where the whole number leaves the page: into the reader's telephone. */
+export function CallBack({ phone }: { phone: string | null | undefined }) {
+  const t = useTranslations("desk.detail");
+  if (!phone) return null;
+  return (
+    <ButtonAnchor size="sm" href={`tel:${phone.replace(/[^\d+]/g, "")}`}>
+      <Phone className="size-3.5" />
+      {t("callBack")}
+    </ButtonAnchor>
+  );
+}
+
+/** Other leads of the same visit: one person may have called and written. */
+function Siblings({ detail: { siblings }, onChoose }: { detail: Detail; onChoose: (id: string) => void }) {
+  const t = useTranslations("desk");
+  const { format } = useDesk();
+  if (siblings.length === 0) return null;
+  return (
+    <p className="w-full text-sm text-support">
+      {t("detail.siblings")}{" "}
+      {siblings.map(({ id, channel, status, calledAt }) => (
+        <button key={id} type="button" className="link mr-2" onClick={() => onChoose(id)}>
+          {t("detail.sibling", { channel: t(`channel.${channel}`), time: format.time(calledAt), status: t(`status.${status}`) })}
+        </button>
+      ))}
+    </p>
   );
 }

@@ -4,32 +4,30 @@ import { useTranslations } from "next-intl";
 import type { LeadDetail } from "#lib/leads/desk-shapes.ts";
 import { useDesk } from "../desk-context.tsx";
 
+const line = "flex items-baseline gap-3 py-1.5";
+
 /** The lines that a sale's amount is the sum of, and the proof of every move, for whoever wants to check. */
 export function Ledger({ detail: { ledger, history } }: { detail: LeadDetail }) {
   const t = useTranslations("desk.sale");
   const { format } = useDesk();
   if (history.length === 0) return null;
   return (
-    <details className="ledger">
-      <summary>{t("ledger")}</summary>
-      {ledger.length > 0 && (
-        <ul>
-          {ledger.map(({ id, at, kind, deltaCents, currency, by }) => (
-            <li key={id} className="ledger-line">
-              <span className="grow">
-                {t(`ledgerKinds.${kind}`)}
-                <small>{[by, format.dateTime(at)].filter(Boolean).join(" · ")}</small>
-              </span>
-              <b className="med">{format.money(deltaCents, currency)}</b>
-            </li>
-          ))}
-        </ul>
-      )}
+    <details className="mt-4 border-line-1 border-t">
+      <summary className="flex min-h-10 cursor-pointer items-center text-sm font-medium text-accent-text">{t("ledger")}</summary>
       <ul>
+        {ledger.map(({ id, at, kind, deltaCents, currency, by }) => (
+          <li key={id} className={`${line} text-sm`}>
+            <span className="min-w-0 flex-1">
+              {t(`ledgerKinds.${kind}`)}
+              <small className="block text-xs text-meta">{[by, format.dateTime(at)].filter(Boolean).join(" · ")}</small>
+            </span>
+            <b className="font-medium">{format.money(deltaCents, currency)}</b>
+          </li>
+        ))}
         {history.map(({ proofId, at }) => (
-          <li key={proofId} className="ledger-line">
-            <span className="id grow xs t3">{t("proof", { id: proofId })}</span>
-            <span className="xs t3">{format.dateTime(at)}</span>
+          <li key={proofId} className={`${line} text-xs text-meta`}>
+            <span className="id min-w-0 flex-1">{t("proof", { id: proofId })}</span>
+            <span>{format.dateTime(at)}</span>
           </li>
         ))}
       </ul>

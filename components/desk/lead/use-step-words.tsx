@@ -13,8 +13,8 @@ interface StepWords {
 const minuteSeconds = 60;
 const hourSeconds = 3600;
 const daySeconds = 86_400;
-const bold = (words: ReactNode) => <b className="med">{words}</b>;
-const path = (words: ReactNode) => <span className="t2">{words}</span>;
+const bold = (words: ReactNode) => <b className="font-medium">{words}</b>;
+const path = (words: ReactNode) => <span className="text-support">{words}</span>;
 
 /** Each step of a journey as a sentence with a quiet second line. */
 export function useStepWords(): (step: JourneyStep) => StepWords {
@@ -83,7 +83,7 @@ export function useStepWords(): (step: JourneyStep) => StepWords {
         return { text: t(step.verdict) };
       case "todo": {
         const words = { seal: "yourSeal", send: "toSend", confirm: "toConfirm" } as const;
-        return { text: <span className="t2">{t(words[step.what])}</span> };
+        return { text: <span className="text-support">{t(words[step.what])}</span> };
       }
     }
   };

@@ -4,13 +4,20 @@ import { ListFilter } from "lucide-react";
 import Link from "next/link";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
+import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Button } from "#components/ui/button.tsx";
-import { conditionCount, type DeskFilter, filterQuery } from "#lib/leads/desk-filter.ts";
+import { CardHead } from "#components/ui/card.tsx";
+import { Dialog } from "#components/ui/dialog.tsx";
+import { Segments } from "#components/ui/segmented.tsx";
+import type { Filter, FilterField } from "#components/workbench/filter/filter-field.ts";
+import { FilterForm } from "#components/workbench/filter/filter-form.tsx";
+import { leadChannels as channels } from "#lib/channels.ts";
+import { conditionCount, type DeskFilter, deskFilter, filterQuery } from "#lib/leads/desk-filter.ts";
 import type { DeskFigures } from "#lib/leads/desk-shapes.ts";
 import { useDesk } from "../desk-context.tsx";
-import { FilterDialog } from "./filter-dialog.tsx";
 
 const segments = ["open", "sealed", "junk", "all"] as const;
+const scores = ["25", "50", "75", "90"];
 
 interface ListHeadProps {
   filter: DeskFilter;
@@ -20,52 +27,80 @@ interface ListHeadProps {
   onFilter: (filter: DeskFilter) => void;
 }
 
+/** The fields of the filter; the address and the query use the same names. */
+function useFilterFields(filter: DeskFilter, campaigns: string[]): FilterField<keyof DeskFilter>[] {
+  const t = useTranslations("desk.filter");
+  const channelWords = useTranslations("desk.channel");
+  const known = filter.campaign && !campaigns.includes(filter.campaign) ? [filter.campaign, ...campaigns] : campaigns;
+  const plain = (values: readonly string[]) => values.map((value) => ({ value, label: value }));
+  const click = [
+    { value: "yes", label: t("clickYes") },
+    { value: "no", label: t("clickNo") },
+  ];
+  return [
+    {
+      key: "channel",
+      kind: "choice",
+      label: t("channel"),
+      options: channels.map((value) => ({ value, label: channelWords(value) })),
+      isHalf: true,
+    },
+    { key: "score", kind: "choice", label: t("score"), options: plain(scores), isHalf: true },
+    { key: "click", kind: "choice", label: t("click"), options: click },
+    { key: "from", kind: "day", label: t("from"), isHalf: true },
+    { key: "to", kind: "day", label: t("to"), isHalf: true },
+    ...(known.length > 0 ? [{ key: "campaign", kind: "choice", label: t("campaign"), options: plain(known) } as const] : []),
+  ];
+}
+
 /** Which leads the list shows. The views are links: an address that can be shared, and that works before any script. */
 export function ListHead({ filter, base, open, figures, onFilter }: ListHeadProps) {
   const t = useTranslations("desk.list");
   const { format } = useDesk();
   const [isOpen, setOpen] = useState(false);
+  useBackCloses(isOpen, () => setOpen(false));
+  const fields = useFilterFields(filter, figures.campaigns);
   const { sealed = 0, junk = 0, cancelled = 0 } = figures.todayByStatus;
   const all = Object.values(figures.todayByStatus).reduce((sum, count) => sum + count, 0);
   const counts = { open, sealed, junk: junk + cancelled, all };
   const active = conditionCount(filter);
   const current = filter.view === "needs_you" ? "open" : (filter.view ?? "all");
+  const apply = (chosen: Filter<keyof DeskFilter>) => {
+    setOpen(false);
+    onFilter(deskFilter.parse({ view: filter.view, ...chosen }));
+  };
   return (
-    <div className="card-h list-h">
-      <h2 className="sr">{t("label")}</h2>
-      <nav className="seg grow" aria-label={t("view")}>
+    <CardHead className="gap-1.5 pr-2.5 max-desk:flex-nowrap max-desk:px-3">
+      <h2 className="sr-only">{t("label")}</h2>
+      <Segments as="nav" className="min-w-0 flex-1 *:min-w-0 *:flex-1 *:px-1.5 max-desk:*:px-1.5" aria-label={t("view")}>
         {segments.map((view) => (
           <Link
             key={view}
-            className="grow"
             scroll={false}
             href={base + filterQuery({ ...filter, view })}
             aria-current={view === current ? "true" : undefined}
           >
-            {t(view)} <span className="n">{format.number(counts[view])}</span>
+            {t(view)} <span className="font-normal">{format.number(counts[view])}</span>
           </Link>
         ))}
-      </nav>
+      </Segments>
       <Button
         tone={active > 0 ? "plain" : "ghost"}
         size="sm"
         icon
+        className="relative"
         aria-label={active > 0 ? t("filters", { count: active }) : t("filter")}
         onClick={() => setOpen(true)}
       >
-        <ListFilter className="i" />
-        {active > 0 && <span className="dot-mark" />}
+        <ListFilter />
+        {active > 0 && <span className="absolute top-0.75 right-0.75 size-1.75 rounded-full bg-accent-mark" />}
       </Button>
-      <FilterDialog
-        open={isOpen}
-        onOpenChange={setOpen}
-        filter={filter}
-        campaigns={figures.campaigns}
-        onFilter={(chosen) => {
-          setOpen(false);
-          onFilter(chosen);
-        }}
-      />
-    </div>
+      <Dialog open={isOpen} onOpenChange={setOpen} title={t("filterTitle")}>
+        <FilterForm fields={fields} filter={textOf(filter)} onApply={apply} />
+      </Dialog>
+    </CardHead>
   );
 }
+
+const textOf = (filter: DeskFilter): Filter<keyof DeskFilter> =>
+  Object.fromEntries(Object.entries(filter).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]])));

@@ -1,6 +1,7 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import type { DeskFormat } from "#lib/i18n/desk-format.ts";
 import type { DeskLead } from "#lib/leads/desk-shapes.ts";
 
 const dayMs = 86_400_000;
@@ -40,9 +41,8 @@ export function useLeadWords() {
   function delivered({ sale, delivery }: DeskLead): string {
     if (sale?.deliveryBlock) return t(`why.${sale.deliveryBlock}`);
     if (!delivery) return "";
-    if (delivery.pendingAdjustment) return t(delivery.pendingAdjustment === "RESTATE" ? "why.restate" : "why.retract");
-    if (delivery.verdict) return t(`why.${lowered[delivery.verdict]}`);
-    return t(`why.${lowered[delivery.status]}`);
+    if (delivery.pendingAdjustment) return t(`why.${delivery.pendingAdjustment}`);
+    return t(`why.${delivery.verdict ?? delivery.status}`);
   }
 
   function source({ keyword, campaign, clickBlock, points }: DeskLead): { main: string; campaign: string | null } {
@@ -55,14 +55,16 @@ export function useLeadWords() {
   return { who, behaviour, waiting, expiry, decided, delivered, source };
 }
 
-const lowered = {
-  QUEUED: "queued",
-  RETRY: "retry",
-  PROCESSING: "processing",
-  COMPLETED: "completed",
-  FAILED: "failed",
-  CONFIRMED: "confirmed",
-  REJECTED: "rejected",
-  DUPLICATE: "duplicate",
-  UNKNOWN: "unknown",
-} as const;
+/** Who was faster, and what they did: "Murat sealed this lead 20 seconds ago for ₺2,400." */
+export function useStaleWords(format: DeskFormat): (facts: Record<string, unknown>, now: Date) => string {
+  const t = useTranslations("desk");
+  return ({ status, changedBy, changedAt, amountCents, currency }, now) => {
+    const name = typeof changedBy === "string" ? changedBy : t("seal.somebody");
+    const ago = typeof changedAt === "string" ? format.since(changedAt, now) : "";
+    const amount = typeof amountCents === "number" && typeof currency === "string" ? format.money(amountCents, currency) : "";
+    if (status === "sealed") return t("seal.stale", { name, ago, amount });
+    if (status === "CONFIRMED" || status === "CANCELED") return t("seal.staleSale", { amount });
+    const key = `status.${status}` as "status.intent"; // has() checks it before it is used
+    return t("seal.staleOther", { name, ago, status: t.has(key) ? t(key) : "" });
+  };
+}

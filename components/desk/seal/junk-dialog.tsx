@@ -4,7 +4,8 @@ import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
 import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Button } from "#components/ui/button.tsx";
-import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
+import { Choice, Choices } from "#components/ui/choice.tsx";
+import { Dialog, DialogClose, DialogFoot } from "#components/ui/dialog.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import type { DeskLead } from "#lib/leads/desk-shapes.ts";
@@ -34,25 +35,24 @@ export function JunkDialog({ lead, open, onOpenChange }: JunkDialogProps) {
   };
   return (
     <Dialog open={open} onOpenChange={onOpenChange} title={t("title", { who: words.who(lead) })} description={t("body")}>
-      <form className="stack stack-4" onSubmit={confirm}>
-        <fieldset className="choices">
-          <legend className="sr">{t("reason")}</legend>
+      <form className="grid gap-4" onSubmit={confirm}>
+        <Choices>
+          <legend className="sr-only">{t("reason")}</legend>
           {reasons.map((value) => (
-            <label key={value} className="choice">
-              <input type="radio" name="reason" className="sr" checked={reason === value} onChange={() => setReason(value)} />
+            <Choice key={value} name="reason" checked={reason === value} onChange={() => setReason(value)}>
               {t(value)}
-            </label>
+            </Choice>
           ))}
-        </fieldset>
+        </Choices>
         {reason === "other" && (
           <Field label={t("otherLabel")}>{(control) => <Input {...control} name="own" maxLength={200} autoFocus />}</Field>
         )}
-        <div className="dialog-f">
+        <DialogFoot>
           <DialogClose render={<Button />}>{t("keep")}</DialogClose>
           <Button type="submit" tone="destroy">
             {t("confirm")}
           </Button>
-        </div>
+        </DialogFoot>
       </form>
     </Dialog>
   );

@@ -3,101 +3,77 @@
 import { MessageSquareText, Pencil, Stamp, Trash2 } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
-import { AmountReadings } from "#components/forms/amount-readings.tsx";
 import { Button } from "#components/ui/button.tsx";
-import { Field } from "#components/ui/field.tsx";
-import { Textarea } from "#components/ui/input.tsx";
-import type { DeskLead } from "#lib/leads/desk-shapes.ts";
+import type { DeskLead, LeadDetail } from "#lib/leads/desk-shapes.ts";
 import { useDesk } from "../desk-context.tsx";
-import { CallBack } from "../lead/call-back.tsx";
-import { AmountPresets } from "./amount-presets.tsx";
+import { CallBack } from "../lead/lead-detail.tsx";
 import { JunkDialog } from "./junk-dialog.tsx";
-import { MoneyInput } from "./money-input.tsx";
 import { useSealDraft } from "./seal-draft.ts";
-import { Told } from "./told.tsx";
+import { AmountPresets, NoteField, OtherAmount, SealConsequence } from "./seal-fields.tsx";
+
+interface PhoneSealProps {
+  lead: DeskLead;
+  detail: LeadDetail | null;
+  onDone: () => void;
+}
 
 /** The seal on a phone: the usual amount is chosen, the button lies last, below the thumb. */
-export function PhoneSeal({ lead, fullPhone, onDone }: { lead: DeskLead; fullPhone: string | null; onDone: () => void }) {
-  const t = useTranslations("desk");
-  const { presets, currency, format, actions, isOffline } = useDesk();
-  const draft = useSealDraft(presets, currency);
+export function PhoneSeal({ lead, detail, onDone }: PhoneSealProps) {
+  const t = useTranslations("desk.seal");
+  const { format, actions, isOffline } = useDesk();
+  const draft = useSealDraft();
   const [isWriting, setWriting] = useState<"amount" | "note" | null>(null);
   const [isJunking, setJunking] = useState(false);
-  const ready = draft.draft;
-  const move = (to: "qualified" | "meeting") => {
-    actions.move(lead, to);
-    onDone();
-  };
+  const { ready } = draft;
   return (
     <>
-      <div className="stage">
-        {fullPhone ? <CallBack phone={fullPhone} /> : <span />}
-        <Button size="sm" disabled={isOffline} aria-pressed={lead.status === "qualified"} onClick={() => move("qualified")}>
-          {t("seal.qualified")}
-        </Button>
-        <Button size="sm" disabled={isOffline} aria-pressed={lead.status === "meeting"} onClick={() => move("meeting")}>
-          {t("seal.meeting")}
-        </Button>
+      <div className="grid grid-cols-3 gap-1.5 max-desk:*:px-1">
+        {detail?.fullPhone ? <CallBack phone={detail.fullPhone} /> : <span />}
+        {(["qualified", "meeting"] as const).map((stage) => (
+          <Button
+            key={stage}
+            size="sm"
+            disabled={isOffline}
+            aria-pressed={lead.status === stage}
+            onClick={() => {
+              actions.move(lead, stage);
+              onDone();
+            }}
+          >
+            {t(stage)}
+          </Button>
+        ))}
       </div>
       <AmountPresets draft={draft} />
-      {isWriting === "amount" && (
-        <>
-          <Field label={t("seal.other")} error={draft.error}>
-            {(control) => (
-              <MoneyInput
-                {...control}
-                autoFocus
-                value={draft.other.text}
-                onChange={(event) => draft.other.setText(event.target.value)}
-                currency={draft.currency}
-                onCurrency={draft.setCurrency}
-              />
-            )}
-          </Field>
-          <AmountReadings amount={draft.other} />
-        </>
-      )}
-      {isWriting === "note" && (
-        <Field label={t("seal.noteLabel")} hint={t("seal.noteHint")}>
-          {(control) => (
-            <Textarea
-              {...control}
-              autoFocus
-              maxLength={500}
-              rows={2}
-              value={draft.note}
-              onChange={(event) => draft.setNote(event.target.value)}
-            />
-          )}
-        </Field>
-      )}
-      <div className="row">
-        <Button className="grow" aria-pressed={isWriting === "amount"} onClick={() => setWriting("amount")}>
-          <Pencil className="i" />
-          {t("seal.other")}
+      {isWriting === "amount" && <OtherAmount draft={draft} autoFocus />}
+      {isWriting === "note" && <NoteField draft={draft} />}
+      <div className="flex gap-2 *:min-w-0 *:flex-1">
+        <Button aria-pressed={isWriting === "amount"} onClick={() => setWriting("amount")}>
+          <Pencil />
+          {t("other")}
         </Button>
-        <Button className="grow" aria-pressed={isWriting === "note"} onClick={() => setWriting("note")}>
-          <MessageSquareText className="i" />
-          {t("seal.noteShort")}
+        <Button aria-pressed={isWriting === "note"} onClick={() => setWriting("note")}>
+          <MessageSquareText />
+          {t("noteShort")}
         </Button>
       </div>
-      {isOffline ? <p className="told">{t("offline")}</p> : ready && <Told lead={lead} draft={ready} />}
-      <div className="row thumb">
+      {(ready || isOffline) && <SealConsequence lead={lead} draft={draft} />}
+      <div className="flex gap-2 max-desk:*:min-h-13 max-desk:*:rounded-[12px]">
         <Button disabled={isOffline} onClick={() => setJunking(true)}>
-          <Trash2 className="i i-18" />
-          {t("seal.junk")}
+          <Trash2 className="size-4.5" />
+          {t("junk")}
         </Button>
         <Button
           tone="primary"
-          className="grow"
+          className="min-w-0 flex-1 text-[1.0625rem]"
           disabled={!ready || isOffline}
           onClick={() => {
             if (ready) actions.seal(lead, ready);
             onDone();
           }}
         >
-          <Stamp className="i i-18" />
-          {ready ? t("seal.button", { amount: format.money(ready.shownCents, ready.currency) }) : t("seal.noAmount")}
+          <Stamp className="size-4.5" />
+          {ready ? t("button", { amount: format.money(ready.shownCents, ready.currency) }) : t("noAmount")}
         </Button>
       </div>
       <JunkDialog lead={lead} open={isJunking} onOpenChange={setJunking} />

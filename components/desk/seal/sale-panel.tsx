@@ -1,17 +1,18 @@
 "use client";
 
+import Link from "next/link";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { WhyButton } from "#components/delivery/why-button.tsx";
+import { sitePath } from "#components/shell/nav-items.ts";
 import { Badge, type State } from "#components/ui/badge.tsx";
 import { Button } from "#components/ui/button.tsx";
+import { useNow } from "#components/workbench/live/clock.tsx";
 import type { DeskLead, DeskSale } from "#lib/leads/desk-shapes.ts";
-import { useNow } from "../desk-clock.tsx";
 import { useDesk } from "../desk-context.tsx";
-import { isSaved } from "../desk-state.ts";
-import { CancelDialog } from "./cancel-dialog.tsx";
-import { CorrectDialog } from "./correct-dialog.tsx";
-import { DeliveryNote } from "./delivery-note.tsx";
+import { isSaved } from "../list/lead-state.ts";
+import { CancelDialog, CorrectDialog } from "./sale-dialogs.tsx";
+import { Consequence } from "./seal-fields.tsx";
 import { UndoButton } from "./undo-button.tsx";
 
 /** A sealed lead: what it was worth, who said so, what Google knows, and what can still be changed. */
@@ -23,29 +24,33 @@ export function SalePanel({ lead, sale }: { lead: DeskLead; sale: DeskSale }) {
   const time = lead.changedAt ? format.moment(lead.changedAt, now) : "";
   const verdict = lead.delivery?.verdict;
   const state: State | undefined = verdict === "CONFIRMED" || verdict === "REJECTED" ? verdict : lead.delivery?.status;
+  const asked = (name: typeof dialog) => ({
+    lead,
+    sale,
+    open: dialog === name,
+    onOpenChange: (open: boolean) => setDialog(open ? name : null),
+  });
   return (
-    <div className="stack">
-      <h3 className="h2">{t("title")}</h3>
+    <div className="grid gap-3">
+      <h3 className="text-base font-semibold tracking-[-0.003em]">{t("title")}</h3>
       <div>
-        <div className="row">
-          <b className="fig-xl grow">{format.money(sale.amountCents, sale.currency)}</b>
+        <div className="flex items-center gap-2">
+          <b className="flex-1 text-2xl font-semibold tracking-[-0.028em]">{format.money(sale.amountCents, sale.currency)}</b>
           {state && <Badge state={state} />}
         </div>
-        <p className="sm t2">
-          {lead.changedByYou ? t("byYou", { time }) : lead.changedBy ? t("by", { name: lead.changedBy, time }) : t("bySystem", { time })}
+        <p className="text-sm text-support">
+          {lead.changedByYou ? t("byYou", { time }) : lead.changedBy ? t("by", { name: lead.changedBy, time }) : time}
         </p>
-        {sale.isPredicted && <p className="sm t3">{t("predicted")}</p>}
-        {sale.note && <p className="sm t2 mt-1">{t("note", { note: sale.note })}</p>}
+        {sale.isPredicted && <p className="text-sm text-meta">{t("predicted")}</p>}
+        {sale.note && <p className="mt-1 text-sm text-support">{t("note", { note: sale.note })}</p>}
       </div>
       <DeliveryNote lead={lead} sale={sale} />
-      {isSaved(sale) && (
-        <WhyButton siteId={siteId} saleId={sale.id} timeZone={timeZone} isCounted={lead.delivery?.verdict === "CONFIRMED"} look="small" />
-      )}
+      {isSaved(sale) && <WhyButton siteId={siteId} saleId={sale.id} timeZone={timeZone} isCounted={verdict === "CONFIRMED"} look="small" />}
       {canAct && (
         <>
-          <UndoButton lead={lead} look="btn big" />
-          <div className="hr" />
-          <div className="stage two">
+          <UndoButton lead={lead} />
+          <div className="my-1 h-px bg-line-1" />
+          <div className="grid grid-cols-2 gap-1.5 *:px-1 max-desk:*:px-1">
             <Button size="sm" disabled={isOffline || !isSaved(sale)} onClick={() => setDialog("correct")}>
               {t("correct")}
             </Button>
@@ -53,10 +58,34 @@ export function SalePanel({ lead, sale }: { lead: DeskLead; sale: DeskSale }) {
               {t("cancel")}
             </Button>
           </div>
-          <CorrectDialog lead={lead} sale={sale} open={dialog === "correct"} onOpenChange={(open) => setDialog(open ? "correct" : null)} />
-          <CancelDialog lead={lead} sale={sale} open={dialog === "cancel"} onOpenChange={(open) => setDialog(open ? "cancel" : null)} />
+          <CorrectDialog {...asked("correct")} />
+          <CancelDialog {...asked("cancel")} />
         </>
       )}
     </div>
+  );
+}
+
+/** What Google knows of a sale, in a sentence; a sale that is not delivered says why. */
+function DeliveryNote({ lead: { delivery }, sale }: { lead: DeskLead; sale: DeskSale }) {
+  const t = useTranslations("desk");
+  const { format, siteId } = useDesk();
+  const now = useNow(30_000);
+  if (sale.deliveryBlock) return <Consequence>{t(`seal.notTold.${sale.deliveryBlock}`)}</Consequence>;
+  if (!delivery) return null;
+  const { status, pendingAdjustment, notBefore } = delivery;
+  const isRejected = status === "COMPLETED" && delivery.verdict === "REJECTED" && !pendingAdjustment;
+  const isDue = status === "QUEUED" && Date.parse(notBefore) <= now.getTime();
+  const time = format.moment(delivery.uploadedAt ?? notBefore, now);
+  const known = isRejected ? t("sale.REJECTED") : isDue ? t("sale.due") : t(`sale.${status}`, { time });
+  return (
+    <Consequence>
+      {known} {!isRejected && pendingAdjustment && t(`sale.${pendingAdjustment}`)}{" "}
+      {(status === "FAILED" || isRejected || pendingAdjustment) && (
+        <Link className="link" href={sitePath(siteId, "/oci-control")}>
+          {t("sale.openControl")}
+        </Link>
+      )}
+    </Consequence>
   );
 }

@@ -2,23 +2,26 @@
 
 import { useState } from "react";
 import { useAmount } from "#components/forms/use-amount.ts";
-import type { AmountPreset } from "#lib/leads/desk-shapes.ts";
+import { useDesk } from "../desk-context.tsx";
 import type { SealDraft } from "../use-lead-actions.tsx";
 
 /** What the operator is about to seal. The usual amount is chosen before anybody chooses: that makes it two taps. */
-export function useSealDraft(presets: AmountPreset[], siteCurrency: string) {
+export function useSealDraft() {
+  const desk = useDesk();
+  const [presets] = useState(desk.presets); // they do not move under a hand
   const [chosenCents, setChosenCents] = useState(() => presets.find(({ isUsual }) => isUsual)?.amountCents ?? null);
-  const [currency, setCurrency] = useState(siteCurrency);
+  const [currency, setCurrency] = useState(desk.currency);
   const other = useAmount(currency);
   const [note, setNote] = useState("");
   const isWritten = other.text.trim() !== "";
-  const isOther = isWritten || currency !== siteCurrency;
+  const isOther = isWritten || currency !== desk.currency;
   const shownCents = isOther ? other.cents : chosenCents;
   const isExpected = !isOther && presets.some((preset) => preset.isExpected && preset.amountCents === chosenCents);
-  const draft: SealDraft | null = shownCents === null ? null : { amountCents: isExpected ? null : shownCents, shownCents, currency, note };
+  const ready: SealDraft | null = shownCents === null ? null : { amountCents: isExpected ? null : shownCents, shownCents, currency, note };
   return {
-    draft,
-    isOther,
+    presets,
+    /** Null while there is no amount. */
+    ready,
     /** The amount that is written in place of a usual one. */
     other,
     /** Something is written and it is no amount. */
@@ -27,7 +30,7 @@ export function useSealDraft(presets: AmountPreset[], siteCurrency: string) {
     choose(cents: number) {
       setChosenCents(cents);
       other.setText("");
-      setCurrency(siteCurrency);
+      setCurrency(desk.currency);
     },
     currency,
     setCurrency,

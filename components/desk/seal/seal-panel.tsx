@@ -3,82 +3,78 @@
 import { MessageSquareText, Stamp } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
-import { AmountReadings } from "#components/forms/amount-readings.tsx";
 import { Button } from "#components/ui/button.tsx";
-import { Field } from "#components/ui/field.tsx";
-import { Textarea } from "#components/ui/input.tsx";
+import { Kbd } from "#components/ui/kbd.tsx";
+import { useKeys } from "#components/ui/use-keys.ts";
 import type { DeskLead } from "#lib/leads/desk-shapes.ts";
-import { useCommand, useDesk } from "../desk-context.tsx";
-import { AmountPresets } from "./amount-presets.tsx";
-import { MoneyInput } from "./money-input.tsx";
+import { useDesk } from "../desk-context.tsx";
+import { JunkDialog } from "./junk-dialog.tsx";
 import { useSealDraft } from "./seal-draft.ts";
-import { StageButtons } from "./stage-buttons.tsx";
-import { Told } from "./told.tsx";
+import { AmountPresets, NoteField, OtherAmount, SealConsequence } from "./seal-fields.tsx";
 
 /** Seals an open lead: an amount, the button that names it, and below it what follows. */
 export function SealPanel({ lead }: { lead: DeskLead }) {
-  const t = useTranslations("desk");
-  const { presets, currency, format, actions, isOffline } = useDesk();
-  const draft = useSealDraft(presets, currency);
+  const t = useTranslations("desk.seal");
+  const { format, actions, isOffline } = useDesk();
+  const draft = useSealDraft();
   const [hasNote, setHasNote] = useState(false);
-  const ready = draft.draft;
+  const { ready } = draft;
   const seal = () => {
     if (ready && !isOffline) actions.seal(lead, ready);
   };
-  useCommand("seal", seal);
+  useKeys({ s: seal });
   return (
-    <div className="stack">
-      <div className="row">
-        <h3 className="h2 grow">{t("seal.title")}</h3>
-        <span className="xs t3">{t(presets.some(({ isExpected }) => isExpected) ? "seal.expectedTitle" : "seal.usual")}</span>
+    <div className="grid gap-3">
+      <div className="flex items-center gap-2">
+        <h3 className="flex-1 text-base font-semibold tracking-[-0.003em]">{t("title")}</h3>
+        <span className="text-xs text-meta">{t(draft.presets.some(({ isExpected }) => isExpected) ? "expectedTitle" : "usual")}</span>
       </div>
       <AmountPresets draft={draft} />
-      <Field label={t("seal.other")} error={draft.error}>
-        {(control) => (
-          <MoneyInput
-            {...control}
-            value={draft.other.text}
-            onChange={(event) => draft.other.setText(event.target.value)}
-            onKeyDown={(event) => event.key === "Enter" && seal()}
-            currency={draft.currency}
-            onCurrency={draft.setCurrency}
-          />
-        )}
-      </Field>
-      <AmountReadings amount={draft.other} />
+      <OtherAmount draft={draft} onEnter={seal} />
       <Button tone="primary" size="big" disabled={!ready || isOffline} onClick={seal} aria-keyshortcuts="s">
-        <Stamp className="i" />
-        {ready ? t("seal.button", { amount: format.money(ready.shownCents, ready.currency) }) : t("seal.noAmount")}
-        <kbd>{"S"}</kbd>
+        <Stamp />
+        {ready ? t("button", { amount: format.money(ready.shownCents, ready.currency) }) : t("noAmount")}
+        <Kbd onAccent>{"S"}</Kbd>
       </Button>
-      {isOffline ? (
-        <p className="told">{t("offline")}</p>
-      ) : ready ? (
-        <Told lead={lead} draft={ready} />
-      ) : (
-        <p className="told">{draft.other.problem}</p>
-      )}
+      <SealConsequence lead={lead} draft={draft} />
       {hasNote ? (
-        <Field label={t("seal.noteLabel")} hint={t("seal.noteHint")}>
-          {(control) => (
-            <Textarea
-              {...control}
-              autoFocus
-              maxLength={500}
-              rows={2}
-              value={draft.note}
-              onChange={(event) => draft.setNote(event.target.value)}
-            />
-          )}
-        </Field>
+        <NoteField draft={draft} />
       ) : (
-        <Button tone="ghost" size="sm" className="justify-self-start -ml-[9px]" onClick={() => setHasNote(true)}>
-          <MessageSquareText className="i i-14" />
-          {t("seal.note")}
+        <Button tone="ghost" size="sm" className="-ml-2.25 justify-self-start" onClick={() => setHasNote(true)}>
+          <MessageSquareText className="size-3.5" />
+          {t("note")}
         </Button>
       )}
-      <div className="hr" />
+      <div className="my-1 h-px bg-line-1" />
       <StageButtons lead={lead} />
+    </div>
+  );
+}
+
+/** The steps short of a sale, and the way out. The stage a lead has is pressed. */
+function StageButtons({ lead }: { lead: DeskLead }) {
+  const t = useTranslations("desk.seal");
+  const { actions, isOffline } = useDesk();
+  const [isJunking, setJunking] = useState(false);
+  useKeys({ x: () => !isOffline && setJunking(true) });
+  return (
+    <div className="grid grid-cols-3 gap-1.5 *:px-1">
+      {(["qualified", "meeting"] as const).map((stage) => (
+        <Button
+          key={stage}
+          size="sm"
+          disabled={isOffline}
+          aria-pressed={lead.status === stage}
+          onClick={() => lead.status !== stage && actions.move(lead, stage)}
+        >
+          {t(stage)}
+        </Button>
+      ))}
+      <Button size="sm" tone="danger" disabled={isOffline} onClick={() => setJunking(true)} aria-keyshortcuts="x">
+        {t("junk")}
+        <Kbd>{"X"}</Kbd>
+      </Button>
+      <JunkDialog lead={lead} open={isJunking} onOpenChange={setJunking} />
     </div>
   );
 }

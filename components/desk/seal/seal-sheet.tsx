@@ -9,79 +9,72 @@ import { Sheet } from "#components/ui/sheet.tsx";
 import type { DeskLead, LeadDetail } from "#lib/leads/desk-shapes.ts";
 import { useDesk } from "../desk-context.tsx";
 import { Journey } from "../lead/journey.tsx";
-import { LeadFacts } from "../lead/lead-facts.tsx";
+import { LeadFacts, ScoreReasons } from "../lead/lead-facts.tsx";
 import { Ledger } from "../lead/ledger.tsx";
-import { ScoreReasons } from "../lead/score-reasons.tsx";
-import { channelIcons, isOpen } from "../list/lead-state.ts";
+import { ChannelMark } from "../list/lead-row.tsx";
+import { isOpen } from "../list/lead-state.ts";
 import { useLeadWords } from "../list/use-lead-words.ts";
 import { LeadPanel } from "./lead-panel.tsx";
 import { PhoneSeal } from "./phone-seal.tsx";
 
 interface SealSheetProps {
-  lead: DeskLead | undefined;
-  detail: LeadDetail | undefined;
+  lead: DeskLead | null;
+  detail: LeadDetail | null;
   onClose: () => void;
 }
 
 /** A lead on a phone: the seal within reach of the thumb, the journey one level below. */
 export function SealSheet({ lead, detail, onClose }: SealSheetProps) {
-  const t = useTranslations("desk");
-  const { canAct } = useDesk();
+  const t = useTranslations("desk.score");
   const words = useLeadWords();
-  const [level, setLevel] = useState<"seal" | "journey">("seal");
-  const close = () => {
-    setLevel("seal");
-    onClose();
-  };
-  useBackCloses(lead !== undefined, close);
-  useBackCloses(lead !== undefined && level === "journey", () => setLevel("seal"));
-  const Channel = lead ? channelIcons[lead.channel] : Route;
+  useBackCloses(lead !== null, onClose);
   return (
     <Sheet
-      open={lead !== undefined}
-      onOpenChange={(open) => !open && close()}
+      open={lead !== null}
+      onOpenChange={(open) => !open && onClose()}
       title={lead && words.who(lead)}
-      note={lead && `${t("score.title", { score: lead.score })} · ${words.source(lead).main}`}
-      lead={
-        <span className="chan">
-          <Channel className="i i-18" />
-        </span>
-      }
+      note={lead && `${t("title", { score: lead.score })} · ${words.source(lead).main}`}
+      lead={lead && <ChannelMark lead={lead} className="bg-surface-3" />}
     >
-      {lead && level === "journey" && (
-        <>
-          <Button tone="ghost" size="sm" className="justify-self-start -ml-3" onClick={() => setLevel("seal")}>
-            <ArrowLeft className="i" />
-            {t("journey.back")}
-          </Button>
-          <LeadFacts lead={lead} detail={detail} />
-          <div>
-            <ScoreReasons lead={lead} />
-            <Journey lead={lead} detail={detail} />
-            {detail && <Ledger detail={detail} />}
-          </div>
-        </>
-      )}
-      {lead && level === "seal" && (
-        <>
-          <button type="button" className="row sheet-link" onClick={() => setLevel("journey")}>
-            <Route className="i t3" />
-            <span className="grow">
-              {t("journey.summary", {
-                visits: lead.visitsBefore + 1,
-                returned: lead.points.returningAdUser === undefined ? "no" : "yes",
-              })}
-            </span>
-            <span className="link">{t("journey.link")}</span>
-            <ChevronRight className="i i-14 t3" />
-          </button>
-          {isOpen(lead) && canAct ? (
-            <PhoneSeal key={lead.id} lead={lead} fullPhone={detail?.fullPhone ?? null} onDone={close} />
-          ) : (
-            <LeadPanel lead={lead} />
-          )}
-        </>
-      )}
+      {lead && <SheetLevels key={lead.id} lead={lead} detail={detail} onClose={onClose} />}
     </Sheet>
+  );
+}
+
+function SheetLevels({ lead, detail, onClose }: SealSheetProps & { lead: DeskLead }) {
+  const t = useTranslations("desk.journey");
+  const { canAct } = useDesk();
+  const [isJourney, setJourney] = useState(false);
+  useBackCloses(isJourney, () => setJourney(false));
+  if (isJourney)
+    return (
+      <>
+        <Button tone="ghost" size="sm" className="-ml-3 justify-self-start" onClick={() => setJourney(false)}>
+          <ArrowLeft />
+          {t("back")}
+        </Button>
+        <LeadFacts lead={lead} detail={detail} />
+        <div>
+          <ScoreReasons lead={lead} />
+          <Journey lead={lead} detail={detail} />
+          {detail && <Ledger detail={detail} />}
+        </div>
+      </>
+    );
+  const summary = { visits: lead.visitsBefore + 1, returned: lead.points.returningAdUser === undefined ? "no" : "yes" };
+  return (
+    <>
+      <button
+        type="button"
+        className="-my-1.5 flex min-h-11 w-full items-center gap-2 border-line-1 border-y px-0.5 text-sm text-support"
+        onClick={() => setJourney(true)}
+      >
+        <Route className="text-meta" />
+        <span className="min-w-0 flex-1">{t("summary", summary)}</span>
+        <span className="link">{t("title")}</span>
+        <ChevronRight className="size-3.5 text-meta" />
+      </button>
+      {isOpen(lead) && canAct ? <PhoneSeal lead={lead} detail={detail} onDone={onClose} /> : <LeadPanel lead={lead} />}
+    </>
   );
 }

@@ -5,7 +5,7 @@ import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
 import { useDesk } from "../desk-context.tsx";
 
-/** Another call of the visit is sealed: one job sealed twice would be told to Google twice. */
+/** Another call of the visit is sealed: one job sealed twice would be counted by Google twice. */
 export function SecondSaleDialog() {
   const t = useTranslations("desk.seal.again");
   const { actions, format } = useDesk();

@@ -57,8 +57,8 @@ export function ActionOptions({ list, none }: ActionOptionsProps): ReactNode {
 export function OnePerClick() {
   const t = useTranslations("googleAds.actions");
   return (
-    <p className="flex gap-2 xs fg-retry text-pretty" role="status">
-      <TriangleAlert className="i i-14 flex-none" />
+    <p className="text-xs text-retry flex gap-2 text-pretty" role="status">
+      <TriangleAlert className="size-3.5 flex-none" />
       {t("onePerClick")}
     </p>
   );
@@ -99,18 +99,24 @@ export function ActionField({ siteId, defaultValue, error, sealName, typedAccoun
   const counting = list?.find(({ action }) => action === chosen)?.countingType;
   const hint = problem ? t(problem) : t(list ? `${name}.listHint` : `${name}.hint`);
   return (
-    <div className="stack">
+    <div className="grid gap-3">
       <Field label={t(`${name}.label`)} hint={hint} error={error}>
         {(control) => (
-          <div className="row items-stretch max-desk:flex-col">
+          <div className="flex min-w-0 items-center gap-2 items-stretch max-desk:flex-col">
             {list ? (
-              <Select {...control} className="grow" name={name} value={chosen} onChange={(event) => setChosen(event.target.value)}>
+              <Select
+                {...control}
+                className="min-w-0 flex-1"
+                name={name}
+                value={chosen}
+                onChange={(event) => setChosen(event.target.value)}
+              >
                 <ActionOptions list={list} none={t("choose")} />
               </Select>
             ) : (
               <Input
                 {...control}
-                className="grow"
+                className="min-w-0 flex-1"
                 name={name}
                 value={chosen}
                 onChange={(event) => setChosen(event.target.value)}

@@ -8,6 +8,7 @@ import { useErrorText } from "#components/forms/use-error-text.ts";
 import { useSend } from "#components/forms/use-send.ts";
 import { Alert } from "#components/ui/alert.tsx";
 import { Button } from "#components/ui/button.tsx";
+import { CardBody, CardFoot } from "#components/ui/card.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import { Select } from "#components/ui/select.tsx";
@@ -70,23 +71,23 @@ export function ActionsForm({ siteId, customerId, rows, onDone }: ActionsFormPro
   };
   if (!hasAsked || isLoading) {
     return (
-      <div className="card-b stack" aria-busy="true">
+      <CardBody className="grid gap-3" aria-busy="true">
         {rows.map(({ conversionName }) => (
           <Skeleton key={conversionName} width="100%" height={58} radius={7} />
         ))}
-      </div>
+      </CardBody>
     );
   }
   return (
     <form onSubmit={save} noValidate>
-      <div className="card-b stack stack-4 max-w-[640px]">
+      <CardBody className="grid gap-4 max-w-[640px]">
         {problem && <Alert tone="retry">{t(`fields.${problem}`)}</Alert>}
         {rows.map((row) => {
           const value = chosen[row.conversionName] ?? "";
           const set = (action: string) => setChosen({ ...chosen, [row.conversionName]: action });
           const listed = list && withChosen(list, value);
           return (
-            <div key={row.conversionName} className="stack">
+            <div key={row.conversionName} className="grid gap-3">
               <Field
                 label={row.key ? names(row.key) : t("actions.earlierName")}
                 hint={t.rich("actions.sentAs", { name: () => <span data-untranslated>{row.conversionName}</span> })}
@@ -118,13 +119,13 @@ export function ActionsForm({ siteId, customerId, rows, onDone }: ActionsFormPro
         ) : (
           <FormFailure code={failure?.code} requestId={failure?.requestId ?? null} />
         )}
-      </div>
-      <div className="card-f">
+      </CardBody>
+      <CardFoot>
         <SubmitButton tone="primary" pending={pending}>
           {t("actions.save")}
         </SubmitButton>
         <Button onClick={onDone}>{t("actions.cancel")}</Button>
-      </div>
+      </CardFoot>
     </form>
   );
 }

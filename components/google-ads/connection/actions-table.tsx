@@ -2,6 +2,7 @@
 
 import { useTranslations } from "next-intl";
 import { Badge } from "#components/ui/badge.tsx";
+import { CardBody } from "#components/ui/card.tsx";
 import { Cell, Table } from "#components/ui/table.tsx";
 import { actionNumber } from "#lib/delivery/action-name.ts";
 import type { ActionRow } from "#lib/delivery/action-rows.ts";
@@ -34,7 +35,7 @@ export function ActionsTable({ rows }: { rows: ActionRow[] }) {
                   <GoogleName row={row} />
                 </>
               ) : (
-                <span className="t3">{t(row.key === "seal" ? "noneSeal" : "none")}</span>
+                <span className="text-meta">{t(row.key === "seal" ? "noneSeal" : "none")}</span>
               )}
             </Cell>
             <Cell at="meta">{row.action && <Counting type={row.countingType} />}</Cell>
@@ -56,7 +57,7 @@ function ConversionName({ row: { key, conversionName } }: { row: ActionRow }) {
   return (
     <>
       {key ? names(key) : t("earlierName")}
-      <span className="block xs t3 id clip" data-untranslated>
+      <span className="text-xs text-meta block truncate id" data-untranslated>
         {conversionName}
       </span>
     </>
@@ -67,13 +68,15 @@ function ConversionName({ row: { key, conversionName } }: { row: ActionRow }) {
 function GoogleName({ row: { conversionName, googleName } }: { row: ActionRow }) {
   const t = useTranslations("googleAds.actions");
   if (googleName === conversionName) return null;
-  return <span className="block xs t3">{googleName === null ? t("namedUnknown") : t("namedAtGoogle", { name: googleName })}</span>;
+  return (
+    <span className="text-xs text-meta block">{googleName === null ? t("namedUnknown") : t("namedAtGoogle", { name: googleName })}</span>
+  );
 }
 
 function Counting({ type }: { type: string | null }) {
   const t = useTranslations("googleAds.actions");
   if (type === "MANY_PER_CLICK" || type === "ONE_PER_CLICK") return t(`countings.${type}`);
-  return <span className="t3">{t("countingUnknown")}</span>;
+  return <span className="text-meta">{t("countingUnknown")}</span>;
 }
 
 function Notes({ rows }: { rows: ActionRow[] }) {
@@ -83,21 +86,21 @@ function Notes({ rows }: { rows: ActionRow[] }) {
   const renamed = rows.filter(({ conversionName, googleName }) => googleName !== null && googleName !== conversionName);
   if (refused.length + renamed.length === 0 && !isOnce) return null;
   return (
-    <div className="card-b stack border-t border-line-1">
+    <CardBody className="grid gap-3 border-t border-line-1">
       {refused.map(({ conversionName, blocked }) => {
         const finding = findingOf(blocked?.code ?? "").name;
         return (
-          <p key={conversionName} className="sm t2 text-pretty">
-            <b className="strong">{conversionName}</b> {t(`findings.${finding}.what`)} {t(`findings.${finding}.fix`)}
+          <p key={conversionName} className="text-sm text-support text-pretty">
+            <b className="font-semibold">{conversionName}</b> {t(`findings.${finding}.what`)} {t(`findings.${finding}.fix`)}
           </p>
         );
       })}
       {renamed.map(({ conversionName, googleName }) => (
-        <p key={conversionName} className="sm t2 text-pretty">
+        <p key={conversionName} className="text-sm text-support text-pretty">
           {t("actions.nameDiffers", { ours: conversionName, theirs: googleName ?? "" })}
         </p>
       ))}
       {isOnce && <OnePerClick />}
-    </div>
+    </CardBody>
   );
 }

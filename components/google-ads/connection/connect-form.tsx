@@ -6,7 +6,8 @@ import { type FormEvent, useState } from "react";
 import { FormFailure } from "#components/forms/form-failure.tsx";
 import { useFocusInvalid } from "#components/forms/use-focus-invalid.ts";
 import { Alert } from "#components/ui/alert.tsx";
-import { Button } from "#components/ui/button.tsx";
+import { Button, ButtonAnchor } from "#components/ui/button.tsx";
+import { CardBody, CardFoot } from "#components/ui/card.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Select } from "#components/ui/select.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
@@ -38,22 +39,22 @@ export function ConnectForm(props: ConnectFormProps) {
   if (isByHand) return <AccountForm {...props} />;
   return (
     <>
-      <div className="card-b stack">
-        <p className="sm t2 text-pretty">{t(state.connected ? "withGoogleAgain" : "withGoogleLead")}</p>
-      </div>
-      <div className="card-f">
+      <CardBody className="grid gap-3">
+        <p className="text-sm text-support text-pretty">{t(state.connected ? "withGoogleAgain" : "withGoogleLead")}</p>
+      </CardBody>
+      <CardFoot>
         {/* A plain link: the route answers with a redirect to Google's own page. */}
-        <a className="btn primary" href={`/api/sites/${siteId}/google-ads/oauth/start`}>
-          <LogIn className="i" />
+        <ButtonAnchor tone="primary" href={`/api/sites/${siteId}/google-ads/oauth/start`}>
+          <LogIn />
           {t("withGoogle")}
-        </a>
+        </ButtonAnchor>
         <Button onClick={() => setByHand(true)}>{t("byHand")}</Button>
         {onCancel && (
           <Button tone="ghost" onClick={onCancel}>
             {t("cancel")}
           </Button>
         )}
-      </div>
+      </CardFoot>
     </>
   );
 }
@@ -108,8 +109,8 @@ function AccountForm({ siteId, state, sealName, isAllowed, onConnected, onCancel
       }}
       noValidate
     >
-      <div className="card-b stack stack-5 max-w-[640px]">
-        <p className="sm t2 text-pretty">{t(state.connected ? "connect.leadAgain" : "connect.lead")}</p>
+      <CardBody className="grid gap-5 max-w-[640px]">
+        <p className="text-sm text-support text-pretty">{t(state.connected ? "connect.leadAgain" : "connect.lead")}</p>
         <ConnectField
           name="customer_id"
           defaultValue={account ? shownCustomerId(account.customerId) : undefined}
@@ -138,13 +139,13 @@ function AccountForm({ siteId, state, sealName, isAllowed, onConnected, onCancel
         {test && !test.ok && (
           <ConnectionChecks test={test} customerId={asked} failed={t("connect.unsaved")} isSaid={Boolean(finding?.field)} />
         )}
-      </div>
-      <div className="card-f">
+      </CardBody>
+      <CardFoot>
         <SubmitButton tone="primary" pending={pending}>
           {t(state.connected ? "connect.resubmit" : "connect.submit")}
         </SubmitButton>
         {onCancel && <Button onClick={onCancel}>{t("connect.cancel")}</Button>}
-      </div>
+      </CardFoot>
     </form>
   );
 }
@@ -159,9 +160,9 @@ function OlderAccess({ transport, error }: OlderAccessProps) {
   const t = useTranslations("googleAds");
   const problem = error("transport") ?? error("developer_token");
   return (
-    <details className="stack" open={transport === "ads_api" || problem !== undefined}>
-      <summary className="sm med w-fit cursor-pointer py-2">{t("connect.more")}</summary>
-      <div className="stack stack-4 pt-3">
+    <details className="grid gap-3" open={transport === "ads_api" || problem !== undefined}>
+      <summary className="text-sm font-medium w-fit cursor-pointer py-2">{t("connect.more")}</summary>
+      <div className="grid gap-4 pt-3">
         <Field label={t("fields.transport.label")} hint={t("fields.transport.hint")} error={error("transport")}>
           {(control) => (
             <Select {...control} name="transport" defaultValue={transport ?? "data_manager"}>

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { FormFailure } from "#components/forms/form-failure.tsx";
 import { Alert } from "#components/ui/alert.tsx";
 import { Button } from "#components/ui/button.tsx";
-import { Card } from "#components/ui/card.tsx";
+import { Card, CardBody, CardFoot } from "#components/ui/card.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import type { ConnectionState } from "#lib/delivery/connection-shapes.ts";
 import { ConnectForm } from "./connect-form.tsx";
@@ -75,8 +75,8 @@ export function ConnectionCard(props: ConnectionCardProps) {
             onReconnect={() => setOpen(true)}
           />
         ) : (
-          <div className="card-b row max-desk:flex-wrap">
-            <p className="sm t2 grow text-pretty">
+          <CardBody className="flex min-w-0 items-center gap-2 max-desk:flex-wrap">
+            <p className="text-sm text-support min-w-0 flex-1 text-pretty">
               {t("notConnected")} {!mayChange && t("ownerConnects")}
             </p>
             {mayChange && (
@@ -84,7 +84,7 @@ export function ConnectionCard(props: ConnectionCardProps) {
                 {t("start")}
               </Button>
             )}
-          </div>
+          </CardBody>
         )}
       </Card>
     </div>
@@ -120,7 +120,7 @@ function ConsentAnswer({ siteId, consent, connected, onUsed, onConnected }: Cons
   const isGiven = consent === "given";
   const next = isGiven ? t(connected ? "connect.consentGivenKnown" : "connect.consentGivenNext") : t("connect.consentRefusedNext");
   return (
-    <div className="card-b stack border-b border-line-1">
+    <CardBody className="grid gap-3 border-b border-line-1">
       <Alert
         tone={isGiven ? "completed" : "retry"}
         title={t(isGiven ? "connect.consentGiven" : "connect.consentRefused")}
@@ -142,7 +142,7 @@ function ConsentAnswer({ siteId, consent, connected, onUsed, onConnected }: Cons
         <FormFailure code={failure?.code} requestId={failure?.requestId ?? null} />
       )}
       {test && !test.ok && <ConnectionChecks test={test} customerId="" failed={t("connect.unsaved")} />}
-    </div>
+    </CardBody>
   );
 }
 
@@ -159,14 +159,14 @@ function Connected({ siteId, state, timeZone, mayChange, refused, onConnected, o
   const shown = test ?? refused;
   return (
     <>
-      <div className="card-b stack stack-4">
+      <CardBody className="grid gap-4">
         <ConnectionFacts state={state} timeZone={timeZone} />
-        {mayChange && <p className="xs t3 text-pretty">{t("account.secrets")}</p>}
+        {mayChange && <p className="text-xs text-meta text-pretty">{t("account.secrets")}</p>}
         <FormFailure code={failure?.code} requestId={failure?.requestId ?? null} />
         {shown && <ConnectionChecks test={shown} customerId={state.account?.customerId ?? ""} failed="" />}
-      </div>
+      </CardBody>
       {mayChange && (
-        <div className="card-f">
+        <CardFoot>
           <SubmitButton
             type="button"
             pending={pending}
@@ -177,7 +177,7 @@ function Connected({ siteId, state, timeZone, mayChange, refused, onConnected, o
           <RotateAccess siteId={siteId} customerId={state.account?.customerId ?? ""} onConnected={onConnected} />
           <Button onClick={onReconnect}>{t("account.reconnect")}</Button>
           <Disconnect siteId={siteId} syncMethod={state.syncMethod} />
-        </div>
+        </CardFoot>
       )}
     </>
   );

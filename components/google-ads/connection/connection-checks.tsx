@@ -38,7 +38,7 @@ export function ConnectionChecks({ test, customerId, failed, isSaid = false }: C
       )
       .some((each) => !each.ok && nameOf(each.code) === nameOf(code));
   return (
-    <div className="stack">
+    <div className="grid gap-3">
       <Alert
         tone={!test.ok ? "failed" : isPartly || refused > 0 ? "retry" : "completed"}
         title={!test.ok ? t("failed") : refused > 0 ? t("refusedActions", { count: refused }) : t(isPartly ? "partly" : "passed")}
@@ -47,7 +47,7 @@ export function ConnectionChecks({ test, customerId, failed, isSaid = false }: C
         {test.ok && name && t("accountFound", { name, currency: currency ?? "", timezone: timezone ?? "" })}
         {owner && owner !== customerId.replaceAll(/\D/g, "") && ` ${t("otherOwner", { id: shownCustomerId(owner) })}`}
       </Alert>
-      <ul className="stack" aria-label={t("results")}>
+      <ul className="grid gap-3" aria-label={t("results")}>
         {test.checks.map((check) => (
           <CheckLine key={check.name} check={check} isSaid={saysBefore(check)} />
         ))}
@@ -62,11 +62,11 @@ export function ConnectionChecks({ test, customerId, failed, isSaid = false }: C
 function CheckLine({ check: { name, ok, isRequired, code }, isSaid }: { check: Check; isSaid: boolean }) {
   const t = useTranslations("googleAds.test");
   const Icon = ok ? CircleCheck : isRequired ? CircleX : TriangleAlert;
-  const colour = ok ? "fg-completed" : isRequired ? "fg-failed" : "fg-retry";
+  const colour = ok ? "text-completed" : isRequired ? "text-failed" : "text-retry";
   return (
-    <li className="flex gap-2 sm">
-      <Icon className={`i mt-px flex-none ${colour}`} />
-      <span className="grow text-pretty">
+    <li className="text-sm flex gap-2">
+      <Icon className={`mt-px ${colour}`} />
+      <span className="min-w-0 flex-1 text-pretty">
         {t(`checks.${name}.${ok ? "ok" : "no"}`)}
         {!ok && code && <Why code={code} isSaid={isSaid} />}
       </span>
@@ -78,12 +78,12 @@ function CheckLine({ check: { name, ok, isRequired, code }, isSaid }: { check: C
 function RefusedLine({ action: { conversionName, code } }: { action: ConnectionTest["refusedActions"][number] }) {
   const t = useTranslations("googleAds.test");
   return (
-    <li className="flex gap-2 sm">
-      <TriangleAlert className="i mt-px flex-none fg-retry" />
-      <span className="grow text-pretty">
+    <li className="text-sm flex gap-2">
+      <TriangleAlert className="mt-px text-retry" />
+      <span className="min-w-0 flex-1 text-pretty">
         {t.rich("refusedAction", {
           name: () => (
-            <b className="med" data-untranslated>
+            <b className="font-medium" data-untranslated>
               {conversionName}
             </b>
           ),
@@ -101,11 +101,11 @@ function Why({ code, isSaid }: { code: string; isSaid: boolean }) {
   return (
     <>
       {!isSaid && (
-        <span className="block t2">
+        <span className="text-support block">
           {t(`${finding}.what`)} {t(`${finding}.fix`)}
         </span>
       )}
-      <span className="block xs t3 id" data-untranslated>
+      <span className="text-xs text-meta block id" data-untranslated>
         {code}
       </span>
     </>

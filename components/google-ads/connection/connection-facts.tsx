@@ -1,29 +1,12 @@
 "use client";
 
 import { useLocale, useTranslations } from "next-intl";
-import type { ReactNode } from "react";
+import { Facts } from "#components/ui/facts.tsx";
 import { TimeAgo } from "#components/ui/time.tsx";
 import { shownCustomerId } from "#lib/delivery/action-name.ts";
 import { findingOf } from "#lib/delivery/connection-findings.ts";
 import type { ConnectionState } from "#lib/delivery/connection-shapes.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
-
-/** A list of names and values; what is false is left out. */
-export function Facts({ facts }: { facts: (readonly [string, ReactNode] | false | null | undefined | "")[] }) {
-  return (
-    <dl className="grid grid-cols-[max-content_minmax(0,1fr)] gap-x-4 gap-y-1 sm">
-      {facts.map(
-        (fact) =>
-          fact && (
-            <div key={fact[0]} className="contents">
-              <dt className="t3">{fact[0]}</dt>
-              <dd>{fact[1]}</dd>
-            </div>
-          ),
-      )}
-    </dl>
-  );
-}
 
 /** What is known of a connection. Nothing that opens the account. */
 export function ConnectionFacts({ state, timeZone }: { state: ConnectionState; timeZone: string }) {
@@ -48,7 +31,7 @@ export function ConnectionFacts({ state, timeZone }: { state: ConnectionState; t
         connectedAt && [t("account.connectedAt"), shownConnect(connectedAt)],
         [
           t("account.tested"),
-          <span key="tested" className={testError ? "fg-failed" : undefined}>
+          <span key="tested" className={testError ? "text-failed" : undefined}>
             {tested}
             {testError && `. ${t(`findings.${findingOf(testError.code).name}.what`)}`}
           </span>,

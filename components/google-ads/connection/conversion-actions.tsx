@@ -33,7 +33,7 @@ export function ConversionActions({ siteId, customerId, rows, signalsOff, mayCha
           )
         }
       >
-        <p className="card-b sm t2 text-pretty pb-0">
+        <p className="p-4 pb-0 text-sm text-pretty text-support">
           {t("lead")} {signalsOff && t("signalsOff")}
         </p>
         {isEditing ? (

@@ -3,11 +3,11 @@
 import { FlaskConical } from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
 import { useState } from "react";
-import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
+import { useCause } from "#components/delivery/use-cause.ts";
 import { sendJson } from "#components/forms/send-json.ts";
 import { useErrorText } from "#components/forms/use-error-text.ts";
 import { Alert } from "#components/ui/alert.tsx";
-import { Card } from "#components/ui/card.tsx";
+import { Card, CardBody, CardFoot } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Select } from "#components/ui/select.tsx";
@@ -53,8 +53,8 @@ export function DryRun({ siteId, rows, timeZone }: DryRunProps) {
     <Card title={t("title")}>
       {row ? (
         <>
-          <div className="card-b stack stack-4 max-w-[640px]">
-            <p className="sm t2 text-pretty">{t("lead")}</p>
+          <CardBody className="grid gap-4 max-w-[640px]">
+            <p className="text-sm text-support text-pretty">{t("lead")}</p>
             <Field label={t("row")}>
               {(control) => (
                 <Select {...control} value={row.id} onChange={(event) => setChosen(event.target.value)}>
@@ -74,12 +74,12 @@ export function DryRun({ siteId, rows, timeZone }: DryRunProps) {
             <div aria-live="polite">
               {outcome && ("failed" in outcome ? <Alert tone="failed">{outcome.failed}</Alert> : <GoogleAnswer {...outcome} />)}
             </div>
-          </div>
-          <div className="card-f">
+          </CardBody>
+          <CardFoot>
             <SubmitButton type="button" pending={pending} onClick={ask}>
               {t("ask")}
             </SubmitButton>
-          </div>
+          </CardFoot>
         </>
       ) : (
         <EmptyState icon={FlaskConical} title={t("none")}>
@@ -111,7 +111,7 @@ function GoogleAnswer({ row, answer }: { row: WaitingRow; answer: DryRunAnswer }
     <Alert tone="retry" title={t("dryRun.refused")}>
       {words}
       {field && (
-        <span className="block xs">
+        <span className="text-xs block">
           {t.rich("dryRun.field", {
             name: () => (
               <span className="id" data-untranslated>
@@ -122,7 +122,7 @@ function GoogleAnswer({ row, answer }: { row: WaitingRow; answer: DryRunAnswer }
         </span>
       )}
       {(message ?? code) && (
-        <span className="block xs t3 id" data-untranslated>
+        <span className="text-xs text-meta block id" data-untranslated>
           {message ?? code}
         </span>
       )}

@@ -4,13 +4,13 @@ import { useLocale, useTranslations } from "next-intl";
 import { Alert } from "#components/ui/alert.tsx";
 import { Badge } from "#components/ui/badge.tsx";
 import { ButtonLink } from "#components/ui/button.tsx";
-import { Card } from "#components/ui/card.tsx";
+import { Card, CardBody } from "#components/ui/card.tsx";
+import { Facts } from "#components/ui/facts.tsx";
 import { TimeAgo } from "#components/ui/time.tsx";
 import { findingOf } from "#lib/delivery/connection-findings.ts";
 import type { ConnectionState } from "#lib/delivery/connection-shapes.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
 import { causeOf } from "#lib/oci/queue/causes.ts";
-import { Facts } from "./connection-facts.tsx";
 
 interface HealthCardProps {
   state: ConnectionState;
@@ -35,7 +35,7 @@ export function HealthCard({ state, timeZone, now, reconnectPath }: HealthCardPr
   const blockedActions = actions.filter(({ blocked }) => blocked);
   return (
     <Card title={t("title")} end={<StateBadge health={health} isIdle={syncMethod === "script"} hasQuota={hasQuota} />}>
-      <div className="card-b stack stack-4">
+      <CardBody className="grid gap-4">
         <Facts
           facts={[
             [t("sending"), <Sending key="sending" health={health} isIdle={syncMethod === "script"} hasQuota={hasQuota} />],
@@ -62,7 +62,7 @@ export function HealthCard({ state, timeZone, now, reconnectPath }: HealthCardPr
               />
             ),
         )}
-      </div>
+      </CardBody>
     </Card>
   );
 }
@@ -107,7 +107,7 @@ function LastFailure({ health, timeZone }: { health: Health; timeZone: string })
     <>
       <TimeAgo value={lastFailureAt} timeZone={timeZone} />
       {lastFailureCode && (
-        <span className="block xs t3">
+        <span className="text-xs text-meta block">
           {causes(`${causeOf(lastFailureCode, "api").name}.what`)}{" "}
           <span className="id" data-untranslated>
             {lastFailureCode}
@@ -137,7 +137,7 @@ function Blocked({ title, code, message, reconnectPath }: BlockedProps) {
   return (
     <Alert tone="blocked" title={`${title}.`} action={reconnect}>
       {t(`findings.${finding}.what`)} {t(`findings.${finding}.fix`)} {t("health.afterFix")}
-      <span className="block xs t3 id" data-untranslated>
+      <span className="text-xs text-meta block id" data-untranslated>
         {message?.startsWith(code) ? message : [code, message].filter(Boolean).join(": ")}
       </span>
     </Alert>

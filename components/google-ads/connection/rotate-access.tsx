@@ -5,7 +5,7 @@ import { type FormEvent, useState } from "react";
 import { FormFailure } from "#components/forms/form-failure.tsx";
 import { useFocusInvalid } from "#components/forms/use-focus-invalid.ts";
 import { Button } from "#components/ui/button.tsx";
-import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
+import { Dialog, DialogClose, DialogFoot } from "#components/ui/dialog.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { ConnectField, useFieldError } from "./connect-field.tsx";
 import { ConnectionChecks } from "./connection-checks.tsx";
@@ -64,7 +64,7 @@ function RotateForm({ siteId, customerId, onConnected }: RotateProps) {
     ask({ path: "rotate", body: given, done: (count) => t("rotate.done", { count }), onConnected });
   };
   return (
-    <form ref={form} onSubmit={submit} noValidate className="stack stack-4">
+    <form ref={form} onSubmit={submit} noValidate className="grid gap-4">
       {names.map((name) => (
         <ConnectField key={name} name={name} error={errorOf(name)} {...(name !== "refresh_token" && { hint: t("rotate.clientHint") })} />
       ))}
@@ -72,12 +72,12 @@ function RotateForm({ siteId, customerId, onConnected }: RotateProps) {
       {test && !test.ok && (
         <ConnectionChecks test={test} customerId={customerId} failed={t("connect.unsaved")} isSaid={names.some((name) => errorOf(name))} />
       )}
-      <div className="dialog-f">
+      <DialogFoot>
         <DialogClose render={<Button />}>{t("rotate.cancel")}</DialogClose>
         <SubmitButton tone="primary" pending={pending}>
           {t("rotate.submit")}
         </SubmitButton>
-      </div>
+      </DialogFoot>
     </form>
   );
 }

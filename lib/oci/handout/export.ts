@@ -63,7 +63,9 @@ export interface ExportPreview {
 }
 
 /** What would be handed out now. Changes nothing, neither in Postgres nor in Redis. */
-export async function previewExport(who: { machine: SiteMachine } | { member: SiteMember }): Promise<ExportPreview> {
+export async function previewExport(
+  who: { machine: SiteMachine } | { member: Pick<SiteMember, "db" | "publicId"> },
+): Promise<ExportPreview> {
   const page =
     "machine" in who
       ? await callRpc("get_export_page", { p_site_id: who.machine.siteId, ...limits() }, exportPage)

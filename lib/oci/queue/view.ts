@@ -1,44 +1,73 @@
 import { leadChannels } from "#lib/channels.ts";
 import { chartRanges, queueKinds, queueStatuses, verdicts } from "#lib/oci/queue-types.ts";
 import type { QueueCharts } from "./charts.ts";
-import { type DaySpanLength, daySpans, isDay } from "./day-span.ts";
+import { type DaySpanLength, daySpans, isDay, lastDays, todayIn } from "./day-span.ts";
 
 /** What OCI Control shows, as its address says it. Page and browser read the address with the same rules, and never trust it. */
 
-export const periods = ["1", "7", "30", "90"] as const;
-
-const oneOf =
-  (...words: string[]) =>
-  (text: string) =>
-    words.includes(text);
-const matching = (pattern: RegExp) => (text: string) => pattern.test(text);
+/** `words`: the messages that name its options, by value or with {count}. A pattern where the page itself knows the options. */
+interface QueueField {
+  key: string;
+  kind: "choice" | "day" | "money" | "flag";
+  options?: readonly string[];
+  pattern?: RegExp;
+  words?: string;
+  isChip?: true;
+  isHalf?: true;
+}
 
 /** `days` is the page's own word: the API takes a moment, an address that is shared tomorrow wants a length. */
-const filterRules = {
-  status: oneOf(...queueStatuses),
-  stuck: oneOf("true"),
-  waitingForDelay: oneOf("true"),
-  errorCode: matching(/^[A-Z][A-Z0-9_]{0,63}$/),
-  channel: oneOf(...leadChannels),
-  kind: oneOf(...queueKinds),
-  minValue: matching(/^\d{1,11}$/),
-  maxValue: matching(/^\d{1,11}$/),
-  verdict: oneOf(...verdicts),
-  sentFrom: isDay,
-  sentTo: isDay,
-  minAttempts: matching(/^[1-9]\d?$/),
-  days: oneOf(...periods),
-  q: (text: string) => text.trim().length > 0 && text.length <= 512,
-} satisfies Record<string, (text: string) => boolean>;
+export const queueFields = [
+  { key: "status", kind: "choice", options: queueStatuses, words: "states", isChip: true },
+  { key: "errorCode", kind: "choice", pattern: /^[A-Z][A-Z0-9_]{0,63}$/, isChip: true },
+  { key: "days", kind: "choice", options: ["1", "7", "30", "90"], words: "oci.filters.lastDays", isChip: true },
+  { key: "channel", kind: "choice", options: leadChannels, words: "oci.channels", isHalf: true },
+  { key: "kind", kind: "choice", options: queueKinds, words: "oci.kinds", isHalf: true },
+  { key: "minValue", kind: "money", isHalf: true },
+  { key: "maxValue", kind: "money", isHalf: true },
+  { key: "verdict", kind: "choice", options: verdicts, words: "oci.verdict.words", isHalf: true },
+  {
+    key: "minAttempts",
+    kind: "choice",
+    options: ["2", "3", "4", "5"],
+    pattern: /^[1-9]\d?$/,
+    words: "oci.filters.attemptsFrom",
+    isHalf: true,
+  },
+  { key: "sentFrom", kind: "day", isHalf: true },
+  { key: "sentTo", kind: "day", isHalf: true },
+  { key: "stuck", kind: "flag" },
+  { key: "waitingForDelay", kind: "flag" },
+] as const satisfies readonly QueueField[];
 
-type FilterKey = keyof typeof filterRules;
-export type ViewFilter = Partial<Record<FilterKey, string>>;
-const filterKeys = Object.keys(filterRules) as FilterKey[]; // the object above has no other keys
+export type FieldKey = (typeof queueFields)[number]["key"];
+export type ViewFilter = Partial<Record<FieldKey | "q", string>>;
+
+function accepts({ kind, options, pattern }: QueueField, text: string): boolean {
+  if (kind === "day") return isDay(text);
+  if (kind === "money") return /^\d{1,11}$/.test(text);
+  if (kind === "flag") return text === "true";
+  return pattern?.test(text) ?? options?.includes(text) ?? false;
+}
+
+function readFilter(params: URLSearchParams): ViewFilter {
+  const filter: ViewFilter = {};
+  for (const field of queueFields) {
+    const value = params.get(field.key);
+    if (value !== null && accepts(field, value)) filter[field.key] = value;
+  }
+  const q = params.get("q");
+  return q?.trim() && q.length <= 512 ? { ...filter, q } : filter;
+}
 
 const tabs = ["queue", "days", "export"] as const;
 
 /** Which days the report shows: a length that ends today, or two days. */
 export type ViewSpan = { last: DaySpanLength } | { from: string; to: string };
+
+/** The first and the last day of a span. */
+export const spanDays = (span: ViewSpan, timeZone: string, now: Date): { from: string; to: string } =>
+  "from" in span ? span : lastDays(span.last, todayIn(timeZone, now));
 
 export interface ControlView {
   tab: (typeof tabs)[number];
@@ -60,15 +89,10 @@ function readSpan(params: URLSearchParams): ViewSpan {
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export function readView(params: URLSearchParams): ControlView {
-  const filter: ViewFilter = {};
-  for (const key of filterKeys) {
-    const value = params.get(key);
-    if (value !== null && filterRules[key](value)) filter[key] = value;
-  }
   const row = params.get("row");
   return {
     tab: tabs.find((tab) => tab === params.get("tab")) ?? "queue",
-    filter,
+    filter: readFilter(params),
     sort: params.get("sort") === "updated" ? "updated" : "created",
     range: chartRanges.find((range) => range === params.get("range")) ?? "30d",
     span: readSpan(params),

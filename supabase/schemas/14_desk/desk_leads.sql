@@ -2,13 +2,12 @@
 
 -- matching_leads: the leads that a filter shows, newest first.
 --   Takes    p_filter {view, channel, scoreMin, hasClick, from, to, decidedOn, phoneEnding,
---            campaign, cursor}; p_among: only these leads.
+--            campaign, cursor}.
 --   Refuses  400 VALIDATION_FAILED for a malformed cursor, date or ending.
 -- The view's condition is written into the query, one of five constants, because each has an index
 -- of its own.
-create function private.matching_leads(
-  p_site public.sites, p_filter jsonb, p_limit int, p_among uuid[] default null
-) returns setof public.calls
+create function private.matching_leads(p_site public.sites, p_filter jsonb, p_limit int)
+returns setof public.calls
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
@@ -27,18 +26,18 @@ begin
       and ($2 is null or c.channel = $2) and ($3 is null or c.lead_score >= $3)
       and ($4 is null or (coalesce(c.gclid, c.wbraid, c.gbraid) is not null) = $4)
       and ($5 is null or c.called_at >= $5) and ($6 is null or c.called_at < $6)
-      and ($14 is null or (c.status_at >= $14 and c.status_at < $15))
+      and ($13 is null or (c.status_at >= $13 and c.status_at < $14))
       and ($7 is null or (c.phone is not null
         and reverse(regexp_replace(c.phone, '\D', '', 'g')) like $7))
       and ($8 is null or exists (select from public.sessions s
         where s.id = c.session_id and s.utm ->> 'campaign' = $8))
-      and ($9 is null or (c.called_at, c.id) < ($9, $10)) and ($11 is null or c.id = any ($11))
-    order by c.called_at desc, c.id desc limit $12$q$,
+      and ($9 is null or (c.called_at, c.id) < ($9, $10))
+    order by c.called_at desc, c.id desc limit $11$q$,
     case p_filter ->> 'view'
       when 'open' then v_open
       when 'sealed' then $q$c.status = 'sealed'$q$
       when 'junk' then 'c.status = any (private.ended_lead_states())'
-      when 'needs_you' then v_open || ' and private.needs_you_of($13, c) is not null'
+      when 'needs_you' then v_open || ' and private.needs_you_of($12, c) is not null'
       else 'true' end)
     using p_site.id, p_filter ->> 'channel', (p_filter ->> 'scoreMin')::int,
       (p_filter ->> 'hasClick')::boolean,
@@ -49,7 +48,7 @@ begin
         case when public.has_site_role(p_site.id, 'operator') then 7 else 4 end)) || '%',
       p_filter ->> 'campaign',
       split_part(v_cursor, '_', 1)::timestamptz, split_part(v_cursor, '_', 2)::uuid,
-      p_among, p_limit, p_site,
+      p_limit, p_site,
       private.start_of_day(p_site, (p_filter ->> 'decidedOn')::date),
       private.start_of_day(p_site, (p_filter ->> 'decidedOn')::date + 1);
 exception
@@ -69,59 +68,12 @@ as $$
     limit 1000) t
 $$;
 
--- changed_lead_ids: calls whose row on the desk may have changed after p_since, at most 101: one
--- more than is shown says that there are more. A transaction's clock is its start, so 20 s of
--- overlap cover what started before p_since and committed after it.
-create function private.changed_lead_ids(p_site_id uuid, p_since timestamptz) returns uuid[]
-language sql stable security definer set search_path = ''
-as $$
-  select array_agg(t.id) from (
-    select c.id from public.calls c
-      where c.site_id = p_site_id and c.updated_at > p_since - interval '20 seconds'
-    union
-    select s.call_id from public.sales s
-      where s.site_id = p_site_id and s.updated_at > p_since - interval '20 seconds'
-    union
-    select q.call_id from public.queue_transitions t
-        join public.offline_conversion_queue q on q.id = t.queue_id
-      where t.site_id = p_site_id and t.created_at > p_since - interval '20 seconds'
-    union
-    select s.call_id from public.provider_dispatches d
-        join public.sales s on s.id = d.sale_id
-      where d.site_id = p_site_id and d.verdict_at > p_since - interval '20 seconds'
-    order by 1 desc nulls last limit 101) t
-$$;
-
--- changed_leads: what changed on the desk after p_filter.since, for desk_leads.
-create function private.changed_leads(p_site public.sites, p_filter jsonb) returns jsonb
-language plpgsql stable security definer set search_path = ''
-as $$
-declare
-  v_changed uuid[] := coalesce(
-    private.changed_lead_ids(p_site.id, (p_filter ->> 'since')::timestamptz), '{}');
-  v_shown uuid[] := v_changed[1:100];
-  v_matching uuid[];
-begin
-  select array_agg(m.id) into v_matching
-    from private.matching_leads(p_site, p_filter - 'cursor', 100, v_shown) m;
-  return jsonb_build_object(
-    'truncated', v_changed[101] is not null,
-    'changed', coalesce((
-      select jsonb_agg(private.lead_json(p_site, c)
-          || jsonb_build_object('matches', coalesce(c.id = any (v_matching), false))
-        order by c.called_at desc, c.id desc)
-      from public.calls c
-      where c.id = any (v_shown) and c.site_id = p_site.id), '[]'));
-end
-$$;
-
--- desk_leads: a page of 50 leads, newest first; with `since`, only what changed after that moment.
+-- desk_leads: a page of 50 leads, newest first; with `ids`, these leads, whatever the filter.
 --   Takes    p_filter {view: open|sealed|junk|needs_you|all, channel, scoreMin, hasClick, from, to,
---            decidedOn, phoneEnding, campaign, cursor, since}.
+--            decidedOn, phoneEnding, campaign, cursor, ids}. Of `ids` the first 100 count; ids of
+--            other sites are dropped, so they are not revealed.
 --   Returns  {asOf, open, leads, next, todayCount, needsYou, needsYouCount}, the last three on the
---            first page only. With since {asOf, open, changed, truncated}: each changed lead says
---            whether it `matches` the filter. Of more than 100, 100 are given and truncated is
---            true; then the list must be read again.
+--            first page only.
 --   Callers  viewers.
 create function public.desk_leads(p_public_id text, p_filter jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -134,8 +86,13 @@ declare
   v_leads public.calls[];
   v_needing public.calls[];
 begin
-  if p_filter ? 'since' then
-    return v_answer || private.changed_leads(v_site, p_filter);
+  if p_filter ? 'ids' then
+    select array_agg(c order by c.called_at desc, c.id desc) into v_leads
+      from public.calls c
+      where c.site_id = v_site.id and c.id = any (
+        array(select jsonb_array_elements_text(p_filter -> 'ids') limit 100)::uuid[]);
+    return v_answer || jsonb_build_object(
+      'leads', private.leads_json(v_site, v_leads), 'next', null);
   end if;
   select array_agg(m order by m.called_at desc, m.id desc) into v_leads
     from private.matching_leads(v_site, p_filter, v_page + 1) m;

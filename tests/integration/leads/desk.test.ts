@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { amountPresets, deskChanges, deskFigures, deskPage, leadDetail, openLeads } from "#lib/leads/desk-shapes.ts";
+import { amountPresets, deskFigures, deskPage, leadDetail, openLeads } from "#lib/leads/desk-shapes.ts";
 import { recordVisit } from "#scripts/local/demo/record-visit.ts";
 import { change, newLead } from "#tests/support/leads.ts";
 import { callAs, createTeam, handOver, type Person, type Team } from "#tests/support/team.ts";
@@ -22,15 +22,6 @@ afterAll(() => db.drop());
 
 const leads = async (filter: Record<string, unknown> = {}, on = team, person: Person = on.viewer) =>
   deskPage.parse(await callAs(db.sql, person, (tx) => tx`select public.desk_leads(${on.publicId}, ${tx.json(filter as never)})`, now));
-const changes = async (since: Date, filter: Record<string, unknown> = {}, at = now, on = team) =>
-  deskChanges.parse(
-    await callAs(
-      db.sql,
-      on.viewer,
-      (tx) => tx`select public.desk_leads(${on.publicId}, ${tx.json({ ...filter, since: since.toISOString() } as never)})`,
-      at,
-    ),
-  );
 const lead = async (id: string, person = team.operator, publicId = team.publicId) =>
   leadDetail.parse(await callAs(db.sql, person, (tx) => tx`select public.desk_lead(${publicId}, ${id})`, now));
 const figures = async (on = team) =>
@@ -130,38 +121,34 @@ describe("a page of leads", () => {
   });
 });
 
-describe("what changed", () => {
-  // Guarantee: a screen that polls learns of every new lead and every change of one, and of nothing else.
-  test("is new leads, moves, corrections; and says whether the filter shows them", async () => {
-    const old = await newLead(db.sql, team, { at: hours(5) });
-    const moved = await newLead(db.sql, team, { at: hours(5) });
-    const corrected = await newLead(db.sql, team, { at: hours(5) });
-    await seal(corrected, 90_000, hours(4));
-    const [before] = (await leads({ view: "sealed" })).leads;
-    const since = hours(0.5);
-    await change(db.sql, { team }, "change_call", { id: moved, to: "junk" }, { at: hours(0.3) });
-    await change(db.sql, { team }, "correct_sale", { id: before?.sale?.id, amountCents: 80_000 }, { at: hours(0.2) });
-    const fresh = await newLead(db.sql, team, { at: hours(0.1) });
-    const { changed } = await changes(since, { view: "open" });
-    expect(changed.map(({ id, matches }) => [id, matches])).toEqual([
-      [fresh, true],
-      ...[[corrected, false] as const, [moved, false] as const].sort(([a], [b]) => (a < b ? 1 : -1)),
+describe("leads by id", () => {
+  // Guarantee: a screen that keeps a row which left its filter, or that lies below the first page, learns how the row is now.
+  test("are given as they are, whatever the filter, newest first", async () => {
+    const own = await createTeam(db.sql, "by-id", team.owner);
+    const moved = await newLead(db.sql, own, { at: hours(5) });
+    const corrected = await newLead(db.sql, own, { at: hours(4) });
+    await newLead(db.sql, own, { at: hours(3) });
+    await seal(corrected, 90_000, hours(2), undefined, own);
+    const [before] = (await leads({ view: "sealed" }, own)).leads;
+    await change(db.sql, { team: own }, "change_call", { id: moved, to: "junk" }, { at: hours(0.3) });
+    await change(db.sql, { team: own }, "correct_sale", { id: before?.sale?.id, amountCents: 80_000 }, { at: hours(0.2) });
+    const page = await leads({ view: "open", ids: [moved, corrected] }, own);
+    expect(page.leads.map(({ id, status }) => [id, status])).toEqual([
+      [corrected, "sealed"],
+      [moved, "junk"],
     ]);
-    expect(changed.map(({ id }) => id)).not.toContain(old);
-    expect(changed.find(({ id }) => id === corrected)?.sale?.amountCents).toBe(80_000);
-    expect(await changes(new Date(now.getTime() + 60_000))).toMatchObject({ changed: [], truncated: false });
+    expect(page.leads[0]?.sale?.amountCents).toBe(80_000);
+    expect([page.open, page.next]).toEqual([1, null]);
   });
 
-  // Guarantee: a screen is told when more changed than it was given.
-  test("of more than a hundred, a hundred are given and the answer says that it is cut", async () => {
-    const own = await createTeam(db.sql, "burst", team.owner);
-    const since = hours(0.5);
-    for (let index = 0; index < 100; index++) await newLead(db.sql, own, { at: hours(0.2) });
-    const all = await changes(since, {}, now, own);
-    expect([all.changed.length, all.truncated]).toEqual([100, false]);
-    await newLead(db.sql, own, { at: hours(0.1) });
-    const cut = await changes(since, {}, now, own);
-    expect([cut.changed.length, cut.truncated]).toEqual([100, true]);
+  // Guarantee: one answer stays small, and an id of another customer tells nothing.
+  test("are at most a hundred, and none of another site", async () => {
+    const own = await createTeam(db.sql, "many-ids", team.owner);
+    const made: string[] = [];
+    for (let index = 0; index < 101; index++) made.push(await newLead(db.sql, own, { at: hours(1) }));
+    expect((await leads({ ids: made }, own)).leads).toHaveLength(100);
+    const theirs = await newLead(db.sql, other, { at: hours(1) });
+    expect((await leads({ ids: [theirs] }, own)).leads).toEqual([]);
   });
 });
 

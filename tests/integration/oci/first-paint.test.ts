@@ -48,7 +48,10 @@ test("the first paint, the live answer and a preview's sample count tries agains
   const get = async (route: typeof rowsRoute, params = {}) =>
     (await send(route, { method: "GET", path: `/api/test?siteId=${team.publicId}`, params, headers })).json();
   const view = { tab: "queue", filter: {}, sort: "created", range: "7d", span: { last: "30" }, row: id } as const;
-  const { page, story } = await readPage(readControlPage, team.publicId, view, new Date());
+  const site = { publicId: team.publicId, timezone: "Europe/Istanbul", ociSyncMethod: "script" } as const;
+  const { queue } = await readPage(readControlPage, site, view, new Date());
+  if (!queue) throw new Error("The queue's tab shows the queue.");
+  const { page, story } = queue;
   expect(page.rows[0]).toMatchObject({ id, attemptCount: 1, attemptsLeft: 6 });
   expect(page).toEqual(await get(rowsRoute));
   expect(story).toEqual(await get(storyRoute, { id }));

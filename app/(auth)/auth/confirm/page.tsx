@@ -29,11 +29,11 @@ export default async function ConfirmPage({ searchParams }: { searchParams: Prom
     return (
       <AuthPage title={t("newPasswordTitle")} lead={t("newPasswordNoLink")}>
         <Alert tone="failed">{errors("LINK_EXPIRED")}</Alert>
-        <ButtonLink href="/forgot-password" tone="primary" size="big">
+        <ButtonLink href="/forgot-password" tone="primary" size="tall">
           {t("askForLink")}
         </ButtonLink>
-        <p className="sm t2">{t("confirmInvite")}</p>
-        <Link className="link sm tap justify-self-start" href="/sign-in">
+        <p className="text-sm text-support">{t("confirmInvite")}</p>
+        <Link className="text-sm link tap justify-self-start" href="/sign-in">
           {t("backToSignIn")}
         </Link>
       </AuthPage>
@@ -44,7 +44,7 @@ export default async function ConfirmPage({ searchParams }: { searchParams: Prom
       <form action={confirmLink}>
         <input type="hidden" name="token_hash" value={tokenHash} />
         <input type="hidden" name="type" value={type} />
-        <SubmitButton tone="primary" size="big">
+        <SubmitButton tone="primary" size="tall">
           {t("confirmContinue")}
         </SubmitButton>
       </form>

@@ -1,6 +1,7 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { ProofReceipt } from "#components/contracts/proof-receipt.tsx";
+import { Page } from "#components/ui/page.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { readPage } from "#lib/auth/session.ts";
 import { receiptFault } from "#lib/contracts/proof-hash.ts";
@@ -20,9 +21,9 @@ export default async function ProofPage({ params }: { params: Promise<{ proofId:
   return (
     <>
       <PageHeader title={t("title")} note={site.name} />
-      <div className="page">
+      <Page>
         <ProofReceipt receipt={receipt} siteName={site.name} timeZone={site.timezone} holds={receiptFault(receipt) === null} />
-      </div>
+      </Page>
     </>
   );
 }

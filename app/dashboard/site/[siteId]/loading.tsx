@@ -1,3 +1,6 @@
+import { deskGrid, detailLook, figureChart, figureGrid } from "#components/desk/desk-look.ts";
+import { Card } from "#components/ui/card.tsx";
+import { cn } from "#components/ui/cn.ts";
 import { CardSkeleton, PageSkeleton } from "#components/ui/page-skeleton.tsx";
 import { Skeleton, SkeletonRows } from "#components/ui/skeleton.tsx";
 
@@ -7,8 +10,8 @@ const figures = ["leads", "sealed", "value", "delivered", "waiting", "failed", "
 export default function TodayLoading() {
   return (
     <PageSkeleton>
-      <div className="card">
-        <div className="kpi">
+      <Card>
+        <div className={figureGrid}>
           {figures.map((figure) => (
             <span key={figure} className="grid gap-2 p-4">
               <Skeleton width="50%" />
@@ -17,17 +20,17 @@ export default function TodayLoading() {
             </span>
           ))}
         </div>
-        <div className="kpi-chart">
+        <div className={figureChart}>
           <Skeleton width="100%" height={126} />
         </div>
-      </div>
-      <div className="desk mt-0">
+      </Card>
+      <div className={cn(deskGrid, "mt-0")}>
         <CardSkeleton>
           <SkeletonRows count={7} height={78} />
         </CardSkeleton>
-        <div className="card detail">
+        <Card className={detailLook}>
           <SkeletonRows count={6} height={78} />
-        </div>
+        </Card>
       </div>
     </PageSkeleton>
   );

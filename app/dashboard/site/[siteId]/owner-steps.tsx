@@ -2,6 +2,7 @@ import { Building2, KeyRound, Plug, Radio, Users } from "lucide-react";
 import { getLocale, getTranslations } from "next-intl/server";
 import { connectPath, sitePath } from "#components/shell/nav-items.ts";
 import { GettingReady, type ReadyStep } from "#components/sites/getting-ready.tsx";
+import { Page } from "#components/ui/page.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { readPage } from "#lib/auth/session.ts";
 import { readConnection } from "#lib/delivery/connect.ts";
@@ -74,9 +75,9 @@ export async function OwnerSteps({ site }: { site: SiteSummary }) {
   return (
     <>
       <PageHeader title={nav("today")} note={siteFormat({ locale, timeZone: site.timezone }).weekday(new Date())} />
-      <div className="page narrow">
+      <Page narrow>
         <GettingReady steps={steps} footer={t("footer")} />
-      </div>
+      </Page>
     </>
   );
 }

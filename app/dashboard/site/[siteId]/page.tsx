@@ -1,12 +1,12 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { Desk } from "#components/desk/desk.tsx";
-import { DeskClock } from "#components/desk/desk-clock.tsx";
 import { parseFigure } from "#components/desk/figures/figure-list.ts";
+import { Clock } from "#components/workbench/live/clock.tsx";
 import { readPage } from "#lib/auth/session.ts";
 import { type DeskFilter, deskFilter } from "#lib/leads/desk-filter.ts";
 import { findLead, readAmountPresets, readDeskPage, readFigures } from "#lib/leads/desk-readers.ts";
-import { getSite } from "#lib/tenancy/readers.ts";
+import { getVersionedSite } from "#lib/tenancy/readers.ts";
 import { hasRole } from "#lib/tenancy/site-fields.ts";
 import { OwnerSteps } from "./owner-steps.tsx";
 
@@ -22,7 +22,7 @@ export async function generateMetadata(): Promise<Metadata> {
 
 const isId = (text: unknown): text is string => typeof text === "string" && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 
-/** Everything that the first paint shows, the lead in view included. */
+/** Everything that the page shows, the lead in view included. */
 async function readDesk(siteId: string, filter: DeskFilter, named: unknown) {
   const [page, figures, presets, namedLead] = await Promise.all([
     readPage(readDeskPage, siteId, filter),
@@ -32,29 +32,31 @@ async function readDesk(siteId: string, filter: DeskFilter, named: unknown) {
   ]);
   const today = page.leads.find(({ needsYou }) => needsYou === null) ?? page.needsYou[0] ?? page.leads[0];
   const first = namedLead ?? (today ? await readPage(findLead, siteId, today.id) : null);
-  return { page, figures, presets, first, isNamed: namedLead !== null };
+  return { page, figures, presets, first };
 }
 
 /** Today: the leads, what they need, and what came of them. Before the first lead, owners see what is left to do. */
 export default async function TodayPage({ params, searchParams }: TodayProps) {
   const [{ siteId }, { lead, figure, ...query }] = await Promise.all([params, searchParams]);
   const filter = deskFilter.parse(query);
-  const [site, desk] = await Promise.all([getSite(siteId), readDesk(siteId, filter, lead)]);
+  const site = await getVersionedSite(siteId, "leads");
+  const desk = await readDesk(siteId, filter, lead);
   if (!desk.figures.hasLeads && site.role === "owner") return <OwnerSteps site={site} />;
   return (
-    <DeskClock asOf={desk.page.asOf}>
+    <Clock at={desk.page.asOf}>
       <Desk
         {...desk}
         site={{
           publicId: site.publicId,
           timezone: site.timezone,
           currency: site.currency,
+          version: site.version,
           canAct: hasRole(site.role, "operator") && site.archivedAt === null,
           mayInstall: site.role === "owner",
         }}
         filter={filter}
         figure={parseFigure(figure)}
       />
-    </DeskClock>
+    </Clock>
   );
 }

@@ -4,6 +4,7 @@ import { getLocale, getTranslations } from "next-intl/server";
 import { NewSiteForm } from "#components/sites/new-site-form.tsx";
 import { siteChoices } from "#components/sites/site-choices.ts";
 import { ButtonLink } from "#components/ui/button.tsx";
+import { Card } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { listSites } from "#lib/tenancy/readers.ts";
@@ -19,18 +20,18 @@ export default async function NewSitePage() {
     return (
       <>
         <PageHeader title={t("title")} />
-        <section className="card">
+        <Card>
           <EmptyState icon={Lock} title={t("notAllowed")} action={<ButtonLink href="/dashboard">{t("back")}</ButtonLink>}>
             {t("notAllowedNext")}
           </EmptyState>
-        </section>
+        </Card>
       </>
     );
   }
   return (
     <>
       <PageHeader title={t("title")} note={t("lead")} />
-      <div className="narrow">
+      <div className="max-w-160">
         <NewSiteForm choices={siteChoices(locale)} />
       </div>
     </>

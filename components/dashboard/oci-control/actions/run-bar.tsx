@@ -2,38 +2,42 @@
 
 import { CircleX, Pause, X } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { useErrorText } from "#components/forms/use-error-text.ts";
 import { Button } from "#components/ui/button.tsx";
-import type { Actions } from "./use-actions.tsx";
+import { overList } from "#components/workbench/bulk-bar.tsx";
+import { useControl } from "../control-context.tsx";
+
+const track =
+  "h-1.5 w-full appearance-none overflow-hidden rounded-[3px] border-0 bg-surface-3 [&::-moz-progress-bar]:bg-accent-mark [&::-webkit-progress-bar]:bg-surface-3 [&::-webkit-progress-value]:bg-accent-mark";
 
 /** How far a long action is; when it stopped, how far it got, why, and the ways on: the rest of it, back, or leave it so. */
-export function RunBar({ actions }: { actions: Actions }) {
+export function RunBar() {
   const t = useTranslations("oci.actions");
-  const format = useControlFormat();
   const errorText = useErrorText();
+  const { actions, format } = useControl();
   const { run } = actions;
   // One request is over before a bar could be read: it says so by itself.
   if (!run || (run.state === "running" && run.job.done === 0)) return null;
   const { job, state, code } = run;
+  const { done, total } = job;
   const isRunning = state === "running";
-  const far = t("progressOf", { done: format.number(job.done), total: format.number(job.total) });
+  const stopped = [code && errorText(code), t("stoppedAt", { done, total })].filter(Boolean).join(" ");
   return (
-    <section className="bulk run" aria-label={t("progress")}>
-      <div className="grow stack">
-        <span className="row gap-2">
-          {!isRunning && (code ? <CircleX className="i fg-failed" /> : <Pause className="i t2" />)}
-          <b className="strong">{t(`doing.${job.action}`)}</b>
-          <span className="t2 num">{far}</span>
+    <section data-slot="run-bar" className={overList({ kind: "run" })} aria-label={t("progress")}>
+      <div className="grid min-w-0 flex-1 gap-3">
+        <span className="flex min-w-0 items-center gap-2">
+          {!isRunning && (code ? <CircleX className="text-failed" /> : <Pause className="text-support" />)}
+          <b className="font-semibold">{t(`doing.${job.action}`)}</b>
+          <span className="text-right whitespace-nowrap text-support">
+            {t("progressOf", { done: format.number(done), total: format.number(total) })}
+          </span>
         </span>
-        <progress className="prog" value={job.done} max={Math.max(1, job.total)} aria-label={t("progress")} />
-        <span className="xs t2" role="status">
-          {isRunning
-            ? t("runningHint")
-            : [code && errorText(code), t("stoppedAt", { done: job.done, total: job.total })].filter(Boolean).join(" ")}
+        <progress className={track} value={done} max={Math.max(1, total)} aria-label={t("progress")} />
+        <span className="text-xs text-support" role="status">
+          {isRunning ? t("runningHint") : stopped}
         </span>
       </div>
-      <span className="row gap-2 run-deeds">
+      <span className="flex min-w-0 items-center gap-2 max-desk:*:not-last:flex-1">
         {isRunning ? (
           <Button size="sm" onClick={actions.stop}>
             {t("stop")}
@@ -49,7 +53,7 @@ export function RunBar({ actions }: { actions: Actions }) {
               </Button>
             )}
             <Button size="sm" tone="ghost" icon aria-label={t("leaveSo")} title={t("leaveSo")} onClick={actions.leaveRun}>
-              <X className="i" />
+              <X />
             </Button>
           </>
         )}

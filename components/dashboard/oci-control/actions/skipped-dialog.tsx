@@ -2,46 +2,45 @@
 
 import { useTranslations } from "next-intl";
 import { useState } from "react";
-import { shortOrder } from "#components/dashboard/oci-control/table/short-order.ts";
 import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Button } from "#components/ui/button.tsx";
-import { Dialog, DialogClose } from "#components/ui/dialog.tsx";
+import { Dialog, DialogClose, DialogFoot } from "#components/ui/dialog.tsx";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
-import type { Outcome } from "./job.ts";
+import { shortOrder, useControl } from "../control-context.tsx";
+import { CountList } from "./count-list.tsx";
 
 /** Which rows an action left as they were, each with its reason. */
-export function SkippedDialog({ outcome, rows, onClose }: { outcome: Outcome | null; rows: QueueRow[]; onClose: () => void }) {
+export function SkippedDialog({ rows }: { rows: readonly QueueRow[] }) {
   const t = useTranslations("oci.actions");
   const states = useTranslations("states");
-  useBackCloses(outcome !== null, onClose);
+  const { outcome, closeOutcome } = useControl().actions;
+  useBackCloses(outcome !== null, closeOutcome);
   const [shown, setShown] = useState(outcome);
   if (outcome && outcome !== shown) setShown(outcome);
   const orders = new Map(rows.map((row) => [row.id, row.orderId]));
-  const listed = shown?.skipped ?? [];
+  const { skipped = [], skippedCount = 0, affected = 0 } = shown ?? {};
+  const lines = skipped.map(({ id, reason, status }) => ({
+    key: id,
+    name: <span className="id">{shortOrder(orders.get(id) ?? id)}</span>,
+    value: (
+      <span className="font-normal text-support">
+        {t(`skipped.${reason}`)}
+        {status && ` (${states(status)})`}
+      </span>
+    ),
+  }));
   return (
     <Dialog
       open={outcome !== null}
-      onOpenChange={(open) => !open && onClose()}
-      title={t("skippedTitle", { count: shown?.skippedCount ?? 0 })}
-      description={t("skippedBody", { count: shown?.affected ?? 0 })}
+      onOpenChange={(open) => !open && closeOutcome()}
+      title={t("skippedTitle", { count: skippedCount })}
+      description={t("skippedBody", { count: affected })}
     >
-      <ul className="counts max-h-80 overflow-auto">
-        {listed.map(({ id, reason, status }) => (
-          <li key={id}>
-            <span className="id">{shortOrder(orders.get(id) ?? id)}</span>
-            <span className="t2">
-              {t(`skipped.${reason}`)}
-              {status && ` (${states(status)})`}
-            </span>
-          </li>
-        ))}
-      </ul>
-      {shown && shown.skippedCount > listed.length && (
-        <p className="xs t3">{t("skippedMore", { count: shown.skippedCount - listed.length })}</p>
-      )}
-      <div className="dialog-f">
+      <CountList className="max-h-80 overflow-auto" lines={lines} />
+      {skippedCount > skipped.length && <p className="text-xs text-meta">{t("skippedMore", { count: skippedCount - skipped.length })}</p>}
+      <DialogFoot>
         <DialogClose render={<Button tone="primary" />}>{t("understood")}</DialogClose>
-      </div>
+      </DialogFoot>
     </Dialog>
   );
 }

@@ -2,16 +2,16 @@
 
 import { useTranslations } from "next-intl";
 import { useState } from "react";
-import type { ControlSite } from "#components/dashboard/oci-control/context/control-context.tsx";
 import type { SendFailure } from "#components/forms/send-json.ts";
 import { useErrorText } from "#components/forms/use-error-text.ts";
 import { useToast } from "#components/ui/toast.tsx";
+import { UndoLabel } from "#components/workbench/undo-label.tsx";
 import type { QueueActionPreview } from "#lib/oci/queue/actions.ts";
 import { canTake } from "#lib/oci/queue/row-state.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
 import type { QueueAction } from "#lib/oci/queue-types.ts";
+import type { ControlSite } from "../control-context.tsx";
 import { actionJob, askPreview, type Choices, type Job, type Outcome, undoJob } from "./job.ts";
-import { UndoLabel } from "./undo-label.tsx";
 import { useJob } from "./use-job.ts";
 
 /** A question before an action: which rows, and, for everything that matches, what a preview says. */
@@ -23,7 +23,7 @@ export interface Question {
 type LastAction = Pick<Outcome, "actionIds" | "affected"> & { undoUntil: string };
 const undoShownMs = 20_000;
 
-/** Asks, does, tells, and takes back. `onChanged` lets the page look at once instead of at its next turn. */
+/** Asks, does, tells, and takes back. `onChanged` lets the server draw the page again at once. */
 export function useActions({ publicId: siteId, ociSyncMethod }: Pick<ControlSite, "publicId" | "ociSyncMethod">, onChanged: () => void) {
   const t = useTranslations("oci.actions");
   const toast = useToast();

@@ -3,7 +3,6 @@
 import { useEffect, useRef, useState } from "react";
 import type { SendFailure } from "#components/forms/send-json.ts";
 import { advance, type Job } from "./job.ts";
-import { forgetJob, keepJob, keptJob } from "./kept-job.ts";
 
 /** A job under way, or one that stopped: by a hand, by leaving the page, or by a refusal. */
 export interface Run {
@@ -16,6 +15,28 @@ export interface Run {
 export interface Ended {
   job: Job;
   failure: SendFailure | null;
+}
+
+/** A job that has begun and is not done stays with the browser: whoever leaves the page or loses it can go on. */
+const keyOf = (siteId: string) => `om.oci.job.${siteId}`;
+
+function keepJob(siteId: string, job: Job | null): void {
+  try {
+    if (job && job.steps.length > 0 && job.done > 0) window.localStorage.setItem(keyOf(siteId), JSON.stringify(job));
+    else window.localStorage.removeItem(keyOf(siteId));
+  } catch {
+    // storage is forbidden or full: the job lasts as long as the page
+  }
+}
+
+function keptJob(siteId: string): Job | null {
+  try {
+    const job: unknown = JSON.parse(window.localStorage.getItem(keyOf(siteId)) ?? "null");
+    // Written by keepJob; an older version of this page may have written it otherwise.
+    return typeof job === "object" && job !== null && "before" in job && "steps" in job ? (job as Job) : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Runs one job at a time and keeps what is not done. A page that is left stops after the request that is on its way. */
@@ -40,7 +61,7 @@ export function useJob(siteId: string) {
     },
     /** Lets go of a job that stopped; what it did stays done. */
     drop() {
-      forgetJob(siteId);
+      keepJob(siteId, null);
       setRun(null);
     },
     /** Null: it stopped midway and waits to be gone on with. */

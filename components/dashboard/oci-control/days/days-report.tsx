@@ -1,23 +1,21 @@
 "use client";
 
-import { CloudOff, Send } from "lucide-react";
+import { Send } from "lucide-react";
+import Link from "next/link";
 import { useTranslations } from "next-intl";
-import { useEffect, useState } from "react";
-import { useControl } from "#components/dashboard/oci-control/context/control-context.tsx";
-import { fetchDays } from "#components/dashboard/oci-control/live/control-api.ts";
-import { Button } from "#components/ui/button.tsx";
-import { Card } from "#components/ui/card.tsx";
+import { Card, CardBody } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
-import { Skeleton, SkeletonRows } from "#components/ui/skeleton.tsx";
+import { BarChart } from "#components/workbench/chart/bar-chart.tsx";
+import { FactTiles } from "#components/workbench/tile.tsx";
+import { type DaySum, isSilent, sumByDay, sumOfDays } from "#lib/oci/queue/day-span.ts";
 import type { DeliveryDays } from "#lib/oci/queue/days.ts";
 import type { ViewFilter, ViewSpan } from "#lib/oci/queue/view.ts";
-import { DaysChart } from "./days-chart.tsx";
+import { useControl } from "../control-context.tsx";
 import { DaysTable } from "./days-table.tsx";
-import { DaysTotals } from "./days-totals.tsx";
 import { SpanChoice } from "./span-choice.tsx";
-import { spanDays } from "./span-days.ts";
 
 interface DaysReportProps {
+  report: DeliveryDays;
   span: ViewSpan;
   onSpan: (span: ViewSpan) => void;
   /** The address of the list with these filters. */
@@ -25,49 +23,15 @@ interface DaysReportProps {
 }
 
 /** What we sent against what Google says of it, day by day. The span stands in the address. */
-export function DaysReport({ span, onSpan, linkTo }: DaysReportProps) {
+export function DaysReport({ report, span, onSpan, linkTo }: DaysReportProps) {
   const t = useTranslations("oci.days");
-  const { site, now } = useControl();
-  const { from, to } = spanDays(span, site.timezone, now);
-  const [report, setReport] = useState<DeliveryDays | "loading" | "failed">("loading");
-  const [asked, setAsked] = useState(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `asked` is the press on "try again"
-  useEffect(() => {
-    let current = true;
-    fetchDays(site.publicId, { from, to }).then((answer) => current && setReport(answer ?? "failed"));
-    return () => {
-      current = false;
-    };
-  }, [site.publicId, from, to, asked]);
-  const choice = <SpanChoice span={span} from={from} to={to} onSpan={onSpan} />;
-  if (report === "failed") {
-    const again = <Button onClick={() => setAsked(asked + 1)}>{t("again")}</Button>;
-    return (
-      <Card title={t("title")} end={choice}>
-        <EmptyState icon={CloudOff} title={t("failed")} action={again}>
-          {t("failedBody")}
-        </EmptyState>
-      </Card>
-    );
-  }
-  if (report === "loading") {
-    return (
-      <Card title={t("title")} end={choice}>
-        <div role="status" className="card-b">
-          <span className="sr">{t("loading")}</span>
-          <Skeleton width="100%" height={150} />
-          <SkeletonRows count={6} height={40} />
-        </div>
-      </Card>
-    );
-  }
   /** The conversions that Google rejected of those sent in these days: the same as the figure counts. */
   const rejectedHref = (first: string, last: string) => linkTo({ verdict: "REJECTED", kind: "CONVERSION", sentFrom: first, sentTo: last });
   const adsApi = report.days.reduce((sum, { sent }) => sum + sent.ads_api, 0);
   return (
     <>
-      <DaysTotals report={report} rejectedHref={rejectedHref(report.from, report.to)} />
-      <Card title={t("title")} end={choice}>
+      <Totals report={report} rejectedHref={rejectedHref(report.from, report.to)} />
+      <Card title={t("title")} end={<SpanChoice span={span} from={report.from} to={report.to} onSpan={onSpan} />}>
         {report.days.length === 0 ? (
           <EmptyState icon={Send} title={t("empty")}>
             {t("emptyBody")}
@@ -76,10 +40,68 @@ export function DaysReport({ span, onSpan, linkTo }: DaysReportProps) {
           <>
             <DaysChart key={`${report.from}-${report.to}`} report={report} />
             <DaysTable report={report} rejectedHref={rejectedHref} />
-            {adsApi > 0 && <p className="card-b sm t2">{t("adsApi", { count: adsApi })}</p>}
+            {adsApi > 0 && <CardBody className="text-sm text-support">{t("adsApi", { count: adsApi })}</CardBody>}
           </>
         )}
       </Card>
     </>
+  );
+}
+
+/** The span in four figures: sent, counted, without a verdict, rejected. */
+function Totals({ report, rejectedHref }: { report: DeliveryDays; rejectedHref: string }) {
+  const t = useTranslations("oci.days");
+  const { format } = useControl();
+  const sum = sumOfDays(report.days);
+  const silent = isSilent(sum);
+  const none = sum.noVerdict + sum.unknown;
+  const facts = [
+    { key: "sent", figure: format.number(sum.sent), note: format.sums(sum.sentCents) },
+    {
+      key: "counted",
+      figure: silent ? "–" : format.number(sum.confirmed + sum.duplicate),
+      note: silent ? t("silent") : format.sums(sum.confirmedCents),
+    },
+    { key: "open", figure: format.number(sum.waiting + none), note: t("openSub", { waiting: sum.waiting, none }) },
+    {
+      key: "rejected",
+      figure: format.number(sum.rejected),
+      note: sum.sent > 0 ? t("share", { share: format.percent(sum.rejected / sum.sent) }) : "",
+      link: sum.rejected > 0 && (
+        <Link className="link" href={rejectedHref}>
+          {t("showRejected")}
+        </Link>
+      ),
+    },
+  ] as const;
+  return <FactTiles facts={facts.map((fact) => ({ ...fact, name: t(`totals.${fact.key}`) }))} />;
+}
+
+/** What Google says of a day's conversions, from below: counted, no verdict given, verdict expected, rejected. Together they are what was sent. */
+const series = [
+  ["counted", "bg-completed-mark fill-completed-mark", ({ confirmed, duplicate }: DaySum) => confirmed + duplicate],
+  ["noVerdict", "bg-queued-mark fill-queued-mark", ({ unknown, noVerdict }: DaySum) => unknown + noVerdict],
+  ["waiting", "bg-processing-mark fill-processing-mark", ({ waiting }: DaySum) => waiting],
+  ["rejected", "bg-failed-mark fill-failed-mark", ({ rejected }: DaySum) => rejected],
+] as const;
+
+function DaysChart({ report }: { report: DeliveryDays }) {
+  const t = useTranslations("oci.days");
+  const { format } = useControl();
+  const days = sumByDay(report);
+  const words = (index: number) => {
+    const sum = days[index];
+    if (!sum) return "";
+    const [counted = 0, none = 0, waiting = 0, rejected = 0] = series.map(([, , value]) => value(sum));
+    return t("tip", { day: format.day(sum.day), sent: sum.sent, counted, none, waiting, rejected });
+  };
+  return (
+    <BarChart
+      bars={days.map((sum) => ({ key: sum.day, parts: series.map(([, mark, value]) => ({ mark, value: value(sum) })) }))}
+      pick={t("pick")}
+      words={words}
+      label={(index) => format.day(days[index]?.day ?? report.to)}
+      legend={series.map(([name, mark]) => ({ mark, name: t(`series.${name}`) }))}
+    />
   );
 }

@@ -2,10 +2,10 @@
 
 import Link from "next/link";
 import { useTranslations } from "next-intl";
-import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { Cell, Table } from "#components/ui/table.tsx";
-import { isSilent, sumByDay } from "#lib/oci/queue/day-span.ts";
+import { type DaySum, isSilent, sumByDay } from "#lib/oci/queue/day-span.ts";
 import type { DeliveryDays } from "#lib/oci/queue/days.ts";
+import { useControl } from "../control-context.tsx";
 
 interface DaysTableProps {
   report: DeliveryDays;
@@ -16,33 +16,50 @@ interface DaysTableProps {
 /** The same days as figures, newest first. Days on which nothing was sent are left out. */
 export function DaysTable({ report, rejectedHref }: DaysTableProps) {
   const t = useTranslations("oci.days");
-  const format = useControlFormat();
+  const { format } = useControl();
   const days = sumByDay(report)
     .filter(({ sent, adjusted }) => sent + adjusted > 0)
     .reverse();
-  const numbers = ["sent", "counted", "waiting", "noVerdict", "rejected"] as const;
+  const countedOf = ({ confirmed, duplicate }: DaySum) => confirmed + duplicate;
+  const noneOf = ({ unknown, noVerdict }: DaySum) => unknown + noVerdict;
+  const rejectedOf = (sum: DaySum) =>
+    sum.rejected === 0 ? (
+      format.number(0)
+    ) : (
+      <Link
+        className="link text-failed"
+        href={rejectedHref(sum.day, sum.day)}
+        aria-label={t("showRejectedOf", { count: sum.rejected, day: format.day(sum.day) })}
+      >
+        {format.number(sum.rejected)}
+      </Link>
+    );
   const columns = [
-    { key: "day", header: t("day"), width: "110px" },
-    ...numbers.map((key) => ({
-      key,
-      header: t(`columns.${key}`),
-      align: "end" as const,
-      ...(key === "noVerdict" && { priority: 3 as const }),
-    })),
-    { key: "adjusted", header: t("columns.adjusted"), align: "end" as const, priority: 3 as const },
-    { key: "sentValue", header: t("columns.sentValue"), align: "end" as const, priority: 2 as const },
-    { key: "countedValue", header: t("columns.countedValue"), align: "end" as const },
-  ];
+    { key: "sent", cell: (sum: DaySum) => format.number(sum.sent) },
+    { key: "counted", cell: (sum: DaySum) => (isSilent(sum) ? "–" : format.number(countedOf(sum))) },
+    { key: "waiting", cell: (sum: DaySum) => format.number(sum.waiting) },
+    { key: "noVerdict", cell: (sum: DaySum) => format.number(noneOf(sum)), priority: 3 },
+    { key: "rejected", cell: rejectedOf },
+    { key: "adjusted", cell: (sum: DaySum) => format.number(sum.adjusted), priority: 3 },
+    { key: "sentValue", cell: (sum: DaySum) => format.sums(sum.sentCents), priority: 2 },
+    { key: "countedValue", cell: (sum: DaySum) => (isSilent(sum) ? "–" : format.sums(sum.confirmedCents)), at: "end" },
+  ] as const;
+  const headings = columns.map(({ key, ...column }) => ({
+    key,
+    header: t(`columns.${key}`),
+    align: "end" as const,
+    ...("priority" in column && { priority: column.priority }),
+  }));
   return (
-    <Table label={t("title")} columns={columns}>
+    <Table label={t("title")} columns={[{ key: "day", header: t("day"), width: "110px" }, ...headings]}>
       {days.map((sum) => (
         <tr key={sum.day}>
           <Cell at="main">{format.day(sum.day)}</Cell>
-          <Cell at="wide" className="phone-only t2">
+          <Cell at="wide" className="text-support desk:hidden">
             {t("line", {
               sent: sum.sent,
-              counted: sum.confirmed + sum.duplicate,
-              none: sum.unknown + sum.noVerdict,
+              counted: countedOf(sum),
+              none: noneOf(sum),
               waiting: sum.waiting,
               rejected: sum.rejected,
             })}{" "}
@@ -52,40 +69,16 @@ export function DaysTable({ report, rejectedHref }: DaysTableProps) {
               </Link>
             )}
           </Cell>
-          <Cell at="desk" align="end">
-            {format.number(sum.sent)}
-          </Cell>
-          <Cell at="desk" align="end">
-            {isSilent(sum) ? "–" : format.number(sum.confirmed + sum.duplicate)}
-          </Cell>
-          <Cell at="desk" align="end">
-            {format.number(sum.waiting)}
-          </Cell>
-          <Cell at="desk" align="end" priority={3}>
-            {format.number(sum.noVerdict + sum.unknown)}
-          </Cell>
-          <Cell at="desk" align="end">
-            {sum.rejected > 0 ? (
-              <Link
-                className="link fg-failed"
-                href={rejectedHref(sum.day, sum.day)}
-                aria-label={t("showRejectedOf", { count: sum.rejected, day: format.day(sum.day) })}
-              >
-                {format.number(sum.rejected)}
-              </Link>
-            ) : (
-              format.number(0)
-            )}
-          </Cell>
-          <Cell at="desk" align="end" priority={3}>
-            {format.number(sum.adjusted)}
-          </Cell>
-          <Cell at="desk" align="end" priority={2}>
-            {format.sums(sum.sentCents)}
-          </Cell>
-          <Cell at="end" align="end">
-            {isSilent(sum) ? "–" : format.sums(sum.confirmedCents)}
-          </Cell>
+          {columns.map(({ key, cell, ...column }) => (
+            <Cell
+              key={key}
+              align="end"
+              at={"at" in column ? column.at : "desk"}
+              priority={"priority" in column ? column.priority : undefined}
+            >
+              {cell(sum)}
+            </Cell>
+          ))}
         </tr>
       ))}
     </Table>

@@ -1,9 +1,11 @@
 "use client";
 
 import { useTranslations } from "next-intl";
-import { useControl } from "#components/dashboard/oci-control/context/control-context.tsx";
+import { Input } from "#components/ui/input.tsx";
+import { Segments } from "#components/ui/segmented.tsx";
 import { daySpans, daysBetween, daysMax, isDay, todayIn } from "#lib/oci/queue/day-span.ts";
 import type { ViewSpan } from "#lib/oci/queue/view.ts";
+import { useControl } from "../control-context.tsx";
 
 interface SpanChoiceProps {
   span: ViewSpan;
@@ -16,32 +18,35 @@ interface SpanChoiceProps {
 export function SpanChoice({ span, from, to, onSpan }: SpanChoiceProps) {
   const t = useTranslations("oci.days");
   const { site, now } = useControl();
-  const today = todayIn(site.timezone, now);
-  const choose = (next: { from: string; to: string }) => {
-    if (!isDay(next.from) || !isDay(next.to)) return; // half typed
+  const days = { from, to };
+  const choose = (end: "from" | "to", day: string) => {
+    if (!isDay(day)) return; // half typed
     // The other end follows: a span never turns around and never grows too long.
-    const ordered =
-      next.from <= next.to ? next : { from: next.from === from ? next.to : next.from, to: next.from === from ? next.to : next.from };
-    const days = daysBetween(ordered.from, ordered.to);
-    onSpan({ from: ordered.from, to: days.length === daysMax ? (days.at(-1) ?? ordered.to) : ordered.to });
+    const chosen = { ...days, [end]: day };
+    const ordered = chosen.from <= chosen.to ? chosen : { from: day, to: day };
+    const between = daysBetween(ordered.from, ordered.to);
+    onSpan({ from: ordered.from, to: between.length === daysMax ? (between.at(-1) ?? ordered.to) : ordered.to });
   };
   return (
-    <span className="row flex-wrap">
-      <fieldset className="seg" aria-label={t("span")}>
+    <span className="flex min-w-0 flex-wrap items-center gap-2">
+      <Segments aria-label={t("span")}>
         {daySpans.map((length) => (
           <button key={length} type="button" aria-pressed={"last" in span && span.last === length} onClick={() => onSpan({ last: length })}>
             {t("last", { days: length })}
           </button>
         ))}
-      </fieldset>
-      <label className="row sm">
-        <span className="sr">{t("from")}</span>
-        <input className="input sm" type="date" value={from} max={today} onChange={(event) => choose({ from: event.target.value, to })} />
-      </label>
-      <label className="row sm">
-        <span className="sr">{t("to")}</span>
-        <input className="input sm" type="date" value={to} max={today} onChange={(event) => choose({ from, to: event.target.value })} />
-      </label>
+      </Segments>
+      {(["from", "to"] as const).map((end) => (
+        <Input
+          key={end}
+          className="w-auto text-sm"
+          type="date"
+          aria-label={t(end)}
+          value={days[end]}
+          max={todayIn(site.timezone, now)}
+          onChange={(event) => choose(end, event.target.value)}
+        />
+      ))}
     </span>
   );
 }

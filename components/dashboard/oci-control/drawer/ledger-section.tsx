@@ -2,92 +2,137 @@
 
 import Link from "next/link";
 import { useTranslations } from "next-intl";
-import { useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
+import type { ReactNode } from "react";
 import { Badge } from "#components/ui/badge.tsx";
+import { DrawerSection } from "#components/workbench/drawer.tsx";
+import { RowLink } from "#components/workbench/row-link.tsx";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
+import { useControl } from "../control-context.tsx";
 
 /** Where an amount came from. */
 const sources = ["OPERATOR", "PREDICTED", "EXTERNAL"] as const;
 
-interface LedgerProps {
-  story: QueueRowStory;
-  linkTo: (id: string) => string;
-  onOpen: (id: string) => void;
-}
-
-/** The money lines, other rows of the sale, and the proofs. */
-export function LedgerSection({ story: { ledger, siblings, proofs, row }, linkTo, onOpen }: LedgerProps) {
+/** The tries, the money lines, other rows of the sale, and the proofs. */
+export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row } }: { story: QueueRowStory }) {
   const t = useTranslations("oci.ledger");
-  const format = useControlFormat();
-  const states = useTranslations("activity.states");
-  const stateOf = (state: string) => (states.has(state as never) ? states(state as never) : state); // a contract may name more than the screens know
+  const kinds = useTranslations("oci.kinds");
+  const { format, linkToRow, openRow } = useControl();
+  const moveOf = useMoveOf();
   const sourceOf = (source: string) => {
     const known = sources.find((each) => each === source);
     return known ? t(`sources.${known}`) : source;
   };
-  /** A sale that stays sealed was corrected. */
-  const moveOf = ({ contract, from, to }: QueueRowStory["proofs"][number]) => {
-    if (from === null || (from === to && contract !== "sale")) return stateOf(to);
-    return from === to ? t("kinds.CORRECT") : `${stateOf(from)} → ${stateOf(to)}`;
-  };
   return (
     <>
-      <section>
-        <h3 className="h2">{t("title")}</h3>
-        <ul className="lines">
+      <Attempts attempts={attempts} />
+      <DrawerSection title={t("title")}>
+        <ul>
           {ledger.map(({ id, kind, amountCents, deltaCents, currency, at, valueSource }) => (
-            <li key={id}>
+            <Line key={id} end={<LedgerEnd {...{ kind, amountCents, deltaCents, currency, at }} />}>
               <span>{t(`kinds.${kind}`)}</span>
-              <span className="xs t3 clip">{sourceOf(valueSource)}</span>
-              <span className="v">
-                <span className="med">{format.money(amountCents, currency)}</span>
-                {`${kind === "SEAL" ? "" : ` (${deltaCents > 0 ? "+" : ""}${format.money(deltaCents, currency)})`} · ${format.moment(at)}`}
-              </span>
-            </li>
+              <span className="min-w-0 truncate text-xs text-meta">{sourceOf(valueSource)}</span>
+            </Line>
           ))}
         </ul>
-      </section>
+      </DrawerSection>
       {siblings.length > 0 && (
-        <section>
-          <h3 className="h2">{t("siblings")}</h3>
-          <ul className="lines">
-            {siblings.map((each) => (
-              <li key={each.id}>
-                <Badge state={each.status} />
-                <a
-                  className="link"
-                  href={linkTo(each.id)}
-                  onClick={(event) => {
-                    if (event.metaKey || event.ctrlKey || event.shiftKey) return; // a new tab is the reader's wish
-                    event.preventDefault();
-                    onOpen(each.id);
-                  }}
-                >
-                  {t(`rows.${each.kind}`)}
-                </a>
-                <span className="v">{format.moment(each.updatedAt)}</span>
-              </li>
+        <DrawerSection title={t("siblings")}>
+          <ul>
+            {siblings.map(({ id, status, kind, updatedAt }) => (
+              <Line key={id} end={format.moment(updatedAt)}>
+                <Badge state={status} />
+                <RowLink className="link" href={linkToRow(id)} onOpen={() => openRow(id)}>
+                  {kinds(kind)}
+                </RowLink>
+              </Line>
             ))}
           </ul>
-        </section>
+        </DrawerSection>
       )}
       {proofs.length > 0 && (
-        <section>
-          <h3 className="h2">{t("proofs")}</h3>
-          <ul className="lines">
+        <DrawerSection title={t("proofs")}>
+          <ul>
             {proofs.map((proof) => (
-              <li key={proof.id}>
+              <Line key={proof.id} end={format.moment(proof.at)}>
                 <Link className="link id" href={`/dashboard/proofs/${proof.id}`} prefetch={false}>
                   {`${proof.id.slice(0, 4)}…${proof.id.slice(-4)}`}
                 </Link>
-                <span className="xs t3 clip">{moveOf(proof)}</span>
-                <span className="v">{format.moment(proof.at)}</span>
-              </li>
+                <span className="min-w-0 truncate text-xs text-meta">{moveOf(proof)}</span>
+              </Line>
             ))}
           </ul>
-          <p className="xs t3 mt-2">{t("proofsHint", { order: row.orderId })}</p>
-        </section>
+          <p className="mt-2 text-xs text-meta">{t("proofsHint", { order: row.orderId })}</p>
+        </DrawerSection>
       )}
     </>
+  );
+}
+
+/** A proof's move in words. A sale that stays sealed was corrected. */
+function useMoveOf() {
+  const t = useTranslations("oci.ledger");
+  const states = useTranslations("activity.states");
+  const stateOf = (state: string) => (states.has(state as never) ? states(state as never) : state); // a contract may name more than the screens know
+  return ({ contract, from, to }: QueueRowStory["proofs"][number]) => {
+    if (from === null || (from === to && contract !== "sale")) return stateOf(to);
+    return from === to ? t("kinds.CORRECT") : `${stateOf(from)} → ${stateOf(to)}`;
+  };
+}
+
+function Line({ end, children }: { end: ReactNode; children: ReactNode }) {
+  return (
+    <li className="flex flex-wrap items-baseline gap-x-3 border-b border-line-1 py-1.5 text-sm last:border-b-0">
+      {children}
+      <span className="ml-auto whitespace-nowrap text-support">{end}</span>
+    </li>
+  );
+}
+
+type LedgerLine = QueueRowStory["ledger"][number];
+
+function LedgerEnd({ kind, amountCents, deltaCents, currency, at }: Omit<LedgerLine, "id" | "valueSource" | "by">) {
+  const { format } = useControl();
+  const change = kind === "SEAL" ? "" : ` (${deltaCents > 0 ? "+" : ""}${format.money(deltaCents, currency)})`;
+  return (
+    <>
+      <span className="font-medium">{format.money(amountCents, currency)}</span>
+      {`${change} · ${format.moment(at)}`}
+    </>
+  );
+}
+
+/** Each time the row was handed out: when, how long, what came back, and the request that Google knows it by. */
+function Attempts({ attempts }: Pick<QueueRowStory, "attempts">) {
+  const t = useTranslations("oci.ledger");
+  const { format } = useControl();
+  if (attempts.length === 0) return null;
+  const length = (ms: number) => (ms < 1000 ? t("ms", { ms }) : format.length(ms / 1000));
+  return (
+    <DrawerSection title={t("attempts")}>
+      <ul>
+        {attempts.map(({ number, startedAt, durationMs, outcome, errorCode, batch }) => {
+          // How long Google took; of a script only its answer is known.
+          const took = batch ? batch.durationMs : durationMs;
+          const facts = [
+            errorCode,
+            batch && t("batch", { count: batch.claimed }),
+            batch && !batch.isFinished && t("batchOpen"),
+            batch?.errorCode && batch.errorCode !== errorCode && t("batchError", { code: batch.errorCode }),
+          ].filter(Boolean);
+          return (
+            <Line key={`${number}-${startedAt}`} end={format.moment(startedAt) + (took === null ? "" : `, ${length(took)}`)}>
+              <span className="font-semibold">{number}</span>
+              <Badge state={outcome ?? "PROCESSING"} />
+              {(facts.length > 0 || batch?.requestId) && (
+                <span className="order-1 w-full min-w-0 text-xs wrap-anywhere text-meta">
+                  {facts.join(" · ")}
+                  {batch?.requestId && <span className="id block">{t("request", { id: batch.requestId })}</span>}
+                </span>
+              )}
+            </Line>
+          );
+        })}
+      </ul>
+    </DrawerSection>
   );
 }

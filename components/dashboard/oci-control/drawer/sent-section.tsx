@@ -1,10 +1,11 @@
 "use client";
 
 import { useTranslations } from "next-intl";
-import { useControl } from "#components/dashboard/oci-control/context/control-context.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
+import { DrawerSection } from "#components/workbench/drawer.tsx";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 import { adsApiTime, dataManagerTime, scriptTime } from "#lib/providers/conversion-time.ts";
+import { useControl } from "../control-context.tsx";
 
 /** Each of Google's doors writes the same second in its own way. */
 function timeAs(transport: string, at: Date, timeZone: string): string {
@@ -38,22 +39,16 @@ export function SentSection({ story: { row, payload, dispatches } }: { story: Qu
   ];
   const text = fields.map(([name, value]) => `${name}: ${value}`).join("\n");
   return (
-    <section>
-      <div className="row mb-2.5">
-        <h3 className="h2 grow" style={{ marginBottom: 0 }}>
-          {t(payload.sent ? "sent" : "wouldSend")}
-        </h3>
-        <CopyButton value={text} tone="ghost" size="sm" />
-      </div>
-      <dl className="kv id">
+    <DrawerSection title={t(payload.sent ? "sent" : "wouldSend")} end={<CopyButton value={text} tone="ghost" size="sm" />}>
+      <dl className="id grid grid-cols-[minmax(96px,138px)_minmax(0,1fr)] gap-x-2.5 gap-y-1 rounded-md bg-surface-2 px-3 py-2 text-xs leading-4.5">
         {fields.map(([name, value]) => (
           <div key={name} className="contents">
-            <dt>{name}</dt>
+            <dt className="text-meta">{name}</dt>
             <dd>{value}</dd>
           </div>
         ))}
       </dl>
-      {payload.clickId && <p className="xs t3 mt-2">{t("masked")}</p>}
-    </section>
+      {payload.clickId && <p className="mt-2 text-xs text-meta">{t("masked")}</p>}
+    </DrawerSection>
   );
 }

@@ -1,46 +1,45 @@
 "use client";
 
 import { useTranslations } from "next-intl";
-import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
-import { asLine, useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
+import { asLine } from "#components/delivery/use-cause.ts";
+import { Timeline, TimelineStep } from "#components/ui/timeline.tsx";
+import { DrawerSection } from "#components/workbench/drawer.tsx";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
-import { timelineOf } from "./timeline.ts";
+import { useControl } from "../control-context.tsx";
+import { type TimelineEvent, timelineOf } from "./timeline.ts";
 
 /** Everything that happened, oldest first, each with its hand. */
 export function TimelineSection({ story }: { story: QueueRowStory }) {
   const t = useTranslations("oci.timeline");
-  const format = useControlFormat();
-  const { site } = useControl();
-  const causeOf = useCause(site.ociSyncMethod);
-  const person = ({ kind, name }: QueueRowStory["transitions"][number]["by"]) => name ?? t(`by.${kind}`);
+  const { format, causeOf } = useControl();
+  const noteOf = ({ money, code, lengthMs, note }: TimelineEvent) =>
+    [
+      money !== undefined && format.money(money, story.row.currency),
+      code && asLine(causeOf(code).what),
+      lengthMs !== undefined && t("after", { length: format.length(lengthMs / 1000) }),
+      note && `“${note}”`,
+    ]
+      .filter(Boolean)
+      .join(" · ");
   return (
-    <section>
-      <h3 className="h2">{t("title")}</h3>
-      <ol className="tl">
-        {timelineOf(story).map((event) => {
-          const Icon = event.icon;
-          const small = [
-            event.money !== undefined && format.money(event.money, story.row.currency),
-            event.code && asLine(causeOf(event.code).what),
-            event.lengthMs !== undefined && t("after", { length: format.length(event.lengthMs / 1000) }),
-            event.note && `“${event.note}”`,
-          ].filter(Boolean);
-          return (
-            <li key={event.key}>
-              <span className={`n ${event.tone}`}>
-                <Icon className="i" />
-              </span>
-              <span className="tx">
-                {t(`events.${event.word}`, { by: person(event.by), attempt: event.attempt })}
-                {small.length > 0 && <small>{small.join(" · ")}</small>}
-              </span>
+    <DrawerSection title={t("title")}>
+      <Timeline>
+        {timelineOf(story).map((event) => (
+          <TimelineStep
+            key={event.key}
+            tone={event.tone}
+            icon={event.icon}
+            note={noteOf(event)}
+            time={
               <time dateTime={event.at} title={format.dateTime(event.at)}>
                 {format.moment(event.at)}
               </time>
-            </li>
-          );
-        })}
-      </ol>
-    </section>
+            }
+          >
+            {t(`events.${event.word}`, { by: event.by.name ?? t(`by.${event.by.kind}`), attempt: event.attempt })}
+          </TimelineStep>
+        ))}
+      </Timeline>
+    </DrawerSection>
   );
 }

@@ -1,32 +1,15 @@
 import { CircleCheck, CircleX, Clock, Hand, type LucideIcon, Pencil, RotateCw, Send, Stamp, Undo2 } from "lucide-react";
+import type { TimelineTone } from "#components/ui/timeline.tsx";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 
 type Move = QueueRowStory["transitions"][number];
-type Word =
-  | "sealed"
-  | "corrected"
-  | "cancelled"
-  | "restored"
-  | "queued"
-  | "try"
-  | "handedOver"
-  | "byHand"
-  | "retryPlanned"
-  | "recovered"
-  | "deferred"
-  | "failed"
-  | "gaveUp"
-  | "markedFailed"
-  | "requeued"
-  | "undone"
-  | "verdict";
-
 export interface TimelineEvent {
   key: string;
   at: string;
+  /** A key of oci.timeline.events. */
   word: Word;
   icon: LucideIcon;
-  tone: "" | "act" | "ok" | "bad" | "retry";
+  tone: TimelineTone;
   by: Move["by"];
   attempt: number;
   money?: number;
@@ -37,21 +20,30 @@ export interface TimelineEvent {
 
 const ledgerWords = { SEAL: "sealed", CORRECT: "corrected", CANCEL: "cancelled", RESTORE: "restored" } as const;
 
+const words = {
+  undone: [Undo2, "act"],
+  try: [Send, "plain"],
+  byHand: [Hand, "ok"],
+  handedOver: [CircleCheck, "ok"],
+  deferred: [Clock, "retry"],
+  recovered: [RotateCw, "retry"],
+  retryPlanned: [RotateCw, "retry"],
+  gaveUp: [CircleX, "bad"],
+  markedFailed: [CircleX, "bad"],
+  failed: [CircleX, "bad"],
+  queued: [Clock, "plain"],
+  requeued: [RotateCw, "act"],
+} as const satisfies Record<string, readonly [LucideIcon, TimelineTone]>;
+type Word = keyof typeof words | (typeof ledgerWords)[keyof typeof ledgerWords] | "verdict";
+
 /** A move of the row in one word, by where it led and who made it. */
-function wordOf({ to, from, reason, by }: Move): Pick<TimelineEvent, "word" | "icon" | "tone"> {
-  if (reason === "UNDO") return { word: "undone", icon: Undo2, tone: "act" };
-  if (to === "PROCESSING") return { word: "try", icon: Send, tone: "" };
-  if (to === "COMPLETED")
-    return reason === "DONE_BY_HAND" ? { word: "byHand", icon: Hand, tone: "ok" } : { word: "handedOver", icon: CircleCheck, tone: "ok" };
-  if (to === "RETRY") {
-    if (reason === "DEFERRED") return { word: "deferred", icon: Clock, tone: "retry" };
-    return { word: reason === "RECOVERED" ? "recovered" : "retryPlanned", icon: RotateCw, tone: "retry" };
-  }
-  if (to === "FAILED") {
-    if (reason === "ATTEMPT_CAP") return { word: "gaveUp", icon: CircleX, tone: "bad" };
-    return { word: by.kind === "user" ? "markedFailed" : "failed", icon: CircleX, tone: "bad" };
-  }
-  return from === null ? { word: "queued", icon: Clock, tone: "" } : { word: "requeued", icon: RotateCw, tone: "act" };
+function wordOf({ to, from, reason, by }: Move): keyof typeof words {
+  if (reason === "UNDO") return "undone";
+  if (to === "PROCESSING") return "try";
+  if (to === "COMPLETED") return reason === "DONE_BY_HAND" ? "byHand" : "handedOver";
+  if (to === "RETRY") return reason === "DEFERRED" ? "deferred" : reason === "RECOVERED" ? "recovered" : "retryPlanned";
+  if (to === "FAILED") return reason === "ATTEMPT_CAP" ? "gaveUp" : by.kind === "user" ? "markedFailed" : "failed";
+  return from === null ? "queued" : "requeued";
 }
 
 /** The ledger's lines, the row's moves and Google's verdicts as one story, oldest first. */
@@ -71,8 +63,12 @@ export function timelineOf({ ledger, transitions, attempts, dispatches }: QueueR
   const moved = transitions.filter(({ from, to }) => !(from === "COMPLETED" && to === "COMPLETED"));
   const moves = moved.map((move, index): TimelineEvent => {
     const ended = attempts.find((attempt) => attempt.endedAt === move.at);
+    const word = wordOf(move);
+    const [icon, tone] = words[word];
     return {
-      ...wordOf(move),
+      word,
+      icon,
+      tone,
       key: `move-${index}`,
       at: move.at,
       by: move.by,

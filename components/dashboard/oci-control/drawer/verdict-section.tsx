@@ -1,13 +1,14 @@
 "use client";
 
 import { useTranslations } from "next-intl";
-import { useControl, useControlFormat } from "#components/dashboard/oci-control/context/control-context.tsx";
-import { useCause } from "#components/dashboard/oci-control/context/use-cause.ts";
+import { useSend } from "#components/forms/use-send.ts";
 import { Badge, type State, Tag } from "#components/ui/badge.tsx";
+import { SubmitButton } from "#components/ui/submit-button.tsx";
+import { DrawerSection } from "#components/workbench/drawer.tsx";
 import { verdictWait } from "#lib/oci/queue/row-state.ts";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
-import { SendAgain } from "./send-again.tsx";
+import { useControl } from "../control-context.tsx";
 
 const looks: Record<NonNullable<QueueRow["verdict"]>, State> = {
   CONFIRMED: "CONFIRMED",
@@ -21,50 +22,45 @@ const waits = { first: "firstCheck", again: "nextCheck", due: "checkDue", none: 
 type Sent = QueueRowStory["dispatches"][number];
 
 /** What we did and what Google says of it, side by side: the one never replaces the other. */
-export function VerdictSection({ story, row, onSent }: { story: QueueRowStory; row: QueueRow; onSent: (rowId: string) => void }) {
+export function VerdictSection({ story, row }: { story: QueueRowStory; row: QueueRow }) {
   const t = useTranslations("oci.verdict");
-  const format = useControlFormat();
-  const { site, mayAct, firstPollSeconds, now } = useControl();
-  const causeOf = useCause(site.ociSyncMethod);
+  const { mayAct, firstPollSeconds, now, format, causeOf } = useControl();
   const sent = story.dispatches.at(-1);
   if (!sent) return null;
   const cause = sent.verdict === "REJECTED" && sent.verdictReason ? causeOf(sent.verdictReason) : null;
   return (
-    <section>
-      <h3 className="h2">{t("title")}</h3>
-      <div className="verdict">
+    <DrawerSection title={t("title")}>
+      <div className="grid grid-cols-2 divide-x divide-line-1 rounded-md border border-line-1 *:grid *:content-start *:justify-items-start *:gap-1.25 *:px-3 *:py-2.5">
         <div>
           <Badge state="COMPLETED" />
-          <span className="xs t2">
+          <span className="text-xs text-support">
             {t("handedOver", { time: format.moment(sent.at), way: t(`ways.${wayOf(sent.transport)}`) })}
             {sent.providerRequestId && <span className="id block">{sent.providerRequestId}</span>}
           </span>
         </div>
-        <div>
-          {sent.verdict ? (
-            <>
-              <Badge state={looks[sent.verdict]}>{t(`words.${sent.verdict}`)}</Badge>
-              <span className="xs t2">
-                {sent.verdictAt && t("answered", { time: format.moment(sent.verdictAt) })}
-                {cause && <span className="block med">{cause.what}</span>}
-                {sent.verdictReason && <span className="id block [overflow-wrap:anywhere]">{sent.verdictReason}</span>}
-              </span>
-            </>
-          ) : (
-            <>
-              <NoVerdict transport={sent.transport} />
-              <span className="xs t2">{noVerdictText(sent)}</span>
-            </>
-          )}
-        </div>
+        {sent.verdict ? (
+          <div>
+            <Badge state={looks[sent.verdict]}>{t(`words.${sent.verdict}`)}</Badge>
+            <span className="text-xs text-support">
+              {sent.verdictAt && t("answered", { time: format.moment(sent.verdictAt) })}
+              {cause && <span className="block font-medium">{cause.what}</span>}
+              {sent.verdictReason && <span className="id block">{sent.verdictReason}</span>}
+            </span>
+          </div>
+        ) : (
+          <div>
+            <NoVerdict transport={sent.transport} />
+            <span className="text-xs text-support">{noVerdictText(sent)}</span>
+          </div>
+        )}
       </div>
       {mayAct && story.canSendAgain && (
-        <div className="row mt-2.5">
-          <SendAgain row={row} helps={cause?.helps ?? true} onSent={onSent} />
-          <span className="xs t2">{t(sent.verdict === "UNKNOWN" ? "unknownHint" : "sendAgainHint")}</span>
+        <div className="mt-2.5 flex min-w-0 items-center gap-2">
+          <SendAgain row={row} helps={cause?.helps ?? true} />
+          <span className="text-xs text-support">{t(sent.verdict === "UNKNOWN" ? "unknownHint" : "sendAgainHint")}</span>
         </div>
       )}
-    </section>
+    </DrawerSection>
   );
 
   function noVerdictText(without: Sent): string {
@@ -86,3 +82,23 @@ function NoVerdict({ transport }: Pick<Sent, "transport">) {
 
 const ways = ["script", "data_manager", "ads_api", "by_hand"] as const;
 const wayOf = (transport: string) => ways.find((way) => way === transport) ?? "other";
+
+/** Queues once more what Google rejected or never answered for, and leads to the new row. `helps`: it is proposed, not only allowed. */
+function SendAgain({ row, helps }: { row: QueueRow; helps: boolean }) {
+  const t = useTranslations("oci.verdict");
+  const { site, openRow } = useControl();
+  const { send, pending } = useSend();
+  const queueAgain = () =>
+    send({
+      method: "POST",
+      url: `/api/oci/queue-rows/${row.id}/send-again`,
+      body: { siteId: site.publicId },
+      done: t("queuedAgain"),
+      onDone: ({ rowId }) => typeof rowId === "string" && openRow(rowId),
+    });
+  return (
+    <SubmitButton type="button" tone={helps ? "primary" : "plain"} pending={pending} onClick={queueAgain}>
+      {t("sendAgain")}
+    </SubmitButton>
+  );
+}

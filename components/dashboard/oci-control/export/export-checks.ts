@@ -1,11 +1,10 @@
-import type { ExportPreview } from "#components/dashboard/oci-control/live/control-api.ts";
+import type { ExportItem } from "#lib/oci/handout/items.ts";
 import { scriptTimePattern } from "#lib/providers/conversion-time.ts";
 
-type Item = ExportPreview["items"][number];
 export type Check = "click" | "clicks" | "value" | "time" | "order" | "name";
 
 /** Our own rules over what would be sent, once more at the last moment: which of them an item breaks. */
-export function checkItem(item: Item): Check[] {
+export function checkItem(item: ExportItem): Check[] {
   const clicks = [item.gclid, item.wbraid, item.gbraid].filter(Boolean).length;
   const broken: [Check, boolean][] = [
     ["click", clicks === 0],

@@ -1,77 +1,138 @@
 "use client";
 
-import { CircleCheck, CloudOff, RotateCw } from "lucide-react";
+import { CircleCheck, RotateCw } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useEffect, useState } from "react";
-import { useControl } from "#components/dashboard/oci-control/context/control-context.tsx";
-import { fetchExportPreview, type ExportPreview as Preview } from "#components/dashboard/oci-control/live/control-api.ts";
 import { Alert } from "#components/ui/alert.tsx";
+import { Badge } from "#components/ui/badge.tsx";
 import { Button } from "#components/ui/button.tsx";
 import { Card } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
-import { SkeletonRows } from "#components/ui/skeleton.tsx";
-import { ExportItems } from "./export-items.tsx";
-import { ExportTotals } from "./export-totals.tsx";
+import { Cell, Table } from "#components/ui/table.tsx";
+import { FactTiles } from "#components/workbench/tile.tsx";
+import type { ExportPreview as Preview } from "#lib/oci/handout/export.ts";
+import { shortOrder, useControl } from "../control-context.tsx";
+import { checkItem } from "./export-checks.ts";
+
+interface ExportPreviewProps {
+  /** Null where the site sends by API. */
+  preview: Preview | null;
+  onAgain: () => void;
+}
 
 /** What the next export would hand out if it ran now. Looking changes nothing. */
-export function ExportPreview() {
+export function ExportPreview({ preview, onAgain }: ExportPreviewProps) {
   const t = useTranslations("oci.export");
-  const { site } = useControl();
-  const [preview, setPreview] = useState<Preview | "loading" | "failed">("loading");
-  const read = async () => {
-    setPreview("loading");
-    setPreview((await fetchExportPreview(site.publicId)) ?? "failed");
-  };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the tab opens
-  useEffect(() => {
-    if (site.ociSyncMethod === "script") read();
-  }, []);
-  if (site.ociSyncMethod !== "script")
+  if (!preview)
     return (
       <Alert tone="completed" title={t("api")}>
         {t("apiBody")}
       </Alert>
     );
+  const { items } = preview;
   const again = (
-    <Button size="sm" onClick={read}>
-      <RotateCw className="i i-14" />
+    <Button size="sm" onClick={onAgain}>
+      <RotateCw className="size-3.5" />
       {t("again")}
     </Button>
   );
-  if (preview === "loading") {
-    return (
-      <Card title={t("title")}>
-        <div role="status">
-          <span className="sr">{t("loading")}</span>
-          <SkeletonRows count={5} height={56} />
-        </div>
-      </Card>
-    );
-  }
-  if (preview === "failed") {
-    return (
-      <Card title={t("title")}>
-        <EmptyState icon={CloudOff} title={t("failed")} action={again}>
-          {t("failedBody")}
-        </EmptyState>
-      </Card>
-    );
-  }
   return (
     <>
       <Alert tone="completed" title={t("dry")}>
         {t("dryBody")}
       </Alert>
-      <ExportTotals preview={preview} />
-      <Card title={t("title")} note={t("count", { count: preview.items.length })} end={again}>
-        {preview.items.length === 0 ? (
+      <Totals preview={preview} />
+      <LeftBehind warnings={preview.warnings} />
+      <Card title={t("title")} note={t("count", { count: items.length })} end={again}>
+        {items.length === 0 ? (
           <EmptyState icon={CircleCheck} title={t("empty")}>
             {t("emptyBody")}
           </EmptyState>
         ) : (
-          <ExportItems items={preview.items} />
+          <Items items={items} />
         )}
       </Card>
     </>
+  );
+}
+
+/** How many and how much, what would be left behind, and how many pass our own checks. */
+function Totals({ preview: { items, counts } }: { preview: Preview }) {
+  const t = useTranslations("oci.export");
+  const { format } = useControl();
+  const sums: Record<string, number> = {};
+  for (const { conversionCurrency, conversionValue } of items) {
+    sums[conversionCurrency] = (sums[conversionCurrency] ?? 0) + Math.round(conversionValue * 100);
+  }
+  const passing = items.filter((item) => checkItem(item).length === 0).length;
+  const facts = [
+    ["would", format.number(items.length)],
+    ["worth", format.sums(sums)],
+    ["left", format.number(counts.skipped)],
+    ["checked", t("checkedOf", { ok: passing, all: items.length })],
+  ] as const;
+  return <FactTiles facts={facts.map(([key, figure]) => ({ key, name: t(key), figure, note: t(`${key}Sub`) }))} />;
+}
+
+function LeftBehind({ warnings }: Pick<Preview, "warnings">) {
+  const t = useTranslations("oci.export");
+  const { causeOf } = useControl();
+  if (warnings.length === 0) return null;
+  return (
+    <Alert tone="retry" title={t("warnings", { count: warnings.length })}>
+      <ul className="mt-1 grid gap-1">
+        {warnings.slice(0, 20).map((warning) => {
+          const [id = "", code] = warning.split(": ");
+          const words = code ? causeOf(code).what : t.has(`warningWords.${id}` as never) ? t(`warningWords.${id}` as never) : id;
+          return (
+            <li key={warning}>
+              {code && <span className="id">{`${shortOrder(id)}: `}</span>}
+              {words}
+            </li>
+          );
+        })}
+      </ul>
+    </Alert>
+  );
+}
+
+const mask = (id: string) => (id.length > 12 ? `${id.slice(0, 6)}…${id.slice(-4)}` : id);
+
+/** Each conversion as the script would upload it. */
+function Items({ items }: Pick<Preview, "items">) {
+  const t = useTranslations("oci.export");
+  const { format } = useControl();
+  const columns = [
+    { key: "check", header: t("check"), width: "132px" },
+    { key: "value", header: t("value"), width: "96px", align: "end" as const },
+    { key: "name", header: t("name") },
+    { key: "time", header: t("time"), width: "230px" },
+    { key: "order", header: t("order"), width: "150px", priority: 2 as const },
+    { key: "click", header: t("click"), width: "170px", priority: 3 as const },
+  ];
+  return (
+    <Table label={t("title")} columns={columns}>
+      {items.map((item) => {
+        const [broken] = checkItem(item);
+        const kind = item.gclid ? "gclid" : item.gbraid ? "gbraid" : "wbraid";
+        return (
+          <tr key={item.id}>
+            <Cell at="main">
+              <Badge state={broken ? "FAILED" : "COMPLETED"}>{broken ? t(`checks.${broken}`) : t("ok")}</Badge>
+            </Cell>
+            <Cell at="end" align="end" className="font-medium">
+              {format.money(Math.round(item.conversionValue * 100), item.conversionCurrency)}
+            </Cell>
+            <Cell at="wide">{item.conversionName}</Cell>
+            <Cell at="foot" className="id text-support">
+              {item.conversionTime}
+            </Cell>
+            <Cell at="desk" priority={2} className="id text-support" title={item.orderId}>
+              {shortOrder(item.orderId)}
+            </Cell>
+            <Cell at="desk" priority={3} className="id text-meta">{`${kind} ${mask(item[kind])}`}</Cell>
+          </tr>
+        );
+      })}
+    </Table>
   );
 }

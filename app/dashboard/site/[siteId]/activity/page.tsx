@@ -5,13 +5,16 @@ import { ActivityTable } from "#components/activity/activity-table.tsx";
 import { DownloadLink } from "#components/billing/download-link.tsx";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { ButtonLink } from "#components/ui/button.tsx";
+import { Card } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
-import { FilterDay, FilterSelect } from "#components/ui/filter-select.tsx";
+import { Page } from "#components/ui/page.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { filteredPath, PageLinks } from "#components/ui/page-links.tsx";
+import { FilterRow } from "#components/workbench/filter/filter-row.tsx";
+import { LiveMark } from "#components/workbench/live/live-mark.tsx";
 import { readPage } from "#lib/auth/session.ts";
 import { activityFilter, activityKinds, readActivity } from "#lib/contracts/activity.ts";
-import { getSite } from "#lib/tenancy/readers.ts";
+import { getVersionedSite } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("activity");
@@ -24,7 +27,7 @@ interface ActivityPageProps {
 }
 
 export default async function ActivityPage({ params, searchParams }: ActivityPageProps) {
-  const site = await getSite((await params).siteId);
+  const site = await getVersionedSite((await params).siteId, "activity");
   const filter = activityFilter.parse(await searchParams);
   const [t, words, { entries, actors, next }] = await Promise.all([
     getTranslations("activity"),
@@ -38,24 +41,28 @@ export default async function ActivityPage({ params, searchParams }: ActivityPag
   return (
     <>
       <PageHeader title={t("title")} note={t("lead")}>
+        <LiveMark siteId={site.publicId} of="activity" version={site.version} />
         <DownloadLink href={filteredPath(`/api/sites/${site.publicId}/activity`, kept)} fileName="activity.csv">
-          <Download className="i i-14" />
+          <Download className="size-3.5" />
           {words("csv")}
         </DownloadLink>
       </PageHeader>
-      <div className="page">
-        <div className="row flex-wrap">
-          <FilterSelect name="actor" label={t("filterActor")} options={actors.map(({ id, name }) => ({ value: id, label: name }))} />
-          <FilterSelect
-            name="kind"
-            label={t("filterKind")}
-            options={activityKinds.map((value) => ({ value, label: t(`kinds.${value}`) }))}
-          />
-          <FilterDay name="day" label={t("filterDay")} max={today} />
-        </div>
-        <section className="card" aria-label={t("title")}>
+      <Page>
+        <FilterRow
+          fields={[
+            { key: "actor", kind: "choice", label: t("filterActor"), options: actors.map(({ id, name }) => ({ value: id, label: name })) },
+            {
+              key: "kind",
+              kind: "choice",
+              label: t("filterKind"),
+              options: activityKinds.map((value) => ({ value, label: t(`kinds.${value}`) })),
+            },
+            { key: "day", kind: "day", label: t("filterDay"), max: today },
+          ]}
+        />
+        <Card aria-label={t("title")}>
           {entries.length > 0 ? (
-            <ActivityTable entries={entries} timeZone={site.timezone} />
+            <ActivityTable entries={entries} next={next} of={JSON.stringify(filter)} timeZone={site.timezone} />
           ) : (
             <EmptyState
               icon={History}
@@ -65,9 +72,9 @@ export default async function ActivityPage({ params, searchParams }: ActivityPag
               {filtered ? "" : t("noneBody")}
             </EmptyState>
           )}
-        </section>
+        </Card>
         <PageLinks path={path} filter={filter} next={next} />
-      </div>
+      </Page>
     </>
   );
 }

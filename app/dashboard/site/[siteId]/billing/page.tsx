@@ -3,6 +3,7 @@ import type { Metadata } from "next";
 import Link from "next/link";
 import { getLocale, getTranslations } from "next-intl/server";
 import { ArrivalsCard } from "#components/billing/arrivals-card.tsx";
+import { billingColumns } from "#components/billing/billing-columns.ts";
 import { DailyChart } from "#components/billing/daily-chart.tsx";
 import { CheckYourself, HowCounted } from "#components/billing/explained.tsx";
 import { InvoiceTable } from "#components/billing/invoice-table.tsx";
@@ -10,6 +11,8 @@ import { UsageCard } from "#components/billing/usage-card.tsx";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { Card } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
+import { LiveMark } from "#components/ui/live-mark.tsx";
+import { Page } from "#components/ui/page.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { TimeAgo } from "#components/ui/time.tsx";
 import { readPage } from "#lib/auth/session.ts";
@@ -52,43 +55,42 @@ export default async function BillingPage({ params, searchParams }: BillingPageP
       <PageHeader title={t("title")} note={t("period", { from: 1, to: format.longDay(lastDay) })}>
         <CountedNote overview={overview} timeZone={site.timezone} />
       </PageHeader>
-      <div className="bill">
-        <div className="page">
+      <div className={billingColumns}>
+        <Page>
           <UsageCard overview={overview} forecast={forecast} />
           {isNew ? (
-            <section className="card">
+            <Card>
               <EmptyState icon={Receipt} title={t("empty.title")}>
                 {t("empty.body")}
               </EmptyState>
-            </section>
+            </Card>
           ) : (
             <Card title={t("chart.title")} end={<Legend />}>
               <DailyChart days={forecast.days} today={overview.now.slice(0, 10)} currency={overview.currency} />
             </Card>
           )}
           <Card
-            className="inv"
             title={t("invoices.title")}
             end={
               !showsAll && (
-                <Link className="link sm tap" href="?invoices=all">
+                <Link className="text-sm link tap" href="?invoices=all">
                   {t("invoices.all", { count: invoices.length })}
                 </Link>
               )
             }
           >
             {invoices.length === 0 ? (
-              <p className="card-b sm t2">{t("invoices.none")}</p>
+              <p className="p-4 text-sm text-support">{t("invoices.none")}</p>
             ) : (
               <InvoiceTable siteId={site.publicId} invoices={showsAll ? invoices : invoices.slice(0, invoicesShown)} now={overview.now} />
             )}
           </Card>
-        </div>
-        <div className="page">
+        </Page>
+        <Page>
           <ArrivalsCard overview={overview} eventsHref={eventsHref} />
           <HowCounted overview={overview} eventsHref={eventsHref} />
           <CheckYourself siteId={site.publicId} newest={invoices[0]} />
-        </div>
+        </Page>
       </div>
     </>
   );
@@ -98,26 +100,26 @@ export default async function BillingPage({ params, searchParams }: BillingPageP
 async function CountedNote({ overview, timeZone }: { overview: BillingOverview; timeZone: string }) {
   const [t, locale] = await Promise.all([getTranslations("billing"), getLocale()]);
   const { reconciledAt, drift } = overview;
-  if (!reconciledAt) return <span className="live">{t("countedNow")}</span>;
+  if (!reconciledAt) return <LiveMark>{t("countedNow")}</LiveMark>;
   const ago = () => <TimeAgo value={reconciledAt} timeZone={timeZone} />;
   const words = drift ? t.rich("corrected", { ago, count: billingFormat(locale).number(Math.abs(drift)) }) : t.rich("counted", { ago });
   return (
-    <span className="live">
+    <LiveMark>
       <span>{words}</span>
-    </span>
+    </LiveMark>
   );
 }
 
 async function Legend() {
   const t = await getTranslations("billing.chart");
   return (
-    <span className="legend">
+    <span className="flex flex-wrap gap-x-3.5 gap-y-1 text-xs text-support *:inline-flex *:items-center *:gap-1.5 *:whitespace-nowrap">
       <span>
-        <i className="m-accent" />
+        <i className="size-2.25 rounded-[2px] bg-accent-mark" />
         {t("counted")}
       </span>
       <span>
-        <i className="m-fc" />
+        <i className="size-2.25 rounded-[2px] bg-accent-line" />
         {t("forecast")}
       </span>
     </span>

@@ -1,3 +1,4 @@
+import { CardBody } from "#components/ui/card.tsx";
 import { CardSkeleton, PageSkeleton } from "#components/ui/page-skeleton.tsx";
 import { Skeleton, SkeletonRows } from "#components/ui/skeleton.tsx";
 
@@ -8,10 +9,10 @@ export default function ConnectionsLoading() {
         <SkeletonRows count={3} height={54} />
       </CardSkeleton>
       <CardSkeleton>
-        <div className="card-b stack">
+        <CardBody className="grid gap-3">
           <Skeleton width="70%" height={14} />
           <Skeleton width="100%" height={40} radius={7} />
-        </div>
+        </CardBody>
       </CardSkeleton>
     </PageSkeleton>
   );

@@ -6,6 +6,7 @@ import { FailedEvents } from "#components/connections/failed-events.tsx";
 import { TrackerCard } from "#components/connections/tracker-card.tsx";
 import { GoogleAdsLink } from "#components/google-ads/google-ads-link.tsx";
 import { OwnersOnly } from "#components/shell/owners-only.tsx";
+import { Page } from "#components/ui/page.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { readPage } from "#lib/auth/session.ts";
 import { readConnection } from "#lib/delivery/connect.ts";
@@ -35,7 +36,7 @@ export default async function ConnectionsPage({ params }: { params: Promise<{ si
   return (
     <>
       <PageHeader title={t("title")} note={t("lead")} />
-      <div className="page">
+      <Page>
         <TrackerCard site={site} appUrl={env().APP_URL} reportsViews={pageViewsEnabled} lastEventAt={lastEventAt} editable={editable} />
         {failed > 0 && (
           <FailedEvents siteId={site.publicId} events={await readPage(readFailedEvents, site.publicId)} timeZone={site.timezone} />
@@ -49,7 +50,7 @@ export default async function ConnectionsPage({ params }: { params: Promise<{ si
           hasScript={site.ociSyncMethod === "script"}
         />
         <CallEventSecret siteId={site.publicId} editable={editable} />
-      </div>
+      </Page>
     </>
   );
 }

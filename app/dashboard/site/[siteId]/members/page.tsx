@@ -4,6 +4,8 @@ import { InviteDialog } from "#components/members/invite-dialog.tsx";
 import { MemberTable } from "#components/members/member-table.tsx";
 import { OpenInvitations } from "#components/members/open-invitations.tsx";
 import { OwnersOnly } from "#components/shell/owners-only.tsx";
+import { Card } from "#components/ui/card.tsx";
+import { Page } from "#components/ui/page.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { readPage } from "#lib/auth/session.ts";
 import { getSite, readTeam } from "#lib/tenancy/readers.ts";
@@ -23,12 +25,12 @@ export default async function MembersPage({ params }: { params: Promise<{ siteId
       <PageHeader title={t("title")} note={t("count", { count: members.length })}>
         {editable && <InviteDialog siteId={site.publicId} />}
       </PageHeader>
-      <div className="page">
-        <section className="card" aria-label={t("title")}>
+      <Page>
+        <Card aria-label={t("title")}>
           <MemberTable siteId={site.publicId} members={members} timeZone={site.timezone} editable={editable} />
-        </section>
+        </Card>
         {invitations.length > 0 && <OpenInvitations siteId={site.publicId} invitations={invitations} timeZone={site.timezone} />}
-      </div>
+      </Page>
     </>
   );
 }

@@ -1,24 +1,26 @@
+import { CardBody } from "#components/ui/card.tsx";
 import { CardSkeleton, PageSkeleton } from "#components/ui/page-skeleton.tsx";
 import { Skeleton, SkeletonRows } from "#components/ui/skeleton.tsx";
+import { tiles } from "#components/workbench/tile.tsx";
 
-const tiles = ["queued", "retry", "processing", "completed", "failed", "value"];
+const figures = ["queued", "retry", "processing", "completed", "failed", "value"];
 
 export default function Loading() {
   return (
     <PageSkeleton>
-      <div className="tiles">
-        {tiles.map((tile) => (
-          <Skeleton key={tile} width="100%" height={84} radius={10} />
+      <div className={tiles({ count: 6 })}>
+        {figures.map((figure) => (
+          <Skeleton key={figure} width="100%" height={84} radius={10} />
         ))}
       </div>
-      <div className="two">
+      <div className="grid grid-cols-[minmax(0,1.25fr)_minmax(0,1fr)] gap-3 @max-[621px]/main:grid-cols-1">
         <CardSkeleton>
           <SkeletonRows count={4} height={53} />
         </CardSkeleton>
         <CardSkeleton>
-          <div className="card-b">
+          <CardBody>
             <Skeleton width="100%" height={150} />
-          </div>
+          </CardBody>
         </CardSkeleton>
       </div>
       <CardSkeleton>

@@ -1,10 +1,11 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { OciControl } from "#components/dashboard/oci-control/oci-control.tsx";
+import { Clock } from "#components/workbench/live/clock.tsx";
 import { readPage } from "#lib/auth/session.ts";
-import { readControlPage, rowsPerPage } from "#lib/oci/queue/page.ts";
+import { readControlPage } from "#lib/oci/queue/page.ts";
 import { readView } from "#lib/oci/queue/view.ts";
-import { getSite } from "#lib/tenancy/readers.ts";
+import { getVersionedSite } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("oci");
@@ -19,15 +20,17 @@ interface OciControlPageProps {
 export default async function OciControlPage({ params, searchParams }: OciControlPageProps) {
   const [{ siteId }, query] = await Promise.all([params, searchParams]);
   const given = Object.entries(query).flatMap(([key, value]) => (typeof value === "string" ? [[key, value]] : []));
+  const site = await getVersionedSite(siteId, "queue");
   const now = new Date();
-  const [site, start] = await Promise.all([getSite(siteId), readPage(readControlPage, siteId, readView(new URLSearchParams(given)), now)]);
-  const { publicId, currency, timezone, ociSyncMethod, role, archivedAt } = site;
+  const drawn = await readPage(readControlPage, site, readView(new URLSearchParams(given)), now);
+  const { publicId, currency, timezone, ociSyncMethod, role, archivedAt, version } = site;
   return (
-    <OciControl
-      site={{ publicId, currency, timezone, ociSyncMethod, role, isArchived: archivedAt !== null }}
-      start={start}
-      readAt={now.toISOString()}
-      pageSize={rowsPerPage}
-    />
+    <Clock at={now.toISOString()}>
+      <OciControl
+        site={{ publicId, currency, timezone, ociSyncMethod, role, isArchived: archivedAt !== null }}
+        version={version}
+        drawn={drawn}
+      />
+    </Clock>
   );
 }

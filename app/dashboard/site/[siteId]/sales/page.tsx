@@ -5,14 +5,17 @@ import { DownloadLink } from "#components/billing/download-link.tsx";
 import { SalesTable } from "#components/sales/sales-table.tsx";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { ButtonLink } from "#components/ui/button.tsx";
+import { Card } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
-import { FilterSelect } from "#components/ui/filter-select.tsx";
+import { Page } from "#components/ui/page.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { filteredPath, PageLinks } from "#components/ui/page-links.tsx";
+import { FilterRow } from "#components/workbench/filter/filter-row.tsx";
+import { LiveMark } from "#components/workbench/live/live-mark.tsx";
 import { readPage } from "#lib/auth/session.ts";
 import { saleStatuses } from "#lib/contracts/states.ts";
 import { readSales, saleDeliveries, saleSources, salesFilter } from "#lib/seal/sales-list.ts";
-import { getSite } from "#lib/tenancy/readers.ts";
+import { getVersionedSite } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("sales");
@@ -25,7 +28,7 @@ interface SalesPageProps {
 }
 
 export default async function SalesPage({ params, searchParams }: SalesPageProps) {
-  const site = await getSite((await params).siteId);
+  const site = await getVersionedSite((await params).siteId, "sales");
   const filter = salesFilter.parse(await searchParams);
   const [t, words, { sales, next }] = await Promise.all([
     getTranslations("sales"),
@@ -39,38 +42,51 @@ export default async function SalesPage({ params, searchParams }: SalesPageProps
   return (
     <>
       <PageHeader title={t("title")}>
+        <LiveMark siteId={site.publicId} of="sales" version={site.version} />
         <DownloadLink href={filteredPath(`/api/sites/${site.publicId}/sales`, kept)} fileName="sales.csv">
-          <Download className="i i-14" />
+          <Download className="size-3.5" />
           {words("csv")}
         </DownloadLink>
         {editable && (
           <ButtonLink href={`${path}/import`} size="sm" tone="primary">
-            <Upload className="i i-14" />
+            <Upload className="size-3.5" />
             {t("import")}
           </ButtonLink>
         )}
       </PageHeader>
-      <div className="page">
-        <div className="row flex-wrap">
-          <FilterSelect
-            name="status"
-            label={t("filterStatus")}
-            options={saleStatuses.map((value) => ({ value, label: t(`statuses.${value}`) }))}
-          />
-          <FilterSelect
-            name="source"
-            label={t("filterSource")}
-            options={saleSources.map((value) => ({ value, label: t(`sources.${value}`) }))}
-          />
-          <FilterSelect
-            name="delivery"
-            label={t("filterDelivery")}
-            options={saleDeliveries.map((value) => ({ value, label: t(`deliveries.${value}`) }))}
-          />
-        </div>
-        <section className="card" aria-label={t("title")}>
+      <Page>
+        <FilterRow
+          fields={[
+            {
+              key: "status",
+              kind: "choice",
+              label: t("filterStatus"),
+              options: saleStatuses.map((value) => ({ value, label: t(`statuses.${value}`) })),
+            },
+            {
+              key: "source",
+              kind: "choice",
+              label: t("filterSource"),
+              options: saleSources.map((value) => ({ value, label: t(`sources.${value}`) })),
+            },
+            {
+              key: "delivery",
+              kind: "choice",
+              label: t("filterDelivery"),
+              options: saleDeliveries.map((value) => ({ value, label: t(`deliveries.${value}`) })),
+            },
+          ]}
+        />
+        <Card aria-label={t("title")}>
           {sales.length > 0 ? (
-            <SalesTable siteId={site.publicId} sales={sales} timeZone={site.timezone} editable={editable} />
+            <SalesTable
+              siteId={site.publicId}
+              sales={sales}
+              next={next}
+              of={JSON.stringify(filter)}
+              timeZone={site.timezone}
+              editable={editable}
+            />
           ) : (
             <EmptyState
               icon={BadgeCheck}
@@ -80,9 +96,9 @@ export default async function SalesPage({ params, searchParams }: SalesPageProps
               {filtered ? "" : t("noneBody")}
             </EmptyState>
           )}
-        </section>
+        </Card>
         <PageLinks path={path} filter={filter} next={next} />
-      </div>
+      </Page>
     </>
   );
 }

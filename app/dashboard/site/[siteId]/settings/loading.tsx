@@ -1,3 +1,4 @@
+import { CardBody } from "#components/ui/card.tsx";
 import { CardSkeleton, PageSkeleton } from "#components/ui/page-skeleton.tsx";
 import { Skeleton } from "#components/ui/skeleton.tsx";
 
@@ -6,17 +7,17 @@ const fieldHeights = [34, 84, 34, 34];
 export default function SettingsLoading() {
   return (
     <PageSkeleton>
-      <div className="narrow">
+      <div className="max-w-160">
         <CardSkeleton>
-          <div className="card-b stack stack-5">
+          <CardBody className="grid gap-5">
             {fieldHeights.map((height, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: the list never changes
-              <div key={index} className="stack">
+              <div key={index} className="grid gap-3">
                 <Skeleton width={96} />
                 <Skeleton width="100%" height={height} radius={7} />
               </div>
             ))}
-          </div>
+          </CardBody>
         </CardSkeleton>
       </div>
     </PageSkeleton>

@@ -6,7 +6,8 @@ import { DeliveryForm } from "#components/sites/delivery-form.tsx";
 import { RestoreSite } from "#components/sites/restore-site.tsx";
 import { siteChoices } from "#components/sites/site-choices.ts";
 import { SiteForm } from "#components/sites/site-form.tsx";
-import { Card } from "#components/ui/card.tsx";
+import { Card, CardBody } from "#components/ui/card.tsx";
+import { Page } from "#components/ui/page.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { SecretText } from "#components/ui/secret-text.tsx";
 import { readPage } from "#lib/auth/session.ts";
@@ -30,7 +31,7 @@ export default async function SettingsPage({ params }: { params: Promise<{ siteI
   return (
     <>
       <PageHeader title={t("title")} />
-      <div className="page narrow">
+      <Page narrow>
         {site.archivedAt === null && (
           <SiteForm
             title={t("card")}
@@ -45,22 +46,22 @@ export default async function SettingsPage({ params }: { params: Promise<{ siteI
         {/* A form of the old currency would offer the old average order in the new one. */}
         {site.archivedAt === null && <DeliveryForm key={site.currency} site={site} appUrl={env().APP_URL} delivery={delivery} />}
         <Card title={t("siteId")}>
-          <div className="card-b stack">
-            <p className="sm t2 text-pretty">{t("siteIdHint")}</p>
+          <CardBody className="grid gap-3">
+            <p className="text-sm text-support text-pretty">{t("siteIdHint")}</p>
             <SecretText value={site.publicId} label={t("siteId")} />
-          </div>
+          </CardBody>
         </Card>
         {site.archivedAt === null ? (
           <ArchiveSite publicId={site.publicId} name={site.name} />
         ) : (
           <Card title={archive("restoreTitle")}>
-            <div className="card-b row row-3 flex-wrap">
-              <p className="sm t2 grow min-w-60 text-pretty">{archive("restoreLead")}</p>
+            <CardBody className="flex min-w-0 items-center gap-3 flex-wrap">
+              <p className="text-sm text-support min-w-0 flex-1 min-w-60 text-pretty">{archive("restoreLead")}</p>
               <RestoreSite publicId={site.publicId} name={site.name} />
-            </div>
+            </CardBody>
           </Card>
         )}
-      </div>
+      </Page>
     </>
   );
 }

@@ -5,13 +5,16 @@ import { DownloadLink, eventsCsvUrl } from "#components/billing/download-link.ts
 import { EventsTable, MonthChoice } from "#components/billing/events-table.tsx";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { ButtonLink } from "#components/ui/button.tsx";
+import { Card } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
+import { Page } from "#components/ui/page.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
+import { LiveMark } from "#components/workbench/live/live-mark.tsx";
 import { readPage } from "#lib/auth/session.ts";
 import { billingFormat } from "#lib/billing/billing-format.ts";
 import { readCountedEvents } from "#lib/billing/counted-events.ts";
 import { shiftMonth } from "#lib/billing/year-month.ts";
-import { getSite } from "#lib/tenancy/readers.ts";
+import { getVersionedSite } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("billing.events");
@@ -27,7 +30,7 @@ interface EventsPageProps {
 const keptMonths = 3;
 
 export default async function CountedEventsPage({ params, searchParams }: EventsPageProps) {
-  const site = await getSite((await params).siteId);
+  const site = await getVersionedSite((await params).siteId, "events");
   const page = await searchParams;
   const [t, locale, listed] = await Promise.all([
     getTranslations("billing.events"),
@@ -48,32 +51,33 @@ export default async function CountedEventsPage({ params, searchParams }: Events
             : t("count", { count: format.number(listed.total), month: format.month(listed.yearMonth) })
         }
       >
+        <LiveMark siteId={site.publicId} of="events" version={site.version} />
         <DownloadLink href={eventsCsvUrl(site.publicId, listed.yearMonth)} fileName={`events-${listed.yearMonth}.csv`}>
-          <Download className="i i-14" />
+          <Download className="size-3.5" />
           {t("csv")}
         </DownloadLink>
       </PageHeader>
-      <div className="page">
-        <div className="row flex-wrap">
+      <Page>
+        <div className="flex min-w-0 flex-wrap items-center gap-2">
           <MonthChoice months={months} chosen={listed.yearMonth} hrefOf={hrefOf} />
-          <span className="sm t3 text-pretty">{t("kept")}</span>
+          <span className="text-pretty text-meta text-sm">{t("kept")}</span>
         </div>
-        <section className="card" aria-label={t("title")}>
+        <Card aria-label={t("title")}>
           {listed.events.length === 0 ? (
             <EmptyState icon={Receipt} title={t("none")}>
               {t("noneBody")}
             </EmptyState>
           ) : (
-            <EventsTable events={listed.events} />
+            <EventsTable events={listed.events} next={listed.next} of={`${listed.yearMonth} ${page.cursor}`} />
           )}
-        </section>
-        <nav className="row justify-between" aria-label={t("pages")}>
+        </Card>
+        <nav className="flex min-w-0 items-center justify-between gap-2" aria-label={t("pages")}>
           {page.cursor ? <ButtonLink href={hrefOf(listed.yearMonth)}>{t("first")}</ButtonLink> : <span />}
           {listed.next && (
             <ButtonLink href={`${hrefOf(listed.yearMonth)}&cursor=${encodeURIComponent(listed.next)}`}>{t("next")}</ButtonLink>
           )}
         </nav>
-      </div>
+      </Page>
     </>
   );
 }

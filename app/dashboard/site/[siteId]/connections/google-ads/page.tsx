@@ -7,6 +7,7 @@ import { HealthCard } from "#components/google-ads/connection/health-card.tsx";
 import { DeliveryWay } from "#components/google-ads/delivery-way.tsx";
 import { StatusAlert } from "#components/google-ads/status-alert.tsx";
 import { connectPath } from "#components/shell/nav-items.ts";
+import { Page } from "#components/ui/page.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { readPage } from "#lib/auth/session.ts";
 import { actionRows } from "#lib/delivery/action-rows.ts";
@@ -48,7 +49,7 @@ export default async function GoogleAdsPage({ params, searchParams }: GoogleAdsP
   return (
     <>
       <PageHeader title={t("title")} note={t("lead")} />
-      <div className="page">
+      <Page>
         {state.syncMethod === "api" ? (
           <StatusAlert siteId={publicId} status={status} timeZone={timezone} mayFix={mayChange} />
         ) : (
@@ -93,7 +94,7 @@ export default async function GoogleAdsPage({ params, searchParams }: GoogleAdsP
           </>
         )}
         {isOwner && state.syncMethod === "script" && <ScriptSection site={site} />}
-      </div>
+      </Page>
     </>
   );
 }

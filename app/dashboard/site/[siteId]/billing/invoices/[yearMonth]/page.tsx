@@ -30,17 +30,17 @@ export default async function InvoicePage({ params }: InvoicePageProps) {
   return (
     <>
       <PageHeader title={t("title", { month: billingFormat(locale).month(invoice.yearMonth) })}>
-        <span className="row flex-wrap no-print">
+        <span className="flex min-w-0 items-center gap-2 print:hidden flex-wrap">
           <DownloadLink href={invoiceUrl(site.publicId, yearMonth, "csv")} fileName={`invoice-${yearMonth}.csv`}>
-            <Download className="i i-14" />
+            <Download className="size-3.5" />
             {t("csv")}
           </DownloadLink>
           <DownloadLink href={invoiceUrl(site.publicId, yearMonth)} fileName={`invoice-${yearMonth}.json`}>
-            <Download className="i i-14" />
+            <Download className="size-3.5" />
             {t("proofFile")}
           </DownloadLink>
           <DownloadLink href={eventsCsvUrl(site.publicId, yearMonth)} fileName={`events-${yearMonth}.csv`}>
-            <Download className="i i-14" />
+            <Download className="size-3.5" />
             {t("eventsFile")}
           </DownloadLink>
           <PrintButton label={t("print")} />

@@ -1,0 +1,12 @@
+import { z } from "zod";
+import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
+
+/** Which screen asks. */
+const topics = ["leads", "queue", "sales", "activity", "events"] as const;
+export type VersionTopic = (typeof topics)[number];
+
+export const siteVersionQuery = z.object({ of: z.enum(topics) });
+const siteVersion = z.object({ version: z.string() });
+
+export const readSiteVersion = (db: SessionClient, publicId: string, of: VersionTopic) =>
+  callAsUser(db, "site_version", { p_public_id: publicId, p_of: of }, siteVersion);
