@@ -32,6 +32,7 @@ const quiet = "text-meta group-data-[selected=true]/row:text-support";
 
 export function QueueTableRow({ row, look, isOpen, isSelected, onToggle }: RowProps) {
   const t = useTranslations("oci");
+  const channels = useTranslations("channels");
   const { blocked, now, format, linkToRow, openRow } = useControl();
   const { line: happening, next, bad } = useWhatHappens()(row);
   const state = rowState(row, blocked, now);
@@ -95,7 +96,7 @@ export function QueueTableRow({ row, look, isOpen, isSelected, onToggle }: RowPr
       </td>
       {look.shows("source") && (
         <td className={cn(cell, priority3, "text-support max-desk:hidden")}>
-          {[row.channel && t(`channels.${row.channel}`), row.phoneEnding && `••${row.phoneEnding}`].filter(Boolean).join(" ")}
+          {[row.channel && channels(row.channel), row.phoneEnding && `••${row.phoneEnding}`].filter(Boolean).join(" ")}
         </td>
       )}
       {look.shows("conversionTime") && (
