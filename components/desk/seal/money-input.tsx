@@ -3,7 +3,7 @@
 import { useLocale, useTranslations } from "next-intl";
 import type { ComponentProps } from "react";
 import { Input } from "#components/ui/input.tsx";
-import { currencyCodes } from "#lib/tenancy/site-fields.ts";
+import { currencyCodes } from "#lib/valuation/currencies.ts";
 
 interface MoneyInputProps extends ComponentProps<"input"> {
   currency: string;
