@@ -43,7 +43,7 @@ export function QueueTableRow({ row, look, isOpen, isSelected, onToggle }: RowPr
         <td
           className={cn(
             cell,
-            "relative z-1 max-desk:col-start-1 max-desk:row-span-3 max-desk:row-start-1 max-desk:grid max-desk:h-full max-desk:min-h-11 max-desk:w-11 max-desk:place-items-[start_center] max-desk:pt-px desk:overflow-visible",
+            "relative z-1 max-desk:col-start-1 max-desk:row-span-3 max-desk:row-start-1 max-desk:grid max-desk:h-full max-desk:min-h-11 max-desk:items-start max-desk:justify-items-center max-desk:pt-px desk:overflow-visible",
           )}
         >
           <CheckboxInput
