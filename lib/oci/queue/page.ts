@@ -8,10 +8,7 @@ import { readDeliveryDays } from "./days.ts";
 import { readQueueRowStory } from "./row-story.ts";
 import { readQueueRows } from "./rows.ts";
 import { readQueueStats } from "./stats.ts";
-import { apiFilter, type ControlView, spanDays } from "./view.ts";
-
-/** A page of OCI Control is 50 rows; more come when asked for. */
-const rowsPerPage = 50;
+import { apiFilter, type ControlView, rowsPerPage, spanDays } from "./view.ts";
 
 /** A row that is not there any more, or never was: the list shows without it. */
 function nothing(error: unknown): null {

@@ -5,6 +5,9 @@ import { type DaySpanLength, daySpans, isDay, lastDays, todayIn } from "./day-sp
 
 /** What OCI Control shows, as its address says it. Page and browser read the address with the same rules, and never trust it. */
 
+/** Rows of a page; more come when asked for. */
+export const rowsPerPage = 50;
+
 /** `words`: the messages that name its options, by value or with {count}. A pattern where the page itself knows the options. */
 interface QueueField {
   key: string;
@@ -21,7 +24,7 @@ export const queueFields = [
   { key: "status", kind: "choice", options: queueStatuses, words: "states", isChip: true },
   { key: "errorCode", kind: "choice", pattern: /^[A-Z][A-Z0-9_]{0,63}$/, isChip: true },
   { key: "days", kind: "choice", options: ["1", "7", "30", "90"], words: "oci.filters.lastDays", isChip: true },
-  { key: "channel", kind: "choice", options: leadChannels, words: "oci.channels", isHalf: true },
+  { key: "channel", kind: "choice", options: leadChannels, words: "channels", isHalf: true },
   { key: "kind", kind: "choice", options: queueKinds, words: "oci.kinds", isHalf: true },
   { key: "minValue", kind: "money", isHalf: true },
   { key: "maxValue", kind: "money", isHalf: true },
