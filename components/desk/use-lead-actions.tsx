@@ -66,14 +66,12 @@ function usePerform({ siteId, format, leads, onRead }: Options, undo: (lead: Des
   const underWay = useRef(new Map<string, Promise<void>>());
 
   /** One change of a lead after the other: an undo must not overtake the seal that it takes back. */
-  async function perform(change: Change, key: string = crypto.randomUUID()): Promise<void> {
-    const before = underWay.current.get(change.lead.id);
-    const run = (async () => {
-      await before;
-      await send(change, key);
-    })();
-    underWay.current.set(change.lead.id, run);
-    await run;
+  function perform(change: Change, key: string = crypto.randomUUID()): void {
+    const before = underWay.current.get(change.lead.id) ?? Promise.resolve();
+    underWay.current.set(
+      change.lead.id,
+      before.then(() => send(change, key)),
+    );
   }
 
   /** The key belongs to the intention: trying again with it can not seal twice. */
@@ -106,10 +104,10 @@ function usePerform({ siteId, format, leads, onRead }: Options, undo: (lead: Des
     const notSaved = change.amount ? t("notSavedAmount", { amount: change.amount }) : t("notSaved");
     const mayRepeat = failure.code === "OFFLINE" || failure.code === "REQUEST_IN_FLIGHT" || /UNAVAILABLE|INTERNAL/.test(failure.code);
     if (failure.code === "STALE_VERSION") toast.failed(`${staleWords(failure.facts, serverTime())} ${notSaved}`);
-    else if (mayRepeat) toast.failed(errorText(failure.code), { label: t("tryAgain"), onPress: () => void perform(change, key) });
+    else if (mayRepeat) toast.failed(errorText(failure.code), { label: t("tryAgain"), onPress: () => perform(change, key) });
     else toast.failed(`${errorText(failure.code)} ${notSaved}`);
   }
-  return (change: Change) => void perform(change);
+  return (change: Change) => perform(change);
 }
 
 /** What a sealed lead looks like before the server has answered. */
@@ -197,7 +195,7 @@ export function useLeadActions(options: Options) {
         path: `sales/${lead.sale.id}/correct`,
         body: { amountCents, ...withReason(reason), expectedVersion: lead.sale.version },
         expect: { sale: { ...lead.sale, amountCents, isPredicted: false } },
-        done: t("correct.done", { amount }),
+        done: t("seal.corrected", { amount }),
         amount,
       });
     },

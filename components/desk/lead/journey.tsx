@@ -1,81 +1,20 @@
 "use client";
 
-import {
-  CalendarCheck,
-  CheckCheck,
-  CircleX,
-  Eye,
-  FileText,
-  type LucideIcon,
-  MousePointerClick,
-  Pencil,
-  Pointer,
-  RotateCcw,
-  ScrollText,
-  Send,
-  ShieldCheck,
-  ShieldOff,
-  Stamp,
-  Trash2,
-  Undo2,
-  UserCheck,
-} from "lucide-react";
 import { useTranslations } from "next-intl";
 import { Skeleton } from "#components/ui/skeleton.tsx";
-import { Timeline, TimelineGap, TimelineStep, type TimelineTone } from "#components/ui/timeline.tsx";
+import { Timeline, TimelineGap, TimelineStep } from "#components/ui/timeline.tsx";
 import { useNow } from "#components/workbench/live/clock.tsx";
 import type { DeskLead, LeadDetail } from "#lib/leads/desk-shapes.ts";
 import { type JourneyStep, journeyOf } from "#lib/leads/journey.ts";
 import { useDesk } from "../desk-context.tsx";
-import { channelIcons, sendTime } from "../list/lead-state.ts";
-import { useStepWords } from "./use-step-words.tsx";
-
-interface StepLook {
-  icon?: LucideIcon;
-  tone?: TimelineTone;
-}
-
-const moves: Record<Extract<JourneyStep, { kind: "move" }>["to"], StepLook> = {
-  intent: { icon: RotateCcw },
-  qualified: { icon: UserCheck },
-  meeting: { icon: CalendarCheck },
-  sealed: { icon: Stamp, tone: "ok" },
-  corrected: { icon: Pencil },
-  junk: { icon: Trash2 },
-  cancelled: { icon: CircleX },
-};
-
-/** A step's picture. Ad clicks are accented, what a person reached is green, what is to come is empty. */
-function stepLook(step: Exclude<JourneyStep, { kind: "gap" }>): StepLook {
-  switch (step.kind) {
-    case "click":
-      return { icon: MousePointerClick, tone: "act" };
-    case "visit":
-      return { icon: Eye };
-    case "page":
-      return { icon: step.depth >= 90 ? ScrollText : FileText };
-    case "hover":
-      return { icon: Pointer };
-    case "lead":
-      return { icon: channelIcons[step.channel], tone: step.isThis ? "ok" : "plain" };
-    case "consent":
-      return step.choice === "given" ? { icon: ShieldCheck } : { icon: ShieldOff, tone: "bad" };
-    case "move":
-      return step.isUndo ? { icon: Undo2 } : moves[step.to];
-    case "sent":
-      return { icon: Send, tone: "ok" };
-    case "verdict":
-      return step.verdict === "REJECTED" || step.verdict === "UNKNOWN" ? { icon: CircleX, tone: "bad" } : { icon: CheckCheck, tone: "ok" };
-    case "todo":
-      return { tone: "todo" };
-  }
-}
+import { sendTime } from "../list/lead-state.ts";
+import { useJourneyStep } from "./use-journey-step.tsx";
 
 /** The way from the first ad click to what Google said, and the steps still to come. */
 export function Journey({ lead, detail }: { lead: DeskLead; detail: LeadDetail | null }) {
   const t = useTranslations("desk.journey");
   const { rules, format } = useDesk();
-  const words = useStepWords();
+  const lookOf = useJourneyStep();
   const now = useNow(60_000);
   if (!detail) return <JourneySkeleton />;
   // What was just done here is newer than what was read.
@@ -92,17 +31,12 @@ export function Journey({ lead, detail }: { lead: DeskLead; detail: LeadDetail |
   return (
     <Timeline aria-label={t("title")}>
       {steps.map((step, index) => {
-        const { text, note } = words(step);
+        const { text, ...look } = lookOf(step);
         const key = index; // steps are only ever added at the end
         if (step.kind === "gap") return <TimelineGap key={key}>{text}</TimelineGap>;
+        const isNextOpen = steps[index + 1]?.kind === "todo";
         return (
-          <TimelineStep
-            key={key}
-            {...stepLook(step)}
-            note={note}
-            time={<time>{timeOf(step, index)}</time>}
-            isNextOpen={steps[index + 1]?.kind === "todo"}
-          >
+          <TimelineStep key={key} {...look} time={<time>{timeOf(step, index)}</time>} isNextOpen={isNextOpen}>
             {text}
           </TimelineStep>
         );

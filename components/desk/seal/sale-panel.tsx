@@ -4,31 +4,32 @@ import Link from "next/link";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { WhyButton } from "#components/delivery/why-button.tsx";
+import { type SaleChange, SaleDialogs } from "#components/forms/sale-dialogs.tsx";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { Badge, type State } from "#components/ui/badge.tsx";
 import { Button } from "#components/ui/button.tsx";
 import { useNow } from "#components/workbench/live/clock.tsx";
 import type { DeskLead, DeskSale } from "#lib/leads/desk-shapes.ts";
+import { adjustmentPath } from "#lib/oci/adjustment-path.ts";
 import { useDesk } from "../desk-context.tsx";
 import { isSaved } from "../list/lead-state.ts";
-import { CancelDialog, CorrectDialog } from "./sale-dialogs.tsx";
 import { Consequence } from "./seal-fields.tsx";
 import { UndoButton } from "./undo-button.tsx";
 
 /** A sealed lead: what it was worth, who said so, what Google knows, and what can still be changed. */
 export function SalePanel({ lead, sale }: { lead: DeskLead; sale: DeskSale }) {
   const t = useTranslations("desk.sale");
-  const { siteId, timeZone, canAct, format, isOffline } = useDesk();
-  const [dialog, setDialog] = useState<"correct" | "cancel" | null>(null);
+  const { siteId, timeZone, canAct, format, rules, actions, isOffline } = useDesk();
+  const [asked, setAsked] = useState<SaleChange | null>(null);
   const now = useNow(60_000);
   const time = lead.changedAt ? format.moment(lead.changedAt, now) : "";
   const verdict = lead.delivery?.verdict;
   const state: State | undefined = verdict === "CONFIRMED" || verdict === "REJECTED" ? verdict : lead.delivery?.status;
-  const asked = (name: typeof dialog) => ({
-    lead,
-    sale,
-    open: dialog === name,
-    onOpenChange: (open: boolean) => setDialog(open ? name : null),
+  const path = adjustmentPath(sale, {
+    syncMethod: rules.syncMethod,
+    wasRejected: verdict === "REJECTED",
+    isInFlight: lead.delivery?.status === "PROCESSING",
+    now,
   });
   return (
     <div className="grid gap-3">
@@ -51,15 +52,29 @@ export function SalePanel({ lead, sale }: { lead: DeskLead; sale: DeskSale }) {
           <UndoButton lead={lead} />
           <div className="my-1 h-px bg-line-1" />
           <div className="grid grid-cols-2 gap-1.5 *:px-1 max-desk:*:px-1">
-            <Button size="sm" disabled={isOffline || !isSaved(sale)} onClick={() => setDialog("correct")}>
+            <Button size="sm" disabled={isOffline || !isSaved(sale)} onClick={() => setAsked("correct")}>
               {t("correct")}
             </Button>
-            <Button size="sm" tone="danger" disabled={isOffline || !isSaved(sale)} onClick={() => setDialog("cancel")}>
+            <Button size="sm" tone="danger" disabled={isOffline || !isSaved(sale)} onClick={() => setAsked("cancel")}>
               {t("cancel")}
             </Button>
           </div>
-          <CorrectDialog {...asked("correct")} />
-          <CancelDialog {...asked("cancel")} />
+          <SaleDialogs
+            sale={sale}
+            path={path}
+            date={format.date(sale.adjustableUntil)}
+            money={format.money}
+            asked={asked}
+            onAsk={setAsked}
+            onCorrect={(cents, reason) => {
+              setAsked(null);
+              actions.correct(lead, cents, reason);
+            }}
+            onCancel={(reason) => {
+              setAsked(null);
+              actions.cancel(lead, reason);
+            }}
+          />
         </>
       )}
     </div>
