@@ -9,7 +9,7 @@ import { Dialog, DialogClose, DialogFoot } from "#components/ui/dialog.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
-import type { adjustmentPath } from "#lib/oci/adjustment-path.ts";
+import type { adjustmentPath } from "#lib/oci/queue/adjustment-path.ts";
 import { AmountReadings } from "./amount-readings.tsx";
 import { MoneyInput } from "./money-input.tsx";
 import { useAmount } from "./use-amount.ts";

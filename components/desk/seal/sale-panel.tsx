@@ -10,7 +10,7 @@ import { Badge, type State } from "#components/ui/badge.tsx";
 import { Button } from "#components/ui/button.tsx";
 import { useNow } from "#components/workbench/live/clock.tsx";
 import type { DeskLead, DeskSale } from "#lib/leads/desk-shapes.ts";
-import { adjustmentPath } from "#lib/oci/adjustment-path.ts";
+import { adjustmentPath } from "#lib/oci/queue/adjustment-path.ts";
 import { useDesk } from "../desk-context.tsx";
 import { isSaved } from "../list/lead-state.ts";
 import { Consequence } from "./seal-fields.tsx";

@@ -2,9 +2,9 @@
 
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useHeldRows } from "#components/workbench/live/use-held-rows.ts";
+import type { QueueTabData } from "#lib/oci/queue/page.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
 import { apiFilter, type ControlView, rowsPerPage } from "#lib/oci/queue/view.ts";
-import type { QueueTabData } from "#lib/oci/queue/page.ts";
 import { fetchRows } from "../control-api.ts";
 import { useControl } from "../control-context.tsx";
 
