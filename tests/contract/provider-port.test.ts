@@ -4,7 +4,7 @@ import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import type { ApiTransport, ConversionJob, ProviderConnection } from "#lib/providers/port.ts";
 import { ProviderRateLimitError, ProviderTransientError } from "#lib/providers/provider-error.ts";
 import { demoClient } from "#scripts/local/google/accounts.ts";
-import { startTestGoogle } from "#tests/support/google.ts";
+import { startTestGoogle } from "#tests/fixtures/worker/google-client.ts";
 import { connectionOf, jobOf, useGoogleEnv } from "#tests/support/scripted-google.ts";
 
 const provider = googleAds();

@@ -2,11 +2,12 @@ import { randomInt } from "node:crypto";
 import type { Locator, Page } from "@playwright/test";
 import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
 import { demoClient } from "#scripts/local/google/accounts.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { type Person, password } from "#tests/fixtures/team.ts";
+import { GoogleClient } from "#tests/fixtures/worker/google-client.ts";
 import { expectAccessible } from "#tests/support/accessibility.ts";
 import { expect, fillSignIn, test } from "#tests/support/e2e-test.ts";
-import { GoogleClient } from "#tests/support/google.ts";
 import { alive, type Site, withQueueSite } from "#tests/support/queue-scene.ts";
-import { callAs, type Person, password } from "#tests/support/team.ts";
 
 const sealAction = { id: "1005", name: "OpsMantik_V5_DEMIR_MUHUR" };
 const onceAction = { id: "2001", name: "Counts once", countingType: "ONE_PER_CLICK" };

@@ -1,5 +1,5 @@
 /** Faults that a test scripts ahead of time. Each is used up by the calls it matches, and survives a restart like everything else. */
-import { seededRandom } from "../demo/seeded-random.ts";
+import { seededRandom } from "#scripts/local/seeded-random.ts";
 import { adsFailure } from "./ads-api/ads-failure.ts";
 import { errorAnswer, errorInfo, requestInfo, retryInfo, unauthenticated } from "./failures.ts";
 import type { Sim } from "./sim.ts";

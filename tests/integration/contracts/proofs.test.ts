@@ -8,11 +8,12 @@ import { proofHash, receiptFault } from "#lib/contracts/proof-hash.ts";
 import { type ProofReceipt, proofReceipt } from "#lib/contracts/proof-receipt.ts";
 import { sealProofs } from "#lib/contracts/upkeep.ts";
 import { verifyProofs } from "#lib/contracts/verify-proofs.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { newLead } from "#tests/fixtures/leads.ts";
+import { createTeam } from "#tests/fixtures/team.ts";
 import { type ContractsApp, receipt, startContractsApp, transition, withKey } from "#tests/support/contracts-app.ts";
-import { newLead } from "#tests/support/leads.ts";
 import { send } from "#tests/support/requests.ts";
 import { sharedStack } from "#tests/support/shared-stack.ts";
-import { callAs, createTeam } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let app: ContractsApp;

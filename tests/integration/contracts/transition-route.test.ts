@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { GET as unknownGet, POST as unknownPost } from "#app/v1/[...path]/route.ts";
 import { postgresTransport } from "#lib/db/postgres-transport.ts";
 import { supabaseTransport } from "#lib/db/supabase-transport.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { newLead } from "#tests/fixtures/leads.ts";
 import { asPerson, type ContractsApp, newKey, receipt, startContractsApp, transition, withKey } from "#tests/support/contracts-app.ts";
-import { newLead } from "#tests/support/leads.ts";
 import { send } from "#tests/support/requests.ts";
-import { callAs } from "#tests/support/team.ts";
 import { startTestGateway } from "#tests/support/test-gateway.ts";
 
 let app: ContractsApp;

@@ -7,12 +7,15 @@ import { pollVerdicts } from "#lib/delivery/poll-verdicts.ts";
 import { processOfflineConversions } from "#lib/delivery/process-offline-conversions.ts";
 import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import { demoClient, demoCustomerId, demoRefreshToken, newAccount, newAction, newGrant } from "#scripts/local/google/accounts.ts";
+import { claimForScript, readRow, type Sealed, sealLead } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { service } from "#tests/fixtures/service.ts";
+import { switchDelivery } from "#tests/fixtures/site.ts";
+import { password, type Team } from "#tests/fixtures/team.ts";
+import { startTestGoogle } from "#tests/fixtures/worker/google-client.ts";
 import { readHealth } from "#tests/support/circuit.ts";
 import { readConnection } from "#tests/support/connections.ts";
 import { anHourAgo, type DeliveryApp, startDeliveryApp } from "#tests/support/delivery-app.ts";
-import { startTestGoogle } from "#tests/support/google.ts";
-import { claimForScript, createQueueTeam, readRow, type Sealed, sealLead, service, switchDelivery } from "#tests/support/queue.ts";
-import { password, type Team } from "#tests/support/team.ts";
 
 let app: DeliveryApp;
 let google: Awaited<ReturnType<typeof startTestGoogle>>;

@@ -1,23 +1,16 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { connectApi } from "#tests/fixtures/connections.ts";
+import { change } from "#tests/fixtures/leads.ts";
+import { claimForScript, claimForWorker, minutesLater, moveConversion, readRow, sealLead, settleClaim } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { callIn, service } from "#tests/fixtures/service.ts";
+import { switchDelivery } from "#tests/fixtures/site.ts";
+import { createPerson, type Person, type Team } from "#tests/fixtures/team.ts";
 import { finishBatch, finishBatchIn, type Gate, passGate, passGateIn, readHealth, startBatch } from "#tests/support/circuit.ts";
-import { connectApi, failAuth, readConnection } from "#tests/support/connections.ts";
+import { failAuth, readConnection } from "#tests/support/connections.ts";
 import { act, undo } from "#tests/support/control.ts";
 import { forceRace } from "#tests/support/force-race.ts";
-import { change } from "#tests/support/leads.ts";
-import {
-  callIn,
-  claimForScript,
-  claimForWorker,
-  createQueueTeam,
-  minutesLater,
-  moveConversion,
-  readRow,
-  sealLead,
-  service,
-  settleClaim,
-  switchDelivery,
-} from "#tests/support/queue.ts";
-import { callAs, createPerson, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { whileOpen } from "#tests/support/while-open.ts";
 

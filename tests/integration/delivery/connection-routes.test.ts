@@ -12,11 +12,12 @@ import { POST as switchDelivery } from "#app/api/sites/[siteId]/google-ads/switc
 import { POST as testConnection } from "#app/api/sites/[siteId]/google-ads/test/route.ts";
 import { actionList, connectAnswer, connectionState, dryRunAnswer } from "#lib/delivery/connection-shapes.ts";
 import { demoClient, demoCustomerId, demoRefreshToken } from "#scripts/local/google/accounts.ts";
+import { sealLead } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { handOver, type Team } from "#tests/fixtures/team.ts";
+import { startTestGoogle } from "#tests/fixtures/worker/google-client.ts";
 import { anHourAgo, type DeliveryApp, startDeliveryApp } from "#tests/support/delivery-app.ts";
-import { startTestGoogle } from "#tests/support/google.ts";
-import { createQueueTeam, sealLead } from "#tests/support/queue.ts";
 import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
-import { handOver, type Team } from "#tests/support/team.ts";
 
 let app: DeliveryApp;
 let google: Awaited<ReturnType<typeof startTestGoogle>>;

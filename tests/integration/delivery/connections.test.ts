@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { actionOf, connectApi, defaultActions, defaultNames } from "#tests/fixtures/connections.ts";
+import { claimForWorker, minutesLater, readRow, sealLead } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { service } from "#tests/fixtures/service.ts";
+import { deliverySettings } from "#tests/fixtures/site.ts";
+import { createPerson, createTeam, handOver, type Person, type Team } from "#tests/fixtures/team.ts";
 import { finishBatch, openCircuit, passGate, readHealth, startBatch } from "#tests/support/circuit.ts";
-import { actionOf, connectApi, defaultActions, defaultNames, failAuth, readConnection } from "#tests/support/connections.ts";
-import { claimForWorker, createQueueTeam, deliverySettings, minutesLater, readRow, sealLead, service } from "#tests/support/queue.ts";
-import { callAs, createPerson, createTeam, handOver, type Person, type Team } from "#tests/support/team.ts";
+import { failAuth, readConnection } from "#tests/support/connections.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

@@ -6,8 +6,10 @@ import { startBudget } from "#lib/delivery/run-budget.ts";
 import { sealPipeline } from "#lib/delivery/seal-pipeline.ts";
 import type { ConversionJob, UploadResult } from "#lib/providers/port.ts";
 import { ProviderRateLimitError, ProviderTransientError } from "#lib/providers/provider-error.ts";
+import { connectApi, defaultNames } from "#tests/fixtures/connections.ts";
+import { readRow } from "#tests/fixtures/queue.ts";
+import type { Team } from "#tests/fixtures/team.ts";
 import { openCircuit, readHealth } from "#tests/support/circuit.ts";
-import { connectApi, defaultNames } from "#tests/support/connections.ts";
 import {
   accepted,
   type DeliveryApp,
@@ -16,8 +18,6 @@ import {
   startDeliveryApp,
   testCredentials,
 } from "#tests/support/delivery-app.ts";
-import { readRow } from "#tests/support/queue.ts";
-import type { Team } from "#tests/support/team.ts";
 
 let app: DeliveryApp;
 beforeAll(async () => {

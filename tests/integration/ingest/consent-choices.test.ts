@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { drainEvents } from "#lib/ingest/drain.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { claimForScript } from "#tests/fixtures/queue.ts";
+import { service } from "#tests/fixtures/service.ts";
 import { figuresOf, type IngestApp, type IngestSite, pageView, phoneCall, startIngestApp } from "#tests/support/ingest-app.ts";
 import { callOf, handedOut, saleOf, seal, sealOnlyCall, sendingSite } from "#tests/support/lead-journey.ts";
-import { claimForScript, service } from "#tests/support/queue.ts";
-import { callAs } from "#tests/support/team.ts";
 import { whileOpen } from "#tests/support/while-open.ts";
 
 let app: IngestApp;

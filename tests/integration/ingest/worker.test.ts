@@ -6,8 +6,8 @@ import type { CapturedEvent } from "#lib/ingest/captured-event.ts";
 import { drainEvents } from "#lib/ingest/drain.ts";
 import { storedRow } from "#lib/ingest/stored-row.ts";
 import { checkoutDir } from "#scripts/local/process/state-dir.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
 import { figuresOf, type IngestApp, type IngestSite, pageView, phoneCall, startIngestApp } from "#tests/support/ingest-app.ts";
-import { callAs } from "#tests/support/team.ts";
 
 let app: IngestApp;
 beforeAll(async () => {

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { amountPresets, deskChanges, deskFigures, deskPage, leadDetail, openLeads } from "#lib/leads/desk-shapes.ts";
-import { recordVisit } from "#scripts/local/demo/record-visit.ts";
-import { change, newLead } from "#tests/support/leads.ts";
-import { callAs, createTeam, handOver, type Person, type Team } from "#tests/support/team.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { change, newLead } from "#tests/fixtures/leads.ts";
+import { recordVisit } from "#tests/fixtures/record-visit.ts";
+import { createTeam, handOver, type Person, type Team } from "#tests/fixtures/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

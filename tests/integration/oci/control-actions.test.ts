@@ -2,11 +2,14 @@ import { randomUUID } from "node:crypto";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type QueueAction, queueActions } from "#lib/oci/queue-types.ts";
-import { act, controlAt, preview, rowsIn, type StartingState, startingStates, undo } from "#tests/support/control.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { change } from "#tests/fixtures/leads.ts";
+import { claimForScript, minutesLater, readRow } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { rowsIn, type StartingState, startingStates } from "#tests/fixtures/rows-in.ts";
+import { handOver, type Team } from "#tests/fixtures/team.ts";
+import { act, controlAt, preview, undo } from "#tests/support/control.ts";
 import { forceRace } from "#tests/support/force-race.ts";
-import { change } from "#tests/support/leads.ts";
-import { claimForScript, createQueueTeam, minutesLater, readRow } from "#tests/support/queue.ts";
-import { callAs, handOver, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

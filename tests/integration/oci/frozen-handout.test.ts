@@ -1,22 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ExportItem } from "#lib/oci/handout/items.ts";
 import { type QueueRowStory, queueRowStory } from "#lib/oci/queue/row-story.ts";
-import { actionOf, connectApi, defaultNames } from "#tests/support/connections.ts";
-import { change } from "#tests/support/leads.ts";
-import { type OciApp, type OciSite, startOciApp } from "#tests/support/oci-app.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { actionOf, connectApi, defaultNames } from "#tests/fixtures/connections.ts";
+import { change } from "#tests/fixtures/leads.ts";
 import {
   type Claimed,
   claimForScript,
   claimForWorker,
-  deliverySettings,
   minutesLater,
   moveConversion,
   readRow,
   sealLead,
-  service,
   settleClaim,
-} from "#tests/support/queue.ts";
-import { callAs } from "#tests/support/team.ts";
+} from "#tests/fixtures/queue.ts";
+import { service } from "#tests/fixtures/service.ts";
+import { deliverySettings } from "#tests/fixtures/site.ts";
+import { type OciApp, type OciSite, startOciApp } from "#tests/support/oci-app.ts";
 import { recordVerdict } from "#tests/support/verdicts.ts";
 
 let app: OciApp;

@@ -1,20 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { actionOf, connectApi, defaultNames } from "#tests/support/connections.ts";
-import { act, undo } from "#tests/support/control.ts";
-import { change } from "#tests/support/leads.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { actionOf, connectApi, defaultNames } from "#tests/fixtures/connections.ts";
+import { change } from "#tests/fixtures/leads.ts";
 import {
   claimForWorker,
-  createApiTeam,
   minutesLater,
   moveConversion,
   readRow,
   type Sealed,
   sealLead,
-  service,
   settleClaim,
   type WorkerClaim,
-} from "#tests/support/queue.ts";
-import { callAs, type Person, type Team } from "#tests/support/team.ts";
+} from "#tests/fixtures/queue.ts";
+import { createApiTeam } from "#tests/fixtures/queue-team.ts";
+import { service } from "#tests/fixtures/service.ts";
+import type { Person, Team } from "#tests/fixtures/team.ts";
+import { act, undo } from "#tests/support/control.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { recordVerdict } from "#tests/support/verdicts.ts";
 

@@ -1,25 +1,25 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
-import { recordVisit } from "#scripts/local/demo/record-visit.ts";
-import { actionOf, connectApi, defaultActions, defaultNames } from "#tests/support/connections.ts";
-import { act, listRows, preview, readStats, undo } from "#tests/support/control.ts";
-import { change } from "#tests/support/leads.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { actionOf, connectApi, defaultActions, defaultNames } from "#tests/fixtures/connections.ts";
+import { change } from "#tests/fixtures/leads.ts";
 import {
   claimForScript,
   claimForWorker,
-  createApiTeam,
-  deliverySettings,
   listGroups,
   minutesLater,
   moveConversion,
   readRow,
   sealLead,
-  service,
   settleClaim,
-  switchDelivery,
-} from "#tests/support/queue.ts";
-import { callAs, createPerson, type Person, type Team } from "#tests/support/team.ts";
+} from "#tests/fixtures/queue.ts";
+import { createApiTeam } from "#tests/fixtures/queue-team.ts";
+import { recordVisit } from "#tests/fixtures/record-visit.ts";
+import { service } from "#tests/fixtures/service.ts";
+import { createKey, deliverySettings, switchDelivery } from "#tests/fixtures/site.ts";
+import { createPerson, type Person, type Team } from "#tests/fixtures/team.ts";
+import { act, listRows, preview, readStats, undo } from "#tests/support/control.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { recordVerdict } from "#tests/support/verdicts.ts";
 
@@ -233,11 +233,7 @@ describe("a claimed row carries", () => {
     await lead("buys-at-the-till");
     const { rows: desk } = await claim(0.1);
     expect(desk).toMatchObject([{ emailHash: null, consent: null }]);
-    const { id } = await callAs<{ id: string }>(
-      db.sql,
-      owner,
-      (tx) => tx`select public.create_site_api_key(${team.publicId}, 'Till', '{sales}')`,
-    );
+    const { id } = await createKey(db.sql, { publicId: team.publicId, owner: owner }, ["sales"]);
     const sale = {
       externalRef: "till-1",
       occurredAt: minutesLater(0).toISOString(),

@@ -1,18 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { change } from "#tests/support/leads.ts";
-import {
-  claimForScript,
-  claimForWorker,
-  createApiTeam,
-  createQueueTeam,
-  minutesLater,
-  moveConversion,
-  readRow,
-  sealedAt,
-  sealLead,
-  service,
-} from "#tests/support/queue.ts";
-import { callAs, type Team } from "#tests/support/team.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { change } from "#tests/fixtures/leads.ts";
+import { claimForScript, claimForWorker, minutesLater, moveConversion, readRow, sealedAt, sealLead } from "#tests/fixtures/queue.ts";
+import { createApiTeam, createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { service } from "#tests/fixtures/service.ts";
+import type { Team } from "#tests/fixtures/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

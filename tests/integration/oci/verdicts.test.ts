@@ -1,23 +1,22 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { recordVisit } from "#scripts/local/demo/record-visit.ts";
-import { actionOf, connectApi, defaultNames } from "#tests/support/connections.ts";
-import { act } from "#tests/support/control.ts";
-import { change } from "#tests/support/leads.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { actionOf, connectApi, defaultNames } from "#tests/fixtures/connections.ts";
+import { change } from "#tests/fixtures/leads.ts";
 import {
-  callIn,
   claimForWorker,
-  createApiTeam,
-  deliverySettings,
   minutesLater,
   moveConversion,
   type Sealed,
   sealLead,
-  service,
   settleClaim,
-  switchDelivery,
   type WorkerClaim,
-} from "#tests/support/queue.ts";
-import { callAs, createPerson, type Person, type Team } from "#tests/support/team.ts";
+} from "#tests/fixtures/queue.ts";
+import { createApiTeam } from "#tests/fixtures/queue-team.ts";
+import { recordVisit } from "#tests/fixtures/record-visit.ts";
+import { callIn, service } from "#tests/fixtures/service.ts";
+import { deliverySettings, switchDelivery } from "#tests/fixtures/site.ts";
+import { createPerson, type Person, type Team } from "#tests/fixtures/team.ts";
+import { act } from "#tests/support/control.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { type Recorded, recordAnswer, recordVerdict } from "#tests/support/verdicts.ts";
 import { whileOpen } from "#tests/support/while-open.ts";

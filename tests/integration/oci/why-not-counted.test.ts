@@ -2,24 +2,15 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type WhyMessage, whyMessage } from "#lib/oci/queue/why-message.ts";
 import { deliveryLinks, type WhyNotCounted, whyNotCounted } from "#lib/oci/queue/why-not-counted.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { actionOf, connectApi, defaultNames } from "#tests/fixtures/connections.ts";
+import { change, newLead } from "#tests/fixtures/leads.ts";
+import { claimForScript, claimForWorker, minutesLater, type Result, type Sealed, sealLead, settleClaim } from "#tests/fixtures/queue.ts";
+import { createApiTeam, createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { service } from "#tests/fixtures/service.ts";
+import { createKey, deliverySettings, switchDelivery } from "#tests/fixtures/site.ts";
+import { createTeam, handOver, type Person, type Team } from "#tests/fixtures/team.ts";
 import { openCircuit } from "#tests/support/circuit.ts";
-import { actionOf, connectApi, defaultNames } from "#tests/support/connections.ts";
-import { change, newLead } from "#tests/support/leads.ts";
-import {
-  claimForScript,
-  claimForWorker,
-  createApiTeam,
-  createQueueTeam,
-  deliverySettings,
-  minutesLater,
-  type Result,
-  type Sealed,
-  sealLead,
-  service,
-  settleClaim,
-  switchDelivery,
-} from "#tests/support/queue.ts";
-import { callAs, createTeam, handOver, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;
@@ -68,11 +59,7 @@ const cancel = (team: Team, saleId: string, minute: number) =>
 /** A sale that another system reports, without anything to match it by. */
 async function reported(): Promise<{ team: Team; saleId: string }> {
   const team = await script();
-  const key = await callAs<{ id: string }>(
-    db.sql,
-    team.owner,
-    (tx) => tx`select public.create_site_api_key(${team.publicId}, 'Till', '{sales}')`,
-  );
+  const key = await createKey(db.sql, team, ["sales"]);
   const sale = { externalRef: randomUUID(), occurredAt: minutesLater(-1).toISOString(), amountCents: 5_000 };
   const [row] = await db.sql.begin(async (tx) => {
     await tx`select set_config('opsmantik.now', ${minutesLater(0).toISOString()}, true)`;
@@ -497,11 +484,7 @@ describe("why a sale is not counted", () => {
     const team = await script();
     const gclid = `gclid-${randomUUID()}`;
     await newLead(db.sql, team, { at: minutesLater(-5), gclid });
-    const key = await callAs<{ id: string }>(
-      db.sql,
-      team.owner,
-      (tx) => tx`select public.create_site_api_key(${team.publicId}, 'Till', '{sales}')`,
-    );
+    const key = await createKey(db.sql, team, ["sales"]);
     const sale = {
       externalRef: randomUUID(),
       occurredAt: minutesLater(-1).toISOString(),

@@ -1,22 +1,21 @@
 import type postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { openCircuit, readHealth } from "#tests/support/circuit.ts";
-import { connectApi } from "#tests/support/connections.ts";
-import { act, listRows, undo } from "#tests/support/control.ts";
+import { connectApi } from "#tests/fixtures/connections.ts";
 import {
-  callIn,
   claimForWorker,
-  createApiTeam,
   listGroups,
   minutesLater,
   type Result,
   readRow,
   sealLead,
-  service,
   settleClaim,
   type WorkerClaim,
-} from "#tests/support/queue.ts";
-import { createPerson, type Person, type Team } from "#tests/support/team.ts";
+} from "#tests/fixtures/queue.ts";
+import { createApiTeam } from "#tests/fixtures/queue-team.ts";
+import { callIn, service } from "#tests/fixtures/service.ts";
+import { createPerson, type Person, type Team } from "#tests/fixtures/team.ts";
+import { openCircuit, readHealth } from "#tests/support/circuit.ts";
+import { act, listRows, undo } from "#tests/support/control.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { whileOpen } from "#tests/support/while-open.ts";
 

@@ -2,11 +2,13 @@ import { createHash, randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { POST as confirmRoute } from "#app/api/sales/confirm/route.ts";
 import { POST as recordRoute } from "#app/api/sales/route.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { change, newLead } from "#tests/fixtures/leads.ts";
+import { createKey } from "#tests/fixtures/site.ts";
+import { createTeam, type Team } from "#tests/fixtures/team.ts";
 import { useAppEnv } from "#tests/support/app-env.ts";
-import { change, newLead } from "#tests/support/leads.ts";
 import { send } from "#tests/support/requests.ts";
 import { stopClock } from "#tests/support/stop-clock.ts";
-import { callAs, createTeam, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
 import { whileOpen } from "#tests/support/while-open.ts";
@@ -18,12 +20,7 @@ let other: Team;
 let dinars: Team;
 let key: { id: string; key: string };
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
-const newKey = (site: Team) =>
-  callAs<{ id: string; key: string }>(
-    db.sql,
-    site.owner,
-    (tx) => tx`select public.create_site_api_key(${site.publicId}, 'CRM', '{sales}')`,
-  );
+const newKey = (site: Team) => createKey(db.sql, site, ["sales"]);
 beforeAll(async () => {
   db = await createTestDatabase();
   gateway = await startTestGateway(db.adminUrl);

@@ -1,18 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { change } from "#tests/fixtures/leads.ts";
+import { claimForScript, claimForWorker, minutesLater, moveConversion, sealLead } from "#tests/fixtures/queue.ts";
+import { createApiTeam, createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { service } from "#tests/fixtures/service.ts";
+import { createKey } from "#tests/fixtures/site.ts";
+import type { Team } from "#tests/fixtures/team.ts";
 import { act, listRows } from "#tests/support/control.ts";
-import { change } from "#tests/support/leads.ts";
-import {
-  claimForScript,
-  claimForWorker,
-  createApiTeam,
-  createQueueTeam,
-  minutesLater,
-  moveConversion,
-  sealLead,
-  service,
-} from "#tests/support/queue.ts";
-import { callAs, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;
@@ -21,11 +16,7 @@ let keyId: string;
 beforeAll(async () => {
   db = await createTestDatabase();
   team = await createApiTeam(db.sql, "followed");
-  const made = await callAs<{ id: string }>(
-    db.sql,
-    team.owner,
-    (tx) => tx`select public.create_site_api_key(${team.publicId}, 'Till', '{sales}')`,
-  );
+  const made = await createKey(db.sql, team, ["sales"]);
   keyId = made.id;
 });
 afterAll(() => db.drop());
@@ -247,11 +238,7 @@ describe("the lead's next sale", () => {
 
   test("is not handed to a script either, until a person has taken the first one back", async () => {
     const script = await createQueueTeam(db.sql, "followed-script", team.owner);
-    const { id } = await callAs<{ id: string }>(
-      db.sql,
-      team.owner,
-      (tx) => tx`select public.create_site_api_key(${script.publicId}, 'Till', '{sales}')`,
-    );
+    const { id } = await createKey(db.sql, { publicId: script.publicId, owner: team.owner }, ["sales"]);
     const gclid = `gclid-${randomUUID()}`;
     const first = await sealLead(db.sql, script, { step: { gclid } });
     await claimForScript(db.sql, script, [first.id], minutesLater(1));

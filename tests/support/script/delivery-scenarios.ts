@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { AdsAccount } from "#tests/support/ads-runtime.ts";
+import { AdsAccount } from "#tests/fixtures/ads-script/ads-account.ts";
 import golden from "#tests/support/conversion-time-golden.json" with { type: "json" };
 import { ackPath, type ExportedRow, exportPath, failedPath, type OpenScriptServer, ScriptBench, verifyPath } from "./script-bench.ts";
 
