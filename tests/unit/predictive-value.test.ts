@@ -1,25 +1,31 @@
 import { expect, test } from "vitest";
 import { calculateExpectedValue } from "#lib/valuation/predictive-value.ts";
+import { everyCase } from "#tests/support/every-case.ts";
 
 const site = { aovCents: 50_000, intentWeights: {} };
 
 // Guarantee: a lead without an amount is worth what was agreed for its stage; each row is one of them, for an AOV of 500.
-test.each([
-  ["sealed", 50_000],
-  ["won", 50_000],
-  ["purchase", 50_000],
-  ["qualified", 10_000],
-  ["real", 10_000],
-  ["pending", 1_000],
-  ["open", 1_000],
-  ["junk", 0],
-  ["lost", 0],
-  // Our own call states: intent is pending, a meeting is qualified, cancelled is lost.
-  ["intent", 1_000],
-  ["meeting", 10_000],
-  ["cancelled", 0],
-])("%s of 500.00 is %d cents", (action, cents) => {
-  expect(calculateExpectedValue(action, site)).toBe(cents);
+test("each stage of 500.00 has its expected value", () => {
+  everyCase(
+    [
+      ["sealed", 50_000],
+      ["won", 50_000],
+      ["purchase", 50_000],
+      ["qualified", 10_000],
+      ["real", 10_000],
+      ["pending", 1_000],
+      ["open", 1_000],
+      ["junk", 0],
+      ["lost", 0],
+      // Our own call states: intent is pending, a meeting is qualified, cancelled is lost.
+      ["intent", 1_000],
+      ["meeting", 10_000],
+      ["cancelled", 0],
+    ] as const,
+    ([action, cents]) => {
+      expect(calculateExpectedValue(action, site)).toBe(cents);
+    },
+  );
 });
 
 test("a site that never set its average order has one of 100.00; one that set 0 has 0", () => {
@@ -40,18 +46,23 @@ test("a call state takes its own weight, else its stage's", () => {
 });
 
 // Guarantee: no cent is lost to binary fractions. With floats 100 × 1.005 is 100.49999999999999.
-test.each([
-  [25, 0.02, 1],
-  [24, 0.02, 0],
-  [100, 1.005, 101],
-  [1_000, 0.145, 145],
-  [100, 0.145, 15],
-  [100_000_000_000, 0.999999, 99_999_900_000],
-  [3, 0.5, 2],
-  [1, 0.5, 1],
-  [1, 0.499999, 0],
-])("%d cents × %d rounds halves up to %d", (aovCents, open, cents) => {
-  expect(calculateExpectedValue("open", { aovCents, intentWeights: { open } })).toBe(cents);
+test("halves are rounded up", () => {
+  everyCase(
+    [
+      [25, 0.02, 1],
+      [24, 0.02, 0],
+      [100, 1.005, 101],
+      [1_000, 0.145, 145],
+      [100, 0.145, 15],
+      [100_000_000_000, 0.999999, 99_999_900_000],
+      [3, 0.5, 2],
+      [1, 0.5, 1],
+      [1, 0.499999, 0],
+    ] as const,
+    ([aovCents, open, cents]) => {
+      expect(calculateExpectedValue("open", { aovCents, intentWeights: { open } })).toBe(cents);
+    },
+  );
 });
 
 test.each([-0.1, Number.NaN, Number.POSITIVE_INFINITY, 100.1, 0.1234567, 1e-9, 1e30])("a weight of %d is no weight", (open) => {

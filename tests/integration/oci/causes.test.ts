@@ -2,6 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import en from "#lib/i18n/messages/en.json";
 import { causeOf } from "#lib/oci/queue/causes.ts";
+import { everyCase } from "#tests/support/every-case.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;
@@ -75,11 +76,13 @@ const googleCodes =
   PROCESSING_ERROR_REASON_INVALID_OPERATING_ACCOUNT_FOR_CLICK PROCESSING_ERROR_OPERATING_ACCOUNT_MISMATCH_FOR_AD_IDENTIFIER
   CIRCUIT_OPEN CONCURRENCY_LIMIT INVALID_TIME VALIDATION_FAILED`.split(/\s+/);
 
-test.each(googleCodes)("%s has a cause, with words for what, who and how", (code) => {
-  const { name, fixer, cure } = causeOf(code);
-  expect(name).not.toBe("unknown");
-  expect(en.causes[name]).toMatchObject({ what: expect.any(String), fix: expect.any(String) });
-  expect([en.causes.who[fixer], en.causes.cure[cure]]).not.toContain(undefined);
+test("every code of Google has a cause, with words for what, who and how", () => {
+  everyCase(googleCodes, (code) => {
+    const { name, fixer, cure } = causeOf(code);
+    expect(name).not.toBe("unknown");
+    expect(en.causes[name]).toMatchObject({ what: expect.any(String), fix: expect.any(String) });
+    expect([en.causes.who[fixer], en.causes.cure[cure]]).not.toContain(undefined);
+  });
 });
 
 test("a code that nobody has met is unknown, not an error", () => {
