@@ -1,9 +1,13 @@
-import { type ClickIds, clickLifeMs } from "./click-id.ts";
-
 /** Google knows a gclid's click exactly and a braid's only in aggregate; wbraid (web) is nearer to our pages than gbraid (app). */
 const kinds = ["gclid", "wbraid", "gbraid"] as const;
 
-export interface Click extends ClickIds {
+/** Google takes a click for 90 days. */
+const clickLifeMs = 90 * 86_400_000;
+
+export interface Click {
+  gclid: string | null;
+  wbraid: string | null;
+  gbraid: string | null;
   clickedAt: Date;
   marketingConsent: boolean;
 }

@@ -1,4 +1,6 @@
-import { type AmountRefusal, checkCents, roundToCurrency } from "./currency-cents.ts";
+import { currencyDecimals } from "#lib/valuation/currencies.ts";
+import { type AmountRefusal, checkCents } from "#lib/valuation/currency-cents.ts";
+import { divideRounded } from "#lib/valuation/exact-decimal.ts";
 
 /** What a conversion was worth when it was made, and who says so. */
 type ConversionValue =
@@ -15,7 +17,7 @@ type ValueFacts =
 
 /**
  * The value of a conversion, chosen once, when it is made, and frozen there; an export only formats it. An amount that was given
- * wins and is never mended: an explicit 0 is refused, since a forgotten field and a free sale look the same to a bidding machine.
+ * wins and is never repaired: an explicit 0 is refused, since a forgotten field and a free sale look the same to a bidding machine.
  * No amount means the expected value, rounded to what the currency can express; where that is nothing there is no conversion.
  */
 export function chooseConversionValue(facts: ValueFacts): ConversionValue {
@@ -31,4 +33,9 @@ function computed(cents: number, currency: string, source: "PREDICTED" | "DECAYE
   const code = checkCents(valueCents, currency);
   if (code) return { ok: false, code: code === "AMOUNT_ZERO" ? "NO_EXPECTED_VALUE" : code };
   return { ok: true, valueCents, source };
+}
+
+/** Cents to the nearest amount that the currency can express. */
+function roundToCurrency(cents: number, currency: string): number {
+  return currencyDecimals(currency) === 0 ? Number(divideRounded(BigInt(cents), 100n)) * 100 : cents;
 }

@@ -1,4 +1,4 @@
-import { divideRounded } from "./exact-decimal.ts";
+import { divideRounded } from "#lib/valuation/exact-decimal.ts";
 
 const dayMs = 86_400_000;
 
