@@ -1,6 +1,6 @@
 /** Written by scripts/build-tracker.ts. */
 export const tracker = {
   path: "/om.v2.js",
-  integrity: "sha384-bZCIE104pfA3yGcTuBjl8G6HSeIVC948OhJGtQJtxR6fMcbueVkqiPY7MOHzS73v",
-  gzipBytes: 2929,
+  integrity: "sha384-isct3B3ZCarG02yj0hnqVlVxHwMWYz0PzdzqOX7v2JCqZsHX/pnd74NHzZnn2F/M",
+  gzipBytes: 2949,
 };

@@ -7,5 +7,5 @@ export const trackerVersion = 2;
  */
 export const releasedIntegrity: Record<number, string> = {
   1: "sha384-5tik8bpY/K++ZsvQHOR5KmiFY4HauzPyr02JIrEZHVXLKJepULGZPb6gvMyUmg/Y",
-  2: "sha384-bZCIE104pfA3yGcTuBjl8G6HSeIVC948OhJGtQJtxR6fMcbueVkqiPY7MOHzS73v",
+  2: "sha384-isct3B3ZCarG02yj0hnqVlVxHwMWYz0PzdzqOX7v2JCqZsHX/pnd74NHzZnn2F/M",
 };
