@@ -6,7 +6,7 @@ import { everyCase } from "#tests/support/every-case.ts";
 
 // Guarantee: every door of Google gets the same second, in its own spelling, on both sides of every change of clocks.
 test("every golden instant is written as each of Google's APIs wants it", () => {
-  everyCase(golden.times, ({ instant, zone, script, adsApi, dataManager }) => {
+  everyCase(golden.times, ([instant = "", zone = "", script, adsApi, dataManager]) => {
     const at = new Date(instant);
     expect([scriptTime(at, zone), adsApiTime(at, zone), dataManagerTime(at)]).toEqual([script, adsApi, dataManager]);
     expect(script).toMatch(scriptTimePattern);
