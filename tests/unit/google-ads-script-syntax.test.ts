@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parseSync } from "rolldown/utils";
 import { expect, test } from "vitest";
+import { renderScript } from "#scripts/google-ads-oci/render-script.ts";
 import { everyCase } from "#tests/support/every-case.ts";
 
 const es5Nodes = new Set(
@@ -37,6 +38,11 @@ function newerThanEs5(code: string): string[] {
   if (/,\s*\)/.test(code)) found.push("trailing comma");
   return found;
 }
+
+// Guarantee: customers paste what was reviewed.
+test("the script is what its parts give", () => {
+  expect(readFileSync("scripts/google-ads-oci/GoogleAdsScript.js", "utf8")).toBe(renderScript());
+});
 
 // Guarantee: the file runs in whatever version of the Google Ads runtime a customer's account has.
 test("the script is ES5", () => {
