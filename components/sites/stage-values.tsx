@@ -34,7 +34,7 @@ export function StageValues({ shares, onChange, averageOrderCents, currency, inv
   const worth = (stage: keyof StageShares) => {
     const weight = weightOf(shares[stage]);
     if (averageOrderCents === null || weight === null) return "–";
-    return format.money(calculateExpectedValue(stage, { aovCents: averageOrderCents, intentWeights: { [stage]: weight } }));
+    return format.money(calculateExpectedValue(averageOrderCents, weight));
   };
   return (
     <table className="text-sm" aria-label={t("stages")}>

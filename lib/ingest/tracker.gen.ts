@@ -1,6 +1,6 @@
 /** Written by scripts/build-tracker.ts. */
 export const tracker = {
   path: "/om.v2.js",
-  integrity: "sha384-vwvBcyaPESBA9vb9xcc6SfgspnAMPFO9uBu0MtFkzmKc95npeCoXAzD3D0OEpXQX",
-  gzipBytes: 2961,
+  integrity: "sha384-dSdIxPIdBP3jfC9r0nYPX+g8sy0sCBUSUqCRaNnWqw5EwQA2XPbgWh+JXxa7KXmQ",
+  gzipBytes: 2987,
 };

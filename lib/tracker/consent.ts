@@ -1,18 +1,9 @@
-import { refused } from "./install.ts";
+import { active, allow, bounded, marketing, withoutClicks, withoutMarketing } from "./allowed.ts";
+import { forgetPage, shownPage } from "./page.ts";
 import { flush } from "./send.ts";
-import { erase, forget, load, save, stored } from "./store.ts";
-import { bounded, withoutClicks } from "./track.ts";
-import { forgetPage, reportView, shownPage, viewPage } from "./view.ts";
+import { erase, load, save, stored } from "./store.ts";
+import { reportView, viewPage } from "./track.ts";
 import { keepVisit } from "./visit.ts";
-
-/** What the visitor agreed to; undefined where the site has no consent manager. */
-export let scopes: string[] | undefined;
-/** Whether anything may be stored or sent. */
-export let active: boolean | undefined;
-/** Whether click ids may be. */
-export let marketing: boolean | undefined;
-
-const withoutMarketing = ["analytics"];
 
 /**
  * A default of Consent Mode, or a site without a consent manager, is no decision: it never erases what an earlier page was allowed to
@@ -21,10 +12,7 @@ const withoutMarketing = ["analytics"];
 export function consent(granted?: string[], isDefault?: boolean): void {
   load();
   const isDecision = granted && !isDefault;
-  scopes = !isDecision && stored.k ? withoutMarketing : granted;
-  const allows = (scope: string) => !scopes || scopes.includes(scope);
-  active = !refused && allows("analytics");
-  marketing = active && allows("marketing");
+  allow(granted, isDecision);
   if (isDecision && stored.v && !(active && (marketing || stored.k))) {
     // The server must hear what was taken away. A newer choice of the same visitor says all that the older one did.
     stored.c = [
@@ -50,25 +38,6 @@ export function consent(granted?: string[], isDefault?: boolean): void {
     if (stored.v) erase();
     forgetPage();
   }
-}
-
-/** Loads, and follows what the visitor said in another tab. Whether this one is still active. */
-export function reload(): boolean | undefined {
-  const { v } = stored;
-  load();
-  if (stored.k) {
-    scopes = withoutMarketing;
-    marketing = false;
-  }
-  if (v && !stored.v && stored.c) leave();
-  return active;
-}
-
-/** Consent was withdrawn in another tab. What is stored belongs to that tab's choice. */
-export function leave(): void {
-  active = marketing = false;
-  forget();
-  forgetPage();
 }
 
 type ConsentCommand = [string, string, Record<string, unknown>?];

@@ -1,8 +1,8 @@
-import { leave } from "./consent.ts";
+import { leave } from "./allowed.ts";
+import { firstOnPage, forgetPage, tidyPage } from "./page.ts";
 import { flush, send } from "./send.ts";
 import { load, save, stored, storeKey } from "./store.ts";
-import { track } from "./track.ts";
-import { firstOnPage, forgetPage, tidyPage, viewPage } from "./view.ts";
+import { track, viewPage } from "./track.ts";
 
 const hoverMs = 300;
 /** Frameworks set the title shortly after they change the address. */

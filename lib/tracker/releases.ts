@@ -7,5 +7,5 @@ export const trackerVersion = 2;
  */
 export const releasedIntegrity: Record<number, string> = {
   1: "sha384-5tik8bpY/K++ZsvQHOR5KmiFY4HauzPyr02JIrEZHVXLKJepULGZPb6gvMyUmg/Y",
-  2: "sha384-vwvBcyaPESBA9vb9xcc6SfgspnAMPFO9uBu0MtFkzmKc95npeCoXAzD3D0OEpXQX",
+  2: "sha384-dSdIxPIdBP3jfC9r0nYPX+g8sy0sCBUSUqCRaNnWqw5EwQA2XPbgWh+JXxa7KXmQ",
 };

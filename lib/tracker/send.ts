@@ -1,4 +1,4 @@
-import { active } from "./consent.ts";
+import { active } from "./allowed.ts";
 import { endpoint, site } from "./install.ts";
 import { trackerVersion } from "./releases.ts";
 import { dayMs, load, save, stored, storeKey } from "./store.ts";

@@ -1,5 +1,19 @@
 import { site } from "./install.ts";
-import type { TrackedEvent } from "./track.ts";
+
+/** One event as the server takes it; `t` is when it happened and becomes its age in milliseconds when it is sent. */
+interface TrackedEvent {
+  eid: string;
+  t: number;
+  sid: string | undefined;
+  u: string;
+  r: string;
+  ec: string;
+  ea: string;
+  el: string;
+  ev: number;
+  meta: Record<string, unknown>;
+  consent_scopes: string[] | undefined;
+}
 
 /** A consent choice as the server takes it; `t` is when it was made and becomes its age in milliseconds when it is sent. */
 interface Choice {

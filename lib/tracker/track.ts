@@ -1,24 +1,10 @@
 import { isLeadAction } from "#lib/channels.ts";
-import { active, marketing, reload, scopes } from "./consent.ts";
-import { flush, flushSoon } from "./send.ts";
+import { active, bounded, marketing, reload, scopes } from "./allowed.ts";
+import { reportsViews, site } from "./install.ts";
+import { firstOnPage, page, referrer, shownPage, turnPage } from "./page.ts";
+import { flush, flushSoon, post } from "./send.ts";
 import { save, stored } from "./store.ts";
-import { page, referrer, viewPage } from "./view.ts";
-import { keepVisit } from "./visit.ts";
-
-/** One event as the server takes it; `t` is when it happened and becomes its age in milliseconds when it is sent. */
-export interface TrackedEvent {
-  eid: string;
-  t: number;
-  sid: string | undefined;
-  u: string;
-  r: string;
-  ec: string;
-  ea: string;
-  el: string;
-  ev: number;
-  meta: Record<string, unknown>;
-  consent_scopes: string[] | undefined;
-}
+import { keepVisit, readAddress } from "./visit.ts";
 
 const queueMax = 200;
 
@@ -29,15 +15,6 @@ let lastLeadAt = 0;
 
 /** The id of the newest conversion, which a telephone system can report for the same click. */
 export let stamp: string | undefined;
-
-/** Ad click ids are marketing data wherever they stand: in addresses, and in events written as JSON. */
-export function withoutClicks(text: string): string {
-  return text.replace(/(clid|braid)(=|%3D|":")[^&#%"]*/gi, "$1$2");
-}
-
-export function bounded(url: string): string {
-  return (marketing ? url : withoutClicks(url)).slice(0, 2048);
-}
 
 export function track(ea: string, el?: unknown, ev?: number): void {
   viewPage();
@@ -82,4 +59,24 @@ export function track(ea: string, el?: unknown, ev?: number): void {
   // A lead is worth a request of its own: the visitor may be gone in a second.
   if (converts) flush();
   else flushSoon(1e3);
+}
+
+/** Counts the page that is shown, if it is another than the last one counted. */
+export function viewPage(): void {
+  const shown = shownPage();
+  if (!active || shown === page) return;
+  turnPage(shown);
+  readAddress();
+  track("view", document.title);
+  reportView();
+}
+
+/**
+ * Reports the page that is shown, once, as soon as marketing is granted, if it belongs to the visit that an ad click began. Tried once: a
+ * view is volume, and a lost one is nobody's lead.
+ */
+export function reportView(): void {
+  if (!reportsViews || !marketing || !stored.g || stored.p !== stored.s || !firstOnPage("pv")) return;
+  const { cts, ...click } = stored.g;
+  post("/api/track/pv", JSON.stringify({ siteId: site, ...click, consent_scopes: scopes, fp: stored.v, t: 0 })).catch(() => {});
 }

@@ -1,4 +1,4 @@
-import { marketing } from "./consent.ts";
+import { marketing } from "./allowed.ts";
 import { dayMs, stored } from "./store.ts";
 
 const sessionMs = 18e5;

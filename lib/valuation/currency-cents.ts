@@ -1,5 +1,5 @@
 import { currencyDecimals } from "./currencies.ts";
-import { divideRounded, parseDecimal } from "./exact-decimal.ts";
+import { parseDecimal } from "./exact-decimal.ts";
 
 /**
  * Money is stored as hundredths ("cents") of every currency, whatever its ISO exponent, so that value_cents / 100 is always the
@@ -46,19 +46,4 @@ export function centsOfAmount(amount: string, currency: string): Cents {
   const read = hundredthsOf(amount);
   const code = read.ok ? checkCents(read.cents, currency) : read.code;
   return code ? { ok: false, code } : read;
-}
-
-/** Cents to the nearest amount that the currency can express. */
-export function roundToCurrency(cents: number, currency: string): number {
-  return currencyDecimals(currency) === 0 ? Number(divideRounded(BigInt(cents), 100n)) * 100 : cents;
-}
-
-/**
- * What an export calls `conversionValue`: units of the currency as a number. Cents up to `centsMax` divided by 100 print with at
- * most two decimals. A stored amount that its currency cannot have is a broken row and throws.
- */
-export function exportValue(cents: number, currency: string): number {
-  const code = cents === 0 ? null : checkCents(cents, currency);
-  if (code) throw new RangeError(`${code}: ${cents} ${currency}`);
-  return cents / 100;
 }

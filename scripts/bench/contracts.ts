@@ -4,12 +4,14 @@
  * Each caller moves a call of its own, so whatever one site loses against many is a lock that its moves share.
  * Load and Postgres share this machine: read the ratios, which come from the same minutes, not the absolute figures.
  */
+
 import { randomUUID } from "node:crypto";
 import { parseArgs } from "node:util";
 import type postgres from "postgres";
 import { postgresTransport } from "#lib/db/postgres-transport.ts";
-import { recordVisit } from "../local/demo/record-visit.ts";
-import { actAs, createAuthUser } from "../local/postgres/auth-user.ts";
+import { newLead } from "#tests/fixtures/leads.ts";
+import { createKey, createSite, type Site } from "#tests/fixtures/site.ts";
+import { createPerson, type Person } from "#tests/fixtures/team.ts";
 import { onStage, type Stage, startDatabase } from "./stage.ts";
 
 const { values: options } = parseArgs({ options: { seconds: { type: "string", default: "2" }, rounds: { type: "string", default: "3" } } });
@@ -32,7 +34,7 @@ await onStage(bench);
 
 async function bench(stage: Stage): Promise<void> {
   const { sql, appUrl } = await startDatabase(stage);
-  const owner = await createAuthUser(sql, { email: "owner@bench.test", password: "correct-horse-battery", name: "Bench" });
+  const owner = await createPerson(sql, "owner@bench.test");
   const sites = [];
   for (let index = 0; index < callersMax; index++) sites.push(await makeSite(sql, owner, index));
   const transport = postgresTransport({ url: appUrl, poolMax: callersMax });
@@ -41,9 +43,9 @@ async function bench(stage: Stage): Promise<void> {
   for (const dance of Object.keys(dances) as Dance[]) {
     const one: Caller[] = [];
     const many: Caller[] = [];
-    for (const [index, site] of sites.entries()) {
-      one.push(await makeCaller(sql, sites[0] ?? site, `${dance}-one-${index}`));
-      many.push(await makeCaller(sql, site, `${dance}-many-${index}`));
+    for (const site of sites) {
+      one.push(await makeCaller(sql, sites[0] ?? site));
+      many.push(await makeCaller(sql, site));
     }
     console.log(`\n${dance}: ${dances[dance].join(" <-> ")}`);
     console.log("callers   one site: moves/s   p99 ms   many sites: moves/s   p99 ms   one / many");
@@ -60,34 +62,13 @@ async function bench(stage: Stage): Promise<void> {
   }
 }
 
-/** Durable as in production: every commit is flushed. */
-interface BenchSite {
-  siteId: string;
-  keyId: string;
+async function makeSite(sql: postgres.Sql, owner: Person, index: number): Promise<Site & { keyId: string }> {
+  const site = await createSite(sql, owner, { name: `bench-${index}` });
+  return { ...site, keyId: (await createKey(sql, { ...site, owner }, ["contracts"])).id };
 }
 
-async function makeSite(sql: postgres.Sql, owner: string, index: number): Promise<BenchSite> {
-  const domain = `bench-${index}.test`;
-  const [made] = await actAs(sql, owner, async (tx) => {
-    const [site] = await tx`select public.create_site(${domain}, ${[domain]}, 'TRY', 'Europe/Istanbul', 'tr') ->> 'publicId' as id`;
-    return tx`select ${String(site?.id)} as public_id, public.create_site_api_key(${String(site?.id)}, 'Bench', '{contracts}') ->> 'id' as key_id`;
-  });
-  const [site] = await sql`select id from public.sites where public_id = ${String(made?.public_id)}`;
-  return { siteId: String(site?.id), keyId: String(made?.key_id) };
-}
-
-async function makeCaller(sql: postgres.Sql, { siteId, keyId }: BenchSite, visitor: string): Promise<Caller> {
-  const step = {
-    at: new Date(),
-    category: "conversion",
-    action: "phone_call",
-    url: "https://bench.test/",
-    gclid: visitor,
-    intentStamp: visitor,
-  };
-  const [callId] = await recordVisit(sql, siteId, visitor, [step]);
-  if (!callId) throw new Error("The visit left no call.");
-  return { keyId, callId, moves: 0 };
+async function makeCaller(sql: postgres.Sql, site: Site & { keyId: string }): Promise<Caller> {
+  return { keyId: site.keyId, callId: await newLead(sql, site), moves: 0 };
 }
 
 interface Measured {

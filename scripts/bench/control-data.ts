@@ -1,22 +1,7 @@
 import type postgres from "postgres";
-import { change, newLead } from "#tests/support/leads.ts";
-import { callAs, createTeam, type Team } from "#tests/support/team.ts";
-
-/** What one sealed lead looks like: the pattern of every bulk row. */
-interface Pattern {
-  call_id: string;
-  sale_id: string;
-  queue_id: string;
-}
-
-async function sealOne(sql: postgres.Sql, team: Team): Promise<Pattern> {
-  const callId = await newLead(sql, team, { phone: "+905371115218" });
-  await change(sql, { team }, "seal_call", { id: callId, amountCents: 425_000 });
-  const [row] = await sql<Pattern[]>`
-    select q.call_id, q.sale_id, q.id as queue_id from public.offline_conversion_queue q where q.call_id = ${callId}`;
-  if (!row) throw new Error("The seal left no row.");
-  return row;
-}
+import { type Sealed, sealLead } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import type { Team } from "#tests/fixtures/team.ts";
 
 const filled = ["calls", "sales", "offline_conversion_queue"];
 
@@ -36,13 +21,8 @@ export async function withoutIndexes(sql: postgres.Sql, tables: string[], work: 
  * counts are then made by the same reconciliation that runs each night. Shares are those of a site in trouble: 5 % failed, 3 % waiting.
  */
 export async function fillQueue(sql: postgres.Sql, rows: number): Promise<Team> {
-  const team = await createTeam(sql, "bench");
-  await callAs(
-    sql,
-    team.owner,
-    (tx) => tx`select public.set_site_delivery(${team.publicId}, '{"sendDelayMinutes": 0, "clickMinAgeHours": 0}'::jsonb)`,
-  );
-  const pattern = await sealOne(sql, team);
+  const team = await createQueueTeam(sql, "bench");
+  const pattern = await sealLead(sql, team, { at: new Date(), step: { phone: "+905371115218" } });
   await withoutIndexes(sql, filled, () => copySeal(sql, pattern, rows));
   for (const table of filled) await sql.unsafe(`vacuum analyze public.${table}`);
   await sql`insert into private.queue_outcomes
@@ -55,7 +35,7 @@ export async function fillQueue(sql: postgres.Sql, rows: number): Promise<Team> 
   return team;
 }
 
-async function copySeal(sql: postgres.Sql, pattern: Pattern, rows: number): Promise<void> {
+async function copySeal(sql: postgres.Sql, pattern: Sealed, rows: number): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`set local session_replication_role = replica`;
     await tx`set local work_mem = '256MB'`;
@@ -68,12 +48,12 @@ async function copySeal(sql: postgres.Sql, pattern: Pattern, rows: number): Prom
       select m.call_id, c.site_id, m.call_id::text, c.reported_by, m.call_id::text, case when m.luck < 0.8 then 'phone' when m.luck < 0.998 then 'whatsapp' else 'form' end,
         '+90' || (5000000000 + floor(random() * 999999999))::bigint, c.status, c.version, 'Cj0K' || m.call_id, m.at, c.marketing_consent, c.lead_score,
         c.score_breakdown, m.at, m.at, m.at
-      from made m, public.calls c where c.id = ${pattern.call_id}`;
+      from made m, public.calls c where c.id = ${pattern.callId}`;
     await tx`insert into public.sales (id, site_id, call_id, status, version, order_id, amount_cents, currency, value_source, occurred_at, gclid, clicked_at,
           created_at, updated_at)
       select m.sale_id, s.site_id, m.call_id, s.status, s.version, 'om_' || replace(m.sale_id::text, '-', ''), s.amount_cents, s.currency, s.value_source,
         m.at, 'Cj0K' || m.call_id, m.at, m.at, m.at
-      from made m, public.sales s where s.id = ${pattern.sale_id}`;
+      from made m, public.sales s where s.id = ${pattern.saleId}`;
     await tx`insert into public.offline_conversion_queue (id, site_id, sale_id, call_id, kind, status, order_id, snapshot_id, value_cents, currency,
           conversion_time, click_expires_at, not_before, next_retry_at, attempt_count, claimed_at, claim_token, last_error, provider_error_code,
           provider_error_category, provider_request_id, uploaded_at, created_at, updated_at, channel, conversion_name)
@@ -93,6 +73,6 @@ async function copySeal(sql: postgres.Sql, pattern: Pattern, rows: number): Prom
         'OpsMantik_V5_DEMIR_MUHUR'
       from (select x.*, case when x.share < 0.92 then 'COMPLETED' when x.share < 0.97 then 'FAILED' when x.share < 0.98 then 'RETRY'
               when x.share < 0.999 then 'QUEUED' else 'PROCESSING' end as status from made x) m, public.offline_conversion_queue q
-      where q.id = ${pattern.queue_id}`;
+      where q.id = ${pattern.id}`;
   });
 }

@@ -6,8 +6,8 @@
 import { parseArgs } from "node:util";
 import postgres from "postgres";
 import { queueStatuses } from "#lib/oci/queue-types.ts";
-import type { Team } from "#tests/support/team.ts";
-import { actAs } from "../local/postgres/auth-user.ts";
+import { actAs } from "#tests/fixtures/act-as.ts";
+import type { Team } from "#tests/fixtures/team.ts";
 import { startStack } from "../local/stack.ts";
 import { fillQueue } from "./control-data.ts";
 import { onStage, type Stage } from "./stage.ts";
@@ -139,7 +139,7 @@ async function actOnRows(sql: postgres.Sql, team: Team): Promise<void> {
   const claim = (
     tx: postgres.TransactionSql,
   ) => tx`update public.offline_conversion_queue q set status = 'PROCESSING', claimed_at = now(), claim_token = gen_random_uuid(),
-    attempt_count = q.attempt_count + 1, next_retry_at = null, updated_at = now() where q.id in (select x.id from public.offline_conversion_queue x
+    attempt_count = q.attempt_count + 1, next_retry_at = null, conversion_name = coalesce(q.conversion_name, 'seal'), updated_at = now() where q.id in (select x.id from public.offline_conversion_queue x
     where x.site_id = ${team.siteId} and x.provider_key = 'google_ads' and x.status in ('QUEUED', 'RETRY') and x.next_retry_at is null
     order by x.next_retry_at nulls first, x.created_at, x.id limit 500 for update skip locked)`;
   for (const without of [false, true]) {

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import type postgres from "postgres";
-import type { GoogleClient } from "#tests/support/google.ts";
-import { redisPart } from "#tests/support/redis-part.ts";
-import { startGoogleInChild } from "#tests/support/start-google-in-child.ts";
-import { workerEnv } from "#tests/support/worker-env.ts";
+import type { GoogleClient } from "#tests/fixtures/worker/google-client.ts";
+import { redisPart } from "#tests/fixtures/worker/redis-part.ts";
+import { startGoogleInChild } from "#tests/fixtures/worker/start-google-in-child.ts";
+import { workerEnv } from "#tests/fixtures/worker/worker-env.ts";
 import { startWatchdog } from "../local/process/watchdog.ts";
 import { type Stage, startDatabase } from "./stage.ts";
 

@@ -7,11 +7,11 @@
  */
 import { parseArgs } from "node:util";
 import { demoClient } from "#scripts/local/google/accounts.ts";
-import { bulkSeal } from "#tests/support/bulk-seal.ts";
-import { connectApi, defaultNames } from "#tests/support/connections.ts";
-import type { GoogleClient } from "#tests/support/google.ts";
-import { createQueueTeam } from "#tests/support/queue.ts";
-import { createPerson, type Team } from "#tests/support/team.ts";
+import { bulkSeal } from "#tests/fixtures/bulk-seal.ts";
+import { connectApi, defaultNames } from "#tests/fixtures/connections.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { createPerson, type Team } from "#tests/fixtures/team.ts";
+import type { GoogleClient } from "#tests/fixtures/worker/google-client.ts";
 import { type DeliveryParts, startDeliveryParts } from "./delivery-parts.ts";
 import { onStage, type Stage } from "./stage.ts";
 

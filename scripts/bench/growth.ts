@@ -5,11 +5,12 @@
  */
 import { parseArgs } from "node:util";
 import type postgres from "postgres";
-import { copyHistory } from "#tests/support/bulk-rows.ts";
-import { rowsIn } from "#tests/support/control.ts";
-import { callAt } from "#tests/support/counted-events.ts";
-import { createQueueTeam } from "#tests/support/queue.ts";
-import { callAs, type Person, type Team } from "#tests/support/team.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { copyHistory } from "#tests/fixtures/bulk-rows.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { rowsIn } from "#tests/fixtures/rows-in.ts";
+import { callAt } from "#tests/fixtures/service.ts";
+import type { Person, Team } from "#tests/fixtures/team.ts";
 import { withoutIndexes } from "./control-data.ts";
 import { onStage, startDatabase } from "./stage.ts";
 

@@ -5,13 +5,15 @@
  * Load, app, Redis and Postgres share this machine: read the ratios, not the absolute figures. A ratio is taken within each round,
  * from bursts seconds apart, and the median of the rounds is shown: what else the machine does meanwhile slows both alike.
  */
+
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import postgres from "postgres";
+import { createSite, type Site } from "#tests/fixtures/site.ts";
+import { createPerson } from "#tests/fixtures/team.ts";
 import { startApp } from "../local/app/app-server.ts";
 import { buildApp } from "../local/app/build-app.ts";
-import { actAs, createAuthUser } from "../local/postgres/auth-user.ts";
 import { freePort } from "../local/process/free-port.ts";
 import { startStack } from "../local/stack.ts";
 import { buildBareApp } from "./bare-app.ts";
@@ -86,20 +88,13 @@ async function bench({ stateDir, stopList }: Stage): Promise<void> {
   await measureWorker(sql, appUrl, stack.cronSecret);
 }
 
-async function prepareSite(sql: postgres.Sql): Promise<{ publicId: string; siteId: string }> {
-  const owner = await createAuthUser(sql, { email: "owner@bench.test", password: "correct-horse-battery", name: "Bench" });
-  const [made] = await actAs(
-    sql,
-    owner,
-    (tx) => tx`select public.create_site('Bench', ${["bench.test"]}, 'TRY', 'Europe/Istanbul', 'tr') ->> 'publicId' as id`,
-  );
-  const publicId = String(made?.id);
-  const [site] = await sql`select id from public.sites where public_id = ${publicId}`;
+async function prepareSite(sql: postgres.Sql): Promise<Site> {
+  const site = await createSite(sql, await createPerson(sql, "owner@bench.test"), { name: "bench" });
   await sql`create table public.bench_rows (
     site_id uuid not null references public.sites (id) on delete cascade, idempotency_key bytea not null,
     created_at timestamptz not null, expires_at timestamptz not null, primary key (site_id, idempotency_key))`;
   await sql`create index on public.bench_rows (expires_at)`;
-  return { publicId, siteId: String(site?.id) };
+  return site;
 }
 
 async function load(order: LoadOrder): Promise<LoadResult> {

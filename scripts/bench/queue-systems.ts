@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import postgres from "postgres";
-import { copyRows } from "#tests/support/bulk-rows.ts";
-import type { Team } from "#tests/support/team.ts";
+import { copyRows } from "#tests/fixtures/bulk-rows.ts";
+import type { Team } from "#tests/fixtures/team.ts";
 
 export const workerCount = 4;
 

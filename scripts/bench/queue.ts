@@ -5,8 +5,9 @@
  */
 import { parseArgs } from "node:util";
 import type postgres from "postgres";
-import { copyRows } from "#tests/support/bulk-rows.ts";
-import { createApiTeam, sealLead } from "#tests/support/queue.ts";
+import { copyRows } from "#tests/fixtures/bulk-rows.ts";
+import { sealLead } from "#tests/fixtures/queue.ts";
+import { createApiTeam } from "#tests/fixtures/queue-team.ts";
 import { floor, graphileWorker, hasRivals, ours, pgBoss, type QueueSystem } from "./queue-systems.ts";
 import { onStage, type Stage, startDatabase } from "./stage.ts";
 

@@ -2,7 +2,7 @@
 import postgres from "postgres";
 import { readDemoFile } from "#scripts/local/demo/demo-file.ts";
 import { demoCustomerId } from "#scripts/local/google/accounts.ts";
-import { AdsAccount } from "#tests/support/ads-runtime.ts";
+import { AdsAccount } from "#tests/fixtures/ads-script/ads-account.ts";
 
 const demo = readDemoFile();
 if (!demo) {

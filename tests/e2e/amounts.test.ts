@@ -1,9 +1,9 @@
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { newLead } from "#tests/fixtures/leads.ts";
 import { expectAccessible } from "#tests/support/accessibility.ts";
 import { type DeskSite, openDeskSite } from "#tests/support/desk-site.ts";
 import { e2eStack } from "#tests/support/e2e-stack.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
-import { newLead } from "#tests/support/leads.ts";
-import { callAs } from "#tests/support/team.ts";
 
 let desk: DeskSite;
 test.beforeAll(async () => {

@@ -1,12 +1,12 @@
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { connectApi } from "#tests/fixtures/connections.ts";
+import { change } from "#tests/fixtures/leads.ts";
+import { sealLead } from "#tests/fixtures/queue.ts";
 import { expectAccessible } from "#tests/support/accessibility.ts";
 import { ago, answered, takenByGoogle, withApiSite } from "#tests/support/api-scene.ts";
 import { openCircuit, recordOutcome } from "#tests/support/circuit.ts";
-import { connectApi } from "#tests/support/connections.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
-import { change } from "#tests/support/leads.ts";
-import { sealLead } from "#tests/support/queue.ts";
 import { alive, openControl, statusOf } from "#tests/support/queue-scene.ts";
-import { callAs } from "#tests/support/team.ts";
 
 const refusedAction = { outcome: "FAILED", code: "INVALID_CONVERSION_ACTION_ID", category: "VALIDATION" } as const;
 const unavailable = { outcome: "RETRY", code: "UNAVAILABLE", category: "TRANSIENT", words: "503 Service unavailable" } as const;

@@ -1,6 +1,6 @@
 import postgres from "postgres";
 import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
-import { QueueScene } from "#scripts/local/demo/seed-queue.ts";
+import { QueueScene } from "#tests/fixtures/queue-scene.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
 import { alive } from "#tests/support/queue-scene.ts";
 
@@ -23,8 +23,12 @@ async function sealOnApiSite(stack: DemoFile): Promise<{ publicId: string; rowId
     const publicId = stack.sites.find(({ syncMethod }) => syncMethod === "api")?.publicId ?? "";
     const [site] = await sql`select id from public.sites where public_id = ${publicId}`;
     const people = await sql`select id, email from auth.users where email = any (${stack.users.map(({ email }) => email)})`;
-    const idOf = (role: string) => String(people.find(({ email }) => email === stack.users.find((user) => user.role === role)?.email)?.id);
-    const scene = new QueueScene(sql, { publicId, siteId: String(site?.id), ownerId: idOf("owner"), operatorId: idOf("operator") });
+    const [owner, operator, viewer] = stack.users.map(({ email }) => ({
+      email,
+      id: String(people.find((one) => one.email === email)?.id),
+    }));
+    if (!owner || !operator || !viewer) throw new Error("The demo has three people.");
+    const scene = new QueueScene(sql, { publicId, siteId: String(site?.id), owner, operator, viewer });
     const [rowId = ""] = await scene.sealed([{ amountCents: 64_300, sealedAgo: 1 }]);
     return { publicId, rowId };
   } finally {

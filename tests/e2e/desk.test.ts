@@ -1,10 +1,10 @@
 import type { Page } from "@playwright/test";
-import { recordVisit } from "#scripts/local/demo/record-visit.ts";
+import { change, newLead } from "#tests/fixtures/leads.ts";
+import { recordVisit } from "#tests/fixtures/record-visit.ts";
 import { expectAccessible } from "#tests/support/accessibility.ts";
 import { type DeskSite, openDeskSite } from "#tests/support/desk-site.ts";
 import { e2eStack } from "#tests/support/e2e-stack.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
-import { change, newLead } from "#tests/support/leads.ts";
 
 let desk: DeskSite;
 test.beforeAll(async () => {

@@ -2,11 +2,12 @@ import { randomInt } from "node:crypto";
 import type { Locator, Page } from "@playwright/test";
 import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
 import { demoClient } from "#scripts/local/google/accounts.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { type Person, password } from "#tests/fixtures/team.ts";
+import { GoogleClient } from "#tests/fixtures/worker/google-client.ts";
 import { expectAccessible } from "#tests/support/accessibility.ts";
 import { expect, fillSignIn, test } from "#tests/support/e2e-test.ts";
-import { GoogleClient } from "#tests/support/google.ts";
 import { alive, type Site, withQueueSite } from "#tests/support/queue-scene.ts";
-import { callAs, type Person, password } from "#tests/support/team.ts";
 
 const sealAction = { id: "1005", name: "OpsMantik_V5_DEMIR_MUHUR" };
 const onceAction = { id: "2001", name: "Counts once", countingType: "ONE_PER_CLICK" };
@@ -218,46 +219,5 @@ test("after new access the page names the other actions that Google refuses", as
     await expect(dialog).toHaveCount(0);
     const tested = page.getByRole("list", { name: "What was tested" });
     await expect(tested.getByText("OpsMantik_V4_Sicak_Teklif")).toBeVisible();
-  });
-});
-
-// Guarantee: nobody has to copy a token where we have a client of our own, and a refusal on Google's page changes nothing.
-test("an owner allows access on Google's own page and comes back to choose the account", async ({ visit, stack }) => {
-  await withQueueSite(stack, async (site) => {
-    const { customerId } = await newAccount(stack);
-    const page = await openPage(await visit(), site);
-    const toGoogle = async () => {
-      await page.getByRole("button", { name: "Connect Google Ads" }).click();
-      await page.getByRole("link", { name: "Connect with Google" }).click();
-      await expect(page.getByRole("heading", { name: "Google simulator" })).toBeVisible();
-    };
-    await toGoogle();
-    await page.getByRole("button", { name: "Cancel" }).click();
-    await expect(page.getByText("Google did not give us access.")).toBeVisible();
-    await toGoogle();
-    await page.getByLabel("Account").selectOption(customerId);
-    await alive(page, () => page.getByRole("button", { name: "Allow" }).click());
-    await expect(card(page, "Connection to Google").getByText("Google gave us access.")).toBeVisible();
-    await expect(page.getByLabel("Refresh token")).toHaveCount(0);
-    await page.getByLabel("Customer ID", { exact: true }).fill(customerId);
-    await page.getByRole("button", { name: "Load from Google" }).click();
-    await expect(page.getByLabel("Conversion action for sealed sales").locator("option:checked")).toHaveText(sealAction.name);
-    await sendForm(page, {});
-    await expect(page.getByRole("button", { name: "Test connection" })).toBeVisible();
-  });
-});
-
-// Guarantee: whoever may not change the connection sees how it stands, and is offered nothing that would be refused.
-test("operators and viewers see the connection and no button that changes it", async ({ visit, stack }) => {
-  await withQueueSite(stack, async (site) => {
-    const owner = await openPage(await visit(), site);
-    await connectByForm(owner, await newAccount(stack));
-    for (const person of [site.team.operator, site.team.viewer]) {
-      const page = await openPage(await visit(), site, person);
-      await expect(card(page, "Connection to Google").getByText("Data Manager API")).toBeVisible();
-      await expect(card(page, "Health").getByText("Not in use: this site sends by script")).toBeVisible();
-      await expect(page.getByRole("main").getByRole("button")).toHaveCount(0);
-      await expect(page.getByRole("heading", { name: "Install the script" })).toHaveCount(0);
-    }
   });
 });

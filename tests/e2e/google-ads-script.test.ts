@@ -1,4 +1,4 @@
-import { AdsAccount } from "#tests/support/ads-runtime.ts";
+import { AdsAccount } from "#tests/fixtures/ads-script/ads-account.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
 
 // Guarantee: an owner gets from nothing to a running script on one page, and sees there whether it runs and why not.

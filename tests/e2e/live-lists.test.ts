@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
+import { change, newLead } from "#tests/fixtures/leads.ts";
 import { openDeskSite } from "#tests/support/desk-site.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
-import { change, newLead } from "#tests/support/leads.ts";
 
 /** Asked for often: the site's own looks are 4 s apart. */
 const newsMs = 20_000;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parseCsv } from "#lib/csv/csv.ts";
+import { change } from "#tests/fixtures/leads.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
-import { change } from "#tests/support/leads.ts";
 import { alive, openControl, statusOf, withQueueSite } from "#tests/support/queue-scene.ts";
 
 const noAction = { code: "NO_CONVERSION_ACTION_FOUND", category: "VALIDATION", words: "No conversion action named Sale exists." };

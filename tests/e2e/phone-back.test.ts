@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
+import { newLead } from "#tests/fixtures/leads.ts";
 import { openDeskSite } from "#tests/support/desk-site.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
-import { newLead } from "#tests/support/leads.ts";
 import { openControl, withQueueSite } from "#tests/support/queue-scene.ts";
 
 const noAction = { code: "NO_CONVERSION_ACTION_FOUND", category: "VALIDATION", words: "No conversion action named Sale exists." };

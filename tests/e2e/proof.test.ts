@@ -2,7 +2,7 @@ import postgres from "postgres";
 import { receiptFault } from "#lib/contracts/proof-hash.ts";
 import { proofReceipt } from "#lib/contracts/proof-receipt.ts";
 import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
-import { recordVisit } from "#scripts/local/demo/record-visit.ts";
+import { recordVisit } from "#tests/fixtures/record-visit.ts";
 import { expectAccessible } from "#tests/support/accessibility.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
 

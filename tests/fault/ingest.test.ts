@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { Agent, request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { seededRandom } from "#scripts/local/demo/seeded-random.ts";
 import { findRedisServer } from "#scripts/local/redis/redis.ts";
+import { seededRandom } from "#scripts/local/seeded-random.ts";
+import { createSite } from "#tests/fixtures/site.ts";
+import { createPerson } from "#tests/fixtures/team.ts";
+import type { Part } from "#tests/fixtures/worker/redis-part.ts";
 import { type FaultStack, startFaultStack } from "#tests/support/fault-stack.ts";
 import { browser } from "#tests/support/ingest-app.ts";
-import type { Part } from "#tests/support/redis-part.ts";
-import { callAs, createPerson } from "#tests/support/team.ts";
 
 const isFull = process.env.OPSMANTIK_FAULT === "full";
 const size = isFull ? { events: 100_000, clients: 50, faultsEvery: 8_000 } : { events: 3_000, clients: 12, faultsEvery: 600 };
@@ -27,13 +28,7 @@ beforeAll(async () => {
   if (!hasRedis) return;
   stack = await startFaultStack();
   const owner = await createPerson(stack.sql, "owner@fault.test");
-  ({ publicId } = await callAs<{ publicId: string }>(
-    stack.sql,
-    owner,
-    (tx) => tx`select public.create_site('Shop', ${["shop.test"]}, 'TRY', 'Europe/Istanbul', 'tr')`,
-  ));
-  const [site] = await stack.sql`select id from public.sites where public_id = ${publicId}`;
-  siteId = String(site?.id);
+  ({ publicId, siteId } = await createSite(stack.sql, owner, { name: "shop" }));
 }, 300_000);
 afterAll(() => stack?.stop(), 60_000);
 

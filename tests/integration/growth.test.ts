@@ -1,9 +1,12 @@
 import { expect, test } from "vitest";
-import { copyHistory } from "#tests/support/bulk-rows.ts";
-import { readStats, rowsIn } from "#tests/support/control.ts";
-import { admitAt, admitMany, callAt } from "#tests/support/counted-events.ts";
-import { createQueueTeam, minutesLater, service } from "#tests/support/queue.ts";
-import { callAs } from "#tests/support/team.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { copyHistory } from "#tests/fixtures/bulk-rows.ts";
+import { admitAt, admitMany } from "#tests/fixtures/counted-events.ts";
+import { minutesLater } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { rowsIn } from "#tests/fixtures/rows-in.ts";
+import { callAt, service } from "#tests/fixtures/service.ts";
+import { readStats } from "#tests/support/control.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { type WatchedPlans, watchPlans } from "#tests/support/watched-plans.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type postgres from "postgres";
-import { service } from "./queue.ts";
-import type { Team } from "./team.ts";
+import { service } from "#tests/fixtures/service.ts";
+import type { Team } from "#tests/fixtures/team.ts";
 
 /** A worker's steps around a batch, by the functions that claim and settle call. */
 

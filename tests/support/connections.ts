@@ -1,41 +1,8 @@
 import type postgres from "postgres";
-import { claimForWorker, minutesLater, sealLead, service } from "./queue.ts";
-import { callAs, type Person, type Team } from "./team.ts";
-
-/** The names under which a site's conversions are sent while its owner chose no others. */
-export const defaultNames = {
-  seal: "OpsMantik_V5_DEMIR_MUHUR",
-  MEETING_BOOKED: "OpsMantik_V4_Sicak_Teklif",
-  SEAL_PENDING: "OpsMantik_V3_Nitelikli_Gorusme",
-  INTENT_CAPTURED: "OpsMantik_V2_Ilk_Temas",
-} as const;
-
-export const actionOf = (number: number) => `customers/1234567890/conversionActions/${number}`;
-
-export const defaultActions = Object.values(defaultNames).map((conversionName, index) => ({
-  conversionName,
-  action: actionOf(index + 1),
-  countingType: "MANY_PER_CLICK",
-}));
-
-export interface ConnectionOptions {
-  transport?: "data_manager" | "ads_api";
-  actions?: { conversionName: string; action: string; googleName?: string; countingType?: string }[];
-  sealed?: string;
-  keyId?: string;
-  /** The end of the OAuth client's id. */
-  clientIdTail?: string;
-  at?: Date;
-}
-
-/** Connects a site as its owner does, or gives it new credentials. What is sealed here opens with no key. */
-export function connectApi(sql: postgres.Sql, team: Team, options: ConnectionOptions = {}): Promise<{ version: number }> {
-  const { transport = "data_manager", actions = defaultActions, sealed = "c2VhbGVkIGJ5IG5vYm9keQ==", keyId = "00000000", at } = options;
-  const customerId = actions[0]?.action.split("/")[1] ?? "1234567890"; // of the account that the actions are in
-  const account = { customerId, clientIdTail: options.clientIdTail ?? "nobody", hasDeveloperToken: false };
-  const connection = { provider: "google_ads", transport, keyId, sealed, account, actions };
-  return callAs(sql, team.owner, (tx) => tx`select public.connect_provider(${team.publicId}, ${tx.json(connection)})`, at);
-}
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { claimForWorker, minutesLater, sealLead } from "#tests/fixtures/queue.ts";
+import { service } from "#tests/fixtures/service.ts";
+import type { Person, Team } from "#tests/fixtures/team.ts";
 
 /** What a member sees of the connection. */
 export interface ConnectionView {

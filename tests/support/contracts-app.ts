@@ -1,16 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { GET as proofRoute } from "#app/v1/contract/proofs/[proofId]/route.ts";
 import { POST as transitionRoute } from "#app/v1/contract/transition/route.ts";
+import { type ApiKey, createKey } from "#tests/fixtures/site.ts";
+import { createTeam, handOver, type Person, type Team } from "#tests/fixtures/team.ts";
 import { useAppEnv as setAppEnv } from "./app-env.ts";
 import { cookiesOf, fromOurPage, send } from "./requests.ts";
-import { callAs, createTeam, handOver, type Person, type Team } from "./team.ts";
 import { createTestDatabase, type TestDatabase } from "./test-database.ts";
 import { startTestGateway, type TestGateway } from "./test-gateway.ts";
-
-export interface ApiKey {
-  id: string;
-  key: string;
-}
 
 export interface ContractsApp {
   db: TestDatabase;
@@ -47,9 +43,7 @@ export async function startContractsApp(): Promise<ContractsApp> {
   };
 }
 
-export function newKey(db: TestDatabase, team: Team): Promise<ApiKey> {
-  return callAs<ApiKey>(db.sql, team.owner, (tx) => tx`select public.create_site_api_key(${team.publicId}, 'Outbox', '{contracts}')`);
-}
+export const newKey = (db: TestDatabase, team: Team): Promise<ApiKey> => createKey(db.sql, team, ["contracts"], { name: "Outbox" });
 
 export interface Answer {
   status: number;

@@ -4,36 +4,12 @@ import type { QueueActionAnswer, QueueActionPreview } from "#lib/oci/queue/actio
 import type { QueueRows } from "#lib/oci/queue/rows.ts";
 import type { QueueStats } from "#lib/oci/queue/stats.ts";
 import type { QueueAction } from "#lib/oci/queue-types.ts";
-import { claimForScript, minutesLater, type Sealed, sealLead, service } from "./queue.ts";
-import { callAs, type Person, type Team } from "./team.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { minutesLater } from "#tests/fixtures/queue.ts";
+import type { Person, Team } from "#tests/fixtures/team.ts";
 
 /** When operators look at the queue: everything below happened before it. */
 export const controlAt = minutesLater(40);
-
-export const startingStates = ["QUEUED", "RETRY", "PROCESSING", "COMPLETED", "FAILED"] as const;
-export type StartingState = (typeof startingStates)[number];
-
-/** Sealed rows of a site, brought into a state by the product's own functions. */
-export async function rowsIn(sql: postgres.Sql, team: Team, state: StartingState, count = 1, amountCents?: number): Promise<Sealed[]> {
-  const rows: Sealed[] = [];
-  for (let made = 0; made < count; made++) rows.push(await sealLead(sql, team, amountCents === undefined ? {} : { amountCents }));
-  const ids = rows.map(({ id }) => id);
-  const about = { p_site_id: team.siteId, p_ids: ids };
-  if (state === "QUEUED") return rows;
-  await claimForScript(sql, team, ids, minutesLater(state === "PROCESSING" ? 39 : 1));
-  if (state === "COMPLETED") await service(sql, "ack_offline_conversions", about, minutesLater(2));
-  if (state === "FAILED" || state === "RETRY") {
-    const category = state === "FAILED" ? "VALIDATION" : "TRANSIENT";
-    await service(
-      sql,
-      "fail_offline_conversions",
-      { ...about, p_code: `${state}_CODE`, p_category: category, p_words: "words" },
-      minutesLater(2),
-    );
-  }
-  if (state === "RETRY") await service(sql, "recover_stuck_offline_conversion_jobs", {}, minutesLater(15));
-  return rows;
-}
 
 interface Doing {
   team: Team;

@@ -5,8 +5,9 @@ import postgres from "postgres";
 import { installSnippet } from "#lib/ingest/install-snippet.ts";
 import type { ExportItem } from "#lib/oci/handout/items.ts";
 import { closeServer, listenLocal } from "#scripts/local/process/local-server.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { createKey, createSite } from "#tests/fixtures/site.ts";
 import { test as base, expect } from "./e2e-test.ts";
-import { callAs } from "./team.ts";
 
 interface Held {
   billed: number;
@@ -39,13 +40,7 @@ export const test = base.extend<{ customer: Customer }>({
     const [owner] = await sql`select id from auth.users where email = ${stack.users.find(({ role }) => role === "owner")?.email ?? ""}`;
     const asOwner = { id: String(owner?.id) };
     const name = `Customer ${randomUUID()}`;
-    const { publicId } = await callAs<{ publicId: string }>(
-      sql,
-      asOwner,
-      (tx) => tx`select public.create_site(${name}, ${["localhost"]}, 'TRY', 'Europe/Istanbul', 'tr')`,
-    );
-    const [site] = await sql`select id from public.sites where public_id = ${publicId}`;
-    const siteId = String(site?.id);
+    const { publicId, siteId } = await createSite(sql, asOwner, { name, domains: ["localhost"] });
 
     let snippet = installSnippet({ appUrl: stack.baseUrl, publicId });
     const server = createServer((_request, response) =>
@@ -67,11 +62,7 @@ export const test = base.extend<{ customer: Customer }>({
         snippet = line;
       },
       async deliver() {
-        const { key } = await callAs<{ key: string }>(
-          sql,
-          asOwner,
-          (tx) => tx`select public.create_site_api_key(${publicId}, ${randomUUID()})`,
-        );
+        const { key } = await createKey(sql, { publicId, owner: asOwner }, ["script"], { name: randomUUID() });
         const call = async (path: string, headers: Record<string, string>, body?: unknown) => {
           const sent = body ? { method: "POST", body: JSON.stringify(body) } : {};
           return (await fetch(stack.baseUrl + path, { ...sent, headers: { "content-type": "application/json", ...headers } })).json();

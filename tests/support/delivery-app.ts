@@ -2,10 +2,11 @@ import { randomBytes } from "node:crypto";
 import type postgres from "postgres";
 import type { Credentials } from "#lib/providers/credentials.ts";
 import type { ConversionJob, Provider, ProviderConnection, Upload, UploadResult } from "#lib/providers/port.ts";
+import { type ConnectionOptions, connectApi } from "#tests/fixtures/connections.ts";
+import { type Sealed, sealLead } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { createPerson, type Person, type Team } from "#tests/fixtures/team.ts";
 import { useAppEnv as setAppEnv } from "./app-env.ts";
-import { type ConnectionOptions, connectApi } from "./connections.ts";
-import { createQueueTeam, type Sealed, sealLead } from "./queue.ts";
-import { createPerson, type Person, type Team } from "./team.ts";
 import { createTestDatabase, type TestDatabase } from "./test-database.ts";
 import { startTestGateway, type TestGateway } from "./test-gateway.ts";
 

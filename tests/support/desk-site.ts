@@ -1,8 +1,9 @@
 import type { BrowserContextOptions, Page } from "@playwright/test";
 import postgres from "postgres";
 import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
+import { createTeam, type Person, password, type Team } from "#tests/fixtures/team.ts";
 import { expect, fillSignIn } from "./e2e-test.ts";
-import { createTeam, type Person, password, type Team } from "./team.ts";
+import { founderOf } from "./own-site.ts";
 
 export interface DeskSite {
   sql: postgres.Sql;
@@ -15,10 +16,7 @@ export interface DeskSite {
 /** A site of a test's own in the running stack, so that the demo's leads neither help nor hinder. */
 export async function openDeskSite(stack: DemoFile, name: string): Promise<DeskSite> {
   const sql = postgres(stack.adminDatabaseUrl, { max: 2, onnotice: () => {} });
-  const [founder] = await sql<
-    { id: string; email: string }[]
-  >`select id, email from auth.users where email = ${String(stack.users[0]?.email)}`;
-  if (!founder) throw new Error("The stack has no owner.");
+  const founder = await founderOf(sql, stack);
   const team = await createTeam(sql, `${name}-${Date.now().toString(36)}`, founder);
   const sessions = new Map<string, NonNullable<Exclude<BrowserContextOptions["storageState"], string>>["cookies"]>();
   return {

@@ -11,7 +11,7 @@ import type { ServiceProcess } from "#scripts/local/process/service-process.ts";
 import { checkoutDir, temporaryStateDir } from "#scripts/local/process/state-dir.ts";
 import { StopList } from "#scripts/local/process/stop-list.ts";
 import { startWatchdog } from "#scripts/local/process/watchdog.ts";
-import { type Part, redisPart } from "./redis-part.ts";
+import { type Part, redisPart } from "#tests/fixtures/worker/redis-part.ts";
 import { startInChild } from "./start-in-child.ts";
 
 export interface FaultStack {

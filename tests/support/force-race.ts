@@ -1,5 +1,5 @@
 import type postgres from "postgres";
-import { actAs } from "#scripts/local/postgres/auth-user.ts";
+import { actAs } from "#tests/fixtures/act-as.ts";
 
 /**
  * Forces the race: `first` has run but not committed when `second` starts, and commits only once `second` waits for a lock.

@@ -6,9 +6,10 @@ import { POST as sync } from "#app/api/sync/route.ts";
 import { POST as workerRoute } from "#app/api/workers/ingest/route.ts";
 import { closeServer, listenLocal, readBody } from "#scripts/local/process/local-server.ts";
 import { type Qstash, startQstash } from "#scripts/local/qstash/qstash.ts";
+import { createSite } from "#tests/fixtures/site.ts";
+import { createPerson, type Person } from "#tests/fixtures/team.ts";
 import { useAppEnv as setAppEnv } from "./app-env.ts";
 import { send } from "./requests.ts";
-import { callAs, createPerson, type Person } from "./team.ts";
 import { createTestDatabase, type TestDatabase } from "./test-database.ts";
 import { startTestGateway } from "./test-gateway.ts";
 
@@ -108,16 +109,12 @@ export async function startIngestApp({ redisRest, worker = "awake" }: IngestAppO
 let sitesMade = 0;
 
 async function newSite(db: TestDatabase, owner: Person, { consentMode, respectsPrivacySignal, plan }: SiteSettings = {}) {
-  const domain = `shop-${++sitesMade}.test`;
-  const { publicId } = await callAs<{ publicId: string }>(
-    db.sql,
-    owner,
-    (tx) => tx`select public.create_site(${domain}, ${[domain]}, 'TRY', 'Europe/Istanbul', 'tr')`,
-  );
+  const name = `shop-${++sitesMade}`;
+  const { publicId } = await createSite(db.sql, owner, { name });
   const [row] = await db.sql`
     update public.sites s set consent_mode = ${consentMode ?? "off"}, respects_privacy_signal = ${respectsPrivacySignal ?? false}
     from private.site_secrets x where x.site_id = s.id and s.public_id = ${publicId} returning s.id, x.call_event_secret as secret`;
-  const site: IngestSite = { publicId, siteId: String(row?.id), origin: `https://${domain}`, callSecret: String(row?.secret) };
+  const site: IngestSite = { publicId, siteId: String(row?.id), origin: `https://${name}.test`, callSecret: String(row?.secret) };
   if (plan) {
     await db.sql`select public.set_site_plan(${publicId}, 'Test', ${plan.limit}, ${plan.enforcement}, 'TRY', ${plan.capMultiplier ?? null})`;
   }

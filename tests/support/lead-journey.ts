@@ -1,14 +1,15 @@
 import { drainEvents } from "#lib/ingest/drain.ts";
+import { type Answered, change } from "#tests/fixtures/leads.ts";
+import { type Claimed, claimForScript } from "#tests/fixtures/queue.ts";
+import { deliverySettings, sendAtOnce } from "#tests/fixtures/site.ts";
+import type { Team } from "#tests/fixtures/team.ts";
 import type { IngestApp, IngestSite } from "./ingest-app.ts";
-import { type Answered, change } from "./leads.ts";
-import { type Claimed, claimForScript, deliverySettings } from "./queue.ts";
-import type { Team } from "./team.ts";
 
 /** A site of the ingest tests with the people and settings that sealing and sending need: what is sealed can be sent at once. */
 export async function sendingSite(app: IngestApp, settings?: Parameters<IngestApp["newSite"]>[0]): Promise<IngestSite & Team> {
   const site = await app.newSite(settings);
   const team = { ...site, owner: app.owner, operator: app.owner, viewer: app.owner };
-  await deliverySettings(app.db.sql, team, { sendDelayMinutes: 0, clickMinAgeHours: 0, signalsEnabled: true });
+  await deliverySettings(app.db.sql, team, { ...sendAtOnce, signalsEnabled: true });
   return team;
 }
 

@@ -4,11 +4,11 @@ import { POST as ackFailedRoute } from "#app/api/oci/ack-failed/route.ts";
 import { GET as exportRoute } from "#app/api/oci/google-ads-export/route.ts";
 import { POST as verifyRoute } from "#app/api/oci/v2/verify/route.ts";
 import { closeServer, listenLocal, readBody } from "#scripts/local/process/local-server.ts";
+import { connectApi } from "#tests/fixtures/connections.ts";
+import { createKey, createSite, deliverySettings, sendAtOnce } from "#tests/fixtures/site.ts";
+import { createPerson, type Person, type Team } from "#tests/fixtures/team.ts";
 import { useAppEnv as setAppEnv } from "./app-env.ts";
-import { connectApi } from "./connections.ts";
-import { deliverySettings } from "./queue.ts";
 import { send } from "./requests.ts";
-import { callAs, createPerson, type Person, type Team } from "./team.ts";
 import { createTestDatabase, type TestDatabase } from "./test-database.ts";
 import { startTestGateway, type TestGateway } from "./test-gateway.ts";
 
@@ -73,21 +73,15 @@ export async function startOciApp({ redisRest }: { redisRest?: { url: string; to
 
 let sitesMade = 0;
 
-async function newSite(db: TestDatabase, owner: Person, { syncMethod = "script", settings = {} } = {}): Promise<OciSite> {
-  const domain = `oci-${++sitesMade}.test`;
-  const { publicId } = await callAs<{ publicId: string }>(
-    db.sql,
-    owner,
-    (tx) => tx`select public.create_site(${domain}, ${[domain]}, 'TRY', 'Europe/Istanbul', 'tr', ${syncMethod})`,
-  );
-  const [row] = await db.sql`select id from public.sites where public_id = ${publicId}`;
-  const made = await callAs<{ id: string; key: string }>(
-    db.sql,
-    owner,
-    (tx) => tx`select public.create_site_api_key(${publicId}, 'Script')`,
-  );
-  const site = { publicId, siteId: String(row?.id), owner, operator: owner, viewer: owner, key: made.key, keyId: made.id };
-  await deliverySettings(db.sql, site, { sendDelayMinutes: 0, clickMinAgeHours: 0, ...settings });
+async function newSite(
+  db: TestDatabase,
+  owner: Person,
+  { syncMethod = "script", settings = {} }: Parameters<OciApp["newSite"]>[0] = {},
+): Promise<OciSite> {
+  const made = await createSite(db.sql, owner, { name: `oci-${++sitesMade}`, syncMethod });
+  const { id: keyId, key } = await createKey(db.sql, { ...made, owner });
+  const site = { ...made, owner, operator: owner, viewer: owner, key, keyId };
+  await deliverySettings(db.sql, site, { ...sendAtOnce, ...settings });
   if (syncMethod === "api") await connectApi(db.sql, site);
   return site;
 }

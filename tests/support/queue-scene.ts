@@ -1,10 +1,11 @@
-import { randomUUID } from "node:crypto";
 import type { Page } from "@playwright/test";
-import postgres from "postgres";
+import type postgres from "postgres";
 import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
-import { QueueScene } from "#scripts/local/demo/seed-queue.ts";
+import { QueueScene } from "#tests/fixtures/queue-scene.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { type Person, password, type Team } from "#tests/fixtures/team.ts";
 import { fillSignIn } from "./e2e-test.ts";
-import { createTeam, handOver, type Person, password, type Team } from "./team.ts";
+import { withOwnSite } from "./own-site.ts";
 
 export interface Site {
   team: Team;
@@ -12,22 +13,9 @@ export interface Site {
   sql: postgres.Sql;
 }
 
-/** A site with a team and a queue of its own on the browser's stack, so that no test meets another's rows. */
-export async function withQueueSite<T>(stack: DemoFile, run: (site: Site) => Promise<T>): Promise<T> {
-  const sql = postgres(stack.adminDatabaseUrl, { max: 1, onnotice: () => {} });
-  try {
-    const [founder] = await sql`select id, email from auth.users where email = ${stack.users[0]?.email ?? ""}`;
-    const name = `queue-${randomUUID().slice(0, 8)}`;
-    const made = await createTeam(sql, name, { id: String(founder?.id), email: String(founder?.email) });
-    const team = await handOver(sql, made, `owner@${name}.test`);
-    const site = { publicId: team.publicId, siteId: team.siteId, ownerId: team.owner.id, operatorId: team.operator.id };
-    const scene = new QueueScene(sql, site);
-    await scene.sendAtOnce();
-    return await run({ team, scene, sql });
-  } finally {
-    await sql.end();
-  }
-}
+/** A script site of its own on the browser's stack, whose conversions can be sent at once. */
+export const withQueueSite = <T>(stack: DemoFile, run: (site: Site) => Promise<T>): Promise<T> =>
+  withOwnSite(stack, createQueueTeam, (team, sql) => run({ team, sql, scene: new QueueScene(sql, team) }));
 
 export async function openControl(page: Page, team: Team, person: Person, query = ""): Promise<Page> {
   await page.goto("/sign-in");

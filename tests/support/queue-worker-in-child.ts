@@ -1,7 +1,7 @@
 /** Run as a process of its own by tests that kill workers: claims rows, says which, settles them, until it is killed. */
 import { appendFileSync } from "node:fs";
 import postgres from "postgres";
-import { seededRandom } from "#scripts/local/demo/seeded-random.ts";
+import { seededRandom } from "#scripts/local/seeded-random.ts";
 
 const [url = "", siteId = "", seed = "1", logPath = "", batchMax = "1"] = process.argv.slice(2);
 const random = seededRandom(Number(seed));

@@ -1,6 +1,6 @@
 import { createServerClient } from "@supabase/ssr";
+import { type Person, password } from "#tests/fixtures/team.ts";
 import { appOrigin } from "./app-env.ts";
-import { type Person, password } from "./team.ts";
 import type { TestGateway } from "./test-gateway.ts";
 
 type RouteHandler = (request: Request, context: { params: Promise<Record<string, string>> }) => Promise<Response>;

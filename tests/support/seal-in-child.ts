@@ -1,6 +1,6 @@
 /** Seals a lead in a transaction that it never commits, says so, and waits to be killed. */
 import postgres from "postgres";
-import { actAs } from "#scripts/local/postgres/auth-user.ts";
+import { actAs } from "#tests/fixtures/act-as.ts";
 
 const [url = "", publicId = "", operatorId = "", id = "", key = ""] = process.argv.slice(2);
 const sql = postgres(url, { max: 1, onnotice: () => {} });

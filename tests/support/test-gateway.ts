@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { generateApiKey } from "@supabase/lite";
 import { createClient, type SupabaseClient } from "@supabase/supabase-js";
-import { type Gateway, startGateway } from "#scripts/local/gateway/gateway.ts";
+import { type Gateway, prepareGateway } from "#scripts/local/gateway/gateway.ts";
 import { sharedStack } from "./shared-stack.ts";
 
 export interface TestGateway extends Gateway {
@@ -16,8 +16,8 @@ export async function startTestGateway(databaseUrl: string, siteUrl = "http://lo
   const publishableKey = (await generateApiKey("publishable")).key;
   const secretKey = (await generateApiKey("secret")).key;
   const logPath = join(sharedStack().logDir, "gateway.log");
-  const gateway = await startGateway({ databaseUrl, siteUrl, keys: { jwtSecret, publishableKey, secretKey }, logPath });
-  return { ...gateway, jwtSecret };
+  const prepared = await prepareGateway({ databaseUrl, siteUrl, keys: { jwtSecret, publishableKey, secretKey }, logPath });
+  return { ...(await prepared.listen()), jwtSecret };
 }
 
 /** Nobody in particular: what a visitor's browser could do with the publishable key. */

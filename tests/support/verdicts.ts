@@ -1,6 +1,6 @@
 import type postgres from "postgres";
-import { service } from "./queue.ts";
-import type { Team } from "./team.ts";
+import { service } from "#tests/fixtures/service.ts";
+import type { Team } from "#tests/fixtures/team.ts";
 
 export type Verdict = "CONFIRMED" | "REJECTED" | "DUPLICATE" | "UNKNOWN";
 

@@ -9,6 +9,7 @@ import type { QueueRow } from "#lib/oci/queue/rows.ts";
 import { readView, writeView } from "#lib/oci/queue/view.ts";
 import { whyMessage } from "#lib/oci/queue/why-message.ts";
 import { deliveryLinks, type WhyNotCounted } from "#lib/oci/queue/why-not-counted.ts";
+import { everyCase } from "#tests/support/every-case.ts";
 
 const now = new Date("2026-11-16T12:00:00Z");
 
@@ -113,10 +114,12 @@ describe("why it was not counted", () => {
   };
   const message = (link: WhyNotCounted["link"], code: string | null) => whyMessage({ saleId: "", link, code, at: null, facts });
 
-  test.each(deliveryLinks)("%s has a sentence for a code that nobody has met", (link) => {
-    const { key, fixKey, causeCode } = message(link, "NEVER_SEEN");
-    expect(en.why.links[key].what).toBeTruthy();
-    expect(fixKey ? en.why.links[fixKey].fix : causeCode).toBeTruthy();
+  test("every link has a sentence for a code that nobody has met", () => {
+    everyCase(deliveryLinks, (link) => {
+      const { key, fixKey, causeCode } = message(link, "NEVER_SEEN");
+      expect(en.why.links[key].what).toBeTruthy();
+      expect(fixKey ? en.why.links[fixKey].fix : causeCode).toBeTruthy();
+    });
   });
 
   test.each([

@@ -1,21 +1,26 @@
 import { describe, expect, test } from "vitest";
 import { causeOf } from "#lib/oci/queue/causes.ts";
 import { classifyGoogleAdsError, isKnownCode, knownCodes } from "#lib/providers/google/classify-google-ads-error.ts";
+import { everyCase } from "#tests/support/every-case.ts";
 
 const statusOf = (code: string, httpStatus = 200) => classifyGoogleAdsError(code, httpStatus).status;
 
 // Guarantee: nobody meets a code on a row that the screens cannot explain. Mutation: drop a code from causes.ts.
-test.each(knownCodes)("%s has a cause that people can read", (code) => {
-  expect(causeOf(code).name).not.toBe("unknown");
+test("every known code has a cause that people can read", () => {
+  everyCase(knownCodes, (code) => {
+    expect(causeOf(code).name).not.toBe("unknown");
+  });
 });
 
 // Guarantee: the screen never offers to wait for what a person has to fix, nor a fix for what passes by itself.
-test.each(knownCodes)("%s: what the screen offers fits what the worker does", (code) => {
-  const rule = classifyGoogleAdsError(code, 200);
-  const { fixer, cure } = causeOf(code);
-  if (rule.blocksAccount || rule.blocksAction) expect(["owner", "us"]).toContain(fixer);
-  if (rule.isFreeWait) expect({ fixer, cure }).toEqual({ fixer: "google", cure: "wait" });
-  if (rule.isDuplicate) expect(fixer).toBe("nobody");
+test("what the screen offers for a code fits what the worker does", () => {
+  everyCase(knownCodes, (code) => {
+    const rule = classifyGoogleAdsError(code, 200);
+    const { fixer, cure } = causeOf(code);
+    if (rule.blocksAccount || rule.blocksAction) expect(["owner", "us"]).toContain(fixer);
+    if (rule.isFreeWait) expect({ fixer, cure }).toEqual({ fixer: "google", cure: "wait" });
+    if (rule.isDuplicate) expect(fixer).toBe("nobody");
+  });
 });
 
 /** The runbook's examples (PR8A), as they stand there. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type LeadSigns, leadScore, scoreBreakdown } from "#lib/leads/lead-score.ts";
+import { type LeadSigns, leadScore, scoreBreakdown } from "#tests/models/lead-score.ts";
 
 const none: LeadSigns = {
   conversion: false,

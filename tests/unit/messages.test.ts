@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { Locale } from "#lib/i18n/locale.ts";
 import en from "#lib/i18n/messages/en.json";
 import tr from "#lib/i18n/messages/tr.json";
+import { everyCase } from "#tests/support/every-case.ts";
 
 type Tree = { [key: string]: string | Tree };
 
@@ -81,9 +82,11 @@ test("no message is empty", () => {
   expect([...english, ...turkish].filter(([, message]) => message.trim() === "")).toEqual([]);
 });
 
-// Guarantee: a translation neither drops a name or an amount nor asks for one that the page does not give.
-test.each(keys)("%s takes the same arguments in both languages", (key) => {
-  expect(argumentsOf("tr", turkish.get(key) ?? "")).toEqual(argumentsOf("en", english.get(key) ?? ""));
+// Guarantee: a translation neither drops a name or an amount nor asks for one that the page does not give; and every message renders.
+test("every message renders, with the same arguments and tags in both languages", () => {
+  everyCase(keys, (key) => {
+    expect(argumentsOf("tr", turkish.get(key) ?? "")).toEqual(argumentsOf("en", english.get(key) ?? ""));
+  });
 });
 
 // Guarantee: a Turkish reader never finds an English sentence that nobody translated.

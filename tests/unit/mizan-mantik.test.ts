@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { calculateDecayedValue } from "#lib/valuation/mizan-mantik.ts";
+import { calculateDecayedValue } from "#tests/models/mizan-mantik.ts";
 
 const clickedAt = new Date("2026-11-01T09:30:00Z");
 const day = 86_400_000;

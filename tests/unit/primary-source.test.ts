@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Click, choosePrimarySource } from "#lib/leads/primary-source.ts";
+import { type Click, choosePrimarySource } from "#tests/models/primary-source.ts";
 
 const convertedAt = new Date("2026-11-16T12:00:00Z");
 const day = 86_400_000;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
+import { seededRandom } from "#scripts/local/seeded-random.ts";
+import type { VisitStep } from "#tests/fixtures/record-visit.ts";
 import type { LeadStory } from "./lead-stories.ts";
-import type { VisitStep } from "./record-visit.ts";
-import { seededRandom } from "./seeded-random.ts";
 
 type Actor = "operator" | "owner";
 export type LeadMove =

@@ -3,7 +3,9 @@ import { createHash } from "node:crypto";
 import type postgres from "postgres";
 import { daysOf, shiftMonth } from "#lib/billing/year-month.ts";
 import type { CapturedEvent } from "#lib/ingest/captured-event.ts";
-import { blankEvent } from "./record-visit.ts";
+import { freezeMonth } from "#tests/fixtures/counted-events.ts";
+import { blankEvent } from "#tests/fixtures/record-visit.ts";
+import { callAt } from "#tests/fixtures/service.ts";
 
 interface BillingSite {
   publicId: string;
@@ -38,31 +40,15 @@ export async function seedBilling(sql: postgres.Sql, sites: BillingSite[], now =
     const [row] = await sql`select id, exists (select from public.site_plans p where p.site_id = s.id) as planned
       from public.sites s where public_id = ${site.publicId}`;
     if (row?.planned !== false) continue;
-    await at(sql, `${firstMonth}-01T00:00:00Z`, (tx) => givePlan(tx, site, plan));
+    await callAt(sql, `${firstMonth}-01T00:00:00Z`, (tx) => givePlan(tx, site, plan));
     await admitMonths(sql, { siteId: String(row.id), site, plan, firstMonth, now });
   }
   for (let back = closedMonths; back >= 1; back--) {
     const month = shiftMonth(thisMonth, -back);
     const frozenAt = `${shiftMonth(month, 1)}-03T02:25:00Z`;
-    if (frozenAt < now.toISOString()) await freezeMonth(sql, month, frozenAt);
+    if (frozenAt < now.toISOString()) await freezeMonth(sql, frozenAt, month);
   }
   await sql`select public.fold_drops(), public.reconcile_usage()`;
-}
-
-/** In steps, and until nothing that Postgres does for itself (statistics, say) holds the count up. */
-async function freezeMonth(sql: postgres.Sql, month: string, frozenAt: string): Promise<void> {
-  for (let isDone = false; !isDone; ) {
-    const [row] = await at(sql, frozenAt, (tx) => tx`select public.freeze_invoices(${month}) as answer`);
-    isDone = !row?.answer.more && row?.answer.waiting === 0;
-  }
-}
-
-/** Calls the product's functions at the time the demo shows. */
-function at(sql: postgres.Sql, moment: string, run: (tx: postgres.TransactionSql) => Promise<postgres.Row[]>): Promise<postgres.Row[]> {
-  return sql.begin(async (tx) => {
-    await tx`select set_config('opsmantik.now', ${moment}, true)`;
-    return run(tx);
-  });
 }
 
 const givePlan = (tx: postgres.TransactionSql, { publicId }: BillingSite, plan: DemoPlan) =>

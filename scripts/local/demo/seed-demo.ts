@@ -2,8 +2,9 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import postgres from "postgres";
-import type { KeyScope } from "#lib/tenancy/site-fields.ts";
-import { actAs, createAuthUser } from "../postgres/auth-user.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { createKey, createSite, type Site } from "#tests/fixtures/site.ts";
+import { createPerson, join as joinTeam, type Team } from "#tests/fixtures/team.ts";
 import type { Stack } from "../stack.ts";
 import { seedBilling } from "./seed-billing.ts";
 import { seedLeads } from "./seed-leads.ts";
@@ -55,6 +56,7 @@ const businesses = [
     syncMethod: "api",
   },
 ] as const;
+type Business = (typeof businesses)[number];
 
 const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
 
@@ -77,70 +79,37 @@ export async function seedDemo(stack: Pick<Stack, "adminUrl" | "stateDir">): Pro
 }
 
 async function seedAll(sql: postgres.Sql): Promise<DemoSeed> {
-  const ids: string[] = [];
-  for (const person of people) ids.push(await createAuthUser(sql, { ...person, password }));
-  const [ownerId = "", operatorId = "", ...others] = ids;
+  const [owner, operator, viewer] = await Promise.all(people.map(({ email, name }) => createPerson(sql, email, { password, name })));
+  if (!owner || !operator || !viewer) throw new Error("The demo has three people.");
+  const teams: Team[] = [];
   const sites: DemoSite[] = [];
-  for (const business of businesses) sites.push(await seedSite(sql, ownerId, [operatorId, ...others], business));
-  await seedLeads(sql, sites, { owner: ownerId, operator: operatorId }); // before billing, whose events are left to the worker
-  await seedConversions(sql, sites[0]?.publicId ?? "", ownerId, operatorId);
+  for (const business of businesses) {
+    const team = await seedTeam(sql, { owner, operator, viewer }, business);
+    teams.push(team);
+    sites.push(await describeSite(sql, team, business));
+  }
+  await seedLeads(sql, sites, { owner: owner.id, operator: operator.id }); // before billing, whose events are left to the worker
+  if (teams[0]) await seedQueue(sql, teams[0]); // the site that sends by script
   await seedBilling(sql, sites);
   return { sites, users: people.map(({ email, role }) => ({ email, password, role })) };
 }
 
-/** The first site sends by script; what its operators sealed has gone out, or shows why not. */
-async function seedConversions(sql: postgres.Sql, publicId: string, ownerId: string, operatorId: string): Promise<void> {
-  const [site] = await sql`select id from public.sites where public_id = ${publicId}`;
-  await seedQueue(sql, { publicId, siteId: String(site?.id), ownerId, operatorId });
+/** The site and its people, each joining as they would; or the one that an interrupted start left. */
+async function seedTeam(sql: postgres.Sql, crew: Pick<Team, "owner" | "operator" | "viewer">, business: Business): Promise<Team> {
+  const [known] = await sql<Site[]>`
+    select public_id as "publicId", id as "siteId" from public.sites where name = ${business.name} and created_by = ${crew.owner.id}`;
+  if (known) return { ...known, ...crew };
+  const team = { ...(await createSite(sql, crew.owner, { ...business, at: daysAgo(45) })), ...crew };
+  await joinTeam(sql, team, crew.operator, "operator", { invitedAt: daysAgo(44), acceptedAt: daysAgo(43) });
+  await joinTeam(sql, team, crew.viewer, "viewer", { invitedAt: daysAgo(44), acceptedAt: daysAgo(42) });
+  return team;
 }
 
-async function seedSite(sql: postgres.Sql, ownerId: string, memberIds: string[], business: (typeof businesses)[number]): Promise<DemoSite> {
-  const { name, domains, syncMethod } = business;
-  const [known] = await sql`select public_id from public.sites where name = ${name} and created_by = ${ownerId}`;
-  const publicId = known ? String(known.public_id) : await foundSite(sql, ownerId, memberIds, business);
-  return actAs(
-    sql,
-    ownerId,
-    async (tx) => {
-      const newKey = async (keyName: string, scopes: KeyScope[]) => {
-        const [key] = await tx`select public.create_site_api_key(${publicId}, ${keyName}, ${scopes}) as made`;
-        return String(key?.made.key);
-      };
-      const crmKey = await newKey("CRM", ["calls", "sales", "contracts"]);
-      const apiKey = syncMethod === "script" ? await newKey("Google Ads komut dosyası", ["script"]) : crmKey;
-      const [secret] = await tx`select public.call_event_secret(${publicId}) as shown`;
-      return { publicId, domain: domains[0], syncMethod, apiKey, crmKey, callEventSecret: String(secret?.shown.secret) };
-    },
-    daysAgo(40),
-  );
-}
-
-/** The site and its team, each person joining as they would. */
-async function foundSite(sql: postgres.Sql, ownerId: string, memberIds: string[], business: (typeof businesses)[number]): Promise<string> {
-  const { name, domains, currency, timezone, locale, syncMethod } = business;
-  const publicId = await actAs(
-    sql,
-    ownerId,
-    async (tx) => {
-      const [row] =
-        await tx`select public.create_site(${name}, ${[...domains]}, ${currency}, ${timezone}, ${locale}, ${syncMethod}) as site`;
-      return String(row?.site.publicId);
-    },
-    daysAgo(45),
-  );
-  for (const [index, memberId] of memberIds.entries()) {
-    const person = people[index + 1];
-    if (!person) continue;
-    const invitationId = await actAs(
-      sql,
-      ownerId,
-      async (tx) => {
-        const [row] = await tx`select public.invite_site_member(${publicId}, ${person.email}, ${person.role}) as invitation`;
-        return String(row?.invitation.invitationId);
-      },
-      daysAgo(44),
-    );
-    await actAs(sql, memberId, (tx) => tx`select public.accept_invitation(${invitationId})`, daysAgo(43 - index));
-  }
-  return publicId;
+async function describeSite(sql: postgres.Sql, team: Team, { domains, syncMethod }: Business): Promise<DemoSite> {
+  const { publicId, owner } = team;
+  const at = daysAgo(40);
+  const { key: crmKey } = await createKey(sql, team, ["calls", "sales", "contracts"], { name: "CRM", at });
+  const script = syncMethod === "script" ? await createKey(sql, team, ["script"], { name: "Google Ads komut dosyası", at }) : undefined;
+  const { secret } = await callAs<{ secret: string }>(sql, owner, (tx) => tx`select public.call_event_secret(${publicId})`, at);
+  return { publicId, domain: domains[0], syncMethod, apiKey: script?.key ?? crmKey, crmKey, callEventSecret: secret };
 }

@@ -1,9 +1,10 @@
 /** Demo leads: a month of visits, and what two people made of them, through the product's own functions at their own times. */
 import { createHash } from "node:crypto";
 import type postgres from "postgres";
+import { become } from "#tests/fixtures/act-as.ts";
+import { recordSteps } from "#tests/fixtures/record-visit.ts";
 import { type LeadMove, type PlannedVisit, planLeads } from "./lead-plan.ts";
 import { leadStories } from "./lead-stories.ts";
-import { recordSteps } from "./record-visit.ts";
 
 interface LeadSite {
   publicId: string;
@@ -77,9 +78,7 @@ async function makeMove(tx: postgres.TransactionSql, { site, people }: Desk, { c
 
 /** As a signed-in person at a time, inside a transaction that goes on as the owner of the database. */
 async function act(tx: postgres.TransactionSql, userId: string, at: Date, call: postgres.PendingQuery<postgres.Row[]>): Promise<void> {
-  const claims = JSON.stringify({ sub: userId, role: "authenticated" });
-  await tx`select set_config('request.jwt.claims', ${claims}, true), set_config('opsmantik.now', ${at.toISOString()}, true),
-    set_config('role', 'authenticated', true)`;
+  await become(tx, userId, at);
   await call;
   await tx`select set_config('role', 'none', true)`;
 }

@@ -121,12 +121,6 @@ export async function prepareGateway({ databaseUrl, siteUrl, keys, logPath }: Ga
   };
 }
 
-/** For a database that already has its migrations. */
-export async function startGateway({ port, ...options }: GatewayOptions & { port?: number }): Promise<Gateway> {
-  const prepared = await prepareGateway(options);
-  return prepared.listen(port);
-}
-
 function mailResponse(mailbox: Mailbox, url: URL): Response {
   if (url.searchParams.get("format") === "json") return Response.json(mailbox.mails());
   return new Response(mailboxPage(mailbox.mails()), { headers: { "content-type": "text/html; charset=utf-8" } });

@@ -3,10 +3,20 @@ import { randomUUID } from "node:crypto";
 import { newAccount, newAction, newGrant } from "./accounts.ts";
 import { adjustByHand, type HandAdjustment } from "./adjust-by-hand.ts";
 import { conversionKey } from "./book.ts";
-import { type Fault, faultFields, faultKinds, faultTargets } from "./faults.ts";
+import { faultFields, faultTargets } from "./faults.ts";
 import { bookScriptFile, type ScriptFile } from "./script-upload.ts";
 import type { Sim } from "./sim.ts";
-import type { Account, Answer, Call, ConversionAction, Grant, OauthClient, SentRow } from "./sim-shapes.ts";
+import {
+  type Account,
+  type Answer,
+  type Call,
+  type ConversionAction,
+  type Fault,
+  faultKinds,
+  type Grant,
+  type OauthClient,
+  type SentRow,
+} from "./sim-shapes.ts";
 
 interface AdminAnswer extends Answer {
   /** Set where the call stands for an upload and belongs in the log. */

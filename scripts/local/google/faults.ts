@@ -1,11 +1,10 @@
 /** Faults that a test scripts ahead of time. Each is used up by the calls it matches, and survives a restart like everything else. */
-import { seededRandom } from "../demo/seeded-random.ts";
+import { seededRandom } from "#scripts/local/seeded-random.ts";
 import { adsFailure } from "./ads-api/ads-failure.ts";
 import { errorAnswer, errorInfo, requestInfo, retryInfo, unauthenticated } from "./failures.ts";
 import type { Sim } from "./sim.ts";
-import type { Answer, Call, ForcedError, Service } from "./sim-shapes.ts";
+import type { Answer, Call, Fault } from "./sim-shapes.ts";
 
-export const faultKinds = ["status", "timeout", "timeout_after_accept", "slow", "partial", "revoked", "malformed"] as const;
 export const faultFields = [
   ...["kind", "match", "times", "after", "probability", "seed"],
   ...["status", "code", "reason", "message", "retryDelay", "rateScope", "isDaily", "delayMs", "errors"],
@@ -15,35 +14,6 @@ export const faultTargets = {
   data_manager: ["ingest", "retrieve"],
   ads_api: ["uploadClickConversions", "uploadConversionAdjustments", "search"],
 } as const;
-
-export interface Fault {
-  id: string;
-  match: { service?: Service; method?: string; account?: string };
-  /** How many calls it meets; null means every one until it is removed. */
-  times: number | null;
-  /** How many matching calls pass before it begins. */
-  after: number;
-  /** Meets only this share of the matching calls, drawn from `seed`. */
-  probability?: number;
-  seed?: number;
-  draws?: number;
-  /**
-   * status: refused without being looked at. timeout: dropped unseen. timeout_after_accept: done, but nobody is told. slow: done, told
-   * late. partial: the rows of `errors` fail. revoked: the person took the grant back. malformed: done, the answer is cut in half.
-   */
-  kind: (typeof faultKinds)[number];
-  status?: number;
-  /** Ads API: the error code, as `{quotaError: "RESOURCE_EXHAUSTED"}`. Data Manager and OAuth: `reason`. */
-  code?: Record<string, string>;
-  reason?: string;
-  message?: string;
-  retryDelay?: string;
-  rateScope?: "ACCOUNT" | "DEVELOPER";
-  isDaily?: boolean;
-  /** slow: how late. Timeouts: how long the connection hangs before it is cut. */
-  delayMs?: number;
-  errors?: ForcedError[];
-}
 
 /** The first fault that meets this call, which it also counts. */
 export function takeFault({ store }: Sim, call: Call): Fault | null {

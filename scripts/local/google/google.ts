@@ -9,10 +9,10 @@ import { closeServer, listenLocal, readBody, sendJson } from "../process/local-s
 import { answerAdmin } from "./admin.ts";
 import { processDue } from "./data-manager/verdicts.ts";
 import { Refusal } from "./failures.ts";
-import { type Fault, faultAnswer, takeFault } from "./faults.ts";
+import { faultAnswer, takeFault } from "./faults.ts";
 import { findHandler, readCall } from "./routes.ts";
 import { openSim, type Sim, type SimOptions } from "./sim.ts";
-import type { Answer, Call } from "./sim-shapes.ts";
+import type { Answer, Call, Fault } from "./sim-shapes.ts";
 
 export interface GoogleOptions extends SimOptions {
   port?: number;

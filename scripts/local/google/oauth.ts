@@ -1,6 +1,7 @@
 /** Google's token endpoint: a code or a refresh token for an access token. Errors as RFC 6749 names them. */
 import { createHash, randomBytes } from "node:crypto";
-import { issueAccessToken, newGrant } from "./accounts.ts";
+import { issueAccessToken } from "./access.ts";
+import { newGrant } from "./accounts.ts";
 import { Refusal } from "./failures.ts";
 import type { Sim } from "./sim.ts";
 import type { Answer, AuthCode, Call, OauthClient } from "./sim-shapes.ts";

@@ -136,7 +136,7 @@ export interface UploadTally {
   errors: Record<string, number>;
 }
 
-export type Service = "oauth" | "data_manager" | "ads_api" | "script";
+type Service = "oauth" | "data_manager" | "ads_api" | "script";
 
 export interface Call {
   service: Service;
@@ -154,7 +154,7 @@ export interface Call {
 }
 
 /** One row that a scripted fault lets fail. */
-export interface ForcedError {
+interface ForcedError {
   index: number;
   /** Ads API: `{conversionUploadError: "…"}`. */
   code?: Record<string, string>;
@@ -196,4 +196,35 @@ export interface CallRecord {
   fault?: string;
   isValidateOnly?: boolean;
   rows: SentRow[];
+}
+
+export const faultKinds = ["status", "timeout", "timeout_after_accept", "slow", "partial", "revoked", "malformed"] as const;
+
+export interface Fault {
+  id: string;
+  match: { service?: Service; method?: string; account?: string };
+  /** How many calls it meets; null means every one until it is removed. */
+  times: number | null;
+  /** How many matching calls pass before it begins. */
+  after: number;
+  /** Meets only this share of the matching calls, drawn from `seed`. */
+  probability?: number;
+  seed?: number;
+  draws?: number;
+  /**
+   * status: refused without being looked at. timeout: dropped unseen. timeout_after_accept: done, but nobody is told. slow: done, told
+   * late. partial: the rows of `errors` fail. revoked: the person took the grant back. malformed: done, the answer is cut in half.
+   */
+  kind: (typeof faultKinds)[number];
+  status?: number;
+  /** Ads API: the error code, as `{quotaError: "RESOURCE_EXHAUSTED"}`. Data Manager and OAuth: `reason`. */
+  code?: Record<string, string>;
+  reason?: string;
+  message?: string;
+  retryDelay?: string;
+  rateScope?: "ACCOUNT" | "DEVELOPER";
+  isDaily?: boolean;
+  /** slow: how late. Timeouts: how long the connection hangs before it is cut. */
+  delayMs?: number;
+  errors?: ForcedError[];
 }

@@ -1,7 +1,6 @@
 import { appendFileSync, closeSync, existsSync, ftruncateSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Fault } from "./faults.ts";
-import type { Account, AuthCode, CallRecord, Conversion, IngestRequest, OauthClient, Settings, UploadTally } from "./sim-shapes.ts";
+import type { Account, AuthCode, CallRecord, Conversion, Fault, IngestRequest, OauthClient, Settings, UploadTally } from "./sim-shapes.ts";
 
 interface Tables {
   accounts: Account;

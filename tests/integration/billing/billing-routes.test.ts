@@ -9,10 +9,10 @@ import { readEventsCsv, verifyInvoice } from "#lib/billing/verify-invoice.ts";
 import { shiftMonth } from "#lib/billing/year-month.ts";
 import { parseCsv } from "#lib/csv/csv.ts";
 import { redis } from "#lib/platform/redis.ts";
+import { admitAt } from "#tests/fixtures/counted-events.ts";
+import { createTeam, handOver, type Team } from "#tests/fixtures/team.ts";
 import { useAppEnv } from "#tests/support/app-env.ts";
-import { admitAt } from "#tests/support/counted-events.ts";
 import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
-import { createTeam, handOver, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
 

@@ -4,8 +4,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { invoice } from "#lib/billing/billing-shapes.ts";
 import { verifyInvoice } from "#lib/billing/verify-invoice.ts";
 import { shiftMonth } from "#lib/billing/year-month.ts";
-import { admitMany, callAt, freezeMonth } from "#tests/support/counted-events.ts";
-import { callAs, createTeam, handOver, type Team } from "#tests/support/team.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { admitMany, freezeMonth } from "#tests/fixtures/counted-events.ts";
+import { callAt } from "#tests/fixtures/service.ts";
+import { createTeam, handOver, type Team } from "#tests/fixtures/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

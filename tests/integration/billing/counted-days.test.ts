@@ -3,8 +3,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { type Invoice, invoice } from "#lib/billing/billing-shapes.ts";
 import { verifyInvoice } from "#lib/billing/verify-invoice.ts";
 import { shiftMonth } from "#lib/billing/year-month.ts";
-import { admitAt, admitMany, callAt, freezeMonth } from "#tests/support/counted-events.ts";
-import { callAs, createTeam, type Team } from "#tests/support/team.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { admitAt, admitMany, freezeMonth } from "#tests/fixtures/counted-events.ts";
+import { callAt } from "#tests/fixtures/service.ts";
+import { createTeam, type Team } from "#tests/fixtures/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { untilSomebodyWaits, whileOpen } from "#tests/support/while-open.ts";
 

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type Invoice, invoice } from "#lib/billing/billing-shapes.ts";
 import { type CountedKey, verifyInvoice } from "#lib/billing/verify-invoice.ts";
-import { admitAt, callAt, freezeMonth } from "#tests/support/counted-events.ts";
-import { callAs, createTeam, type Team } from "#tests/support/team.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { admitAt, freezeMonth } from "#tests/fixtures/counted-events.ts";
+import { callAt } from "#tests/fixtures/service.ts";
+import { createTeam, type Team } from "#tests/fixtures/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

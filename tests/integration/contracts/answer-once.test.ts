@@ -5,8 +5,8 @@ import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { GET as cleanup } from "#app/api/cron/contracts/idempotency-cleanup/route.ts";
 import { purgeIdempotencyKeys } from "#lib/contracts/upkeep.ts";
+import { change, newLead } from "#tests/fixtures/leads.ts";
 import { type ContractsApp, startContractsApp, transition, withKey } from "#tests/support/contracts-app.ts";
-import { change, newLead } from "#tests/support/leads.ts";
 import { send } from "#tests/support/requests.ts";
 import { whileOpen } from "#tests/support/while-open.ts";
 

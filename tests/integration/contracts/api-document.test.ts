@@ -8,11 +8,11 @@ import { z } from "zod";
 import { GET as proofRoute } from "#app/v1/contract/proofs/[proofId]/route.ts";
 import { POST as transitionRoute } from "#app/v1/contract/transition/route.ts";
 import { closeServer, listenLocal, readBody } from "#scripts/local/process/local-server.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { newLead } from "#tests/fixtures/leads.ts";
 import { type ContractsApp, startContractsApp } from "#tests/support/contracts-app.ts";
-import { newLead } from "#tests/support/leads.ts";
 import { send } from "#tests/support/requests.ts";
 import { sharedStack } from "#tests/support/shared-stack.ts";
-import { callAs } from "#tests/support/team.ts";
 
 const document = readFileSync("docs/api/contracts.md", "utf8");
 const run = promisify(execFile);

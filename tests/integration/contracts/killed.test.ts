@@ -5,8 +5,8 @@ import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import { onceAnswer } from "#lib/http/answer-once.ts";
+import { newLead } from "#tests/fixtures/leads.ts";
 import { type ContractsApp, startContractsApp } from "#tests/support/contracts-app.ts";
-import { newLead } from "#tests/support/leads.ts";
 import { untilSomebodyWaits } from "#tests/support/while-open.ts";
 
 let app: ContractsApp;

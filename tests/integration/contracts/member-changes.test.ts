@@ -4,10 +4,11 @@ import { DELETE as withdraw } from "#app/api/sites/[siteId]/invitations/[invitat
 import { PATCH as changeRole, DELETE as remove } from "#app/api/sites/[siteId]/members/[userId]/route.ts";
 import { POST as invite } from "#app/api/sites/[siteId]/members/route.ts";
 import { requestIdentity } from "#lib/http/answer-once.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { createPerson, join, type Person } from "#tests/fixtures/team.ts";
 import { appOrigin } from "#tests/support/app-env.ts";
 import { asPerson, type ContractsApp, readAnswer, startContractsApp } from "#tests/support/contracts-app.ts";
 import { send } from "#tests/support/requests.ts";
-import { callAs, createPerson, join, type Person } from "#tests/support/team.ts";
 
 let app: ContractsApp;
 let owner: Record<string, string>;
@@ -53,7 +54,7 @@ const mailsTo = (address: string) => app.gateway.mailbox.mails().filter((mail) =
 
 async function member(role: string): Promise<Person> {
   const person = await createPerson(app.db.sql, `m-${randomUUID()}@person.test`);
-  await join(app.db.sql, app.team.publicId, app.team.owner, person, role);
+  await join(app.db.sql, app.team, person, role);
   return person;
 }
 const roleOf = async (person: Person) =>
@@ -109,7 +110,7 @@ test("a role change and a removal happen once per key", async () => {
 
   const first = await removeAs(removeKey, person);
   expect([first.status, await roleOf(person)]).toEqual([200, null]);
-  await join(app.db.sql, app.team.publicId, app.team.owner, person, "viewer");
+  await join(app.db.sql, app.team, person, "viewer");
   const lateRemoval = await removeAs(removeKey, person);
   expect([lateRemoval.text, lateRemoval.replayed, await roleOf(person)]).toEqual([first.text, true, "viewer"]);
   expect([(await removeAs(null, person)).status, (await removeAs(null, person)).status]).toEqual([200, 404]);

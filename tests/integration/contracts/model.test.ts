@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { verifyProofs } from "#lib/contracts/verify-proofs.ts";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import { onceAnswer } from "#lib/http/answer-once.ts";
+import { newLead } from "#tests/fixtures/leads.ts";
 import { type ContractsApp, startContractsApp } from "#tests/support/contracts-app.ts";
-import { newLead } from "#tests/support/leads.ts";
 
 let app: ContractsApp;
 beforeAll(async () => {

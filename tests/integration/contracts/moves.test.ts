@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { newLead } from "#tests/fixtures/leads.ts";
 import { type ContractsApp, startContractsApp, transition, withKey } from "#tests/support/contracts-app.ts";
-import { newLead } from "#tests/support/leads.ts";
-import { callAs } from "#tests/support/team.ts";
 
 let app: ContractsApp;
 let byKey: Record<string, string>;

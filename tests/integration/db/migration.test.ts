@@ -8,10 +8,11 @@ import { applySchemas, withScratchDatabases } from "#scripts/db/scratch-database
 import { migrationsIn, schemasIn, supabaseDir } from "#scripts/db/supabase-dir.ts";
 import { writeMigration } from "#scripts/db/write-migration.ts";
 import { applyMigrations } from "#scripts/local/postgres/migrate.ts";
-import { change } from "#tests/support/leads.ts";
-import { claimForScript, createQueueTeam, sealLead } from "#tests/support/queue.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { change } from "#tests/fixtures/leads.ts";
+import { claimForScript, sealLead } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
 import { sharedStack } from "#tests/support/shared-stack.ts";
-import { callAs } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let database: TestDatabase;

@@ -7,12 +7,13 @@ import { pollVerdicts } from "#lib/delivery/poll-verdicts.ts";
 import { processOfflineConversions } from "#lib/delivery/process-offline-conversions.ts";
 import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import { demoClient, demoCustomerId, demoRefreshToken, newAccount, newAction, newGrant } from "#scripts/local/google/accounts.ts";
+import { readRow, sealLead } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { password, type Team } from "#tests/fixtures/team.ts";
+import { startTestGoogle } from "#tests/fixtures/worker/google-client.ts";
 import { readHealth } from "#tests/support/circuit.ts";
 import { readConnection } from "#tests/support/connections.ts";
 import { anHourAgo, type DeliveryApp, startDeliveryApp } from "#tests/support/delivery-app.ts";
-import { startTestGoogle } from "#tests/support/google.ts";
-import { claimForScript, createQueueTeam, readRow, type Sealed, sealLead, service, switchDelivery } from "#tests/support/queue.ts";
-import { password, type Team } from "#tests/support/team.ts";
 
 let app: DeliveryApp;
 let google: Awaited<ReturnType<typeof startTestGoogle>>;
@@ -48,23 +49,6 @@ const deliver = () => processOfflineConversions({ limit: 500, deadlineMs: 60_000
 /** By a clock that is behind, so that a request without a verdict is due again at once. */
 const poll = () => pollVerdicts({ deadlineMs: 60_000, now: () => new Date(Date.now() - 3_600_000) });
 const processingSeconds = 31 * 60;
-const conversionOf = async ({ saleId }: Sealed) => {
-  const [row] = await app.sql`select order_id from public.offline_conversion_queue where sale_id = ${saleId} limit 1`;
-  return (await google.conversions()).filter(({ orderId }) => orderId === row?.order_id);
-};
-
-/** What the script does with rows that it was handed. */
-async function uploadByScript(rows: object[]): Promise<void> {
-  const time = new Date(Date.now() - 3_600_000).toISOString().replace("T", " ").slice(0, 19);
-  const columns = ["Order ID", "Google Click ID", "Conversion name", "Conversion time", "Conversion value", "Conversion currency"];
-  const given = rows as { orderId: string; gclid: string; conversionName: string; valueCents: number; currency: string }[];
-  const lines = given.map((row) => [row.orderId, row.gclid, row.conversionName, `${time}+0000`, row.valueCents / 100, row.currency]);
-  await google.admin("POST", "/script-uploads", {
-    customerId: demoCustomerId,
-    columns,
-    rows: lines.map((line) => Object.fromEntries(columns.map((column, index) => [column, line[index]]))),
-  });
-}
 
 let team: Team;
 let db: SessionClient;
@@ -206,48 +190,4 @@ test("a request belongs to the account that it was sent to, although somebody pr
   await google.admin("DELETE", "/faults");
   expect(await app.sql`select verdict from public.provider_dispatches where sale_id = ${saleId}`).toEqual([{ verdict: null }]);
   expect((await readHealth(app.sql, team))?.blocked_code).toBe("PERMISSION_DENIED");
-});
-
-// Guarantee: one order id is one conversion on every way. It is so only under one action.
-// Mutation that breaks it: sendable_queue without a look at what Google calls the action.
-test("a row that the script uploaded without an answer, and the API then sends, counts once", async () => {
-  await google.putAccount({
-    conversionActions: [...newAccount(demoCustomerId).conversionActions, newAction({ id: "3005", name: "Sales by API" })],
-  });
-  await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("3005") }]);
-  await switchDelivery(app.sql, team, "script");
-  const sealed = await seal();
-  const { rows } = await claimForScript(app.sql, team, [sealed.id]);
-  await uploadByScript(rows);
-  await switchDelivery(app.sql, team, "api");
-  await service(app.sql, "recover_stuck_offline_conversion_jobs", { p_min_age_minutes: 15 }, new Date(Date.now() + 20 * 60_000));
-  await deliver();
-  await google.advance(processingSeconds);
-  await poll();
-  expect(await conversionOf(sealed)).toHaveLength(1);
-  expect(await readRow(app.sql, sealed.id)).toMatchObject({ status: "RETRY", conversion_action: null });
-  await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("1005") }]);
-  await deliver();
-  await google.advance(processingSeconds);
-  expect(await conversionOf(sealed)).toHaveLength(1);
-  expect(await readRow(app.sql, sealed.id)).toMatchObject({ status: "COMPLETED" });
-});
-
-// Guarantee: the same the other way round. The script finds the sale where the API may have put it.
-// Mutation that breaks it: hand_out gives a script the row's own name whatever became of it before.
-test("a row that the API delivered without an answer, and the script then sends, counts once", async () => {
-  await google.putAccount({
-    conversionActions: [...newAccount(demoCustomerId).conversionActions, newAction({ id: "3005", name: "Sales by API" })],
-  });
-  await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("3005") }]);
-  const sealed = await seal();
-  await google.addFault({ match: { method: "ingest" }, kind: "timeout_after_accept", delayMs: 10 });
-  await deliver();
-  await google.admin("DELETE", "/faults");
-  await switchDelivery(app.sql, team, "script");
-  const { rows } = await claimForScript(app.sql, team, [sealed.id], new Date(Date.now() + 20 * 60_000));
-  expect(rows).toHaveLength(1);
-  await uploadByScript(rows);
-  await google.advance(processingSeconds);
-  expect(await conversionOf(sealed)).toMatchObject([{ key: expect.stringContaining("3005") }]);
 });

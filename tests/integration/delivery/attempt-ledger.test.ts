@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { connectApi } from "#tests/fixtures/connections.ts";
+import { minutesLater } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { service } from "#tests/fixtures/service.ts";
+import { createPerson, type Person, type Team } from "#tests/fixtures/team.ts";
 import { finishBatch, readHealth, startBatch } from "#tests/support/circuit.ts";
-import { connectApi } from "#tests/support/connections.ts";
-import { createQueueTeam, minutesLater, service } from "#tests/support/queue.ts";
-import { createPerson, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

@@ -1,18 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { actionOf, connectApi, defaultActions, defaultNames, readConnection } from "#tests/support/connections.ts";
-import { change } from "#tests/support/leads.ts";
-import {
-  callIn,
-  claimForWorker,
-  createQueueTeam,
-  minutesLater,
-  moveConversion,
-  readRow,
-  sealLead,
-  service,
-  settleClaim,
-} from "#tests/support/queue.ts";
-import { callAs, createPerson, type Person, type Team } from "#tests/support/team.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { actionOf, connectApi, defaultActions, defaultNames } from "#tests/fixtures/connections.ts";
+import { change } from "#tests/fixtures/leads.ts";
+import { claimForWorker, minutesLater, moveConversion, readRow, sealLead, settleClaim } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { callIn, service } from "#tests/fixtures/service.ts";
+import { createPerson, type Person, type Team } from "#tests/fixtures/team.ts";
+import { readConnection } from "#tests/support/connections.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { whileOpen } from "#tests/support/while-open.ts";
 

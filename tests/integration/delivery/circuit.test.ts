@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { connectApi } from "#tests/fixtures/connections.ts";
+import { minutesLater } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { createPerson, type Person, type Team } from "#tests/fixtures/team.ts";
 import {
   finishBatch,
   finishBatchIn,
@@ -9,9 +13,6 @@ import {
   recordOutcome,
   startBatch,
 } from "#tests/support/circuit.ts";
-import { connectApi } from "#tests/support/connections.ts";
-import { createQueueTeam, minutesLater } from "#tests/support/queue.ts";
-import { createPerson, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { whileOpen } from "#tests/support/while-open.ts";
 

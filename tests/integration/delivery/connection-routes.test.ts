@@ -1,22 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { GET as callback } from "#app/api/google-ads/oauth/callback/route.ts";
 import { POST as available } from "#app/api/sites/[siteId]/google-ads/actions/available/route.ts";
 import { POST as actions } from "#app/api/sites/[siteId]/google-ads/actions/route.ts";
 import { POST as connect } from "#app/api/sites/[siteId]/google-ads/connect/route.ts";
 import { POST as disconnect } from "#app/api/sites/[siteId]/google-ads/disconnect/route.ts";
 import { POST as dryRun } from "#app/api/sites/[siteId]/google-ads/dry-run/route.ts";
-import { GET as start } from "#app/api/sites/[siteId]/google-ads/oauth/start/route.ts";
 import { POST as rotate } from "#app/api/sites/[siteId]/google-ads/rotate/route.ts";
 import { GET as connection } from "#app/api/sites/[siteId]/google-ads/route.ts";
 import { POST as switchDelivery } from "#app/api/sites/[siteId]/google-ads/switch/route.ts";
 import { POST as testConnection } from "#app/api/sites/[siteId]/google-ads/test/route.ts";
 import { actionList, connectAnswer, connectionState, dryRunAnswer } from "#lib/delivery/connection-shapes.ts";
 import { demoClient, demoCustomerId, demoRefreshToken } from "#scripts/local/google/accounts.ts";
+import { sealLead } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { handOver, type Team } from "#tests/fixtures/team.ts";
+import { startTestGoogle } from "#tests/fixtures/worker/google-client.ts";
 import { anHourAgo, type DeliveryApp, startDeliveryApp } from "#tests/support/delivery-app.ts";
-import { startTestGoogle } from "#tests/support/google.ts";
-import { createQueueTeam, sealLead } from "#tests/support/queue.ts";
 import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
-import { handOver, type Team } from "#tests/support/team.ts";
 
 let app: DeliveryApp;
 let google: Awaited<ReturnType<typeof startTestGoogle>>;
@@ -190,64 +189,4 @@ test("a dry run answers in its shape; a row of another site is not found", async
   expect(dryRunAnswer.parse(await (await ask(dryRun, { body: { id } })).json())).toMatchObject({ ok: true });
   const theirs = await sealLead(app.sql, other, { at: anHourAgo() });
   expect((await ask(dryRun, { body: { id: theirs.id } })).status).toBe(404);
-});
-
-describe("consent on Google's page", () => {
-  const consentCookie = (response: Response) => /om_google_consent=[^;]+/.exec(response.headers.get("set-cookie") ?? "")?.[0] ?? "";
-  const come = (query: string, who = "owner") =>
-    send(callback, { method: "GET", path: `/api/google-ads/oauth/callback${query}`, headers: { cookie: cookies[who] ?? "" } });
-
-  /** What a person does on Google's page: chooses the account, or goes away. */
-  async function decide(location: string, customerId: string | null): Promise<string> {
-    const body = new URLSearchParams(customerId ? { customer_id: customerId } : {});
-    const response = await fetch(location, { method: "POST", body, redirect: "manual" });
-    return new URL(response.headers.get("location") ?? "").search;
-  }
-  const startConsent = async () => {
-    const response = await ask(start, { method: "GET" });
-    expect(response.status).toBe(303);
-    return response.headers.get("location") ?? "";
-  };
-
-  // Guarantee: an owner connects without copying a token, and the token never reaches a page.
-  test("an owner consents, chooses an action and is connected", async () => {
-    const location = await startConsent();
-    expect(Object.fromEntries(new URL(location).searchParams)).toMatchObject({
-      access_type: "offline",
-      redirect_uri: "http://localhost:3000/api/google-ads/oauth/callback",
-    });
-    const back = await come(await decide(location, demoCustomerId));
-    expect(back.status).toBe(303);
-    expect(back.headers.get("location")).toBe(`http://localhost:3000/dashboard/site/${team.publicId}/connections/google-ads?consent=given`);
-    expect(back.headers.get("set-cookie")).toMatch(/HttpOnly/i);
-    const cookie = consentCookie(back);
-    expect((await (await ask(available, { body: { customer_id: demoCustomerId }, cookie })).json()).actions.length).toBeGreaterThan(3);
-    expect(await (await ask(connect, { body: account, cookie })).json()).toMatchObject({ connected: true });
-    expect((await ask(connect, { body: account })).status).toBe(400); // without the consent a token must be given
-    expect(await (await ask(rotate, { cookie })).json()).toMatchObject({ connected: true });
-    const { errors } = await (await ask(rotate)).json();
-    expect(errors).toMatchObject([{ field: "refresh_token", code: "REQUIRED" }]);
-  });
-
-  test("refused on Google's page: back without a token", async () => {
-    const back = await come(await decide(await startConsent(), null));
-    expect(back.headers.get("location")).toContain("consent=refused");
-    expect(consentCookie(back)).toBe("");
-  });
-
-  // Guarantee: nobody's consent is put under another person's site.
-  test("an answer that somebody else brings, or with a forged state, is refused", async () => {
-    const query = await decide(await startConsent(), demoCustomerId);
-    expect((await come(query, "operator")).status).toBe(403);
-    expect((await come("?state=forged&code=4/x")).status).toBe(403);
-    expect((await come(query, "nobody")).status).toBe(401);
-    const cookie = consentCookie(await come(query));
-    const elsewhere = await send(connect, {
-      path: `/api/sites/${other.publicId}/google-ads/connect`,
-      params: { siteId: other.publicId },
-      headers: fromOurPage(`${cookies.outsider}; ${cookie}`),
-      body: account,
-    });
-    expect(elsewhere.status).toBe(400);
-  });
 });

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { readRow } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { startTestGoogle } from "#tests/fixtures/worker/google-client.ts";
 import { type DeliveryApp, startDeliveryApp, testCredentials } from "#tests/support/delivery-app.ts";
-import { startTestGoogle } from "#tests/support/google.ts";
-import { createQueueTeam, readRow } from "#tests/support/queue.ts";
 import { send } from "#tests/support/requests.ts";
 
 let app: DeliveryApp;

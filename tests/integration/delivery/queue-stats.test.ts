@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { queueStats } from "#lib/oci/queue/stats.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { connectApi } from "#tests/fixtures/connections.ts";
+import { minutesLater, sealLead } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { service } from "#tests/fixtures/service.ts";
+import { createPerson, type Team } from "#tests/fixtures/team.ts";
 import { openCircuit, passGate, readHealth, recordOutcome } from "#tests/support/circuit.ts";
-import { connectApi } from "#tests/support/connections.ts";
-import { createQueueTeam, minutesLater, sealLead, service } from "#tests/support/queue.ts";
-import { callAs, createPerson, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

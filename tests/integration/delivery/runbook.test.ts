@@ -1,7 +1,8 @@
 import { access, readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createApiTeam, sealLead } from "#tests/support/queue.ts";
-import { createPerson, type Team } from "#tests/support/team.ts";
+import { sealLead } from "#tests/fixtures/queue.ts";
+import { createApiTeam } from "#tests/fixtures/queue-team.ts";
+import { createPerson, type Team } from "#tests/fixtures/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { processOfflineConversions } from "#lib/delivery/process-offline-conversions.ts";
+import { readRow } from "#tests/fixtures/queue.ts";
+import { service } from "#tests/fixtures/service.ts";
 import { accepted, type DeliveryApp, readAttempts, scriptedProvider, startDeliveryApp } from "#tests/support/delivery-app.ts";
-import { readRow, service } from "#tests/support/queue.ts";
 
 let app: DeliveryApp;
 beforeAll(async () => {

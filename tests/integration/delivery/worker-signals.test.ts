@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { processOfflineConversions } from "#lib/delivery/process-offline-conversions.ts";
 import { ProviderTransientError } from "#lib/providers/provider-error.ts";
+import { change, newLead } from "#tests/fixtures/leads.ts";
+import { deliverySettings } from "#tests/fixtures/site.ts";
+import type { Team } from "#tests/fixtures/team.ts";
 import { openCircuit, readHealth } from "#tests/support/circuit.ts";
 import { anHourAgo, type DeliveryApp, readAttempts, scriptedProvider, startDeliveryApp } from "#tests/support/delivery-app.ts";
-import { change, newLead } from "#tests/support/leads.ts";
-import { deliverySettings } from "#tests/support/queue.ts";
-import type { Team } from "#tests/support/team.ts";
 
 let app: DeliveryApp;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { seedLeads } from "#scripts/local/demo/seed-leads.ts";
-import { createTeam, join, type Team } from "#tests/support/team.ts";
+import { createTeam, join, type Team } from "#tests/fixtures/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;
@@ -9,7 +9,7 @@ beforeAll(async () => {
   db = await createTestDatabase();
   const first = await createTeam(db.sql, "akdere");
   const second = await createTeam(db.sql, "harbour", first.owner);
-  await join(db.sql, second.publicId, first.owner, first.operator, "operator"); // one operator for both, as in the demo
+  await join(db.sql, second, first.operator, "operator"); // one operator for both, as in the demo
   teams = [first, second];
 });
 afterAll(() => db.drop());

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { connectDemo, type DemoConnection } from "#scripts/local/demo/connect-demo.ts";
-import { AdsAccount } from "#tests/support/ads-runtime.ts";
-import { startTestGoogle } from "#tests/support/google.ts";
+import { AdsAccount } from "#tests/fixtures/ads-script/ads-account.ts";
+import { startTestGoogle } from "#tests/fixtures/worker/google-client.ts";
 
 let google: Awaited<ReturnType<typeof startTestGoogle>>;
 beforeEach(async () => {

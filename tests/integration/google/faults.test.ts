@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { demoCustomerId } from "#scripts/local/google/accounts.ts";
-import { startTestGoogle } from "#tests/support/google.ts";
+import { startTestGoogle } from "#tests/fixtures/worker/google-client.ts";
 
 let google: Awaited<ReturnType<typeof startTestGoogle>>;
 beforeEach(async () => {

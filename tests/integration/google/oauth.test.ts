@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { checkFields } from "#lib/providers/check-fields.ts";
 import { adsScope, dataManagerScope, demoClient, demoCustomerId, demoRefreshToken } from "#scripts/local/google/accounts.ts";
-import { startTestGoogle } from "#tests/support/google.ts";
+import { startTestGoogle } from "#tests/fixtures/worker/google-client.ts";
 
 let google: Awaited<ReturnType<typeof startTestGoogle>>;
 beforeEach(async () => {

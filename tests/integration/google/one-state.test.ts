@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { demoCustomerId } from "#scripts/local/google/accounts.ts";
 import { checkoutDir } from "#scripts/local/process/state-dir.ts";
-import { GoogleClient } from "#tests/support/google.ts";
+import { GoogleClient } from "#tests/fixtures/worker/google-client.ts";
 
 let stateDir = "";
 const stops: (() => Promise<unknown>)[] = [];
@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 
 async function startChild(): Promise<{ google: GoogleClient; kill(): Promise<void> }> {
-  const script = join(checkoutDir, "tests/support/google-in-child.ts");
+  const script = join(checkoutDir, "tests/fixtures/worker/google-in-child.ts");
   const child = spawn(process.execPath, [script, stateDir], { stdio: ["ignore", "pipe", "inherit"] });
   const kill = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;

@@ -7,9 +7,11 @@ import { qstash, siteApiKey } from "#lib/guards/machine.ts";
 import { handler } from "#lib/http/handler.ts";
 import { scriptSession } from "#lib/oci/script/guards.ts";
 import { issueScriptSession } from "#lib/oci/script/session.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { createKey } from "#tests/fixtures/site.ts";
+import { createTeam, type Team } from "#tests/fixtures/team.ts";
 import { appOrigin, useAppEnv } from "#tests/support/app-env.ts";
 import { send } from "#tests/support/requests.ts";
-import { callAs, createTeam, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
 
@@ -33,8 +35,7 @@ afterAll(async () => {
   await db.drop();
 });
 
-const newKey = () =>
-  callAs<{ id: string; key: string }>(db.sql, team.owner, (tx) => tx`select public.create_site_api_key(${team.publicId}, 'Script')`);
+const newKey = () => createKey(db.sql, team);
 const revoke = (id: string) => callAs(db.sql, team.owner, (tx) => tx`select public.revoke_site_api_key(${team.publicId}, ${id})`);
 
 describe("cron", () => {

@@ -11,9 +11,9 @@ import { PATCH as changeRole, DELETE as removeMember } from "#app/api/sites/[sit
 import { POST as invite } from "#app/api/sites/[siteId]/members/route.ts";
 import { PATCH as updateSite } from "#app/api/sites/[siteId]/route.ts";
 import { POST as createSite } from "#app/api/sites/route.ts";
+import { createPerson, createTeam, handOver, type Person, type Team } from "#tests/fixtures/team.ts";
 import { useAppEnv } from "#tests/support/app-env.ts";
 import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
-import { createPerson, createTeam, handOver, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
 

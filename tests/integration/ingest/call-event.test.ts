@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { drainEvents } from "#lib/ingest/drain.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
 import { figuresOf, type IngestApp, type IngestSite, pageView, phoneCall, sign, startIngestApp } from "#tests/support/ingest-app.ts";
 import { stopClock } from "#tests/support/stop-clock.ts";
-import { callAs } from "#tests/support/team.ts";
 
 let app: IngestApp;
 beforeAll(async () => {

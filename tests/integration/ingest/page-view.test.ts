@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { POST as trackPageView } from "#app/api/track/pv/route.ts";
 import { redis } from "#lib/platform/redis.ts";
+import { deliverySettings } from "#tests/fixtures/site.ts";
 import { browser, figuresOf, type IngestApp, type IngestSite, startIngestApp } from "#tests/support/ingest-app.ts";
 import { send } from "#tests/support/requests.ts";
-import { callAs } from "#tests/support/team.ts";
 import { startTestRedis, type TestRedis } from "#tests/support/test-redis.ts";
 
 let app: IngestApp;
@@ -21,7 +21,7 @@ afterAll(async () => {
 /** A site whose owner switched page views on. */
 async function newSite(settings: Parameters<IngestApp["newSite"]>[0] = {}): Promise<IngestSite> {
   const site = await app.newSite(settings);
-  await callAs(app.db.sql, app.owner, (tx) => tx`select public.set_site_delivery(${site.publicId}, '{"pageViewsEnabled": true}')`);
+  await deliverySettings(app.db.sql, { ...site, owner: app.owner }, { pageViewsEnabled: true });
   return site;
 }
 

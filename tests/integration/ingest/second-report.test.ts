@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { drainEvents } from "#lib/ingest/drain.ts";
+import { service } from "#tests/fixtures/service.ts";
 import { dropsOf, figuresOf, type IngestApp, type IngestSite, phoneCall, startIngestApp } from "#tests/support/ingest-app.ts";
 import { callOf, handedOut, saleOf, sealOnlyCall, sendingSite } from "#tests/support/lead-journey.ts";
-import { service } from "#tests/support/queue.ts";
 import { stopClock } from "#tests/support/stop-clock.ts";
 import { whileOpen } from "#tests/support/while-open.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drainEvents } from "#lib/ingest/drain.ts";
-import { type LeadSigns, leadScore, scoreBreakdown } from "#lib/leads/lead-score.ts";
+import { type LeadSigns, leadScore, scoreBreakdown } from "#tests/models/lead-score.ts";
 import { type IngestApp, type IngestSite, pageView, phoneCall, startIngestApp } from "#tests/support/ingest-app.ts";
 
 let app: IngestApp;

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { choosePrimarySource } from "#lib/leads/primary-source.ts";
-import { recordVisit, type VisitStep } from "#scripts/local/demo/record-visit.ts";
-import { createTeam, type Team } from "#tests/support/team.ts";
+import { recordVisit, type VisitStep } from "#tests/fixtures/record-visit.ts";
+import { createTeam, type Team } from "#tests/fixtures/team.ts";
+import { choosePrimarySource } from "#tests/models/primary-source.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

@@ -1,22 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { needsPerson } from "#lib/oci/queue/row-state.ts";
 import { queueRowStory } from "#lib/oci/queue/row-story.ts";
-import { act, listRows, readStats, undo } from "#tests/support/control.ts";
-import { change } from "#tests/support/leads.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { change } from "#tests/fixtures/leads.ts";
 import {
   claimForScript,
   claimForWorker,
-  createApiTeam,
-  createQueueTeam,
   minutesLater,
   moveConversion,
   readRow,
   type Sealed,
   sealedAt,
   sealLead,
-  service,
-} from "#tests/support/queue.ts";
-import { callAs, type Team } from "#tests/support/team.ts";
+} from "#tests/fixtures/queue.ts";
+import { createApiTeam, createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { service } from "#tests/fixtures/service.ts";
+import type { Team } from "#tests/fixtures/team.ts";
+import { act, listRows, readStats, undo } from "#tests/support/control.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

@@ -1,24 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { leadDetail } from "#lib/leads/desk-shapes.ts";
 import { type AdjustmentPath, adjustmentPath } from "#lib/oci/queue/adjustment-path.ts";
-import { connectApi } from "#tests/support/connections.ts";
-import { readStats } from "#tests/support/control.ts";
-import { change } from "#tests/support/leads.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { connectApi } from "#tests/fixtures/connections.ts";
+import { change } from "#tests/fixtures/leads.ts";
 import {
   claimForScript,
   claimForWorker,
-  createApiTeam,
-  createQueueTeam,
   listGroups,
   minutesLater,
   readRow,
   type Sealed,
   sealLead,
-  service,
   settleClaim,
-  switchDelivery,
-} from "#tests/support/queue.ts";
-import { callAs, createPerson, type Person, type Team } from "#tests/support/team.ts";
+} from "#tests/fixtures/queue.ts";
+import { createApiTeam, createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { service } from "#tests/fixtures/service.ts";
+import { switchDelivery } from "#tests/fixtures/site.ts";
+import { createPerson, type Person, type Team } from "#tests/fixtures/team.ts";
+import { readStats } from "#tests/support/control.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { recordVerdict, type Verdict } from "#tests/support/verdicts.ts";
 

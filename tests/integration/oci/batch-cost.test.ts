@@ -1,18 +1,12 @@
 import type postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { bulkSeal } from "#tests/support/bulk-seal.ts";
+import { bulkSeal } from "#tests/fixtures/bulk-seal.ts";
+import { claimForScript, claimForWorker, minutesLater, sealedAt } from "#tests/fixtures/queue.ts";
+import { createApiTeam, createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { service } from "#tests/fixtures/service.ts";
+import { deliverySettings } from "#tests/fixtures/site.ts";
+import type { Person, Team } from "#tests/fixtures/team.ts";
 import { act, preview, undo } from "#tests/support/control.ts";
-import {
-  claimForScript,
-  claimForWorker,
-  createApiTeam,
-  createQueueTeam,
-  deliverySettings,
-  minutesLater,
-  sealedAt,
-  service,
-} from "#tests/support/queue.ts";
-import type { Person, Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { type WatchedPlans, watchPlans } from "#tests/support/watched-plans.ts";
 

@@ -1,22 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { actionOf, connectApi, defaultNames } from "#tests/support/connections.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { actionOf, connectApi, defaultNames } from "#tests/fixtures/connections.ts";
+import { change } from "#tests/fixtures/leads.ts";
+import { claimForScript, claimForWorker, listGroups, minutesLater, type Sealed, sealLead, settleClaim } from "#tests/fixtures/queue.ts";
+import { createApiTeam, createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { service } from "#tests/fixtures/service.ts";
+import { deliverySettings, switchDelivery } from "#tests/fixtures/site.ts";
+import { createPerson, type Person, type Team } from "#tests/fixtures/team.ts";
 import { listRows, readStats } from "#tests/support/control.ts";
-import { change } from "#tests/support/leads.ts";
-import {
-  claimForScript,
-  claimForWorker,
-  createApiTeam,
-  createQueueTeam,
-  deliverySettings,
-  listGroups,
-  minutesLater,
-  type Sealed,
-  sealLead,
-  service,
-  settleClaim,
-  switchDelivery,
-} from "#tests/support/queue.ts";
-import { callAs, createPerson, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { recordVerdict } from "#tests/support/verdicts.ts";
 

@@ -1,8 +1,10 @@
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { copyRows } from "#tests/support/bulk-rows.ts";
-import { createApiTeam, minutesLater, sealLead, service } from "#tests/support/queue.ts";
-import type { Team } from "#tests/support/team.ts";
+import { copyRows } from "#tests/fixtures/bulk-rows.ts";
+import { minutesLater, sealLead } from "#tests/fixtures/queue.ts";
+import { createApiTeam } from "#tests/fixtures/queue-team.ts";
+import { service } from "#tests/fixtures/service.ts";
+import type { Team } from "#tests/fixtures/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 const rowCount = 100_000;

@@ -1,19 +1,11 @@
 import type postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { actAs } from "#scripts/local/postgres/auth-user.ts";
-import { change } from "#tests/support/leads.ts";
-import {
-  type Claimed,
-  callIn,
-  claimForScript,
-  claimForWorker,
-  createApiTeam,
-  createQueueTeam,
-  minutesLater,
-  sealLead,
-  service,
-} from "#tests/support/queue.ts";
-import type { Team } from "#tests/support/team.ts";
+import { actAs } from "#tests/fixtures/act-as.ts";
+import { change } from "#tests/fixtures/leads.ts";
+import { type Claimed, claimForScript, claimForWorker, minutesLater, sealLead } from "#tests/fixtures/queue.ts";
+import { createApiTeam, createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { callIn, service } from "#tests/fixtures/service.ts";
+import type { Team } from "#tests/fixtures/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { untilSomebodyWaits, whileOpen } from "#tests/support/while-open.ts";
 

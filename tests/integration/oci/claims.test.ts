@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ExportItem } from "#lib/oci/handout/items.ts";
+import { claimForScript, claimForWorker, minutesLater, readRow, sealLead } from "#tests/fixtures/queue.ts";
+import { callIn, service } from "#tests/fixtures/service.ts";
 import { act, undo } from "#tests/support/control.ts";
 import { type OciApp, type OciSite, startOciApp } from "#tests/support/oci-app.ts";
-import { callIn, claimForScript, claimForWorker, minutesLater, readRow, sealLead, service } from "#tests/support/queue.ts";
 import { whileOpen } from "#tests/support/while-open.ts";
 
 let app: OciApp;

@@ -1,10 +1,14 @@
 import type postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { seededRandom } from "#scripts/local/demo/seeded-random.ts";
-import { act, controlAt, readStats, rowsIn, startingStates } from "#tests/support/control.ts";
-import { change } from "#tests/support/leads.ts";
-import { type Claimed, callIn, claimForScript, createQueueTeam, minutesLater, sealLead, service } from "#tests/support/queue.ts";
-import { callAs, handOver, type Team } from "#tests/support/team.ts";
+import { seededRandom } from "#scripts/local/seeded-random.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { change } from "#tests/fixtures/leads.ts";
+import { type Claimed, claimForScript, minutesLater, sealLead } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { rowsIn, startingStates } from "#tests/fixtures/rows-in.ts";
+import { callIn, service } from "#tests/fixtures/service.ts";
+import { handOver, type Team } from "#tests/fixtures/team.ts";
+import { act, controlAt, readStats } from "#tests/support/control.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

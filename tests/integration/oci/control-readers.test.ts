@@ -2,10 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { queueCharts } from "#lib/oci/queue/charts.ts";
 import { queueRowStory } from "#lib/oci/queue/row-story.ts";
 import { queueRows } from "#lib/oci/queue/rows.ts";
-import { act, controlAt, listRows, rowsIn, startingStates } from "#tests/support/control.ts";
-import { change } from "#tests/support/leads.ts";
-import { createQueueTeam, minutesLater, type Sealed, sealLead, service } from "#tests/support/queue.ts";
-import { callAs, handOver, type Team } from "#tests/support/team.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { change } from "#tests/fixtures/leads.ts";
+import { minutesLater, type Sealed, sealLead } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { rowsIn, startingStates } from "#tests/fixtures/rows-in.ts";
+import { service } from "#tests/fixtures/service.ts";
+import { handOver, type Team } from "#tests/fixtures/team.ts";
+import { act, controlAt, listRows } from "#tests/support/control.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

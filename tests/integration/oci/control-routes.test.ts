@@ -16,12 +16,14 @@ import { queueCharts } from "#lib/oci/queue/charts.ts";
 import { queueRowStory } from "#lib/oci/queue/row-story.ts";
 import { queueRows } from "#lib/oci/queue/rows.ts";
 import { queueStats } from "#lib/oci/queue/stats.ts";
+import { claimForScript, minutesLater } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { rowsIn } from "#tests/fixtures/rows-in.ts";
+import { service } from "#tests/fixtures/service.ts";
+import { handOver, type Team } from "#tests/fixtures/team.ts";
 import { useAppEnv } from "#tests/support/app-env.ts";
-import { rowsIn } from "#tests/support/control.ts";
-import { claimForScript, createQueueTeam, minutesLater, service } from "#tests/support/queue.ts";
 import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
 import { stopClock } from "#tests/support/stop-clock.ts";
-import { handOver, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
 

@@ -1,20 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type DeliveryDays, deliveryDays } from "#lib/oci/queue/days.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { change } from "#tests/fixtures/leads.ts";
+import { claimForScript, claimForWorker, minutesLater, type Result, sealLead, settleClaim } from "#tests/fixtures/queue.ts";
+import { createApiTeam, createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { service } from "#tests/fixtures/service.ts";
+import { handOver, type Team } from "#tests/fixtures/team.ts";
 import { listRows } from "#tests/support/control.ts";
-import { change } from "#tests/support/leads.ts";
-import {
-  claimForScript,
-  claimForWorker,
-  createApiTeam,
-  createQueueTeam,
-  minutesLater,
-  type Result,
-  sealLead,
-  service,
-  settleClaim,
-} from "#tests/support/queue.ts";
-import { callAs, handOver, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { watchPlans } from "#tests/support/watched-plans.ts";
 

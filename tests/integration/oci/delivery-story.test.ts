@@ -2,11 +2,13 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type QueueRowStory, queueRowStory } from "#lib/oci/queue/row-story.ts";
 import { queueStats } from "#lib/oci/queue/stats.ts";
-import { defaultNames } from "#tests/support/connections.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { defaultNames } from "#tests/fixtures/connections.ts";
+import { change } from "#tests/fixtures/leads.ts";
+import { claimForWorker, minutesLater, type Result, sealLead, settleClaim } from "#tests/fixtures/queue.ts";
+import { createApiTeam, createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import type { Team } from "#tests/fixtures/team.ts";
 import { readStats } from "#tests/support/control.ts";
-import { change } from "#tests/support/leads.ts";
-import { claimForWorker, createApiTeam, createQueueTeam, minutesLater, type Result, sealLead, settleClaim } from "#tests/support/queue.ts";
-import { callAs, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

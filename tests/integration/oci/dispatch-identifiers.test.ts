@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { recordVisit } from "#scripts/local/demo/record-visit.ts";
-import { callIn, claimForScript, createQueueTeam, minutesLater, readRow, sealLead, service } from "#tests/support/queue.ts";
-import type { Team } from "#tests/support/team.ts";
+import { claimForScript, minutesLater, readRow, sealLead } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { recordVisit } from "#tests/fixtures/record-visit.ts";
+import { callIn, service } from "#tests/fixtures/service.ts";
+import type { Team } from "#tests/fixtures/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { whileOpen } from "#tests/support/while-open.ts";
 

@@ -4,11 +4,11 @@ import { GET as storyRoute } from "#app/api/oci/queue-rows/[id]/route.ts";
 import { GET as rowsRoute } from "#app/api/oci/queue-rows/route.ts";
 import { readPage } from "#lib/auth/session.ts";
 import { readControlPage } from "#lib/oci/queue/page.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { rowsIn } from "#tests/fixtures/rows-in.ts";
+import type { Team } from "#tests/fixtures/team.ts";
 import { useAppEnv } from "#tests/support/app-env.ts";
-import { rowsIn } from "#tests/support/control.ts";
-import { createQueueTeam } from "#tests/support/queue.ts";
 import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
-import type { Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
 

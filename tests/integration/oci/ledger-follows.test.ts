@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { change } from "#tests/support/leads.ts";
-import { type Claimed, claimForWorker, createApiTeam, minutesLater, sealLead, service } from "#tests/support/queue.ts";
-import type { Team } from "#tests/support/team.ts";
+import { change } from "#tests/fixtures/leads.ts";
+import { type Claimed, claimForWorker, minutesLater, sealLead } from "#tests/fixtures/queue.ts";
+import { createApiTeam } from "#tests/fixtures/queue-team.ts";
+import { service } from "#tests/fixtures/service.ts";
+import type { Team } from "#tests/fixtures/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

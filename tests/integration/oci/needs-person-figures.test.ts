@@ -1,19 +1,14 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { connectApi, failAuth } from "#tests/support/connections.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { connectApi } from "#tests/fixtures/connections.ts";
+import { change } from "#tests/fixtures/leads.ts";
+import { claimForScript, claimForWorker, minutesLater, readRow, sealLead, settleClaim } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { service } from "#tests/fixtures/service.ts";
+import { switchDelivery } from "#tests/fixtures/site.ts";
+import { createPerson, type Person, type Team } from "#tests/fixtures/team.ts";
+import { failAuth } from "#tests/support/connections.ts";
 import { listRows, readStats } from "#tests/support/control.ts";
-import { change } from "#tests/support/leads.ts";
-import {
-  claimForScript,
-  claimForWorker,
-  createQueueTeam,
-  minutesLater,
-  readRow,
-  sealLead,
-  service,
-  settleClaim,
-  switchDelivery,
-} from "#tests/support/queue.ts";
-import { callAs, createPerson, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { recordVerdict } from "#tests/support/verdicts.ts";
 

@@ -1,19 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { recordVisit } from "#scripts/local/demo/record-visit.ts";
+import { change } from "#tests/fixtures/leads.ts";
+import { type Claimed, claimForScript, claimForWorker, minutesLater, moveConversion, sealLead } from "#tests/fixtures/queue.ts";
+import { createApiTeam, createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { recordVisit } from "#tests/fixtures/record-visit.ts";
+import { service } from "#tests/fixtures/service.ts";
+import type { Team } from "#tests/fixtures/team.ts";
 import { act } from "#tests/support/control.ts";
-import { change } from "#tests/support/leads.ts";
-import {
-  type Claimed,
-  claimForScript,
-  claimForWorker,
-  createApiTeam,
-  createQueueTeam,
-  minutesLater,
-  moveConversion,
-  sealLead,
-  service,
-} from "#tests/support/queue.ts";
-import type { Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

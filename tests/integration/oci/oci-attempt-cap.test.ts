@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { GET as capCron } from "#app/api/cron/oci/attempt-cap/route.ts";
 import { GET as recoverCron } from "#app/api/cron/providers/recover-processing/route.ts";
+import { claimForScript, minutesLater, readRow, sealLead } from "#tests/fixtures/queue.ts";
+import { service } from "#tests/fixtures/service.ts";
 import { type OciApp, type OciSite, startOciApp } from "#tests/support/oci-app.ts";
-import { claimForScript, minutesLater, readRow, sealLead, service } from "#tests/support/queue.ts";
 import { send } from "#tests/support/requests.ts";
 
 let app: OciApp;

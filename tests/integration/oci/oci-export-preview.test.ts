@@ -4,12 +4,13 @@ import { GET as exportRoute } from "#app/api/oci/google-ads-export/route.ts";
 import type { ExportItem } from "#lib/oci/handout/items.ts";
 import { keepPageView } from "#lib/oci/handout/page-views.ts";
 import { redis } from "#lib/platform/redis.ts";
-import { bulkSeal } from "#tests/support/bulk-seal.ts";
-import { change } from "#tests/support/leads.ts";
+import { bulkSeal } from "#tests/fixtures/bulk-seal.ts";
+import { change } from "#tests/fixtures/leads.ts";
+import { readRow, sealLead } from "#tests/fixtures/queue.ts";
+import { callIn, service } from "#tests/fixtures/service.ts";
+import { createPerson, join } from "#tests/fixtures/team.ts";
 import { type OciApp, type OciSite, startOciApp } from "#tests/support/oci-app.ts";
-import { callIn, readRow, sealLead, service } from "#tests/support/queue.ts";
 import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
-import { createPerson, join } from "#tests/support/team.ts";
 import { whileOpen } from "#tests/support/while-open.ts";
 
 let app: OciApp;
@@ -199,7 +200,7 @@ describe("markAsExported=false", () => {
     const site = await app.newSite({ syncMethod: "api" });
     const viewer = await createPerson(app.db.sql, "viewer@oci.test");
     const stranger = await createPerson(app.db.sql, "stranger@oci.test");
-    await join(app.db.sql, site.publicId, site.owner, viewer, "viewer");
+    await join(app.db.sql, site, viewer, "viewer");
     const sealed = await sealLead(app.db.sql, site, { at: hoursAgo(2) });
     const cookie = await cookiesOf(app.gateway, viewer);
     const preview = await (await asMember(site, cookie)).json();
@@ -214,7 +215,7 @@ describe("markAsExported=false", () => {
   test("a member sees click ids masked", async () => {
     const site = await app.newSite({ settings: everyPipeline });
     const viewer = await createPerson(app.db.sql, "masked@oci.test");
-    await join(app.db.sql, site.publicId, site.owner, viewer, "viewer");
+    await join(app.db.sql, site, viewer, "viewer");
     await viewPage(site, hoursAgo(3));
     await sealLead(app.db.sql, site, { at: hoursAgo(2) });
     const { items } = await (await asMember(site, await cookiesOf(app.gateway, viewer))).json();

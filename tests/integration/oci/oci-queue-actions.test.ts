@@ -1,17 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { change } from "#tests/fixtures/leads.ts";
+import { claimForScript, minutesLater, moveConversion, readRow, type Sealed, sealLead } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { service } from "#tests/fixtures/service.ts";
+import type { Team } from "#tests/fixtures/team.ts";
 import { act } from "#tests/support/control.ts";
-import { change } from "#tests/support/leads.ts";
-import {
-  claimForScript,
-  createQueueTeam,
-  minutesLater,
-  moveConversion,
-  readRow,
-  type Sealed,
-  sealLead,
-  service,
-} from "#tests/support/queue.ts";
-import { callAs, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

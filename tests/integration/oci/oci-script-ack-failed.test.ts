@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { redis } from "#lib/platform/redis.ts";
-import { AdsAccount } from "#tests/support/ads-runtime.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { AdsAccount } from "#tests/fixtures/ads-script/ads-account.ts";
+import { claimForScript, minutesLater, readRow, sealLead } from "#tests/fixtures/queue.ts";
+import { service } from "#tests/fixtures/service.ts";
 import { type OciApp, type OciSite, serveOciRoutes, startOciApp } from "#tests/support/oci-app.ts";
-import { claimForScript, minutesLater, readRow, sealLead, service } from "#tests/support/queue.ts";
-import { callAs } from "#tests/support/team.ts";
 
 let app: OciApp;
 beforeAll(async () => {

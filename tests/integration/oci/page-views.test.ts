@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ExportItem } from "#lib/oci/handout/items.ts";
 import { forgetPageViews, forgetViewsOfVisitor, keepPageView, recoverPageViews, takePageViews } from "#lib/oci/handout/page-views.ts";
 import { redis } from "#lib/platform/redis.ts";
+import { minutesLater } from "#tests/fixtures/queue.ts";
 import { type OciApp, type OciSite, startOciApp } from "#tests/support/oci-app.ts";
-import { minutesLater } from "#tests/support/queue.ts";
 import { startTestRedis, type TestRedis } from "#tests/support/test-redis.ts";
 
 let app: OciApp;

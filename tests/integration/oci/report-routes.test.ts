@@ -7,11 +7,12 @@ import { GET as whyRoute } from "#app/api/sites/[siteId]/sales/[saleId]/why-not-
 import { parseCsv } from "#lib/csv/csv.ts";
 import { deliveryDays } from "#lib/oci/queue/days.ts";
 import { whyNotCounted } from "#lib/oci/queue/why-not-counted.ts";
+import type { Sealed } from "#tests/fixtures/queue.ts";
+import { createApiTeam } from "#tests/fixtures/queue-team.ts";
+import { handOver, type Team } from "#tests/fixtures/team.ts";
 import { takenByGoogle } from "#tests/support/api-scene.ts";
 import { useAppEnv } from "#tests/support/app-env.ts";
-import { createApiTeam, type Sealed } from "#tests/support/queue.ts";
 import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
-import { handOver, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
 

@@ -1,9 +1,12 @@
 import type postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { recordVisit } from "#scripts/local/demo/record-visit.ts";
-import { newLead } from "#tests/support/leads.ts";
-import { callIn, createQueueTeam, deliverySettings, minutesLater, sealedAt, service } from "#tests/support/queue.ts";
-import type { Team } from "#tests/support/team.ts";
+import { newLead } from "#tests/fixtures/leads.ts";
+import { minutesLater, sealedAt } from "#tests/fixtures/queue.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { recordVisit } from "#tests/fixtures/record-visit.ts";
+import { callIn, service } from "#tests/fixtures/service.ts";
+import { deliverySettings } from "#tests/fixtures/site.ts";
+import type { Team } from "#tests/fixtures/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { callAs } from "#tests/fixtures/act-as.ts";
 import { type OciApp, type OciSite, startOciApp } from "#tests/support/oci-app.ts";
 import { stopClock } from "#tests/support/stop-clock.ts";
-import { callAs } from "#tests/support/team.ts";
 import { startTestRedis, type TestRedis } from "#tests/support/test-redis.ts";
 
 let redis: TestRedis;

@@ -4,10 +4,11 @@ import type postgres from "postgres";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { credentialsPlace } from "#lib/providers/credentials.ts";
 import { keyRing, openSecret, type SealedSecret, sealSecret } from "#lib/vault/secret.ts";
-import { connectApi } from "#tests/support/connections.ts";
+import { connectApi } from "#tests/fixtures/connections.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { service } from "#tests/fixtures/service.ts";
+import { createPerson, type Person, type Team } from "#tests/fixtures/team.ts";
 import { forceRace } from "#tests/support/force-race.ts";
-import { createQueueTeam, service } from "#tests/support/queue.ts";
-import { createPerson, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { untilSomebodyWaits } from "#tests/support/while-open.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { AdsAccount } from "#tests/support/ads-runtime.ts";
+import { AdsAccount } from "#tests/fixtures/ads-script/ads-account.ts";
 
 const columns = `["Google Click ID", "Order ID", "Conversion name", "Conversion time", "Conversion value", "Conversion currency"]`;
 const row = `{ "Google Click ID": "gclid-1", "Order ID": "1", "Conversion name": "Sale", "Conversion time": "2026-11-16 14:03:22+0300", "Conversion value": 5, "Conversion currency": "TRY" }`;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { AdsAccount } from "#tests/support/ads-runtime.ts";
+import { AdsAccount } from "#tests/fixtures/ads-script/ads-account.ts";
 import { type OciApp, startOciApp } from "#tests/support/oci-app.ts";
 import { describeScriptDelivery } from "#tests/support/script/delivery-scenarios.ts";
 import { describeScriptFaults } from "#tests/support/script/fault-scenarios.ts";

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { change, newLead } from "#tests/support/leads.ts";
-import { callAs, createTeam, type Team } from "#tests/support/team.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { change, newLead } from "#tests/fixtures/leads.ts";
+import { deliverySettings } from "#tests/fixtures/site.ts";
+import { createTeam, type Team } from "#tests/fixtures/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;
@@ -64,7 +66,7 @@ describe("an amount", () => {
 
 describe("no amount", () => {
   test("means the site's expected value, marked as predicted", async () => {
-    await callAs(db.sql, team.owner, (tx) => tx`select public.set_site_delivery(${team.publicId}, '{"defaultAovCents": 310050}')`);
+    await deliverySettings(db.sql, team, { defaultAovCents: 310050 });
     expect(await sealedFor({})).toEqual({ cents: "310050", currency: "TRY", source: "PREDICTED" });
     expect(await sealedFor({ amountCents: null })).toEqual({ cents: "310050", currency: "TRY", source: "PREDICTED" });
   });
@@ -78,7 +80,7 @@ describe("no amount", () => {
   });
 
   test("is rounded to what the site's currency can express", async () => {
-    await callAs(db.sql, team.owner, (tx) => tx`select public.set_site_delivery(${yenTeam.publicId}, '{"defaultAovCents": 1000050}')`);
+    await deliverySettings(db.sql, yenTeam, { defaultAovCents: 1000050 });
     expect(await sealedFor({}, yenTeam)).toEqual({ cents: "1000100", currency: "JPY", source: "PREDICTED" });
   });
 });

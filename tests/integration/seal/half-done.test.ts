@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { checkoutDir } from "#scripts/local/process/state-dir.ts";
+import { change, newLead } from "#tests/fixtures/leads.ts";
+import { createTeam, type Team } from "#tests/fixtures/team.ts";
 import { claim, succeed } from "#tests/support/delivery.ts";
-import { change, newLead } from "#tests/support/leads.ts";
-import { createTeam, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

@@ -6,10 +6,12 @@ import { POST as importRoute } from "#app/api/sites/[siteId]/sales/import/route.
 import { importLines, previewLines } from "#components/sales/import-lines.ts";
 import type { ImportResult } from "#lib/seal/import-sales.ts";
 import { importStepMax, readImport } from "#lib/seal/read-import.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { change, newLead } from "#tests/fixtures/leads.ts";
+import { createKey } from "#tests/fixtures/site.ts";
+import { createTeam, type Team } from "#tests/fixtures/team.ts";
 import { useAppEnv } from "#tests/support/app-env.ts";
-import { change, newLead } from "#tests/support/leads.ts";
 import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
-import { callAs, createTeam, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
 
@@ -82,11 +84,7 @@ test("whoever looks for a call locks the candidates in one order", async () => {
   const clicked = await newLead(db.sql, team, { at: minutesAgo(60), phone, gclid });
   const newest = await newLead(db.sql, team, { at: minutesAgo(50), phone });
   for (const id of [clicked, newest]) await change(db.sql, { team }, "seal_call", { id, amountCents: 100 });
-  const key = await callAs<{ id: string }>(
-    db.sql,
-    team.owner,
-    (tx) => tx`select public.create_site_api_key(${team.publicId}, 'CRM', '{sales}')`,
-  );
+  const key = await createKey(db.sql, team, ["sales"]);
   const record = async (more: Record<string, unknown> = {}) => {
     const sale = db.sql.json(row(2, { customerPhone: phone, ...more }) as never);
     const [answer] = await db.sql`select public.record_external_sale(${key.id}, ${sale}, ${"0".repeat(64)}) ->> 'status' as status`;

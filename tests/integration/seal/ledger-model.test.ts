@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { change, newLead } from "#tests/fixtures/leads.ts";
+import { deliverySettings } from "#tests/fixtures/site.ts";
+import { createTeam, type Team } from "#tests/fixtures/team.ts";
 import { claim, retryLater, succeed } from "#tests/support/delivery.ts";
-import { change, newLead } from "#tests/support/leads.ts";
-import { callAs, createTeam, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;
@@ -10,11 +11,7 @@ let team: Team;
 beforeAll(async () => {
   db = await createTestDatabase();
   team = await createTeam(db.sql, "model");
-  await callAs(
-    db.sql,
-    team.owner,
-    (tx) => tx`select public.set_site_delivery(${team.publicId}, '{"sendDelayMinutes": 0, "clickMinAgeHours": 0}')`,
-  );
+  await deliverySettings(db.sql, team, { sendDelayMinutes: 0, clickMinAgeHours: 0 });
 });
 afterAll(() => db.drop());
 

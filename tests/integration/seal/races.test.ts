@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { change, newLead } from "#tests/fixtures/leads.ts";
+import { createPerson, createTeam, join, type Person, type Team } from "#tests/fixtures/team.ts";
 import { forceRace } from "#tests/support/force-race.ts";
-import { change, newLead } from "#tests/support/leads.ts";
-import { createPerson, createTeam, join, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;
@@ -12,7 +12,7 @@ beforeAll(async () => {
   db = await createTestDatabase();
   team = await createTeam(db.sql, "races");
   colleague = await createPerson(db.sql, "colleague@races.test");
-  await join(db.sql, team.publicId, team.owner, colleague, "operator");
+  await join(db.sql, team, colleague, "operator");
 });
 afterAll(() => db.drop());
 

@@ -4,13 +4,13 @@ import { GET as activityRoute } from "#app/api/sites/[siteId]/activity/route.ts"
 import { POST as confirmRoute } from "#app/api/sites/[siteId]/sales/[saleId]/confirm/route.ts";
 import { POST as importRoute } from "#app/api/sites/[siteId]/sales/import/route.ts";
 import { GET as salesRoute } from "#app/api/sites/[siteId]/sales/route.ts";
-import { activityPage } from "#lib/contracts/activity.ts";
 import { parseCsv } from "#lib/csv/csv.ts";
 import { salesPage } from "#lib/seal/sales-list.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { change, newLead } from "#tests/fixtures/leads.ts";
+import { createTeam, handOver, type Person, type Team } from "#tests/fixtures/team.ts";
 import { useAppEnv } from "#tests/support/app-env.ts";
-import { change, newLead } from "#tests/support/leads.ts";
 import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
-import { callAs, createTeam, handOver, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
 import { whileOpen } from "#tests/support/while-open.ts";
@@ -149,66 +149,6 @@ describe("the list of sales", () => {
     const never = (await list({ delivery: "never", source: "desk" })).sales;
     expect(never.map(({ callId, delivery }) => [callId, delivery])).toContainEqual([call, { state: "BLOCKED", reason: "NO_CLICK_ID" }]);
     expect((await list({ delivery: "waiting" })).sales.every(({ delivery }) => delivery.state === "QUEUED")).toBe(true);
-  });
-});
-
-describe("the activity log", () => {
-  const log = async (filter: Record<string, unknown> = {}) =>
-    activityPage.parse(
-      await callAs(db.sql, team.viewer, (tx) => tx`select public.list_activity(${team.publicId}, ${tx.json(filter as never)})`),
-    );
-
-  // Guarantee: every change that was proven is on the log, with who made it, what was before and what they wrote.
-  test("names who did what, before and after", async () => {
-    const at = new Date("2026-11-02T22:30:00Z"); // the 3rd in Istanbul
-    const later = (minutes: number) => ({ at: new Date(at.getTime() + minutes * 60_000) });
-    const call = await newLead(db.sql, team, { at });
-    const { body } = await change(db.sql, { team }, "seal_call", { id: call, amountCents: 425_000 }, later(1));
-    await change(
-      db.sql,
-      { team, person: team.owner },
-      "correct_sale",
-      { id: body.saleId, amountCents: 430_000, reason: "Part added" },
-      later(2),
-    );
-    await change(db.sql, { team }, "cancel_sale", { id: body.saleId, reason: "Changed their mind" }, later(3));
-    await change(db.sql, { team }, "undo_call", { id: call }, later(4));
-    const { entries } = await log({ day: "2026-11-03" });
-    expect(
-      entries.map(({ kind, actorName, from, to, amountBeforeCents, amountCents, note }) => ({
-        kind,
-        actorName,
-        from,
-        to,
-        amountBeforeCents,
-        amountCents,
-        note,
-      })),
-    ).toEqual([
-      { kind: "undone", actorName: "operator", from: "cancelled", to: "sealed", amountBeforeCents: null, amountCents: 430_000, note: null },
-      {
-        kind: "cancelled",
-        actorName: "operator",
-        from: "sealed",
-        to: "cancelled",
-        amountBeforeCents: null,
-        amountCents: 0,
-        note: "Changed their mind",
-      },
-      {
-        kind: "corrected",
-        actorName: "owner",
-        from: "CONFIRMED",
-        to: "CONFIRMED",
-        amountBeforeCents: 425_000,
-        amountCents: 430_000,
-        note: "Part added",
-      },
-      { kind: "sealed", actorName: "operator", from: "intent", to: "sealed", amountBeforeCents: null, amountCents: 425_000, note: null },
-    ]);
-    expect((await log({ day: "2026-11-02" })).entries).toEqual([]);
-    expect((await log({ day: "2026-11-03", actor: team.owner.id })).entries.map(({ kind }) => kind)).toEqual(["corrected"]);
-    expect((await log({ day: "2026-11-03", kind: "undone" })).entries).toHaveLength(1);
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { change, newLead } from "#tests/support/leads.ts";
-import { createTeam, type Team } from "#tests/support/team.ts";
+import { change, newLead } from "#tests/fixtures/leads.ts";
+import { createTeam, type Team } from "#tests/fixtures/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { actAs } from "#scripts/local/postgres/auth-user.ts";
-import { change, newLead } from "#tests/support/leads.ts";
-import { callAs, createTeam, type Team } from "#tests/support/team.ts";
+import { actAs } from "#tests/fixtures/act-as.ts";
+import { change, newLead } from "#tests/fixtures/leads.ts";
+import { deliverySettings } from "#tests/fixtures/site.ts";
+import { createTeam, type Team } from "#tests/fixtures/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;
@@ -13,11 +14,7 @@ beforeAll(async () => {
   db = await createTestDatabase();
   on = await createTeam(db.sql, "on");
   off = await createTeam(db.sql, "off", on.owner);
-  await callAs(
-    db.sql,
-    on.owner,
-    (tx) => tx`select public.set_site_delivery(${on.publicId}, '{"signalsEnabled": true, "defaultAovCents": 100000}')`,
-  );
+  await deliverySettings(db.sql, on, { signalsEnabled: true, defaultAovCents: 100000 });
 });
 afterAll(() => db.drop());
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { change, newLead } from "#tests/support/leads.ts";
-import { callAs, createTeam, type Team } from "#tests/support/team.ts";
+import { change, newLead } from "#tests/fixtures/leads.ts";
+import { deliverySettings } from "#tests/fixtures/site.ts";
+import { createTeam, type Team } from "#tests/fixtures/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;
@@ -9,7 +10,7 @@ const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
 beforeAll(async () => {
   db = await createTestDatabase();
   team = await createTeam(db.sql, "undelivered");
-  await callAs(db.sql, team.owner, (tx) => tx`select public.set_site_delivery(${team.publicId}, '{"signalsEnabled": true}')`);
+  await deliverySettings(db.sql, team, { signalsEnabled: true });
 });
 afterAll(() => db.drop());
 

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { change, newLead } from "#tests/fixtures/leads.ts";
+import { createTeam, type Team } from "#tests/fixtures/team.ts";
 import { claim, succeed } from "#tests/support/delivery.ts";
-import { change, newLead } from "#tests/support/leads.ts";
-import { callAs, createTeam, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { chooseConversionValue } from "#lib/valuation/conversion-value.ts";
 import { currencyDecimals } from "#lib/valuation/currencies.ts";
 import { checkCents } from "#lib/valuation/currency-cents.ts";
-import { calculateDecayedValue } from "#lib/valuation/mizan-mantik.ts";
-import { calculateExpectedValue } from "#lib/valuation/predictive-value.ts";
+import { chooseConversionValue } from "#tests/models/conversion-value.ts";
+import { calculateDecayedValue } from "#tests/models/mizan-mantik.ts";
+import { stageValue } from "#tests/models/stage-value.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;
@@ -38,7 +38,7 @@ const stage = fc.constantFrom(
   "lost",
 );
 
-// Guarantee: the value that a screen shows before a seal is the value that the ledger takes. SQL decides; lib/valuation explains.
+// Guarantee: the value that a screen shows before a seal is the value that the ledger takes. SQL decides; the screen multiplies as the model does.
 test("expected values are the same to the cent", async () => {
   const aCase = fc.record({
     aov: cents.map((value) => value + 1),
@@ -52,7 +52,7 @@ test("expected values are the same to the cent", async () => {
         select private.expected_value_cents(jsonb_populate_record(null::public.sites, c), c ->> 'stage')::text as cents
         from jsonb_array_elements(${db.sql.json(cases.map((c) => ({ default_aov_cents: c.aov, intent_weights: c.weights, stage: c.stage, currency: c.currency })))}) c`;
       const expected = cases.map((c) => {
-        const expectedCents = calculateExpectedValue(c.stage, { aovCents: c.aov, intentWeights: c.weights });
+        const expectedCents = stageValue(c.stage, { aovCents: c.aov, intentWeights: c.weights });
         const chosen = chooseConversionValue({ pipeline: "seal", amountCents: null, expectedCents, currency: c.currency });
         return chosen.ok ? String(chosen.valueCents) : chosen.code;
       });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createAuthUser } from "#scripts/local/postgres/auth-user.ts";
+import { createPerson } from "#tests/fixtures/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { anonymousClient, signInAs, startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
 
@@ -34,7 +34,7 @@ describe("roles", () => {
   test("a revoked table stays revoked, and calling it changes no grant", async () => {
     const grants = () => database.sql`select relname, relacl::text from pg_class where relnamespace = 'public'::regnamespace order by 1`;
     const before = await grants();
-    const userId = await createAuthUser(database.sql, ada);
+    const { id: userId } = await createPerson(database.sql, ada.email, ada);
     const asUser = await signInAs(gateway, ada);
 
     const anonymous = await anonymousClient(gateway).from("secrets_of_ours").select();
@@ -92,7 +92,7 @@ describe("mail", () => {
     ["magiclink", (email: string) => anonymousClient(gateway).auth.signInWithOtp({ email })],
   ] as const)("a %s link signs in once and never twice", async (type, request) => {
     const email = `${type}@example.com`;
-    await createAuthUser(database.sql, { ...ada, email });
+    await createPerson(database.sql, email, ada);
     expect((await request(email)).error).toBeNull();
     const link = new URL((await newestMail(email))?.link ?? "");
     expect(`${link.origin}${link.pathname}`).toBe("http://localhost:3000/auth/confirm");
@@ -105,7 +105,7 @@ describe("mail", () => {
   });
 
   test("the mailbox page lists the newest mail with a link to click", async () => {
-    await createAuthUser(database.sql, { ...ada, email: "page@example.com" });
+    await createPerson(database.sql, "page@example.com", ada);
     await anonymousClient(gateway).auth.resetPasswordForEmail("page@example.com");
     const page = await (await fetch(gateway.mailUrl)).text();
     expect(page).toContain("page@example.com");

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { callAs, createTeam, type Team } from "#tests/support/team.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { createTeam, type Team } from "#tests/fixtures/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 interface MadeKey {

@@ -5,12 +5,12 @@ import { POST as recordRoute } from "#app/api/sales/route.ts";
 import { GET as proofRoute } from "#app/v1/contract/proofs/[proofId]/route.ts";
 import { POST as transitionRoute } from "#app/v1/contract/transition/route.ts";
 import { type KeyScope, keyScopes } from "#lib/tenancy/site-fields.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { newLead } from "#tests/fixtures/leads.ts";
+import { service } from "#tests/fixtures/service.ts";
 import { forceRace } from "#tests/support/force-race.ts";
-import { newLead } from "#tests/support/leads.ts";
 import { type OciApp, type OciSite, startOciApp } from "#tests/support/oci-app.ts";
-import { service } from "#tests/support/queue.ts";
 import { send } from "#tests/support/requests.ts";
-import { callAs } from "#tests/support/team.ts";
 import { whileOpen } from "#tests/support/while-open.ts";
 
 let app: OciApp;

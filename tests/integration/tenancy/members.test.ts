@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { createPerson, createTeam, join, type Person, type Team } from "#tests/fixtures/team.ts";
 import { forceRace } from "#tests/support/force-race.ts";
-import { callAs, createPerson, createTeam, join, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;
@@ -104,7 +105,7 @@ test("roles change and members leave; nobody below owner decides it", async () =
 test("an owner who is removed or demoted takes their open invitations with them", async () => {
   const helper = await createPerson(db.sql, `helper${count}@own.test`);
   const backDoor = await createPerson(db.sql, `back-door${count}@own.test`);
-  await join(db.sql, team.publicId, team.owner, helper, "owner");
+  await join(db.sql, team, helper, "owner");
   const { invitationId } = await invite(helper, backDoor.email, "owner");
   await setRole(team.owner, helper, "operator");
   await expect(accept(backDoor, invitationId)).rejects.toMatchObject({ message: "NOT_FOUND" });
@@ -138,7 +139,7 @@ test("the last owner is neither removed nor demoted, nor is their account delete
 // Guarantee: a site is never left without an owner. Mutation: without "for update" in keep_an_owner both removals commit.
 test("two owners who remove each other at the same moment leave one", async () => {
   const other = await createPerson(db.sql, `other${count}@own.test`);
-  await join(db.sql, team.publicId, team.owner, other, "owner");
+  await join(db.sql, team, other, "owner");
   const outcome = await forceRace(
     db.sql,
     team.owner,

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import en from "#lib/i18n/messages/en.json";
 import tr from "#lib/i18n/messages/tr.json";
 import { deliveryInput, siteDelivery } from "#lib/tenancy/site-delivery.ts";
-import { change, newLead } from "#tests/support/leads.ts";
-import { callAs, createTeam, type Person, type Team } from "#tests/support/team.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { change, newLead } from "#tests/fixtures/leads.ts";
+import { createTeam, type Person, type Team } from "#tests/fixtures/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { GET as versionRoute } from "#app/api/sites/[siteId]/version/route.ts";
-import { actAs } from "#scripts/local/postgres/auth-user.ts";
+import { actAs, callAs } from "#tests/fixtures/act-as.ts";
+import { copyRows } from "#tests/fixtures/bulk-rows.ts";
+import { change, newLead } from "#tests/fixtures/leads.ts";
+import { claimForScript, sealLead } from "#tests/fixtures/queue.ts";
+import { createApiTeam, createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { createTeam, handOver, type Team } from "#tests/fixtures/team.ts";
 import { useAppEnv } from "#tests/support/app-env.ts";
-import { copyRows } from "#tests/support/bulk-rows.ts";
-import { change, newLead } from "#tests/support/leads.ts";
-import { claimForScript, createApiTeam, createQueueTeam, sealLead } from "#tests/support/queue.ts";
 import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
-import { callAs, createTeam, handOver, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
 import { watchPlans } from "#tests/support/watched-plans.ts";

@@ -1,7 +1,8 @@
 import type postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { createPerson, createTeam, type Person, type Team } from "#tests/fixtures/team.ts";
 import { forceRace } from "#tests/support/force-race.ts";
-import { callAs, createPerson, createTeam, type Person, type Team } from "#tests/support/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { AdsAccount } from "#tests/support/ads-runtime.ts";
+import { AdsAccount } from "#tests/fixtures/ads-script/ads-account.ts";
 import golden from "#tests/support/conversion-time-golden.json" with { type: "json" };
 import { ackPath, type ExportedRow, exportPath, failedPath, type OpenScriptServer, ScriptBench, verifyPath } from "./script-bench.ts";
 
@@ -166,11 +166,12 @@ export function describeScriptDelivery(openServer: OpenScriptServer): void {
 
   // Guarantee: the script takes exactly the times that the server writes.
   test("every golden time is sent as it is, and no malformed one", async () => {
-    const times = [...golden.times.map(({ script }) => script), ...golden.malformed];
+    const wellFormed = golden.times.map(([, , script = ""]) => script);
+    const times = [...wellFormed, ...golden.malformed];
     await bench.server.enqueue(times.length);
     bench.tamper((row, index) => ({ ...row, conversionTime: times[index] }));
     const run = await bench.account.runScript();
-    expect(run.files.flatMap((file) => file.rows.map((row) => row["Conversion time"]))).toEqual(golden.times.map(({ script }) => script));
+    expect(run.files.flatMap((file) => file.rows.map((row) => row["Conversion time"]))).toEqual(wellFormed);
     expect(bench.account.rejected).toEqual([]);
     expect(bench.sentTo(failedPath).map(({ body }) => body)).toMatchObject([{ errorCode: "INVALID_CONVERSION_TIME" }]);
   });

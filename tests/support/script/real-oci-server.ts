@@ -1,6 +1,7 @@
-import { bulkSeal } from "#tests/support/bulk-seal.ts";
+import { bulkSeal } from "#tests/fixtures/bulk-seal.ts";
+import { minutesLater } from "#tests/fixtures/queue.ts";
+import { service } from "#tests/fixtures/service.ts";
 import { type OciApp, serveOciRoutes } from "#tests/support/oci-app.ts";
-import { minutesLater, service } from "#tests/support/queue.ts";
 import type { ScriptServer } from "./script-bench.ts";
 
 /** The real routes over the real database, a site for each caller. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect } from "vitest";
-import { AdsAccount, type AdsRun } from "#tests/support/ads-runtime.ts";
+import { AdsAccount, type AdsRun } from "#tests/fixtures/ads-script/ads-account.ts";
 import { type Fault, type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
 
 export type ClickKind = "gclid" | "wbraid" | "gbraid";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { bulkSeal } from "#tests/support/bulk-seal.ts";
-import { change, newLead } from "#tests/support/leads.ts";
-import { callAs } from "#tests/support/team.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { bulkSeal } from "#tests/fixtures/bulk-seal.ts";
+import { change, newLead } from "#tests/fixtures/leads.ts";
 import { count, type Fate, orRefused, type StormSale, type StormScene, transitionMark } from "./storm-scene.ts";
 import type { StormSite } from "./storm-sites.ts";
 

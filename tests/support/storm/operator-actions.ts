@@ -1,6 +1,6 @@
 import type { QueueAction } from "#lib/oci/queue-types.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
 import { act, undo } from "#tests/support/control.ts";
-import { callAs } from "#tests/support/team.ts";
 import { count, orRefused, type StormScene } from "./storm-scene.ts";
 import type { StormSite } from "./storm-sites.ts";
 

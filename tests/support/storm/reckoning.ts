@@ -1,5 +1,5 @@
 import type { CallRecord, SentRow } from "#scripts/local/google/sim-shapes.ts";
-import type { ShownConversion } from "#tests/support/google.ts";
+import type { ShownConversion } from "#tests/fixtures/worker/google-client.ts";
 import { type BookedSale, readClaims, readLeftovers, readSales, readSignals } from "./ledger.ts";
 import type { Fate, StormScene } from "./storm-scene.ts";
 

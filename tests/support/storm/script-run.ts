@@ -1,5 +1,5 @@
 import { scriptTime } from "#lib/providers/conversion-time.ts";
-import { service } from "#tests/support/queue.ts";
+import { service } from "#tests/fixtures/service.ts";
 import { count, type StormScene } from "./storm-scene.ts";
 import type { StormSite } from "./storm-sites.ts";
 

@@ -1,5 +1,5 @@
 import type postgres from "postgres";
-import type { GoogleClient } from "#tests/support/google.ts";
+import type { GoogleClient } from "#tests/fixtures/worker/google-client.ts";
 
 /**
  * One clock for everybody: the database, the simulator and the workers. It goes on by itself and is set ahead in steps, so that verdicts,

@@ -1,4 +1,4 @@
-import { seededRandom } from "#scripts/local/demo/seeded-random.ts";
+import { seededRandom } from "#scripts/local/seeded-random.ts";
 
 /** Every decision of a storm comes from here, so its seed replays them. What races with what is still the machine's. */
 export class StormRandom {

@@ -1,7 +1,9 @@
 import { demoClient } from "#scripts/local/google/accounts.ts";
-import { type ConnectionOptions, connectApi, defaultNames } from "#tests/support/connections.ts";
-import { createQueueTeam, deliverySettings } from "#tests/support/queue.ts";
-import { callAs, createPerson, type Team } from "#tests/support/team.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { type ConnectionOptions, connectApi, defaultNames } from "#tests/fixtures/connections.ts";
+import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { deliverySettings, switchDelivery as switchTo } from "#tests/fixtures/site.ts";
+import { createPerson, type Team } from "#tests/fixtures/team.ts";
 import type { StormStack } from "./storm-stack.ts";
 
 type Transport = "data_manager" | "ads_api";
@@ -164,7 +166,6 @@ async function connectionOf(site: StormSite, transport: Transport, token: string
 
 /** The owner lets the site send by its script, or by the API it is connected to. */
 export async function switchDelivery(stack: StormStack, site: StormSite, to: "script" | "api"): Promise<void> {
-  const { owner, publicId } = site.team;
-  await callAs(stack.sql(), owner, (tx) => tx`select public.switch_delivery(${publicId}, ${to})`, stack.clock.now());
+  await switchTo(stack.sql(), site.team, to, stack.clock.now());
   site.method = to;
 }

@@ -7,10 +7,10 @@ import { loadSecrets } from "#scripts/local/process/secrets.ts";
 import { temporaryStateDir } from "#scripts/local/process/state-dir.ts";
 import { StopList } from "#scripts/local/process/stop-list.ts";
 import { startWatchdog } from "#scripts/local/process/watchdog.ts";
-import type { GoogleClient } from "#tests/support/google.ts";
-import { type Part, redisPart } from "#tests/support/redis-part.ts";
-import { startGoogleInChild } from "#tests/support/start-google-in-child.ts";
-import { workerEnv } from "#tests/support/worker-env.ts";
+import type { GoogleClient } from "#tests/fixtures/worker/google-client.ts";
+import { type Part, redisPart } from "#tests/fixtures/worker/redis-part.ts";
+import { startGoogleInChild } from "#tests/fixtures/worker/start-google-in-child.ts";
+import { workerEnv } from "#tests/fixtures/worker/worker-env.ts";
 import { type StormClock, startStormClock } from "./storm-clock.ts";
 
 export interface StormStack {

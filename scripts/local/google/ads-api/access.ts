@@ -1,5 +1,7 @@
 /** Who may call the Ads API for which account, and with which version. */
-import { adsScope, mayReach, readCaller } from "../accounts.ts";
+
+import { mayReach, readCaller } from "../access.ts";
+import { adsScope } from "../accounts.ts";
 import { Refusal, scopeMissing } from "../failures.ts";
 import type { Sim } from "../sim.ts";
 import type { Account, Call } from "../sim-shapes.ts";

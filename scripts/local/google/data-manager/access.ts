@@ -1,5 +1,7 @@
 /** Who may send to Data Manager, and where to. */
-import { type Caller, dataManagerScope, mayReach, readCaller } from "../accounts.ts";
+
+import { type Caller, mayReach, readCaller } from "../access.ts";
+import { dataManagerScope } from "../accounts.ts";
 import {
   badRequest,
   errorAnswer,

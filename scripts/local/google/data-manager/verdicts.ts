@@ -1,5 +1,5 @@
 /** What Data Manager makes of accepted events once it gets to them, and GET /v1/requestStatus:retrieve, which tells. */
-import { mayReach } from "../accounts.ts";
+import { mayReach } from "../access.ts";
 import { bookConversion, changeConversion, findConversion, tally, type Upload } from "../book.ts";
 import { type ClickProblem, findClickProblem } from "../click-ids.ts";
 import type { Sim } from "../sim.ts";

@@ -1,0 +1,48 @@
+import { refused } from "./install.ts";
+import { forgetPage } from "./page.ts";
+import { forget, load, stored } from "./store.ts";
+
+/** What the visitor agreed to; undefined where the site has no consent manager. */
+export let scopes: string[] | undefined;
+/** Whether anything may be stored or sent. */
+export let active: boolean | undefined;
+/** Whether click ids may be. */
+export let marketing: boolean | undefined;
+
+export const withoutMarketing = ["analytics"];
+
+/** What is no decision never undoes a refusal of marketing. */
+export function allow(granted: string[] | undefined, isDecision: boolean | undefined): void {
+  scopes = !isDecision && stored.k ? withoutMarketing : granted;
+  const allows = (scope: string) => !scopes || scopes.includes(scope);
+  active = !refused && allows("analytics");
+  marketing = active && allows("marketing");
+}
+
+/** Loads, and follows what the visitor said in another tab. Whether this one is still active. */
+export function reload(): boolean | undefined {
+  const { v } = stored;
+  load();
+  if (stored.k) {
+    scopes = withoutMarketing;
+    marketing = false;
+  }
+  if (v && !stored.v && stored.c) leave();
+  return active;
+}
+
+/** Consent was withdrawn in another tab. What is stored belongs to that tab's choice. */
+export function leave(): void {
+  active = marketing = false;
+  forget();
+  forgetPage();
+}
+
+/** Ad click ids are marketing data wherever they stand: in addresses, and in events written as JSON. */
+export function withoutClicks(text: string): string {
+  return text.replace(/(clid|braid)(=|%3D|":")[^&#%"]*/gi, "$1$2");
+}
+
+export function bounded(url: string): string {
+  return (marketing ? url : withoutClicks(url)).slice(0, 2048);
+}
