@@ -1,4 +1,5 @@
--- OCI Control's drawer: one row's whole story.
+-- OCI Control's drawer: one row's whole story. Its parts are plpgsql, which keeps their plans: made
+-- anew for each look, they took longer than the reading.
 
 -- queue_row_story: everything that is known of one row: the seal, the ledger, each move with who
 -- and why, each attempt, what was sent and its verdict, and what an operator may do with it.
@@ -63,8 +64,10 @@ grant execute on function public.queue_row_story(text, uuid, int) to authenticat
 --   Returns  {allowedActions, canTryApi, canSendAgain}. canTryApi: it waits for a person, and the
 --            API may make it by now, so an operator may try it there once more (overApi).
 create function private.row_choices(p_site_id uuid, p_id uuid) returns jsonb
-language sql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
+begin
+  return (
   with judged as materialized (
     select c.*, j.skipped
     from (values
@@ -78,13 +81,16 @@ as $$
     'canTryApi', bool_or(j.place = 1 and j.skipped is not distinct from 'BY_HAND')
       and bool_or(j.place = 4 and j.skipped is null),
     'canSendAgain', bool_or(j.place = 5 and j.skipped is null))
-  from judged j
+  from judged j);
+end
 $$;
 
 -- ledger_json: the newest seal of a sale, and each of its snapshots.
 create function private.ledger_json(p_sale public.sales) returns jsonb
-language sql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
+begin
+  return (
   select jsonb_build_object(
     'seal', (array_agg(r.line - '{id,kind,deltaCents}'::text[] || jsonb_build_object(
         'note', p_sale.note) order by r.sequence desc)
@@ -100,7 +106,8 @@ as $$
       'valueSource', x.value_source,
       'by', private.actor_json(x.actor_kind, x.actor_id),
       'at', x.created_at) as line
-    from public.revenue_snapshots x where x.sale_id = p_sale.id) r
+    from public.revenue_snapshots x where x.sale_id = p_sale.id) r);
+end
 $$;
 
 -- payload_json: what was sent of a row, or would be now, with the click id masked.
@@ -108,8 +115,10 @@ $$;
 create function private.payload_json(
   p_row public.offline_conversion_queue, p_sale public.sales, p_name text
 ) returns jsonb
-language sql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
+begin
+  return (
   select jsonb_build_object(
     'sent', d.id is not null,
     'orderId', p_row.order_id,
@@ -138,7 +147,8 @@ as $$
       select
         case when d.id is null then p_sale.gclid else i.gclid end as gclid,
         case when d.id is null then p_sale.wbraid else i.wbraid end as wbraid,
-        case when d.id is null then p_sale.gbraid else i.gbraid end as gbraid) c
+        case when d.id is null then p_sale.gbraid else i.gbraid end as gbraid) c);
+end
 $$;
 
 -- dispatch_json: what was handed to Google, and what it says of it.
@@ -173,8 +183,10 @@ $$;
 -- queue_row_moves: the newest 500 moves of a row, and the attempts among them: each claim with the
 -- move that ended it, and what the ledger of attempts says of its batch if a worker claimed it.
 create function private.queue_row_moves(p_id uuid) returns jsonb
-language sql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
+begin
+  return (
   with moves as (
     select t.*, lead(t.to_status) over w as next_status, lead(t.created_at) over w as next_at,
       lead(t.provider_error_code) over w as next_code
@@ -225,5 +237,6 @@ as $$
         'batch', (select b.facts from batches b where b.started_at = m.created_at limit 1))
       order by m.id)
       filter (where m.to_status = 'PROCESSING' and m.from_status <> 'PROCESSING'), '[]'))
-  from moves m
+  from moves m);
+end
 $$;

@@ -1,4 +1,5 @@
--- OCI Control's figures: how the queue stands now.
+-- OCI Control's figures: how the queue stands now. The larger parts are plpgsql, which keeps their
+-- plans.
 
 -- connected_health: how delivery stands on each site that sends by API and is connected.
 create view private.connected_health as
@@ -10,8 +11,10 @@ create view private.connected_health as
 -- health_of: {circuit, blocked}: how delivery by API stands on these sites, of several the worst.
 -- Null where no site sends by API or none is connected; blocked also where none is.
 create function private.health_of(p_sites uuid[], p_provider_key text default null) returns jsonb
-language sql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
+begin
+  return (
   select jsonb_build_object(
     'circuit', (
       select private.circuit_json(h.state, h.failure_count, h.next_probe_at)
@@ -26,7 +29,8 @@ as $$
       where h.site_id = any (p_sites)
         and h.provider_key = coalesce(p_provider_key, h.provider_key)
         and h.blocked_at is not null
-      order by h.blocked_at limit 1))
+      order by h.blocked_at limit 1)));
+end
 $$;
 
 -- next_due: when the first row of a site in this state may be sent; what waits for a person never
@@ -72,8 +76,10 @@ $$;
 
 -- queue_totals_json: the figures of some sites that the kept counts give, of all and by provider.
 create function private.queue_totals_json(p_sites uuid[]) returns jsonb
-language sql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
+begin
+  return (
   with lines as materialized (select t.* from private.queue_totals(p_sites) t),
   states as (select unnest(private.queue_states()) as status),
   figures as (   -- a null key: of all providers
@@ -115,13 +121,16 @@ as $$
         jsonb_build_object('code', c.code, 'category', c.category, 'count', c.n)
         order by c.n desc, c.code), '[]')
       from (
-        select x.* from causes x where x.n > 0 order by x.n desc, x.code limit 100) c))
+        select x.* from causes x where x.n > 0 order by x.n desc, x.code limit 100) c)));
+end
 $$;
 
 -- connections_json: how the connections of some sites stand, and the last run of script or worker.
 create function private.connections_json(p_sites uuid[]) returns jsonb
-language sql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
+begin
+  return (
   with api as materialized (   -- the sites that send by API, with how their last turns went
     select s.id, exists (select from public.provider_credentials c where c.site_id = s.id)
         as is_connected, h.served_at,
@@ -163,7 +172,8 @@ as $$
          where site.id not in (select a.id from api a))
         union all
         select a.served_at, a.failure_code, 'worker' from api a where a.served_at is not null) r
-      order by r.at desc limit 1))
+      order by r.at desc limit 1)));
+end
 $$;
 
 -- queue_stats: the figures of a site, or of all sites of the reader.
