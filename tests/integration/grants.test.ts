@@ -158,9 +158,20 @@ async function executableBy(role: string): Promise<string[]> {
 test("each role may execute exactly the functions on its list", async () => {
   expect(await executableBy("anon")).toEqual([]);
   expect(await executableBy("authenticated")).toEqual(grantedToUsers);
-  expect(await executableBy("opsmantik_app")).toEqual(grantedToServices);
-  expect(await executableBy("service_role")).toEqual(grantedToServices);
+  const withDefaults = [...grantedToServices, "max_attempts"].toSorted();
+  expect(await executableBy("opsmantik_app")).toEqual(withDefaults);
+  expect(await executableBy("service_role")).toEqual(withDefaults);
   expect(Object.keys(serviceFunctions)).toEqual(grantedToServices);
+});
+
+// Guarantee: a runbook's call without the arguments that have a default works for every role that may call the function.
+// Mutation that breaks it: revoke max_attempts, which the defaults call.
+test.each(["opsmantik_app", "service_role"])("%s may leave out arguments that have a default", async (role) => {
+  const answer = db.sql.begin(async (tx) => {
+    await tx`set local role ${tx(role)}`;
+    return tx`select public.list_offline_conversion_groups() as groups, public.oci_attempt_cap() as cap`;
+  });
+  expect(await answer).toMatchObject([{ groups: [], cap: { capped: 0 } }]);
 });
 
 // Guarantee: a table added without row level security would show every tenant's rows to every signed-in user.
@@ -184,10 +195,12 @@ test("every function of ours pins its search path, and those that are granted re
     select p.oid::regprocedure::text as name from pg_proc p join pg_namespace n on n.oid = p.pronamespace
     where n.nspname in ('public', 'private') and not coalesce(p.proconfig, '{}') @> array['search_path=""'] order by 1`;
   expect(loose.map((row) => row.name)).toEqual([
+    "private.api_never_adjusts(text)",
     "private.current_moment()",
     "private.may_tell(sales,text)",
     "private.retry_delay(integer)",
     "private.uuid_v7()",
+    "private.waits_for_person(text,text,text,text)",
   ]);
   const other = await db.sql`
     select p.proname as name from pg_proc p

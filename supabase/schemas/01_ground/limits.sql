@@ -11,6 +11,8 @@ as $$ select interval '90 days' $$;
 create function private.max_attempts() returns int
 language sql immutable parallel safe set search_path = ''
 as $$ select 5 $$;
+-- A default of an argument is evaluated with the caller's rights.
+grant execute on function private.max_attempts() to opsmantik_app, service_role;
 
 -- adjustments_end: how long after a conversion Google takes a correction or a retraction of it.
 create function private.adjustments_end() returns interval

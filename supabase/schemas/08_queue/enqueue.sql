@@ -1,8 +1,9 @@
 -- How a sale gets rows on the queue, and how waiting ones are closed.
 
--- enqueue: a row for what Google has to be told of a sale. What was told before keeps its name, and
--- the action it was told under: elsewhere the order id would be a new conversion. A conversion that
--- is queued once more also remembers that an earlier hand-out of it may have arrived, and with what.
+-- enqueue: a row for what Google has to be sent of a sale. It keeps the name and the action that
+-- the sale was sent under before: under another one the order id would be a new conversion. A
+-- conversion that is queued once more also remembers that an earlier hand-out of it may have
+-- arrived, and with what.
 --   Takes    p_not_before: when Google asked to wait longer than the settings say.
 create function private.enqueue(
   p_sale public.sales, p_kind text, p_by_hand_reason text default null,
@@ -10,11 +11,12 @@ create function private.enqueue(
 ) returns void
 language sql security definer set search_path = ''
 as $$
-  insert into public.offline_conversion_queue (site_id, sale_id, call_id, kind, order_id, snapshot_id, value_cents, currency, conversion_time,
-      conversion_name, conversion_action, may_have_arrived, handed_value_cents,
-      handed_values_differ, handed_via, handed_vias_differ, click_expires_at, not_before,
-      by_hand_reason, created_at, updated_at)
-    select p_sale.site_id, p_sale.id, p_sale.call_id, p_kind, p_sale.order_id, r.id, r.amount_cents, r.currency, p_sale.occurred_at,
+  insert into public.offline_conversion_queue (site_id, sale_id, call_id, kind, order_id,
+      snapshot_id, value_cents, currency, conversion_time, conversion_name, conversion_action,
+      may_have_arrived, handed_value_cents, handed_values_differ, handed_via, handed_vias_differ,
+      click_expires_at, not_before, by_hand_reason, created_at, updated_at)
+    select p_sale.site_id, p_sale.id, p_sale.call_id, p_kind, p_sale.order_id,
+      r.id, r.amount_cents, r.currency, p_sale.occurred_at,
       (select o.conversion_name from public.offline_conversion_queue o
        where o.sale_id = p_sale.id and o.conversion_name is not null
        order by o.created_at, o.id limit 1),
@@ -22,10 +24,12 @@ as $$
       o.id is not null, o.handed_value_cents,
       coalesce(o.handed_values_differ, false), o.handed_via, coalesce(o.handed_vias_differ, false),
       case when p_kind = 'CONVERSION'   -- the sale's time where the click had to be forgotten
-        then coalesce(p_sale.clicked_at, p_sale.occurred_at) + interval '90 days'
+        then coalesce(p_sale.clicked_at, p_sale.occurred_at) + private.click_life()
         else p_sale.occurred_at + private.adjustments_end() end,
-      greatest(n.now + make_interval(mins => s.send_delay_minutes), p_sale.occurred_at, p_not_before,
-        case p_kind when 'CONVERSION' then p_sale.clicked_at + make_interval(hours => s.click_min_age_hours) end),
+      greatest(n.now + make_interval(mins => s.send_delay_minutes), p_sale.occurred_at,
+        p_not_before,
+        case p_kind when 'CONVERSION'
+          then p_sale.clicked_at + make_interval(hours => s.click_min_age_hours) end),
       p_by_hand_reason, n.now, n.now
     from public.sites s
       cross join private.newest_snapshot(p_sale.id) r
@@ -38,31 +42,35 @@ as $$
           and x.may_have_arrived
         order by x.created_at desc, x.id desc limit 1) o on true
     where s.id = p_sale.site_id
-    on conflict do nothing   -- a row of this kind went back to waiting at this moment: its claim takes the newest snapshot
+    -- A row of this kind went back to waiting at this moment: its claim takes the newest snapshot.
+    on conflict do nothing
 $$;
 
 -- close_waiting: rows of a sale that need not be sent any more, with what a new connection would
 -- bring back. What is in flight is left: its answer will be compared.
-create function private.close_waiting(p_sale_id uuid, p_kinds text[], p_code text, p_words text) returns void
+create function private.close_waiting(
+  p_sale_id uuid, p_kinds text[], p_code text, p_message text
+) returns void
 language sql security definer set search_path = ''
 as $$
   update public.offline_conversion_queue q
-    set status = 'FAILED', next_retry_at = null, last_error = p_words, provider_error_code = p_code,
+    set status = 'FAILED', next_retry_at = null, last_error = p_message,
+        provider_error_code = p_code,
         provider_error_category =
           case p_code when 'ADJUSTMENT_EXPIRED' then 'VALIDATION' else 'DETERMINISTIC_SKIP' end,
         updated_at = private.current_moment()
     where q.sale_id = p_sale_id and q.kind = any (p_kinds)
-      and (q.status in ('QUEUED', 'RETRY') or (q.status = 'FAILED'
+      and (q.status = any (private.waiting_states()) or (q.status = 'FAILED'
         and (q.next_retry_at is not null or q.provider_error_category = 'AUTH')))
 $$;
 
-create function private.adjustment_expired_words() returns text
+create function private.adjustment_expired_message() returns text
 language sql immutable set search_path = ''
 as $$
   select 'Google takes no correction 54 days after the sale; it keeps the last value it was sent.'
 $$;
 
--- may_tell: whether Google may be told a thing of this kind about a sale. A conversion needs the
+-- may_tell: whether Google may be sent something of this kind about a sale. A conversion needs the
 -- click, which is forgotten when consent is withdrawn; what Google has can be adjusted without it.
 -- No search_path of its own: the planner then writes it into the query, which asks for many rows.
 create function private.may_tell(p_sale public.sales, p_kind text) returns boolean
@@ -72,20 +80,34 @@ as $$
     or coalesce(p_sale.gclid, p_sale.wbraid, p_sale.gbraid) is not null)
 $$;
 
--- get_pending_conversions_for_worker: what waits to be sent for a site. Sealed sales only; reads, changes nothing.
---   Returns  [{id, kind, orderId, valueCents, currency, conversionTime, attemptCount}], in the order in which it would be claimed.
+-- get_pending_conversions_for_worker: what waits to be sent for a site. Sealed sales only; reads,
+-- changes nothing.
+--   Returns  [{id, kind, orderId, valueCents, currency, conversionTime, attemptCount}], in the
+--            order in which it would be claimed.
 --   Callers  service role only.
-create function public.get_pending_conversions_for_worker(p_site_id uuid, p_limit int default 100) returns jsonb
+create function public.get_pending_conversions_for_worker(p_site_id uuid, p_limit int default 100)
+returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'kind', t.kind, 'orderId', t.order_id, 'valueCents', t.value_cents, 'currency', t.currency,
-           'conversionTime', t.conversion_time, 'attemptCount', t.attempt_count) order by t.next_retry_at nulls first, t.created_at, t.id), '[]')
-  from (select q.* from public.offline_conversion_queue q join public.sales s on s.id = q.sale_id
-        where q.site_id = p_site_id and q.provider_key = 'google_ads' and q.status in ('QUEUED', 'RETRY')
-          and (s.seal_status = 'sealed' or q.kind = 'RETRACT')
-          and q.not_before <= private.current_moment() and (q.next_retry_at is null or q.next_retry_at <= private.current_moment())
-          and q.click_expires_at > private.current_moment()
-        order by q.next_retry_at nulls first, q.created_at, q.id limit least(greatest(p_limit, 1), 1000)) t
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'id', t.id,
+      'kind', t.kind,
+      'orderId', t.order_id,
+      'valueCents', t.value_cents,
+      'currency', t.currency,
+      'conversionTime', t.conversion_time,
+      'attemptCount', t.attempt_count)
+    order by t.next_retry_at nulls first, t.created_at, t.id), '[]')
+  from (
+    select q.* from public.offline_conversion_queue q join public.sales s on s.id = q.sale_id
+    where q.site_id = p_site_id and q.provider_key = 'google_ads'
+      and q.status = any (private.waiting_states())
+      and (s.seal_status = 'sealed' or q.kind = 'RETRACT')
+      and q.not_before <= private.current_moment()
+      and (q.next_retry_at is null or q.next_retry_at <= private.current_moment())
+      and q.click_expires_at > private.current_moment()
+    order by q.next_retry_at nulls first, q.created_at, q.id
+    limit least(greatest(p_limit, 1), 1000)) t
 $$;
 grant execute on function public.get_pending_conversions_for_worker(uuid, int)
   to opsmantik_app, service_role;

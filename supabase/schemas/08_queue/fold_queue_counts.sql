@@ -1,6 +1,7 @@
 -- fold_queue_counts: put the appended lines into the base. Lines about rows that the check under
 -- way has counted are also added to its sum.
---   Safe     to run twice at once: the second does nothing. Readers see the lines before or after, never half.
+--   Safe     to run twice at once: the second does nothing. Readers see the lines before or after,
+--            never half.
 --   Returns  {folded}; at most 50,000 lines a call.
 --   Callers  service role only (cron, each minute).
 create function public.fold_queue_counts() returns jsonb

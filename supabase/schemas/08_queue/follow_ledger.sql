@@ -1,10 +1,46 @@
+-- needed_kind: what Google must be sent for it to have what the ledger says of a sale; null when it
+-- has that.
+--   Takes    p_told: what Google has of the sale; null when it has nothing. p_again as below.
+create function private.needed_kind(
+  p_sale public.sales, p_told private.standing_dispatches, p_again text
+) returns text
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  -- One that only may be there is sent again with its order id, if it still can be: by itself when
+  -- nobody answered, else when a person asks for it.
+  v_is_again boolean := p_told.verdict is not distinct from 'UNKNOWN'
+    and (p_told.kind = p_again or exists (select from public.offline_conversion_queue q
+      where q.sale_id = p_sale.id and q.kind = p_told.kind
+        and q.status = any (private.open_states()) and q.created_at >= p_told.dispatched_at));
+  v_is_resendable boolean := p_told.id is null
+    or (coalesce(p_sale.gclid, p_sale.wbraid, p_sale.gbraid) is not null
+      and p_told.verdict is not distinct from 'UNKNOWN'
+      and (p_told.verdict_reason is not distinct from 'NEVER_ANSWERED'
+        or v_is_again and p_told.kind = 'CONVERSION'));
+begin
+  return case
+    when v_is_resendable and p_sale.status = 'CONFIRMED' then 'CONVERSION'
+    when p_told.id is null or p_told.kind = 'RETRACT' then null
+    when p_sale.status = 'CANCELED' then 'RETRACT'
+    when p_told.value_cents <> p_sale.amount_cents or not p_told.is_certain
+      or v_is_again and p_told.kind = 'RESTATE'
+      -- One that was handed out since and never completed may have arrived all the same.
+      or exists (select from public.offline_conversion_queue q
+        where q.sale_id = p_sale.id and q.kind = 'RESTATE' and q.status <> 'COMPLETED'
+          and q.created_at >= p_told.dispatched_at
+          and (q.handed_value_cents <> p_sale.amount_cents or q.handed_values_differ))
+      then 'RESTATE' end;
+end
+$$;
+
 -- follow_ledger: bring the queue in line with what a sale is worth now and what Google has of it.
 -- Called, with the sale's row locked, after every change of the ledger, every success and every
 -- rejection, so that what Google has plus what is queued always equals the ledger. Data Manager
--- takes a while: what it accepted first can overwrite what the Ads API was told since. After a
+-- takes a while: what it accepted first can overwrite what the Ads API was sent since. After a
 -- switch between them, a value that may have gone both ways is corrected a day later.
---   Takes    p_again: a kind that is queued although Google rejected this very value of it, or never
---            said what became of it; and p_not_before, how long that waits.
+--   Takes    p_again: a kind that is queued although Google rejected this very value of it, or
+--            never said what became of it; and p_not_before, how long that waits.
 create function private.follow_ledger(
   p_sale_id uuid, p_again text default null, p_not_before timestamptz default null
 ) returns void
@@ -16,12 +52,12 @@ declare
   v_told private.standing_dispatches;
   v_newest public.revenue_snapshots := private.newest_snapshot(p_sale_id);
   v_needed text;
-  v_is_again boolean;
-  v_is_resendable boolean;
 begin
   select s.* into v_sale from public.sales s where s.id = p_sale_id;
-  if v_sale.delivery_block is not null then   -- an in-flight row returned after consent was withdrawn
-    perform private.close_waiting(p_sale_id, '{CONVERSION,RESTATE,RETRACT}', v_sale.delivery_block, 'The visitor withdrew consent before Google was told.');
+  -- An in-flight row returned after consent was withdrawn.
+  if v_sale.delivery_block is not null then
+    perform private.close_waiting(p_sale_id, '{CONVERSION,RESTATE,RETRACT}', v_sale.delivery_block,
+      'The visitor withdrew consent before Google was told.');
     perform private.forget_identifiers(array[p_sale_id]);
     if not private.assume_arrival(p_sale_id) then
       return;
@@ -30,32 +66,14 @@ begin
     update public.sales s set delivery_block = null, updated_at = v_now
       where s.id = p_sale_id returning s.* into v_sale;
   end if;
+  -- Google Ads is the platform that rows are for.
   select d.* into v_told from private.standing_dispatches d
-    where d.sale_id = p_sale_id and d.provider_key = 'google_ads';   -- the platform that rows are for
+    where d.sale_id = p_sale_id and d.provider_key = 'google_ads';
   if v_told.id is null and v_sale.status = 'CANCELED' and private.assume_arrival(p_sale_id) then
     select d.* into v_told from private.standing_dispatches d
       where d.sale_id = p_sale_id and d.provider_key = 'google_ads';
   end if;
-  -- One that only may be there is sent again with its order id, if it still can be: by itself when
-  -- nobody answered, else when a person asks for it.
-  v_is_again := v_told.verdict is not distinct from 'UNKNOWN' and (v_told.kind = p_again
-    or exists (select from public.offline_conversion_queue q where q.sale_id = p_sale_id
-      and q.kind = v_told.kind and q.status in ('QUEUED', 'RETRY', 'PROCESSING')
-      and q.created_at >= v_told.dispatched_at));
-  v_is_resendable := v_told.id is null
-    or (coalesce(v_sale.gclid, v_sale.wbraid, v_sale.gbraid) is not null
-      and v_told.verdict is not distinct from 'UNKNOWN'
-      and (v_told.verdict_reason is not distinct from 'NEVER_ANSWERED'
-        or v_is_again and v_told.kind = 'CONVERSION'));
-  v_needed := case
-    when v_is_resendable and v_sale.status = 'CONFIRMED' then 'CONVERSION'
-    when v_told.id is null or v_told.kind = 'RETRACT' then null
-    when v_sale.status = 'CANCELED' then 'RETRACT'
-    when v_told.value_cents <> v_sale.amount_cents or not v_told.is_certain
-      or v_is_again and v_told.kind = 'RESTATE'
-      -- One that was handed out since and never completed may have arrived all the same.
-      or exists (select from public.offline_conversion_queue q where q.sale_id = p_sale_id and q.kind = 'RESTATE' and q.status <> 'COMPLETED'
-        and q.created_at >= v_told.dispatched_at and (q.handed_value_cents <> v_sale.amount_cents or q.handed_values_differ)) then 'RESTATE' end;
+  v_needed := private.needed_kind(v_sale, v_told, p_again);
 
   if v_needed is distinct from 'CONVERSION' then
     perform private.close_waiting(p_sale_id, '{CONVERSION}',
@@ -63,7 +81,8 @@ begin
         when v_told.verdict_reason = 'NEVER_ANSWERED' then 'NO_CONSENT' else 'SUPERSEDED' end,
       'The sale changed before Google was told.');
   end if;
-  perform private.close_waiting(p_sale_id, array_remove('{RESTATE,RETRACT}', v_needed), 'SUPERSEDED',
+  perform private.close_waiting(
+    p_sale_id, array_remove('{RESTATE,RETRACT}', v_needed), 'SUPERSEDED',
     case when v_told.id is null then 'Google rejected the conversion: there is nothing to adjust.'
       else 'A later change of the sale made this one needless.' end);
   if v_needed is null then
@@ -71,21 +90,28 @@ begin
   end if;
   if v_needed <> 'CONVERSION' and v_sale.occurred_at <= v_now - private.adjustments_end() then
     perform private.close_waiting(p_sale_id, array[v_needed], 'ADJUSTMENT_EXPIRED',
-      private.adjustment_expired_words());
+      private.adjustment_expired_message());
     return;
   end if;
   update public.offline_conversion_queue q
     set snapshot_id = v_newest.id, value_cents = v_newest.amount_cents, updated_at = v_now
-    where q.sale_id = p_sale_id and q.kind = v_needed and q.status in ('QUEUED', 'RETRY') and q.snapshot_id <> v_newest.id;
+    where q.sale_id = p_sale_id and q.kind = v_needed
+      and q.status = any (private.waiting_states()) and q.snapshot_id <> v_newest.id;
   if v_needed = 'CONVERSION' then
-    -- The row of a sale that was cancelled and sealed again goes on; it is the same conversion with the same order id.
+    -- The row of a sale that was cancelled and sealed again goes on; it is the same conversion with
+    -- the same order id.
     update public.offline_conversion_queue q
-      set status = 'QUEUED', snapshot_id = v_newest.id, value_cents = v_newest.amount_cents, next_retry_at = null, attempt_base = q.attempt_count,
-          provider_error_code = null, provider_error_category = null, last_error = null, updated_at = v_now,
-          not_before = greatest(q.not_before, v_now + (select make_interval(mins => s.send_delay_minutes) from public.sites s where s.id = q.site_id))
+      set status = 'QUEUED', snapshot_id = v_newest.id, value_cents = v_newest.amount_cents,
+          next_retry_at = null, attempt_base = q.attempt_count,
+          provider_error_code = null, provider_error_category = null, last_error = null,
+          updated_at = v_now,
+          not_before = greatest(q.not_before, v_now + (
+            select make_interval(mins => s.send_delay_minutes)
+            from public.sites s where s.id = q.site_id))
       where q.id = (select x.id from public.offline_conversion_queue x
         where x.sale_id = p_sale_id and x.kind = 'CONVERSION' and x.status = 'FAILED'
-          and x.provider_error_code = 'SALE_CANCELLED' order by x.created_at desc, x.id desc limit 1);
+          and x.provider_error_code = 'SALE_CANCELLED'
+        order by x.created_at desc, x.id desc limit 1);
   end if;
   if v_needed = p_again
      -- The sale was cancelled when Google rejected it for now, and came back.
@@ -93,33 +119,38 @@ begin
            where d.sale_id = p_sale_id and d.kind = 'CONVERSION' and d.verdict = 'REJECTED'
            having count(*) < 5 and (array_agg(d.is_retryable
              order by d.dispatched_at desc, d.id desc))[1])
-         and not exists (select from public.offline_conversion_queue q where q.sale_id = p_sale_id
-           and q.kind = 'CONVERSION' and q.status <> 'COMPLETED'))
-     or not exists (select from public.offline_conversion_queue q where q.sale_id = p_sale_id and q.kind = v_needed
-                 and (q.status in ('QUEUED', 'RETRY', 'PROCESSING') or v_needed = 'CONVERSION'
-                   -- One that failed with this very value is for an operator to try again: by itself it would fail for ever.
-                   or (q.status = 'FAILED' and q.snapshot_id = v_newest.id and q.provider_error_code <> 'SUPERSEDED')
-                   -- So is one that Google rejected.
-                   or (q.snapshot_id = v_newest.id and exists (
-                     select from public.provider_dispatches d where d.sale_id = p_sale_id
-                       and d.queue_id = q.id and d.verdict = 'REJECTED')))) then
-    perform private.enqueue(v_sale, v_needed, case when v_needed = 'CONVERSION' then null
+         and not exists (select from public.offline_conversion_queue q
+           where q.sale_id = p_sale_id and q.kind = 'CONVERSION' and q.status <> 'COMPLETED'))
+     or not exists (select from public.offline_conversion_queue q
+       where q.sale_id = p_sale_id and q.kind = v_needed
+         and (q.status = any (private.open_states()) or v_needed = 'CONVERSION'
+           -- One that failed with this very value is for an operator to try again: by itself it
+           -- would fail for ever.
+           or (q.status = 'FAILED' and q.snapshot_id = v_newest.id
+             and q.provider_error_code <> 'SUPERSEDED')
+           -- So is one that Google rejected.
+           or (q.snapshot_id = v_newest.id and exists (
+             select from public.provider_dispatches d where d.sale_id = p_sale_id
+               and d.queue_id = q.id and d.verdict = 'REJECTED')))) then
+    perform private.enqueue(v_sale, v_needed,
+      case when v_needed = 'CONVERSION' then null
         when exists (select from public.provider_dispatches d
           where d.sale_id = p_sale_id and d.kind = 'CONVERSION' and d.click_kind = 'wbraid'
             and d.verdict is distinct from 'REJECTED') then 'WBRAID_ONLY'
         when private.is_elsewhere(v_sale.site_id, v_told.conversion_action)
           then 'OTHER_ACCOUNT' end,
-      greatest(case when v_needed = p_again then p_not_before end, case when v_needed = 'RESTATE' then (
-        select v_now + interval '1 day' from public.offline_conversion_queue q
-        where q.id = v_told.queue_id and q.handed_vias_differ and q.handed_values_differ) end));
+      greatest(case when v_needed = p_again then p_not_before end,
+        case when v_needed = 'RESTATE' then (
+          select v_now + interval '1 day' from public.offline_conversion_queue q
+          where q.id = v_told.queue_id and q.handed_vias_differ and q.handed_values_differ) end));
   end if;
 end
 $$;
 
--- assume_arrival: a conversion will not be sent again, and nobody answered for one of its hand-outs,
--- so Google may have it, also when it rejected another one of them. A dispatch with the verdict
--- UNKNOWN says so: it can then be adjusted and taken back. What is in flight is left, its answer is
--- still to come. Called with the sale locked.
+-- assume_arrival: a conversion will not be sent again, and nobody answered for one of its
+-- hand-outs, so Google may have it, also when it rejected another one of them. A dispatch with the
+-- verdict UNKNOWN says so: it can then be adjusted and taken back. What is in flight is left, its
+-- answer is still to come. Called with the sale locked.
 --   Returns  whether one was written.
 create function private.assume_arrival(p_sale_id uuid) returns boolean
 language plpgsql security definer set search_path = ''

@@ -3,20 +3,20 @@
 
 -- queue_states: all of them, as the queue's constraint allows.
 create function private.queue_states() returns text[]
-  language sql immutable parallel safe set search_path = ''
+language sql immutable parallel safe set search_path = ''
 as $$ select array['QUEUED', 'RETRY', 'PROCESSING', 'COMPLETED', 'FAILED'] $$;
 
 -- waiting_states: to be sent, and nobody has claimed it.
 create function private.waiting_states() returns text[]
-  language sql immutable parallel safe set search_path = ''
+language sql immutable parallel safe set search_path = ''
 as $$ select array['QUEUED', 'RETRY'] $$;
 
 -- open_states: not ended: waiting or claimed.
 create function private.open_states() returns text[]
-  language sql immutable parallel safe set search_path = ''
+language sql immutable parallel safe set search_path = ''
 as $$ select array['QUEUED', 'RETRY', 'PROCESSING'] $$;
 
 -- resting_states: everything but claimed.
 create function private.resting_states() returns text[]
-  language sql immutable parallel safe set search_path = ''
+language sql immutable parallel safe set search_path = ''
 as $$ select array['QUEUED', 'RETRY', 'COMPLETED', 'FAILED'] $$;

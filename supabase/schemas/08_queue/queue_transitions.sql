@@ -22,16 +22,19 @@ create trigger transitions_are_permanent before update or delete on public.queue
 create trigger transitions_are_never_truncated before truncate on public.queue_transitions
   for each statement execute function private.refuse_change();
 
--- act: who changes queue rows in this transaction from here on, and why. The ledger below reads it.
+-- act: who changes queue rows in this transaction from here on, and why. The ledger below reads
+-- it.
 create function private.act(p_actor private.actor, p_reason text) returns void
 language plpgsql set search_path = ''
 as $$
 begin
-  perform set_config('opsmantik.actor_kind', p_actor.kind, true), set_config('opsmantik.actor_id', coalesce(p_actor.id::text, ''), true),
+  perform set_config('opsmantik.actor_kind', p_actor.kind, true),
+    set_config('opsmantik.actor_id', coalesce(p_actor.id::text, ''), true),
     set_config('opsmantik.reason', p_reason, true);
 end
 $$;
 
+-- record_queue_transitions: trigger; one line per row that was made or changed.
 create function private.record_queue_transitions() returns trigger
 language plpgsql security definer set search_path = ''
 as $$
@@ -41,11 +44,16 @@ declare
   v_actor uuid := nullif(current_setting('opsmantik.actor_id', true), '')::uuid;
 begin
   if tg_op = 'INSERT' then
-    insert into public.queue_transitions (queue_id, site_id, from_status, to_status, reason, actor_kind, actor_id, attempt_count, provider_error_code, created_at)
-      select n.id, n.site_id, null, n.status, v_reason, v_kind, v_actor, n.attempt_count, n.provider_error_code, n.updated_at from after_rows n;
+    insert into public.queue_transitions (queue_id, site_id, from_status, to_status, reason,
+        actor_kind, actor_id, attempt_count, provider_error_code, created_at)
+      select n.id, n.site_id, null, n.status, v_reason,
+        v_kind, v_actor, n.attempt_count, n.provider_error_code, n.updated_at
+      from after_rows n;
   else
-    insert into public.queue_transitions (queue_id, site_id, from_status, to_status, reason, actor_kind, actor_id, attempt_count, provider_error_code, created_at)
-      select n.id, n.site_id, o.status, n.status, v_reason, v_kind, v_actor, n.attempt_count, n.provider_error_code, n.updated_at
+    insert into public.queue_transitions (queue_id, site_id, from_status, to_status, reason,
+        actor_kind, actor_id, attempt_count, provider_error_code, created_at)
+      select n.id, n.site_id, o.status, n.status, v_reason,
+        v_kind, v_actor, n.attempt_count, n.provider_error_code, n.updated_at
       from after_rows n join before_rows o on o.id = n.id;
   end if;
   return null;

@@ -40,12 +40,12 @@ as $$
       case q.status when 'FAILED' then q.provider_error_category else '' end as category,
       count(*) as row_count, sum(q.value_cents) as value_cents
     from (
-      select x.* from unnest('{QUEUED,RETRY,COMPLETED,FAILED}'::text[]) s (status)
+      select x.* from unnest(private.resting_states()) s (status)
       cross join lateral (
         select q.* from public.offline_conversion_queue q
         where q.site_id = p_site_id and q.created_at >= p_from and q.created_at < p_to
           and q.status = s.status
-          and q.status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED')) x   -- an index holds these
+          and q.status = any (private.resting_states())) x   -- an index holds these
       union all
       select q.* from public.offline_conversion_queue q
       where q.site_id = p_site_id and q.created_at >= p_from and q.created_at < p_to

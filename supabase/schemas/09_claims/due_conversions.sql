@@ -7,7 +7,9 @@
 --            next_probe_at, is_probe_due, served_at}], in the order in which they should be served.
 --            A site that is blocked or not connected is left out; one with an open circuit is not.
 --   Callers  service role only.
-create function public.list_offline_conversion_groups(p_limit_groups int default 50, p_max_attempts int default 5) returns jsonb
+create function public.list_offline_conversion_groups(
+  p_limit_groups int default 50, p_max_attempts int default private.max_attempts()
+) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   with due as (
@@ -39,14 +41,17 @@ $$;
 grant execute on function public.list_offline_conversion_groups(int, int)
   to opsmantik_app, service_role;
 
--- defer_offline_conversion_jobs: let due rows wait, because nothing may be sent now (circuit, semaphore). No attempt is spent.
---   Moves    QUEUED/RETRY -> RETRY, at most p_limit rows; each waits up to p_jitter_seconds longer, so that they do not come back as one.
---            The error of the last real attempt stays where it is.
+-- defer_offline_conversion_jobs: let due rows wait, because nothing may be sent now (circuit,
+-- semaphore). No attempt is spent.
+--   Moves    QUEUED/RETRY -> RETRY, at most p_limit rows; each waits up to p_jitter_seconds longer,
+--            so that they do not come back as one. The error of the last real attempt stays where
+--            it is.
 --   Writes   STARTED and FINISHED in the ledger of attempts, when a row was deferred.
 --   Returns  {deferred}.
 --   Callers  service role only.
 create function public.defer_offline_conversion_jobs(
-  p_site_id uuid, p_provider_key text, p_limit int, p_until timestamptz, p_code text, p_words text, p_jitter_seconds int default 0, p_max_attempts int default 5
+  p_site_id uuid, p_provider_key text, p_limit int, p_until timestamptz, p_code text,
+  p_words text, p_jitter_seconds int default 0, p_max_attempts int default private.max_attempts()
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -62,8 +67,10 @@ begin
     p_max_attempts, null);
   perform private.act(('system', null)::private.actor, 'DEFERRED');
   update public.offline_conversion_queue q
-    set status = 'RETRY', next_retry_at = p_until + random() * make_interval(secs => p_jitter_seconds), provider_error_code = left(p_code, 64),
-        provider_error_category = 'TRANSIENT', last_error = left(p_words, 1024), updated_at = private.current_moment()
+    set status = 'RETRY',
+        next_retry_at = p_until + random() * make_interval(secs => p_jitter_seconds),
+        provider_error_code = left(p_code, 64), provider_error_category = 'TRANSIENT',
+        last_error = left(p_words, 1024), updated_at = private.current_moment()
     where q.id = any (v_due.row_ids);
   get diagnostics v_deferred = row_count;
   if v_deferred > 0 then
@@ -72,7 +79,8 @@ begin
   return jsonb_build_object('deferred', v_deferred);
 end
 $$;
-grant execute on function public.defer_offline_conversion_jobs(uuid, text, int, timestamptz, text, text, int, int)
+grant execute on function public.defer_offline_conversion_jobs(
+    uuid, text, int, timestamptz, text, text, int, int)
   to opsmantik_app, service_role;
 
 -- conversion_job: one row as a worker would be handed it now, without claiming it. For a dry run:
@@ -84,20 +92,32 @@ grant execute on function public.defer_offline_conversion_jobs(uuid, text, int, 
 create function public.conversion_job(p_site_id uuid, p_id uuid) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select jsonb_build_object('id', q.id, 'saleId', q.sale_id, 'kind', q.kind, 'orderId', q.order_id,
+  select jsonb_build_object(
+    'id', q.id,
+    'saleId', q.sale_id,
+    'kind', q.kind,
+    'orderId', q.order_id,
     'conversionName', n.name,
     'conversionAction', coalesce(q.conversion_action, a.action),
     'isChosenAction', coalesce(a.conversion_name = n.name
       and a.action = coalesce(q.conversion_action, a.action), false),
-    'via', case when q.kind = 'CONVERSION' or q.kind = 'RESTATE' and coalesce(b.takes_restatements, false)
+    'via', case
+      when q.kind = 'CONVERSION' or q.kind = 'RESTATE' and coalesce(b.takes_restatements, false)
       then c.transport else 'ads_api' end,
-    'valueCents', r.amount_cents, 'currency', q.currency, 'conversionTime', q.conversion_time,
-    'timezone', t.timezone, 'attemptCount', q.attempt_count + 1,
-    'gclid', s.gclid, 'wbraid', s.wbraid, 'gbraid', s.gbraid, 'clickedAt', s.clicked_at,
+    'valueCents', r.amount_cents,
+    'currency', q.currency,
+    'conversionTime', q.conversion_time,
+    'timezone', t.timezone,
+    'attemptCount', q.attempt_count + 1,
+    'gclid', s.gclid,
+    'wbraid', s.wbraid,
+    'gbraid', s.gbraid,
+    'clickedAt', s.clicked_at,
     'customerHash', case when said.consent is not null
       then coalesce(s.customer_hash, l.caller_hash) end,
     'emailHash', case when said.consent is not null then s.email_hash end,
-    'channel', q.channel, 'consent', said.consent,
+    'channel', q.channel,
+    'consent', said.consent,
     'mayHaveArrived', q.may_have_arrived or q.status = 'PROCESSING' or exists (
       select from public.provider_dispatches d where d.sale_id = q.sale_id))
   from public.offline_conversion_queue q
@@ -123,6 +143,7 @@ as $$
     cross join lateral (
       select case when s.call_id is null or s.email_hash is not null or choice.is_given
         then 'GRANTED' end as consent) said
-  where q.id = p_id and q.site_id = p_site_id and coalesce(q.conversion_action, a.action) is not null
+  where q.id = p_id and q.site_id = p_site_id
+    and coalesce(q.conversion_action, a.action) is not null
 $$;
 grant execute on function public.conversion_job(uuid, uuid) to opsmantik_app, service_role;

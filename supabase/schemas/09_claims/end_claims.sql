@@ -1,5 +1,6 @@
--- retry_delay: 2, 4, 8 … minutes, at most an hour, each up to a quarter more or less, so that what failed together does not return together.
--- Inlined, like uuid_v7: an answer asks it for each of a thousand rows.
+-- retry_delay: 2, 4, 8 … minutes, at most an hour, each up to a quarter more or less, so that
+-- what failed together does not return together. Inlined, like uuid_v7: an answer asks it for each
+-- of a thousand rows.
 create function private.retry_delay(p_attempts int) returns interval
 language sql volatile
 as $$
@@ -23,8 +24,8 @@ as $$
 $$;
 
 -- disprove_arrival: for a day Google could not find what we only assumed it to have, under the one
--- action that it left for. It never arrived: there is nothing to adjust, and nothing for a person to
--- do. Called with the sale locked.
+-- action that it left for. It never arrived: there is nothing to adjust, and nothing for a person
+-- to do. Called with the sale locked.
 create function private.disprove_arrival(p_row public.offline_conversion_queue) returns void
 language plpgsql security definer set search_path = ''
 as $$
@@ -51,10 +52,11 @@ $$;
 -- end_claims: these rows were not delivered. Called with their sales locked.
 --   Takes    p_results [{id, outcome RETRY|FAILED, code?, category?, words?, retryAt?, free?,
 --            byHand?}]. Without a code nobody answered: the sender threw.
---   Moves    PROCESSING -> RETRY or FAILED, only under the given claim (null: whichever it is). TRANSIENT and RATE_LIMIT get a time for the next
---            try while attempts are left, and MAX_ATTEMPTS when none is; everything else is final.
---            free: Google asked to wait, so the attempt is given back, at most 20 times a row. Without
---            a code nobody answered: each such wait is twice as long as the one before.
+--   Moves    PROCESSING -> RETRY or FAILED, only under the given claim (null: whichever it is).
+--            TRANSIENT and RATE_LIMIT get a time for the next try while attempts are left, and
+--            MAX_ATTEMPTS when none is; everything else is final.
+--            free: Google asked to wait, so the attempt is given back, at most 20 times a row.
+--            Without a code nobody answered: each such wait is twice as long as the one before.
 --            byHand: no API makes this adjustment. The row waits for a person. So it does when
 --            Google did not find what may be under another action.
 --   Returns  {failed, retried}.
@@ -90,17 +92,19 @@ begin
             then concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.words) else o.words end, 1024),
           attempt_error = left(o.words, 1024), attempt_error_code = left(o.code, 64),
           attempt_error_category = o.category,
-          -- Refused, or asked to wait: a conversion of which no other hand-out can be at Google may
-          -- go under another action next, or to another account.
+          -- Refused, or asked to wait: a conversion of which no other hand-out can be at Google
+          -- may go under another action next, or to another account.
           conversion_action = case when q.kind <> 'CONVERSION' or b.is_unanswered
               or q.may_have_arrived or exists (select from public.provider_dispatches d
                 where d.sale_id = q.sale_id and d.verdict is distinct from 'REJECTED')
             then q.conversion_action end
-      from (select r.id, r.outcome, r.words, r."retryAt" as retry_at, r.code,
-              coalesce(r.category, 'TRANSIENT') as category,
-              coalesce(r.free, false) and r.outcome = 'RETRY' as asks_to_wait, r."byHand" as by_hand
-            from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text,
-              words text, "retryAt" timestamptz, free boolean, "byHand" text)) o
+      from (
+          select r.id, r.outcome, r.words, r."retryAt" as retry_at, r.code,
+            coalesce(r.category, 'TRANSIENT') as category,
+            coalesce(r.free, false) and r.outcome = 'RETRY' as asks_to_wait,
+            r."byHand" as by_hand
+          from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text,
+            words text, "retryAt" timestamptz, free boolean, "byHand" text)) o
         join public.offline_conversion_queue w on w.id = o.id
         cross join lateral (select o.asks_to_wait and w.free_waits < 20 as is_free,
           o.asks_to_wait or o.category in ('TRANSIENT', 'RATE_LIMIT') as is_passing,
@@ -116,14 +120,22 @@ begin
             and not (f.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_over,
           p_token is not null and o.category = 'TRANSIENT'
             and (not o.asks_to_wait or o.code is null) as is_unanswered) b
-      where q.id = o.id and q.status = 'PROCESSING' and (p_token is null or q.claim_token = p_token)
-      returning q.id, q.status, q.kind, q.sale_id, b.is_over and o.code = 'CONVERSION_NOT_FOUND' as is_not_there)
-  select array_agg(e.id) filter (where e.is_not_there), jsonb_build_object('failed', count(*) filter (where e.status = 'FAILED'), 'retried', count(*) filter (where e.status = 'RETRY')),
-      array_agg(distinct e.sale_id) filter (where e.kind <> 'CONVERSION' or s.status <> 'CONFIRMED' or s.delivery_block is not null)
+      where q.id = o.id and q.status = 'PROCESSING'
+        and (p_token is null or q.claim_token = p_token)
+      returning q.id, q.status, q.kind, q.sale_id,
+        b.is_over and o.code = 'CONVERSION_NOT_FOUND' as is_not_there)
+  select array_agg(e.id) filter (where e.is_not_there),
+      jsonb_build_object(
+        'failed', count(*) filter (where e.status = 'FAILED'),
+        'retried', count(*) filter (where e.status = 'RETRY')),
+      array_agg(distinct e.sale_id) filter (where e.kind <> 'CONVERSION'
+        or s.status <> 'CONFIRMED' or s.delivery_block is not null)
     into v_missing, v_answer, v_changed from ended e join public.sales s on s.id = e.sale_id;
-  perform private.disprove_arrival(q) from public.offline_conversion_queue q where q.id = any (v_missing);
+  perform private.disprove_arrival(q) from public.offline_conversion_queue q
+    where q.id = any (v_missing);
+  -- What changed while the row was in flight must not be tried again.
   foreach v_sale_id in array coalesce(v_changed, '{}') loop
-    perform private.follow_ledger(v_sale_id);   -- what changed while the row was in flight must not be tried again
+    perform private.follow_ledger(v_sale_id);
   end loop;
   return v_answer;
 end

@@ -1,16 +1,18 @@
--- Claims: how a row of the queue is handed to whoever sends it. A claim spends one attempt, takes the newest value of the sale, and
--- gives its caller exactly the rows it claimed. Claims and answers are plpgsql with generic plans throughout: a function in SQL is planned
--- anew at each call, and planning took longer than changing fifty rows.
+-- Claims: how a row of the queue is handed to whoever sends it. A claim spends one attempt, takes
+-- the newest value of the sale, and gives its caller exactly the rows it claimed. Claims and
+-- answers are plpgsql with generic plans throughout: a function in SQL is planned anew at each
+-- call, and planning took longer than changing fifty rows.
 
 -- hand_out: claim rows that the caller has locked.
 --   Takes    p_name: what the site calls a sale in Google Ads now. A row that has a name keeps it.
---            p_vias: which API takes each row; null for a script. A script that gets what an API may
---            have delivered uses Google's name of that action, so that it counts once.
+--            p_vias: which API takes each row; null for a script. A script that gets what an API
+--            may have delivered uses Google's name of that action, so that it counts once.
 --   Moves    QUEUED/RETRY -> PROCESSING.
 --   Writes   what is handed out: name, snapshot and value on the row, ids in dispatch_identifiers.
 --            Hashes of the phone number and the e-mail address leave only where the customer agreed
 --            in so many words: the visitor's newest choice, or a sale from elsewhere that says so.
---   Returns  the rows as they must be sent, in the order given. A row whose sale came to nothing meanwhile is left out.
+--   Returns  the rows as they must be sent, in the order given. A row whose sale came to nothing
+--            meanwhile is left out.
 create function private.hand_out(
   p_ids uuid[], p_sale_ids uuid[], p_vias text[], p_token uuid, p_name text
 ) returns jsonb
@@ -22,8 +24,10 @@ declare
 begin
   with claimed as (
     update public.offline_conversion_queue q
-      set status = 'PROCESSING', claimed_at = v_now, claim_token = p_token, attempt_count = q.attempt_count + 1, next_retry_at = null, updated_at = v_now,
-          snapshot_id = r.id, value_cents = r.amount_cents, handed_snapshot_id = r.id, handed_value_cents = r.amount_cents,
+      set status = 'PROCESSING', claimed_at = v_now, claim_token = p_token,
+          attempt_count = q.attempt_count + 1, next_retry_at = null, updated_at = v_now,
+          snapshot_id = r.id, value_cents = r.amount_cents,
+          handed_snapshot_id = r.id, handed_value_cents = r.amount_cents,
           handed_values_differ = q.handed_values_differ
             or coalesce(q.handed_value_cents <> r.amount_cents, false),
           conversion_name = coalesce(q.conversion_name, p_name),
@@ -48,10 +52,13 @@ begin
           identifiers_hash = encode(sha256(convert_to(jsonb_build_array(
             i.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email)::text, 'UTF8')), 'hex')
       -- Each row has its own salt: one for the batch would stay with the rows that are kept.
-      from (select u.*, gen_random_uuid() as salt
-            from unnest(p_ids, p_sale_ids, p_vias) with ordinality u (id, sale_id, via, position)) i
+      from (
+          select u.*, gen_random_uuid() as salt
+          from unnest(p_ids, p_sale_ids, p_vias) with ordinality u (id, sale_id, via, position)) i
         join public.sales s on s.id = i.sale_id
-        cross join lateral (select x.id, x.amount_cents from public.revenue_snapshots x where x.sale_id = s.id order by x.sequence desc limit 1) r
+        cross join lateral (
+          select x.id, x.amount_cents from public.revenue_snapshots x
+          where x.sale_id = s.id order by x.sequence desc limit 1) r
         left join public.calls c on c.id = s.call_id
         left join lateral (
           select x.chosen_at, 'marketing' = any (x.scopes) as is_given from public.consent_choices x
@@ -63,16 +70,19 @@ begin
           when s.call_id is null or s.email_hash is not null or choice.is_given then 'GRANTED'
           end as consent) said
         cross join lateral (select
-          case when said.consent is not null then coalesce(s.customer_hash, c.caller_hash) end as phone,
+          case when said.consent is not null
+            then coalesce(s.customer_hash, c.caller_hash) end as phone,
           case when said.consent is not null then s.email_hash end as email) person
       where q.id = i.id and s.delivery_block is null
         -- What the visitor said since; what Google has may still be corrected.
         and (q.kind <> 'CONVERSION'
           or coalesce(choice.is_given or choice.chosen_at <= s.occurred_at, true))
-        and (s.status = 'CONFIRMED') = (q.kind <> 'RETRACT') and (r.amount_cents > 0) = (q.kind <> 'RETRACT')
+        and (s.status = 'CONFIRMED') = (q.kind <> 'RETRACT')
+        and (r.amount_cents > 0) = (q.kind <> 'RETRACT')
       returning i.position, i.salt, i.via, q.id, q.site_id, q.provider_key, q.kind, q.order_id,
         q.conversion_name, q.conversion_action, q.value_cents, q.currency, q.conversion_time,
-        q.attempt_count, q.may_have_arrived, q.sale_id, q.channel, s.gclid, s.wbraid, s.gbraid, s.clicked_at, said.consent, person.phone, person.email),
+        q.attempt_count, q.may_have_arrived, q.sale_id, q.channel, s.gclid, s.wbraid, s.gbraid,
+        s.clicked_at, said.consent, person.phone, person.email),
   identified as (
     insert into public.dispatch_identifiers as d
         (queue_id, site_id, gclid, wbraid, gbraid, customer_hash, email_hash, salt, handed_at)
@@ -82,15 +92,29 @@ begin
         set gclid = excluded.gclid, wbraid = excluded.wbraid, gbraid = excluded.gbraid,
             customer_hash = excluded.customer_hash, email_hash = excluded.email_hash,
             salt = excluded.salt, handed_at = excluded.handed_at)
-  select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'saleId', c.sale_id, 'kind', c.kind,
-    'orderId', c.order_id, 'conversionName', coalesce(n.google_name, c.conversion_name),
-    'conversionAction', c.conversion_action,
-    'via', c.via, 'valueCents', c.value_cents, 'currency', c.currency,
-    'conversionTime', c.conversion_time, 'timezone', t.timezone, 'attemptCount', c.attempt_count,
-    'gclid', c.gclid, 'wbraid', c.wbraid, 'gbraid', c.gbraid, 'clickedAt', c.clicked_at,
-    'customerHash', c.phone, 'emailHash', c.email, 'channel', c.channel, 'consent', c.consent,
-    'mayHaveArrived', c.may_have_arrived or exists (
-      select from public.provider_dispatches d where d.sale_id = c.sale_id))
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'id', c.id,
+      'saleId', c.sale_id,
+      'kind', c.kind,
+      'orderId', c.order_id,
+      'conversionName', coalesce(n.google_name, c.conversion_name),
+      'conversionAction', c.conversion_action,
+      'via', c.via,
+      'valueCents', c.value_cents,
+      'currency', c.currency,
+      'conversionTime', c.conversion_time,
+      'timezone', t.timezone,
+      'attemptCount', c.attempt_count,
+      'gclid', c.gclid,
+      'wbraid', c.wbraid,
+      'gbraid', c.gbraid,
+      'clickedAt', c.clicked_at,
+      'customerHash', c.phone,
+      'emailHash', c.email,
+      'channel', c.channel,
+      'consent', c.consent,
+      'mayHaveArrived', c.may_have_arrived or exists (
+        select from public.provider_dispatches d where d.sale_id = c.sale_id))
     order by c.position), '[]')
   into v_rows from claimed c join public.sites t on t.id = c.site_id
     left join private.action_names n

@@ -1,9 +1,12 @@
 -- ack_offline_conversions: the site's script handed these to Google.
 --   Moves    any but COMPLETED -> COMPLETED, of rows that were ever claimed.
---   Safe     to repeat: the answer is the same, since it says what holds, not what moved. Accepted after a switch to the API as well.
+--   Safe     to repeat: the answer is the same, since it says what holds, not what moved. Accepted
+--            after a switch to the API as well.
 --   Returns  {updated, refused: ids of another site, unknown, or never handed out}.
 --   Callers  service role only.
-create function public.ack_offline_conversions(p_site_id uuid, p_ids uuid[], p_key_id uuid default null) returns jsonb
+create function public.ack_offline_conversions(
+  p_site_id uuid, p_ids uuid[], p_key_id uuid default null
+) returns jsonb
 language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
@@ -13,18 +16,24 @@ begin
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_ACK');
   perform private.complete_rows(
     (select coalesce(jsonb_agg(jsonb_build_object('id', i)), '[]') from unnest(v_ids) i), 'script');
-  return (select jsonb_build_object('updated', count(q.id), 'refused', coalesce(jsonb_agg(i.id order by i.id) filter (where q.id is null), '[]'))
-          from (select distinct u.id from unnest(p_ids) u (id)) i
-          left join public.offline_conversion_queue q on q.id = i.id and q.site_id = p_site_id and q.status = 'COMPLETED');
+  return (
+    select jsonb_build_object(
+      'updated', count(q.id),
+      'refused', coalesce(jsonb_agg(i.id order by i.id) filter (where q.id is null), '[]'))
+    from (select distinct u.id from unnest(p_ids) u (id)) i
+      left join public.offline_conversion_queue q
+        on q.id = i.id and q.site_id = p_site_id and q.status = 'COMPLETED');
 end
 $$;
 grant execute on function public.ack_offline_conversions(uuid, uuid[], uuid)
   to opsmantik_app, service_role;
 
 -- fail_offline_conversions: the site's script could not hand these over.
---   Moves    PROCESSING -> FAILED. TRANSIENT and RATE_LIMIT come back by themselves while attempts are left; VALIDATION and AUTH do not.
+--   Moves    PROCESSING -> FAILED. TRANSIENT and RATE_LIMIT come back by themselves while attempts
+--            are left; VALIDATION and AUTH do not.
 --   Takes    p_claims {id: claim}, for the ids that came with one.
---   Safe     against late news: a row that is not PROCESSING any more stays what it is. Safe to repeat: the answer says what holds.
+--   Safe     against late news: a row that is not PROCESSING any more stays what it is. Safe to
+--            repeat: the answer says what holds.
 --   Refuses  by row: STALE_CLAIM when the given claim is not the row's newest; CLAIMED_TWICE when
 --            none is given and two claims of the last 45 minutes could be meant, a lease (15) and a
 --            script's longest run (30): recovery brings the row back.
@@ -33,7 +42,8 @@ grant execute on function public.ack_offline_conversions(uuid, uuid[], uuid)
 --   Callers  service role only.
 create function public.fail_offline_conversions(
   p_site_id uuid, p_ids uuid[], p_code text, p_category text, p_words text,
-  p_max_attempts int default 5, p_key_id uuid default null, p_claims jsonb default null
+  p_max_attempts int default private.max_attempts(), p_key_id uuid default null,
+  p_claims jsonb default null
 ) returns jsonb
 language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
@@ -56,37 +66,55 @@ begin
           then 'CLAIMED_TWICE' end as reason
       from public.offline_conversion_queue q where q.id = any (v_ids)) j;
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_ACK_FAILED');
-  perform private.end_claims(null, (select coalesce(jsonb_agg(jsonb_build_object('id', i, 'outcome', 'FAILED', 'code', p_code, 'category', p_category,
-    'words', p_words)), '[]') from unnest(v_ids) i), p_max_attempts);
+  perform private.end_claims(null, (
+    select coalesce(jsonb_agg(jsonb_build_object(
+      'id', i,
+      'outcome', 'FAILED',
+      'code', p_code,
+      'category', p_category,
+      'words', p_words)), '[]')
+    from unnest(v_ids) i), p_max_attempts);
   return jsonb_build_object(
-    'updated', (select count(*) from public.offline_conversion_queue q where q.id = any (v_ids) and q.status in ('FAILED', 'RETRY') and q.attempt_count > 0),
-    'refused', (select coalesce(jsonb_agg(distinct i), '[]')
-                from unnest(p_ids) i where i <> all (v_ids)),
+    'updated', (
+      select count(*) from public.offline_conversion_queue q
+      where q.id = any (v_ids) and q.status in ('FAILED', 'RETRY') and q.attempt_count > 0),
+    'refused', (
+      select coalesce(jsonb_agg(distinct i), '[]') from unnest(p_ids) i where i <> all (v_ids)),
     'reasons', v_reasons);
 end
 $$;
-grant execute on function public.fail_offline_conversions(uuid, uuid[], text, text, text, int, uuid, jsonb)
+grant execute on function public.fail_offline_conversions(
+    uuid, uuid[], text, text, text, int, uuid, jsonb)
   to opsmantik_app, service_role;
 
--- fail_unexportable_rows: conversions that can never be sent as they are. They are told to an operator instead of being claimed in vain.
+-- fail_unexportable_rows: conversions that can never be sent as they are. An operator sees them
+-- instead of their being claimed in vain.
 --   Takes    p_rows [{id, code, words}]
 --   Moves    QUEUED/RETRY -> FAILED VALIDATION.
---   Safe     against a late answer: it holds no sale, so it must not wait for a row; one in somebody's hands is left for the next export.
+--   Safe     against a late answer: it holds no sale, so it must not wait for a row; one in
+--            somebody's hands is left for the next export.
 --   Returns  {failed}.
 --   Callers  service role only.
-create function public.fail_unexportable_rows(p_site_id uuid, p_rows jsonb, p_key_id uuid default null) returns jsonb
+create function public.fail_unexportable_rows(
+  p_site_id uuid, p_rows jsonb, p_key_id uuid default null
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_failed int;
 begin
   perform private.act(('api_key', p_key_id)::private.actor, 'UNEXPORTABLE');
-  with given as materialized (select r.id, r.code, r.words from jsonb_to_recordset(p_rows) r (id uuid, code text, words text)),
+  with given as materialized (
+    select r.id, r.code, r.words
+    from jsonb_to_recordset(p_rows) r (id uuid, code text, words text)),
   free as materialized (
     select q.id from public.offline_conversion_queue q
-    where q.id in (select g.id from given g) and q.site_id = p_site_id and q.status in ('QUEUED', 'RETRY') for update skip locked)
+    where q.id in (select g.id from given g) and q.site_id = p_site_id
+      and q.status = any (private.waiting_states())
+    for update skip locked)
   update public.offline_conversion_queue q
-    set status = 'FAILED', next_retry_at = null, provider_error_code = left(g.code, 64), provider_error_category = 'VALIDATION', last_error = left(g.words, 1024),
+    set status = 'FAILED', next_retry_at = null, provider_error_code = left(g.code, 64),
+        provider_error_category = 'VALIDATION', last_error = left(g.words, 1024),
         updated_at = private.current_moment()
     from free f join given g on g.id = f.id where q.id = f.id;
   get diagnostics v_failed = row_count;

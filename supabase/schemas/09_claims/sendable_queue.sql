@@ -34,7 +34,7 @@ create view private.sendable_queue as
        where q.kind <> 'CONVERSION' and b.sale_id = q.sale_id
          and b.provider_key = q.provider_key and b.waits_for is null) as adjusts_via
     from public.offline_conversion_queue q) x
-  where x.status in ('QUEUED', 'RETRY')
+  where x.status = any (private.waiting_states())
     and (x.next_retry_at is null or x.next_retry_at <= (select private.current_moment()))
     and x.not_before <= (select private.current_moment())
     and (x.click_expires_at > (select private.current_moment())) is true

@@ -17,7 +17,7 @@
 --   Callers  service role only.
 create function public.settle_offline_conversion_jobs(
   p_site_id uuid, p_token uuid, p_results jsonb, p_transport text default 'data_manager',
-  p_max_attempts int default 5, p_batch jsonb default null
+  p_max_attempts int default private.max_attempts(), p_batch jsonb default null
 ) returns jsonb
 language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
@@ -26,12 +26,15 @@ declare
   v_ids uuid[] := private.of_this_site(p_site_id,
     array(select (r ->> 'id')::uuid from jsonb_array_elements(p_results) r));
   v_completed int;
-  v_ended jsonb;
+  v_ended jsonb := '{"retried": 0, "failed": 0}';
+  v_retried int;
+  v_failed int;
 begin
   if p_token is null then   -- below, null is any claim
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "token"}');
   end if;
-  -- Before the sales, always: connecting anew holds it while it opens rows that were refused access.
+  -- Before the sales, always: connecting anew holds it while it opens rows that were refused
+  -- access.
   if p_batch is not null and (private.hold_provider(p_site_id, p_batch ->> 'provider')
         is distinct from (p_batch ->> 'credentialsVersion')::int
       or exists (select from public.sites s
@@ -57,17 +60,23 @@ begin
     into v_completed
     from jsonb_array_elements(v_results) r
     where r ->> 'outcome' = 'COMPLETED' and (r ->> 'id')::uuid = any (v_ids);
-  if exists (select from jsonb_array_elements(v_results) r where r ->> 'outcome' <> 'COMPLETED') then
+  if exists (
+      select from jsonb_array_elements(v_results) r where r ->> 'outcome' <> 'COMPLETED') then
     v_ended := private.end_claims(p_token, (
       select coalesce(jsonb_agg(r), '[]') from jsonb_array_elements(v_results) r
       where r ->> 'outcome' <> 'COMPLETED' and (r ->> 'id')::uuid = any (v_ids)), p_max_attempts);
   end if;
+  v_retried := (v_ended ->> 'retried')::int;
+  v_failed := (v_ended ->> 'failed')::int;
   if p_batch is not null then
-    perform private.finish_batch(p_site_id, p_token, p_batch, v_completed,
-      coalesce((v_ended ->> 'failed')::int, 0), coalesce((v_ended ->> 'retried')::int, 0));
+    perform private.finish_batch(
+      p_site_id, p_token, p_batch, v_completed, v_failed, v_retried);
   end if;
-  return jsonb_build_object('completed', v_completed, 'retried', coalesce((v_ended ->> 'retried')::int, 0), 'failed', coalesce((v_ended ->> 'failed')::int, 0),
-    'stale', jsonb_array_length(p_results) - v_completed - coalesce((v_ended ->> 'retried')::int + (v_ended ->> 'failed')::int, 0));
+  return jsonb_build_object(
+    'completed', v_completed,
+    'retried', v_retried,
+    'failed', v_failed,
+    'stale', jsonb_array_length(p_results) - v_completed - v_retried - v_failed);
 end
 $$;
 grant execute on function public.settle_offline_conversion_jobs(uuid, uuid, jsonb, text, int, jsonb)

@@ -1,8 +1,8 @@
 -- probe_lease: how long a probe may take. As long as a claim: the worker that holds it is presumed
 -- dead after that.
 create function private.probe_lease() returns interval
-language sql immutable set search_path = ''
-as $$ select interval '15 minutes' $$;
+language sql immutable parallel safe set search_path = ''
+as $$ select private.stuck_after() $$;
 
 -- next_probe: when an open circuit is tried again. The jitter keeps sites from probing together.
 create function private.next_probe() returns timestamptz
@@ -19,7 +19,8 @@ $$;
 --            under that lock.
 --   Returns  gate CLOSED (claim as many as you like), HALF_OPEN (you probe: at most probe_limit
 --            rows), OPEN, BLOCKED, QUOTA (Google asked us to wait), NOT_CONNECTED (also archived
---            and unknown sites) or SCRIPT (claim nothing); with CLOSED and HALF_OPEN the connection's version and transport.
+--            and unknown sites) or SCRIPT (claim nothing); with CLOSED and HALF_OPEN the
+--            connection's version and transport.
 create function private.pass_gate(
   p_site_id uuid, p_provider_key text, p_token uuid, p_pipeline text default 'seals',
   out gate text, out probe_limit int, out credentials_version int, out transport text
@@ -139,11 +140,21 @@ begin
           next_probe_at = case when h.failure_count + 1 >= 5 then private.next_probe() end
       where h.site_id = p_site_id and h.provider_key = p_provider_key;
   end if;
-  return (select jsonb_build_object('state', h.state, 'failureCount', h.failure_count,
-            'nextProbeAt', h.next_probe_at)
-          from public.provider_health_state h
-          where h.site_id = p_site_id and h.provider_key = p_provider_key);
+  return (
+    select private.circuit_json(h.state, h.failure_count, h.next_probe_at)
+    from public.provider_health_state h
+    where h.site_id = p_site_id and h.provider_key = p_provider_key);
 end
+$$;
+
+-- circuit_json: a circuit as a screen shows it.
+create function private.circuit_json(
+  p_state text, p_failure_count int, p_next_probe_at timestamptz
+) returns jsonb
+language sql immutable set search_path = ''
+as $$
+  select jsonb_build_object(
+    'state', p_state, 'failureCount', p_failure_count, 'nextProbeAt', p_next_probe_at)
 $$;
 
 -- record_provider_outcome: the same for the runbook and for tests, with the seed's arguments.

@@ -1,6 +1,7 @@
--- Click ids, hashed telephone numbers and e-mail addresses as they were handed out. A dispatch is permanent, and
--- these must be erasable: so they sit here, and the row and its dispatch keep a salted hash. With
--- the salt gone too, nobody can find out by trying whether a click id was the one.
+-- Click ids, hashed telephone numbers and e-mail addresses as they were handed out. A dispatch is
+-- permanent, and these must be erasable: so they sit here, and the row and its dispatch keep a
+-- salted hash. With the salt gone too, nobody can find out by trying whether a click id was the
+-- one.
 
 create table public.dispatch_identifiers (
   queue_id uuid primary key,
@@ -30,7 +31,12 @@ begin
 end
 $$;
 
--- purge_dispatch_identifiers: forget what was handed out 90 days ago. Adjustments end after 54.
+-- identifiers_kept: how long we keep what was handed out. Adjustments end after 54 days.
+create function private.identifiers_kept() returns interval
+language sql immutable parallel safe set search_path = ''
+as $$ select interval '90 days' $$;
+
+-- purge_dispatch_identifiers: forget what was handed out 90 days ago.
 --   Returns  {purged}; at most 5,000 a call.
 --   Callers  service role only (cron).
 create function public.purge_dispatch_identifiers() returns jsonb
@@ -41,7 +47,7 @@ declare
 begin
   delete from public.dispatch_identifiers i where i.queue_id = any (array(
     select x.queue_id from public.dispatch_identifiers x
-    where x.handed_at < private.current_moment() - interval '90 days'
+    where x.handed_at < private.current_moment() - private.identifiers_kept()
     order by x.handed_at limit 5000 for update skip locked));
   get diagnostics v_purged = row_count;
   return jsonb_build_object('purged', v_purged);

@@ -1,9 +1,11 @@
--- What was handed to a provider, with the snapshot that was sent. What the provider says of it later is its verdict.
+-- What was handed to a provider, with the snapshot that was sent. What the provider says of it
+-- later is its verdict.
 create table public.provider_dispatches (
   id uuid primary key default private.uuid_v7(),
   site_id uuid not null,
   queue_id uuid not null,
-  sale_id uuid not null,                           -- taken with its snapshot from the queue's row: foreign keys would look both up again
+  -- Taken from the queue's row: foreign keys would look both up again.
+  sale_id uuid not null,
   snapshot_id uuid not null,
   kind text not null,
   provider_key text not null,
@@ -16,7 +18,8 @@ create table public.provider_dispatches (
   currency text not null,
   identifiers_hash text,                           -- over dispatch_identifiers; null by hand
   click_kind text,                                 -- by which kind of click id Google finds it
-  is_certain boolean not null default true,        -- false: an earlier hand-out with another value may have arrived before this one
+  -- False: an earlier hand-out with another value may have arrived before this one.
+  is_certain boolean not null default true,
   provider_request_id text,
   record_index int,                                -- its place in a Data Manager request
   dispatched_at timestamptz not null,
@@ -25,7 +28,8 @@ create table public.provider_dispatches (
   verdict_at timestamptz,
   is_retryable boolean not null default false,     -- REJECTED for now: the same may work later
   constraint dispatch_kind_is_known check (kind in ('CONVERSION', 'RESTATE', 'RETRACT')),
-  constraint transport_is_known check (transport in ('script', 'data_manager', 'ads_api', 'by_hand')),
+  constraint transport_is_known
+    check (transport in ('script', 'data_manager', 'ads_api', 'by_hand')),
   constraint verdict_is_known check (verdict in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN')),
   constraint click_kind_is_known check (click_kind in ('gclid', 'gbraid', 'wbraid')),
   constraint verdict_reason_is_bounded check (char_length(verdict_reason) <= 256),
@@ -36,7 +40,8 @@ create index dispatches_of_a_sale on public.provider_dispatches (sale_id, dispat
 create index dispatches_of_a_site on public.provider_dispatches (site_id, dispatched_at desc);
 create index dispatches_of_a_request on public.provider_dispatches (site_id, provider_request_id)
   where transport = 'data_manager';
-create index verdicts_of_a_site on public.provider_dispatches (site_id, verdict_at) where verdict_at is not null;
+create index verdicts_of_a_site on public.provider_dispatches (site_id, verdict_at)
+  where verdict_at is not null;
 create index dispatches_not_confirmed on public.provider_dispatches
   (site_id, verdict, dispatched_at desc) where verdict in ('REJECTED', 'DUPLICATE', 'UNKNOWN');
 alter table public.provider_dispatches enable row level security;
@@ -78,9 +83,11 @@ create view private.delivered_sales as
 --              needs no more than the order id.
 create view private.adjustment_bases as
   select d.sale_id, d.provider_key,
-    case when d.transport = 'data_manager' and d.verdict is null then 'VERDICT'
+    case
+      when d.transport = 'data_manager' and d.verdict is null then 'VERDICT'
       when d.transport in ('script', 'by_hand')
-        and d.dispatched_at > private.current_moment() - interval '1 day' then 'DAY' end as waits_for,
+        and d.dispatched_at > private.current_moment() - interval '1 day'
+        then 'DAY' end as waits_for,
     case when d.transport in ('script', 'by_hand')
       then d.dispatched_at + interval '1 day' end as waits_until,
     d.transport = 'data_manager' and d.verdict in ('CONFIRMED', 'DUPLICATE')
@@ -93,8 +100,13 @@ create view private.adjustment_bases as
 create function private.standing_json(p_sale_id uuid) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select jsonb_build_object('kind', d.kind, 'transport', d.transport, 'valueCents', d.value_cents,
-    'at', d.dispatched_at, 'verdict', d.verdict, 'isWbraidOnly', exists (
+  select jsonb_build_object(
+    'kind', d.kind,
+    'transport', d.transport,
+    'valueCents', d.value_cents,
+    'at', d.dispatched_at,
+    'verdict', d.verdict,
+    'isWbraidOnly', exists (
       select from public.provider_dispatches c where c.sale_id = d.sale_id
         and c.kind = 'CONVERSION' and c.click_kind = 'wbraid'
         and c.verdict is distinct from 'REJECTED'),

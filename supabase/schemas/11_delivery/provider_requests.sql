@@ -32,7 +32,8 @@ as $$
   insert into public.provider_requests (site_id, request_id, provider_key, pipeline, row_count,
       customer_id, sent_at, next_poll_at)
     select p_site_id, left(r."requestId", 256), p_provider_key, p_pipeline, count(*),
-      left(p_batch ->> 'customerId', 20), n.now, n.now + make_interval(secs => coalesce((p_batch ->> 'firstPollSeconds')::int, 1800))
+      left(p_batch ->> 'customerId', 20), n.now,
+      n.now + make_interval(secs => coalesce((p_batch ->> 'firstPollSeconds')::int, 1800))
     from jsonb_to_recordset(p_results)
         r (outcome text, transport text, "requestId" text, verdict text)
       cross join (select private.current_moment() as now) n
@@ -68,12 +69,18 @@ begin
           poll_count = r.poll_count + 1
       from due d where r.site_id = d.site_id and r.request_id = d.request_id
       returning r.*)
-  select coalesce(jsonb_agg(jsonb_build_object('siteId', t.site_id, 'providerKey', t.provider_key,
-      'pipeline', t.pipeline, 'requestId', t.request_id, 'rowCount', t.row_count,
-      'sentAt', t.sent_at, 'pollCount', t.poll_count - 1,
-      'isSameAccount', exists (select from public.provider_credentials c
-        where c.site_id = t.site_id and c.provider_key = t.provider_key
-          and c.account ->> 'customerId' = t.customer_id)) order by t.sent_at, t.request_id), '[]')
+  select coalesce(jsonb_agg(jsonb_build_object(
+        'siteId', t.site_id,
+        'providerKey', t.provider_key,
+        'pipeline', t.pipeline,
+        'requestId', t.request_id,
+        'rowCount', t.row_count,
+        'sentAt', t.sent_at,
+        'pollCount', t.poll_count - 1,
+        'isSameAccount', exists (select from public.provider_credentials c
+          where c.site_id = t.site_id and c.provider_key = t.provider_key
+            and c.account ->> 'customerId' = t.customer_id))
+      order by t.sent_at, t.request_id), '[]')
     into v_polls from taken t;
   return v_polls;
 end

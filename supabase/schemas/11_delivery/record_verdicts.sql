@@ -16,8 +16,8 @@ declare
   v_now timestamptz := private.current_moment();
   v_rejections int;
 begin
-  -- Withdrawn while Google was deciding: what is left says nothing of the customer, and the sale was
-  -- not blocked because Google seemed to have it.
+  -- Withdrawn while Google was deciding: what is left says nothing of the customer, and the sale
+  -- was not blocked because Google seemed to have it.
   update public.sales s set delivery_block = 'NO_CONSENT', updated_at = v_now
     where s.id = p_sale_id and s.delivery_block is null
       and coalesce(s.gclid, s.wbraid, s.gbraid) is null
@@ -29,7 +29,8 @@ begin
     v_now + case when p_reason like '%TOO_RECENT%' then interval '6 hours'
       else private.retry_delay(v_rejections) end);
   return p_is_retryable and exists (select from public.offline_conversion_queue q
-    where q.sale_id = p_sale_id and q.kind = p_kind and q.status in ('QUEUED', 'RETRY'));
+    where q.sale_id = p_sale_id and q.kind = p_kind
+      and q.status = any (private.waiting_states()));
 end
 $$;
 
@@ -37,11 +38,11 @@ $$;
 --   Takes    p_answer {status PROCESSING|SUCCESS|PARTIAL_SUCCESS|FAILED|LOST, verdicts: [{index,
 --            verdict, reason?, retryable?, byClick?}], rest: verdict|null, nextPollAt?}. byClick: a
 --            duplicate by its click and time, which is another sale's where ours never left before:
---            REJECTED then. Places that are not named get the rest. A final answer leaves none without
---            a verdict: what it does not speak of is UNKNOWN.
---   Moves    no row; its updated_at says that there is news of it. A dispatch's verdict is set once;
---            only UNKNOWN changes later. A rejection brings the queue in line: what waits to adjust it
---            is closed, and what Google may take later is queued again.
+--            REJECTED then. Places that are not named get the rest. A final answer leaves none
+--            without a verdict: what it does not speak of is UNKNOWN.
+--   Moves    no row; its updated_at says that there is news of it. A dispatch's verdict is set
+--            once; only UNKNOWN changes later. A rejection brings the queue in line: what waits to
+--            adjust it is closed, and what Google may take later is queued again.
 --   Safe     to repeat, from two pollers at once, and beside whoever changes the sale: the request
 --            is locked, then the sales by id.
 --   Returns  {recorded, rejected, queuedAgain}.
@@ -101,7 +102,8 @@ begin
       from public.provider_dispatches x left join said s on s.index = x.record_index
       where d.id = x.id and x.site_id = p_site_id and x.provider_request_id = p_request_id
         and x.transport = 'data_manager' and coalesce(s.verdict, v_rest) is not null
-        and (x.verdict is null or (x.verdict = 'UNKNOWN' and coalesce(s.verdict, v_rest) <> 'UNKNOWN'))
+        and (x.verdict is null
+          or (x.verdict = 'UNKNOWN' and coalesce(s.verdict, v_rest) <> 'UNKNOWN'))
       returning d.queue_id, d.sale_id, d.kind, d.verdict, d.verdict_reason, s.retryable),
   told as (   -- a screen that shows the row looks again when there is news of it
     update public.offline_conversion_queue q set updated_at = v_now
@@ -145,7 +147,8 @@ begin
       from public.marketing_signals x left join said s on s.index = x.record_index
       where g.id = x.id and x.site_id = p_site_id and x.provider_request_id = p_request_id
         and coalesce(s.verdict, p_rest) is not null
-        and (x.verdict is null or (x.verdict = 'UNKNOWN' and coalesce(s.verdict, p_rest) <> 'UNKNOWN'))
+        and (x.verdict is null
+          or (x.verdict = 'UNKNOWN' and coalesce(s.verdict, p_rest) <> 'UNKNOWN'))
       returning g.verdict)
   select count(*), count(*) filter (where j.verdict = 'REJECTED') into v_recorded, v_rejected
     from judged j;

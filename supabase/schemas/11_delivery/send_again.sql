@@ -1,11 +1,11 @@
--- send_again: an operator wants Google to be told once more of what it rejected, or of what it never
--- said anything about. A new row with the same order id, and the same action where Google may have it:
--- if it took the first one after all, it counts once.
+-- send_again: an operator sends once more what Google rejected, or never said anything about. A new
+-- row with the same order id, and the same action where Google may have it: if it took the first
+-- one after all, it counts once.
 --   Takes    p_id: the row whose dispatch was rejected, or is UNKNOWN.
 --   Safe     to repeat: while one waits, that one is given.
 --   Returns  {ok, rowId}.
---   Refuses  409 ILLEGAL_MOVE for a row of which Google said something else, or nothing yet, or when
---            the sale needs this no more.
+--   Refuses  409 ILLEGAL_MOVE for a row of which Google said something else, or nothing yet, or
+--            when the sale needs this no more.
 --   Callers  operators.
 create function public.send_again(p_public_id text, p_id uuid) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -13,8 +13,8 @@ as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'operator');
   v_row public.offline_conversion_queue;
-  v_before uuid;
-  v_after uuid;
+  v_why text;
+  v_sent uuid;
 begin
   perform private.lock_with_sales(private.of_this_site(v_site.id, array[p_id]));
   select q.* into v_row from public.offline_conversion_queue q
@@ -22,27 +22,52 @@ begin
   if v_row.id is null then
     perform private.fail(404, 'NOT_FOUND');
   end if;
-  if private.is_in_doubt(v_row) then
-    v_before := private.open_row(v_row);
+  select j.skipped into v_why
+    from private.judge_queue_rows(v_site.id, 'SEND_AGAIN', null, array[p_id], null) j;
+  if v_why is null then
     perform private.act(private.user_actor(), 'SEND_AGAIN');
     perform private.follow_ledger(v_row.sale_id, v_row.kind);
-    v_after := private.open_row(v_row);
   end if;
-  if v_after is null then
-    perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object('from', v_row.status,
-      'to', 'QUEUED', 'allowed', '[]'::jsonb));
+  if v_why is null or v_why = 'ALREADY_QUEUED' then
+    v_sent := private.open_row(v_row);
   end if;
-  if v_before is distinct from v_after then
+  if v_sent is null then
+    perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object(
+      'from', v_row.status,
+      'to', 'QUEUED',
+      'allowed', '[]'::jsonb));
+  end if;
+  if v_why is null then
     perform private.prove(v_site.id, private.user_actor(), jsonb_build_object(
-      'contract', 'conversion', 'contractVersion',
-      (select c.contract_version from public.contracts c where c.contract = 'conversion'),
-      'entityId', v_after, 'to', 'QUEUED',
+      'contract', 'conversion',
+      'contractVersion', (
+        select c.contract_version from public.contracts c where c.contract = 'conversion'),
+      'entityId', v_sent,
+      'to', 'QUEUED',
       'facts', jsonb_build_object('saleId', v_row.sale_id, 'sendsAgain', v_row.id)));
   end if;
-  return jsonb_build_object('ok', true, 'rowId', v_after);
+  return jsonb_build_object('ok', true, 'rowId', v_sent);
 end
 $$;
 grant execute on function public.send_again(text, uuid) to authenticated;
+
+-- why_not_again: why send_again queues no row for this one, as the judge says it; null if it does.
+create function private.why_not_again(p_row public.offline_conversion_queue) returns text
+language sql stable security definer set search_path = ''
+as $$
+  select case
+    when not private.is_in_doubt(p_row) then 'ILLEGAL_MOVE'
+    when private.open_row(p_row) is not null then 'ALREADY_QUEUED'
+    when not private.may_tell(s, p_row.kind)
+      -- Google takes the adjustment no more.
+      or p_row.kind <> 'CONVERSION' and p_row.click_expires_at <= private.current_moment()
+      or private.needed_kind(s, d, p_row.kind) is distinct from p_row.kind
+      then 'ILLEGAL_MOVE' end
+  from public.sales s
+    left join private.standing_dispatches d
+      on d.sale_id = s.id and d.provider_key = p_row.provider_key
+  where s.id = p_row.sale_id
+$$;
 
 -- is_in_doubt: whether Google rejected what this row sent, or never said what became of it and has
 -- nothing newer of the sale.
@@ -62,5 +87,5 @@ language sql stable security definer set search_path = ''
 as $$
   select q.id from public.offline_conversion_queue q
   where q.sale_id = p_row.sale_id and q.provider_key = p_row.provider_key and q.kind = p_row.kind
-    and q.status in ('QUEUED', 'RETRY', 'PROCESSING')
+    and q.status = any (private.open_states())
 $$;

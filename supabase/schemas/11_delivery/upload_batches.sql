@@ -31,9 +31,9 @@ $$;
 
 -- finish_batch: what became of a batch. The caller has taken hold_provider before anything else.
 --   Takes    p_batch {outcome success|transient|definite|none, credentialsVersion, durationMs?,
---            requestId?, errorCode?, errorCategory?, quotaUntil?, isQuotaShared?, block? {code, message},
---            blockActions? [{conversionName, action?, code, message}]} and how many rows went
---            where. An action that the name no longer means is not blocked.
+--            requestId?, errorCode?, errorCategory?, quotaUntil?, isQuotaShared?,
+--            block? {code, message}, blockActions? [{conversionName, action?, code, message}]} and
+--            how many rows went where. An action that the name no longer means is not blocked.
 --   Writes   FINISHED, the metrics, the circuit, the quota's end, the block and blocked actions.
 --   Safe     to repeat, and after recovery: only an open batch is finished. A block and a quota
 --            count only while the credentials they were met with are the present ones.

@@ -1,10 +1,12 @@
--- search_queue: the rows that a search means: a row's or an order's id, a click id, or the last digits of a phone number.
+-- search_queue: the rows that a search means: a row's or an order's id, a click id, or the last
+-- digits of a phone number.
 create function private.search_queue(p_site_id uuid, p_text text) returns uuid[]
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
   -- Viewers see numbers masked: with more digits they could find the hidden ones by trying.
-  v_digits text := right(regexp_replace(p_text, '\D', '', 'g'), case when public.has_site_role(p_site_id, 'operator') then 15 else 4 end);
+  v_digits text := right(regexp_replace(p_text, '\D', '', 'g'),
+    case when public.has_site_role(p_site_id, 'operator') then 15 else 4 end);
   v_calls uuid[];
   v_sales uuid[];
 begin
@@ -15,24 +17,30 @@ begin
     if length(v_digits) < 4 then
       return '{}';   -- three digits are half of everybody
     end if;
-    -- Text, so that the prefix is a constant to the planner and the index is used; calls first, because a join would guess how many there are.
+    -- Text, so that the prefix is a constant to the planner and the index is used; calls first,
+    -- because a join would guess how many there are.
     execute format('select array_agg(t.id) from (select c.id from public.calls c
-        where c.site_id = $1 and c.phone is not null and reverse(regexp_replace(c.phone, ''\D'', '''', ''g'')) like %L limit 1000) t', reverse(v_digits) || '%')
+        where c.site_id = $1 and c.phone is not null
+          and reverse(regexp_replace(c.phone, ''\D'', '''', ''g'')) like %L limit 1000) t',
+        reverse(v_digits) || '%')
       into v_calls using p_site_id;
-    select array_agg(s.id) into v_sales from public.sales s where s.call_id = any (v_calls) and s.site_id = p_site_id;
+    select array_agg(s.id) into v_sales from public.sales s
+      where s.call_id = any (v_calls) and s.site_id = p_site_id;
   else
     select array_agg(t.id) into v_sales from (
       select s.id from public.sales s where s.order_id = p_text and s.site_id = p_site_id
       union select s.id from public.sales s where s.site_id = p_site_id and s.gclid = p_text
       union select s.id from public.sales s where s.site_id = p_site_id and s.wbraid = p_text
-      union select s.id from public.sales s where s.site_id = p_site_id and s.gbraid = p_text limit 1000) t;
+      union select s.id from public.sales s where s.site_id = p_site_id and s.gbraid = p_text
+      limit 1000) t;
   end if;
-  return coalesce((select array_agg(q.id) from public.offline_conversion_queue q where q.sale_id = any (v_sales)), '{}');
+  return coalesce((select array_agg(q.id) from public.offline_conversion_queue q
+    where q.sale_id = any (v_sales)), '{}');
 end
 $$;
 
--- sent_condition: of rows that were sent: what Google says of them, and on which days they were sent.
--- Days are the site's own, both included, as in delivery_days.
+-- sent_condition: of rows that were sent: what Google says of them, and on which days they were
+-- sent. Days are the site's own, both included, as in delivery_days.
 create function private.sent_condition(p_filter jsonb) returns text
 language sql immutable set search_path = ''
 as $$
@@ -45,69 +53,99 @@ as $$
       at time zone (select s.timezone from public.sites s where s.id = $1)' end) || ')'
 $$;
 
--- queue_conditions: a filter as SQL text, from a closed set. Values are never part of the text: $1 site, $2 filter, $3 now, $4 found ids.
+-- filter_conditions: what each key of a filter means in SQL. Values are never part of the text: $1
+-- site, $2 filter, $3 now, $4 found ids. An empty text: the key is no condition of its own.
+create function private.filter_conditions() returns jsonb
+language sql immutable set search_path = ''
+as $$
+  select jsonb_build_object(
+    'status', 'q.status = $2 ->> ''status''',
+    'errorCategory', 'q.provider_error_category = $2 ->> ''errorCategory''',
+    'errorCode', 'q.provider_error_code = $2 ->> ''errorCode''',
+    'provider', 'q.provider_key = $2 ->> ''provider''',
+    'channel', 'q.channel = $2 ->> ''channel''',
+    'kind', 'q.kind = $2 ->> ''kind''',
+    'minValue', 'q.value_cents >= ($2 ->> ''minValue'')::bigint',
+    'maxValue', 'q.value_cents <= ($2 ->> ''maxValue'')::bigint',
+    'createdFrom', 'q.created_at >= ($2 ->> ''createdFrom'')::timestamptz',
+    'createdTo', 'q.created_at < ($2 ->> ''createdTo'')::timestamptz',
+    'updatedFrom', 'q.updated_at >= ($2 ->> ''updatedFrom'')::timestamptz',
+    -- No row is changed before it is made (an hour covers transactions that overlap): the walk
+    -- through the newest rows begins there and not today.
+    'updatedTo', 'q.updated_at < ($2 ->> ''updatedTo'')::timestamptz
+      and q.created_at < ($2 ->> ''updatedTo'')::timestamptz + interval ''1 hour''',
+    'minAttempts', 'q.attempt_count >= ($2 ->> ''minAttempts'')::int',
+    'stuck', 'q.status = ''PROCESSING'' and q.claimed_at < $3 - private.stuck_after()',
+    'waitingForDelay', 'q.status = any (private.waiting_states())
+      and greatest(q.not_before, q.next_retry_at) > $3',
+    'q', 'q.id = any ($4)',
+    'verdict', '', 'sentFrom', '', 'sentTo', '', 'sort', '')
+$$;
+
+-- queue_conditions: a filter as SQL text, from a closed set.
+--   Refuses  400 VALIDATION_FAILED for a key that nobody knows.
 create function private.queue_conditions(p_filter jsonb) returns text
 language plpgsql immutable set search_path = ''
 as $$
 declare
-  v_unknown text;
+  v_known jsonb := private.filter_conditions();
+  v_unknown text := (
+    select k from jsonb_object_keys(p_filter) k where not v_known ? k limit 1);
 begin
-  select k into v_unknown from jsonb_object_keys(p_filter) k where k not in ('status', 'errorCategory', 'errorCode', 'provider', 'channel', 'kind',
-    'minValue', 'maxValue', 'createdFrom', 'createdTo', 'updatedFrom', 'updatedTo', 'minAttempts', 'stuck', 'waitingForDelay', 'q', 'sort',
-    'verdict', 'sentFrom', 'sentTo') limit 1;
   if v_unknown is not null then
     perform private.fail(400, 'VALIDATION_FAILED', jsonb_build_object('field', v_unknown));
   end if;
   return concat_ws(' and ', 'q.site_id = $1',
-    case when p_filter ? 'status' then 'q.status = $2 ->> ''status''' end,
-    case when p_filter ? 'errorCategory' then 'q.provider_error_category = $2 ->> ''errorCategory''' end,
-    case when p_filter ? 'errorCode' then 'q.provider_error_code = $2 ->> ''errorCode''' end,
-    case when p_filter ? 'provider' then 'q.provider_key = $2 ->> ''provider''' end,
-    case when p_filter ? 'channel' then 'q.channel = $2 ->> ''channel''' end,
-    case when p_filter ? 'kind' then 'q.kind = $2 ->> ''kind''' end,
-    case when p_filter ? 'minValue' then 'q.value_cents >= ($2 ->> ''minValue'')::bigint' end,
-    case when p_filter ? 'maxValue' then 'q.value_cents <= ($2 ->> ''maxValue'')::bigint' end,
-    case when p_filter ? 'createdFrom' then 'q.created_at >= ($2 ->> ''createdFrom'')::timestamptz' end,
-    case when p_filter ? 'createdTo' then 'q.created_at < ($2 ->> ''createdTo'')::timestamptz' end,
-    case when p_filter ? 'updatedFrom' then 'q.updated_at >= ($2 ->> ''updatedFrom'')::timestamptz' end,
-    -- No row is changed before it is made (an hour covers transactions that overlap): the walk through the newest rows begins there and not today.
-    case when p_filter ? 'updatedTo' then 'q.updated_at < ($2 ->> ''updatedTo'')::timestamptz and q.created_at < ($2 ->> ''updatedTo'')::timestamptz + interval ''1 hour''' end,
-    case when (p_filter ->> 'minAttempts')::int > 0 then 'q.attempt_count >= ($2 ->> ''minAttempts'')::int' end,
-    case when (p_filter ->> 'stuck')::boolean then 'q.status = ''PROCESSING'' and q.claimed_at < $3 - private.stuck_after()' end,
-    case when (p_filter ->> 'waitingForDelay')::boolean then 'q.status in (''QUEUED'', ''RETRY'') and greatest(q.not_before, q.next_retry_at) > $3' end,
-    case when p_filter ?| '{verdict,sentFrom,sentTo}' then private.sent_condition(p_filter) end,
-    case when p_filter ? 'q' then 'q.id = any ($4)' end);
+    (select string_agg(c.value, ' and ') from jsonb_each_text(v_known) c
+     where p_filter ? c.key and c.value <> '' and case c.key
+       when 'minAttempts' then (p_filter ->> c.key)::int > 0
+       when 'stuck' then (p_filter ->> c.key)::boolean
+       when 'waitingForDelay' then (p_filter ->> c.key)::boolean
+       else true end),
+    case when p_filter ?| '{verdict,sentFrom,sentTo}' then private.sent_condition(p_filter) end);
 end
 $$;
 
 -- matching_rows: the rows of a site that match a filter, in order, after a place in that order.
---   Takes    p_after_at and p_after_id: the last row already seen, or null. The order is created_at, or updated_at when the filter's sort says so.
-create function private.matching_rows(p_site_id uuid, p_filter jsonb, p_after_at timestamptz, p_after_id uuid, p_limit int)
-returns setof public.offline_conversion_queue
+--   Takes    p_after_at and p_after_id: the last row already seen, or null. The order is
+--            created_at, or updated_at when the filter's sort says so.
+create function private.matching_rows(
+  p_site_id uuid, p_filter jsonb, p_after_at timestamptz, p_after_id uuid, p_limit int
+) returns setof public.offline_conversion_queue
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
   v_column text := case p_filter ->> 'sort' when 'updated' then 'updated_at' else 'created_at' end;
   v_conditions text := private.queue_conditions(p_filter);
-  -- Each index has the status before the order: without one, each state is read by itself and the heads are merged.
-  v_states text[] := case when p_filter ? 'status' then array[p_filter ->> 'status']
-    when p_filter ?| '{errorCode,errorCategory}' then '{QUEUED,RETRY,PROCESSING,FAILED}'   -- a completed row has no error
-    else '{QUEUED,RETRY,PROCESSING,FAILED,COMPLETED}' end;
+  -- Each index has the status before the order: without one, each state is read by itself and the
+  -- heads are merged. A completed row has no error.
+  v_states text[] := case
+    when p_filter ? 'status' then array[p_filter ->> 'status']
+    when p_filter ?| '{errorCode,errorCategory}'
+      then array_remove(private.queue_states(), 'COMPLETED')
+    else private.queue_states() end;
   v_branch text;
   v_found uuid[];
 begin
-  -- No index leads with the provider: a site has one, and a name that nobody has must not make it read every row.
-  if p_filter ? 'provider' and not exists (select from private.queue_totals(array[p_site_id]) t where t.provider_key = p_filter ->> 'provider') then
+  -- No index leads with the provider: a site has one, and a name that nobody has must not make it
+  -- read every row.
+  if p_filter ? 'provider' and not exists (
+      select from private.queue_totals(array[p_site_id]) t
+      where t.provider_key = p_filter ->> 'provider') then
     return;
   end if;
   if p_filter ? 'q' then
     v_found := private.search_queue(p_site_id, p_filter ->> 'q');
   end if;
-  v_branch := format('(select q.* from public.offline_conversion_queue q where %s%s%%s order by q.%I desc, q.id desc limit $7)', v_conditions,
-    case when p_after_id is not null then format(' and (q.%I, q.id) < ($5, $6)', v_column) end, v_column);
-  return query execute case when v_states is null then format(v_branch, '') else
-      (select format('select q.* from (%s) q order by q.%I desc, q.id desc limit $7', string_agg(format(v_branch, format(' and q.status = %L', x.state)), ' union all '), v_column)
-       from unnest(v_states) x (state)) end
+  v_branch := format('(select q.* from public.offline_conversion_queue q
+      where %s%s and q.status = %%L order by q.%I desc, q.id desc limit $7)',
+    v_conditions,
+    case when p_after_id is not null then format(' and (q.%I, q.id) < ($5, $6)', v_column) end,
+    v_column);
+  return query execute (
+      select format('select q.* from (%s) q order by q.%I desc, q.id desc limit $7',
+        string_agg(format(v_branch, x.state), ' union all '), v_column)
+      from unnest(v_states) x (state))
     using p_site_id, p_filter, private.current_moment(), v_found, p_after_at, p_after_id, p_limit;
 end
 $$;

@@ -1,88 +1,174 @@
--- OCI Control's drawer: one row's whole story.
+-- OCI Control's drawer: one row's whole story. Its parts are plpgsql, which keeps their plans: made
+-- anew for each look, they took longer than the reading.
 
--- queue_row_story: everything that is known of one row: the seal, the ledger, each move with who and why, each attempt, what was sent and its verdict.
+-- queue_row_story: everything that is known of one row: the seal, the ledger, each move with who
+-- and why, each attempt, what was sent and its verdict, and what an operator may do with it.
 --   Refuses  404 for a row of another site.
 --   Callers  viewers.
-create function public.queue_row_story(p_public_id text, p_id uuid, p_max_attempts int) returns jsonb
+create function public.queue_row_story(p_public_id text, p_id uuid, p_max_attempts int)
+returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'viewer');
   v_row public.offline_conversion_queue;
   v_sale public.sales;
-  v_sent public.provider_dispatches;
-  v_ids public.dispatch_identifiers;
 begin
-  select q.* into v_row from public.offline_conversion_queue q where q.id = p_id and q.site_id = v_site.id;
+  select q.* into v_row from public.offline_conversion_queue q
+    where q.id = p_id and q.site_id = v_site.id;
   if v_row.id is null then
     perform private.fail(404, 'NOT_FOUND');
   end if;
   select s.* into v_sale from public.sales s where s.id = v_row.sale_id;
-  select d.* into v_sent from public.provider_dispatches d where d.sale_id = v_row.sale_id and d.queue_id = v_row.id order by d.dispatched_at desc, d.id desc limit 1;
-  if v_sent.id is null then
-    select v_sale.gclid, v_sale.wbraid, v_sale.gbraid into v_ids.gclid, v_ids.wbraid, v_ids.gbraid;
-  elsif v_sent.identifiers_hash is not null then   -- as handed out, while it is kept
-    select i.* into v_ids from public.dispatch_identifiers i where i.queue_id = v_row.id;
-  end if;
-  return jsonb_build_object('siteId', p_public_id, 'row', private.queue_rows_json(array[v_row], p_max_attempts) -> 0,
-    'sale', jsonb_build_object('id', v_sale.id, 'version', v_sale.version, 'status', v_sale.status,
-      'amountCents', v_sale.amount_cents, 'currency', v_sale.currency,
-      'deliveryBlock', v_sale.delivery_block,
-      'adjustableUntil', v_sale.occurred_at + private.adjustments_end(),
-      'atGoogle', private.standing_json(v_sale.id)),
-    'seal', (select jsonb_build_object('at', r.created_at, 'by', private.actor_json(r.actor_kind, r.actor_id), 'amountCents', r.amount_cents, 'currency', r.currency,
-               'valueSource', r.value_source, 'note', v_sale.note)
-             from public.revenue_snapshots r where r.sale_id = v_sale.id and r.kind in ('SEAL', 'RESTORE') order by r.sequence desc limit 1),
-    'ledger', (select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'kind', r.kind, 'amountCents', r.amount_cents, 'deltaCents', r.delta_cents, 'currency', r.currency,
-                 'valueSource', r.value_source, 'by', private.actor_json(r.actor_kind, r.actor_id), 'at', r.created_at) order by r.sequence), '[]')
-               from public.revenue_snapshots r where r.sale_id = v_sale.id),
-    'dispatches', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'kind', d.kind, 'transport', d.transport, 'orderId', d.order_id, 'valueCents', d.value_cents,
-                     'currency', d.currency, 'providerRequestId', d.provider_request_id, 'at', d.dispatched_at, 'verdict', d.verdict, 'verdictReason', d.verdict_reason,
-                     'verdictAt', d.verdict_at,
-                     'nextCheckAt', private.next_verdict_check(d)) order by d.dispatched_at, d.id), '[]')
-                   from public.provider_dispatches d where d.sale_id = v_row.sale_id and d.queue_id = v_row.id),
-    'payload', jsonb_build_object('sent', v_sent.id is not null, 'orderId', v_row.order_id,
-      'conversionName', coalesce(v_sent.conversion_name, v_row.conversion_name,
-        private.conversion_name(v_site, 'seal')),
-      'conversionTime', coalesce(v_sent.conversion_time, v_row.conversion_time),
-      'valueCents', coalesce(v_sent.value_cents, case when v_row.status <> 'PROCESSING'
-        and v_row.kind <> 'RETRACT' and v_sale.status = 'CONFIRMED' then v_sale.amount_cents end,
-        v_row.value_cents),
-      'currency', coalesce(v_sent.currency, v_row.currency),
-      'clickKind', case when v_ids.gclid is not null then 'gclid'
-        when v_ids.wbraid is not null then 'wbraid' when v_ids.gbraid is not null then 'gbraid' end,
-      'clickId', private.masked_click(coalesce(v_ids.gclid, v_ids.wbraid, v_ids.gbraid)),
-      'clickForgotten', v_sent.identifiers_hash is not null and v_ids.queue_id is null),
-    'proofs', (select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'contract', p.contract, 'from', p.from_state, 'to', p.to_state, 'at', p.occurred_at)
-                 order by p.occurred_at, p.id), '[]')
-               from (select x.* from public.transition_proofs x where x.entity_id in (v_row.id, v_row.sale_id, v_row.call_id) and x.site_id = v_site.id
-                     order by x.occurred_at desc, x.id desc limit 200) p),
-    'siblings', private.queue_rows_json(array(select q from public.offline_conversion_queue q where q.sale_id = v_row.sale_id and q.id <> v_row.id order by q.created_at, q.id),
-      p_max_attempts),
-    'allowedActions', (select coalesce(jsonb_agg(a.action), '[]') from unnest('{RETRY_SELECTED,RESET_TO_QUEUED,MARK_FAILED}'::text[]) a (action)
-                       where v_row.status = any (private.action_statuses(a.action))
-                         and private.moves_from('conversion', v_row.status)
-                           ? case a.action when 'MARK_FAILED' then 'FAILED' else 'QUEUED' end
-                         -- An adjustment that Google takes no more can be given up only.
-                         and (a.action = 'MARK_FAILED' or v_row.kind = 'CONVERSION'
-                           or v_row.click_expires_at > private.current_moment())
-                         -- A person's work is given up, or sent by canTryApi.
-                         and (a.action = 'MARK_FAILED'
-                           or not private.waits_for_person(v_row, v_site.oci_sync_method))),
-    -- A person's work that the API may make by now: an operator may try it there once more.
-    'canTryApi', v_site.oci_sync_method = 'api' and v_row.status = 'RETRY'
-      and v_row.by_hand_reason is not null and not private.api_never_adjusts(v_row.by_hand_reason)
-      and v_row.click_expires_at > private.current_moment() and v_sale.delivery_block is null
-      and (v_sale.status = 'CANCELED') = (v_row.kind = 'RETRACT'),
-    'canSendAgain', private.is_in_doubt(v_row) and private.open_row(v_row) is null
-      and private.may_tell(v_sale, v_row.kind) and (v_sale.status = 'CANCELED') = (v_row.kind = 'RETRACT')
-      and not exists (select from private.standing_dispatches d
-        where d.sale_id = v_row.sale_id and v_row.kind = 'CONVERSION'
-          and d.verdict is distinct from 'UNKNOWN'))
+  return jsonb_build_object(
+      'siteId', p_public_id,
+      'row', private.queue_rows_json(array[v_row], p_max_attempts) -> 0,
+      'sale', jsonb_build_object(
+        'id', v_sale.id,
+        'version', v_sale.version,
+        'status', v_sale.status,
+        'amountCents', v_sale.amount_cents,
+        'currency', v_sale.currency,
+        'deliveryBlock', v_sale.delivery_block,
+        'adjustableUntil', v_sale.occurred_at + private.adjustments_end(),
+        'atGoogle', private.standing_json(v_sale.id)),
+      'dispatches', (
+        select coalesce(jsonb_agg(private.dispatch_json(d) order by d.dispatched_at, d.id), '[]')
+        from public.provider_dispatches d
+        where d.sale_id = v_row.sale_id and d.queue_id = v_row.id),
+      'payload', private.payload_json(v_row, v_sale, private.conversion_name(v_site, 'seal')),
+      'proofs', (
+        select coalesce(jsonb_agg(jsonb_build_object(
+            'id', p.id,
+            'contract', p.contract,
+            'from', p.from_state,
+            'to', p.to_state,
+            'at', p.occurred_at)
+          order by p.occurred_at, p.id), '[]')
+        from (
+          select x.* from public.transition_proofs x
+          where x.entity_id in (v_row.id, v_row.sale_id, v_row.call_id) and x.site_id = v_site.id
+          order by x.occurred_at desc, x.id desc limit 200) p),
+      'siblings', private.queue_rows_json(array(
+        select q from public.offline_conversion_queue q
+        where q.sale_id = v_row.sale_id and q.id <> v_row.id
+        order by q.created_at, q.id), p_max_attempts))
+    || private.ledger_json(v_sale)
+    || private.row_choices(v_site.id, v_row.id)
     || private.queue_row_moves(v_row.id);
 end
 $$;
 grant execute on function public.queue_row_story(text, uuid, int) to authenticated;
+
+-- row_choices: what an operator may do with a row now, as the judge says it.
+--   Returns  {allowedActions, canTryApi, canSendAgain}. canTryApi: it waits for a person, and the
+--            API may make it by now, so an operator may try it there once more (overApi).
+create function private.row_choices(p_site_id uuid, p_id uuid) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return (
+  with judged as materialized (
+    select c.*, j.skipped
+    from (values
+        (1, 'RETRY_SELECTED', false), (2, 'RESET_TO_QUEUED', false), (3, 'MARK_FAILED', false),
+        (4, 'RETRY_SELECTED', true), (5, 'SEND_AGAIN', false)) c (place, action, over_api)
+      cross join lateral private.judge_queue_rows(
+        p_site_id, c.action, null, array[p_id], null, c.over_api) j)
+  select jsonb_build_object(
+    'allowedActions', coalesce(jsonb_agg(j.action order by j.place)
+      filter (where j.place <= 3 and j.skipped is null), '[]'),
+    'canTryApi', bool_or(j.place = 1 and j.skipped is not distinct from 'BY_HAND')
+      and bool_or(j.place = 4 and j.skipped is null),
+    'canSendAgain', bool_or(j.place = 5 and j.skipped is null))
+  from judged j);
+end
+$$;
+
+-- ledger_json: the newest seal of a sale, and each of its snapshots.
+create function private.ledger_json(p_sale public.sales) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return (
+  select jsonb_build_object(
+    'seal', (array_agg(r.line - '{id,kind,deltaCents}'::text[] || jsonb_build_object(
+        'note', p_sale.note) order by r.sequence desc)
+      filter (where r.kind in ('SEAL', 'RESTORE')))[1],
+    'ledger', coalesce(jsonb_agg(r.line order by r.sequence), '[]'))
+  from (
+    select x.kind, x.sequence, jsonb_build_object(
+      'id', x.id,
+      'kind', x.kind,
+      'amountCents', x.amount_cents,
+      'deltaCents', x.delta_cents,
+      'currency', x.currency,
+      'valueSource', x.value_source,
+      'by', private.actor_json(x.actor_kind, x.actor_id),
+      'at', x.created_at) as line
+    from public.revenue_snapshots x where x.sale_id = p_sale.id) r);
+end
+$$;
+
+-- payload_json: what was sent of a row, or would be now, with the click id masked.
+--   Takes    p_name: what the site calls a sale in Google Ads now.
+create function private.payload_json(
+  p_row public.offline_conversion_queue, p_sale public.sales, p_name text
+) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return (
+  select jsonb_build_object(
+    'sent', d.id is not null,
+    'orderId', p_row.order_id,
+    'conversionName', coalesce(d.conversion_name, p_row.conversion_name, p_name),
+    'conversionTime', coalesce(d.conversion_time, p_row.conversion_time),
+    'valueCents', coalesce(d.value_cents,
+      case when p_row.status <> 'PROCESSING' and p_row.kind <> 'RETRACT'
+        and p_sale.status = 'CONFIRMED' then p_sale.amount_cents end,
+      p_row.value_cents),
+    'currency', coalesce(d.currency, p_row.currency),
+    'clickKind', case
+      when c.gclid is not null then 'gclid'
+      when c.wbraid is not null then 'wbraid'
+      when c.gbraid is not null then 'gbraid' end,
+    'clickId', private.masked_click(coalesce(c.gclid, c.wbraid, c.gbraid)),
+    'clickForgotten', d.identifiers_hash is not null and i.queue_id is null)
+  from (values (1)) one
+    left join lateral (
+      select x.* from public.provider_dispatches x
+      where x.sale_id = p_row.sale_id and x.queue_id = p_row.id
+      order by x.dispatched_at desc, x.id desc limit 1) d on true
+    -- As handed out, while it is kept.
+    left join public.dispatch_identifiers i
+      on i.queue_id = p_row.id and d.identifiers_hash is not null
+    cross join lateral (
+      select
+        case when d.id is null then p_sale.gclid else i.gclid end as gclid,
+        case when d.id is null then p_sale.wbraid else i.wbraid end as wbraid,
+        case when d.id is null then p_sale.gbraid else i.gbraid end as gbraid) c);
+end
+$$;
+
+-- dispatch_json: what was handed to Google, and what it says of it.
+create function private.dispatch_json(p_sent public.provider_dispatches) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object(
+    'id', p_sent.id,
+    'kind', p_sent.kind,
+    'transport', p_sent.transport,
+    'orderId', p_sent.order_id,
+    'valueCents', p_sent.value_cents,
+    'currency', p_sent.currency,
+    'providerRequestId', p_sent.provider_request_id,
+    'at', p_sent.dispatched_at,
+    'verdict', p_sent.verdict,
+    'verdictReason', p_sent.verdict_reason,
+    'verdictAt', p_sent.verdict_at,
+    'nextCheckAt', private.next_verdict_check(p_sent))
+$$;
 
 -- next_verdict_check: when Google is asked next what became of a dispatch; null when it said so, or
 -- will not.
@@ -94,32 +180,63 @@ as $$
     and r.site_id = p_sent.site_id and r.request_id = p_sent.provider_request_id
 $$;
 
--- queue_row_moves: the newest 500 moves of a row, and the attempts among them: each claim with the move that ended it,
--- and with what the ledger of attempts says of its batch, where a worker claimed it.
+-- queue_row_moves: the newest 500 moves of a row, and the attempts among them: each claim with the
+-- move that ended it, and what the ledger of attempts says of its batch if a worker claimed it.
 create function private.queue_row_moves(p_id uuid) returns jsonb
-language sql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
+begin
+  return (
   with moves as (
-    select t.*, lead(t.to_status) over w as next_status, lead(t.created_at) over w as next_at, lead(t.provider_error_code) over w as next_code
-    from (select x.* from public.queue_transitions x where x.queue_id = p_id order by x.id desc limit 500) t window w as (order by t.id)),
+    select t.*, lead(t.to_status) over w as next_status, lead(t.created_at) over w as next_at,
+      lead(t.provider_error_code) over w as next_code
+    from (
+      select x.* from public.queue_transitions x where x.queue_id = p_id
+      order by x.id desc limit 500) t
+    window w as (order by t.id)),
   batches as materialized (
-    select s.created_at as started_at, jsonb_build_object('requestId', f.provider_request_id,
-      'durationMs', f.duration_ms, 'claimed', s.claimed_count, 'completed', f.completed_count,
-      'failed', f.failed_count, 'retried', f.retry_count, 'errorCode', f.error_code,
-      'errorCategory', f.error_category, 'isFinished', f.id is not null) as facts
-    from (select unnest(q.claims) as batch_id from public.offline_conversion_queue q
-          where q.id = p_id) c
+    select s.created_at as started_at, jsonb_build_object(
+      'requestId', f.provider_request_id,
+      'durationMs', f.duration_ms,
+      'claimed', s.claimed_count,
+      'completed', f.completed_count,
+      'failed', f.failed_count,
+      'retried', f.retry_count,
+      'errorCode', f.error_code,
+      'errorCategory', f.error_category,
+      'isFinished', f.id is not null) as facts
+    from (
+      select unnest(q.claims) as batch_id from public.offline_conversion_queue q
+      where q.id = p_id) c
       join public.provider_upload_attempts s on s.batch_id = c.batch_id and s.phase = 'STARTED'
       left join public.provider_upload_attempts f
         on f.batch_id = c.batch_id and f.phase = 'FINISHED')
   select jsonb_build_object(
-    'transitions', coalesce(jsonb_agg(jsonb_build_object('from', m.from_status, 'to', m.to_status, 'reason', m.reason, 'by', private.actor_json(m.actor_kind, m.actor_id),
-      'attemptCount', m.attempt_count, 'errorCode', m.provider_error_code, 'at', m.created_at,
-      'note', (select n.note from public.transition_proofs p join private.proof_notes n on n.proof_id = p.id
-               where p.entity_id = p_id and p.occurred_at = m.created_at and p.to_state = m.to_status limit 1)) order by m.id), '[]'),
-    'attempts', coalesce(jsonb_agg(jsonb_build_object('number', m.attempt_count, 'by', private.actor_json(m.actor_kind, m.actor_id), 'startedAt', m.created_at, 'endedAt', m.next_at,
-      'durationMs', round(extract(epoch from m.next_at - m.created_at) * 1000), 'outcome', m.next_status, 'errorCode', m.next_code,
-      'batch', (select b.facts from batches b where b.started_at = m.created_at limit 1)) order by m.id)
+    'transitions', coalesce(jsonb_agg(jsonb_build_object(
+        'from', m.from_status,
+        'to', m.to_status,
+        'reason', m.reason,
+        'by', private.actor_json(m.actor_kind, m.actor_id),
+        'attemptCount', m.attempt_count,
+        'errorCode', m.provider_error_code,
+        'at', m.created_at,
+        'note', (
+          select n.note from public.transition_proofs p
+            join private.proof_notes n on n.proof_id = p.id
+          where p.entity_id = p_id and p.occurred_at = m.created_at and p.to_state = m.to_status
+          limit 1))
+      order by m.id), '[]'),
+    'attempts', coalesce(jsonb_agg(jsonb_build_object(
+        'number', m.attempt_count,
+        'by', private.actor_json(m.actor_kind, m.actor_id),
+        'startedAt', m.created_at,
+        'endedAt', m.next_at,
+        'durationMs', round(extract(epoch from m.next_at - m.created_at) * 1000),
+        'outcome', m.next_status,
+        'errorCode', m.next_code,
+        'batch', (select b.facts from batches b where b.started_at = m.created_at limit 1))
+      order by m.id)
       filter (where m.to_status = 'PROCESSING' and m.from_status <> 'PROCESSING'), '[]'))
-  from moves m
+  from moves m);
+end
 $$;

@@ -1,12 +1,15 @@
 -- OCI Control's table: rows by any filter, page by page.
 
--- A place in the order of rows, as an opaque text that fits in an address.
+-- cursor_text: a place in the order of rows, as an opaque text that fits in an address.
 create function private.cursor_text(p_sort text, p_at timestamptz, p_id uuid) returns text
 language sql stable set search_path = ''
 as $$
-  select rtrim(translate(encode(convert_to(concat_ws('|', p_sort, private.exact_time(p_at), p_id), 'UTF8'), 'base64'), E'+/\n', '-_'), '=')
+  select rtrim(translate(encode(convert_to(
+    concat_ws('|', p_sort, private.exact_time(p_at), p_id), 'UTF8'), 'base64'), E'+/\n', '-_'), '=')
 $$;
 
+-- cursor_parts: that text, read.
+--   Refuses  400 VALIDATION_FAILED for anything else, and for a place in another order.
 create function private.cursor_parts(p_cursor text, p_sort text, out at timestamptz, out id uuid)
 language plpgsql stable set search_path = ''
 as $$
@@ -14,7 +17,9 @@ declare
   v_parts text[];
 begin
   begin
-    v_parts := string_to_array(convert_from(decode(translate(p_cursor, '-_', '+/') || repeat('=', (4 - length(p_cursor) % 4) % 4), 'base64'), 'UTF8'), '|');
+    v_parts := string_to_array(convert_from(decode(
+      translate(p_cursor, '-_', '+/') || repeat('=', (4 - length(p_cursor) % 4) % 4),
+      'base64'), 'UTF8'), '|');
     at := v_parts[2]::timestamptz;
     id := v_parts[3]::uuid;
   exception when others then
@@ -29,8 +34,10 @@ $$;
 -- queue_rows: a page of a site's rows.
 --   Takes    p_max_attempts, without a default: a reader that forgot it would show another
 --            number of tries than the claims allow.
---            p_filter: the keys of queue_conditions, and sort 'created' (default) or 'updated'. At most 1,000 rows a page.
---   Returns  {siteId, rows, nextCursor}. In the order of creation no row is skipped or comes twice, whatever moves between two pages.
+--            p_filter: the keys of queue_conditions, and sort 'created' (default) or 'updated'. At
+--            most 1,000 rows a page.
+--   Returns  {siteId, rows, nextCursor}. In the order of creation no row is skipped or comes twice,
+--            whatever moves between two pages.
 --   Callers  viewers.
 create function public.queue_rows(
   p_public_id text, p_max_attempts int, p_filter jsonb default '{}', p_cursor text default null,
@@ -44,13 +51,17 @@ declare
   v_limit int := least(greatest(p_limit, 1), 1000);
   v_after record;
   v_rows public.offline_conversion_queue[];
+  v_last public.offline_conversion_queue;
 begin
   select * into v_after from private.cursor_parts(p_cursor, v_sort);
-  select array_agg(m) into v_rows from private.matching_rows(v_site.id, p_filter, v_after.at, v_after.id, v_limit + 1) m;
-  return jsonb_build_object('siteId', p_public_id,
+  select array_agg(m) into v_rows
+    from private.matching_rows(v_site.id, p_filter, v_after.at, v_after.id, v_limit + 1) m;
+  v_last := v_rows[v_limit];
+  return jsonb_build_object(
+    'siteId', p_public_id,
     'rows', private.queue_rows_json(v_rows[1:v_limit], p_max_attempts),
-    'nextCursor', case when cardinality(v_rows) > v_limit then
-      private.cursor_text(v_sort, case v_sort when 'updated' then v_rows[v_limit].updated_at else v_rows[v_limit].created_at end, v_rows[v_limit].id) end);
+    'nextCursor', case when cardinality(v_rows) > v_limit then private.cursor_text(v_sort,
+      case v_sort when 'updated' then v_last.updated_at else v_last.created_at end, v_last.id) end);
 end
 $$;
 grant execute on function public.queue_rows(text, int, jsonb, text, int) to authenticated;

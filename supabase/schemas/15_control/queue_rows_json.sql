@@ -1,29 +1,3 @@
--- action_statuses: from which states an operator's action may take a row.
-create function private.action_statuses(p_action text) returns text[]
-language sql immutable set search_path = ''
-as $$
-  select case p_action
-    when 'RETRY_SELECTED' then '{FAILED,RETRY}'::text[]
-    when 'RESET_TO_QUEUED' then '{QUEUED,RETRY,PROCESSING,FAILED}'
-    when 'MARK_FAILED' then '{PROCESSING,QUEUED,RETRY}' end
-$$;
-
--- waits_for_person: an adjustment that neither the site's script nor an API makes. Nobody can say
--- whether somebody made it in Google Ads already, so it is not sent unless an operator says so.
-create function private.waits_for_person(
-  p_row public.offline_conversion_queue, p_sync_method text
-) returns boolean
-language sql immutable set search_path = ''
-as $$
-  select p_row.kind <> 'CONVERSION' and p_row.status in ('QUEUED', 'RETRY')
-    and (p_sync_method = 'script' or p_row.by_hand_reason is not null)
-$$;
-
--- api_never_adjusts: reasons that another try of the API cannot change.
-create function private.api_never_adjusts(p_by_hand_reason text) returns boolean
-language sql immutable set search_path = ''
-as $$ select coalesce(p_by_hand_reason in ('WBRAID_ONLY', 'OTHER_ACCOUNT'), false) $$;
-
 -- action_obstacle: why no API may be given a row because of its conversion action, as
 -- sendable_queue decides it; null when that is well. `at` is since when Google refuses the action.
 create function private.action_obstacle(
@@ -56,72 +30,104 @@ as $$
         x.blocked_at nulls last limit 1) a on true
 $$;
 
--- queue_rows_json: rows as the screen shows them, in the order given. One query for a page: a function call per row took five times as long.
+-- queue_rows_json: rows as the screen shows them, in the order given. One query for a page: a
+-- function call per row took five times as long.
 --   waitsFor   of a row that waits for something other than its time: RETRACTION (heldBy names the
 --              earlier sale and its row), VERDICT, DAY (until waitsUntil), ACTION: the site has no
 --              usable conversion action for the row's name, one that Google calls otherwise, or
---              one of another account than the row left for; or QUOTA: Google asked the site to wait
---              (until waitsUntil).
---   takeBack   of a row that Google has, of a sale that was cancelled since: DONE when the retraction
---              was sent, else PENDING.
+--              one of another account than the row left for; or QUOTA: Google asked the site to
+--              wait (until waitsUntil).
+--   takeBack   of a row that Google has, of a sale that was cancelled since: DONE when the
+--              retraction was sent, else PENDING.
 --   attemptError…  what the last real attempt met; the provider's fields may be a deferral since.
 create function private.queue_rows_json(
   p_rows public.offline_conversion_queue[], p_max_attempts int
 ) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(jsonb_agg(jsonb_build_object('id', q.id, 'callId', q.call_id, 'saleId', q.sale_id, 'provider', q.provider_key, 'kind', q.kind, 'status', q.status,
-    'orderId', q.order_id,
-    -- A correction is made with what the sale is worth when it is made.
-    'valueCents', case when q.kind = 'RESTATE' and q.status in ('QUEUED', 'RETRY')
-      and s.status = 'CONFIRMED' then s.amount_cents else q.value_cents end,
-    'currency', q.currency, 'conversionTime', q.conversion_time, 'channel', q.channel,
-    'clickKind', case when s.gclid is not null then 'gclid' when s.wbraid is not null then 'wbraid' when s.gbraid is not null then 'gbraid' end,
-    'phoneEnding', (select nullif(right(regexp_replace(c.phone, '\D', '', 'g'), 4), '') from public.calls c where c.id = q.call_id),
-    'attemptCount', q.attempt_count, 'attemptsLeft', greatest(0, p_max_attempts - (q.attempt_count - q.attempt_base)), 'notBefore', q.not_before,
-    'nextRetryAt', q.next_retry_at, 'claimedAt', q.claimed_at, 'stuck', q.status = 'PROCESSING' and q.claimed_at < n.stuck_before,
-    'lastError', q.last_error, 'providerErrorCode', q.provider_error_code, 'providerErrorCategory', q.provider_error_category,
-    'attemptError', q.attempt_error, 'attemptErrorCode', q.attempt_error_code,
-    'attemptErrorCategory', q.attempt_error_category, 'freeWaits', q.free_waits,
-    'byHandReason', q.by_hand_reason, 'heldBy', h.held_by,
-    'waitsFor', case when h.held_by is not null then 'RETRACTION'
-      when b.waits_for is not null then b.waits_for
-      when q.status in ('QUEUED', 'RETRY') and q.by_hand_reason is null
-        and t.oci_sync_method = 'api'
-        and (private.action_obstacle(p_rows[i])).code is not null then 'ACTION'
-      when u.quota_until is not null then 'QUOTA' end,
-    'waitsUntil', case when b.waits_for = 'DAY' then greatest(b.waits_until, u.quota_until)
-      when b.waits_for is null and h.held_by is null then u.quota_until end,
-    'uploadedAt', q.uploaded_at, 'providerRequestId', q.provider_request_id,
-    'transport', d.transport, 'verdict', d.verdict, 'verdictReason', d.verdict_reason,
-    'verdictAt', d.verdict_at,
-    'takeBack', case when q.status = 'COMPLETED' and q.kind <> 'RETRACT' and s.status = 'CANCELED'
-      then case when exists (select from public.provider_dispatches x
-          where x.sale_id = q.sale_id and x.kind = 'RETRACT' and x.verdict is distinct from 'REJECTED')
-        then 'DONE' else 'PENDING' end end,
-    'createdAt', q.created_at, 'updatedAt', q.updated_at) order by i), '[]')
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'id', q.id,
+      'callId', q.call_id,
+      'saleId', q.sale_id,
+      'provider', q.provider_key,
+      'kind', q.kind,
+      'status', q.status,
+      'orderId', q.order_id,
+      -- A correction is made with what the sale is worth when it is made.
+      'valueCents', case when q.kind = 'RESTATE' and w.is_waiting and s.status = 'CONFIRMED'
+        then s.amount_cents else q.value_cents end,
+      'currency', q.currency,
+      'conversionTime', q.conversion_time,
+      'channel', q.channel,
+      'clickKind', case
+        when s.gclid is not null then 'gclid'
+        when s.wbraid is not null then 'wbraid'
+        when s.gbraid is not null then 'gbraid' end,
+      'phoneEnding', (
+        select nullif(right(regexp_replace(c.phone, '\D', '', 'g'), 4), '')
+        from public.calls c where c.id = q.call_id),
+      'attemptCount', q.attempt_count,
+      'attemptsLeft', greatest(0, p_max_attempts - (q.attempt_count - q.attempt_base)),
+      'notBefore', q.not_before,
+      'nextRetryAt', q.next_retry_at,
+      'claimedAt', q.claimed_at,
+      'stuck', q.status = 'PROCESSING' and q.claimed_at < n.stuck_before,
+      'lastError', q.last_error,
+      'providerErrorCode', q.provider_error_code,
+      'providerErrorCategory', q.provider_error_category,
+      'attemptError', q.attempt_error,
+      'attemptErrorCode', q.attempt_error_code,
+      'attemptErrorCategory', q.attempt_error_category,
+      'freeWaits', q.free_waits,
+      'byHandReason', q.by_hand_reason,
+      'heldBy', h.held_by,
+      'waitsFor', case
+        when h.held_by is not null then 'RETRACTION'
+        when b.waits_for is not null then b.waits_for
+        when w.is_for_api and (private.action_obstacle(p_rows[i])).code is not null then 'ACTION'
+        when u.quota_until is not null then 'QUOTA' end,
+      'waitsUntil', case
+        when b.waits_for = 'DAY' then greatest(b.waits_until, u.quota_until)
+        when b.waits_for is null and h.held_by is null then u.quota_until end,
+      'uploadedAt', q.uploaded_at,
+      'providerRequestId', q.provider_request_id,
+      'transport', d.transport,
+      'verdict', d.verdict,
+      'verdictReason', d.verdict_reason,
+      'verdictAt', d.verdict_at,
+      'takeBack', case
+        when q.status = 'COMPLETED' and q.kind <> 'RETRACT' and s.status = 'CANCELED'
+        then case when exists (select from public.provider_dispatches x
+            where x.sale_id = q.sale_id and x.kind = 'RETRACT'
+              and x.verdict is distinct from 'REJECTED')
+          then 'DONE' else 'PENDING' end end,
+      'createdAt', q.created_at,
+      'updatedAt', q.updated_at)
+    order by i), '[]')
   from (select private.current_moment() - private.stuck_after() as stuck_before offset 0) n,
-    generate_subscripts(p_rows, 1) i cross join lateral (select (p_rows[i]).*) q left join public.sales s on s.id = q.sale_id
+    generate_subscripts(p_rows, 1) i
+    cross join lateral (select (p_rows[i]).*) q
+    left join public.sales s on s.id = q.sale_id
+    left join public.sites t on t.id = q.site_id
+    cross join lateral (
+      select q.status = any (private.waiting_states()) as is_waiting,
+        q.status = any (private.waiting_states()) and q.by_hand_reason is null
+          and t.oci_sync_method = 'api' as is_for_api) w
     left join lateral (
       select x.transport, x.verdict, x.verdict_reason, x.verdict_at
       from public.provider_dispatches x where x.sale_id = q.sale_id and x.queue_id = q.id
       order by x.dispatched_at desc, x.id desc limit 1) d on true
-    left join public.sites t on t.id = q.site_id
     left join lateral (
       select jsonb_build_object('saleId', x.by_sale_id, 'rowId', x.by_row_id) as held_by
       from private.held_sales x where x.sale_id = q.sale_id and x.provider_key = q.provider_key
-      order by x.by_row_id desc limit 1) h
-      on q.kind = 'CONVERSION' and q.status in ('QUEUED', 'RETRY')
+      order by x.by_row_id desc limit 1) h on q.kind = 'CONVERSION' and w.is_waiting
     left join lateral (
       select x.waits_for, x.waits_until from private.adjustment_bases x
       where x.sale_id = q.sale_id and x.provider_key = q.provider_key) b
-      on q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY') and q.by_hand_reason is null
-        and t.oci_sync_method = 'api'
+      on q.kind <> 'CONVERSION' and w.is_for_api
     left join lateral (
       select greatest(x.quota_until, q.next_retry_at) as quota_until
       from public.provider_health_state x
       where x.site_id = q.site_id and x.provider_key = q.provider_key
-        and x.quota_until > private.current_moment()) u
-      on q.status in ('QUEUED', 'RETRY') and q.by_hand_reason is null
-        and t.oci_sync_method = 'api'
+        and x.quota_until > private.current_moment()) u on w.is_for_api
 $$;

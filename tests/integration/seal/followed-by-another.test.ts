@@ -7,7 +7,7 @@ import { createApiTeam } from "#tests/fixtures/queue-team.ts";
 import { service } from "#tests/fixtures/service.ts";
 import { createKey } from "#tests/fixtures/site.ts";
 import type { Team } from "#tests/fixtures/team.ts";
-import { act } from "#tests/support/control.ts";
+import { act, undo } from "#tests/support/control.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;
@@ -142,6 +142,20 @@ test("a retraction that is needed because another sale follows cannot be given u
   const acted = await act(db.sql, { action: "MARK_FAILED", ids: [id] }, { team, at: minutesLater(20) });
   expect(acted.body).toMatchObject({ affected: 0, skipped: [{ id, reason: "ILLEGAL_MOVE" }] });
   expect(await moveConversion(db.sql, team, { id, to: "FAILED" }, minutesLater(20))).toMatchObject({ status: 409 });
+  expect(await retractionsOf(kept.saleId)).toMatchObject([{ status: "QUEUED" }]);
+  await settle("COMPLETED", 30);
+  await settle("COMPLETED", 31);
+});
+
+// Mutation that breaks it: ask is_followed of MARK_FAILED alone in judge_queue_rows.
+test("nor is it given up by taking back the retry that opened it", async () => {
+  const kept = await cancelledButKept();
+  const [retraction] = await retractionsOf(kept.saleId);
+  const id = String(retraction?.id);
+  const retried = await act(db.sql, { action: "RETRY_SELECTED", ids: [id] }, { team, at: minutesLater(5) });
+  await change(db.sql, { team }, "seal_call", { id: kept.callId, amountCents: 77_000 }, { at: minutesLater(6) });
+  const undone = await undo(db.sql, retried.body.actionId, { team, at: minutesLater(7) });
+  expect(undone.body).toMatchObject({ affected: 0, skipped: [{ id, reason: "ILLEGAL_MOVE" }] });
   expect(await retractionsOf(kept.saleId)).toMatchObject([{ status: "QUEUED" }]);
   await settle("COMPLETED", 30);
   await settle("COMPLETED", 31);

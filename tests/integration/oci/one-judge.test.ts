@@ -1,0 +1,255 @@
+import { randomUUID } from "node:crypto";
+import type postgres from "postgres";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { QueueActionAnswer } from "#lib/oci/queue/actions.ts";
+import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
+import { type QueueAction, queueActions } from "#lib/oci/queue-types.ts";
+import { actAs } from "#tests/fixtures/act-as.ts";
+import { minutesLater } from "#tests/fixtures/queue.ts";
+import { switchDelivery } from "#tests/fixtures/site.ts";
+import type { Team } from "#tests/fixtures/team.ts";
+import { controlAt } from "#tests/support/control.ts";
+import { rowsOfEveryKind, type Scene } from "#tests/support/judged-rows.ts";
+import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
+
+async function inTurn<Item, Result>(items: readonly Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const item of items) results.push(await work(item));
+  return results;
+}
+
+let db: TestDatabase;
+const sites: Record<string, { team: Team; scenes: Scene[] }> = {};
+beforeAll(async () => {
+  db = await createTestDatabase();
+  sites.api = await rowsOfEveryKind(db.sql, "judged-api");
+  sites.script = await rowsOfEveryKind(db.sql, "judged-script", sites.api.team.owner);
+  await switchDelivery(db.sql, sites.script.team, "script");
+}, 120_000);
+afterAll(() => db.drop());
+
+const siteOf = (name: string) => sites[name] ?? Promise.reject(new Error(name));
+const hash = "0".repeat(64);
+const after54Days = minutesLater(55 * 1440);
+
+/** Asks as an operator and takes it back: the next question meets the same row. */
+async function tried<T>(team: Team, at: Date, call: (tx: postgres.TransactionSql) => PromiseLike<T>): Promise<T> {
+  const rollback = new Error("asked");
+  let answer: T | undefined;
+  const ask = actAs(
+    db.sql,
+    team.operator.id,
+    async (tx) => {
+      answer = await call(tx);
+      throw rollback;
+    },
+    at,
+  );
+  await ask.catch((error: unknown) => {
+    if (error !== rollback) throw error;
+  });
+  return answer as T; // it was given, or ask has thrown
+}
+
+type Why = string | null;
+const reasons = ["NOT_FOUND", "CHANGED_SINCE", "ILLEGAL_MOVE", "SALE_CANCELLED", "ALREADY_QUEUED", "BY_HAND"];
+
+async function acted(tx: postgres.TransactionSql, team: Team, args: Record<string, unknown>): Promise<QueueActionAnswer> {
+  const [row] = await tx`select public.act_on_queue(${team.publicId}, ${tx.json(args as never)}, ${hash}, ${randomUUID()}) as answer`;
+  return JSON.parse(row?.answer.body);
+}
+const whyOf = (answer: QueueActionAnswer | undefined, id: string): Why => answer?.skipped.find((row) => row.id === id)?.reason ?? null;
+
+async function previewed(tx: postgres.TransactionSql, team: Team, action: QueueAction, id: string): Promise<Why> {
+  const [row] = await tx`select public.preview_queue_action(${team.publicId}, ${action}, ${tx.json({ q: id })}, 5) as answer`;
+  const { count, ineligible } = row?.answer ?? {};
+  return count === 1 ? null : (Object.keys(ineligible)[0] ?? "no row");
+}
+
+/** The contract endpoint's answer as a code. It knows no BY_HAND. */
+async function moved(tx: postgres.TransactionSql, id: string, to: string): Promise<Why> {
+  const move = { contract: "conversion", id, to };
+  const [row] = await tx`select public.transition_contract(${tx.json(move)}, ${randomUUID()}, ${hash}) as answer`;
+  return row?.answer.status === 200 ? null : JSON.parse(row?.answer.body).code;
+}
+const asContract = (why: Why) => (why === "BY_HAND" ? "ILLEGAL_MOVE" : why);
+
+const story = (team: Team, id: string, at: Date) =>
+  tried<QueueRowStory>(team, at, async (tx) => {
+    const [row] = await tx`select public.queue_row_story(${team.publicId}, ${id}, 5) as answer`;
+    return row?.answer;
+  });
+
+/** Sends again: a new row, the row that is open already, or a refusal. */
+const sentAgain = (team: Team, { id, saleId, kind }: Scene, at: Date) =>
+  tried(team, at, async (tx) => {
+    const [row] = await tx.savepoint((sp) => sp`select public.send_again(${team.publicId}, ${id}) as answer`).catch(() => []);
+    await tx`reset role`;
+    const [open] = await tx`select created_at from public.offline_conversion_queue
+      where sale_id = ${saleId} and kind = ${kind} and id = ${row?.answer.rowId ?? null}`;
+    return open?.created_at.getTime() === at.getTime();
+  });
+
+interface Facts {
+  id: string;
+  kind: string;
+  status: string;
+  sync: string;
+  by_hand_reason: string | null;
+  sale: string;
+  is_over: boolean;
+  has_open_row: boolean;
+  is_followed: boolean;
+}
+const readFacts = (sql: postgres.Sql | postgres.TransactionSql, team: Team, at: Date) => sql<Facts[]>`
+  select q.id, q.kind, q.status, t.oci_sync_method as sync, q.by_hand_reason, s.status as sale,
+    q.provider_error_code is not null and q.provider_error_code in ('SUPERSEDED', 'NO_CONSENT', 'NEVER_ARRIVED')
+      or s.delivery_block is not null or q.kind = 'CONVERSION' and s.gclid is null
+      or q.kind <> 'CONVERSION' and s.occurred_at + interval '54 days' <= ${at} as is_over,
+    exists (select from public.offline_conversion_queue o where o.sale_id = q.sale_id and o.kind = q.kind
+      and o.status in ('QUEUED', 'RETRY', 'PROCESSING')) as has_open_row,
+    exists (select from public.sales o where o.call_id = s.call_id and o.id <> s.id and o.status = 'CONFIRMED') as is_followed
+  from public.offline_conversion_queue q join public.sales s on s.id = q.sale_id join public.sites t on t.id = q.site_id
+  where q.site_id = ${team.siteId}`;
+
+const takes: Record<QueueAction, string[]> = {
+  RETRY_SELECTED: ["FAILED", "RETRY"],
+  RESET_TO_QUEUED: ["QUEUED", "RETRY", "PROCESSING", "FAILED"],
+  MARK_FAILED: ["QUEUED", "RETRY", "PROCESSING"],
+};
+
+/** The rules as docs/api/oci-control.md tells them. None of these scenes was given up and delivered by another row. */
+function expected(row: Facts, action: QueueAction): Why {
+  if (!takes[action].includes(row.status)) return "ILLEGAL_MOVE";
+  if (action === "MARK_FAILED") return row.kind === "RETRACT" && row.is_followed ? "ILLEGAL_MOVE" : null;
+  const why = whyNotOpen(row);
+  if (why !== null && why !== "ALREADY_QUEUED") return why;
+  const waits = row.kind !== "CONVERSION" && (row.status === "QUEUED" || row.status === "RETRY");
+  return waits && (row.sync === "script" || row.by_hand_reason) ? "BY_HAND" : why;
+}
+
+/** Why a row may not be open, whoever opens it. */
+function whyNotOpen(row: Facts): Why {
+  if (row.sale === "CANCELED" && row.kind !== "RETRACT") return "SALE_CANCELLED";
+  if (row.is_over || (row.kind === "RETRACT" && row.sale !== "CANCELED")) return "ILLEGAL_MOVE";
+  return row.status === "FAILED" && row.has_open_row ? "ALREADY_QUEUED" : null;
+}
+
+const nameOf = ({ kind, end, fate }: Scene) => `${kind} ${end} ${fate}`;
+const moments = [
+  ["now", controlAt],
+  ["54 days on", after54Days],
+] as const;
+const everywhere = ["api", "script"].flatMap((site) => moments.map(([when, at]) => [site, when, at] as const));
+/** Time changes what is judged of adjustments only. */
+const scenesAt = ({ scenes }: { scenes: Scene[] }, at: Date) => scenes.filter(({ kind }) => at === controlAt || kind !== "CONVERSION");
+
+// Guarantee: what the drawer offers and the preview counts is what an action and the contract endpoint then do, and for the same reason.
+// Mutations that break it: let row_choices look at action_statuses alone; let move_conversion skip the judge; drop BY_HAND, is_over,
+// is_followed or ALREADY_QUEUED from judge_queue_rows.
+describe.each(everywhere)("on a site that sends by %s, %s", (site, _when, at) => {
+  test("an action means the same to itself, its preview, the contract endpoint and the drawer", { timeout: 240_000 }, async () => {
+    const { team } = await siteOf(site);
+    const scenes = scenesAt(await siteOf(site), at);
+    const ids = scenes.map(({ id }) => id);
+    const facts = new Map((await readFacts(db.sql, team, at)).map((row) => [row.id, row]));
+    const doing = new Map<QueueAction, QueueActionAnswer>();
+    for (const action of queueActions) doing.set(action, await tried(team, at, (tx) => acted(tx, team, { action, ids })));
+    const overApi = await tried(team, at, (tx) => acted(tx, team, { action: "RETRY_SELECTED", ids, overApi: true }));
+    const said: Record<string, unknown> = {};
+    const wanted: Record<string, unknown> = {};
+    for (const scene of scenes) {
+      const name = nameOf(scene);
+      const row = facts.get(scene.id) as Facts; // read above, of the whole site
+      const why = (action: QueueAction) => expected(row, action);
+      const retried = whyOf(doing.get("RETRY_SELECTED"), scene.id);
+      wanted[name] = {
+        actions: queueActions.map(why),
+        previews: queueActions.map(why),
+        // The endpoint has one way to QUEUED, from every state that a reset takes.
+        moves: [asContract(why("RESET_TO_QUEUED")), asContract(why("MARK_FAILED"))],
+        allowedActions: queueActions.filter((action) => why(action) === null),
+        canTryApi: retried === "BY_HAND" && whyOf(overApi, scene.id) === null,
+        canSendAgain: await sentAgain(team, scene, at),
+      };
+      const { allowedActions, canTryApi, canSendAgain } = await story(team, scene.id, at);
+      said[name] = {
+        actions: queueActions.map((action) => whyOf(doing.get(action), scene.id)),
+        previews: await inTurn(queueActions, (action) => tried(team, at, (tx) => previewed(tx, team, action, scene.id))),
+        moves: await inTurn(["QUEUED", "FAILED"], (to) => tried(team, at, (tx) => moved(tx, scene.id, to))),
+        ...{ allowedActions, canTryApi, canSendAgain },
+      };
+    }
+    expect(said).toEqual(wanted);
+    const offers = (key: string) => Object.values(said).filter((each) => (each as Record<string, unknown>)[key]).length;
+    expect(offers("canTryApi") > 0).toBe(site === "api" && at === controlAt);
+    expect(offers("canSendAgain") > 0).toBe(at === controlAt);
+  });
+
+  // Mutation that breaks it: let UNDO pass without the rules of the sale.
+  test("an undo is judged by the same rules, but gives a person's work back", { timeout: 120_000 }, async () => {
+    const { team, scenes } = await siteOf(site);
+    for (const action of queueActions) {
+      const before = new Map((await readFacts(db.sql, team, at)).map((row) => [row.id, row.status]));
+      await tried(team, at, async (tx) => {
+        const done = await acted(tx, team, { action, ids: scenes.map(({ id }) => id) });
+        await tx`reset role`;
+        const facts = new Map((await readFacts(tx, team, at)).map((row) => [row.id, row]));
+        await tx`set local role authenticated`;
+        const args = tx.json({ actionId: done.actionId });
+        const [row] = await tx`select public.undo_queue_action(${team.publicId}, ${args}, ${hash}, ${randomUUID()}) as answer`;
+        const undone: QueueActionAnswer = JSON.parse(row?.answer.body);
+        const changed = scenes.filter(({ id }) => whyOf(done, id) === null);
+        expect(undone).toMatchObject({ done: changed.length, total: changed.length });
+        const wanted = changed.map((scene) => {
+          const row = facts.get(scene.id) as Facts; // read above, of the whole site
+          if (before.get(scene.id) !== "FAILED") return [nameOf(scene), whyNotOpen(row)];
+          return [nameOf(scene), row.kind === "RETRACT" && row.is_followed ? "ILLEGAL_MOVE" : null];
+        });
+        expect(changed.map((scene) => [nameOf(scene), whyOf(undone, scene.id)])).toEqual(wanted);
+      });
+    }
+  });
+});
+
+// Guarantee: the comparison above says something: every state, kind and reason is among what it compares. Of a cancelled or blocked sale
+// nothing waits that is not a retraction, and no retraction of a living one is open: the ledger closes those at once.
+test("the scenes reach every status of every kind, of living, cancelled and blocked sales, and every reason of a single action", async () => {
+  const rows = await db.sql<{ seen: string }[]>`
+    select distinct concat_ws(' ', q.kind, q.status, case when s.delivery_block is null then s.status else 'BLOCKED' end) as seen
+    from public.offline_conversion_queue q join public.sales s on s.id = q.sale_id
+    where q.id = any (${Object.values(sites).flatMap(({ scenes }) => scenes.map(({ id }) => id))}) order by 1`;
+  expect(rows.map(({ seen }) => seen)).toMatchInlineSnapshot(`
+    [
+      "CONVERSION COMPLETED BLOCKED",
+      "CONVERSION COMPLETED CANCELED",
+      "CONVERSION COMPLETED CONFIRMED",
+      "CONVERSION FAILED BLOCKED",
+      "CONVERSION FAILED CANCELED",
+      "CONVERSION FAILED CONFIRMED",
+      "CONVERSION PROCESSING BLOCKED",
+      "CONVERSION PROCESSING CANCELED",
+      "CONVERSION PROCESSING CONFIRMED",
+      "CONVERSION QUEUED CONFIRMED",
+      "CONVERSION RETRY CONFIRMED",
+      "RESTATE COMPLETED CANCELED",
+      "RESTATE COMPLETED CONFIRMED",
+      "RESTATE FAILED CANCELED",
+      "RESTATE FAILED CONFIRMED",
+      "RESTATE PROCESSING CANCELED",
+      "RESTATE PROCESSING CONFIRMED",
+      "RESTATE QUEUED CONFIRMED",
+      "RESTATE RETRY CONFIRMED",
+      "RETRACT COMPLETED CANCELED",
+      "RETRACT FAILED CANCELED",
+      "RETRACT FAILED CONFIRMED",
+      "RETRACT PROCESSING CANCELED",
+      "RETRACT QUEUED CANCELED",
+      "RETRACT RETRY CANCELED",
+    ]
+  `);
+  const seen = new Set<Why>();
+  for (const { team } of Object.values(sites))
+    for (const row of await readFacts(db.sql, team, controlAt)) for (const action of queueActions) seen.add(expected(row, action));
+  expect([...seen].toSorted()).toEqual([null, ...reasons.slice(2)].toSorted());
+});
