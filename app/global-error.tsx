@@ -1,8 +1,5 @@
 "use client";
 
-import { Button } from "#components/ui/button.tsx";
-import { Card } from "#components/ui/card.tsx";
-import { publicPage } from "#components/ui/page.tsx";
 import "./globals.css";
 import { useSyncExternalStore } from "react";
 import { lastWords } from "#lib/i18n/last-words.ts";
@@ -14,6 +11,7 @@ function readLocale(): Locale {
   return chooseLocale(stored, navigator.language);
 }
 
+/** The last page there is: it shares no part with the others, so that nothing of theirs can break it. */
 export default function GlobalError({ error, retry }: { error: unknown; retry: () => void }) {
   const locale = useSyncExternalStore(
     () => () => {},
@@ -26,21 +24,25 @@ export default function GlobalError({ error, retry }: { error: unknown; retry: (
     <html lang={locale}>
       <body>
         <title>{words.title}</title>
-        <main className={publicPage}>
-          <Card role="alert">
+        <main className="mx-auto max-w-160 px-4 py-8">
+          <section className="rounded-lg border border-line-1 bg-surface-1" role="alert">
             <div className="grid justify-items-center gap-2 px-6 py-8 text-center">
               <h1 className="text-base font-semibold tracking-[-0.003em]">{words.title}</h1>
               <p className="max-w-[38ch] text-sm text-pretty text-support">{words.body}</p>
-              <Button tone="primary" className="mt-2" onClick={retry}>
+              <button
+                type="button"
+                className="mt-2 min-h-8.5 rounded-md bg-accent px-3 font-medium text-accent-on hover:bg-accent-hover max-desk:min-h-11"
+                onClick={retry}
+              >
                 {words.retry}
-              </Button>
+              </button>
             </div>
             {digest && (
               <p className="text-xs text-meta id px-4 pb-4 text-center">
                 {words.number} {digest}
               </p>
             )}
-          </Card>
+          </section>
         </main>
       </body>
     </html>

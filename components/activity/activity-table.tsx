@@ -48,7 +48,7 @@ interface ActivityTableProps {
 /** Who did what, with what was before and after. */
 export function ActivityTable({ entries, next, of, timeZone }: ActivityTableProps) {
   const t = useTranslations("activity");
-  const words = useTranslations("sales");
+  const words = useTranslations("channels");
   const locale = useLocale();
   const { dateTime } = siteFormat({ locale, timeZone });
   const columns = [
@@ -66,7 +66,7 @@ export function ActivityTable({ entries, next, of, timeZone }: ActivityTableProp
   const subjectOf = ({ channel, calledAt, externalRef }: ActivityEntry) => {
     const known = channels.find((name) => name === channel);
     if (externalRef) return t("sale", { ref: externalRef });
-    return known && calledAt ? t("lead_call", { channel: words(`channels.${known}`), date: dateTime(calledAt) }) : null;
+    return known && calledAt ? t("lead_call", { channel: words(known), date: dateTime(calledAt) }) : null;
   };
   const rowOf = (entry: ActivityEntry) => {
     const Icon = icons[entry.kind];

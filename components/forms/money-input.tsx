@@ -4,7 +4,7 @@ import { useLocale, useTranslations } from "next-intl";
 import type { ComponentProps } from "react";
 import { cn } from "#components/ui/cn.ts";
 import { Input } from "#components/ui/input.tsx";
-import { currencyCodes } from "#lib/tenancy/site-fields.ts";
+import { currencyCodes } from "#lib/valuation/currencies.ts";
 
 const affix = "absolute top-1/2 -translate-y-1/2 text-meta";
 

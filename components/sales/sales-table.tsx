@@ -25,6 +25,7 @@ interface SalesTableProps {
 
 export function SalesTable({ siteId, sales, next, of, timeZone, editable }: SalesTableProps) {
   const t = useTranslations("sales");
+  const words = useTranslations("channels");
   const locale = useLocale();
   const moneyOf = ({ amountCents, currency }: Sale) => siteFormat({ locale, timeZone, currency }).money(amountCents);
   const { dateTime } = siteFormat({ locale, timeZone });
@@ -39,7 +40,7 @@ export function SalesTable({ siteId, sales, next, of, timeZone, editable }: Sale
   ];
   const sourceOf = ({ externalRef, channel, matchedBy, callId }: Sale) => {
     const known = channels.find((name) => name === channel);
-    if (externalRef === null) return known ? t(`channels.${known}`) : t("sources.desk");
+    if (externalRef === null) return known ? words(known) : t("sources.desk");
     return callId && matchedBy ? t(`matched.${matchedBy}`) : t("noMatch");
   };
   const rowOf = (sale: Sale) => (

@@ -1,7 +1,6 @@
 import type { Locale } from "#lib/i18n/locale.ts";
 import { listTimeZones } from "#lib/i18n/time-zones.ts";
-import { currencyCodes } from "#lib/tenancy/site-fields.ts";
-import { currencies } from "#lib/valuation/currencies.ts";
+import { currencies, currencyCodes } from "#lib/valuation/currencies.ts";
 import type { SiteChoices } from "./site-choice-fields.tsx";
 
 /** What a site's form offers, in the reader's language: every currency that the database takes, the usual ones first. */

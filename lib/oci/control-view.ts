@@ -4,6 +4,8 @@ import { queueKinds, queueStatuses, verdicts } from "./queue-types.ts";
 
 /** What OCI Control shows, as its address says it. Page and browser read the address with the same rules, and never trust it. */
 
+/** Rows of a page; more come when asked for. */
+export const rowsPerPage = 50;
 export const ranges = ["24h", "7d", "30d", "90d"] as const satisfies readonly QueueCharts["range"][];
 
 /** `words`: the messages that name its options, by value or with {count}. A pattern where the page itself knows the options. */
@@ -22,7 +24,7 @@ export const queueFields = [
   { key: "status", kind: "choice", options: queueStatuses, words: "states", isChip: true },
   { key: "errorCode", kind: "choice", pattern: /^[A-Z][A-Z0-9_]{0,63}$/, isChip: true },
   { key: "days", kind: "choice", options: ["1", "7", "30", "90"], words: "oci.filters.lastDays", isChip: true },
-  { key: "channel", kind: "choice", options: ["phone", "whatsapp", "form"], words: "oci.channels", isHalf: true },
+  { key: "channel", kind: "choice", options: ["phone", "whatsapp", "form"], words: "channels", isHalf: true },
   { key: "kind", kind: "choice", options: queueKinds, words: "oci.kinds", isHalf: true },
   { key: "minValue", kind: "money", isHalf: true },
   { key: "maxValue", kind: "money", isHalf: true },

@@ -5,12 +5,9 @@ import { firstPollSeconds, maxAttempts } from "#lib/delivery/limits.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
 import { type QueueRow, queueCharts, queueRowStory, queueRows, queueStats } from "./control-shapes.ts";
-import { apiFilter, type ControlView, spanDays } from "./control-view.ts";
+import { apiFilter, type ControlView, rowsPerPage, spanDays } from "./control-view.ts";
 import { deliveryDays } from "./delivery-days.ts";
 import { previewExport } from "./export.ts";
-
-/** A page of OCI Control is 50 rows; more come when asked for. */
-export const rowsPerPage = 50;
 
 function hideRefusal(error: unknown): never {
   if (error instanceof AppError && error.code === "NOT_FOUND") notFound();

@@ -11,9 +11,6 @@ export function hasRole(role: SiteRole, needed: SiteRole): boolean {
   return siteRoles.indexOf(role) <= siteRoles.indexOf(needed);
 }
 
-/** Currencies that a form offers first. The full list is in lib/valuation/currencies.ts. */
-export const currencyCodes = ["TRY", "EUR", "USD", "GBP", "AED", "AZN", "CHF", "GEL", "JPY", "KWD", "PLN", "RON", "SAR", "UAH"] as const;
-
 const hostname = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;
 
 /** A bare host from whatever a person pastes: `https://Örnek.com/x` becomes `xn--rnek-4qa.com`. */

@@ -28,3 +28,6 @@ export const currencies: readonly string[] = [...decimalsOf.keys()].sort();
 
 /** Decimals of a currency; null for a code that is none. */
 export const currencyDecimals = (code: string): number | null => decimalsOf.get(code) ?? null;
+
+/** Those that a form offers first. */
+export const currencyCodes = ["TRY", "EUR", "USD", "GBP", "AED", "AZN", "CHF", "GEL", "JPY", "KWD", "PLN", "RON", "SAR", "UAH"] as const;

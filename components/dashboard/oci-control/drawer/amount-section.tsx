@@ -18,13 +18,9 @@ interface AmountProps {
 /** How much, of whom, and what is the matter: What, Who, Fix. */
 export function AmountSection({ row, story, sameCause }: AmountProps) {
   const t = useTranslations("oci");
+  const channels = useTranslations("channels");
   const { site, format } = useControl();
-  const facts = [
-    row.channel && t(`channels.${row.channel}`),
-    row.phoneEnding && `••• ${row.phoneEnding}`,
-    row.clickKind,
-    t(`kinds.${row.kind}`),
-  ];
+  const facts = [row.channel && channels(row.channel), row.phoneEnding && `••• ${row.phoneEnding}`, row.clickKind, t(`kinds.${row.kind}`)];
   const worth = row.kind === "RETRACT" ? (story?.ledger.at(0)?.amountCents ?? 0) : row.valueCents;
   return (
     <DrawerSection>

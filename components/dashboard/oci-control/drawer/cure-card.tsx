@@ -46,7 +46,7 @@ export function CureCard({ row, sameCause }: { row: QueueRow; sameCause: number 
         { name: t("what"), value: told.line },
         { name: t("who"), value: (tone !== "plain" || reason) && who },
         { name: t(tone === "failed" || tone === "blocked" ? "fix" : "then"), value: told.next },
-        { name: t("code"), value: code && <span className="id block text-xs text-support">{code}</span> },
+        { name: t("code"), value: code && <span className="id block text-xs">{code}</span> },
       ]}
     >
       {row.heldBy && (

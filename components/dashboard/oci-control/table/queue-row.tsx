@@ -32,6 +32,7 @@ const quiet = "text-meta group-data-[selected=true]/row:text-support";
 
 export function QueueTableRow({ row, look, isOpen, isSelected, onToggle }: RowProps) {
   const t = useTranslations("oci");
+  const channels = useTranslations("channels");
   const { blocked, now, format, linkToRow, openRow } = useControl();
   const { line: happening, next, bad } = useWhatHappens()(row);
   const state = rowState(row, blocked, now);
@@ -42,7 +43,7 @@ export function QueueTableRow({ row, look, isOpen, isSelected, onToggle }: RowPr
         <td
           className={cn(
             cell,
-            "relative z-1 max-desk:col-start-1 max-desk:row-span-3 max-desk:row-start-1 max-desk:grid max-desk:h-full max-desk:min-h-11 max-desk:w-11 max-desk:place-items-[start_center] max-desk:pt-px desk:overflow-visible",
+            "relative z-1 max-desk:col-start-1 max-desk:row-span-3 max-desk:row-start-1 max-desk:grid max-desk:h-full max-desk:min-h-11 max-desk:items-start max-desk:justify-items-center max-desk:pt-px desk:overflow-visible",
           )}
         >
           <CheckboxInput
@@ -95,7 +96,7 @@ export function QueueTableRow({ row, look, isOpen, isSelected, onToggle }: RowPr
       </td>
       {look.shows("source") && (
         <td className={cn(cell, priority3, "text-support max-desk:hidden")}>
-          {[row.channel && t(`channels.${row.channel}`), row.phoneEnding && `••${row.phoneEnding}`].filter(Boolean).join(" ")}
+          {[row.channel && channels(row.channel), row.phoneEnding && `••${row.phoneEnding}`].filter(Boolean).join(" ")}
         </td>
       )}
       {look.shows("conversionTime") && (

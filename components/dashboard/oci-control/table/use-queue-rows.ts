@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useHeldRows } from "#components/workbench/live/use-held-rows.ts";
 import type { QueueRow } from "#lib/oci/control-shapes.ts";
-import { apiFilter, type ControlView } from "#lib/oci/control-view.ts";
+import { apiFilter, type ControlView, rowsPerPage } from "#lib/oci/control-view.ts";
 import type { QueueTabData } from "#lib/oci/page-readers.ts";
 import { fetchRows } from "../control-api.ts";
 import { useControl } from "../control-context.tsx";
@@ -49,7 +49,7 @@ export function useQueueRows({ page, of }: QueueTabData, { view, isTouched }: Op
       ...apiFilter(view.filter, new Date()),
       sort: view.sort,
       cursor: held.next,
-      limit: "50",
+      limit: String(rowsPerPage),
     });
     setLoading(false);
     if (below && latestOf.current === of) held.append({ rows: below.rows, next: below.nextCursor });
