@@ -305,6 +305,18 @@ test("new leads slide in, and wait above while the list is touched", async ({ vi
   await expect(row(page, waiting.shown)).toBeVisible();
 });
 
+// Guarantee: nothing leaves a finger. Mutation that breaks it: without readOthers the row is gone while somebody is about to press it.
+test("a row that leaves the filter stays under the hand, tells what happened, and goes when the hand does", async ({ visit }) => {
+  const { id, shown } = await lead();
+  const page = await visit();
+  await desk.open(page, desk.team.operator, "?view=open");
+  await row(page, shown).hover();
+  await change(desk.sql, { team: desk.team, person: desk.team.owner }, "seal_call", { id, amountCents: 240_000 });
+  await expect(row(page, shown)).toContainText("Sealed by Deniz Aydın", { timeout: 20_000 });
+  await page.getByRole("heading", { name: "Today", level: 1 }).hover();
+  await expect(row(page, shown)).toHaveCount(0, { timeout: 20_000 });
+});
+
 test("offline the desk can be read and says why nothing can be sealed", async ({ visit }) => {
   const { id, shown } = await lead();
   const page = await visit();
