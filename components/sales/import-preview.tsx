@@ -2,6 +2,7 @@
 
 import { useLocale, useTranslations } from "next-intl";
 import { Badge } from "#components/ui/badge.tsx";
+import { CardFoot } from "#components/ui/card.tsx";
 import { Cell, Table } from "#components/ui/table.tsx";
 import { siteFormat } from "#lib/i18n/site-format.ts";
 import { type ImportLine, lineReason } from "./import-lines.ts";
@@ -33,28 +34,28 @@ export function ImportPreview({ lines, timeZone }: { lines: ImportLine[]; timeZo
       <Table label={t("preview")} columns={columns}>
         {ordered.slice(0, shownMax).map((line) => (
           <tr key={line.line}>
-            <Cell at="desk" className="t3">
+            <Cell at="desk" className="text-meta">
               {line.line}
             </Cell>
             <Cell at="main" className="id" data-untranslated>
               {line.ref || "–"}
             </Cell>
-            <Cell at="desk" priority={3} className="t2">
+            <Cell at="desk" priority={3} className="text-support">
               {line.row ? dateTime(line.row.occurredAt) : "–"}
             </Cell>
             <Cell at="end" align="end">
               {line.row ? siteFormat({ locale, timeZone, currency: line.row.currency }).money(line.row.amountCents) : "–"}
             </Cell>
             <Cell at="wide">
-              <span className="row">
+              <span className="flex min-w-0 items-center gap-2">
                 <Badge state={looks[line.result]}>{t(`results.${line.result}`)}</Badge>
-                <span className="t3 clip">{reasonOf(line)}</span>
+                <span className="min-w-0 truncate text-meta">{reasonOf(line)}</span>
               </span>
             </Cell>
           </tr>
         ))}
       </Table>
-      {lines.length > shownMax && <p className="card-f xs t3">{t("shownFirst", { count: shownMax })}</p>}
+      {lines.length > shownMax && <CardFoot className="text-xs text-meta">{t("shownFirst", { count: shownMax })}</CardFoot>}
     </>
   );
 }

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { AmountReadings } from "#components/forms/amount-readings.tsx";
 import { Readings } from "#components/forms/readings.tsx";
 import { Button } from "#components/ui/button.tsx";
-import { Card } from "#components/ui/card.tsx";
+import { Card, CardBody, CardFoot } from "#components/ui/card.tsx";
 import { siteFormat } from "#lib/i18n/site-format.ts";
 import { type DateOrder, readMoment } from "#lib/seal/read-dates.ts";
 import type { ImportChoices, ImportQuestions as Questions } from "#lib/seal/read-import.ts";
@@ -26,8 +26,8 @@ export function ImportQuestions({ questions: { dateOrder, amountMark }, onAnswer
   const isAnswered = (!dateOrder || choices.dateOrder) && (!amountMark || choices.amountMark);
   return (
     <Card title={t("questions.title")}>
-      <div className="card-b stack stack-5">
-        <p className="sm t2 text-pretty">{t("questions.lead")}</p>
+      <CardBody className="grid gap-5">
+        <p className="text-sm text-pretty text-support">{t("questions.lead")}</p>
         {dateOrder && (
           <Readings
             legend={t("questions.date", { line: dateOrder.line, text: dateOrder.text })}
@@ -51,8 +51,8 @@ export function ImportQuestions({ questions: { dateOrder, amountMark }, onAnswer
             question={t("questions.amount", { line: amountMark.line, text: amountMark.text })}
           />
         )}
-      </div>
-      <div className="card-f row flex-wrap">
+      </CardBody>
+      <CardFoot className="gap-2">
         <Button tone="primary" disabled={!isAnswered} onClick={() => onAnswer(choices)}>
           {t("questions.continue")}
         </Button>
@@ -60,7 +60,7 @@ export function ImportQuestions({ questions: { dateOrder, amountMark }, onAnswer
         <Button tone="ghost" onClick={onCancel}>
           {t("cancel")}
         </Button>
-      </div>
+      </CardFoot>
     </Card>
   );
 }

@@ -8,7 +8,7 @@ import { useErrorText } from "#components/forms/use-error-text.ts";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { Alert } from "#components/ui/alert.tsx";
 import { Button, ButtonLink } from "#components/ui/button.tsx";
-import { Card } from "#components/ui/card.tsx";
+import { Card, CardBody, CardFoot } from "#components/ui/card.tsx";
 import { Checkbox } from "#components/ui/checkbox.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { siteFormat } from "#lib/i18n/site-format.ts";
@@ -111,31 +111,31 @@ export function ImportSales({ siteId, currency, timezone }: ImportSalesProps) {
   if (step.at === "sending")
     return (
       <Card title={t("title")}>
-        <div className="card-b stack" role="status">
+        <CardBody className="grid gap-3" role="status">
           <progress className="w-full" value={step.done} max={step.total} aria-label={t("title")} />
-          <p className="sm t2">{t(step.what, { done: step.done, total: step.total })}</p>
-        </div>
+          <p className="text-sm text-support">{t(step.what, { done: step.done, total: step.total })}</p>
+        </CardBody>
       </Card>
     );
   if (step.at === "done") return <DoneCard {...step} siteId={siteId} timezone={timezone} />;
   return (
     <Card title={t("title")}>
-      <div className="card-b stack">
+      <CardBody className="grid gap-3">
         {step.at === "choose" && step.problem && <Alert tone="failed">{step.problem}</Alert>}
-        <label className="file-drop">
-          <FileUp className="i i-18" />
-          <span className="strong">{step.at === "reading" ? t("reading") : t("choose")}</span>
-          <span className="sm t3 text-pretty">{t("chooseHint")}</span>
+        <label className="grid cursor-pointer justify-items-center gap-2 rounded-md border border-dashed border-control px-4 py-6 text-center outline-offset-2 hover:bg-surface-2 has-focus-visible:outline-2 has-focus-visible:outline-focus">
+          <FileUp className="size-4.5" />
+          <span className="font-semibold">{step.at === "reading" ? t("reading") : t("choose")}</span>
+          <span className="text-sm text-pretty text-meta">{t("chooseHint")}</span>
           <input
             ref={input}
             type="file"
             accept=".csv,text/csv,.txt,text/plain"
-            className="sr"
+            className="sr-only"
             onChange={choose}
             disabled={step.at === "reading"}
           />
         </label>
-      </div>
+      </CardBody>
     </Card>
   );
 }
@@ -160,7 +160,7 @@ function PreviewCard({ read, lines, currency, timezone, seal, onSeal, onCancel, 
   const sum = fresh.reduce((total, { row }) => total + (row?.currency === currency ? row.amountCents : 0), 0);
   return (
     <Card title={t("preview")}>
-      <div className="card-b stack">
+      <CardBody className="grid gap-3">
         <p className="text-pretty" role="status">
           {t("summary", {
             count: fresh.length,
@@ -170,21 +170,21 @@ function PreviewCard({ read, lines, currency, timezone, seal, onSeal, onCancel, 
             refused: count("refused"),
           })}
         </p>
-        <p className="xs t3">{t("found", { fields: read.found.map((field) => t(`fields.${field}`)).join(", ") })}</p>
-      </div>
+        <p className="text-xs text-meta">{t("found", { fields: read.found.map((field) => t(`fields.${field}`)).join(", ") })}</p>
+      </CardBody>
       <ImportPreview lines={lines} timeZone={timezone} />
-      <div className="card-f stack">
+      <CardFoot className="grid">
         <Checkbox checked={seal} onChange={(event) => onSeal(event.target.checked)}>
           {t("sealNow")}
         </Checkbox>
-        <p className="xs t3 text-pretty">{t("sealNowHint")}</p>
-        <div className="row">
+        <p className="text-xs text-pretty text-meta">{t("sealNowHint")}</p>
+        <div className="flex min-w-0 items-center gap-2">
           <SubmitButton type="button" tone="primary" disabled={fresh.length === 0 && !(seal && count("known") > 0)} onClick={onCommit}>
             {t("submit", { count: fresh.length + (seal ? count("known") : 0) })}
           </SubmitButton>
           <Button onClick={onCancel}>{t("cancel")}</Button>
         </div>
-      </div>
+      </CardFoot>
     </Card>
   );
 }
@@ -202,19 +202,19 @@ function DoneCard({ lines, stopped, siteId, timezone }: { lines: ImportLine[]; s
   };
   return (
     <Card title={t("title")}>
-      <div className="card-b stack">
+      <CardBody className="grid gap-3">
         {stopped && <Alert tone="failed">{stopped}</Alert>}
         <Alert tone={refused > 0 ? "retry" : "completed"}>{t("done", { saved: lines.length - refused, refused })}</Alert>
-        <div className="row flex-wrap">
+        <div className="flex min-w-0 flex-wrap items-center gap-2">
           <Button onClick={download}>
-            <Download className="i i-14" />
+            <Download className="size-3.5" />
             {t("download")}
           </Button>
           <ButtonLink href={sitePath(siteId, "/sales")} tone="primary">
             {t("toSales")}
           </ButtonLink>
         </div>
-      </div>
+      </CardBody>
       <ImportPreview lines={lines} timeZone={timezone} />
     </Card>
   );

@@ -12,7 +12,7 @@ import { countSet, type Filter, type FilterField, withValue } from "./filter-fie
 import { FilterForm, Options } from "./filter-form.tsx";
 
 const chip = cva(
-  "inline-flex min-h-7 max-w-full items-center gap-1.5 whitespace-nowrap rounded-[6px] px-[9px] py-0.5 text-sm inset-ring inset-ring-line-2 focus-visible:outline-(--focus-ring) hover:bg-surface-2 has-focus-visible:outline-2 has-focus-visible:outline-focus has-focus-visible:outline-offset-2 max-desk:min-h-11",
+  "inline-flex min-h-7 max-w-full items-center gap-1.5 whitespace-nowrap rounded-[6px] px-[9px] py-0.5 text-sm inset-ring inset-ring-line-2 hover:bg-surface-2 has-focus-visible:outline-2 has-focus-visible:outline-focus has-focus-visible:outline-offset-2 max-desk:min-h-11",
   { variants: { isOn: { true: "bg-accent-soft font-medium text-accent-text inset-ring-accent-line", false: "text-support" } } },
 );
 
