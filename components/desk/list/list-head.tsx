@@ -11,11 +11,14 @@ import { Dialog } from "#components/ui/dialog.tsx";
 import { Segments } from "#components/ui/segmented.tsx";
 import type { Filter, FilterField } from "#components/workbench/filter/filter-field.ts";
 import { FilterForm } from "#components/workbench/filter/filter-form.tsx";
-import { conditionCount, type DeskFilter, deskFilter, filterQuery } from "#lib/leads/desk-filter.ts";
-import { channels, type DeskFigures } from "#lib/leads/desk-shapes.ts";
+import type { DeskFilter } from "#lib/leads/desk-filter.ts";
+import { conditionCount, type FilterText, filterQuery } from "#lib/leads/desk-query.ts";
+import type { DeskFigures } from "#lib/leads/desk-shapes.ts";
 import { useDesk } from "../desk-context.tsx";
+import { channelIcons } from "./lead-state.ts";
 
 const segments = ["open", "sealed", "junk", "all"] as const;
+const channels = Object.keys(channelIcons) as (keyof typeof channelIcons)[];
 const scores = ["25", "50", "75", "90"];
 
 interface ListHeadProps {
@@ -23,7 +26,7 @@ interface ListHeadProps {
   base: string;
   open: number;
   figures: DeskFigures;
-  onFilter: (filter: DeskFilter) => void;
+  onFilter: (filter: FilterText) => void;
 }
 
 /** The fields of the filter; the address and the query use the same names. */
@@ -66,7 +69,7 @@ export function ListHead({ filter, base, open, figures, onFilter }: ListHeadProp
   const current = filter.view === "needs_you" ? "open" : (filter.view ?? "all");
   const apply = (chosen: Filter<keyof DeskFilter>) => {
     setOpen(false);
-    onFilter(deskFilter.parse({ view: filter.view, ...chosen }));
+    onFilter({ view: filter.view, ...chosen });
   };
   return (
     <CardHead className="gap-1.5 pr-2.5 max-desk:flex-nowrap max-desk:px-3">
