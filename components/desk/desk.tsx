@@ -19,7 +19,8 @@ import { focusedRow } from "#components/workbench/row-focus.ts";
 import { type Shortcut, ShortcutsDialog, useShortcuts } from "#components/workbench/shortcuts.tsx";
 import { useAddress } from "#components/workbench/use-address.ts";
 import { type DeskFormat, deskFormat } from "#lib/i18n/desk-format.ts";
-import { type DeskFilter, deskFilter, filterQuery } from "#lib/leads/desk-filter.ts";
+import type { DeskFilter } from "#lib/leads/desk-filter.ts";
+import { type FilterText, filterQuery } from "#lib/leads/desk-query.ts";
 import type { AmountPreset, DeskFigures, DeskPage, LeadDetail as Detail } from "#lib/leads/desk-shapes.ts";
 import { DeskProvider } from "./desk-context.tsx";
 import { deskGrid } from "./desk-look.ts";
@@ -48,11 +49,10 @@ export interface DeskProps {
   first: Detail | null;
 }
 
-const readView = (params: URLSearchParams): DeskView => ({
-  filter: deskFilter.parse(Object.fromEntries(params)),
-  lead: params.get("lead") ?? undefined,
-  figure: params.get("figure") ?? undefined,
-});
+function readView(params: URLSearchParams): DeskView {
+  const { lead, figure, ...filter } = Object.fromEntries(params);
+  return { filter, lead, figure };
+}
 const writeView = ({ filter, lead, figure }: DeskView) => filterQuery(filter, { lead, figure });
 
 /** The last digits of a number, as they stand on the operator's telephone. One digit would find everybody. */
@@ -94,7 +94,7 @@ export function Desk(props: DeskProps) {
   const serverTime = useServerTime();
   const [isHelping, setHelping] = useState(false);
   const base = sitePath(siteId);
-  const show = (next: DeskFilter) => address.show({ filter: next, lead: undefined, figure: undefined });
+  const show = (next: FilterText) => address.show({ filter: next, lead: undefined, figure: undefined });
   const [, setOpenCount] = useNavCount("today", siteId);
   useEffect(() => setOpenCount(page.open), [page.open, setOpenCount]);
 

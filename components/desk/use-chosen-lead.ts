@@ -5,10 +5,10 @@ import { isPhone } from "#components/history/layers.ts";
 import { stepFocus } from "#components/workbench/row-focus.ts";
 import type { Address } from "#components/workbench/use-address.ts";
 import { usePhone } from "#components/workbench/use-phone.ts";
-import type { DeskFilter } from "#lib/leads/desk-filter.ts";
+import type { FilterText } from "#lib/leads/desk-query.ts";
 
 export interface DeskView {
-  filter: DeskFilter;
+  filter: FilterText;
   lead?: string | undefined;
   figure?: string | undefined;
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { leadChannels as channels } from "#lib/channels.ts";
+import { leadChannels } from "#lib/channels.ts";
 import { views } from "./desk-shapes.ts";
 
 const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
@@ -7,7 +7,7 @@ const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 /** What an address of the desk says, as text; whatever cannot be read is left out, so that an old link still opens. */
 export const deskFilter = z.object({
   view: z.enum(views).optional().catch(undefined),
-  channel: z.enum(channels).optional().catch(undefined),
+  channel: z.enum(leadChannels).optional().catch(undefined),
   score: z.coerce.number().int().min(1).max(100).optional().catch(undefined),
   click: z.enum(["yes", "no"]).optional().catch(undefined),
   from: day.optional().catch(undefined),
@@ -48,18 +48,4 @@ export function filterForReader({
     campaign,
   };
   return Object.fromEntries(Object.entries(wanted).filter((entry): entry is [string, string | number | boolean] => entry[1] !== undefined));
-}
-
-/** The filter as a query, in one order, so that the same filter is the same address. */
-export function filterQuery(filter: DeskFilter, more: Record<string, string | undefined> = {}): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries({ ...filter, ...more }))
-    if (value !== undefined && !(name === "view" && value === "all")) query.set(name, String(value));
-  query.sort();
-  return query.size > 0 ? `?${query}` : "";
-}
-
-/** How many conditions beside the view narrow the list. */
-export function conditionCount({ view: _view, from, to, ...conditions }: DeskFilter): number {
-  return Object.values(conditions).filter((value) => value !== undefined).length + (from || to ? 1 : 0);
 }

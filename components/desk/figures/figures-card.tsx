@@ -4,7 +4,7 @@ import Link from "next/link";
 import { useTranslations } from "next-intl";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { Card } from "#components/ui/card.tsx";
-import { type DeskFilter, filterQuery } from "#lib/leads/desk-filter.ts";
+import { filterQuery } from "#lib/leads/desk-query.ts";
 import type { DeskFigures } from "#lib/leads/desk-shapes.ts";
 import { useDesk } from "../desk-context.tsx";
 import { figureGrid } from "../desk-look.ts";
@@ -31,7 +31,7 @@ export function FiguresCard({ figures, open, chosen }: FiguresCardProps) {
   const base = sitePath(siteId);
   const control = sitePath(siteId, "/oci-control");
   const { today } = figures;
-  const sealedToday: DeskFilter = { view: "sealed", decided: today };
+  const sealedToday = { view: "sealed", decided: today };
   const hrefs: Record<FigureKey, string> = {
     leads: base + filterQuery({ from: today, to: today }),
     sealed: base + filterQuery(sealedToday, { figure: "sealed" }),

@@ -4,7 +4,8 @@ import { Inbox, ListFilter, type LucideIcon, Radio } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { ButtonLink } from "#components/ui/button.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
-import { conditionCount, type DeskFilter } from "#lib/leads/desk-filter.ts";
+import type { DeskFilter } from "#lib/leads/desk-filter.ts";
+import { conditionCount } from "#lib/leads/desk-query.ts";
 import type { DeskFigures } from "#lib/leads/desk-shapes.ts";
 
 interface EmptyListProps {

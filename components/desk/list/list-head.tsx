@@ -11,8 +11,9 @@ import { Dialog } from "#components/ui/dialog.tsx";
 import { Segments } from "#components/ui/segmented.tsx";
 import type { Filter, FilterField } from "#components/workbench/filter/filter-field.ts";
 import { FilterForm } from "#components/workbench/filter/filter-form.tsx";
-import { leadChannels as channels } from "#lib/channels.ts";
-import { conditionCount, type DeskFilter, deskFilter, filterQuery } from "#lib/leads/desk-filter.ts";
+import { leadChannels } from "#lib/channels.ts";
+import type { DeskFilter } from "#lib/leads/desk-filter.ts";
+import { conditionCount, type FilterText, filterQuery } from "#lib/leads/desk-query.ts";
 import type { DeskFigures } from "#lib/leads/desk-shapes.ts";
 import { useDesk } from "../desk-context.tsx";
 
@@ -24,7 +25,7 @@ interface ListHeadProps {
   base: string;
   open: number;
   figures: DeskFigures;
-  onFilter: (filter: DeskFilter) => void;
+  onFilter: (filter: FilterText) => void;
 }
 
 /** The fields of the filter; the address and the query use the same names. */
@@ -42,7 +43,7 @@ function useFilterFields(filter: DeskFilter, campaigns: string[]): FilterField<k
       key: "channel",
       kind: "choice",
       label: t("channel"),
-      options: channels.map((value) => ({ value, label: channelWords(value) })),
+      options: leadChannels.map((value) => ({ value, label: channelWords(value) })),
       isHalf: true,
     },
     { key: "score", kind: "choice", label: t("score"), options: plain(scores), isHalf: true },
@@ -67,7 +68,7 @@ export function ListHead({ filter, base, open, figures, onFilter }: ListHeadProp
   const current = filter.view === "needs_you" ? "open" : (filter.view ?? "all");
   const apply = (chosen: Filter<keyof DeskFilter>) => {
     setOpen(false);
-    onFilter(deskFilter.parse({ view: filter.view, ...chosen }));
+    onFilter({ view: filter.view, ...chosen });
   };
   return (
     <CardHead className="gap-1.5 pr-2.5 max-desk:flex-nowrap max-desk:px-3">

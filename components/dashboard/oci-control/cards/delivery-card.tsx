@@ -9,7 +9,7 @@ import { BarChart } from "#components/workbench/chart/bar-chart.tsx";
 import { dateFormat } from "#lib/i18n/cached-format.ts";
 import { intlTag } from "#lib/i18n/site-format.ts";
 import type { QueueCharts } from "#lib/oci/queue/charts.ts";
-import { chartRanges as ranges } from "#lib/oci/queue-types.ts";
+import { chartRanges } from "#lib/oci/queue-types.ts";
 import { useControl } from "../control-context.tsx";
 import { chartBuckets } from "./activity-buckets.ts";
 
@@ -38,7 +38,7 @@ export function DeliveryCard({ charts, range, onRange }: DeliveryCardProps) {
   };
   const choice = (
     <Segments aria-label={t("range")}>
-      {ranges.map((each) => (
+      {chartRanges.map((each) => (
         <button key={each} type="button" aria-pressed={each === range} aria-label={t(`ranges.${each}`)} onClick={() => onRange(each)}>
           {t(`short.${each}`)}
         </button>
