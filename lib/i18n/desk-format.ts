@@ -46,11 +46,6 @@ export function deskFormat(locale: Locale, timeZone: string) {
       const seconds = Math.max(0, Math.round((now.getTime() - new Date(value).getTime()) / 1000));
       return seconds < 60 ? new Intl.RelativeTimeFormat(tag, { numeric: "auto" }).format(-seconds, "second") : base.ago(value, now);
     },
-    /** 9:48, what is left of a few minutes. */
-    countdown(leftMs: number): string {
-      const seconds = Math.max(0, Math.ceil(leftMs / 1000));
-      return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
-    },
   };
 }
 
