@@ -113,14 +113,17 @@ $$;
 
 -- 01_ground/limits.sql
 create function private.click_life() returns interval
-  language sql immutable parallel safe set search_path = ''
+language sql immutable parallel safe set search_path = ''
 as $$ select interval '90 days' $$;
 create function private.max_attempts() returns int
-  language sql immutable parallel safe set search_path = ''
+language sql immutable parallel safe set search_path = ''
 as $$ select 5 $$;
 create function private.adjustments_end() returns interval
-language sql immutable set search_path = ''
+language sql immutable parallel safe set search_path = ''
 as $$ select interval '54 days' $$;
+create function private.undo_window() returns interval
+language sql immutable parallel safe set search_path = ''
+as $$ select interval '10 minutes' $$;
 
 -- 01_ground/refusals.sql
 create function private.fail(p_status int, p_code text, p_detail jsonb default null) returns void
@@ -4109,11 +4112,12 @@ create function private.enqueue(
 ) returns void
 language sql security definer set search_path = ''
 as $$
-  insert into public.offline_conversion_queue (site_id, sale_id, call_id, kind, order_id, snapshot_id, value_cents, currency, conversion_time,
-      conversion_name, conversion_action, may_have_arrived, handed_value_cents,
-      handed_values_differ, handed_via, handed_vias_differ, click_expires_at, not_before,
-      by_hand_reason, created_at, updated_at)
-    select p_sale.site_id, p_sale.id, p_sale.call_id, p_kind, p_sale.order_id, r.id, r.amount_cents, r.currency, p_sale.occurred_at,
+  insert into public.offline_conversion_queue (site_id, sale_id, call_id, kind, order_id,
+      snapshot_id, value_cents, currency, conversion_time, conversion_name, conversion_action,
+      may_have_arrived, handed_value_cents, handed_values_differ, handed_via, handed_vias_differ,
+      click_expires_at, not_before, by_hand_reason, created_at, updated_at)
+    select p_sale.site_id, p_sale.id, p_sale.call_id, p_kind, p_sale.order_id,
+      r.id, r.amount_cents, r.currency, p_sale.occurred_at,
       (select o.conversion_name from public.offline_conversion_queue o
        where o.sale_id = p_sale.id and o.conversion_name is not null
        order by o.created_at, o.id limit 1),
@@ -4121,10 +4125,12 @@ as $$
       o.id is not null, o.handed_value_cents,
       coalesce(o.handed_values_differ, false), o.handed_via, coalesce(o.handed_vias_differ, false),
       case when p_kind = 'CONVERSION'   -- the sale's time where the click had to be forgotten
-        then coalesce(p_sale.clicked_at, p_sale.occurred_at) + interval '90 days'
+        then coalesce(p_sale.clicked_at, p_sale.occurred_at) + private.click_life()
         else p_sale.occurred_at + private.adjustments_end() end,
-      greatest(n.now + make_interval(mins => s.send_delay_minutes), p_sale.occurred_at, p_not_before,
-        case p_kind when 'CONVERSION' then p_sale.clicked_at + make_interval(hours => s.click_min_age_hours) end),
+      greatest(n.now + make_interval(mins => s.send_delay_minutes), p_sale.occurred_at,
+        p_not_before,
+        case p_kind when 'CONVERSION'
+          then p_sale.clicked_at + make_interval(hours => s.click_min_age_hours) end),
       p_by_hand_reason, n.now, n.now
     from public.sites s
       cross join private.newest_snapshot(p_sale.id) r
@@ -4137,21 +4143,25 @@ as $$
           and x.may_have_arrived
         order by x.created_at desc, x.id desc limit 1) o on true
     where s.id = p_sale.site_id
-    on conflict do nothing   -- a row of this kind went back to waiting at this moment: its claim takes the newest snapshot
+    -- A row of this kind went back to waiting at this moment: its claim takes the newest snapshot.
+    on conflict do nothing
 $$;
-create function private.close_waiting(p_sale_id uuid, p_kinds text[], p_code text, p_words text) returns void
+create function private.close_waiting(
+  p_sale_id uuid, p_kinds text[], p_code text, p_message text
+) returns void
 language sql security definer set search_path = ''
 as $$
   update public.offline_conversion_queue q
-    set status = 'FAILED', next_retry_at = null, last_error = p_words, provider_error_code = p_code,
+    set status = 'FAILED', next_retry_at = null, last_error = p_message,
+        provider_error_code = p_code,
         provider_error_category =
           case p_code when 'ADJUSTMENT_EXPIRED' then 'VALIDATION' else 'DETERMINISTIC_SKIP' end,
         updated_at = private.current_moment()
     where q.sale_id = p_sale_id and q.kind = any (p_kinds)
-      and (q.status in ('QUEUED', 'RETRY') or (q.status = 'FAILED'
+      and (q.status = any (private.waiting_states()) or (q.status = 'FAILED'
         and (q.next_retry_at is not null or q.provider_error_category = 'AUTH')))
 $$;
-create function private.adjustment_expired_words() returns text
+create function private.adjustment_expired_message() returns text
 language sql immutable set search_path = ''
 as $$
   select 'Google takes no correction 54 days after the sale; it keeps the last value it was sent.'
@@ -4162,17 +4172,29 @@ as $$
   select p_sale.delivery_block is null and (p_kind <> 'CONVERSION'
     or coalesce(p_sale.gclid, p_sale.wbraid, p_sale.gbraid) is not null)
 $$;
-create function public.get_pending_conversions_for_worker(p_site_id uuid, p_limit int default 100) returns jsonb
+create function public.get_pending_conversions_for_worker(p_site_id uuid, p_limit int default 100)
+returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'kind', t.kind, 'orderId', t.order_id, 'valueCents', t.value_cents, 'currency', t.currency,
-           'conversionTime', t.conversion_time, 'attemptCount', t.attempt_count) order by t.next_retry_at nulls first, t.created_at, t.id), '[]')
-  from (select q.* from public.offline_conversion_queue q join public.sales s on s.id = q.sale_id
-        where q.site_id = p_site_id and q.provider_key = 'google_ads' and q.status in ('QUEUED', 'RETRY')
-          and (s.seal_status = 'sealed' or q.kind = 'RETRACT')
-          and q.not_before <= private.current_moment() and (q.next_retry_at is null or q.next_retry_at <= private.current_moment())
-          and q.click_expires_at > private.current_moment()
-        order by q.next_retry_at nulls first, q.created_at, q.id limit least(greatest(p_limit, 1), 1000)) t
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'id', t.id,
+      'kind', t.kind,
+      'orderId', t.order_id,
+      'valueCents', t.value_cents,
+      'currency', t.currency,
+      'conversionTime', t.conversion_time,
+      'attemptCount', t.attempt_count)
+    order by t.next_retry_at nulls first, t.created_at, t.id), '[]')
+  from (
+    select q.* from public.offline_conversion_queue q join public.sales s on s.id = q.sale_id
+    where q.site_id = p_site_id and q.provider_key = 'google_ads'
+      and q.status = any (private.waiting_states())
+      and (s.seal_status = 'sealed' or q.kind = 'RETRACT')
+      and q.not_before <= private.current_moment()
+      and (q.next_retry_at is null or q.next_retry_at <= private.current_moment())
+      and q.click_expires_at > private.current_moment()
+    order by q.next_retry_at nulls first, q.created_at, q.id
+    limit least(greatest(p_limit, 1), 1000)) t
 $$;
 
 -- 08_queue/fold_queue_counts.sql
@@ -4221,7 +4243,81 @@ begin
 end
 $$;
 
+-- 11_delivery/provider_dispatches.sql
+create table public.provider_dispatches (
+  id uuid primary key default private.uuid_v7(),
+  site_id uuid not null,
+  queue_id uuid not null,
+  sale_id uuid not null,
+  snapshot_id uuid not null,
+  kind text not null,
+  provider_key text not null,
+  transport text not null,
+  order_id text not null,
+  conversion_name text not null,
+  conversion_action text,
+  conversion_time timestamptz not null,
+  value_cents bigint not null,
+  currency text not null,
+  identifiers_hash text,
+  click_kind text,
+  is_certain boolean not null default true,
+  provider_request_id text,
+  record_index int,
+  dispatched_at timestamptz not null,
+  verdict text,
+  verdict_reason text,
+  verdict_at timestamptz,
+  is_retryable boolean not null default false,
+  constraint dispatch_kind_is_known check (kind in ('CONVERSION', 'RESTATE', 'RETRACT')),
+  constraint transport_is_known
+    check (transport in ('script', 'data_manager', 'ads_api', 'by_hand')),
+  constraint verdict_is_known check (verdict in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN')),
+  constraint click_kind_is_known check (click_kind in ('gclid', 'gbraid', 'wbraid')),
+  constraint verdict_reason_is_bounded check (char_length(verdict_reason) <= 256),
+  constraint data_manager_cannot_retract check (kind <> 'RETRACT' or transport <> 'data_manager')
+);
+create view private.standing_dispatches as
+  select distinct on (d.sale_id, d.provider_key) d.*
+  from public.provider_dispatches d where d.verdict is distinct from 'REJECTED'
+    and (d.transport <> 'by_hand' or exists (select from public.provider_dispatches c
+      where c.sale_id = d.sale_id and c.provider_key = d.provider_key and c.kind = 'CONVERSION'
+        and c.verdict is distinct from 'REJECTED'))
+  order by d.sale_id, d.provider_key, d.dispatched_at desc, d.id desc;
+
 -- 08_queue/follow_ledger.sql
+create function private.needed_kind(
+  p_sale public.sales, p_told private.standing_dispatches, p_again text
+) returns text
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  -- One that only may be there is sent again with its order id, if it still can be: by itself when
+  -- nobody answered, else when a person asks for it.
+  v_is_again boolean := p_told.verdict is not distinct from 'UNKNOWN'
+    and (p_told.kind = p_again or exists (select from public.offline_conversion_queue q
+      where q.sale_id = p_sale.id and q.kind = p_told.kind
+        and q.status = any (private.open_states()) and q.created_at >= p_told.dispatched_at));
+  v_is_resendable boolean := p_told.id is null
+    or (coalesce(p_sale.gclid, p_sale.wbraid, p_sale.gbraid) is not null
+      and p_told.verdict is not distinct from 'UNKNOWN'
+      and (p_told.verdict_reason is not distinct from 'NEVER_ANSWERED'
+        or v_is_again and p_told.kind = 'CONVERSION'));
+begin
+  return case
+    when v_is_resendable and p_sale.status = 'CONFIRMED' then 'CONVERSION'
+    when p_told.id is null or p_told.kind = 'RETRACT' then null
+    when p_sale.status = 'CANCELED' then 'RETRACT'
+    when p_told.value_cents <> p_sale.amount_cents or not p_told.is_certain
+      or v_is_again and p_told.kind = 'RESTATE'
+      -- One that was handed out since and never completed may have arrived all the same.
+      or exists (select from public.offline_conversion_queue q
+        where q.sale_id = p_sale.id and q.kind = 'RESTATE' and q.status <> 'COMPLETED'
+          and q.created_at >= p_told.dispatched_at
+          and (q.handed_value_cents <> p_sale.amount_cents or q.handed_values_differ))
+      then 'RESTATE' end;
+end
+$$;
 create function private.follow_ledger(
   p_sale_id uuid, p_again text default null, p_not_before timestamptz default null
 ) returns void
@@ -4233,12 +4329,12 @@ declare
   v_told private.standing_dispatches;
   v_newest public.revenue_snapshots := private.newest_snapshot(p_sale_id);
   v_needed text;
-  v_is_again boolean;
-  v_is_resendable boolean;
 begin
   select s.* into v_sale from public.sales s where s.id = p_sale_id;
-  if v_sale.delivery_block is not null then   -- an in-flight row returned after consent was withdrawn
-    perform private.close_waiting(p_sale_id, '{CONVERSION,RESTATE,RETRACT}', v_sale.delivery_block, 'The visitor withdrew consent before Google was told.');
+  -- An in-flight row returned after consent was withdrawn.
+  if v_sale.delivery_block is not null then
+    perform private.close_waiting(p_sale_id, '{CONVERSION,RESTATE,RETRACT}', v_sale.delivery_block,
+      'The visitor withdrew consent before Google was told.');
     perform private.forget_identifiers(array[p_sale_id]);
     if not private.assume_arrival(p_sale_id) then
       return;
@@ -4247,32 +4343,14 @@ begin
     update public.sales s set delivery_block = null, updated_at = v_now
       where s.id = p_sale_id returning s.* into v_sale;
   end if;
+  -- Google Ads is the platform that rows are for.
   select d.* into v_told from private.standing_dispatches d
-    where d.sale_id = p_sale_id and d.provider_key = 'google_ads';   -- the platform that rows are for
+    where d.sale_id = p_sale_id and d.provider_key = 'google_ads';
   if v_told.id is null and v_sale.status = 'CANCELED' and private.assume_arrival(p_sale_id) then
     select d.* into v_told from private.standing_dispatches d
       where d.sale_id = p_sale_id and d.provider_key = 'google_ads';
   end if;
-  -- One that only may be there is sent again with its order id, if it still can be: by itself when
-  -- nobody answered, else when a person asks for it.
-  v_is_again := v_told.verdict is not distinct from 'UNKNOWN' and (v_told.kind = p_again
-    or exists (select from public.offline_conversion_queue q where q.sale_id = p_sale_id
-      and q.kind = v_told.kind and q.status in ('QUEUED', 'RETRY', 'PROCESSING')
-      and q.created_at >= v_told.dispatched_at));
-  v_is_resendable := v_told.id is null
-    or (coalesce(v_sale.gclid, v_sale.wbraid, v_sale.gbraid) is not null
-      and v_told.verdict is not distinct from 'UNKNOWN'
-      and (v_told.verdict_reason is not distinct from 'NEVER_ANSWERED'
-        or v_is_again and v_told.kind = 'CONVERSION'));
-  v_needed := case
-    when v_is_resendable and v_sale.status = 'CONFIRMED' then 'CONVERSION'
-    when v_told.id is null or v_told.kind = 'RETRACT' then null
-    when v_sale.status = 'CANCELED' then 'RETRACT'
-    when v_told.value_cents <> v_sale.amount_cents or not v_told.is_certain
-      or v_is_again and v_told.kind = 'RESTATE'
-      -- One that was handed out since and never completed may have arrived all the same.
-      or exists (select from public.offline_conversion_queue q where q.sale_id = p_sale_id and q.kind = 'RESTATE' and q.status <> 'COMPLETED'
-        and q.created_at >= v_told.dispatched_at and (q.handed_value_cents <> v_sale.amount_cents or q.handed_values_differ)) then 'RESTATE' end;
+  v_needed := private.needed_kind(v_sale, v_told, p_again);
 
   if v_needed is distinct from 'CONVERSION' then
     perform private.close_waiting(p_sale_id, '{CONVERSION}',
@@ -4280,7 +4358,8 @@ begin
         when v_told.verdict_reason = 'NEVER_ANSWERED' then 'NO_CONSENT' else 'SUPERSEDED' end,
       'The sale changed before Google was told.');
   end if;
-  perform private.close_waiting(p_sale_id, array_remove('{RESTATE,RETRACT}', v_needed), 'SUPERSEDED',
+  perform private.close_waiting(
+    p_sale_id, array_remove('{RESTATE,RETRACT}', v_needed), 'SUPERSEDED',
     case when v_told.id is null then 'Google rejected the conversion: there is nothing to adjust.'
       else 'A later change of the sale made this one needless.' end);
   if v_needed is null then
@@ -4288,21 +4367,28 @@ begin
   end if;
   if v_needed <> 'CONVERSION' and v_sale.occurred_at <= v_now - private.adjustments_end() then
     perform private.close_waiting(p_sale_id, array[v_needed], 'ADJUSTMENT_EXPIRED',
-      private.adjustment_expired_words());
+      private.adjustment_expired_message());
     return;
   end if;
   update public.offline_conversion_queue q
     set snapshot_id = v_newest.id, value_cents = v_newest.amount_cents, updated_at = v_now
-    where q.sale_id = p_sale_id and q.kind = v_needed and q.status in ('QUEUED', 'RETRY') and q.snapshot_id <> v_newest.id;
+    where q.sale_id = p_sale_id and q.kind = v_needed
+      and q.status = any (private.waiting_states()) and q.snapshot_id <> v_newest.id;
   if v_needed = 'CONVERSION' then
-    -- The row of a sale that was cancelled and sealed again goes on; it is the same conversion with the same order id.
+    -- The row of a sale that was cancelled and sealed again goes on; it is the same conversion with
+    -- the same order id.
     update public.offline_conversion_queue q
-      set status = 'QUEUED', snapshot_id = v_newest.id, value_cents = v_newest.amount_cents, next_retry_at = null, attempt_base = q.attempt_count,
-          provider_error_code = null, provider_error_category = null, last_error = null, updated_at = v_now,
-          not_before = greatest(q.not_before, v_now + (select make_interval(mins => s.send_delay_minutes) from public.sites s where s.id = q.site_id))
+      set status = 'QUEUED', snapshot_id = v_newest.id, value_cents = v_newest.amount_cents,
+          next_retry_at = null, attempt_base = q.attempt_count,
+          provider_error_code = null, provider_error_category = null, last_error = null,
+          updated_at = v_now,
+          not_before = greatest(q.not_before, v_now + (
+            select make_interval(mins => s.send_delay_minutes)
+            from public.sites s where s.id = q.site_id))
       where q.id = (select x.id from public.offline_conversion_queue x
         where x.sale_id = p_sale_id and x.kind = 'CONVERSION' and x.status = 'FAILED'
-          and x.provider_error_code = 'SALE_CANCELLED' order by x.created_at desc, x.id desc limit 1);
+          and x.provider_error_code = 'SALE_CANCELLED'
+        order by x.created_at desc, x.id desc limit 1);
   end if;
   if v_needed = p_again
      -- The sale was cancelled when Google rejected it for now, and came back.
@@ -4310,25 +4396,30 @@ begin
            where d.sale_id = p_sale_id and d.kind = 'CONVERSION' and d.verdict = 'REJECTED'
            having count(*) < 5 and (array_agg(d.is_retryable
              order by d.dispatched_at desc, d.id desc))[1])
-         and not exists (select from public.offline_conversion_queue q where q.sale_id = p_sale_id
-           and q.kind = 'CONVERSION' and q.status <> 'COMPLETED'))
-     or not exists (select from public.offline_conversion_queue q where q.sale_id = p_sale_id and q.kind = v_needed
-                 and (q.status in ('QUEUED', 'RETRY', 'PROCESSING') or v_needed = 'CONVERSION'
-                   -- One that failed with this very value is for an operator to try again: by itself it would fail for ever.
-                   or (q.status = 'FAILED' and q.snapshot_id = v_newest.id and q.provider_error_code <> 'SUPERSEDED')
-                   -- So is one that Google rejected.
-                   or (q.snapshot_id = v_newest.id and exists (
-                     select from public.provider_dispatches d where d.sale_id = p_sale_id
-                       and d.queue_id = q.id and d.verdict = 'REJECTED')))) then
-    perform private.enqueue(v_sale, v_needed, case when v_needed = 'CONVERSION' then null
+         and not exists (select from public.offline_conversion_queue q
+           where q.sale_id = p_sale_id and q.kind = 'CONVERSION' and q.status <> 'COMPLETED'))
+     or not exists (select from public.offline_conversion_queue q
+       where q.sale_id = p_sale_id and q.kind = v_needed
+         and (q.status = any (private.open_states()) or v_needed = 'CONVERSION'
+           -- One that failed with this very value is for an operator to try again: by itself it
+           -- would fail for ever.
+           or (q.status = 'FAILED' and q.snapshot_id = v_newest.id
+             and q.provider_error_code <> 'SUPERSEDED')
+           -- So is one that Google rejected.
+           or (q.snapshot_id = v_newest.id and exists (
+             select from public.provider_dispatches d where d.sale_id = p_sale_id
+               and d.queue_id = q.id and d.verdict = 'REJECTED')))) then
+    perform private.enqueue(v_sale, v_needed,
+      case when v_needed = 'CONVERSION' then null
         when exists (select from public.provider_dispatches d
           where d.sale_id = p_sale_id and d.kind = 'CONVERSION' and d.click_kind = 'wbraid'
             and d.verdict is distinct from 'REJECTED') then 'WBRAID_ONLY'
         when private.is_elsewhere(v_sale.site_id, v_told.conversion_action)
           then 'OTHER_ACCOUNT' end,
-      greatest(case when v_needed = p_again then p_not_before end, case when v_needed = 'RESTATE' then (
-        select v_now + interval '1 day' from public.offline_conversion_queue q
-        where q.id = v_told.queue_id and q.handed_vias_differ and q.handed_values_differ) end));
+      greatest(case when v_needed = p_again then p_not_before end,
+        case when v_needed = 'RESTATE' then (
+          select v_now + interval '1 day' from public.offline_conversion_queue q
+          where q.id = v_told.queue_id and q.handed_vias_differ and q.handed_values_differ) end));
   end if;
 end
 $$;
@@ -4361,8 +4452,119 @@ begin
 end
 $$;
 
+-- 08_queue/judge_queue_rows.sql
+create function private.action_statuses(p_action text) returns text[]
+language sql immutable set search_path = ''
+as $$
+  select case p_action
+    when 'RETRY_SELECTED' then '{FAILED,RETRY}'::text[]
+    when 'RESET_TO_QUEUED' then '{QUEUED,RETRY,PROCESSING,FAILED}'
+    when 'MARK_FAILED' then private.open_states() end
+$$;
+create function private.waits_for_person(
+  p_kind text, p_status text, p_by_hand_reason text, p_sync_method text
+) returns boolean
+language sql immutable
+as $$
+  select p_kind <> 'CONVERSION' and p_status = any (private.waiting_states())
+    and (p_sync_method = 'script' or p_by_hand_reason is not null)
+$$;
+create function private.api_never_adjusts(p_by_hand_reason text) returns boolean
+language sql immutable
+as $$ select coalesce(p_by_hand_reason in ('WBRAID_ONLY', 'OTHER_ACCOUNT'), false) $$;
+create function private.is_followed(p_sale_id uuid) returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select exists (
+    select from public.sales s
+      join public.sales o on o.status = 'CONFIRMED' and o.id <> s.id
+        and (o.call_id = s.call_id or o.sibling_call_id = s.call_id)
+    where s.id = p_sale_id)
+$$;
+create function private.judge_queue_rows(
+  p_site_id uuid, p_action text, p_undoes uuid, p_ids uuid[], p_versions bigint[],
+  p_over_api boolean default false
+)
+returns table (id uuid, place int, from_status text, to_status text, skipped text)
+language plpgsql stable security definer set search_path = ''
+  set plan_cache_mode = 'force_generic_plan'
+as $$
+begin
+  return query with given as (
+    select g.id, min(g.place)::int as place, min(g.version) as version
+    from rows from (unnest(p_ids), unnest(p_versions)) with ordinality g (id, version, place)
+    group by 1),
+  moves as (
+    select m.from_state, m.to_state
+    from public.contract_moves m
+      join public.contracts c
+        on c.contract = m.contract and c.contract_version = m.contract_version
+    where m.contract = 'conversion' and (p_action = 'UNDO' or not m.undo_only)),
+  aimed as (
+    select g.id, g.place, g.version, q.version as version_now, q.status, q.kind, q.sale_id,
+      q.provider_key, q.created_at, s.status as sale_status,
+      -- An adjustment that a later one replaced would undo what Google was sent since.
+      coalesce(q.provider_error_code in ('SUPERSEDED', 'NO_CONSENT', 'NEVER_ARRIVED'), false)
+        -- Google takes it no more.
+        or q.kind <> 'CONVERSION' and q.click_expires_at <= private.current_moment()
+        -- Nothing may be sent of a sale whose visitor withdrew consent.
+        or not private.may_tell(s, q.kind)
+        -- A retraction of a sale that lives.
+        or q.kind = 'RETRACT' and s.status <> 'CANCELED' as is_over,
+      private.waits_for_person(q.kind, q.status, q.by_hand_reason, t.oci_sync_method)
+        and not (p_over_api and t.oci_sync_method = 'api'
+          and not private.api_never_adjusts(q.by_hand_reason)) as is_by_hand,
+      case p_action
+        when 'UNDO' then u.before ->> 'status'
+        when 'MARK_FAILED' then 'FAILED'
+        else 'QUEUED' end as to_status
+    from given g
+      left join private.versioned_queue q on q.id = g.id and q.site_id = p_site_id
+      left join public.sales s on s.id = q.sale_id
+      left join public.sites t on t.id = q.site_id
+      left join private.queue_action_rows u on u.action_id = p_undoes and u.queue_id = g.id),
+  judged as materialized (   -- its verdict is looked at three times
+    select a.*, case
+      when a.status is null then 'NOT_FOUND'
+      when a.version <> a.version_now then 'CHANGED_SINCE'
+      when p_action = 'SEND_AGAIN' then (
+        select private.why_not_again(q) from public.offline_conversion_queue q where q.id = a.id)
+      when p_action <> 'UNDO'
+        and a.status <> all ((select private.action_statuses(p_action))::text[])
+        then 'ILLEGAL_MOVE'
+      when (a.status, a.to_status) not in (select m.from_state, m.to_state from moves m)
+        then 'ILLEGAL_MOVE'
+      when a.to_status = 'FAILED' then case
+        when a.kind = 'RETRACT' and (select private.is_followed(a.sale_id))
+        then 'ILLEGAL_MOVE' end
+      when a.kind <> 'RETRACT' and a.sale_status = 'CANCELED' then 'SALE_CANCELLED'
+      when a.is_over then 'ILLEGAL_MOVE'
+      -- Another row of the sale brought it to Google, perhaps to another conversion action.
+      when a.status = 'FAILED' and a.kind = 'CONVERSION'
+        and exists (select from private.delivered_sales d
+          where d.sale_id = a.sale_id and d.provider_key = a.provider_key)
+        then 'ILLEGAL_MOVE'
+      when p_action <> 'UNDO' and a.is_by_hand then 'BY_HAND'
+      when a.status = 'FAILED'
+        and exists (select from public.offline_conversion_queue o
+          where o.sale_id = a.sale_id and o.provider_key = a.provider_key and o.kind = a.kind
+            and o.status = any (private.open_states()))
+        then 'ALREADY_QUEUED' end as why
+    from aimed a)
+  -- Two closed rows of one sale can not both be opened: the newest is.
+  select j.id, j.place, j.status, j.to_status, coalesce(j.why, case
+      when j.status = 'FAILED' and j.to_status <> 'FAILED' and row_number() over (
+          partition by j.sale_id, j.provider_key, j.kind, j.why is null and j.status = 'FAILED'
+          order by j.created_at desc, j.id desc) > 1
+        then 'ALREADY_QUEUED' end)
+  from judged j;
+end
+$$;
+
 -- 08_queue/move_conversion.sql
-create function private.move_conversion(p_site public.sites, p_actor private.actor, p_args jsonb) returns jsonb
+create function private.move_conversion(
+  p_site public.sites, p_actor private.actor, p_args jsonb
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -4370,60 +4572,65 @@ declare
   v_row public.offline_conversion_queue;
   v_to text := p_args ->> 'to';
   v_version text;
+  v_why text;
   v_proof_id uuid;
 begin
-  -- The sale first, as everywhere: it must not be cancelled between the look at it below and our commit.
-  perform from public.sales s join public.offline_conversion_queue q on q.sale_id = s.id
-    where q.id = (p_args ->> 'id')::uuid and q.site_id = p_site.id for no key update of s;
-  select q.* into v_row from public.offline_conversion_queue q where q.id = (p_args ->> 'id')::uuid and q.site_id = p_site.id for update;
+  perform private.lock_with_sales(
+    private.of_this_site(p_site.id, array[(p_args ->> 'id')::uuid]));
+  select q.* into v_row from public.offline_conversion_queue q
+    where q.id = (p_args ->> 'id')::uuid and q.site_id = p_site.id;
   if v_row.id is null then
     perform private.fail(404, 'NOT_FOUND');
   end if;
   v_version := private.require_move('conversion', v_row.status, v_to);
-  if v_to = 'QUEUED' and v_row.kind <> 'RETRACT' and exists (select from public.sales s where s.id = v_row.sale_id and s.status = 'CANCELED') then
-    perform private.fail(409, 'SALE_CANCELLED');
+  select j.skipped into v_why from private.judge_queue_rows(p_site.id,
+    case v_to when 'FAILED' then 'MARK_FAILED' else 'RESET_TO_QUEUED' end,
+    null, array[v_row.id], null) j;
+  if v_why in ('SALE_CANCELLED', 'ALREADY_QUEUED') then
+    perform private.fail(409, v_why);
+  elsif v_why is not null then
+    perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object(
+      'from', v_row.status,
+      'to', v_to,
+      'contract_version', v_version,
+      'allowed', case v_why when 'BY_HAND' then '["FAILED"]'::jsonb else '[]' end));
   end if;
-  -- A retraction of a sale that lives, and an adjustment that a later one replaced, would undo what Google was told since.
-  -- Nor is anything sent of a sale whose visitor withdrew consent.
-  -- Nor is an adjustment that Google takes no more, nor a conversion that another row brought there.
-  if v_to = 'QUEUED' and (v_row.provider_error_code in ('SUPERSEDED', 'NO_CONSENT', 'NEVER_ARRIVED')
-      or (v_row.kind <> 'CONVERSION' and v_row.click_expires_at <= v_now)
-      or exists (select from public.sales s
-        where s.id = v_row.sale_id and not private.may_tell(s, v_row.kind))
-      or (v_row.status = 'FAILED' and v_row.kind = 'CONVERSION'
-        and exists (select from private.delivered_sales d
-          where d.sale_id = v_row.sale_id and d.provider_key = v_row.provider_key))
-      or (v_row.kind = 'RETRACT' and exists (select from public.sales s where s.id = v_row.sale_id and s.status <> 'CANCELED'))) then
-    perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object('from', v_row.status, 'to', v_to, 'contract_version', v_version, 'allowed', '[]'::jsonb));
-  end if;
-  if v_to = 'FAILED' and v_row.kind = 'RETRACT' and private.is_followed(v_row.sale_id) then
-    perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object('from', v_row.status, 'to', v_to, 'contract_version', v_version, 'allowed', '[]'::jsonb));
-  end if;
-  -- Nor a person's work: nobody knows whether it is done at Google already. OCI Control asks first.
-  if v_to = 'QUEUED' and private.waits_for_person(v_row, p_site.oci_sync_method) then
-    perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object('from', v_row.status, 'to', v_to,
-      'contract_version', v_version, 'allowed', '["FAILED"]'::jsonb));
-  end if;
-  if v_to = 'QUEUED' and v_row.status = 'FAILED' and exists (select from public.offline_conversion_queue o
-      where o.sale_id = v_row.sale_id and o.provider_key = v_row.provider_key and o.kind = v_row.kind and o.status in ('QUEUED', 'RETRY', 'PROCESSING')) then
-    perform private.fail(409, 'ALREADY_QUEUED');
-  end if;
-  perform private.act(p_actor, case when v_to = 'FAILED' then 'MARK_FAILED' when v_row.status in ('FAILED', 'RETRY') then 'RETRY_SELECTED' else 'RESET_TO_QUEUED' end);
+  perform private.act(p_actor, case
+    when v_to = 'FAILED' then 'MARK_FAILED'
+    when v_row.status in ('FAILED', 'RETRY') then 'RETRY_SELECTED'
+    else 'RESET_TO_QUEUED' end);
   update public.offline_conversion_queue q
-    set status = v_to, claimed_at = null, claim_token = null, next_retry_at = null, updated_at = v_now,
+    set status = v_to, claimed_at = null, claim_token = null, next_retry_at = null,
+        updated_at = v_now,
         attempt_base = case v_to when 'QUEUED' then q.attempt_count else q.attempt_base end,
         may_have_arrived = q.may_have_arrived or q.status = 'PROCESSING',
-        provider_error_code = case when v_to = 'FAILED' then 'MANUAL_FAIL' else q.provider_error_code end,
-        provider_error_category = case v_to when 'FAILED' then 'PERMANENT' else q.provider_error_category end,
-        last_error = case v_to when 'FAILED' then left(coalesce(p_args ->> 'reason', 'MANUALLY_MARKED_FAILED'), 1024) else q.last_error end
+        provider_error_code =
+          case when v_to = 'FAILED' then 'MANUAL_FAIL' else q.provider_error_code end,
+        provider_error_category =
+          case v_to when 'FAILED' then 'PERMANENT' else q.provider_error_category end,
+        last_error = case v_to
+          when 'FAILED' then left(coalesce(p_args ->> 'reason', 'MANUALLY_MARKED_FAILED'), 1024)
+          else q.last_error end
     where q.id = v_row.id;
   if v_row.status = 'PROCESSING' then
-    perform private.follow_ledger(v_row.sale_id);   -- it may have arrived, and the sale have come to nothing meanwhile
+    -- It may have arrived, and the sale may have come to nothing meanwhile.
+    perform private.follow_ledger(v_row.sale_id);
   end if;
-  v_proof_id := private.prove(p_site.id, p_actor, jsonb_build_object('contract', 'conversion', 'contractVersion', v_version, 'entityId', v_row.id,
-    'from', v_row.status, 'to', v_to, 'note', p_args ->> 'reason', 'requestHash', p_args ->> 'requestHash',
+  v_proof_id := private.prove(p_site.id, p_actor, jsonb_build_object(
+    'contract', 'conversion',
+    'contractVersion', v_version,
+    'entityId', v_row.id,
+    'from', v_row.status,
+    'to', v_to,
+    'note', p_args ->> 'reason',
+    'requestHash', p_args ->> 'requestHash',
     'facts', jsonb_build_object('saleId', v_row.sale_id, 'attemptCount', v_row.attempt_count)));
-  return jsonb_build_object('ok', true, 'from', v_row.status, 'to', v_to, 'contract_version', v_version, 'proof_id', v_proof_id);
+  return jsonb_build_object(
+    'ok', true,
+    'from', v_row.status,
+    'to', v_to,
+    'contract_version', v_version,
+    'proof_id', v_proof_id);
 end
 $$;
 
@@ -4473,17 +4680,25 @@ create table public.offline_conversion_queue (
   updated_at timestamptz not null,
   channel text,
   constraint kind_is_known check (kind in ('CONVERSION', 'RESTATE', 'RETRACT')),
-  constraint queue_status_is_known check (status in ('QUEUED', 'RETRY', 'PROCESSING', 'COMPLETED', 'FAILED')),
-  constraint processing_rows_have_a_claim check ((status = 'PROCESSING') = (claimed_at is not null and claim_token is not null)),
-  constraint completed_rows_were_uploaded check ((status = 'COMPLETED') = (uploaded_at is not null)),
-  constraint completed_rows_have_no_error check (status <> 'COMPLETED' or (provider_error_code is null and provider_error_category is null and last_error is null)),
-  constraint failed_rows_say_why check (status <> 'FAILED' or (provider_error_code is not null and provider_error_category is not null)),
-  constraint error_category_is_known check (provider_error_category in ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT', 'PERMANENT', 'DETERMINISTIC_SKIP')),
+  constraint queue_status_is_known
+    check (status in ('QUEUED', 'RETRY', 'PROCESSING', 'COMPLETED', 'FAILED')),
+  constraint processing_rows_have_a_claim
+    check ((status = 'PROCESSING') = (claimed_at is not null and claim_token is not null)),
+  constraint completed_rows_were_uploaded
+    check ((status = 'COMPLETED') = (uploaded_at is not null)),
+  constraint completed_rows_have_no_error check (status <> 'COMPLETED'
+    or (provider_error_code is null and provider_error_category is null and last_error is null)),
+  constraint failed_rows_say_why check (status <> 'FAILED'
+    or (provider_error_code is not null and provider_error_category is not null)),
+  constraint error_category_is_known check (provider_error_category in
+    ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT', 'PERMANENT', 'DETERMINISTIC_SKIP')),
   constraint attempts_only_grow check (attempt_count >= attempt_base and attempt_base >= 0),
   constraint handed_out_rows_have_a_name
     check (conversion_name is not null or (kind = 'CONVERSION' and attempt_count = 0)),
-  constraint values_are_sendable check (case kind when 'RETRACT' then value_cents = 0 else value_cents > 0 end),
-  constraint errors_are_bounded check (char_length(last_error) <= 1024 and char_length(provider_error_code) <= 64 and char_length(provider_request_id) <= 256),
+  constraint values_are_sendable
+    check (case kind when 'RETRACT' then value_cents = 0 else value_cents > 0 end),
+  constraint errors_are_bounded check (char_length(last_error) <= 1024
+    and char_length(provider_error_code) <= 64 and char_length(provider_request_id) <= 256),
   constraint attempt_errors_are_bounded
     check (char_length(attempt_error) <= 1024 and char_length(attempt_error_code) <= 64),
   constraint attempt_category_is_known check (attempt_error_category in
@@ -4493,17 +4708,18 @@ create table public.offline_conversion_queue (
     or (kind <> 'CONVERSION' and by_hand_reason in
       ('NO_ADS_API_ACCESS', 'SENT_BY_SCRIPT', 'WBRAID_ONLY', 'NO_VERDICT', 'OTHER_ACCOUNT')))
 ) with (
-  fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
-  autovacuum_analyze_scale_factor = 0.02
+  fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.02
 );
 create function private.require_sealed_sale() returns trigger
 language plpgsql security definer set search_path = ''
 as $$
 begin
-  if not exists (select from public.sales s where s.id = new.sale_id and s.site_id = new.site_id and s.delivery_block is null
-       and case new.kind when 'RETRACT' then exists (
-             select from private.standing_dispatches d where d.sale_id = s.id)
-           else s.seal_status = 'sealed' end) then
+  if not exists (select from public.sales s
+      where s.id = new.sale_id and s.site_id = new.site_id and s.delivery_block is null
+        and case new.kind when 'RETRACT' then exists (
+              select from private.standing_dispatches d where d.sale_id = s.id)
+            else s.seal_status = 'sealed' end) then
     perform private.fail(409, 'SALE_NOT_SEALED');
   end if;
   return new;
@@ -4571,9 +4787,10 @@ language plpgsql security definer set search_path = ''
 as $$
 begin
   insert into private.queue_count_deltas
-    select n.site_id, n.provider_key, n.status, n.currency, case n.status when 'FAILED' then n.provider_error_code else '' end,
-      case n.status when 'FAILED' then n.provider_error_category else '' end, count(*),
-      sum(n.value_cents), date_trunc('hour', n.created_at, 'UTC')
+    select n.site_id, n.provider_key, n.status, n.currency,
+      case n.status when 'FAILED' then n.provider_error_code else '' end,
+      case n.status when 'FAILED' then n.provider_error_category else '' end,
+      count(*), sum(n.value_cents), date_trunc('hour', n.created_at, 'UTC')
     from after_rows n group by 1, 2, 3, 4, 5, 6, 9;
   return null;
 end
@@ -4583,34 +4800,43 @@ language plpgsql security definer set search_path = ''
 as $$
 begin
   insert into private.queue_count_deltas
-    select d.site_id, d.provider_key, d.status, d.currency, case d.status when 'FAILED' then d.provider_error_code else '' end,
-      case d.status when 'FAILED' then d.provider_error_category else '' end, sum(d.n),
-      sum(d.n * d.value_cents), date_trunc('hour', d.created_at, 'UTC')
-    from (select 1 as n, a.site_id, a.provider_key, a.status, a.currency, a.provider_error_code,
-            a.provider_error_category, a.value_cents, a.created_at from after_rows a
-          union all
-          select -1, b.site_id, b.provider_key, b.status, b.currency, b.provider_error_code,
-            b.provider_error_category, b.value_cents, b.created_at from before_rows b) d
+    select d.site_id, d.provider_key, d.status, d.currency,
+      case d.status when 'FAILED' then d.provider_error_code else '' end,
+      case d.status when 'FAILED' then d.provider_error_category else '' end,
+      sum(d.n), sum(d.n * d.value_cents), date_trunc('hour', d.created_at, 'UTC')
+    from (
+      select 1 as n, a.site_id, a.provider_key, a.status, a.currency, a.provider_error_code,
+        a.provider_error_category, a.value_cents, a.created_at from after_rows a
+      union all
+      select -1, b.site_id, b.provider_key, b.status, b.currency, b.provider_error_code,
+        b.provider_error_category, b.value_cents, b.created_at from before_rows b) d
     group by 1, 2, 3, 4, 5, 6, 9
     having sum(d.n) <> 0 or sum(d.n * d.value_cents) <> 0;
   insert into private.queue_outcome_deltas
-    select a.site_id, date_bin('15 minutes', a.updated_at, timestamptz '2000-01-01 00:00:00+00'), a.status,
+    select a.site_id,
+      date_bin('15 minutes', a.updated_at, timestamptz '2000-01-01 00:00:00+00'), a.status,
       case a.status when 'FAILED' then a.provider_error_code else '' end, count(*)
     from after_rows a join before_rows b on b.id = a.id
-    where a.status in ('COMPLETED', 'FAILED', 'RETRY') and a.status <> b.status group by 1, 2, 3, 4;
+    where a.status in ('COMPLETED', 'FAILED', 'RETRY') and a.status <> b.status
+    group by 1, 2, 3, 4;
   return null;
 end
 $$;
 create function private.queue_totals(p_site_ids uuid[])
-returns table (provider_key text, status text, currency text, code text, category text, row_count bigint, value_cents bigint)
+returns table (
+  provider_key text, status text, currency text, code text, category text, row_count bigint,
+  value_cents bigint
+)
 language sql stable security definer set search_path = ''
 as $$
-  select t.provider_key, t.status, t.currency, t.code, t.category, sum(t.row_count)::bigint, sum(t.value_cents)::bigint
-  from (select c.provider_key, c.status, c.currency, c.code, c.category, c.row_count, c.value_cents
-        from private.queue_counts c where c.site_id = any (p_site_ids)
-        union all
-        select d.provider_key, d.status, d.currency, d.code, d.category, d.row_count, d.value_cents
-        from private.queue_count_deltas d where d.site_id = any (p_site_ids)) t
+  select t.provider_key, t.status, t.currency, t.code, t.category,
+    sum(t.row_count)::bigint, sum(t.value_cents)::bigint
+  from (
+    select c.provider_key, c.status, c.currency, c.code, c.category, c.row_count, c.value_cents
+    from private.queue_counts c where c.site_id = any (p_site_ids)
+    union all
+    select d.provider_key, d.status, d.currency, d.code, d.category, d.row_count, d.value_cents
+    from private.queue_count_deltas d where d.site_id = any (p_site_ids)) t
   group by 1, 2, 3, 4, 5 having sum(t.row_count) <> 0
 $$;
 
@@ -4630,26 +4856,29 @@ create table private.queue_outcome_deltas (
   code text not null,
   row_count bigint not null
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
-create function private.outcomes_since(p_site_id uuid, p_from timestamptz) returns table (quarter timestamptz, outcome text, code text, row_count bigint)
+create function private.outcomes_since(p_site_id uuid, p_from timestamptz)
+returns table (quarter timestamptz, outcome text, code text, row_count bigint)
 language sql stable security definer set search_path = ''
 as $$
-  select o.quarter, o.outcome, o.code, o.row_count from private.queue_outcomes o where o.site_id = p_site_id and o.quarter >= p_from
+  select o.quarter, o.outcome, o.code, o.row_count from private.queue_outcomes o
+  where o.site_id = p_site_id and o.quarter >= p_from
   union all
-  select d.quarter, d.outcome, d.code, d.row_count from private.queue_outcome_deltas d where d.site_id = p_site_id and d.quarter >= p_from
+  select d.quarter, d.outcome, d.code, d.row_count from private.queue_outcome_deltas d
+  where d.site_id = p_site_id and d.quarter >= p_from
 $$;
 
 -- 08_queue/queue_states.sql
 create function private.queue_states() returns text[]
-  language sql immutable parallel safe set search_path = ''
+language sql immutable parallel safe set search_path = ''
 as $$ select array['QUEUED', 'RETRY', 'PROCESSING', 'COMPLETED', 'FAILED'] $$;
 create function private.waiting_states() returns text[]
-  language sql immutable parallel safe set search_path = ''
+language sql immutable parallel safe set search_path = ''
 as $$ select array['QUEUED', 'RETRY'] $$;
 create function private.open_states() returns text[]
-  language sql immutable parallel safe set search_path = ''
+language sql immutable parallel safe set search_path = ''
 as $$ select array['QUEUED', 'RETRY', 'PROCESSING'] $$;
 create function private.resting_states() returns text[]
-  language sql immutable parallel safe set search_path = ''
+language sql immutable parallel safe set search_path = ''
 as $$ select array['QUEUED', 'RETRY', 'COMPLETED', 'FAILED'] $$;
 
 -- 08_queue/queue_transitions.sql
@@ -4671,7 +4900,8 @@ create function private.act(p_actor private.actor, p_reason text) returns void
 language plpgsql set search_path = ''
 as $$
 begin
-  perform set_config('opsmantik.actor_kind', p_actor.kind, true), set_config('opsmantik.actor_id', coalesce(p_actor.id::text, ''), true),
+  perform set_config('opsmantik.actor_kind', p_actor.kind, true),
+    set_config('opsmantik.actor_id', coalesce(p_actor.id::text, ''), true),
     set_config('opsmantik.reason', p_reason, true);
 end
 $$;
@@ -4684,11 +4914,16 @@ declare
   v_actor uuid := nullif(current_setting('opsmantik.actor_id', true), '')::uuid;
 begin
   if tg_op = 'INSERT' then
-    insert into public.queue_transitions (queue_id, site_id, from_status, to_status, reason, actor_kind, actor_id, attempt_count, provider_error_code, created_at)
-      select n.id, n.site_id, null, n.status, v_reason, v_kind, v_actor, n.attempt_count, n.provider_error_code, n.updated_at from after_rows n;
+    insert into public.queue_transitions (queue_id, site_id, from_status, to_status, reason,
+        actor_kind, actor_id, attempt_count, provider_error_code, created_at)
+      select n.id, n.site_id, null, n.status, v_reason,
+        v_kind, v_actor, n.attempt_count, n.provider_error_code, n.updated_at
+      from after_rows n;
   else
-    insert into public.queue_transitions (queue_id, site_id, from_status, to_status, reason, actor_kind, actor_id, attempt_count, provider_error_code, created_at)
-      select n.id, n.site_id, o.status, n.status, v_reason, v_kind, v_actor, n.attempt_count, n.provider_error_code, n.updated_at
+    insert into public.queue_transitions (queue_id, site_id, from_status, to_status, reason,
+        actor_kind, actor_id, attempt_count, provider_error_code, created_at)
+      select n.id, n.site_id, o.status, n.status, v_reason,
+        v_kind, v_actor, n.attempt_count, n.provider_error_code, n.updated_at
       from after_rows n join before_rows o on o.id = n.id;
   end if;
   return null;
@@ -4731,12 +4966,12 @@ as $$
       case q.status when 'FAILED' then q.provider_error_category else '' end as category,
       count(*) as row_count, sum(q.value_cents) as value_cents
     from (
-      select x.* from unnest('{QUEUED,RETRY,COMPLETED,FAILED}'::text[]) s (status)
+      select x.* from unnest(private.resting_states()) s (status)
       cross join lateral (
         select q.* from public.offline_conversion_queue q
         where q.site_id = p_site_id and q.created_at >= p_from and q.created_at < p_to
           and q.status = s.status
-          and q.status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED')) x   -- an index holds these
+          and q.status = any (private.resting_states())) x   -- an index holds these
       union all
       select q.* from public.offline_conversion_queue q
       where q.site_id = p_site_id and q.created_at >= p_from and q.created_at < p_to
@@ -4829,7 +5064,10 @@ end
 $$;
 
 -- 09_claims/claim_conversions.sql
-create function public.claim_offline_conversion_rows_for_script_export(p_ids uuid[], p_site_id uuid, p_max_attempts int default 5, p_key_id uuid default null) returns jsonb
+create function public.claim_offline_conversion_rows_for_script_export(
+  p_ids uuid[], p_site_id uuid, p_max_attempts int default private.max_attempts(),
+  p_key_id uuid default null
+) returns jsonb
 language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
@@ -4849,8 +5087,10 @@ begin
   end if;
   select array_agg(t.id), array_agg(t.sale_id) into v_ids, v_sale_ids from (
     select q.id, q.sale_id from public.offline_conversion_queue q
-    where q.id = any (p_ids) and q.site_id = p_site_id and q.status in ('QUEUED', 'RETRY') and q.kind = 'CONVERSION'
-      and q.not_before <= v_now and (q.next_retry_at is null or q.next_retry_at <= v_now) and q.click_expires_at > v_now
+    where q.id = any (p_ids) and q.site_id = p_site_id
+      and q.status = any (private.waiting_states()) and q.kind = 'CONVERSION'
+      and q.not_before <= v_now and (q.next_retry_at is null or q.next_retry_at <= v_now)
+      and q.click_expires_at > v_now
       and q.attempt_count - q.attempt_base < p_max_attempts
       and not exists (select from private.held_sales h
         where h.sale_id = q.sale_id and h.provider_key = q.provider_key)
@@ -4889,7 +5129,10 @@ begin
     into row_ids, sale_ids, vias from (select * from fresh union all select * from due) t;
 end
 $$;
-create function public.claim_offline_conversion_jobs_v2(p_site_id uuid, p_provider_key text, p_limit int, p_max_attempts int default 5) returns jsonb
+create function public.claim_offline_conversion_jobs_v2(
+  p_site_id uuid, p_provider_key text, p_limit int,
+  p_max_attempts int default private.max_attempts()
+) returns jsonb
 language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
@@ -4901,9 +5144,11 @@ declare
 begin
   select * into v_gate from private.pass_gate(p_site_id, p_provider_key, v_token);
   if v_gate.gate in ('CLOSED', 'HALF_OPEN') then
-    select private.conversion_name(s, 'seal') into v_name from public.sites s where s.id = p_site_id;
+    select private.conversion_name(s, 'seal') into v_name
+      from public.sites s where s.id = p_site_id;
     v_due := private.lock_due(p_site_id, p_provider_key,
-      least(greatest(p_limit, 0), 1000, case v_gate.gate when 'HALF_OPEN' then v_gate.probe_limit end),
+      least(greatest(p_limit, 0), 1000,
+        case v_gate.gate when 'HALF_OPEN' then v_gate.probe_limit end),
       p_max_attempts, v_gate.transport);
     perform private.act(('system', null)::private.actor, 'WORKER_CLAIM');
     v_rows := private.hand_out(v_due.row_ids, v_due.sale_ids, v_due.vias, v_token, v_name);
@@ -4914,7 +5159,10 @@ begin
       perform private.return_probe(p_site_id, p_provider_key, v_token);
     end if;
   end if;
-  return jsonb_build_object('token', v_token, 'gate', v_gate.gate, 'rows', v_rows,
+  return jsonb_build_object(
+    'token', v_token,
+    'gate', v_gate.gate,
+    'rows', v_rows,
     'batch', jsonb_build_object('credentialsVersion', v_gate.credentials_version));
 end
 $$;
@@ -4934,14 +5182,15 @@ declare
   v_sale_id uuid;
 begin
   with given as materialized (
-    select g.id, left(g."requestId", 256) as request_id, coalesce(g.transport, p_transport) as transport,
-      g."recordIndex" as record_index, g.verdict
+    select g.id, left(g."requestId", 256) as request_id,
+      coalesce(g.transport, p_transport) as transport, g."recordIndex" as record_index, g.verdict
     from jsonb_to_recordset(p_done)
       g (id uuid, "requestId" text, transport text, "recordIndex" int, verdict text)),
   done as (
     update public.offline_conversion_queue q
-      set status = 'COMPLETED', uploaded_at = v_now, provider_request_id = i.request_id, claimed_at = null, claim_token = null,
-          next_retry_at = null, last_error = null, provider_error_code = null, provider_error_category = null, updated_at = v_now,
+      set status = 'COMPLETED', uploaded_at = v_now, provider_request_id = i.request_id,
+          claimed_at = null, claim_token = null, next_retry_at = null, updated_at = v_now,
+          last_error = null, provider_error_code = null, provider_error_category = null,
           attempt_error = null, attempt_error_code = null, attempt_error_category = null,
           -- Of the only hand-out nothing is left open: this is its answer.
           may_have_arrived = q.may_have_arrived and q.attempt_count > 1,
@@ -4953,7 +5202,8 @@ begin
             when 'by_hand' then (private.newest_snapshot(q.sale_id)).amount_cents
             else coalesce(q.handed_value_cents, q.value_cents) end
       from given i
-      where q.id = i.id and q.status <> 'COMPLETED' and (q.attempt_count > 0 or i.transport = 'by_hand')
+      where q.id = i.id and q.status <> 'COMPLETED'
+        and (q.attempt_count > 0 or i.transport = 'by_hand')
         and (p_token is null or p_token = any (q.claims))
       returning q.*, i.transport, i.record_index, i.verdict,
         -- Which of the values that left Google kept, is known when they are one or Google says so.
@@ -4964,35 +5214,40 @@ begin
   told as (
     insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind,
         provider_key, transport, order_id, conversion_name, conversion_action, conversion_time,
-        value_cents, currency, identifiers_hash, click_kind, is_certain, provider_request_id, record_index, dispatched_at,
-        verdict, verdict_at)
+        value_cents, currency, identifiers_hash, click_kind, is_certain, provider_request_id,
+        record_index, dispatched_at, verdict, verdict_at)
       select d.site_id, d.id, d.sale_id, d.snapshot_id, d.kind,
         d.provider_key, d.transport, d.order_id, d.conversion_name, d.conversion_action,
         d.conversion_time, d.value_cents, d.currency,
         case when d.transport <> 'by_hand' then d.identifiers_hash end,
         case when d.transport <> 'by_hand' then d.click_kind end,
-        d.is_certain, d.provider_request_id,
-        d.record_index, v_now, d.verdict, case when d.verdict is not null then v_now end
+        d.is_certain, d.provider_request_id, d.record_index, v_now,
+        d.verdict, case when d.verdict is not null then v_now end
       from done d),
   asked as (
     insert into public.provider_requests (site_id, request_id, provider_key, pipeline, row_count,
         customer_id, sent_at, next_poll_at)
       select d.site_id, d.provider_request_id, d.provider_key, 'seals',
         (select count(*) from given g where g.request_id = d.provider_request_id), p_customer_id,
-        v_now,
-        v_now + make_interval(secs => coalesce(p_first_poll_seconds, 1800))
+        v_now, v_now + make_interval(secs => coalesce(p_first_poll_seconds, 1800))
       from done d
       where d.transport = 'data_manager' and d.provider_request_id is not null and d.verdict is null
       group by d.site_id, d.provider_request_id, d.provider_key
       on conflict (site_id, request_id) do nothing)
-  -- Most sales are worth what Google was told, with nothing else waiting: they need no second look (a third of an ack's time).
-  select count(*), array_agg(distinct d.sale_id) filter (where d.kind = 'RETRACT' or not d.is_certain or s.status <> 'CONFIRMED'
-      or s.amount_cents <> d.value_cents or exists (select from public.offline_conversion_queue o where o.sale_id = d.sale_id and o.id <> d.id
-        and (o.status in ('QUEUED', 'RETRY') or o.next_retry_at is not null))), array_agg(distinct d.sale_id) filter (where s.delivery_block is not null)
+  -- Most sales are worth what Google was sent, with nothing else waiting: they need no second look
+  -- (a third of an ack's time).
+  select count(*),
+      array_agg(distinct d.sale_id) filter (where d.kind = 'RETRACT' or not d.is_certain
+        or s.status <> 'CONFIRMED' or s.amount_cents <> d.value_cents
+        or exists (select from public.offline_conversion_queue o
+          where o.sale_id = d.sale_id and o.id <> d.id
+            and (o.status = any (private.waiting_states()) or o.next_retry_at is not null))),
+      array_agg(distinct d.sale_id) filter (where s.delivery_block is not null)
     into v_moved, v_changed, v_unblocked from done d join public.sales s on s.id = d.sale_id;
   -- In flight when consent was withdrawn, and arrived: Google must be told when the sale changes.
   if v_unblocked is not null then
-    update public.sales s set delivery_block = null, updated_at = v_now where s.id = any (v_unblocked);
+    update public.sales s set delivery_block = null, updated_at = v_now
+      where s.id = any (v_unblocked);
     perform private.forget_identifiers(v_unblocked);
   end if;
   foreach v_sale_id in array coalesce(v_changed, '{}') loop
@@ -5012,7 +5267,8 @@ declare
   v_proof_id uuid;
 begin
   perform private.lock_with_sales(private.of_this_site(v_site.id, array[(p_done ->> 'id')::uuid]));
-  select q.* into v_row from public.offline_conversion_queue q where q.id = (p_done ->> 'id')::uuid and q.site_id = v_site.id;
+  select q.* into v_row from public.offline_conversion_queue q
+    where q.id = (p_done ->> 'id')::uuid and q.site_id = v_site.id;
   if v_row.id is null then
     perform private.fail(404, 'NOT_FOUND');
   end if;
@@ -5020,32 +5276,48 @@ begin
     return jsonb_build_object('ok', true);
   end if;
   v_holds := v_row.kind = 'RETRACT' and exists (select from private.held_sales h
-    join public.sales s on s.id = h.sale_id and s.status = 'CONFIRMED' where h.by_row_id = v_row.id);
-  if v_row.kind = 'CONVERSION'
-     or not (v_row.status in ('QUEUED', 'RETRY')
-         and (v_site.oci_sync_method = 'script' or v_row.by_hand_reason is not null)
+    join public.sales s on s.id = h.sale_id and s.status = 'CONFIRMED'
+    where h.by_row_id = v_row.id);
+  if not (private.waits_for_person(
+         v_row.kind, v_row.status, v_row.by_hand_reason, v_site.oci_sync_method)
        or v_row.status = 'FAILED' and v_holds)
      or v_row.click_expires_at <= private.current_moment() and not v_holds
-     or (v_row.kind = 'RETRACT') <> exists (select from public.sales s where s.id = v_row.sale_id and s.status = 'CANCELED') then
-    perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object('from', v_row.status, 'to', 'COMPLETED', 'allowed', '[]'::jsonb));
+     or (v_row.kind = 'RETRACT') <> exists (select from public.sales s
+       where s.id = v_row.sale_id and s.status = 'CANCELED') then
+    perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object(
+      'from', v_row.status,
+      'to', 'COMPLETED',
+      'allowed', '[]'::jsonb));
   end if;
   v_newest := private.newest_snapshot(v_row.sale_id);
   if v_newest.amount_cents is distinct from (p_done ->> 'valueCents')::bigint then
-    perform private.fail(409, 'STALE_VERSION', jsonb_build_object('status', v_row.status,
-      'amountCents', v_newest.amount_cents, 'currency', v_row.currency));
+    perform private.fail(409, 'STALE_VERSION', jsonb_build_object(
+      'status', v_row.status,
+      'amountCents', v_newest.amount_cents,
+      'currency', v_row.currency));
   end if;
   perform private.act(private.user_actor(), 'DONE_BY_HAND');
   perform private.complete_rows(jsonb_build_array(jsonb_build_object('id', v_row.id)), 'by_hand');
-  v_proof_id := private.prove(v_site.id, private.user_actor(), jsonb_build_object('contract', 'conversion', 'contractVersion',
-    (select c.contract_version from public.contracts c where c.contract = 'conversion'), 'entityId', v_row.id, 'from', v_row.status, 'to', 'COMPLETED',
-    'facts', jsonb_build_object('saleId', v_row.sale_id, 'kind', v_row.kind,
-      'valueCents', v_newest.amount_cents, 'byHand', true)));
+  v_proof_id := private.prove(v_site.id, private.user_actor(), jsonb_build_object(
+    'contract', 'conversion',
+    'contractVersion', (
+      select c.contract_version from public.contracts c where c.contract = 'conversion'),
+    'entityId', v_row.id,
+    'from', v_row.status,
+    'to', 'COMPLETED',
+    'facts', jsonb_build_object(
+      'saleId', v_row.sale_id,
+      'kind', v_row.kind,
+      'valueCents', v_newest.amount_cents,
+      'byHand', true)));
   return jsonb_build_object('ok', true, 'proof_id', v_proof_id);
 end
 $$;
 
 -- 09_claims/due_conversions.sql
-create function public.list_offline_conversion_groups(p_limit_groups int default 50, p_max_attempts int default 5) returns jsonb
+create function public.list_offline_conversion_groups(
+  p_limit_groups int default 50, p_max_attempts int default private.max_attempts()
+) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   with due as (
@@ -5075,7 +5347,8 @@ as $$
     order by due.min_next_retry_at nulls first, due.min_created_at, due.site_id), '[]') from due
 $$;
 create function public.defer_offline_conversion_jobs(
-  p_site_id uuid, p_provider_key text, p_limit int, p_until timestamptz, p_code text, p_words text, p_jitter_seconds int default 0, p_max_attempts int default 5
+  p_site_id uuid, p_provider_key text, p_limit int, p_until timestamptz, p_code text,
+  p_words text, p_jitter_seconds int default 0, p_max_attempts int default private.max_attempts()
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -5091,8 +5364,10 @@ begin
     p_max_attempts, null);
   perform private.act(('system', null)::private.actor, 'DEFERRED');
   update public.offline_conversion_queue q
-    set status = 'RETRY', next_retry_at = p_until + random() * make_interval(secs => p_jitter_seconds), provider_error_code = left(p_code, 64),
-        provider_error_category = 'TRANSIENT', last_error = left(p_words, 1024), updated_at = private.current_moment()
+    set status = 'RETRY',
+        next_retry_at = p_until + random() * make_interval(secs => p_jitter_seconds),
+        provider_error_code = left(p_code, 64), provider_error_category = 'TRANSIENT',
+        last_error = left(p_words, 1024), updated_at = private.current_moment()
     where q.id = any (v_due.row_ids);
   get diagnostics v_deferred = row_count;
   if v_deferred > 0 then
@@ -5104,20 +5379,32 @@ $$;
 create function public.conversion_job(p_site_id uuid, p_id uuid) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select jsonb_build_object('id', q.id, 'saleId', q.sale_id, 'kind', q.kind, 'orderId', q.order_id,
+  select jsonb_build_object(
+    'id', q.id,
+    'saleId', q.sale_id,
+    'kind', q.kind,
+    'orderId', q.order_id,
     'conversionName', n.name,
     'conversionAction', coalesce(q.conversion_action, a.action),
     'isChosenAction', coalesce(a.conversion_name = n.name
       and a.action = coalesce(q.conversion_action, a.action), false),
-    'via', case when q.kind = 'CONVERSION' or q.kind = 'RESTATE' and coalesce(b.takes_restatements, false)
+    'via', case
+      when q.kind = 'CONVERSION' or q.kind = 'RESTATE' and coalesce(b.takes_restatements, false)
       then c.transport else 'ads_api' end,
-    'valueCents', r.amount_cents, 'currency', q.currency, 'conversionTime', q.conversion_time,
-    'timezone', t.timezone, 'attemptCount', q.attempt_count + 1,
-    'gclid', s.gclid, 'wbraid', s.wbraid, 'gbraid', s.gbraid, 'clickedAt', s.clicked_at,
+    'valueCents', r.amount_cents,
+    'currency', q.currency,
+    'conversionTime', q.conversion_time,
+    'timezone', t.timezone,
+    'attemptCount', q.attempt_count + 1,
+    'gclid', s.gclid,
+    'wbraid', s.wbraid,
+    'gbraid', s.gbraid,
+    'clickedAt', s.clicked_at,
     'customerHash', case when said.consent is not null
       then coalesce(s.customer_hash, l.caller_hash) end,
     'emailHash', case when said.consent is not null then s.email_hash end,
-    'channel', q.channel, 'consent', said.consent,
+    'channel', q.channel,
+    'consent', said.consent,
     'mayHaveArrived', q.may_have_arrived or q.status = 'PROCESSING' or exists (
       select from public.provider_dispatches d where d.sale_id = q.sale_id))
   from public.offline_conversion_queue q
@@ -5143,7 +5430,8 @@ as $$
     cross join lateral (
       select case when s.call_id is null or s.email_hash is not null or choice.is_given
         then 'GRANTED' end as consent) said
-  where q.id = p_id and q.site_id = p_site_id and coalesce(q.conversion_action, a.action) is not null
+  where q.id = p_id and q.site_id = p_site_id
+    and coalesce(q.conversion_action, a.action) is not null
 $$;
 
 -- 09_claims/end_claims.sql
@@ -5219,17 +5507,19 @@ begin
             then concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.words) else o.words end, 1024),
           attempt_error = left(o.words, 1024), attempt_error_code = left(o.code, 64),
           attempt_error_category = o.category,
-          -- Refused, or asked to wait: a conversion of which no other hand-out can be at Google may
-          -- go under another action next, or to another account.
+          -- Refused, or asked to wait: a conversion of which no other hand-out can be at Google
+          -- may go under another action next, or to another account.
           conversion_action = case when q.kind <> 'CONVERSION' or b.is_unanswered
               or q.may_have_arrived or exists (select from public.provider_dispatches d
                 where d.sale_id = q.sale_id and d.verdict is distinct from 'REJECTED')
             then q.conversion_action end
-      from (select r.id, r.outcome, r.words, r."retryAt" as retry_at, r.code,
-              coalesce(r.category, 'TRANSIENT') as category,
-              coalesce(r.free, false) and r.outcome = 'RETRY' as asks_to_wait, r."byHand" as by_hand
-            from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text,
-              words text, "retryAt" timestamptz, free boolean, "byHand" text)) o
+      from (
+          select r.id, r.outcome, r.words, r."retryAt" as retry_at, r.code,
+            coalesce(r.category, 'TRANSIENT') as category,
+            coalesce(r.free, false) and r.outcome = 'RETRY' as asks_to_wait,
+            r."byHand" as by_hand
+          from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text,
+            words text, "retryAt" timestamptz, free boolean, "byHand" text)) o
         join public.offline_conversion_queue w on w.id = o.id
         cross join lateral (select o.asks_to_wait and w.free_waits < 20 as is_free,
           o.asks_to_wait or o.category in ('TRANSIENT', 'RATE_LIMIT') as is_passing,
@@ -5245,14 +5535,22 @@ begin
             and not (f.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_over,
           p_token is not null and o.category = 'TRANSIENT'
             and (not o.asks_to_wait or o.code is null) as is_unanswered) b
-      where q.id = o.id and q.status = 'PROCESSING' and (p_token is null or q.claim_token = p_token)
-      returning q.id, q.status, q.kind, q.sale_id, b.is_over and o.code = 'CONVERSION_NOT_FOUND' as is_not_there)
-  select array_agg(e.id) filter (where e.is_not_there), jsonb_build_object('failed', count(*) filter (where e.status = 'FAILED'), 'retried', count(*) filter (where e.status = 'RETRY')),
-      array_agg(distinct e.sale_id) filter (where e.kind <> 'CONVERSION' or s.status <> 'CONFIRMED' or s.delivery_block is not null)
+      where q.id = o.id and q.status = 'PROCESSING'
+        and (p_token is null or q.claim_token = p_token)
+      returning q.id, q.status, q.kind, q.sale_id,
+        b.is_over and o.code = 'CONVERSION_NOT_FOUND' as is_not_there)
+  select array_agg(e.id) filter (where e.is_not_there),
+      jsonb_build_object(
+        'failed', count(*) filter (where e.status = 'FAILED'),
+        'retried', count(*) filter (where e.status = 'RETRY')),
+      array_agg(distinct e.sale_id) filter (where e.kind <> 'CONVERSION'
+        or s.status <> 'CONFIRMED' or s.delivery_block is not null)
     into v_missing, v_answer, v_changed from ended e join public.sales s on s.id = e.sale_id;
-  perform private.disprove_arrival(q) from public.offline_conversion_queue q where q.id = any (v_missing);
+  perform private.disprove_arrival(q) from public.offline_conversion_queue q
+    where q.id = any (v_missing);
+  -- What changed while the row was in flight must not be tried again.
   foreach v_sale_id in array coalesce(v_changed, '{}') loop
-    perform private.follow_ledger(v_sale_id);   -- what changed while the row was in flight must not be tried again
+    perform private.follow_ledger(v_sale_id);
   end loop;
   return v_answer;
 end
@@ -5270,8 +5568,10 @@ declare
 begin
   with claimed as (
     update public.offline_conversion_queue q
-      set status = 'PROCESSING', claimed_at = v_now, claim_token = p_token, attempt_count = q.attempt_count + 1, next_retry_at = null, updated_at = v_now,
-          snapshot_id = r.id, value_cents = r.amount_cents, handed_snapshot_id = r.id, handed_value_cents = r.amount_cents,
+      set status = 'PROCESSING', claimed_at = v_now, claim_token = p_token,
+          attempt_count = q.attempt_count + 1, next_retry_at = null, updated_at = v_now,
+          snapshot_id = r.id, value_cents = r.amount_cents,
+          handed_snapshot_id = r.id, handed_value_cents = r.amount_cents,
           handed_values_differ = q.handed_values_differ
             or coalesce(q.handed_value_cents <> r.amount_cents, false),
           conversion_name = coalesce(q.conversion_name, p_name),
@@ -5296,10 +5596,13 @@ begin
           identifiers_hash = encode(sha256(convert_to(jsonb_build_array(
             i.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email)::text, 'UTF8')), 'hex')
       -- Each row has its own salt: one for the batch would stay with the rows that are kept.
-      from (select u.*, gen_random_uuid() as salt
-            from unnest(p_ids, p_sale_ids, p_vias) with ordinality u (id, sale_id, via, position)) i
+      from (
+          select u.*, gen_random_uuid() as salt
+          from unnest(p_ids, p_sale_ids, p_vias) with ordinality u (id, sale_id, via, position)) i
         join public.sales s on s.id = i.sale_id
-        cross join lateral (select x.id, x.amount_cents from public.revenue_snapshots x where x.sale_id = s.id order by x.sequence desc limit 1) r
+        cross join lateral (
+          select x.id, x.amount_cents from public.revenue_snapshots x
+          where x.sale_id = s.id order by x.sequence desc limit 1) r
         left join public.calls c on c.id = s.call_id
         left join lateral (
           select x.chosen_at, 'marketing' = any (x.scopes) as is_given from public.consent_choices x
@@ -5311,16 +5614,19 @@ begin
           when s.call_id is null or s.email_hash is not null or choice.is_given then 'GRANTED'
           end as consent) said
         cross join lateral (select
-          case when said.consent is not null then coalesce(s.customer_hash, c.caller_hash) end as phone,
+          case when said.consent is not null
+            then coalesce(s.customer_hash, c.caller_hash) end as phone,
           case when said.consent is not null then s.email_hash end as email) person
       where q.id = i.id and s.delivery_block is null
         -- What the visitor said since; what Google has may still be corrected.
         and (q.kind <> 'CONVERSION'
           or coalesce(choice.is_given or choice.chosen_at <= s.occurred_at, true))
-        and (s.status = 'CONFIRMED') = (q.kind <> 'RETRACT') and (r.amount_cents > 0) = (q.kind <> 'RETRACT')
+        and (s.status = 'CONFIRMED') = (q.kind <> 'RETRACT')
+        and (r.amount_cents > 0) = (q.kind <> 'RETRACT')
       returning i.position, i.salt, i.via, q.id, q.site_id, q.provider_key, q.kind, q.order_id,
         q.conversion_name, q.conversion_action, q.value_cents, q.currency, q.conversion_time,
-        q.attempt_count, q.may_have_arrived, q.sale_id, q.channel, s.gclid, s.wbraid, s.gbraid, s.clicked_at, said.consent, person.phone, person.email),
+        q.attempt_count, q.may_have_arrived, q.sale_id, q.channel, s.gclid, s.wbraid, s.gbraid,
+        s.clicked_at, said.consent, person.phone, person.email),
   identified as (
     insert into public.dispatch_identifiers as d
         (queue_id, site_id, gclid, wbraid, gbraid, customer_hash, email_hash, salt, handed_at)
@@ -5330,15 +5636,29 @@ begin
         set gclid = excluded.gclid, wbraid = excluded.wbraid, gbraid = excluded.gbraid,
             customer_hash = excluded.customer_hash, email_hash = excluded.email_hash,
             salt = excluded.salt, handed_at = excluded.handed_at)
-  select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'saleId', c.sale_id, 'kind', c.kind,
-    'orderId', c.order_id, 'conversionName', coalesce(n.google_name, c.conversion_name),
-    'conversionAction', c.conversion_action,
-    'via', c.via, 'valueCents', c.value_cents, 'currency', c.currency,
-    'conversionTime', c.conversion_time, 'timezone', t.timezone, 'attemptCount', c.attempt_count,
-    'gclid', c.gclid, 'wbraid', c.wbraid, 'gbraid', c.gbraid, 'clickedAt', c.clicked_at,
-    'customerHash', c.phone, 'emailHash', c.email, 'channel', c.channel, 'consent', c.consent,
-    'mayHaveArrived', c.may_have_arrived or exists (
-      select from public.provider_dispatches d where d.sale_id = c.sale_id))
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'id', c.id,
+      'saleId', c.sale_id,
+      'kind', c.kind,
+      'orderId', c.order_id,
+      'conversionName', coalesce(n.google_name, c.conversion_name),
+      'conversionAction', c.conversion_action,
+      'via', c.via,
+      'valueCents', c.value_cents,
+      'currency', c.currency,
+      'conversionTime', c.conversion_time,
+      'timezone', t.timezone,
+      'attemptCount', c.attempt_count,
+      'gclid', c.gclid,
+      'wbraid', c.wbraid,
+      'gbraid', c.gbraid,
+      'clickedAt', c.clicked_at,
+      'customerHash', c.phone,
+      'emailHash', c.email,
+      'channel', c.channel,
+      'consent', c.consent,
+      'mayHaveArrived', c.may_have_arrived or exists (
+        select from public.provider_dispatches d where d.sale_id = c.sale_id))
     order by c.position), '[]')
   into v_rows from claimed c join public.sites t on t.id = c.site_id
     left join private.action_names n
@@ -5352,7 +5672,10 @@ create function private.lock_sales_of(p_ids uuid[]) returns void
 language plpgsql security definer set search_path = ''
 as $$
 begin
-  perform from public.sales s where s.id in (select q.sale_id from public.offline_conversion_queue q where q.id = any (p_ids)) order by s.id for no key update;
+  perform from public.sales s
+    where s.id in (
+      select q.sale_id from public.offline_conversion_queue q where q.id = any (p_ids))
+    order by s.id for no key update;
 end
 $$;
 create function private.lock_with_sales(p_ids uuid[]) returns void
@@ -5367,12 +5690,16 @@ create function private.of_this_site(p_site_id uuid, p_ids uuid[]) returns uuid[
 language plpgsql stable security definer set search_path = ''
 as $$
 begin
-  return array(select q.id from public.offline_conversion_queue q where q.id = any (p_ids) and q.site_id = p_site_id);
+  return array(
+    select q.id from public.offline_conversion_queue q
+    where q.id = any (p_ids) and q.site_id = p_site_id);
 end
 $$;
 
 -- 09_claims/script_answers.sql
-create function public.ack_offline_conversions(p_site_id uuid, p_ids uuid[], p_key_id uuid default null) returns jsonb
+create function public.ack_offline_conversions(
+  p_site_id uuid, p_ids uuid[], p_key_id uuid default null
+) returns jsonb
 language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
@@ -5382,14 +5709,19 @@ begin
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_ACK');
   perform private.complete_rows(
     (select coalesce(jsonb_agg(jsonb_build_object('id', i)), '[]') from unnest(v_ids) i), 'script');
-  return (select jsonb_build_object('updated', count(q.id), 'refused', coalesce(jsonb_agg(i.id order by i.id) filter (where q.id is null), '[]'))
-          from (select distinct u.id from unnest(p_ids) u (id)) i
-          left join public.offline_conversion_queue q on q.id = i.id and q.site_id = p_site_id and q.status = 'COMPLETED');
+  return (
+    select jsonb_build_object(
+      'updated', count(q.id),
+      'refused', coalesce(jsonb_agg(i.id order by i.id) filter (where q.id is null), '[]'))
+    from (select distinct u.id from unnest(p_ids) u (id)) i
+      left join public.offline_conversion_queue q
+        on q.id = i.id and q.site_id = p_site_id and q.status = 'COMPLETED');
 end
 $$;
 create function public.fail_offline_conversions(
   p_site_id uuid, p_ids uuid[], p_code text, p_category text, p_words text,
-  p_max_attempts int default 5, p_key_id uuid default null, p_claims jsonb default null
+  p_max_attempts int default private.max_attempts(), p_key_id uuid default null,
+  p_claims jsonb default null
 ) returns jsonb
 language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
@@ -5412,75 +5744,49 @@ begin
           then 'CLAIMED_TWICE' end as reason
       from public.offline_conversion_queue q where q.id = any (v_ids)) j;
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_ACK_FAILED');
-  perform private.end_claims(null, (select coalesce(jsonb_agg(jsonb_build_object('id', i, 'outcome', 'FAILED', 'code', p_code, 'category', p_category,
-    'words', p_words)), '[]') from unnest(v_ids) i), p_max_attempts);
+  perform private.end_claims(null, (
+    select coalesce(jsonb_agg(jsonb_build_object(
+      'id', i,
+      'outcome', 'FAILED',
+      'code', p_code,
+      'category', p_category,
+      'words', p_words)), '[]')
+    from unnest(v_ids) i), p_max_attempts);
   return jsonb_build_object(
-    'updated', (select count(*) from public.offline_conversion_queue q where q.id = any (v_ids) and q.status in ('FAILED', 'RETRY') and q.attempt_count > 0),
-    'refused', (select coalesce(jsonb_agg(distinct i), '[]')
-                from unnest(p_ids) i where i <> all (v_ids)),
+    'updated', (
+      select count(*) from public.offline_conversion_queue q
+      where q.id = any (v_ids) and q.status in ('FAILED', 'RETRY') and q.attempt_count > 0),
+    'refused', (
+      select coalesce(jsonb_agg(distinct i), '[]') from unnest(p_ids) i where i <> all (v_ids)),
     'reasons', v_reasons);
 end
 $$;
-create function public.fail_unexportable_rows(p_site_id uuid, p_rows jsonb, p_key_id uuid default null) returns jsonb
+create function public.fail_unexportable_rows(
+  p_site_id uuid, p_rows jsonb, p_key_id uuid default null
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_failed int;
 begin
   perform private.act(('api_key', p_key_id)::private.actor, 'UNEXPORTABLE');
-  with given as materialized (select r.id, r.code, r.words from jsonb_to_recordset(p_rows) r (id uuid, code text, words text)),
+  with given as materialized (
+    select r.id, r.code, r.words
+    from jsonb_to_recordset(p_rows) r (id uuid, code text, words text)),
   free as materialized (
     select q.id from public.offline_conversion_queue q
-    where q.id in (select g.id from given g) and q.site_id = p_site_id and q.status in ('QUEUED', 'RETRY') for update skip locked)
+    where q.id in (select g.id from given g) and q.site_id = p_site_id
+      and q.status = any (private.waiting_states())
+    for update skip locked)
   update public.offline_conversion_queue q
-    set status = 'FAILED', next_retry_at = null, provider_error_code = left(g.code, 64), provider_error_category = 'VALIDATION', last_error = left(g.words, 1024),
+    set status = 'FAILED', next_retry_at = null, provider_error_code = left(g.code, 64),
+        provider_error_category = 'VALIDATION', last_error = left(g.words, 1024),
         updated_at = private.current_moment()
     from free f join given g on g.id = f.id where q.id = f.id;
   get diagnostics v_failed = row_count;
   return jsonb_build_object('failed', v_failed);
 end
 $$;
-
--- 11_delivery/provider_dispatches.sql
-create table public.provider_dispatches (
-  id uuid primary key default private.uuid_v7(),
-  site_id uuid not null,
-  queue_id uuid not null,
-  sale_id uuid not null,
-  snapshot_id uuid not null,
-  kind text not null,
-  provider_key text not null,
-  transport text not null,
-  order_id text not null,
-  conversion_name text not null,
-  conversion_action text,
-  conversion_time timestamptz not null,
-  value_cents bigint not null,
-  currency text not null,
-  identifiers_hash text,
-  click_kind text,
-  is_certain boolean not null default true,
-  provider_request_id text,
-  record_index int,
-  dispatched_at timestamptz not null,
-  verdict text,
-  verdict_reason text,
-  verdict_at timestamptz,
-  is_retryable boolean not null default false,
-  constraint dispatch_kind_is_known check (kind in ('CONVERSION', 'RESTATE', 'RETRACT')),
-  constraint transport_is_known check (transport in ('script', 'data_manager', 'ads_api', 'by_hand')),
-  constraint verdict_is_known check (verdict in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN')),
-  constraint click_kind_is_known check (click_kind in ('gclid', 'gbraid', 'wbraid')),
-  constraint verdict_reason_is_bounded check (char_length(verdict_reason) <= 256),
-  constraint data_manager_cannot_retract check (kind <> 'RETRACT' or transport <> 'data_manager')
-);
-create view private.standing_dispatches as
-  select distinct on (d.sale_id, d.provider_key) d.*
-  from public.provider_dispatches d where d.verdict is distinct from 'REJECTED'
-    and (d.transport <> 'by_hand' or exists (select from public.provider_dispatches c
-      where c.sale_id = d.sale_id and c.provider_key = d.provider_key and c.kind = 'CONVERSION'
-        and c.verdict is distinct from 'REJECTED'))
-  order by d.sale_id, d.provider_key, d.dispatched_at desc, d.id desc;
 
 -- 09_claims/sendable_queue.sql
 create view private.held_sales as
@@ -5496,9 +5802,11 @@ create view private.held_sales as
 -- 11_delivery/provider_dispatches.sql
 create view private.adjustment_bases as
   select d.sale_id, d.provider_key,
-    case when d.transport = 'data_manager' and d.verdict is null then 'VERDICT'
+    case
+      when d.transport = 'data_manager' and d.verdict is null then 'VERDICT'
       when d.transport in ('script', 'by_hand')
-        and d.dispatched_at > private.current_moment() - interval '1 day' then 'DAY' end as waits_for,
+        and d.dispatched_at > private.current_moment() - interval '1 day'
+        then 'DAY' end as waits_for,
     case when d.transport in ('script', 'by_hand')
       then d.dispatched_at + interval '1 day' end as waits_until,
     d.transport = 'data_manager' and d.verdict in ('CONFIRMED', 'DUPLICATE')
@@ -5555,7 +5863,7 @@ create view private.sendable_queue as
        where q.kind <> 'CONVERSION' and b.sale_id = q.sale_id
          and b.provider_key = q.provider_key and b.waits_for is null) as adjusts_via
     from public.offline_conversion_queue q) x
-  where x.status in ('QUEUED', 'RETRY')
+  where x.status = any (private.waiting_states())
     and (x.next_retry_at is null or x.next_retry_at <= (select private.current_moment()))
     and x.not_before <= (select private.current_moment())
     and (x.click_expires_at > (select private.current_moment())) is true
@@ -5588,7 +5896,7 @@ create view private.sendable_queue as
 -- 09_claims/settle_conversions.sql
 create function public.settle_offline_conversion_jobs(
   p_site_id uuid, p_token uuid, p_results jsonb, p_transport text default 'data_manager',
-  p_max_attempts int default 5, p_batch jsonb default null
+  p_max_attempts int default private.max_attempts(), p_batch jsonb default null
 ) returns jsonb
 language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
@@ -5597,12 +5905,15 @@ declare
   v_ids uuid[] := private.of_this_site(p_site_id,
     array(select (r ->> 'id')::uuid from jsonb_array_elements(p_results) r));
   v_completed int;
-  v_ended jsonb;
+  v_ended jsonb := '{"retried": 0, "failed": 0}';
+  v_retried int;
+  v_failed int;
 begin
   if p_token is null then   -- below, null is any claim
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "token"}');
   end if;
-  -- Before the sales, always: connecting anew holds it while it opens rows that were refused access.
+  -- Before the sales, always: connecting anew holds it while it opens rows that were refused
+  -- access.
   if p_batch is not null and (private.hold_provider(p_site_id, p_batch ->> 'provider')
         is distinct from (p_batch ->> 'credentialsVersion')::int
       or exists (select from public.sites s
@@ -5628,29 +5939,39 @@ begin
     into v_completed
     from jsonb_array_elements(v_results) r
     where r ->> 'outcome' = 'COMPLETED' and (r ->> 'id')::uuid = any (v_ids);
-  if exists (select from jsonb_array_elements(v_results) r where r ->> 'outcome' <> 'COMPLETED') then
+  if exists (
+      select from jsonb_array_elements(v_results) r where r ->> 'outcome' <> 'COMPLETED') then
     v_ended := private.end_claims(p_token, (
       select coalesce(jsonb_agg(r), '[]') from jsonb_array_elements(v_results) r
       where r ->> 'outcome' <> 'COMPLETED' and (r ->> 'id')::uuid = any (v_ids)), p_max_attempts);
   end if;
+  v_retried := (v_ended ->> 'retried')::int;
+  v_failed := (v_ended ->> 'failed')::int;
   if p_batch is not null then
-    perform private.finish_batch(p_site_id, p_token, p_batch, v_completed,
-      coalesce((v_ended ->> 'failed')::int, 0), coalesce((v_ended ->> 'retried')::int, 0));
+    perform private.finish_batch(
+      p_site_id, p_token, p_batch, v_completed, v_failed, v_retried);
   end if;
-  return jsonb_build_object('completed', v_completed, 'retried', coalesce((v_ended ->> 'retried')::int, 0), 'failed', coalesce((v_ended ->> 'failed')::int, 0),
-    'stale', jsonb_array_length(p_results) - v_completed - coalesce((v_ended ->> 'retried')::int + (v_ended ->> 'failed')::int, 0));
+  return jsonb_build_object(
+    'completed', v_completed,
+    'retried', v_retried,
+    'failed', v_failed,
+    'stale', jsonb_array_length(p_results) - v_completed - v_retried - v_failed);
 end
 $$;
 
 -- 09_claims/sweeps.sql
 create function private.stuck_after() returns interval
-language sql immutable set search_path = ''
+language sql immutable parallel safe set search_path = ''
 as $$ select interval '15 minutes' $$;
-create function public.oci_attempt_cap(p_max_attempts int default 5, p_min_age_minutes int default 0) returns jsonb
+create function public.oci_attempt_cap(
+  p_max_attempts int default private.max_attempts(), p_min_age_minutes int default 0
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_now timestamptz := private.current_moment();
+  v_age interval := make_interval(mins => greatest(p_min_age_minutes, 0));
+  v_claim_age interval := greatest(make_interval(mins => p_min_age_minutes), private.stuck_after());
   v_capped int;
   v_changed uuid[];
   v_sale_id uuid;
@@ -5661,102 +5982,166 @@ begin
   select array_agg(t.id), array_agg(t.sale_id) into v_lost, v_sale_ids from (
     select q.id, q.sale_id from public.offline_conversion_queue q
     where q.status = 'PROCESSING' and q.attempt_count - q.attempt_base >= p_max_attempts
-      and q.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 15))
+      and q.claimed_at <= v_now - v_claim_age
     order by q.claimed_at limit 5000) t;
-  v_sale_ids := array(select s.id from public.sales s where s.id = any (v_sale_ids) order by s.id for no key update skip locked);
+  v_sale_ids := private.free_sales(v_sale_ids);
   with waiting as materialized (
     select q.id from public.offline_conversion_queue q
-    where q.status in ('QUEUED', 'RETRY') and q.attempt_count > q.attempt_base and q.attempt_count - q.attempt_base >= p_max_attempts
-      and q.updated_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 0))
+    where q.status = any (private.waiting_states()) and q.attempt_count > q.attempt_base
+      and q.attempt_count - q.attempt_base >= p_max_attempts
+      and q.updated_at <= v_now - v_age
     order by q.updated_at limit 5000 for update skip locked),
-  away as materialized (
-    select q.id from public.offline_conversion_queue q where q.id = any (v_lost) and q.sale_id = any (v_sale_ids)
+  lost as materialized (
+    select q.id from public.offline_conversion_queue q
+    where q.id = any (v_lost) and q.sale_id = any (v_sale_ids)
       and q.status = 'PROCESSING' and q.attempt_count - q.attempt_base >= p_max_attempts
-      and q.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 15)) for update skip locked),
+      and q.claimed_at <= v_now - v_claim_age
+    for update skip locked),
   capped as (
     update public.offline_conversion_queue q
-      set status = 'FAILED', claimed_at = null, claim_token = null, next_retry_at = null, provider_error_code = 'MAX_ATTEMPTS',
-          provider_error_category = 'PERMANENT', last_error = 'MAX_ATTEMPTS_EXCEEDED', updated_at = v_now,
+      set status = 'FAILED', claimed_at = null, claim_token = null, next_retry_at = null,
+          provider_error_code = 'MAX_ATTEMPTS', provider_error_category = 'PERMANENT',
+          last_error = 'MAX_ATTEMPTS_EXCEEDED', updated_at = v_now,
           may_have_arrived = q.may_have_arrived or q.status = 'PROCESSING'
-      from (select w.id from waiting w union all select a.id from away a) t where q.id = t.id returning q.id, q.sale_id, q.kind)
-  select count(*), array_agg(distinct c.sale_id) filter (where c.id in (select a.id from away a)
+      from (select w.id from waiting w union all select l.id from lost l) t
+      where q.id = t.id returning q.id, q.sale_id, q.kind)
+  select count(*), array_agg(distinct c.sale_id) filter (where c.id in (select l.id from lost l)
       and (c.kind <> 'CONVERSION' or s.status <> 'CONFIRMED' or s.delivery_block is not null))
     into v_capped, v_changed from capped c join public.sales s on s.id = c.sale_id;
+  -- What was given up may have arrived, or been in flight with an older value than the sale's.
   foreach v_sale_id in array coalesce(v_changed, '{}') loop
-    perform private.follow_ledger(v_sale_id);   -- what was given up may have arrived, or been away with an older value than the sale's
+    perform private.follow_ledger(v_sale_id);
   end loop;
   return jsonb_build_object('capped', v_capped);
 end
 $$;
-create function public.recover_stuck_offline_conversion_jobs(p_min_age_minutes int default 15) returns jsonb
+create function private.free_sales(p_sale_ids uuid[]) returns uuid[]
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  return array(
+    select s.id from public.sales s where s.id = any (p_sale_ids)
+    order by s.id for no key update skip locked);
+end
+$$;
+create function public.recover_stuck_offline_conversion_jobs(p_min_age_minutes int default 15)
+returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_age interval := make_interval(mins => greatest(p_min_age_minutes, 1));
+  -- First, while no sale is held: what a batch is finished with comes before the sales.
+  v_batches jsonb := private.end_dead_batches(v_age);
+  v_recovered int := private.recover_claims(v_age);
+  v_retried int := private.retry_due();
+  v_expired int := private.expire_waiting();
+begin
+  return jsonb_build_object(
+    'recovered', v_recovered,
+    'retried', v_retried,
+    'expired', v_expired,
+    'endedBatches', v_batches -> 'ended');
+end
+$$;
+create function private.recover_claims(p_age interval) returns int
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_now timestamptz := private.current_moment();
   v_recovered int;
-  v_retried int;
-  v_expired int;
   v_changed uuid[];
   v_sale_id uuid;
   v_ids uuid[];
   v_sale_ids uuid[];
-  v_batches jsonb;
 begin
-  -- First, while no sale is held: what a batch is finished with comes before the sales.
-  v_batches := private.end_dead_batches(make_interval(mins => greatest(p_min_age_minutes, 1)));
   perform private.act(('system', null)::private.actor, 'RECOVERED');
   select array_agg(t.id), array_agg(t.sale_id) into v_ids, v_sale_ids from (
     select q.id, q.sale_id from public.offline_conversion_queue q
-    where q.status = 'PROCESSING' and q.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 1)) order by q.claimed_at limit 2000) t;
-  v_sale_ids := array(select s.id from public.sales s where s.id = any (v_sale_ids) order by s.id for no key update skip locked);   -- the sale first, as everywhere
+    where q.status = 'PROCESSING' and q.claimed_at <= v_now - p_age
+    order by q.claimed_at limit 2000) t;
+  v_sale_ids := private.free_sales(v_sale_ids);
   with mine as materialized (
-    select q.id from public.offline_conversion_queue q where q.id = any (v_ids) and q.sale_id = any (v_sale_ids)
-      and q.status = 'PROCESSING' and q.claimed_at <= v_now - make_interval(mins => greatest(p_min_age_minutes, 1)) order by q.id for update skip locked),
+    select q.id from public.offline_conversion_queue q
+    where q.id = any (v_ids) and q.sale_id = any (v_sale_ids)
+      and q.status = 'PROCESSING' and q.claimed_at <= v_now - p_age
+    order by q.id for update skip locked),
   back as (
-    update public.offline_conversion_queue q set status = 'RETRY', claimed_at = null, claim_token = null, next_retry_at = null, updated_at = v_now,
-        may_have_arrived = true
+    update public.offline_conversion_queue q
+      set status = 'RETRY', claimed_at = null, claim_token = null, next_retry_at = null,
+          updated_at = v_now, may_have_arrived = true
       from mine m where q.id = m.id returning q.sale_id, q.kind)
-  select count(*), array_agg(distinct b.sale_id) filter (where b.kind <> 'CONVERSION' or s.status <> 'CONFIRMED' or s.delivery_block is not null) into v_recovered, v_changed
-    from back b join public.sales s on s.id = b.sale_id;
+  select count(*), array_agg(distinct b.sale_id) filter (where b.kind <> 'CONVERSION'
+      or s.status <> 'CONFIRMED' or s.delivery_block is not null)
+    into v_recovered, v_changed from back b join public.sales s on s.id = b.sale_id;
   foreach v_sale_id in array coalesce(v_changed, '{}') loop
     perform private.follow_ledger(v_sale_id);
   end loop;
-
+  return v_recovered;
+end
+$$;
+create function private.retry_due() returns int
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_retried int;
+  v_ids uuid[];
+  v_sale_ids uuid[];
+begin
   perform private.act(('system', null)::private.actor, 'RETRY_DUE');
-  -- The sale first and by itself: what its owner wrote before can then be seen, and no second row of its kind is made beside this one.
   select array_agg(t.id), array_agg(t.sale_id) into v_ids, v_sale_ids from (
-    select q.id, q.sale_id from public.offline_conversion_queue q where q.status = 'FAILED' and q.next_retry_at <= v_now order by q.next_retry_at limit 2000) t;
-  v_sale_ids := array(select s.id from public.sales s where s.id = any (v_sale_ids) for no key update skip locked);
+    select q.id, q.sale_id from public.offline_conversion_queue q
+    where q.status = 'FAILED' and q.next_retry_at <= v_now
+    order by q.next_retry_at limit 2000) t;
+  v_sale_ids := private.free_sales(v_sale_ids);
   with due as materialized (
-    select q.id from public.offline_conversion_queue q where q.id = any (v_ids) and q.sale_id = any (v_sale_ids)
-      and q.status = 'FAILED' and q.next_retry_at <= v_now for update skip locked),
+    select q.id from public.offline_conversion_queue q
+    where q.id = any (v_ids) and q.sale_id = any (v_sale_ids)
+      and q.status = 'FAILED' and q.next_retry_at <= v_now
+    for update skip locked),
   judged as (
-    select q.id, exists (select from public.offline_conversion_queue o where o.sale_id = q.sale_id and o.provider_key = q.provider_key and o.kind = q.kind
-      and o.id <> q.id and (o.status in ('QUEUED', 'RETRY', 'PROCESSING') or (o.status = 'FAILED' and o.next_retry_at is not null and o.id > q.id))) as is_superseded
+    select q.id, exists (select from public.offline_conversion_queue o
+      where o.sale_id = q.sale_id and o.provider_key = q.provider_key and o.kind = q.kind
+        and o.id <> q.id
+        and (o.status = any (private.open_states())
+          or (o.status = 'FAILED' and o.next_retry_at is not null and o.id > q.id)))
+      as is_superseded
     from public.offline_conversion_queue q join due on due.id = q.id),
   moved as (
     update public.offline_conversion_queue q
-      set status = case when j.is_superseded then 'FAILED' else 'RETRY' end, next_retry_at = null, updated_at = v_now,
-          provider_error_code = case when j.is_superseded then 'SUPERSEDED' else q.provider_error_code end,
-          provider_error_category = case when j.is_superseded then 'DETERMINISTIC_SKIP' else q.provider_error_category end
+      set status = case when j.is_superseded then 'FAILED' else 'RETRY' end,
+          next_retry_at = null, updated_at = v_now,
+          provider_error_code =
+            case when j.is_superseded then 'SUPERSEDED' else q.provider_error_code end,
+          provider_error_category =
+            case when j.is_superseded then 'DETERMINISTIC_SKIP' else q.provider_error_category end
       from judged j where q.id = j.id returning q.status)
   select count(*) filter (where m.status = 'RETRY') into v_retried from moved m;
-
+  return v_retried;
+end
+$$;
+create function private.expire_waiting() returns int
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_expired int;
+begin
   perform private.act(('system', null)::private.actor, 'EXPIRED');
   with expired as materialized (
     select q.id from public.offline_conversion_queue q
-    where q.status in ('QUEUED', 'RETRY') and q.click_expires_at <= v_now
+    where q.status = any (private.waiting_states()) and q.click_expires_at <= v_now
     order by q.click_expires_at limit 2000 for update skip locked)
   update public.offline_conversion_queue q
     set status = 'FAILED', next_retry_at = null, updated_at = v_now,
-        provider_error_category = 'VALIDATION', provider_error_code = case
+        provider_error_category = 'VALIDATION',
+        provider_error_code = case
           when q.kind = 'CONVERSION' then 'CLICK_EXPIRED' else 'ADJUSTMENT_EXPIRED' end,
-        last_error = case when q.kind <> 'CONVERSION' then private.adjustment_expired_words()
+        last_error = case when q.kind <> 'CONVERSION' then private.adjustment_expired_message()
           else 'The click is older than 90 days; Google takes no conversion for it any more.' end
     from expired e where q.id = e.id;
   get diagnostics v_expired = row_count;
-  return jsonb_build_object('recovered', v_recovered, 'retried', v_retried, 'expired', v_expired,
-    'endedBatches', v_batches -> 'ended');
+  return v_expired;
 end
 $$;
 
@@ -6606,8 +6991,8 @@ $$;
 
 -- 11_delivery/circuit.sql
 create function private.probe_lease() returns interval
-language sql immutable set search_path = ''
-as $$ select interval '15 minutes' $$;
+language sql immutable parallel safe set search_path = ''
+as $$ select private.stuck_after() $$;
 create function private.next_probe() returns timestamptz
 language sql volatile set search_path = ''
 as $$
@@ -6714,11 +7099,19 @@ begin
           next_probe_at = case when h.failure_count + 1 >= 5 then private.next_probe() end
       where h.site_id = p_site_id and h.provider_key = p_provider_key;
   end if;
-  return (select jsonb_build_object('state', h.state, 'failureCount', h.failure_count,
-            'nextProbeAt', h.next_probe_at)
-          from public.provider_health_state h
-          where h.site_id = p_site_id and h.provider_key = p_provider_key);
+  return (
+    select private.circuit_json(h.state, h.failure_count, h.next_probe_at)
+    from public.provider_health_state h
+    where h.site_id = p_site_id and h.provider_key = p_provider_key);
 end
+$$;
+create function private.circuit_json(
+  p_state text, p_failure_count int, p_next_probe_at timestamptz
+) returns jsonb
+language sql immutable set search_path = ''
+as $$
+  select jsonb_build_object(
+    'state', p_state, 'failureCount', p_failure_count, 'nextProbeAt', p_next_probe_at)
 $$;
 create function public.record_provider_outcome(
   p_site_id uuid, p_provider_key text, p_success boolean, p_transient boolean,
@@ -6753,6 +7146,9 @@ begin
     where q.sale_id = any (p_sale_ids) and i.queue_id = q.id;
 end
 $$;
+create function private.identifiers_kept() returns interval
+language sql immutable parallel safe set search_path = ''
+as $$ select interval '90 days' $$;
 create function public.purge_dispatch_identifiers() returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -6761,7 +7157,7 @@ declare
 begin
   delete from public.dispatch_identifiers i where i.queue_id = any (array(
     select x.queue_id from public.dispatch_identifiers x
-    where x.handed_at < private.current_moment() - interval '90 days'
+    where x.handed_at < private.current_moment() - private.identifiers_kept()
     order by x.handed_at limit 5000 for update skip locked));
   get diagnostics v_purged = row_count;
   return jsonb_build_object('purged', v_purged);
@@ -6775,8 +7171,13 @@ create view private.delivered_sales as
 create function private.standing_json(p_sale_id uuid) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select jsonb_build_object('kind', d.kind, 'transport', d.transport, 'valueCents', d.value_cents,
-    'at', d.dispatched_at, 'verdict', d.verdict, 'isWbraidOnly', exists (
+  select jsonb_build_object(
+    'kind', d.kind,
+    'transport', d.transport,
+    'valueCents', d.value_cents,
+    'at', d.dispatched_at,
+    'verdict', d.verdict,
+    'isWbraidOnly', exists (
       select from public.provider_dispatches c where c.sale_id = d.sale_id
         and c.kind = 'CONVERSION' and c.click_kind = 'wbraid'
         and c.verdict is distinct from 'REJECTED'),
@@ -6889,7 +7290,8 @@ as $$
   insert into public.provider_requests (site_id, request_id, provider_key, pipeline, row_count,
       customer_id, sent_at, next_poll_at)
     select p_site_id, left(r."requestId", 256), p_provider_key, p_pipeline, count(*),
-      left(p_batch ->> 'customerId', 20), n.now, n.now + make_interval(secs => coalesce((p_batch ->> 'firstPollSeconds')::int, 1800))
+      left(p_batch ->> 'customerId', 20), n.now,
+      n.now + make_interval(secs => coalesce((p_batch ->> 'firstPollSeconds')::int, 1800))
     from jsonb_to_recordset(p_results)
         r (outcome text, transport text, "requestId" text, verdict text)
       cross join (select private.current_moment() as now) n
@@ -6917,12 +7319,18 @@ begin
           poll_count = r.poll_count + 1
       from due d where r.site_id = d.site_id and r.request_id = d.request_id
       returning r.*)
-  select coalesce(jsonb_agg(jsonb_build_object('siteId', t.site_id, 'providerKey', t.provider_key,
-      'pipeline', t.pipeline, 'requestId', t.request_id, 'rowCount', t.row_count,
-      'sentAt', t.sent_at, 'pollCount', t.poll_count - 1,
-      'isSameAccount', exists (select from public.provider_credentials c
-        where c.site_id = t.site_id and c.provider_key = t.provider_key
-          and c.account ->> 'customerId' = t.customer_id)) order by t.sent_at, t.request_id), '[]')
+  select coalesce(jsonb_agg(jsonb_build_object(
+        'siteId', t.site_id,
+        'providerKey', t.provider_key,
+        'pipeline', t.pipeline,
+        'requestId', t.request_id,
+        'rowCount', t.row_count,
+        'sentAt', t.sent_at,
+        'pollCount', t.poll_count - 1,
+        'isSameAccount', exists (select from public.provider_credentials c
+          where c.site_id = t.site_id and c.provider_key = t.provider_key
+            and c.account ->> 'customerId' = t.customer_id))
+      order by t.sent_at, t.request_id), '[]')
     into v_polls from taken t;
   return v_polls;
 end
@@ -7022,8 +7430,8 @@ declare
   v_now timestamptz := private.current_moment();
   v_rejections int;
 begin
-  -- Withdrawn while Google was deciding: what is left says nothing of the customer, and the sale was
-  -- not blocked because Google seemed to have it.
+  -- Withdrawn while Google was deciding: what is left says nothing of the customer, and the sale
+  -- was not blocked because Google seemed to have it.
   update public.sales s set delivery_block = 'NO_CONSENT', updated_at = v_now
     where s.id = p_sale_id and s.delivery_block is null
       and coalesce(s.gclid, s.wbraid, s.gbraid) is null
@@ -7035,7 +7443,8 @@ begin
     v_now + case when p_reason like '%TOO_RECENT%' then interval '6 hours'
       else private.retry_delay(v_rejections) end);
   return p_is_retryable and exists (select from public.offline_conversion_queue q
-    where q.sale_id = p_sale_id and q.kind = p_kind and q.status in ('QUEUED', 'RETRY'));
+    where q.sale_id = p_sale_id and q.kind = p_kind
+      and q.status = any (private.waiting_states()));
 end
 $$;
 create function public.record_verdicts(p_site_id uuid, p_request_id text, p_answer jsonb)
@@ -7092,7 +7501,8 @@ begin
       from public.provider_dispatches x left join said s on s.index = x.record_index
       where d.id = x.id and x.site_id = p_site_id and x.provider_request_id = p_request_id
         and x.transport = 'data_manager' and coalesce(s.verdict, v_rest) is not null
-        and (x.verdict is null or (x.verdict = 'UNKNOWN' and coalesce(s.verdict, v_rest) <> 'UNKNOWN'))
+        and (x.verdict is null
+          or (x.verdict = 'UNKNOWN' and coalesce(s.verdict, v_rest) <> 'UNKNOWN'))
       returning d.queue_id, d.sale_id, d.kind, d.verdict, d.verdict_reason, s.retryable),
   told as (   -- a screen that shows the row looks again when there is news of it
     update public.offline_conversion_queue q set updated_at = v_now
@@ -7132,7 +7542,8 @@ begin
       from public.marketing_signals x left join said s on s.index = x.record_index
       where g.id = x.id and x.site_id = p_site_id and x.provider_request_id = p_request_id
         and coalesce(s.verdict, p_rest) is not null
-        and (x.verdict is null or (x.verdict = 'UNKNOWN' and coalesce(s.verdict, p_rest) <> 'UNKNOWN'))
+        and (x.verdict is null
+          or (x.verdict = 'UNKNOWN' and coalesce(s.verdict, p_rest) <> 'UNKNOWN'))
       returning g.verdict)
   select count(*), count(*) filter (where j.verdict = 'REJECTED') into v_recorded, v_rejected
     from judged j;
@@ -7147,8 +7558,8 @@ as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'operator');
   v_row public.offline_conversion_queue;
-  v_before uuid;
-  v_after uuid;
+  v_why text;
+  v_sent uuid;
 begin
   perform private.lock_with_sales(private.of_this_site(v_site.id, array[p_id]));
   select q.* into v_row from public.offline_conversion_queue q
@@ -7156,25 +7567,48 @@ begin
   if v_row.id is null then
     perform private.fail(404, 'NOT_FOUND');
   end if;
-  if private.is_in_doubt(v_row) then
-    v_before := private.open_row(v_row);
+  select j.skipped into v_why
+    from private.judge_queue_rows(v_site.id, 'SEND_AGAIN', null, array[p_id], null) j;
+  if v_why is null then
     perform private.act(private.user_actor(), 'SEND_AGAIN');
     perform private.follow_ledger(v_row.sale_id, v_row.kind);
-    v_after := private.open_row(v_row);
   end if;
-  if v_after is null then
-    perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object('from', v_row.status,
-      'to', 'QUEUED', 'allowed', '[]'::jsonb));
+  if v_why is null or v_why = 'ALREADY_QUEUED' then
+    v_sent := private.open_row(v_row);
   end if;
-  if v_before is distinct from v_after then
+  if v_sent is null then
+    perform private.fail(409, 'ILLEGAL_MOVE', jsonb_build_object(
+      'from', v_row.status,
+      'to', 'QUEUED',
+      'allowed', '[]'::jsonb));
+  end if;
+  if v_why is null then
     perform private.prove(v_site.id, private.user_actor(), jsonb_build_object(
-      'contract', 'conversion', 'contractVersion',
-      (select c.contract_version from public.contracts c where c.contract = 'conversion'),
-      'entityId', v_after, 'to', 'QUEUED',
+      'contract', 'conversion',
+      'contractVersion', (
+        select c.contract_version from public.contracts c where c.contract = 'conversion'),
+      'entityId', v_sent,
+      'to', 'QUEUED',
       'facts', jsonb_build_object('saleId', v_row.sale_id, 'sendsAgain', v_row.id)));
   end if;
-  return jsonb_build_object('ok', true, 'rowId', v_after);
+  return jsonb_build_object('ok', true, 'rowId', v_sent);
 end
+$$;
+create function private.why_not_again(p_row public.offline_conversion_queue) returns text
+language sql stable security definer set search_path = ''
+as $$
+  select case
+    when not private.is_in_doubt(p_row) then 'ILLEGAL_MOVE'
+    when private.open_row(p_row) is not null then 'ALREADY_QUEUED'
+    when not private.may_tell(s, p_row.kind)
+      -- Google takes the adjustment no more.
+      or p_row.kind <> 'CONVERSION' and p_row.click_expires_at <= private.current_moment()
+      or private.needed_kind(s, d, p_row.kind) is distinct from p_row.kind
+      then 'ILLEGAL_MOVE' end
+  from public.sales s
+    left join private.standing_dispatches d
+      on d.sale_id = s.id and d.provider_key = p_row.provider_key
+  where s.id = p_row.sale_id
 $$;
 create function private.is_in_doubt(p_row public.offline_conversion_queue) returns boolean
 language sql stable security definer set search_path = ''
@@ -7190,7 +7624,7 @@ language sql stable security definer set search_path = ''
 as $$
   select q.id from public.offline_conversion_queue q
   where q.sale_id = p_row.sale_id and q.provider_key = p_row.provider_key and q.kind = p_row.kind
-    and q.status in ('QUEUED', 'RETRY', 'PROCESSING')
+    and q.status = any (private.open_states())
 $$;
 
 -- 11_delivery/upload_batches.sql
@@ -8281,178 +8715,6 @@ begin
 end
 $$;
 
--- 15_control/act_on_queue.sql
-create function private.act_on_rows(p_args jsonb) returns jsonb
-language plpgsql security definer set search_path = ''
-as $$
-declare
-  v_now timestamptz := private.current_moment();
-  v_site_id uuid := (p_args ->> 'site')::uuid;
-  v_preview public.queue_action_previews;
-  v_action public.queue_actions;
-  v_ids uuid[];
-  v_batch int := case when p_args ? 'previewId' then private.action_batch() else 1000 end;
-begin
-  if p_args ? 'previewId' then
-    select p.* into v_preview from public.queue_action_previews p
-      where p.id = (p_args ->> 'previewId')::uuid and p.site_id = v_site_id and p.actor_id = (p_args ->> 'actorId')::uuid for update;
-    if v_preview.id is null then
-      perform private.fail(404, 'NOT_FOUND');
-    end if;
-    if v_preview.digest is distinct from p_args ->> 'digest' or v_preview.action is distinct from p_args ->> 'action' then
-      perform private.fail(409, 'PREVIEW_MISMATCH');
-    end if;
-    if v_preview.action_id is null and v_preview.expires_at <= v_now then
-      perform private.fail(409, 'PREVIEW_EXPIRED');
-    end if;
-    v_ids := v_preview.ids;
-  else
-    select array_agg(distinct i.id::uuid) into v_ids from jsonb_array_elements_text(p_args -> 'ids') i (id);
-    if v_ids is null or cardinality(v_ids) > 1000 then
-      perform private.fail(400, 'VALIDATION_FAILED', '{"field": "ids"}');
-    end if;
-  end if;
-  if v_preview.action_id is null then
-    insert into public.queue_actions (site_id, actor_kind, actor_id, action, reason, options, filter, total, created_at, updated_at)
-      values (v_site_id, 'user', (p_args ->> 'actorId')::uuid, p_args ->> 'action', nullif(left(btrim(p_args ->> 'reason'), 500), ''),
-        jsonb_strip_nulls(jsonb_build_object('errorCode', p_args -> 'errorCode', 'errorCategory', p_args -> 'errorCategory', 'clearErrors', p_args -> 'clearErrors',
-          'overApi', p_args -> 'overApi')),
-        v_preview.filter, cardinality(v_ids), v_now, v_now) returning * into v_action;
-    update public.queue_action_previews p set action_id = v_action.id where p.id = v_preview.id;
-  else
-    select a.* into v_action from public.queue_actions a where a.id = v_preview.action_id for update;
-  end if;
-  return private.advance_queue_action(v_action.id, case when v_action.undone_by is null then v_ids[v_action.done + 1 : v_action.done + v_batch] else '{}' end,
-    v_preview.versions[v_action.done + 1 : v_action.done + v_batch], p_args ->> 'requestHash');
-end
-$$;
-create function public.act_on_queue(p_public_id text, p_action jsonb, p_request_hash text, p_key text default null) returns jsonb
-language plpgsql security definer set search_path = ''
-as $$
-declare
-  v_site public.sites := private.require_open_site(p_public_id, 'operator');
-begin
-  if private.action_statuses(p_action ->> 'action') is null then
-    perform private.fail(400, 'VALIDATION_FAILED', '{"field": "action"}');
-  end if;
-  if p_action ->> 'errorCode' in ('SALE_CANCELLED', 'SUPERSEDED') then   -- rules read these: the first comes back with the sale, the second never
-    perform private.fail(400, 'VALIDATION_FAILED', '{"field": "errorCode"}');
-  end if;
-  if p_action ? 'overApi' and (p_action ->> 'action' <> 'RETRY_SELECTED' or not p_action ? 'ids') then
-    perform private.fail(400, 'VALIDATION_FAILED', '{"field": "overApi"}');
-  end if;
-  return private.answer_once(v_site.id, 'queue.action', p_key, p_request_hash, 'private.act_on_rows'::regproc,
-    jsonb_strip_nulls(p_action) || jsonb_build_object('site', v_site.id, 'actorId', auth.uid(), 'requestHash', p_request_hash));
-end
-$$;
-create function private.undo_on_rows(p_args jsonb) returns jsonb
-language plpgsql security definer set search_path = ''
-as $$
-declare
-  v_now timestamptz := private.current_moment();
-  v_undone public.queue_actions;
-  v_undo public.queue_actions;
-  v_ids uuid[];
-  v_versions bigint[];
-begin
-  select a.* into v_undone from public.queue_actions a where a.id = (p_args ->> 'actionId')::uuid and a.site_id = (p_args ->> 'site')::uuid for update;
-  if v_undone.id is null then
-    perform private.fail(404, 'NOT_FOUND');
-  end if;
-  select a.* into v_undo from public.queue_actions a where a.id = v_undone.undone_by for update;
-  if v_undone.action = 'UNDO' or v_undone.affected = 0 or v_undo.done = v_undo.total then
-    perform private.fail(409, 'NOTHING_TO_UNDO');
-  end if;
-  if v_undo.id is null then
-    if v_undone.updated_at < v_now - interval '10 minutes' then
-      perform private.fail(409, 'UNDO_EXPIRED');
-    end if;
-    insert into public.queue_actions (site_id, actor_kind, actor_id, action, undoes, total, created_at, updated_at)
-      values (v_undone.site_id, 'user', (p_args ->> 'actorId')::uuid, 'UNDO', v_undone.id, v_undone.affected, v_now, v_now) returning * into v_undo;
-    update public.queue_actions a set undone_by = v_undo.id where a.id = v_undone.id;
-  end if;
-  select array_agg(t.queue_id order by t.place), array_agg(t.version_after order by t.place) into v_ids, v_versions
-    from (select r.* from private.queue_action_rows r where r.action_id = v_undone.id and r.skipped is null order by r.place offset v_undo.done limit private.action_batch()) t;
-  return private.advance_queue_action(v_undo.id, v_ids, v_versions, p_args ->> 'requestHash');
-end
-$$;
-create function public.undo_queue_action(p_public_id text, p_undo jsonb, p_request_hash text, p_key text default null) returns jsonb
-language plpgsql security definer set search_path = ''
-as $$
-declare
-  v_site public.sites := private.require_open_site(p_public_id, 'operator');
-begin
-  return private.answer_once(v_site.id, 'queue.undo', p_key, p_request_hash, 'private.undo_on_rows'::regproc,
-    jsonb_build_object('actionId', p_undo -> 'actionId', 'site', v_site.id, 'actorId', auth.uid(), 'requestHash', p_request_hash));
-end
-$$;
-
--- 15_control/change_queue_rows.sql
-create function private.action_batch() returns int
-language sql stable set search_path = ''
-as $$ select least(coalesce(nullif(current_setting('opsmantik.action_batch', true), '')::int, 1000), 1000) $$;
-create function private.is_followed(p_sale_id uuid) returns boolean
-language sql stable security definer set search_path = ''
-as $$
-  select exists (
-    select from public.sales s join public.sales o
-      on o.status = 'CONFIRMED' and o.id <> s.id and (o.call_id = s.call_id or o.sibling_call_id = s.call_id)
-    where s.id = p_sale_id)
-$$;
-create function private.judge_queue_rows(
-  p_site_id uuid, p_action text, p_undoes uuid, p_ids uuid[], p_versions bigint[],
-  p_over_api boolean default false
-)
-returns table (id uuid, place int, from_status text, to_status text, skipped text)
-language sql stable security definer set search_path = ''
-as $$
-  with given as (
-    select g.id, min(g.place)::int as place, min(g.version) as version
-    from rows from (unnest(p_ids), unnest(p_versions)) with ordinality g (id, version, place) group by 1),
-  moves as (
-    select m.from_state, m.to_state from public.contract_moves m join public.contracts c on c.contract = m.contract and c.contract_version = m.contract_version
-    where m.contract = 'conversion' and (p_action = 'UNDO' or not m.undo_only)),
-  aimed as (
-    select g.id, g.place, g.version, q.status, q.sale_id, q.provider_key, q.kind, q.created_at,
-      coalesce(q.provider_error_code in ('SUPERSEDED', 'NO_CONSENT', 'NEVER_ARRIVED'), false)
-        or (q.kind <> 'CONVERSION' and q.click_expires_at <= private.current_moment()) as is_over,
-      -- As waits_for_person says; a function call per row is too slow here.
-      q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY')
-        and (t.oci_sync_method = 'script' or q.by_hand_reason is not null)
-        and not (p_over_api and t.oci_sync_method = 'api'
-          and q.by_hand_reason not in ('WBRAID_ONLY', 'OTHER_ACCOUNT')) as is_by_hand,
-      s.status as sale_status, not private.may_tell(s, q.kind) as is_blocked, q.version as version_now,
-      case p_action when 'UNDO' then u.before ->> 'status'
-        when 'MARK_FAILED' then 'FAILED' else 'QUEUED' end as to_status
-    from given g left join private.versioned_queue q on q.id = g.id and q.site_id = p_site_id left join public.sales s on s.id = q.sale_id
-      left join public.sites t on t.id = q.site_id
-      left join private.queue_action_rows u on u.action_id = p_undoes and u.queue_id = g.id),
-  judged as materialized (   -- its verdict is looked at three times
-    select a.*, case
-      when a.status is null then 'NOT_FOUND'
-      when a.version <> a.version_now then 'CHANGED_SINCE'
-      when p_action <> 'UNDO' and a.status <> all ((select private.action_statuses(p_action))::text[]) then 'ILLEGAL_MOVE'
-      when (a.status, a.to_status) not in (select m.from_state, m.to_state from moves m) then 'ILLEGAL_MOVE'
-      when a.to_status <> 'FAILED' and a.kind <> 'RETRACT' and a.sale_status = 'CANCELED' then 'SALE_CANCELLED'
-      -- A retraction of a sale that lives, and an adjustment that a later one replaced: sending them would undo what Google was told since.
-      -- Of a sale that Google may not be told of, none; nor an adjustment that it takes no more.
-      when a.to_status <> 'FAILED' and ((a.kind = 'RETRACT' and a.sale_status <> 'CANCELED')
-        or a.is_over or a.is_blocked) then 'ILLEGAL_MOVE'
-      -- Another row of the sale brought it to Google, perhaps to another conversion action.
-      when a.to_status <> 'FAILED' and a.status = 'FAILED' and a.kind = 'CONVERSION'
-        and exists (select from private.delivered_sales d
-          where d.sale_id = a.sale_id and d.provider_key = a.provider_key) then 'ILLEGAL_MOVE'
-      when a.to_status <> 'FAILED' and p_action <> 'UNDO' and a.is_by_hand then 'BY_HAND'
-      when p_action = 'MARK_FAILED' and a.kind = 'RETRACT' and (select private.is_followed(a.sale_id)) then 'ILLEGAL_MOVE'
-      when a.to_status <> 'FAILED' and a.status = 'FAILED' and exists (select from public.offline_conversion_queue o
-        where o.sale_id = a.sale_id and o.provider_key = a.provider_key and o.kind = a.kind and o.status in ('QUEUED', 'RETRY', 'PROCESSING')) then 'ALREADY_QUEUED' end as why
-    from aimed a)
-  -- Two closed rows of one sale can not both be opened: the newest is.
-  select j.id, j.place, j.status, j.to_status, coalesce(j.why, case when j.status = 'FAILED' and j.to_status <> 'FAILED' and row_number() over (
-      partition by j.sale_id, j.provider_key, j.kind, j.why is null and j.status = 'FAILED' order by j.created_at desc, j.id desc) > 1 then 'ALREADY_QUEUED' end)
-  from judged j
-$$;
-
 -- 15_control/queue_actions.sql
 create table public.queue_actions (
   id uuid primary key default private.uuid_v7(),
@@ -8470,217 +8732,12 @@ create table public.queue_actions (
   affected int not null default 0,
   created_at timestamptz not null,
   updated_at timestamptz not null,
-  constraint action_is_known check (action in ('RETRY_SELECTED', 'RESET_TO_QUEUED', 'MARK_FAILED', 'UNDO')),
+  constraint action_is_known
+    check (action in ('RETRY_SELECTED', 'RESET_TO_QUEUED', 'MARK_FAILED', 'UNDO')),
   constraint undo_names_its_action check ((action = 'UNDO') = (undoes is not null)),
   constraint action_counts_fit check (affected between 0 and done and done <= total),
   constraint action_reason_is_bounded check (char_length(reason) between 1 and 500)
 );
-
--- 15_control/change_queue_rows.sql
-create function private.change_queue_rows(p_action public.queue_actions, p_ids uuid[], p_versions bigint[], p_request_hash text) returns jsonb
-language plpgsql security definer set search_path = ''
-as $$
-declare
-  v_now timestamptz := private.current_moment();
-  v_actor private.actor := (p_action.actor_kind, p_action.actor_id)::private.actor;
-  v_contract text := (select c.contract_version from public.contracts c where c.contract = 'conversion');
-  v_is_undo boolean := p_action.action = 'UNDO';
-  v_over_api boolean := coalesce((p_action.options ->> 'overApi')::boolean, false);
-  v_clear boolean := p_action.action = 'RESET_TO_QUEUED' and coalesce((p_action.options ->> 'clearErrors')::boolean, false);
-  v_answer jsonb;
-  v_changed uuid[];
-  v_sale_id uuid;
-begin
-  perform private.lock_with_sales(private.of_this_site(p_action.site_id, p_ids));
-  perform private.act(v_actor, p_action.action);
-  with judged as materialized (
-    select j.*, u.before as back, private.queue_row_state(q) as before
-    from private.judge_queue_rows(p_action.site_id, p_action.action, p_action.undoes, p_ids,
-      p_versions, v_over_api) j
-    left join public.offline_conversion_queue q on q.id = j.id and q.site_id = p_action.site_id
-    left join private.queue_action_rows u on u.action_id = p_action.undoes and u.queue_id = j.id),
-  changed as (
-    update public.offline_conversion_queue q
-      set status = j.to_status, updated_at = v_now,
-          claimed_at = case when v_is_undo then (j.back ->> 'claimedAt')::timestamptz end,
-          claim_token = case when v_is_undo then (j.back ->> 'claimToken')::uuid end,
-          next_retry_at = case when v_is_undo then (j.back ->> 'nextRetryAt')::timestamptz end,
-          attempt_base = case when v_is_undo then (j.back ->> 'attemptBase')::int when j.to_status = 'QUEUED' then q.attempt_count else q.attempt_base end,
-          provider_error_code = case when v_is_undo then j.back ->> 'errorCode' when p_action.action = 'MARK_FAILED' then coalesce(p_action.options ->> 'errorCode', 'MANUAL_FAIL')
-                                     when not v_clear then q.provider_error_code end,
-          provider_error_category = case when v_is_undo then j.back ->> 'errorCategory' when p_action.action = 'MARK_FAILED' then coalesce(p_action.options ->> 'errorCategory', 'PERMANENT')
-                                         when not v_clear then q.provider_error_category end,
-          last_error = case when v_is_undo then j.back ->> 'lastError' when p_action.action = 'MARK_FAILED' then coalesce(p_action.reason, 'MANUALLY_MARKED_FAILED')
-                            when not v_clear then q.last_error end,
-          attempt_error = case when v_is_undo then j.back ->> 'attemptError'
-            when not v_clear then q.attempt_error end,
-          attempt_error_code = case when v_is_undo then j.back ->> 'attemptErrorCode'
-            when not v_clear then q.attempt_error_code end,
-          attempt_error_category = case when v_is_undo then j.back ->> 'attemptErrorCategory'
-            when not v_clear then q.attempt_error_category end,
-          may_have_arrived = case when v_is_undo then j.back ? 'mayHaveArrived'
-            else q.may_have_arrived or q.status = 'PROCESSING' end,
-          by_hand_reason = case when v_is_undo then j.back ->> 'byHandReason'
-            when not v_over_api or q.by_hand_reason in ('WBRAID_ONLY', 'OTHER_ACCOUNT')
-              then q.by_hand_reason end
-      from judged j where q.id = j.id and j.skipped is null
-      returning q.*),
-  proven as materialized (
-    select private.uuid_v7() as proof_id, c.id as queue_id, j.place, j.from_status, c.status as to_status, j.before, private.queue_row_state(c) as after,
-      private.queue_row_version(c) as version_after, jsonb_strip_nulls(jsonb_build_object('saleId', c.sale_id, 'attemptCount', c.attempt_count, 'actionId', p_action.id,
-        'undo', case when v_is_undo then true end)) as facts
-    from changed c join judged j on j.id = c.id),
-  proofs as (
-    insert into public.transition_proofs
-      select p.proof_id, p_action.site_id, 'conversion', v_contract, p.queue_id, p.from_status, p.to_status, p_action.actor_kind, p_action.actor_id, p.facts, p_request_hash, v_now,
-        private.proof_hash(row(p.proof_id, p_action.site_id, 'conversion', v_contract, p.queue_id, p.from_status, p.to_status, p_action.actor_kind, p_action.actor_id, p.facts,
-          p_request_hash, v_now, '')::public.transition_proofs)
-      from proven p),
-  unsealed as (insert into private.unsealed_proofs (proof_id, site_id) select p.proof_id, p_action.site_id from proven p),
-  notes as (insert into private.proof_notes (proof_id, note) select p.proof_id, p_action.reason from proven p where p_action.reason is not null),
-  recorded as (
-    insert into private.queue_action_rows (action_id, place, queue_id, skipped, before, after, version_after, proof_id)
-      select p_action.id, p_action.done + j.place, j.id, j.skipped, j.before, p.after, p.version_after, p.proof_id
-      from judged j left join proven p on p.queue_id = j.id)
-  select array(select distinct p.facts ->> 'saleId' from proven p join judged b on b.id = p.queue_id
-        join public.sales s on s.id = (p.facts ->> 'saleId')::uuid
-        where b.from_status = 'PROCESSING'
-          and (s.status <> 'CONFIRMED' or s.delivery_block is not null)),
-      jsonb_build_object('affected', (select count(*) from changed),
-      'skipped', coalesce(jsonb_agg(jsonb_build_object('id', j.id, 'reason', j.skipped, 'status', j.from_status) order by j.place) filter (where j.skipped is not null), '[]'))
-    into v_changed, v_answer from judged j;
-  foreach v_sale_id in array v_changed loop
-    perform private.follow_ledger(v_sale_id);   -- given up in flight: it may have arrived
-  end loop;
-  return v_answer;
-end
-$$;
-create function private.advance_queue_action(p_action_id uuid, p_ids uuid[], p_versions bigint[], p_request_hash text) returns jsonb
-language plpgsql security definer set search_path = ''
-as $$
-declare
-  v_action public.queue_actions;
-  v_answer jsonb := '{"affected": 0, "skipped": []}';
-begin
-  select a.* into v_action from public.queue_actions a where a.id = p_action_id;
-  if cardinality(p_ids) > 0 then
-    v_answer := private.change_queue_rows(v_action, p_ids, p_versions, p_request_hash);
-    update public.queue_actions a
-      set done = a.done + cardinality(p_ids), affected = a.affected + (v_answer ->> 'affected')::int, updated_at = private.current_moment()
-      where a.id = p_action_id returning * into v_action;
-  end if;
-  return jsonb_build_object('ok', true, 'actionId', v_action.id, 'affected', v_action.affected, 'skipped', v_answer -> 'skipped',
-    'skippedCount', v_action.done - v_action.affected, 'done', v_action.done, 'total', v_action.total,
-    'cursor', case when v_action.done < v_action.total and v_action.undone_by is null then v_action.id || ':' || v_action.done end,
-    'undoUntil', case when v_action.action <> 'UNDO' and v_action.affected > 0 and v_action.undone_by is null then v_action.updated_at + interval '10 minutes' end);
-end
-$$;
-
--- 15_control/filter_queue.sql
-create function private.search_queue(p_site_id uuid, p_text text) returns uuid[]
-language plpgsql stable security definer set search_path = ''
-as $$
-declare
-  -- Viewers see numbers masked: with more digits they could find the hidden ones by trying.
-  v_digits text := right(regexp_replace(p_text, '\D', '', 'g'), case when public.has_site_role(p_site_id, 'operator') then 15 else 4 end);
-  v_calls uuid[];
-  v_sales uuid[];
-begin
-  if p_text ~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then
-    return array[p_text::uuid];
-  end if;
-  if p_text ~ '^[0-9+() .•-]+$' then
-    if length(v_digits) < 4 then
-      return '{}';   -- three digits are half of everybody
-    end if;
-    -- Text, so that the prefix is a constant to the planner and the index is used; calls first, because a join would guess how many there are.
-    execute format('select array_agg(t.id) from (select c.id from public.calls c
-        where c.site_id = $1 and c.phone is not null and reverse(regexp_replace(c.phone, ''\D'', '''', ''g'')) like %L limit 1000) t', reverse(v_digits) || '%')
-      into v_calls using p_site_id;
-    select array_agg(s.id) into v_sales from public.sales s where s.call_id = any (v_calls) and s.site_id = p_site_id;
-  else
-    select array_agg(t.id) into v_sales from (
-      select s.id from public.sales s where s.order_id = p_text and s.site_id = p_site_id
-      union select s.id from public.sales s where s.site_id = p_site_id and s.gclid = p_text
-      union select s.id from public.sales s where s.site_id = p_site_id and s.wbraid = p_text
-      union select s.id from public.sales s where s.site_id = p_site_id and s.gbraid = p_text limit 1000) t;
-  end if;
-  return coalesce((select array_agg(q.id) from public.offline_conversion_queue q where q.sale_id = any (v_sales)), '{}');
-end
-$$;
-create function private.sent_condition(p_filter jsonb) returns text
-language sql immutable set search_path = ''
-as $$
-  select concat_ws(' and ', 'exists (select from public.provider_dispatches d
-      where d.site_id = $1 and d.sale_id = q.sale_id and d.queue_id = q.id',
-    case when p_filter ? 'verdict' then 'd.verdict = $2 ->> ''verdict''' end,
-    case when p_filter ? 'sentFrom' then 'd.dispatched_at >= ($2 ->> ''sentFrom'')::date::timestamp
-      at time zone (select s.timezone from public.sites s where s.id = $1)' end,
-    case when p_filter ? 'sentTo' then 'd.dispatched_at < (($2 ->> ''sentTo'')::date + 1)::timestamp
-      at time zone (select s.timezone from public.sites s where s.id = $1)' end) || ')'
-$$;
-create function private.queue_conditions(p_filter jsonb) returns text
-language plpgsql immutable set search_path = ''
-as $$
-declare
-  v_unknown text;
-begin
-  select k into v_unknown from jsonb_object_keys(p_filter) k where k not in ('status', 'errorCategory', 'errorCode', 'provider', 'channel', 'kind',
-    'minValue', 'maxValue', 'createdFrom', 'createdTo', 'updatedFrom', 'updatedTo', 'minAttempts', 'stuck', 'waitingForDelay', 'q', 'sort',
-    'verdict', 'sentFrom', 'sentTo') limit 1;
-  if v_unknown is not null then
-    perform private.fail(400, 'VALIDATION_FAILED', jsonb_build_object('field', v_unknown));
-  end if;
-  return concat_ws(' and ', 'q.site_id = $1',
-    case when p_filter ? 'status' then 'q.status = $2 ->> ''status''' end,
-    case when p_filter ? 'errorCategory' then 'q.provider_error_category = $2 ->> ''errorCategory''' end,
-    case when p_filter ? 'errorCode' then 'q.provider_error_code = $2 ->> ''errorCode''' end,
-    case when p_filter ? 'provider' then 'q.provider_key = $2 ->> ''provider''' end,
-    case when p_filter ? 'channel' then 'q.channel = $2 ->> ''channel''' end,
-    case when p_filter ? 'kind' then 'q.kind = $2 ->> ''kind''' end,
-    case when p_filter ? 'minValue' then 'q.value_cents >= ($2 ->> ''minValue'')::bigint' end,
-    case when p_filter ? 'maxValue' then 'q.value_cents <= ($2 ->> ''maxValue'')::bigint' end,
-    case when p_filter ? 'createdFrom' then 'q.created_at >= ($2 ->> ''createdFrom'')::timestamptz' end,
-    case when p_filter ? 'createdTo' then 'q.created_at < ($2 ->> ''createdTo'')::timestamptz' end,
-    case when p_filter ? 'updatedFrom' then 'q.updated_at >= ($2 ->> ''updatedFrom'')::timestamptz' end,
-    -- No row is changed before it is made (an hour covers transactions that overlap): the walk through the newest rows begins there and not today.
-    case when p_filter ? 'updatedTo' then 'q.updated_at < ($2 ->> ''updatedTo'')::timestamptz and q.created_at < ($2 ->> ''updatedTo'')::timestamptz + interval ''1 hour''' end,
-    case when (p_filter ->> 'minAttempts')::int > 0 then 'q.attempt_count >= ($2 ->> ''minAttempts'')::int' end,
-    case when (p_filter ->> 'stuck')::boolean then 'q.status = ''PROCESSING'' and q.claimed_at < $3 - private.stuck_after()' end,
-    case when (p_filter ->> 'waitingForDelay')::boolean then 'q.status in (''QUEUED'', ''RETRY'') and greatest(q.not_before, q.next_retry_at) > $3' end,
-    case when p_filter ?| '{verdict,sentFrom,sentTo}' then private.sent_condition(p_filter) end,
-    case when p_filter ? 'q' then 'q.id = any ($4)' end);
-end
-$$;
-create function private.matching_rows(p_site_id uuid, p_filter jsonb, p_after_at timestamptz, p_after_id uuid, p_limit int)
-returns setof public.offline_conversion_queue
-language plpgsql stable security definer set search_path = ''
-as $$
-declare
-  v_column text := case p_filter ->> 'sort' when 'updated' then 'updated_at' else 'created_at' end;
-  v_conditions text := private.queue_conditions(p_filter);
-  -- Each index has the status before the order: without one, each state is read by itself and the heads are merged.
-  v_states text[] := case when p_filter ? 'status' then array[p_filter ->> 'status']
-    when p_filter ?| '{errorCode,errorCategory}' then '{QUEUED,RETRY,PROCESSING,FAILED}'   -- a completed row has no error
-    else '{QUEUED,RETRY,PROCESSING,FAILED,COMPLETED}' end;
-  v_branch text;
-  v_found uuid[];
-begin
-  -- No index leads with the provider: a site has one, and a name that nobody has must not make it read every row.
-  if p_filter ? 'provider' and not exists (select from private.queue_totals(array[p_site_id]) t where t.provider_key = p_filter ->> 'provider') then
-    return;
-  end if;
-  if p_filter ? 'q' then
-    v_found := private.search_queue(p_site_id, p_filter ->> 'q');
-  end if;
-  v_branch := format('(select q.* from public.offline_conversion_queue q where %s%s%%s order by q.%I desc, q.id desc limit $7)', v_conditions,
-    case when p_after_id is not null then format(' and (q.%I, q.id) < ($5, $6)', v_column) end, v_column);
-  return query execute case when v_states is null then format(v_branch, '') else
-      (select format('select q.* from (%s) q order by q.%I desc, q.id desc limit $7', string_agg(format(v_branch, format(' and q.status = %L', x.state)), ' union all '), v_column)
-       from unnest(v_states) x (state)) end
-    using p_site_id, p_filter, private.current_moment(), v_found, p_after_at, p_after_id, p_limit;
-end
-$$;
 
 -- 15_control/queue_action_previews.sql
 create table public.queue_action_previews (
@@ -8695,8 +8752,460 @@ create table public.queue_action_previews (
   action_id uuid references public.queue_actions (id),
   created_at timestamptz not null,
   expires_at timestamptz not null,
-  constraint previews_are_bounded check (cardinality(ids) <= 100000 and cardinality(ids) = cardinality(versions))
+  constraint previews_are_bounded
+    check (cardinality(ids) <= 100000 and cardinality(ids) = cardinality(versions))
 );
+
+-- 15_control/act_on_queue.sql
+create function private.preview_to_commit(p_args jsonb) returns public.queue_action_previews
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_preview public.queue_action_previews;
+begin
+  select p.* into v_preview from public.queue_action_previews p
+    where p.id = (p_args ->> 'previewId')::uuid and p.site_id = (p_args ->> 'site')::uuid
+      and p.actor_id = (p_args ->> 'actorId')::uuid
+    for update;
+  if v_preview.id is null then
+    perform private.fail(404, 'NOT_FOUND');
+  end if;
+  if v_preview.digest is distinct from p_args ->> 'digest'
+     or v_preview.action is distinct from p_args ->> 'action' then
+    perform private.fail(409, 'PREVIEW_MISMATCH');
+  end if;
+  if v_preview.action_id is null and v_preview.expires_at <= private.current_moment() then
+    perform private.fail(409, 'PREVIEW_EXPIRED');
+  end if;
+  return v_preview;
+end
+$$;
+create function private.act_on_rows(p_args jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_preview public.queue_action_previews;
+  v_action public.queue_actions;
+  v_ids uuid[];
+  v_from int;
+  v_to int;
+begin
+  if p_args ? 'previewId' then
+    v_preview := private.preview_to_commit(p_args);
+    v_ids := v_preview.ids;
+  else
+    select array_agg(distinct i.id::uuid) into v_ids
+      from jsonb_array_elements_text(p_args -> 'ids') i (id);
+    if v_ids is null or cardinality(v_ids) > 1000 then
+      perform private.fail(400, 'VALIDATION_FAILED', '{"field": "ids"}');
+    end if;
+  end if;
+  if v_preview.action_id is null then
+    insert into public.queue_actions (site_id, actor_kind, actor_id, action, reason, options,
+        filter, total, created_at, updated_at)
+      values ((p_args ->> 'site')::uuid, 'user', (p_args ->> 'actorId')::uuid,
+        p_args ->> 'action', nullif(left(btrim(p_args ->> 'reason'), 500), ''),
+        jsonb_strip_nulls(jsonb_build_object(
+          'errorCode', p_args -> 'errorCode',
+          'errorCategory', p_args -> 'errorCategory',
+          'clearErrors', p_args -> 'clearErrors',
+          'overApi', p_args -> 'overApi')),
+        v_preview.filter, cardinality(v_ids), v_now, v_now)
+      returning * into v_action;
+    update public.queue_action_previews p set action_id = v_action.id where p.id = v_preview.id;
+  else
+    select a.* into v_action from public.queue_actions a
+      where a.id = v_preview.action_id for update;
+  end if;
+  v_from := v_action.done + 1;
+  v_to := v_action.done
+    + case when p_args ? 'previewId' then private.action_batch() else 1000 end;
+  return private.advance_queue_action(v_action.id,
+    case when v_action.undone_by is null then v_ids[v_from:v_to] else '{}' end,
+    v_preview.versions[v_from:v_to], p_args ->> 'requestHash');
+end
+$$;
+create function public.act_on_queue(
+  p_public_id text, p_action jsonb, p_request_hash text, p_key text default null
+) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'operator');
+begin
+  if private.action_statuses(p_action ->> 'action') is null then
+    perform private.fail(400, 'VALIDATION_FAILED', '{"field": "action"}');
+  end if;
+  -- Rules read these: the first comes back with the sale, the second never.
+  if p_action ->> 'errorCode' in ('SALE_CANCELLED', 'SUPERSEDED') then
+    perform private.fail(400, 'VALIDATION_FAILED', '{"field": "errorCode"}');
+  end if;
+  if p_action ? 'overApi'
+     and (p_action ->> 'action' <> 'RETRY_SELECTED' or not p_action ? 'ids') then
+    perform private.fail(400, 'VALIDATION_FAILED', '{"field": "overApi"}');
+  end if;
+  return private.answer_once(v_site.id, 'queue.action', p_key, p_request_hash,
+    'private.act_on_rows'::regproc,
+    jsonb_strip_nulls(p_action) || jsonb_build_object(
+      'site', v_site.id,
+      'actorId', auth.uid(),
+      'requestHash', p_request_hash));
+end
+$$;
+create function private.undo_on_rows(p_args jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_undone public.queue_actions;
+  v_undo public.queue_actions;
+  v_ids uuid[];
+  v_versions bigint[];
+begin
+  select a.* into v_undone from public.queue_actions a
+    where a.id = (p_args ->> 'actionId')::uuid and a.site_id = (p_args ->> 'site')::uuid
+    for update;
+  if v_undone.id is null then
+    perform private.fail(404, 'NOT_FOUND');
+  end if;
+  select a.* into v_undo from public.queue_actions a where a.id = v_undone.undone_by for update;
+  if v_undone.action = 'UNDO' or v_undone.affected = 0 or v_undo.done = v_undo.total then
+    perform private.fail(409, 'NOTHING_TO_UNDO');
+  end if;
+  if v_undo.id is null then
+    if v_undone.updated_at < v_now - private.undo_window() then
+      perform private.fail(409, 'UNDO_EXPIRED');
+    end if;
+    insert into public.queue_actions (site_id, actor_kind, actor_id, action, undoes, total,
+        created_at, updated_at)
+      values (v_undone.site_id, 'user', (p_args ->> 'actorId')::uuid, 'UNDO', v_undone.id,
+        v_undone.affected, v_now, v_now)
+      returning * into v_undo;
+    update public.queue_actions a set undone_by = v_undo.id where a.id = v_undone.id;
+  end if;
+  select array_agg(t.queue_id order by t.place), array_agg(t.version_after order by t.place)
+    into v_ids, v_versions
+    from (
+      select r.* from private.queue_action_rows r
+      where r.action_id = v_undone.id and r.skipped is null
+      order by r.place offset v_undo.done limit private.action_batch()) t;
+  return private.advance_queue_action(v_undo.id, v_ids, v_versions, p_args ->> 'requestHash');
+end
+$$;
+create function public.undo_queue_action(
+  p_public_id text, p_undo jsonb, p_request_hash text, p_key text default null
+) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'operator');
+begin
+  return private.answer_once(v_site.id, 'queue.undo', p_key, p_request_hash,
+    'private.undo_on_rows'::regproc,
+    jsonb_build_object(
+      'actionId', p_undo -> 'actionId',
+      'site', v_site.id,
+      'actorId', auth.uid(),
+      'requestHash', p_request_hash));
+end
+$$;
+
+-- 15_control/change_queue_rows.sql
+create function private.action_batch() returns int
+language sql stable set search_path = ''
+as $$
+  select least(
+    coalesce(nullif(current_setting('opsmantik.action_batch', true), '')::int, 1000), 1000)
+$$;
+create function private.change_queue_rows(
+  p_action public.queue_actions, p_ids uuid[], p_versions bigint[], p_request_hash text
+) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_actor private.actor := (p_action.actor_kind, p_action.actor_id)::private.actor;
+  v_contract text := (
+    select c.contract_version from public.contracts c where c.contract = 'conversion');
+  v_is_undo boolean := p_action.action = 'UNDO';
+  v_is_fail boolean := p_action.action = 'MARK_FAILED';
+  v_over_api boolean := coalesce((p_action.options ->> 'overApi')::boolean, false);
+  v_clear boolean := p_action.action = 'RESET_TO_QUEUED'
+    and coalesce((p_action.options ->> 'clearErrors')::boolean, false);
+  v_answer jsonb;
+  v_changed uuid[];
+  v_sale_id uuid;
+begin
+  perform private.lock_with_sales(private.of_this_site(p_action.site_id, p_ids));
+  perform private.act(v_actor, p_action.action);
+  with judged as materialized (
+    select j.*, u.before as back, private.queue_row_state(q) as before
+    from private.judge_queue_rows(p_action.site_id, p_action.action, p_action.undoes, p_ids,
+        p_versions, v_over_api) j
+      left join public.offline_conversion_queue q
+        on q.id = j.id and q.site_id = p_action.site_id
+      left join private.queue_action_rows u
+        on u.action_id = p_action.undoes and u.queue_id = j.id),
+  changed as (
+    update public.offline_conversion_queue q
+      set status = j.to_status, updated_at = v_now,
+          claimed_at = case when v_is_undo then (j.back ->> 'claimedAt')::timestamptz end,
+          claim_token = case when v_is_undo then (j.back ->> 'claimToken')::uuid end,
+          next_retry_at = case when v_is_undo then (j.back ->> 'nextRetryAt')::timestamptz end,
+          attempt_base = case
+            when v_is_undo then (j.back ->> 'attemptBase')::int
+            when j.to_status = 'QUEUED' then q.attempt_count
+            else q.attempt_base end,
+          provider_error_code = case
+            when v_is_undo then j.back ->> 'errorCode'
+            when v_is_fail then coalesce(p_action.options ->> 'errorCode', 'MANUAL_FAIL')
+            when not v_clear then q.provider_error_code end,
+          provider_error_category = case
+            when v_is_undo then j.back ->> 'errorCategory'
+            when v_is_fail then coalesce(p_action.options ->> 'errorCategory', 'PERMANENT')
+            when not v_clear then q.provider_error_category end,
+          last_error = case
+            when v_is_undo then j.back ->> 'lastError'
+            when v_is_fail then coalesce(p_action.reason, 'MANUALLY_MARKED_FAILED')
+            when not v_clear then q.last_error end,
+          attempt_error = case
+            when v_is_undo then j.back ->> 'attemptError'
+            when not v_clear then q.attempt_error end,
+          attempt_error_code = case
+            when v_is_undo then j.back ->> 'attemptErrorCode'
+            when not v_clear then q.attempt_error_code end,
+          attempt_error_category = case
+            when v_is_undo then j.back ->> 'attemptErrorCategory'
+            when not v_clear then q.attempt_error_category end,
+          may_have_arrived = case
+            when v_is_undo then j.back ? 'mayHaveArrived'
+            else q.may_have_arrived or q.status = 'PROCESSING' end,
+          by_hand_reason = case
+            when v_is_undo then j.back ->> 'byHandReason'
+            when not v_over_api or private.api_never_adjusts(q.by_hand_reason)
+              then q.by_hand_reason end
+      from judged j where q.id = j.id and j.skipped is null
+      returning q.*),
+  proven as materialized (
+    select private.uuid_v7() as proof_id, c.id as queue_id, c.sale_id, j.place, j.from_status,
+      c.status as to_status, j.before, private.queue_row_state(c) as after,
+      private.queue_row_version(c) as version_after,
+      jsonb_strip_nulls(jsonb_build_object(
+        'saleId', c.sale_id,
+        'attemptCount', c.attempt_count,
+        'actionId', p_action.id,
+        'undo', case when v_is_undo then true end)) as facts
+    from changed c join judged j on j.id = c.id),
+  proofs as (
+    insert into public.transition_proofs
+      select p.proof_id, p_action.site_id, 'conversion', v_contract, p.queue_id, p.from_status,
+        p.to_status, p_action.actor_kind, p_action.actor_id, p.facts, p_request_hash, v_now,
+        private.proof_hash(row(p.proof_id, p_action.site_id, 'conversion', v_contract, p.queue_id,
+          p.from_status, p.to_status, p_action.actor_kind, p_action.actor_id, p.facts,
+          p_request_hash, v_now, '')::public.transition_proofs)
+      from proven p),
+  unsealed as (
+    insert into private.unsealed_proofs (proof_id, site_id)
+      select p.proof_id, p_action.site_id from proven p),
+  notes as (
+    insert into private.proof_notes (proof_id, note)
+      select p.proof_id, p_action.reason from proven p where p_action.reason is not null),
+  recorded as (
+    insert into private.queue_action_rows (action_id, place, queue_id, skipped, before, after,
+        version_after, proof_id)
+      select p_action.id, p_action.done + j.place, j.id, j.skipped, j.before, p.after,
+        p.version_after, p.proof_id
+      from judged j left join proven p on p.queue_id = j.id)
+  select
+      array(select distinct p.sale_id from proven p join public.sales s on s.id = p.sale_id
+        where p.from_status = 'PROCESSING'
+          and (s.status <> 'CONFIRMED' or s.delivery_block is not null)),
+      jsonb_build_object(
+        'affected', (select count(*) from changed),
+        'skipped', coalesce(jsonb_agg(jsonb_build_object(
+            'id', j.id,
+            'reason', j.skipped,
+            'status', j.from_status)
+          order by j.place) filter (where j.skipped is not null), '[]'))
+    into v_changed, v_answer from judged j;
+  foreach v_sale_id in array v_changed loop
+    perform private.follow_ledger(v_sale_id);   -- given up in flight: it may have arrived
+  end loop;
+  return v_answer;
+end
+$$;
+create function private.advance_queue_action(
+  p_action_id uuid, p_ids uuid[], p_versions bigint[], p_request_hash text
+) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_action public.queue_actions;
+  v_answer jsonb := '{"affected": 0, "skipped": []}';
+begin
+  select a.* into v_action from public.queue_actions a where a.id = p_action_id;
+  if cardinality(p_ids) > 0 then
+    v_answer := private.change_queue_rows(v_action, p_ids, p_versions, p_request_hash);
+    update public.queue_actions a
+      set done = a.done + cardinality(p_ids),
+          affected = a.affected + (v_answer ->> 'affected')::int,
+          updated_at = private.current_moment()
+      where a.id = p_action_id returning * into v_action;
+  end if;
+  return jsonb_build_object(
+    'ok', true,
+    'actionId', v_action.id,
+    'affected', v_action.affected,
+    'skipped', v_answer -> 'skipped',
+    'skippedCount', v_action.done - v_action.affected,
+    'done', v_action.done,
+    'total', v_action.total,
+    'cursor', case when v_action.done < v_action.total and v_action.undone_by is null
+      then v_action.id || ':' || v_action.done end,
+    'undoUntil', private.undo_until(v_action));
+end
+$$;
+
+-- 15_control/filter_queue.sql
+create function private.search_queue(p_site_id uuid, p_text text) returns uuid[]
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  -- Viewers see numbers masked: with more digits they could find the hidden ones by trying.
+  v_digits text := right(regexp_replace(p_text, '\D', '', 'g'),
+    case when public.has_site_role(p_site_id, 'operator') then 15 else 4 end);
+  v_calls uuid[];
+  v_sales uuid[];
+begin
+  if p_text ~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then
+    return array[p_text::uuid];
+  end if;
+  if p_text ~ '^[0-9+() .•-]+$' then
+    if length(v_digits) < 4 then
+      return '{}';   -- three digits are half of everybody
+    end if;
+    -- Text, so that the prefix is a constant to the planner and the index is used; calls first,
+    -- because a join would guess how many there are.
+    execute format('select array_agg(t.id) from (select c.id from public.calls c
+        where c.site_id = $1 and c.phone is not null
+          and reverse(regexp_replace(c.phone, ''\D'', '''', ''g'')) like %L limit 1000) t',
+        reverse(v_digits) || '%')
+      into v_calls using p_site_id;
+    select array_agg(s.id) into v_sales from public.sales s
+      where s.call_id = any (v_calls) and s.site_id = p_site_id;
+  else
+    select array_agg(t.id) into v_sales from (
+      select s.id from public.sales s where s.order_id = p_text and s.site_id = p_site_id
+      union select s.id from public.sales s where s.site_id = p_site_id and s.gclid = p_text
+      union select s.id from public.sales s where s.site_id = p_site_id and s.wbraid = p_text
+      union select s.id from public.sales s where s.site_id = p_site_id and s.gbraid = p_text
+      limit 1000) t;
+  end if;
+  return coalesce((select array_agg(q.id) from public.offline_conversion_queue q
+    where q.sale_id = any (v_sales)), '{}');
+end
+$$;
+create function private.sent_condition(p_filter jsonb) returns text
+language sql immutable set search_path = ''
+as $$
+  select concat_ws(' and ', 'exists (select from public.provider_dispatches d
+      where d.site_id = $1 and d.sale_id = q.sale_id and d.queue_id = q.id',
+    case when p_filter ? 'verdict' then 'd.verdict = $2 ->> ''verdict''' end,
+    case when p_filter ? 'sentFrom' then 'd.dispatched_at >= ($2 ->> ''sentFrom'')::date::timestamp
+      at time zone (select s.timezone from public.sites s where s.id = $1)' end,
+    case when p_filter ? 'sentTo' then 'd.dispatched_at < (($2 ->> ''sentTo'')::date + 1)::timestamp
+      at time zone (select s.timezone from public.sites s where s.id = $1)' end) || ')'
+$$;
+create function private.filter_conditions() returns jsonb
+language sql immutable set search_path = ''
+as $$
+  select jsonb_build_object(
+    'status', 'q.status = $2 ->> ''status''',
+    'errorCategory', 'q.provider_error_category = $2 ->> ''errorCategory''',
+    'errorCode', 'q.provider_error_code = $2 ->> ''errorCode''',
+    'provider', 'q.provider_key = $2 ->> ''provider''',
+    'channel', 'q.channel = $2 ->> ''channel''',
+    'kind', 'q.kind = $2 ->> ''kind''',
+    'minValue', 'q.value_cents >= ($2 ->> ''minValue'')::bigint',
+    'maxValue', 'q.value_cents <= ($2 ->> ''maxValue'')::bigint',
+    'createdFrom', 'q.created_at >= ($2 ->> ''createdFrom'')::timestamptz',
+    'createdTo', 'q.created_at < ($2 ->> ''createdTo'')::timestamptz',
+    'updatedFrom', 'q.updated_at >= ($2 ->> ''updatedFrom'')::timestamptz',
+    -- No row is changed before it is made (an hour covers transactions that overlap): the walk
+    -- through the newest rows begins there and not today.
+    'updatedTo', 'q.updated_at < ($2 ->> ''updatedTo'')::timestamptz
+      and q.created_at < ($2 ->> ''updatedTo'')::timestamptz + interval ''1 hour''',
+    'minAttempts', 'q.attempt_count >= ($2 ->> ''minAttempts'')::int',
+    'stuck', 'q.status = ''PROCESSING'' and q.claimed_at < $3 - private.stuck_after()',
+    'waitingForDelay', 'q.status = any (private.waiting_states())
+      and greatest(q.not_before, q.next_retry_at) > $3',
+    'q', 'q.id = any ($4)',
+    'verdict', '', 'sentFrom', '', 'sentTo', '', 'sort', '')
+$$;
+create function private.queue_conditions(p_filter jsonb) returns text
+language plpgsql immutable set search_path = ''
+as $$
+declare
+  v_known jsonb := private.filter_conditions();
+  v_unknown text := (
+    select k from jsonb_object_keys(p_filter) k where not v_known ? k limit 1);
+begin
+  if v_unknown is not null then
+    perform private.fail(400, 'VALIDATION_FAILED', jsonb_build_object('field', v_unknown));
+  end if;
+  return concat_ws(' and ', 'q.site_id = $1',
+    (select string_agg(c.value, ' and ') from jsonb_each_text(v_known) c
+     where p_filter ? c.key and c.value <> '' and case c.key
+       when 'minAttempts' then (p_filter ->> c.key)::int > 0
+       when 'stuck' then (p_filter ->> c.key)::boolean
+       when 'waitingForDelay' then (p_filter ->> c.key)::boolean
+       else true end),
+    case when p_filter ?| '{verdict,sentFrom,sentTo}' then private.sent_condition(p_filter) end);
+end
+$$;
+create function private.matching_rows(
+  p_site_id uuid, p_filter jsonb, p_after_at timestamptz, p_after_id uuid, p_limit int
+) returns setof public.offline_conversion_queue
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_column text := case p_filter ->> 'sort' when 'updated' then 'updated_at' else 'created_at' end;
+  v_conditions text := private.queue_conditions(p_filter);
+  -- Each index has the status before the order: without one, each state is read by itself and the
+  -- heads are merged. A completed row has no error.
+  v_states text[] := case
+    when p_filter ? 'status' then array[p_filter ->> 'status']
+    when p_filter ?| '{errorCode,errorCategory}'
+      then array_remove(private.queue_states(), 'COMPLETED')
+    else private.queue_states() end;
+  v_branch text;
+  v_found uuid[];
+begin
+  -- No index leads with the provider: a site has one, and a name that nobody has must not make it
+  -- read every row.
+  if p_filter ? 'provider' and not exists (
+      select from private.queue_totals(array[p_site_id]) t
+      where t.provider_key = p_filter ->> 'provider') then
+    return;
+  end if;
+  if p_filter ? 'q' then
+    v_found := private.search_queue(p_site_id, p_filter ->> 'q');
+  end if;
+  v_branch := format('(select q.* from public.offline_conversion_queue q
+      where %s%s and q.status = %%L order by q.%I desc, q.id desc limit $7)',
+    v_conditions,
+    case when p_after_id is not null then format(' and (q.%I, q.id) < ($5, $6)', v_column) end,
+    v_column);
+  return query execute (
+      select format('select q.* from (%s) q order by q.%I desc, q.id desc limit $7',
+        string_agg(format(v_branch, x.state), ' union all '), v_column)
+      from unnest(v_states) x (state))
+    using p_site_id, p_filter, private.current_moment(), v_found, p_after_at, p_after_id, p_limit;
+end
+$$;
+
+-- 15_control/queue_action_previews.sql
 create function public.preview_queue_action(
   p_public_id text, p_action text, p_filter jsonb, p_max_attempts int
 ) returns jsonb
@@ -8712,27 +9221,49 @@ begin
   if private.action_statuses(p_action) is null then
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "action"}');
   end if;
-  delete from public.queue_action_previews p where p.site_id = v_site.id and p.expires_at < v_now - interval '1 day';
-  select array_agg(m.id) into v_matching from private.matching_rows(v_site.id, p_filter, null, null, 100001) m;
+  delete from public.queue_action_previews p
+    where p.site_id = v_site.id and p.expires_at < v_now - interval '1 day';
+  select array_agg(m.id) into v_matching
+    from private.matching_rows(v_site.id, p_filter, null, null, 100001) m;
   with judged as materialized (
     select j.*, q.value_cents, q.currency, q.version
-    from private.judge_queue_rows(v_site.id, p_action, null, v_matching[1:100000], null) j join private.versioned_queue q on q.id = j.id)
-  select array_agg(j.id order by j.place) filter (where j.skipped is null), array_agg(j.version order by j.place) filter (where j.skipped is null),
-      jsonb_build_object('count', count(*) filter (where j.skipped is null),
-        'valueCents', (select coalesce(jsonb_object_agg(v.currency, v.cents), '{}') from
-          (select x.currency, sum(x.value_cents) as cents from judged x where x.skipped is null group by 1) v),
-        'byStatus', (select coalesce(jsonb_object_agg(s.from_status, s.n), '{}') from
-          (select x.from_status, count(*) as n from judged x where x.skipped is null group by 1) s),
-        'ineligible', (select coalesce(jsonb_object_agg(s.skipped, s.n), '{}') from
-          (select x.skipped, count(*) as n from judged x where x.skipped is not null group by 1) s))
+    from private.judge_queue_rows(v_site.id, p_action, null, v_matching[1:100000], null) j
+      join private.versioned_queue q on q.id = j.id)
+  select
+      array_agg(j.id order by j.place) filter (where j.skipped is null),
+      array_agg(j.version order by j.place) filter (where j.skipped is null),
+      jsonb_build_object(
+        'count', count(*) filter (where j.skipped is null),
+        'valueCents', (
+          select coalesce(jsonb_object_agg(v.currency, v.cents), '{}') from (
+            select x.currency, sum(x.value_cents) as cents from judged x
+            where x.skipped is null group by 1) v),
+        'byStatus', (
+          select coalesce(jsonb_object_agg(s.from_status, s.n), '{}') from (
+            select x.from_status, count(*) as n from judged x
+            where x.skipped is null group by 1) s),
+        'ineligible', (
+          select coalesce(jsonb_object_agg(s.skipped, s.n), '{}') from (
+            select x.skipped, count(*) as n from judged x
+            where x.skipped is not null group by 1) s))
     into v_preview.ids, v_preview.versions, v_facts from judged j;
-  insert into public.queue_action_previews (site_id, actor_id, action, filter, ids, versions, digest, created_at, expires_at)
-    values (v_site.id, auth.uid(), p_action, p_filter, coalesce(v_preview.ids, '{}'), coalesce(v_preview.versions, '{}'),
-      encode(sha256(convert_to(concat_ws('|', v_site.public_id, p_action, array_to_string(v_preview.ids, ','), array_to_string(v_preview.versions, ',')), 'UTF8')), 'hex'),
-      v_now, v_now + interval '15 minutes') returning * into v_preview;
-  return v_facts || jsonb_build_object('previewId', v_preview.id, 'digest', v_preview.digest, 'expiresAt', v_preview.expires_at, 'action', p_action,
+  insert into public.queue_action_previews (site_id, actor_id, action, filter, ids, versions,
+      digest, created_at, expires_at)
+    values (v_site.id, auth.uid(), p_action, p_filter, coalesce(v_preview.ids, '{}'),
+      coalesce(v_preview.versions, '{}'),
+      encode(sha256(convert_to(concat_ws('|', v_site.public_id, p_action,
+        array_to_string(v_preview.ids, ','), array_to_string(v_preview.versions, ',')),
+        'UTF8')), 'hex'),
+      v_now, v_now + interval '15 minutes')
+    returning * into v_preview;
+  return v_facts || jsonb_build_object(
+    'previewId', v_preview.id,
+    'digest', v_preview.digest,
+    'expiresAt', v_preview.expires_at,
+    'action', p_action,
     'truncated', coalesce(cardinality(v_matching), 0) > 100000,
-    'sample', private.queue_rows_json(array(select q from public.offline_conversion_queue q where q.id = any (v_preview.ids[1:5])
+    'sample', private.queue_rows_json(array(
+      select q from public.offline_conversion_queue q where q.id = any (v_preview.ids[1:5])
       order by array_position(v_preview.ids[1:5], q.id)), p_max_attempts));
 end
 $$;
@@ -8750,14 +9281,34 @@ create table private.queue_action_rows (
   primary key (action_id, place),
   constraint changed_rows_are_proven check ((skipped is null) = (proof_id is not null))
 );
+create function private.undo_until(p_action public.queue_actions) returns timestamptz
+language sql immutable set search_path = ''
+as $$
+  select p_action.updated_at + private.undo_window()
+  where p_action.action <> 'UNDO' and p_action.affected > 0 and p_action.undone_by is null
+$$;
 create function public.list_queue_actions(p_public_id text) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(jsonb_agg(jsonb_build_object('actionId', a.id, 'action', a.action, 'by', private.actor_json(a.actor_kind, a.actor_id), 'reason', a.reason,
-      'filter', a.filter, 'undoes', a.undoes, 'undoneBy', a.undone_by, 'total', a.total, 'done', a.done, 'affected', a.affected, 'at', a.created_at,
-      'undoUntil', case when a.action <> 'UNDO' and a.affected > 0 and a.undone_by is null and a.updated_at > private.current_moment() - interval '10 minutes'
-        then a.updated_at + interval '10 minutes' end) order by a.created_at desc, a.id desc), '[]')
-  from (select x.* from public.queue_actions x where x.site_id = (private.require_site(p_public_id, 'viewer')).id order by x.created_at desc, x.id desc limit 50) a
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'actionId', a.id,
+      'action', a.action,
+      'by', private.actor_json(a.actor_kind, a.actor_id),
+      'reason', a.reason,
+      'filter', a.filter,
+      'undoes', a.undoes,
+      'undoneBy', a.undone_by,
+      'total', a.total,
+      'done', a.done,
+      'affected', a.affected,
+      'at', a.created_at,
+      'undoUntil', (
+        select u from private.undo_until(a) u where u > private.current_moment()))
+    order by a.created_at desc, a.id desc), '[]')
+  from (
+    select x.* from public.queue_actions x
+    where x.site_id = (private.require_site(p_public_id, 'viewer')).id
+    order by x.created_at desc, x.id desc limit 50) a
 $$;
 
 -- 15_control/queue_charts.sql
@@ -8778,108 +9329,221 @@ begin
   v_from := date_trunc(v_bucket, v_now - p_range::interval, v_site.timezone);
   with outcomes as materialized (select o.* from private.outcomes_since(v_site.id, v_from) o),
   counted as (
-    select date_trunc(v_bucket, o.quarter, v_site.timezone) as at, sum(o.n) filter (where o.outcome = 'COMPLETED') as delivered,
-      sum(o.n) filter (where o.outcome = 'FAILED') as failed, sum(o.n) filter (where o.outcome = 'RETRY') as retried
-    from (select x.quarter, x.outcome, sum(x.row_count) as n from outcomes x group by 1, 2) o group by 1)
+    select date_trunc(v_bucket, o.quarter, v_site.timezone) as at,
+      sum(o.n) filter (where o.outcome = 'COMPLETED') as delivered,
+      sum(o.n) filter (where o.outcome = 'FAILED') as failed,
+      sum(o.n) filter (where o.outcome = 'RETRY') as retried
+    from (
+      select x.quarter, x.outcome, sum(x.row_count) as n from outcomes x group by 1, 2) o
+    group by 1)
   select
-    (select jsonb_agg(jsonb_build_object('at', b.at, 'delivered', coalesce(c.delivered, 0), 'failed', coalesce(c.failed, 0), 'retried', coalesce(c.retried, 0)) order by b.at)
-     from generate_series(v_from, v_now, ('1 ' || v_bucket)::interval, v_site.timezone) b (at) left join counted c on c.at = b.at),
-    (select coalesce(jsonb_agg(jsonb_build_object('code', c.code, 'category', null, 'count', c.n) order by c.n desc, c.code), '[]')
-     from (select o.code, sum(o.row_count) as n from outcomes o where o.outcome = 'FAILED' group by 1 order by 2 desc, 1 limit 20) c)
+      (select jsonb_agg(jsonb_build_object(
+          'at', b.at,
+          'delivered', coalesce(c.delivered, 0),
+          'failed', coalesce(c.failed, 0),
+          'retried', coalesce(c.retried, 0))
+        order by b.at)
+       from generate_series(v_from, v_now, ('1 ' || v_bucket)::interval, v_site.timezone) b (at)
+         left join counted c on c.at = b.at),
+      (select coalesce(jsonb_agg(jsonb_build_object(
+          'code', c.code,
+          'category', null,
+          'count', c.n)
+        order by c.n desc, c.code), '[]')
+       from (
+         select o.code, sum(o.row_count) as n from outcomes o
+         where o.outcome = 'FAILED' group by 1 order by 2 desc, 1 limit 20) c)
     into v_activity, v_causes;
-  return jsonb_build_object('siteId', p_public_id, 'range', p_range, 'from', v_from, 'to', v_now, 'bucket', v_bucket, 'activity', v_activity, 'causes', v_causes,
+  return jsonb_build_object(
+    'siteId', p_public_id,
+    'range', p_range,
+    'from', v_from,
+    'to', v_now,
+    'bucket', v_bucket,
+    'activity', v_activity,
+    'causes', v_causes,
     'latency', (
-      select jsonb_build_object('sample', count(*), 'p50Seconds', percentile_disc(0.5) within group (order by l.seconds), 'p90Seconds', percentile_disc(0.9) within group (order by l.seconds),
-        'p95Seconds', percentile_disc(0.95) within group (order by l.seconds), 'p99Seconds', percentile_disc(0.99) within group (order by l.seconds))
-      from (select round(extract(epoch from q.uploaded_at - q.created_at)) as seconds from public.offline_conversion_queue q
-            where q.site_id = v_site.id and q.provider_key = 'google_ads' and q.uploaded_at >= v_from and q.kind = 'CONVERSION' order by q.uploaded_at desc limit 2000) l),
+      select jsonb_build_object(
+        'sample', count(*),
+        'p50Seconds', percentile_disc(0.5) within group (order by l.seconds),
+        'p90Seconds', percentile_disc(0.9) within group (order by l.seconds),
+        'p95Seconds', percentile_disc(0.95) within group (order by l.seconds),
+        'p99Seconds', percentile_disc(0.99) within group (order by l.seconds))
+      from (
+        select round(extract(epoch from q.uploaded_at - q.created_at)) as seconds
+        from public.offline_conversion_queue q
+        where q.site_id = v_site.id and q.provider_key = 'google_ads' and q.uploaded_at >= v_from
+          and q.kind = 'CONVERSION'
+        order by q.uploaded_at desc limit 2000) l),
     'failedNow', (
-      select coalesce(jsonb_agg(jsonb_build_object('code', f.code, 'category', f.category, 'count', f.n, 'valueCents', f.v) order by f.n desc, f.code), '[]')
-      from (select c.code, c.category, sum(c.n) as n, jsonb_object_agg(c.currency, c.v) as v
-            from (select t.code, t.category, t.currency, sum(t.row_count) as n, sum(t.value_cents) as v from private.queue_totals(array[v_site.id]) t
-                  where t.status = 'FAILED' group by 1, 2, 3) c group by 1, 2 order by 3 desc, 1 limit 20) f));
+      select coalesce(jsonb_agg(jsonb_build_object(
+          'code', f.code,
+          'category', f.category,
+          'count', f.n,
+          'valueCents', f.v)
+        order by f.n desc, f.code), '[]')
+      from (
+        select c.code, c.category, sum(c.n) as n, jsonb_object_agg(c.currency, c.v) as v
+        from (
+          select t.code, t.category, t.currency, sum(t.row_count) as n, sum(t.value_cents) as v
+          from private.queue_totals(array[v_site.id]) t
+          where t.status = 'FAILED' group by 1, 2, 3) c
+        group by 1, 2 order by 3 desc, 1 limit 20) f));
 end
 $$;
 
 -- 15_control/queue_row_story.sql
-create function public.queue_row_story(p_public_id text, p_id uuid, p_max_attempts int) returns jsonb
+create function public.queue_row_story(p_public_id text, p_id uuid, p_max_attempts int)
+returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'viewer');
   v_row public.offline_conversion_queue;
   v_sale public.sales;
-  v_sent public.provider_dispatches;
-  v_ids public.dispatch_identifiers;
 begin
-  select q.* into v_row from public.offline_conversion_queue q where q.id = p_id and q.site_id = v_site.id;
+  select q.* into v_row from public.offline_conversion_queue q
+    where q.id = p_id and q.site_id = v_site.id;
   if v_row.id is null then
     perform private.fail(404, 'NOT_FOUND');
   end if;
   select s.* into v_sale from public.sales s where s.id = v_row.sale_id;
-  select d.* into v_sent from public.provider_dispatches d where d.sale_id = v_row.sale_id and d.queue_id = v_row.id order by d.dispatched_at desc, d.id desc limit 1;
-  if v_sent.id is null then
-    select v_sale.gclid, v_sale.wbraid, v_sale.gbraid into v_ids.gclid, v_ids.wbraid, v_ids.gbraid;
-  elsif v_sent.identifiers_hash is not null then   -- as handed out, while it is kept
-    select i.* into v_ids from public.dispatch_identifiers i where i.queue_id = v_row.id;
-  end if;
-  return jsonb_build_object('siteId', p_public_id, 'row', private.queue_rows_json(array[v_row], p_max_attempts) -> 0,
-    'sale', jsonb_build_object('id', v_sale.id, 'version', v_sale.version, 'status', v_sale.status,
-      'amountCents', v_sale.amount_cents, 'currency', v_sale.currency,
-      'deliveryBlock', v_sale.delivery_block,
-      'adjustableUntil', v_sale.occurred_at + private.adjustments_end(),
-      'atGoogle', private.standing_json(v_sale.id)),
-    'seal', (select jsonb_build_object('at', r.created_at, 'by', private.actor_json(r.actor_kind, r.actor_id), 'amountCents', r.amount_cents, 'currency', r.currency,
-               'valueSource', r.value_source, 'note', v_sale.note)
-             from public.revenue_snapshots r where r.sale_id = v_sale.id and r.kind in ('SEAL', 'RESTORE') order by r.sequence desc limit 1),
-    'ledger', (select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'kind', r.kind, 'amountCents', r.amount_cents, 'deltaCents', r.delta_cents, 'currency', r.currency,
-                 'valueSource', r.value_source, 'by', private.actor_json(r.actor_kind, r.actor_id), 'at', r.created_at) order by r.sequence), '[]')
-               from public.revenue_snapshots r where r.sale_id = v_sale.id),
-    'dispatches', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'kind', d.kind, 'transport', d.transport, 'orderId', d.order_id, 'valueCents', d.value_cents,
-                     'currency', d.currency, 'providerRequestId', d.provider_request_id, 'at', d.dispatched_at, 'verdict', d.verdict, 'verdictReason', d.verdict_reason,
-                     'verdictAt', d.verdict_at,
-                     'nextCheckAt', private.next_verdict_check(d)) order by d.dispatched_at, d.id), '[]')
-                   from public.provider_dispatches d where d.sale_id = v_row.sale_id and d.queue_id = v_row.id),
-    'payload', jsonb_build_object('sent', v_sent.id is not null, 'orderId', v_row.order_id,
-      'conversionName', coalesce(v_sent.conversion_name, v_row.conversion_name,
-        private.conversion_name(v_site, 'seal')),
-      'conversionTime', coalesce(v_sent.conversion_time, v_row.conversion_time),
-      'valueCents', coalesce(v_sent.value_cents, case when v_row.status <> 'PROCESSING'
-        and v_row.kind <> 'RETRACT' and v_sale.status = 'CONFIRMED' then v_sale.amount_cents end,
-        v_row.value_cents),
-      'currency', coalesce(v_sent.currency, v_row.currency),
-      'clickKind', case when v_ids.gclid is not null then 'gclid'
-        when v_ids.wbraid is not null then 'wbraid' when v_ids.gbraid is not null then 'gbraid' end,
-      'clickId', private.masked_click(coalesce(v_ids.gclid, v_ids.wbraid, v_ids.gbraid)),
-      'clickForgotten', v_sent.identifiers_hash is not null and v_ids.queue_id is null),
-    'proofs', (select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'contract', p.contract, 'from', p.from_state, 'to', p.to_state, 'at', p.occurred_at)
-                 order by p.occurred_at, p.id), '[]')
-               from (select x.* from public.transition_proofs x where x.entity_id in (v_row.id, v_row.sale_id, v_row.call_id) and x.site_id = v_site.id
-                     order by x.occurred_at desc, x.id desc limit 200) p),
-    'siblings', private.queue_rows_json(array(select q from public.offline_conversion_queue q where q.sale_id = v_row.sale_id and q.id <> v_row.id order by q.created_at, q.id),
-      p_max_attempts),
-    'allowedActions', (select coalesce(jsonb_agg(a.action), '[]') from unnest('{RETRY_SELECTED,RESET_TO_QUEUED,MARK_FAILED}'::text[]) a (action)
-                       where v_row.status = any (private.action_statuses(a.action))
-                         and private.moves_from('conversion', v_row.status)
-                           ? case a.action when 'MARK_FAILED' then 'FAILED' else 'QUEUED' end
-                         -- An adjustment that Google takes no more can be given up only.
-                         and (a.action = 'MARK_FAILED' or v_row.kind = 'CONVERSION'
-                           or v_row.click_expires_at > private.current_moment())
-                         -- A person's work is given up, or sent by canTryApi.
-                         and (a.action = 'MARK_FAILED'
-                           or not private.waits_for_person(v_row, v_site.oci_sync_method))),
-    -- A person's work that the API may make by now: an operator may try it there once more.
-    'canTryApi', v_site.oci_sync_method = 'api' and v_row.status = 'RETRY'
-      and v_row.by_hand_reason is not null and not private.api_never_adjusts(v_row.by_hand_reason)
-      and v_row.click_expires_at > private.current_moment() and v_sale.delivery_block is null
-      and (v_sale.status = 'CANCELED') = (v_row.kind = 'RETRACT'),
-    'canSendAgain', private.is_in_doubt(v_row) and private.open_row(v_row) is null
-      and private.may_tell(v_sale, v_row.kind) and (v_sale.status = 'CANCELED') = (v_row.kind = 'RETRACT')
-      and not exists (select from private.standing_dispatches d
-        where d.sale_id = v_row.sale_id and v_row.kind = 'CONVERSION'
-          and d.verdict is distinct from 'UNKNOWN'))
+  return jsonb_build_object(
+      'siteId', p_public_id,
+      'row', private.queue_rows_json(array[v_row], p_max_attempts) -> 0,
+      'sale', jsonb_build_object(
+        'id', v_sale.id,
+        'version', v_sale.version,
+        'status', v_sale.status,
+        'amountCents', v_sale.amount_cents,
+        'currency', v_sale.currency,
+        'deliveryBlock', v_sale.delivery_block,
+        'adjustableUntil', v_sale.occurred_at + private.adjustments_end(),
+        'atGoogle', private.standing_json(v_sale.id)),
+      'dispatches', (
+        select coalesce(jsonb_agg(private.dispatch_json(d) order by d.dispatched_at, d.id), '[]')
+        from public.provider_dispatches d
+        where d.sale_id = v_row.sale_id and d.queue_id = v_row.id),
+      'payload', private.payload_json(v_row, v_sale, private.conversion_name(v_site, 'seal')),
+      'proofs', (
+        select coalesce(jsonb_agg(jsonb_build_object(
+            'id', p.id,
+            'contract', p.contract,
+            'from', p.from_state,
+            'to', p.to_state,
+            'at', p.occurred_at)
+          order by p.occurred_at, p.id), '[]')
+        from (
+          select x.* from public.transition_proofs x
+          where x.entity_id in (v_row.id, v_row.sale_id, v_row.call_id) and x.site_id = v_site.id
+          order by x.occurred_at desc, x.id desc limit 200) p),
+      'siblings', private.queue_rows_json(array(
+        select q from public.offline_conversion_queue q
+        where q.sale_id = v_row.sale_id and q.id <> v_row.id
+        order by q.created_at, q.id), p_max_attempts))
+    || private.ledger_json(v_sale)
+    || private.row_choices(v_site.id, v_row.id)
     || private.queue_row_moves(v_row.id);
 end
+$$;
+create function private.row_choices(p_site_id uuid, p_id uuid) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return (
+  with judged as materialized (
+    select c.*, j.skipped
+    from (values
+        (1, 'RETRY_SELECTED', false), (2, 'RESET_TO_QUEUED', false), (3, 'MARK_FAILED', false),
+        (4, 'RETRY_SELECTED', true), (5, 'SEND_AGAIN', false)) c (place, action, over_api)
+      cross join lateral private.judge_queue_rows(
+        p_site_id, c.action, null, array[p_id], null, c.over_api) j)
+  select jsonb_build_object(
+    'allowedActions', coalesce(jsonb_agg(j.action order by j.place)
+      filter (where j.place <= 3 and j.skipped is null), '[]'),
+    'canTryApi', bool_or(j.place = 1 and j.skipped is not distinct from 'BY_HAND')
+      and bool_or(j.place = 4 and j.skipped is null),
+    'canSendAgain', bool_or(j.place = 5 and j.skipped is null))
+  from judged j);
+end
+$$;
+create function private.ledger_json(p_sale public.sales) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return (
+  select jsonb_build_object(
+    'seal', (array_agg(r.line - '{id,kind,deltaCents}'::text[] || jsonb_build_object(
+        'note', p_sale.note) order by r.sequence desc)
+      filter (where r.kind in ('SEAL', 'RESTORE')))[1],
+    'ledger', coalesce(jsonb_agg(r.line order by r.sequence), '[]'))
+  from (
+    select x.kind, x.sequence, jsonb_build_object(
+      'id', x.id,
+      'kind', x.kind,
+      'amountCents', x.amount_cents,
+      'deltaCents', x.delta_cents,
+      'currency', x.currency,
+      'valueSource', x.value_source,
+      'by', private.actor_json(x.actor_kind, x.actor_id),
+      'at', x.created_at) as line
+    from public.revenue_snapshots x where x.sale_id = p_sale.id) r);
+end
+$$;
+create function private.payload_json(
+  p_row public.offline_conversion_queue, p_sale public.sales, p_name text
+) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return (
+  select jsonb_build_object(
+    'sent', d.id is not null,
+    'orderId', p_row.order_id,
+    'conversionName', coalesce(d.conversion_name, p_row.conversion_name, p_name),
+    'conversionTime', coalesce(d.conversion_time, p_row.conversion_time),
+    'valueCents', coalesce(d.value_cents,
+      case when p_row.status <> 'PROCESSING' and p_row.kind <> 'RETRACT'
+        and p_sale.status = 'CONFIRMED' then p_sale.amount_cents end,
+      p_row.value_cents),
+    'currency', coalesce(d.currency, p_row.currency),
+    'clickKind', case
+      when c.gclid is not null then 'gclid'
+      when c.wbraid is not null then 'wbraid'
+      when c.gbraid is not null then 'gbraid' end,
+    'clickId', private.masked_click(coalesce(c.gclid, c.wbraid, c.gbraid)),
+    'clickForgotten', d.identifiers_hash is not null and i.queue_id is null)
+  from (values (1)) one
+    left join lateral (
+      select x.* from public.provider_dispatches x
+      where x.sale_id = p_row.sale_id and x.queue_id = p_row.id
+      order by x.dispatched_at desc, x.id desc limit 1) d on true
+    -- As handed out, while it is kept.
+    left join public.dispatch_identifiers i
+      on i.queue_id = p_row.id and d.identifiers_hash is not null
+    cross join lateral (
+      select
+        case when d.id is null then p_sale.gclid else i.gclid end as gclid,
+        case when d.id is null then p_sale.wbraid else i.wbraid end as wbraid,
+        case when d.id is null then p_sale.gbraid else i.gbraid end as gbraid) c);
+end
+$$;
+create function private.dispatch_json(p_sent public.provider_dispatches) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object(
+    'id', p_sent.id,
+    'kind', p_sent.kind,
+    'transport', p_sent.transport,
+    'orderId', p_sent.order_id,
+    'valueCents', p_sent.value_cents,
+    'currency', p_sent.currency,
+    'providerRequestId', p_sent.provider_request_id,
+    'at', p_sent.dispatched_at,
+    'verdict', p_sent.verdict,
+    'verdictReason', p_sent.verdict_reason,
+    'verdictAt', p_sent.verdict_at,
+    'nextCheckAt', private.next_verdict_check(p_sent))
 $$;
 create function private.next_verdict_check(p_sent public.provider_dispatches) returns timestamptz
 language sql stable security definer set search_path = ''
@@ -8889,51 +9553,93 @@ as $$
     and r.site_id = p_sent.site_id and r.request_id = p_sent.provider_request_id
 $$;
 create function private.queue_row_moves(p_id uuid) returns jsonb
-language sql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
+begin
+  return (
   with moves as (
-    select t.*, lead(t.to_status) over w as next_status, lead(t.created_at) over w as next_at, lead(t.provider_error_code) over w as next_code
-    from (select x.* from public.queue_transitions x where x.queue_id = p_id order by x.id desc limit 500) t window w as (order by t.id)),
+    select t.*, lead(t.to_status) over w as next_status, lead(t.created_at) over w as next_at,
+      lead(t.provider_error_code) over w as next_code
+    from (
+      select x.* from public.queue_transitions x where x.queue_id = p_id
+      order by x.id desc limit 500) t
+    window w as (order by t.id)),
   batches as materialized (
-    select s.created_at as started_at, jsonb_build_object('requestId', f.provider_request_id,
-      'durationMs', f.duration_ms, 'claimed', s.claimed_count, 'completed', f.completed_count,
-      'failed', f.failed_count, 'retried', f.retry_count, 'errorCode', f.error_code,
-      'errorCategory', f.error_category, 'isFinished', f.id is not null) as facts
-    from (select unnest(q.claims) as batch_id from public.offline_conversion_queue q
-          where q.id = p_id) c
+    select s.created_at as started_at, jsonb_build_object(
+      'requestId', f.provider_request_id,
+      'durationMs', f.duration_ms,
+      'claimed', s.claimed_count,
+      'completed', f.completed_count,
+      'failed', f.failed_count,
+      'retried', f.retry_count,
+      'errorCode', f.error_code,
+      'errorCategory', f.error_category,
+      'isFinished', f.id is not null) as facts
+    from (
+      select unnest(q.claims) as batch_id from public.offline_conversion_queue q
+      where q.id = p_id) c
       join public.provider_upload_attempts s on s.batch_id = c.batch_id and s.phase = 'STARTED'
       left join public.provider_upload_attempts f
         on f.batch_id = c.batch_id and f.phase = 'FINISHED')
   select jsonb_build_object(
-    'transitions', coalesce(jsonb_agg(jsonb_build_object('from', m.from_status, 'to', m.to_status, 'reason', m.reason, 'by', private.actor_json(m.actor_kind, m.actor_id),
-      'attemptCount', m.attempt_count, 'errorCode', m.provider_error_code, 'at', m.created_at,
-      'note', (select n.note from public.transition_proofs p join private.proof_notes n on n.proof_id = p.id
-               where p.entity_id = p_id and p.occurred_at = m.created_at and p.to_state = m.to_status limit 1)) order by m.id), '[]'),
-    'attempts', coalesce(jsonb_agg(jsonb_build_object('number', m.attempt_count, 'by', private.actor_json(m.actor_kind, m.actor_id), 'startedAt', m.created_at, 'endedAt', m.next_at,
-      'durationMs', round(extract(epoch from m.next_at - m.created_at) * 1000), 'outcome', m.next_status, 'errorCode', m.next_code,
-      'batch', (select b.facts from batches b where b.started_at = m.created_at limit 1)) order by m.id)
+    'transitions', coalesce(jsonb_agg(jsonb_build_object(
+        'from', m.from_status,
+        'to', m.to_status,
+        'reason', m.reason,
+        'by', private.actor_json(m.actor_kind, m.actor_id),
+        'attemptCount', m.attempt_count,
+        'errorCode', m.provider_error_code,
+        'at', m.created_at,
+        'note', (
+          select n.note from public.transition_proofs p
+            join private.proof_notes n on n.proof_id = p.id
+          where p.entity_id = p_id and p.occurred_at = m.created_at and p.to_state = m.to_status
+          limit 1))
+      order by m.id), '[]'),
+    'attempts', coalesce(jsonb_agg(jsonb_build_object(
+        'number', m.attempt_count,
+        'by', private.actor_json(m.actor_kind, m.actor_id),
+        'startedAt', m.created_at,
+        'endedAt', m.next_at,
+        'durationMs', round(extract(epoch from m.next_at - m.created_at) * 1000),
+        'outcome', m.next_status,
+        'errorCode', m.next_code,
+        'batch', (select b.facts from batches b where b.started_at = m.created_at limit 1))
+      order by m.id)
       filter (where m.to_status = 'PROCESSING' and m.from_status <> 'PROCESSING'), '[]'))
-  from moves m
+  from moves m);
+end
 $$;
 
 -- 15_control/queue_row_version.sql
 create function private.queue_row_version(q public.offline_conversion_queue) returns bigint
 language sql immutable set search_path = ''
 as $$
-  select hashtextextended(concat_ws('|', q.status, q.attempt_count, q.attempt_base, q.snapshot_id, extract(epoch from q.updated_at),
-    coalesce(extract(epoch from q.next_retry_at), 0), q.provider_error_code), 0)
+  select hashtextextended(concat_ws('|', q.status, q.attempt_count, q.attempt_base, q.snapshot_id,
+    extract(epoch from q.updated_at), coalesce(extract(epoch from q.next_retry_at), 0),
+    q.provider_error_code), 0)
 $$;
 create view private.versioned_queue as
-  select q.*, hashtextextended(concat_ws('|', q.status, q.attempt_count, q.attempt_base, q.snapshot_id, extract(epoch from q.updated_at),
+  select q.*, hashtextextended(concat_ws('|', q.status, q.attempt_count, q.attempt_base,
+    q.snapshot_id, extract(epoch from q.updated_at),
     coalesce(extract(epoch from q.next_retry_at), 0), q.provider_error_code), 0) as version
   from public.offline_conversion_queue q;
 create function private.queue_row_state(q public.offline_conversion_queue) returns jsonb
 language sql stable set search_path = ''
 as $$
-  select jsonb_strip_nulls(jsonb_build_object('status', q.status, 'claimedAt', q.claimed_at, 'claimToken', q.claim_token, 'nextRetryAt', q.next_retry_at,
-    'attemptBase', q.attempt_base, 'lastError', q.last_error, 'errorCode', q.provider_error_code, 'errorCategory', q.provider_error_category,
-    'attemptError', q.attempt_error, 'attemptErrorCode', q.attempt_error_code,
-    'attemptErrorCategory', q.attempt_error_category, 'byHandReason', q.by_hand_reason,
+  select jsonb_strip_nulls(jsonb_build_object(
+    'status', q.status,
+    'claimedAt', q.claimed_at,
+    'claimToken', q.claim_token,
+    'nextRetryAt', q.next_retry_at,
+    'attemptBase', q.attempt_base,
+    'lastError', q.last_error,
+    'errorCode', q.provider_error_code,
+    'errorCategory', q.provider_error_category,
+    'attemptError', q.attempt_error,
+    'attemptErrorCode', q.attempt_error_code,
+    'attemptErrorCategory', q.attempt_error_category,
+    'byHandReason', q.by_hand_reason,
     'mayHaveArrived', nullif(q.may_have_arrived, false)))
 $$;
 
@@ -8941,7 +9647,8 @@ $$;
 create function private.cursor_text(p_sort text, p_at timestamptz, p_id uuid) returns text
 language sql stable set search_path = ''
 as $$
-  select rtrim(translate(encode(convert_to(concat_ws('|', p_sort, private.exact_time(p_at), p_id), 'UTF8'), 'base64'), E'+/\n', '-_'), '=')
+  select rtrim(translate(encode(convert_to(
+    concat_ws('|', p_sort, private.exact_time(p_at), p_id), 'UTF8'), 'base64'), E'+/\n', '-_'), '=')
 $$;
 create function private.cursor_parts(p_cursor text, p_sort text, out at timestamptz, out id uuid)
 language plpgsql stable set search_path = ''
@@ -8950,7 +9657,9 @@ declare
   v_parts text[];
 begin
   begin
-    v_parts := string_to_array(convert_from(decode(translate(p_cursor, '-_', '+/') || repeat('=', (4 - length(p_cursor) % 4) % 4), 'base64'), 'UTF8'), '|');
+    v_parts := string_to_array(convert_from(decode(
+      translate(p_cursor, '-_', '+/') || repeat('=', (4 - length(p_cursor) % 4) % 4),
+      'base64'), 'UTF8'), '|');
     at := v_parts[2]::timestamptz;
     id := v_parts[3]::uuid;
   exception when others then
@@ -8973,36 +9682,21 @@ declare
   v_limit int := least(greatest(p_limit, 1), 1000);
   v_after record;
   v_rows public.offline_conversion_queue[];
+  v_last public.offline_conversion_queue;
 begin
   select * into v_after from private.cursor_parts(p_cursor, v_sort);
-  select array_agg(m) into v_rows from private.matching_rows(v_site.id, p_filter, v_after.at, v_after.id, v_limit + 1) m;
-  return jsonb_build_object('siteId', p_public_id,
+  select array_agg(m) into v_rows
+    from private.matching_rows(v_site.id, p_filter, v_after.at, v_after.id, v_limit + 1) m;
+  v_last := v_rows[v_limit];
+  return jsonb_build_object(
+    'siteId', p_public_id,
     'rows', private.queue_rows_json(v_rows[1:v_limit], p_max_attempts),
-    'nextCursor', case when cardinality(v_rows) > v_limit then
-      private.cursor_text(v_sort, case v_sort when 'updated' then v_rows[v_limit].updated_at else v_rows[v_limit].created_at end, v_rows[v_limit].id) end);
+    'nextCursor', case when cardinality(v_rows) > v_limit then private.cursor_text(v_sort,
+      case v_sort when 'updated' then v_last.updated_at else v_last.created_at end, v_last.id) end);
 end
 $$;
 
 -- 15_control/queue_rows_json.sql
-create function private.action_statuses(p_action text) returns text[]
-language sql immutable set search_path = ''
-as $$
-  select case p_action
-    when 'RETRY_SELECTED' then '{FAILED,RETRY}'::text[]
-    when 'RESET_TO_QUEUED' then '{QUEUED,RETRY,PROCESSING,FAILED}'
-    when 'MARK_FAILED' then '{PROCESSING,QUEUED,RETRY}' end
-$$;
-create function private.waits_for_person(
-  p_row public.offline_conversion_queue, p_sync_method text
-) returns boolean
-language sql immutable set search_path = ''
-as $$
-  select p_row.kind <> 'CONVERSION' and p_row.status in ('QUEUED', 'RETRY')
-    and (p_sync_method = 'script' or p_row.by_hand_reason is not null)
-$$;
-create function private.api_never_adjusts(p_by_hand_reason text) returns boolean
-language sql immutable set search_path = ''
-as $$ select coalesce(p_by_hand_reason in ('WBRAID_ONLY', 'OTHER_ACCOUNT'), false) $$;
 create function private.action_obstacle(
   p_row public.offline_conversion_queue, out code text, out at timestamptz
 )
@@ -9035,96 +9729,134 @@ $$;
 create function private.queue_rows_json(
   p_rows public.offline_conversion_queue[], p_max_attempts int
 ) returns jsonb
-language sql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = ''
+  set plan_cache_mode = 'force_generic_plan'
 as $$
-  select coalesce(jsonb_agg(jsonb_build_object('id', q.id, 'callId', q.call_id, 'saleId', q.sale_id, 'provider', q.provider_key, 'kind', q.kind, 'status', q.status,
-    'orderId', q.order_id,
-    -- A correction is made with what the sale is worth when it is made.
-    'valueCents', case when q.kind = 'RESTATE' and q.status in ('QUEUED', 'RETRY')
-      and s.status = 'CONFIRMED' then s.amount_cents else q.value_cents end,
-    'currency', q.currency, 'conversionTime', q.conversion_time, 'channel', q.channel,
-    'clickKind', case when s.gclid is not null then 'gclid' when s.wbraid is not null then 'wbraid' when s.gbraid is not null then 'gbraid' end,
-    'phoneEnding', (select nullif(right(regexp_replace(c.phone, '\D', '', 'g'), 4), '') from public.calls c where c.id = q.call_id),
-    'attemptCount', q.attempt_count, 'attemptsLeft', greatest(0, p_max_attempts - (q.attempt_count - q.attempt_base)), 'notBefore', q.not_before,
-    'nextRetryAt', q.next_retry_at, 'claimedAt', q.claimed_at, 'stuck', q.status = 'PROCESSING' and q.claimed_at < n.stuck_before,
-    'lastError', q.last_error, 'providerErrorCode', q.provider_error_code, 'providerErrorCategory', q.provider_error_category,
-    'attemptError', q.attempt_error, 'attemptErrorCode', q.attempt_error_code,
-    'attemptErrorCategory', q.attempt_error_category, 'freeWaits', q.free_waits,
-    'byHandReason', q.by_hand_reason, 'heldBy', h.held_by,
-    'waitsFor', case when h.held_by is not null then 'RETRACTION'
-      when b.waits_for is not null then b.waits_for
-      when q.status in ('QUEUED', 'RETRY') and q.by_hand_reason is null
-        and t.oci_sync_method = 'api'
-        and (private.action_obstacle(p_rows[i])).code is not null then 'ACTION'
-      when u.quota_until is not null then 'QUOTA' end,
-    'waitsUntil', case when b.waits_for = 'DAY' then greatest(b.waits_until, u.quota_until)
-      when b.waits_for is null and h.held_by is null then u.quota_until end,
-    'uploadedAt', q.uploaded_at, 'providerRequestId', q.provider_request_id,
-    'transport', d.transport, 'verdict', d.verdict, 'verdictReason', d.verdict_reason,
-    'verdictAt', d.verdict_at,
-    'takeBack', case when q.status = 'COMPLETED' and q.kind <> 'RETRACT' and s.status = 'CANCELED'
-      then case when exists (select from public.provider_dispatches x
-          where x.sale_id = q.sale_id and x.kind = 'RETRACT' and x.verdict is distinct from 'REJECTED')
-        then 'DONE' else 'PENDING' end end,
-    'createdAt', q.created_at, 'updatedAt', q.updated_at) order by i), '[]')
+begin
+  return (
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'id', q.id,
+      'callId', q.call_id,
+      'saleId', q.sale_id,
+      'provider', q.provider_key,
+      'kind', q.kind,
+      'status', q.status,
+      'orderId', q.order_id,
+      -- A correction is made with what the sale is worth when it is made.
+      'valueCents', case when q.kind = 'RESTATE' and w.is_waiting and s.status = 'CONFIRMED'
+        then s.amount_cents else q.value_cents end,
+      'currency', q.currency,
+      'conversionTime', q.conversion_time,
+      'channel', q.channel,
+      'clickKind', case
+        when s.gclid is not null then 'gclid'
+        when s.wbraid is not null then 'wbraid'
+        when s.gbraid is not null then 'gbraid' end,
+      'phoneEnding', (
+        select nullif(right(regexp_replace(c.phone, '\D', '', 'g'), 4), '')
+        from public.calls c where c.id = q.call_id),
+      'attemptCount', q.attempt_count,
+      'attemptsLeft', greatest(0, p_max_attempts - (q.attempt_count - q.attempt_base)),
+      'notBefore', q.not_before,
+      'nextRetryAt', q.next_retry_at,
+      'claimedAt', q.claimed_at,
+      'stuck', q.status = 'PROCESSING' and q.claimed_at < n.stuck_before,
+      'lastError', q.last_error,
+      'providerErrorCode', q.provider_error_code,
+      'providerErrorCategory', q.provider_error_category,
+      'attemptError', q.attempt_error,
+      'attemptErrorCode', q.attempt_error_code,
+      'attemptErrorCategory', q.attempt_error_category,
+      'freeWaits', q.free_waits,
+      'byHandReason', q.by_hand_reason,
+      'heldBy', h.held_by,
+      'waitsFor', case
+        when h.held_by is not null then 'RETRACTION'
+        when b.waits_for is not null then b.waits_for
+        when w.is_for_api and (private.action_obstacle(p_rows[i])).code is not null then 'ACTION'
+        when u.quota_until is not null then 'QUOTA' end,
+      'waitsUntil', case
+        when b.waits_for = 'DAY' then greatest(b.waits_until, u.quota_until)
+        when b.waits_for is null and h.held_by is null then u.quota_until end,
+      'uploadedAt', q.uploaded_at,
+      'providerRequestId', q.provider_request_id,
+      'transport', d.transport,
+      'verdict', d.verdict,
+      'verdictReason', d.verdict_reason,
+      'verdictAt', d.verdict_at,
+      'takeBack', case
+        when q.status = 'COMPLETED' and q.kind <> 'RETRACT' and s.status = 'CANCELED'
+        then case when exists (select from public.provider_dispatches x
+            where x.sale_id = q.sale_id and x.kind = 'RETRACT'
+              and x.verdict is distinct from 'REJECTED')
+          then 'DONE' else 'PENDING' end end,
+      'createdAt', q.created_at,
+      'updatedAt', q.updated_at)
+    order by i), '[]')
   from (select private.current_moment() - private.stuck_after() as stuck_before offset 0) n,
-    generate_subscripts(p_rows, 1) i cross join lateral (select (p_rows[i]).*) q left join public.sales s on s.id = q.sale_id
+    generate_subscripts(p_rows, 1) i
+    cross join lateral (select (p_rows[i]).*) q
+    left join public.sales s on s.id = q.sale_id
+    left join public.sites t on t.id = q.site_id
+    cross join lateral (
+      select q.status = any (private.waiting_states()) as is_waiting,
+        q.status = any (private.waiting_states()) and q.by_hand_reason is null
+          and t.oci_sync_method = 'api' as is_for_api) w
     left join lateral (
       select x.transport, x.verdict, x.verdict_reason, x.verdict_at
       from public.provider_dispatches x where x.sale_id = q.sale_id and x.queue_id = q.id
       order by x.dispatched_at desc, x.id desc limit 1) d on true
-    left join public.sites t on t.id = q.site_id
     left join lateral (
       select jsonb_build_object('saleId', x.by_sale_id, 'rowId', x.by_row_id) as held_by
       from private.held_sales x where x.sale_id = q.sale_id and x.provider_key = q.provider_key
-      order by x.by_row_id desc limit 1) h
-      on q.kind = 'CONVERSION' and q.status in ('QUEUED', 'RETRY')
+      order by x.by_row_id desc limit 1) h on q.kind = 'CONVERSION' and w.is_waiting
     left join lateral (
       select x.waits_for, x.waits_until from private.adjustment_bases x
       where x.sale_id = q.sale_id and x.provider_key = q.provider_key) b
-      on q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY') and q.by_hand_reason is null
-        and t.oci_sync_method = 'api'
+      on q.kind <> 'CONVERSION' and w.is_for_api
     left join lateral (
       select greatest(x.quota_until, q.next_retry_at) as quota_until
       from public.provider_health_state x
       where x.site_id = q.site_id and x.provider_key = q.provider_key
-        and x.quota_until > private.current_moment()) u
-      on q.status in ('QUEUED', 'RETRY') and q.by_hand_reason is null
-        and t.oci_sync_method = 'api'
+        and x.quota_until > private.current_moment()) u on w.is_for_api);
+end
 $$;
 
 -- 15_control/queue_stats.sql
-create function private.circuit_of(p_sites uuid[], p_provider_key text default null) returns jsonb
-language sql stable security definer set search_path = ''
-as $$
-  select jsonb_build_object('state', h.state, 'failureCount', h.failure_count,
-    'nextProbeAt', h.next_probe_at)
-  from public.provider_health_state h
+create view private.connected_health as
+  select h.* from public.provider_health_state h
     join public.sites s on s.id = h.site_id and s.oci_sync_method = 'api'
     join public.provider_credentials c
-      on c.site_id = h.site_id and c.provider_key = h.provider_key
-  where h.site_id = any (p_sites) and h.provider_key = coalesce(p_provider_key, h.provider_key)
-  order by array_position('{OPEN,HALF_OPEN,CLOSED}', h.state), h.failure_count desc,
-    h.next_probe_at limit 1
-$$;
-create function private.blocked_of(p_sites uuid[], p_provider_key text default null) returns jsonb
-language sql stable security definer set search_path = ''
+      on c.site_id = h.site_id and c.provider_key = h.provider_key;
+create function private.health_of(p_sites uuid[], p_provider_key text default null) returns jsonb
+language plpgsql stable security definer set search_path = ''
 as $$
-  select jsonb_build_object('code', h.blocked_code, 'since', h.blocked_at)
-  from public.provider_health_state h
-    join public.sites s on s.id = h.site_id and s.oci_sync_method = 'api'
-    join public.provider_credentials c
-      on c.site_id = h.site_id and c.provider_key = h.provider_key
-  where h.site_id = any (p_sites) and h.provider_key = coalesce(p_provider_key, h.provider_key)
-    and h.blocked_at is not null
-  order by h.blocked_at limit 1
+begin
+  return (
+  select jsonb_build_object(
+    'circuit', (
+      select private.circuit_json(h.state, h.failure_count, h.next_probe_at)
+      from private.connected_health h
+      where h.site_id = any (p_sites)
+        and h.provider_key = coalesce(p_provider_key, h.provider_key)
+      order by array_position('{OPEN,HALF_OPEN,CLOSED}', h.state), h.failure_count desc,
+        h.next_probe_at limit 1),
+    'blocked', (
+      select jsonb_build_object('code', h.blocked_code, 'since', h.blocked_at)
+      from private.connected_health h
+      where h.site_id = any (p_sites)
+        and h.provider_key = coalesce(p_provider_key, h.provider_key)
+        and h.blocked_at is not null
+      order by h.blocked_at limit 1)));
+end
 $$;
 create function private.next_due(p_site_id uuid, p_status text) returns timestamptz
 language sql stable security definer set search_path = ''
 as $$
   select greatest(q.not_before, q.next_retry_at)
   from public.offline_conversion_queue q join public.sites s on s.id = q.site_id
-  where q.site_id = p_site_id and q.status = p_status and q.status in ('QUEUED', 'RETRY')
+  where q.site_id = p_site_id and q.status = p_status
+    and q.status = any (private.waiting_states())
     and (q.kind = 'CONVERSION' or s.oci_sync_method = 'api' and q.by_hand_reason is null)
   order by greatest(q.not_before, q.next_retry_at) limit 1
 $$;
@@ -9149,21 +9881,64 @@ as $$
             else o.kind = d.kind and (o.dispatched_at, o.id) > (d.dispatched_at, d.id) end)
       and not exists (select from public.offline_conversion_queue q
         where q.sale_id = d.sale_id and q.provider_key = d.provider_key and q.kind = d.kind
-          and q.status in ('QUEUED', 'RETRY', 'PROCESSING'))
+          and q.status = any (private.open_states()))
     group by 1) c
 $$;
-create function public.queue_stats(p_public_id text default null) returns jsonb
+create function private.queue_totals_json(p_sites uuid[]) returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
-declare
-  v_now timestamptz := private.current_moment();
-  v_sites uuid[] := case when p_public_id is not null then array[(private.require_site(p_public_id, 'viewer')).id]
-    else array(select m.site_id from public.site_members m join public.sites s on s.id = m.site_id where m.user_id = auth.uid() and s.archived_at is null) end;
-  v_answer jsonb;
 begin
-  with lines as materialized (select t.* from private.queue_totals(v_sites) t),
-  states as (select unnest('{QUEUED,RETRY,PROCESSING,COMPLETED,FAILED}'::text[]) as status),
-  api as materialized (   -- the sites that send by API, with how their last turns went
+  return (
+  with lines as materialized (select t.* from private.queue_totals(p_sites) t),
+  states as (select unnest(private.queue_states()) as status),
+  figures as (   -- a null key: of all providers
+    select k.provider_key, jsonb_build_object(
+      'totals', (
+        select jsonb_object_agg(s.status, coalesce((
+          select sum(l.row_count) from lines l where l.status = s.status
+            and l.provider_key = coalesce(k.provider_key, l.provider_key)), 0))
+        from states s),
+      'valueWaitingCents', (
+        select coalesce(jsonb_object_agg(w.currency, w.v), '{}') from (
+          select l.currency, sum(l.value_cents) as v from lines l
+          where l.status = any (private.waiting_states())
+            and l.provider_key = coalesce(k.provider_key, l.provider_key)
+          group by 1) w))
+      || private.health_of(p_sites, k.provider_key) as facts
+    from (select distinct l.provider_key from lines l union all select null) k),
+  ended as (
+    select sum(l.row_count) filter (where l.status = 'FAILED') as failed,
+      sum(l.row_count) as all_ended
+    from lines l
+    where l.status = 'COMPLETED' or (l.status = 'FAILED' and l.category <> 'DETERMINISTIC_SKIP')),
+  causes as (
+    select l.code, l.category, sum(l.row_count) as n from lines l
+    where l.status = 'FAILED' group by 1, 2)
+  select (select f.facts from figures f where f.provider_key is null) || jsonb_build_object(
+    'failedRatio', (
+      select round(coalesce(e.failed, 0)::numeric / e.all_ended, 4)
+      from ended e where e.all_ended > 0),
+    'perProvider', (
+      select coalesce(jsonb_agg(jsonb_build_object('provider', f.provider_key) || f.facts
+        order by f.provider_key), '[]')
+      from figures f where f.provider_key is not null),
+    'mainCause', (
+      select jsonb_build_object('code', c.code, 'category', c.category, 'count', c.n)
+      from causes c where c.category <> 'DETERMINISTIC_SKIP' order by c.n desc, c.code limit 1),
+    'failedCauses', (
+      select coalesce(jsonb_agg(
+        jsonb_build_object('code', c.code, 'category', c.category, 'count', c.n)
+        order by c.n desc, c.code), '[]')
+      from (
+        select x.* from causes x where x.n > 0 order by x.n desc, x.code limit 100) c)));
+end
+$$;
+create function private.connections_json(p_sites uuid[]) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return (
+  with api as materialized (   -- the sites that send by API, with how their last turns went
     select s.id, exists (select from public.provider_credentials c where c.site_id = s.id)
         as is_connected, h.served_at,
       case when h.last_failure_at > coalesce(h.last_success_at, '-infinity')
@@ -9171,65 +9946,86 @@ begin
     from public.sites s
       left join public.provider_health_state h
         on h.site_id = s.id and h.provider_key = 'google_ads'
-    where s.id = any (v_sites) and s.oci_sync_method = 'api'),
-  providers as (select distinct l.provider_key from lines l),
-  ended as (select sum(l.row_count) filter (where l.status = 'FAILED') as failed, sum(l.row_count) as all_ended from lines l
-            where l.status = 'COMPLETED' or (l.status = 'FAILED' and l.category <> 'DETERMINISTIC_SKIP'))
+    where s.id = any (p_sites) and s.oci_sync_method = 'api')
   select jsonb_build_object(
-    'siteId', p_public_id, 'scope', case when p_public_id is null then 'multi' else 'site' end,
-    'totals', (select jsonb_object_agg(s.status, coalesce((select sum(l.row_count) from lines l where l.status = s.status), 0)) from states s),
-    'valueWaitingCents', (select coalesce(jsonb_object_agg(w.currency, w.v), '{}') from
-      (select l.currency, sum(l.value_cents) as v from lines l where l.status in ('QUEUED', 'RETRY') group by 1) w),
-    'failedRatio', (select round(coalesce(e.failed, 0)::numeric / e.all_ended, 4) from ended e where e.all_ended > 0),
-    'perProvider', (select coalesce(jsonb_agg(jsonb_build_object('provider', p.provider_key,
-        'totals', (select jsonb_object_agg(s.status, coalesce((select sum(l.row_count) from lines l where l.status = s.status and l.provider_key = p.provider_key), 0)) from states s),
-        'valueWaitingCents', (select coalesce(jsonb_object_agg(w.currency, w.v), '{}') from
-          (select l.currency, sum(l.value_cents) as v from lines l where l.provider_key = p.provider_key and l.status in ('QUEUED', 'RETRY') group by 1) w),
-        'blocked', private.blocked_of(v_sites, p.provider_key),
-        'circuit', private.circuit_of(v_sites, p.provider_key))
-        order by p.provider_key), '[]') from providers p),
-    'circuit', private.circuit_of(v_sites), 'blocked', private.blocked_of(v_sites),
-    'quotaUntil', (select max(h.quota_until) from api a join public.provider_health_state h
-      on h.site_id = a.id and h.quota_until > v_now),
+    'quotaUntil', (
+      select max(h.quota_until) from api a join public.provider_health_state h
+        on h.site_id = a.id and h.quota_until > private.current_moment()),
     'connected', (select bool_and(a.is_connected) from api a),
-    'blockedActions', (select coalesce(jsonb_agg(jsonb_build_object('conversionName',
-        x.conversion_name, 'code', x.blocked_code, 'since', x.blocked_at)
+    'blockedActions', (
+      select coalesce(jsonb_agg(jsonb_build_object(
+          'conversionName', x.conversion_name, 'code', x.blocked_code, 'since', x.blocked_at)
         order by x.blocked_at, x.conversion_name), '[]')
       from api a join public.provider_conversion_actions x
         on x.site_id = a.id and x.blocked_at is not null),
-    'missingActions', (select coalesce(jsonb_agg(m.name order by m.place, m.name), '[]') from (
-      select n.name, min(n.place) as place
-      from api a join public.sites s on s.id = a.id and a.is_connected
-        cross join lateral jsonb_array_elements_text(private.missing_actions(s))
-          with ordinality n (name, place)
-      group by n.name) m),
-    'lastRun', (select jsonb_build_object('at', r.at, 'ok', r.error_code is null, 'kind', r.kind, 'errorCode', r.error_code) from (
-      (select x.at, x.error_code, x.kind from unnest(v_sites) site (id)
-       cross join lateral (select y.* from public.script_runs y where y.site_id = site.id order by y.at desc, y.id desc limit 1) x
-       where site.id not in (select a.id from api a))
-      union all
-      select a.served_at, a.failure_code, 'worker' from api a where a.served_at is not null) r
-      order by r.at desc limit 1),
-    'mainCause', (select jsonb_build_object('code', c.code, 'category', c.category, 'count', c.n) from
-      (select l.code, l.category, sum(l.row_count) as n from lines l where l.status = 'FAILED' and l.category <> 'DETERMINISTIC_SKIP' group by 1, 2 order by 3 desc, 1 limit 1) c),
-    'failedCauses', (select coalesce(jsonb_agg(jsonb_build_object('code', c.code, 'category', c.category, 'count', c.n) order by c.n desc, c.code), '[]') from
-      (select l.code, l.category, sum(l.row_count) as n from lines l where l.status = 'FAILED' group by 1, 2 having sum(l.row_count) > 0 order by 3 desc, 1 limit 100) c))
-    into v_answer;
-  return v_answer || (select jsonb_build_object('stuckProcessing', coalesce(sum(x.stuck), 0), 'waitingByHand', coalesce(sum(x.by_hand), 0), 'lastUpdatedAt', max(x.updated_at),
-      'oldestWaitingAt', min(x.oldest), 'refusedAccess', coalesce(sum(x.refused), 0),
+    'missingActions', (
+      select coalesce(jsonb_agg(m.name order by m.place, m.name), '[]') from (
+        select n.name, min(n.place) as place
+        from api a join public.sites s on s.id = a.id and a.is_connected
+          cross join lateral jsonb_array_elements_text(private.missing_actions(s))
+            with ordinality n (name, place)
+        group by n.name) m),
+    'lastRun', (
+      select jsonb_build_object(
+        'at', r.at,
+        'ok', r.error_code is null,
+        'kind', r.kind,
+        'errorCode', r.error_code)
+      from (
+        (select x.at, x.error_code, x.kind
+         from unnest(p_sites) site (id) cross join lateral (
+           select y.* from public.script_runs y where y.site_id = site.id
+           order by y.at desc, y.id desc limit 1) x
+         where site.id not in (select a.id from api a))
+        union all
+        select a.served_at, a.failure_code, 'worker' from api a where a.served_at is not null) r
+      order by r.at desc limit 1)));
+end
+$$;
+create function public.queue_stats(p_public_id text default null) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_stuck_before timestamptz := private.current_moment() - private.stuck_after();
+  v_sites uuid[] := case
+    when p_public_id is not null then array[(private.require_site(p_public_id, 'viewer')).id]
+    else array(
+      select m.site_id from public.site_members m join public.sites s on s.id = m.site_id
+      where m.user_id = auth.uid() and s.archived_at is null) end;
+begin
+  return jsonb_build_object(
+      'siteId', p_public_id,
+      'scope', case when p_public_id is null then 'multi' else 'site' end,
+      'rejectedCauses', private.rejected_causes(v_sites))
+    || private.queue_totals_json(v_sites)
+    || private.connections_json(v_sites)
+    || (
+    select jsonb_build_object(
+      'stuckProcessing', coalesce(sum(x.stuck), 0),
+      'waitingByHand', coalesce(sum(x.by_hand), 0),
+      'lastUpdatedAt', max(x.updated_at),
+      'oldestWaitingAt', min(x.oldest),
+      'refusedAccess', coalesce(sum(x.refused), 0),
       'nextDueAt', jsonb_build_object('QUEUED', min(x.queued_due), 'RETRY', min(x.retry_due)))
     from unnest(v_sites) site (id), lateral (select
-      (select count(*) from public.offline_conversion_queue q where q.site_id = site.id and q.status = 'PROCESSING' and q.claimed_at < v_now - private.stuck_after()) as stuck,
-      (select count(*) from public.offline_conversion_queue q join public.sites s on s.id = q.site_id
-         where q.site_id = site.id and q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY')
-           and (s.oci_sync_method = 'script' or q.by_hand_reason is not null)) as by_hand,
+      (select count(*) from public.offline_conversion_queue q
+       where q.site_id = site.id and q.status = 'PROCESSING' and q.claimed_at < v_stuck_before)
+        as stuck,
+      (select count(*)
+       from public.offline_conversion_queue q join public.sites s on s.id = q.site_id
+       where q.site_id = site.id and private.waits_for_person(
+         q.kind, q.status, q.by_hand_reason, s.oci_sync_method)) as by_hand,
       cardinality(private.refused_rows(site.id, 'google_ads')) as refused,
-      (select t.created_at from public.queue_transitions t where t.site_id = site.id order by t.created_at desc limit 1) as updated_at,
-      least((select q.created_at from public.offline_conversion_queue q where q.site_id = site.id and q.status = 'QUEUED' order by q.created_at limit 1),
-            (select q.created_at from public.offline_conversion_queue q where q.site_id = site.id and q.status = 'RETRY' order by q.created_at limit 1)) as oldest,
+      (select t.created_at from public.queue_transitions t
+       where t.site_id = site.id order by t.created_at desc limit 1) as updated_at,
+      least(
+        (select q.created_at from public.offline_conversion_queue q
+         where q.site_id = site.id and q.status = 'QUEUED' order by q.created_at limit 1),
+        (select q.created_at from public.offline_conversion_queue q
+         where q.site_id = site.id and q.status = 'RETRY' order by q.created_at limit 1))
+        as oldest,
       private.next_due(site.id, 'QUEUED') as queued_due,
-      private.next_due(site.id, 'RETRY') as retry_due) x)
-    || jsonb_build_object('rejectedCauses', private.rejected_causes(v_sites));
+      private.next_due(site.id, 'RETRY') as retry_due) x);
 end
 $$;
 
@@ -9489,6 +10285,9 @@ $$;
 
 -- 01_ground/database_readiness.sql
 grant execute on function public.database_readiness() to opsmantik_app, service_role;
+
+-- 01_ground/limits.sql
+grant execute on function private.max_attempts() to opsmantik_app, service_role;
 
 -- 02_tenancy/answer_invitations.sql
 grant execute on function public.accept_invitation(uuid) to authenticated;
@@ -9799,35 +10598,53 @@ grant execute on function public.get_pending_conversions_for_worker(uuid, int)
 grant execute on function public.fold_queue_counts() to opsmantik_app, service_role;
 
 -- 08_queue/offline_conversion_queue.sql
-create index idx_offline_conversion_queue_eligible_scan
-  on public.offline_conversion_queue (site_id, provider_key, next_retry_at nulls first, created_at, id) where status in ('QUEUED', 'RETRY');
-create index idx_offline_conversion_queue_processing_claimed_at on public.offline_conversion_queue (claimed_at) where status = 'PROCESSING';
-create index idx_offline_conversion_queue_uploaded_at on public.offline_conversion_queue (site_id, provider_key, uploaded_at) where uploaded_at is not null;
-create index transient_failures_to_retry on public.offline_conversion_queue (next_retry_at) where status = 'FAILED' and next_retry_at is not null;
-create index waiting_rows_by_click_expiry on public.offline_conversion_queue (click_expires_at) where status in ('QUEUED', 'RETRY');
-create index waiting_rows_that_were_tried on public.offline_conversion_queue (updated_at) where status in ('QUEUED', 'RETRY') and attempt_count > attempt_base;
+create index idx_offline_conversion_queue_eligible_scan on public.offline_conversion_queue
+  (site_id, provider_key, next_retry_at nulls first, created_at, id)
+  where status in ('QUEUED', 'RETRY');
+create index idx_offline_conversion_queue_processing_claimed_at
+  on public.offline_conversion_queue (claimed_at) where status = 'PROCESSING';
+create index idx_offline_conversion_queue_uploaded_at
+  on public.offline_conversion_queue (site_id, provider_key, uploaded_at)
+  where uploaded_at is not null;
+create index transient_failures_to_retry on public.offline_conversion_queue (next_retry_at)
+  where status = 'FAILED' and next_retry_at is not null;
+create index waiting_rows_by_click_expiry on public.offline_conversion_queue (click_expires_at)
+  where status in ('QUEUED', 'RETRY');
+create index waiting_rows_that_were_tried on public.offline_conversion_queue (updated_at)
+  where status in ('QUEUED', 'RETRY') and attempt_count > attempt_base;
 create index queue_rows_of_a_sale on public.offline_conversion_queue (sale_id, kind);
 create index waiting_rows_by_name on public.offline_conversion_queue (site_id, conversion_name)
   where status in ('QUEUED', 'RETRY') and conversion_name is not null
     and conversion_action is null and kind = 'CONVERSION';
-create unique index one_open_row_per_sale_and_kind on public.offline_conversion_queue (sale_id, provider_key, kind)
+create unique index one_open_row_per_sale_and_kind
+  on public.offline_conversion_queue (sale_id, provider_key, kind)
   where status in ('QUEUED', 'RETRY', 'PROCESSING');
-create index failed_rows_of_a_site on public.offline_conversion_queue (site_id, updated_at) where status = 'FAILED';
-create index queue_rows_by_status on public.offline_conversion_queue (site_id, status, created_at desc, id desc)
+create index failed_rows_of_a_site on public.offline_conversion_queue (site_id, updated_at)
+  where status = 'FAILED';
+create index queue_rows_by_status
+  on public.offline_conversion_queue (site_id, status, created_at desc, id desc)
   where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
-create index queue_rows_by_change on public.offline_conversion_queue (site_id, status, updated_at desc, id desc)
+create index queue_rows_by_change
+  on public.offline_conversion_queue (site_id, status, updated_at desc, id desc)
   where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
-create index queue_rows_by_channel on public.offline_conversion_queue (site_id, channel, status, created_at desc, id desc)
+create index queue_rows_by_channel
+  on public.offline_conversion_queue (site_id, channel, status, created_at desc, id desc)
   where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
 create index queue_rows_by_value on public.offline_conversion_queue (site_id, status, value_cents)
   where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
-create index queue_rows_by_error_code on public.offline_conversion_queue (site_id, provider_error_code, status, created_at desc, id desc)
+create index queue_rows_by_error_code on public.offline_conversion_queue
+  (site_id, provider_error_code, status, created_at desc, id desc)
   where provider_error_code is not null;
-create index queue_rows_by_error_category on public.offline_conversion_queue (site_id, provider_error_category, status, created_at desc, id desc)
+create index queue_rows_by_error_category on public.offline_conversion_queue
+  (site_id, provider_error_category, status, created_at desc, id desc)
   where provider_error_category is not null;
-create index queue_adjustments on public.offline_conversion_queue (site_id, kind, created_at desc, id desc) where kind <> 'CONVERSION';
-create index corrections_that_wait on public.offline_conversion_queue (site_id) where kind <> 'CONVERSION' and status in ('QUEUED', 'RETRY');
-create index queue_rows_tried_again on public.offline_conversion_queue (site_id, status, attempt_count) where attempt_count > 1;
+create index queue_adjustments
+  on public.offline_conversion_queue (site_id, kind, created_at desc, id desc)
+  where kind <> 'CONVERSION';
+create index corrections_that_wait on public.offline_conversion_queue (site_id)
+  where kind <> 'CONVERSION' and status in ('QUEUED', 'RETRY');
+create index queue_rows_tried_again
+  on public.offline_conversion_queue (site_id, status, attempt_count) where attempt_count > 1;
 create index waiting_rows_by_due_time on public.offline_conversion_queue
   (site_id, status, greatest(not_before, next_retry_at)) where status in ('QUEUED', 'RETRY');
 alter table public.offline_conversion_queue enable row level security;
@@ -9844,13 +10661,17 @@ create trigger rows_keep_their_name
     and old.conversion_name is distinct from new.conversion_name)
   execute function private.refuse_change();
 create trigger new_rows_are_recorded after insert on public.offline_conversion_queue
-  referencing new table as after_rows for each statement execute function private.record_queue_transitions();
+  referencing new table as after_rows
+  for each statement execute function private.record_queue_transitions();
 create trigger changes_are_recorded after update on public.offline_conversion_queue
-  referencing old table as before_rows new table as after_rows for each statement execute function private.record_queue_transitions();
+  referencing old table as before_rows new table as after_rows
+  for each statement execute function private.record_queue_transitions();
 create trigger new_rows_are_counted after insert on public.offline_conversion_queue
-  referencing new table as after_rows for each statement execute function private.count_new_queue_rows();
+  referencing new table as after_rows
+  for each statement execute function private.count_new_queue_rows();
 create trigger changes_are_counted after update on public.offline_conversion_queue
-  referencing old table as before_rows new table as after_rows for each statement execute function private.count_changed_queue_rows();
+  referencing old table as before_rows new table as after_rows
+  for each statement execute function private.count_changed_queue_rows();
 create trigger only_sealed_sales_are_queued before insert on public.offline_conversion_queue
   for each row execute function private.require_sealed_sale();
 create trigger rows_take_the_channel before insert on public.offline_conversion_queue
@@ -9883,7 +10704,8 @@ create trigger transitions_are_never_truncated before truncate on public.queue_t
 grant execute on function public.reconcile_queue_counts(int) to opsmantik_app, service_role;
 
 -- 09_claims/claim_conversions.sql
-grant execute on function public.claim_offline_conversion_rows_for_script_export(uuid[], uuid, int, uuid)
+grant execute on function public.claim_offline_conversion_rows_for_script_export(
+    uuid[], uuid, int, uuid)
   to opsmantik_app, service_role;
 grant execute on function public.claim_offline_conversion_jobs_v2(uuid, text, int, int)
   to opsmantik_app, service_role;
@@ -9894,14 +10716,16 @@ grant execute on function public.complete_adjustment_by_hand(text, jsonb) to aut
 -- 09_claims/due_conversions.sql
 grant execute on function public.list_offline_conversion_groups(int, int)
   to opsmantik_app, service_role;
-grant execute on function public.defer_offline_conversion_jobs(uuid, text, int, timestamptz, text, text, int, int)
+grant execute on function public.defer_offline_conversion_jobs(
+    uuid, text, int, timestamptz, text, text, int, int)
   to opsmantik_app, service_role;
 grant execute on function public.conversion_job(uuid, uuid) to opsmantik_app, service_role;
 
 -- 09_claims/script_answers.sql
 grant execute on function public.ack_offline_conversions(uuid, uuid[], uuid)
   to opsmantik_app, service_role;
-grant execute on function public.fail_offline_conversions(uuid, uuid[], text, text, text, int, uuid, jsonb)
+grant execute on function public.fail_offline_conversions(
+    uuid, uuid[], text, text, text, int, uuid, jsonb)
   to opsmantik_app, service_role;
 grant execute on function public.fail_unexportable_rows(uuid, jsonb, uuid)
   to opsmantik_app, service_role;
@@ -9972,7 +10796,8 @@ create index dispatches_of_a_sale on public.provider_dispatches (sale_id, dispat
 create index dispatches_of_a_site on public.provider_dispatches (site_id, dispatched_at desc);
 create index dispatches_of_a_request on public.provider_dispatches (site_id, provider_request_id)
   where transport = 'data_manager';
-create index verdicts_of_a_site on public.provider_dispatches (site_id, verdict_at) where verdict_at is not null;
+create index verdicts_of_a_site on public.provider_dispatches (site_id, verdict_at)
+  where verdict_at is not null;
 create index dispatches_not_confirmed on public.provider_dispatches
   (site_id, verdict, dispatched_at desc) where verdict in ('REJECTED', 'DUPLICATE', 'UNKNOWN');
 alter table public.provider_dispatches enable row level security;
@@ -10081,7 +10906,8 @@ grant execute on function public.act_on_queue(text, jsonb, text, text) to authen
 grant execute on function public.undo_queue_action(text, jsonb, text, text) to authenticated;
 
 -- 15_control/queue_action_previews.sql
-alter table public.queue_action_previews alter column ids set storage external, alter column versions set storage external;
+alter table public.queue_action_previews
+  alter column ids set storage external, alter column versions set storage external;
 create index previews_of_a_site on public.queue_action_previews (site_id, expires_at);
 alter table public.queue_action_previews enable row level security;
 grant execute on function public.preview_queue_action(text, text, jsonb, int) to authenticated;

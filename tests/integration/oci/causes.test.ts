@@ -18,12 +18,12 @@ async function codesInSql(): Promise<string[]> {
   const found = new Set<string>();
   for (const { source } of functions) {
     const written = [
-      ...source.matchAll(/provider_error_code = (.*?)(?=provider_error_category|\n)/g),
-      ...source.matchAll(/close_waiting\(p_sale_id, (.*?)\);/gs),
+      ...source.matchAll(/(?:set|,)\s+provider_error_code\s+=\s+(.*?)(?=provider_error_category|\n\s+\w+\s+=|\n\s+(?:from|where) |;)/gs),
+      ...source.matchAll(/close_waiting\(\s*p_sale_id, (.*?)\);/gs),
       ...source.matchAll(/(coalesce\(left\(\w+\.code, 64\), .*?\))/g),
     ];
     for (const [, expression = ""] of written)
-      for (const [, code = ""] of expression.matchAll(/(?<!= )'([A-Z]+(?:_[A-Z]+)*)'/g)) found.add(code);
+      for (const [, code = ""] of expression.matchAll(/(?<!= |<> )'([A-Z]+(?:_[A-Z]+)*)'/g)) found.add(code);
   }
   return [...found];
 }
