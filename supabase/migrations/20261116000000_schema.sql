@@ -11094,8 +11094,11 @@ $$;
 create function private.queue_rows_json(
   p_rows public.offline_conversion_queue[], p_max_attempts int
 ) returns jsonb
-language sql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = ''
+  set plan_cache_mode = 'force_generic_plan'
 as $$
+begin
+  return (
   select coalesce(jsonb_agg(jsonb_build_object(
       'id', q.id,
       'callId', q.call_id,
@@ -11180,7 +11183,8 @@ as $$
       select greatest(x.quota_until, q.next_retry_at) as quota_until
       from public.provider_health_state x
       where x.site_id = q.site_id and x.provider_key = q.provider_key
-        and x.quota_until > private.current_moment()) u on w.is_for_api
+        and x.quota_until > private.current_moment()) u on w.is_for_api);
+end
 $$;
 
 -- 15_control/queue_stats.sql

@@ -2,7 +2,6 @@ import { globSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import en from "#lib/i18n/messages/en.json";
 import { causeOf } from "#lib/oci/queue/causes.ts";
-import { queueStatuses } from "#lib/oci/queue-types.ts";
 import { everyCase } from "#tests/support/every-case.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
@@ -12,9 +11,6 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** A condition beside a code may name a state. */
-const states = new Set<string>(queueStatuses);
-
 /** Codes that our own functions write: what they assign to the column, hand to close_waiting, or fall back to. */
 async function codesInSql(): Promise<string[]> {
   const functions = await db.sql<{ source: string }[]>`
@@ -23,12 +19,12 @@ async function codesInSql(): Promise<string[]> {
   const found = new Set<string>();
   for (const { source } of functions) {
     const written = [
-      ...source.matchAll(/provider_error_code =\s(.*?)(?=,\s+\w+ =|provider_error_category|\n\s*(?:where|from|returning|then)\b|;)/gs),
-      ...source.matchAll(/close_waiting\(p_sale_id, (.*?)\);/gs),
+      ...source.matchAll(/(?:set|,)\s+provider_error_code\s+=\s+(.*?)(?=provider_error_category|\n\s+\w+\s+=|\n\s+(?:from|where) |;)/gs),
+      ...source.matchAll(/close_waiting\(\s*p_sale_id, (.*?)\);/gs),
       ...source.matchAll(/(coalesce\(left\(\w+\.code, 64\), .*?\))/g),
     ];
     for (const [, expression = ""] of written)
-      for (const [, code = ""] of expression.matchAll(/(?<!= )'([A-Z]+(?:_[A-Z]+)*)'/g)) if (!states.has(code)) found.add(code);
+      for (const [, code = ""] of expression.matchAll(/(?<!= |<> )'([A-Z]+(?:_[A-Z]+)*)'/g)) found.add(code);
   }
   return [...found];
 }

@@ -33,7 +33,7 @@ async function retractionOfALivingSale() {
 }
 
 // Guarantee: nobody, by whichever door, makes Google forget a sale that lives.
-// Mutation that breaks it: drop the condition on the sale from judge_queue_rows or move_conversion.
+// Mutation that breaks it: drop the condition on the sale from judge_queue_rows.
 test("the retraction of a sale that lives again cannot be opened", async () => {
   const { retractionId, saleId } = await retractionOfALivingSale();
   expect(await rowsOf(saleId, "RETRACT")).toMatchObject([{ status: "FAILED", code: "SUPERSEDED" }]);

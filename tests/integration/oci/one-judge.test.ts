@@ -9,14 +9,9 @@ import { minutesLater } from "#tests/fixtures/queue.ts";
 import { switchDelivery } from "#tests/fixtures/site.ts";
 import type { Team } from "#tests/fixtures/team.ts";
 import { controlAt } from "#tests/support/control.ts";
+import { expected, type Facts, readFacts, type Why, whyNotOpen } from "#tests/support/judge-model.ts";
 import { rowsOfEveryKind, type Scene } from "#tests/support/judged-rows.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
-
-async function inTurn<Item, Result>(items: readonly Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
-  const results: Result[] = [];
-  for (const item of items) results.push(await work(item));
-  return results;
-}
 
 let db: TestDatabase;
 const sites: Record<string, { team: Team; scenes: Scene[] }> = {};
@@ -51,7 +46,12 @@ async function tried<T>(team: Team, at: Date, call: (tx: postgres.TransactionSql
   return answer as T; // it was given, or ask has thrown
 }
 
-type Why = string | null;
+async function oneByOne<T>(items: readonly T[], ask: (item: T) => Promise<Why>): Promise<Why[]> {
+  const answers: Why[] = [];
+  for (const item of items) answers.push(await ask(item));
+  return answers;
+}
+
 const reasons = ["NOT_FOUND", "CHANGED_SINCE", "ILLEGAL_MOVE", "SALE_CANCELLED", "ALREADY_QUEUED", "BY_HAND"];
 
 async function acted(tx: postgres.TransactionSql, team: Team, args: Record<string, unknown>): Promise<QueueActionAnswer> {
@@ -89,51 +89,6 @@ const sentAgain = (team: Team, { id, saleId, kind }: Scene, at: Date) =>
       where sale_id = ${saleId} and kind = ${kind} and id = ${row?.answer.rowId ?? null}`;
     return open?.created_at.getTime() === at.getTime();
   });
-
-interface Facts {
-  id: string;
-  kind: string;
-  status: string;
-  sync: string;
-  by_hand_reason: string | null;
-  sale: string;
-  is_over: boolean;
-  has_open_row: boolean;
-  is_followed: boolean;
-}
-const readFacts = (sql: postgres.Sql | postgres.TransactionSql, team: Team, at: Date) => sql<Facts[]>`
-  select q.id, q.kind, q.status, t.oci_sync_method as sync, q.by_hand_reason, s.status as sale,
-    q.provider_error_code is not null and q.provider_error_code in ('SUPERSEDED', 'NO_CONSENT', 'NEVER_ARRIVED')
-      or s.delivery_block is not null or q.kind = 'CONVERSION' and s.gclid is null
-      or q.kind <> 'CONVERSION' and s.occurred_at + interval '54 days' <= ${at} as is_over,
-    exists (select from public.offline_conversion_queue o where o.sale_id = q.sale_id and o.kind = q.kind
-      and o.status in ('QUEUED', 'RETRY', 'PROCESSING')) as has_open_row,
-    exists (select from public.sales o where o.call_id = s.call_id and o.id <> s.id and o.status = 'CONFIRMED') as is_followed
-  from public.offline_conversion_queue q join public.sales s on s.id = q.sale_id join public.sites t on t.id = q.site_id
-  where q.site_id = ${team.siteId}`;
-
-const takes: Record<QueueAction, string[]> = {
-  RETRY_SELECTED: ["FAILED", "RETRY"],
-  RESET_TO_QUEUED: ["QUEUED", "RETRY", "PROCESSING", "FAILED"],
-  MARK_FAILED: ["QUEUED", "RETRY", "PROCESSING"],
-};
-
-/** The rules as docs/api/oci-control.md tells them. None of these scenes was given up and delivered by another row. */
-function expected(row: Facts, action: QueueAction): Why {
-  if (!takes[action].includes(row.status)) return "ILLEGAL_MOVE";
-  if (action === "MARK_FAILED") return row.kind === "RETRACT" && row.is_followed ? "ILLEGAL_MOVE" : null;
-  const why = whyNotOpen(row);
-  if (why !== null && why !== "ALREADY_QUEUED") return why;
-  const waits = row.kind !== "CONVERSION" && (row.status === "QUEUED" || row.status === "RETRY");
-  return waits && (row.sync === "script" || row.by_hand_reason) ? "BY_HAND" : why;
-}
-
-/** Why a row may not be open, whoever opens it. */
-function whyNotOpen(row: Facts): Why {
-  if (row.sale === "CANCELED" && row.kind !== "RETRACT") return "SALE_CANCELLED";
-  if (row.is_over || (row.kind === "RETRACT" && row.sale !== "CANCELED")) return "ILLEGAL_MOVE";
-  return row.status === "FAILED" && row.has_open_row ? "ALREADY_QUEUED" : null;
-}
 
 const nameOf = ({ kind, end, fate }: Scene) => `${kind} ${end} ${fate}`;
 const moments = [
@@ -175,8 +130,8 @@ describe.each(everywhere)("on a site that sends by %s, %s", (site, _when, at) =>
       const { allowedActions, canTryApi, canSendAgain } = await story(team, scene.id, at);
       said[name] = {
         actions: queueActions.map((action) => whyOf(doing.get(action), scene.id)),
-        previews: await inTurn(queueActions, (action) => tried(team, at, (tx) => previewed(tx, team, action, scene.id))),
-        moves: await inTurn(["QUEUED", "FAILED"], (to) => tried(team, at, (tx) => moved(tx, scene.id, to))),
+        previews: await oneByOne(queueActions, (action) => tried(team, at, (tx) => previewed(tx, team, action, scene.id))),
+        moves: await oneByOne(["QUEUED", "FAILED"], (to) => tried(team, at, (tx) => moved(tx, scene.id, to))),
         ...{ allowedActions, canTryApi, canSendAgain },
       };
     }
