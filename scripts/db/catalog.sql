@@ -8,11 +8,13 @@ with ours as (
     coalesce(n.nspacl, acldefault('n', n.nspowner)) as acl
   from ours n
   union all
-  select 'function grant', p.oid::regprocedure::text, coalesce(p.proacl, acldefault('f', p.proowner))
+  select 'function grant', p.oid::regprocedure::text,
+    coalesce(p.proacl, acldefault('f', p.proowner))
   from pg_proc p join ours n on n.oid = p.pronamespace
   union all
   select 'table grant', c.oid::regclass::text,
-    coalesce(c.relacl, acldefault(case c.relkind when 'S' then 's' else 'r' end::"char", c.relowner))
+    coalesce(c.relacl,
+      acldefault(case c.relkind when 'S' then 's' else 'r' end::"char", c.relowner))
   from pg_class c join ours n on n.oid = c.relnamespace
   where c.relkind in ('r', 'p', 'v', 'S')
   union all
@@ -21,7 +23,8 @@ with ours as (
   where a.attacl is not null
   union all
   select 'default privilege', format('%s%s %s', d.defaclrole::regrole,
-    coalesce(' in ' || nullif(d.defaclnamespace, 0)::regnamespace::text, ''), d.defaclobjtype), d.defaclacl
+    coalesce(' in ' || nullif(d.defaclnamespace, 0)::regnamespace::text, ''),
+    d.defaclobjtype), d.defaclacl
   from pg_default_acl d
 ), relations as (
   select c.oid, c.relkind, c.oid::regclass::text as name, c.reloptions, c.relowner,
@@ -29,9 +32,12 @@ with ours as (
   from pg_class c join ours n on n.oid = c.relnamespace
 )
 select g.kind, g.name, coalesce((
-  select string_agg(format('%s: %s%s', case a.grantee when 0 then 'public' else a.grantee::regrole::text end,
-    lower(a.privilege_type), case when a.is_grantable then ' with grant option' else '' end), ', '
-    order by a.grantee::regrole::text, a.privilege_type) from aclexplode(g.acl) a), '') as definition
+  select string_agg(format('%s: %s%s',
+    case a.grantee when 0 then 'public' else a.grantee::regrole::text end,
+    lower(a.privilege_type),
+    case when a.is_grantable then ' with grant option' else '' end), ', '
+    order by a.grantee::regrole::text, a.privilege_type)
+  from aclexplode(g.acl) a), '') as definition
 from granted g
 union all
 select 'function', p.oid::regprocedure::text,
@@ -40,8 +46,10 @@ select 'function', p.oid::regprocedure::text,
 from pg_proc p join ours n on n.oid = p.pronamespace
 union all
 select 'type', t.oid::regtype::text, coalesce(
-  (select string_agg(e.enumlabel, ', ' order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid),
-  (select string_agg(format('%I %s', a.attname, format_type(a.atttypid, a.atttypmod)), ', ' order by a.attnum)
+  (select string_agg(e.enumlabel, ', ' order by e.enumsortorder)
+   from pg_enum e where e.enumtypid = t.oid),
+  (select string_agg(format('%I %s', a.attname, format_type(a.atttypid, a.atttypmod)), ', '
+     order by a.attnum)
    from pg_attribute a where a.attrelid = t.typrelid))
 from pg_type t join ours n on n.oid = t.typnamespace left join pg_class c on c.oid = t.typrelid
 where t.typtype = 'e' or (t.typtype = 'c' and c.relkind = 'c')
@@ -56,16 +64,19 @@ select 'table', r.name, concat_ws(', ', 'owner ' || r.relowner::regrole,
 from relations r where r.relkind in ('r', 'p')
 union all
 select 'column', format('%s.%I', r.name, a.attname), concat_ws(', ',
-  row_number() over (partition by r.oid order by a.attnum) || '. ' || format_type(a.atttypid, a.atttypmod),
+  row_number() over (partition by r.oid order by a.attnum) || '. '
+    || format_type(a.atttypid, a.atttypmod),
   case when a.attnotnull then 'not null' end,
-  case a.attgenerated when 's' then 'generated ' else 'default ' end || pg_get_expr(d.adbin, d.adrelid),
+  case a.attgenerated when 's' then 'generated ' else 'default ' end
+    || pg_get_expr(d.adbin, d.adrelid),
   case when a.attidentity <> '' then 'identity ' || a.attidentity::text end,
   'storage ' || a.attstorage::text)
 from relations r join pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
   left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
 where r.relkind in ('r', 'p')
 union all
-select 'view', r.name, format(E'%s\nowner %s %s', pg_get_viewdef(r.oid), r.relowner::regrole, r.reloptions)
+select 'view', r.name,
+  format(E'%s\nowner %s %s', pg_get_viewdef(r.oid), r.relowner::regrole, r.reloptions)
 from relations r where r.relkind = 'v'
 union all
 select 'constraint', format('%s on %s', c.conname, r.name),
@@ -76,13 +87,16 @@ union all
 select 'index', i.indexrelid::regclass::text, pg_get_indexdef(i.indexrelid)
 from pg_index i join relations r on r.oid = i.indrelid
 union all
-select 'trigger', format('%s on %s', t.tgname, r.name), pg_get_triggerdef(t.oid) || ', ' || t.tgenabled::text
+select 'trigger', format('%s on %s', t.tgname, r.name),
+  pg_get_triggerdef(t.oid) || ', ' || t.tgenabled::text
 from pg_trigger t join relations r on r.oid = t.tgrelid where not t.tgisinternal
 union all
 select 'policy', format('%s on %s', p.polname, r.name), concat_ws(', ', p.polcmd::text,
   case when p.polpermissive then 'permissive' else 'restrictive' end,
-  (select string_agg(case o when 0 then 'public' else o::regrole::text end, ' ') from unnest(p.polroles) o),
-  'using ' || pg_get_expr(p.polqual, p.polrelid), 'check ' || pg_get_expr(p.polwithcheck, p.polrelid))
+  (select string_agg(case o when 0 then 'public' else o::regrole::text end, ' ')
+   from unnest(p.polroles) o),
+  'using ' || pg_get_expr(p.polqual, p.polrelid),
+  'check ' || pg_get_expr(p.polwithcheck, p.polrelid))
 from pg_policy p join relations r on r.oid = p.polrelid
 union all
 select 'role', r.rolname, concat_ws(', ', case when r.rolcanlogin then 'login' end,

@@ -1,5 +1,6 @@
--- The gateway's own auth.uid(), role() and email() read only request.jwt.claim.*; hosted Supabase also reads
--- request.jwt.claims, which SQL-level tests set. Run on every start: the gateway puts its own versions back.
+-- The gateway's own auth.uid(), role() and email() read only request.jwt.claim.*; hosted Supabase
+-- also reads request.jwt.claims, which SQL-level tests set. Run on every start: the gateway puts
+-- its own versions back.
 
 create or replace function auth.uid() returns uuid language sql stable as $$
   select coalesce(

@@ -73,7 +73,7 @@ describe("sending again", () => {
   });
 
   // Guarantee: a sale counts once, though an earlier row of it was given up and is tried again when a later one has brought it to Google.
-  // Mutation that breaks it: let judge_queue_rows or move_conversion look at open rows alone.
+  // Mutation that breaks it: let judge_queue_rows look at open rows alone.
   test("what was given up before stays so when another row of the sale has arrived", async () => {
     const sold = await sent();
     await recordVerdict(db.sql, team, sold.requestId, "REJECTED", minutesLater(40), rejectedForNow);

@@ -82,7 +82,7 @@ describe("an adjustment that no API makes", () => {
   });
 
   // Guarantee: a bulk retry does not send what somebody may have done in Google Ads already; the preview says what it leaves alone, and why.
-  // Mutations that break it: drop BY_HAND from judge_queue_rows, or waits_for_person from move_conversion.
+  // Mutation that breaks it: drop BY_HAND from judge_queue_rows.
   test("is left alone by a retry, a reset, a preview and a move, unless an operator says so of that row", async () => {
     const id = await cancelled();
     await settleClaim(db.sql, team, await claim(42), refused, { at: minutesLater(43) });
