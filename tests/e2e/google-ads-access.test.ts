@@ -5,7 +5,7 @@ import { demoClient } from "#scripts/local/google/accounts.ts";
 import { type Person, password } from "#tests/fixtures/team.ts";
 import { GoogleClient } from "#tests/fixtures/worker/google-client.ts";
 import { expect, fillSignIn, test } from "#tests/support/e2e-test.ts";
-import { alive, type Site, withQueueSite } from "#tests/support/queue-scene.ts";
+import { navAlive, type Site, withQueueSite } from "#tests/support/queue-scene.ts";
 
 const sealAction = { id: "1005", name: "OpsMantik_V5_DEMIR_MUHUR" };
 const onceAction = { id: "2001", name: "Counts once", countingType: "ONE_PER_CLICK" };
@@ -32,7 +32,7 @@ async function openPage(page: Page, site: Site, person: Person = site.team.owner
   await page.goto("/sign-in");
   await fillSignIn(page, person.email, password);
   await page.waitForURL("**/dashboard**");
-  await alive(page, () => page.goto(pathOf(site)));
+  await navAlive(page, () => page.goto(pathOf(site)));
   return page;
 }
 
@@ -83,7 +83,7 @@ test("an owner allows access on Google's own page and comes back to choose the a
     await expect(page.getByText("Google did not give us access.")).toBeVisible();
     await toGoogle();
     await page.getByLabel("Account").selectOption(customerId);
-    await alive(page, () => page.getByRole("button", { name: "Allow" }).click());
+    await navAlive(page, () => page.getByRole("button", { name: "Allow" }).click());
     await expect(card(page, "Connection to Google").getByText("Google gave us access.")).toBeVisible();
     await expect(page.getByLabel("Refresh token")).toHaveCount(0);
     await page.getByLabel("Customer ID", { exact: true }).fill(customerId);

@@ -7,7 +7,7 @@ import { type Person, password } from "#tests/fixtures/team.ts";
 import { GoogleClient } from "#tests/fixtures/worker/google-client.ts";
 import { expectAccessible } from "#tests/support/accessibility.ts";
 import { expect, fillSignIn, test } from "#tests/support/e2e-test.ts";
-import { alive, type Site, withQueueSite } from "#tests/support/queue-scene.ts";
+import { navAlive, type Site, withQueueSite } from "#tests/support/queue-scene.ts";
 
 const sealAction = { id: "1005", name: "OpsMantik_V5_DEMIR_MUHUR" };
 const onceAction = { id: "2001", name: "Counts once", countingType: "ONE_PER_CLICK" };
@@ -34,7 +34,7 @@ async function openPage(page: Page, site: Site, person: Person = site.team.owner
   await page.goto("/sign-in");
   await fillSignIn(page, person.email, password);
   await page.waitForURL("**/dashboard**");
-  await alive(page, () => page.goto(pathOf(site)));
+  await navAlive(page, () => page.goto(pathOf(site)));
   return page;
 }
 
@@ -168,7 +168,7 @@ test("a blocked connection is shown with its fix on a phone, and new access ends
       from public.provider_credentials c where c.site_id = ${site.team.siteId}`;
     const renewed = `1//renewed-${account.customerId}`;
     await account.google.putAccount({ customerId: account.customerId, refreshTokens: [renewed] });
-    await alive(page, () => page.reload());
+    await navAlive(page, () => page.reload());
     await expect(page.getByText(/^Google has refused our access since/)).toBeVisible();
     await expect(card(page, "Health").getByText("Stopped: Google refuses our access")).toBeVisible();
     await expectAccessible(page, "a blocked connection");
@@ -211,7 +211,7 @@ test("after new access the page names the other actions that Google refuses", as
       callAs(site.sql, site.team.owner, (tx) => tx`select public.set_conversion_actions(${site.team.publicId}, ${tx.json(of)})`);
     await choose(chosen);
     await account.google.putAccount({ customerId: account.customerId, conversionActions: [sealAction] });
-    await alive(page, () => page.reload());
+    await navAlive(page, () => page.reload());
     await page.getByRole("button", { name: "Replace access" }).click();
     const dialog = page.getByRole("dialog", { name: "Replace access" });
     await dialog.getByLabel("Refresh token").fill(account.refreshToken);

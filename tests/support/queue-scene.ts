@@ -25,9 +25,14 @@ export async function openControl(page: Page, team: Team, person: Person, query 
   return page;
 }
 
-/** The page's first look says that it listens; before it a press would fall on HTML that nobody has taken over yet. */
+/** OCI Control's first question says that it listens; before it a press would fall on HTML that nobody has taken over yet. */
 export async function alive(page: Page, go: () => Promise<unknown>): Promise<void> {
   await Promise.all([page.waitForResponse(/\/version\?of=queue/), go()]);
+}
+
+/** The same for a page that asks nothing itself: the navigation asks for its count. */
+export async function navAlive(page: Page, go: () => Promise<unknown>): Promise<void> {
+  await Promise.all([page.waitForResponse(/\/api\/oci\/queue-stats/), go()]);
 }
 
 /** Where a row stands now, as the database says. */
