@@ -1,72 +1,29 @@
-import type postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { connectApi } from "#tests/fixtures/connections.ts";
-import { change, newLead } from "#tests/fixtures/leads.ts";
-import { minutesLater, sealedAt } from "#tests/fixtures/queue.ts";
+import { change } from "#tests/fixtures/leads.ts";
+import { minutesLater } from "#tests/fixtures/queue.ts";
 import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
-import { service } from "#tests/fixtures/service.ts";
-import { deliverySettings } from "#tests/fixtures/site.ts";
-import { createPerson, type Person, type Team } from "#tests/fixtures/team.ts";
-import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
+import {
+  actOn,
+  all,
+  batchOf,
+  type Claim,
+  claim,
+  db,
+  later,
+  lead,
+  nextSite,
+  openSignals,
+  recover,
+  sent,
+  settle,
+  signal,
+  team,
+} from "#tests/support/signal-scene.ts";
 import { recordVerdict } from "#tests/support/verdicts.ts";
 
-let db: TestDatabase;
-let founder: Person;
-let team: Team;
-let number = 0;
-beforeAll(async () => {
-  db = await createTestDatabase();
-  founder = await createPerson(db.sql, "founder@signals.test");
-});
+beforeAll(openSignals);
 afterAll(() => db.drop());
-beforeEach(async () => {
-  number += 1;
-  team = await createQueueTeam(db.sql, `signal${number}`, founder, "api");
-  await deliverySettings(db.sql, team, { signalsEnabled: true });
-  await connectApi(db.sql, team);
-});
-
-interface Job {
-  id: string;
-  orderId: string;
-  via: string;
-  attemptCount: number;
-  [more: string]: unknown;
-}
-interface Claim {
-  token: string;
-  gate: string;
-  rows: Job[];
-  batch: { credentialsVersion: number | null };
-}
-const lead = (at = sealedAt) => newLead(db.sql, team, { at, visitor: `visitor-${Math.random()}` });
-const claimArgs = (limit = 10) => ({ p_site_id: team.siteId, p_provider_key: "google_ads", p_limit: limit });
-const claim = (minute: number, limit = 10) => service<Claim>(db.sql, "claim_marketing_signal_jobs", claimArgs(limit), minutesLater(minute));
-const batchOf = ({ batch }: Claim, outcome = "success", more: object = {}) => ({
-  provider: "google_ads",
-  outcome,
-  credentialsVersion: batch.credentialsVersion,
-  durationMs: 12,
-  firstPollSeconds: 60,
-  customerId: "1234567890",
-  ...more,
-});
-const settle = (claimed: Claim, results: object[], minute: number, batch: object | null = batchOf(claimed)) =>
-  service<{ completed: number; retried: number; failed: number; stale: number }>(
-    db.sql,
-    "settle_marketing_signal_jobs",
-    { p_site_id: team.siteId, p_token: claimed.token, p_results: results, p_batch: batch },
-    minutesLater(minute),
-  );
-const all = ({ rows }: Claim, result: object) => rows.map(({ id }) => ({ id, ...result }));
-const sent = { outcome: "COMPLETED", transport: "data_manager", requestId: "req-1", recordIndex: 0 };
-const later = { outcome: "RETRY", category: "TRANSIENT", code: "UNAVAILABLE", words: "down" };
-const recover = (minute: number) => service(db.sql, "recover_marketing_signals", {}, minutesLater(minute));
-const signal = async (): Promise<postgres.Row> => {
-  const [row] = await db.sql`select * from public.marketing_signals where site_id = ${team.siteId} order by created_at limit 1`;
-  if (!row) throw new Error("There is no signal.");
-  return row;
-};
+beforeEach(nextSite);
 
 describe("settling", () => {
   let claimed: Claim;
@@ -183,9 +140,9 @@ describe("settling", () => {
   // Guarantee: an id of another site is neither changed nor revealed.
   test("another site's settle changes nothing", async () => {
     const mine = team;
-    team = await createQueueTeam(db.sql, `thief${number}`, founder, "api");
+    actOn(await createQueueTeam(db.sql, "thief", mine.owner, "api"));
     expect(await settle(claimed, all(claimed, sent), 2, null)).toEqual({ completed: 0, retried: 0, failed: 0, stale: 1 });
-    team = mine;
+    actOn(mine);
     expect((await signal()).dispatch_status).toBe("PROCESSING");
   });
 
