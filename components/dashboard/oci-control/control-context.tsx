@@ -8,16 +8,7 @@ import type { QueueStats } from "#lib/oci/queue/stats.ts";
 import type { ViewFilter } from "#lib/oci/queue/view.ts";
 import type { Actions } from "./actions/use-actions.tsx";
 import { type ControlFormat, controlFormat } from "./control-format.ts";
-
-export interface ControlSite {
-  publicId: string;
-  currency: string;
-  timezone: string;
-  ociSyncMethod: "script" | "api";
-  role: "owner" | "operator" | "viewer";
-  /** Archived sites can be read only. */
-  isArchived: boolean;
-}
+import { type ControlSite, mayActOn } from "./control-site.ts";
 
 interface Given {
   site: ControlSite;
@@ -44,8 +35,6 @@ interface Control extends Given {
 }
 
 const Context = createContext<Control | null>(null);
-
-export const mayActOn = ({ role, isArchived }: ControlSite) => role !== "viewer" && !isArchived;
 
 export function ControlProvider({ children, ...given }: Given & { children: ReactNode }) {
   const { site, stats, now } = given;

@@ -1,7 +1,7 @@
 import { dateFormat, numberFormat } from "#lib/i18n/cached-format.ts";
 import type { Locale } from "#lib/i18n/locale.ts";
 import { shortLength, shortMoment } from "#lib/i18n/short-time.ts";
-import type { ControlSite } from "./control-context.tsx";
+import type { ControlSite } from "./control-site.ts";
 
 /** Money, moments and lengths as this page writes them: the reader's language, the site's zone. */
 export function controlFormat(locale: Locale, site: ControlSite, now: Date) {

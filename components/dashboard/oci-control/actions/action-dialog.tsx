@@ -2,6 +2,7 @@
 
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
+import { shortOrder, useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Checkbox } from "#components/ui/checkbox.tsx";
@@ -11,7 +12,6 @@ import { Textarea } from "#components/ui/input.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import type { QueueActionPreview } from "#lib/oci/queue/actions.ts";
 import { canTake, isByHand, sumByCurrency } from "#lib/oci/queue/row-state.ts";
-import { shortOrder, useControl } from "../control-context.tsx";
 import { CountList } from "./count-list.tsx";
 import type { Question } from "./use-actions.tsx";
 

@@ -2,10 +2,10 @@
 
 import { CircleX, Pause, X } from "lucide-react";
 import { useTranslations } from "next-intl";
+import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { useErrorText } from "#components/forms/use-error-text.ts";
 import { Button } from "#components/ui/button.tsx";
 import { overList } from "#components/workbench/bulk-bar.tsx";
-import { useControl } from "../control-context.tsx";
 
 const track =
   "h-1.5 w-full appearance-none overflow-hidden rounded-[3px] border-0 bg-surface-3 [&::-moz-progress-bar]:bg-accent-mark [&::-webkit-progress-bar]:bg-surface-3 [&::-webkit-progress-value]:bg-accent-mark";

@@ -2,11 +2,11 @@
 
 import { useTranslations } from "next-intl";
 import { useState } from "react";
+import { shortOrder, useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Dialog, DialogClose, DialogFoot } from "#components/ui/dialog.tsx";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
-import { shortOrder, useControl } from "../control-context.tsx";
 import { CountList } from "./count-list.tsx";
 
 /** Which rows an action left as they were, each with its reason. */

@@ -2,6 +2,7 @@
 
 import { useTranslations } from "next-intl";
 import { useState } from "react";
+import type { ControlSite } from "#components/dashboard/oci-control/control-site.ts";
 import type { SendFailure } from "#components/forms/send-json.ts";
 import { useErrorText } from "#components/forms/use-error-text.ts";
 import { useToast } from "#components/ui/toast.tsx";
@@ -10,7 +11,6 @@ import type { QueueActionPreview } from "#lib/oci/queue/actions.ts";
 import { canTake } from "#lib/oci/queue/row-state.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
 import type { QueueAction } from "#lib/oci/queue-types.ts";
-import type { ControlSite } from "../control-context.tsx";
 import { actionJob, askPreview, type Choices, type Job, type Outcome, undoJob } from "./job.ts";
 import { useJob } from "./use-job.ts";
 

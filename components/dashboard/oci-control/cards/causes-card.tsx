@@ -3,6 +3,7 @@
 import { CircleCheck, CircleX, Hand } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
+import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { asLine } from "#components/delivery/use-cause.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Card } from "#components/ui/card.tsx";
@@ -10,7 +11,6 @@ import { cn } from "#components/ui/cn.ts";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import type { QueueCharts } from "#lib/oci/queue/charts.ts";
 import type { ViewFilter } from "#lib/oci/queue/view.ts";
-import { useControl } from "../control-context.tsx";
 
 interface CausesCardProps {
   causes: QueueCharts["failedNow"];

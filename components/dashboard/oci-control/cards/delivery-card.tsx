@@ -1,6 +1,7 @@
 "use client";
 
 import { useLocale, useTranslations } from "next-intl";
+import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { AsTable } from "#components/ui/as-table.tsx";
 import { Card } from "#components/ui/card.tsx";
 import { Segments } from "#components/ui/segmented.tsx";
@@ -10,7 +11,6 @@ import { dateFormat } from "#lib/i18n/cached-format.ts";
 import { intlTag } from "#lib/i18n/site-format.ts";
 import type { QueueCharts } from "#lib/oci/queue/charts.ts";
 import { chartRanges } from "#lib/oci/queue-types.ts";
-import { useControl } from "../control-context.tsx";
 import { chartBuckets } from "./activity-buckets.ts";
 
 interface DeliveryCardProps {

@@ -3,6 +3,7 @@
 import { Send } from "lucide-react";
 import Link from "next/link";
 import { useTranslations } from "next-intl";
+import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { Card, CardBody } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import { BarChart } from "#components/workbench/chart/bar-chart.tsx";
@@ -10,7 +11,6 @@ import { FactTiles } from "#components/workbench/tile.tsx";
 import { type DaySum, isSilent, sumByDay, sumOfDays } from "#lib/oci/queue/day-span.ts";
 import type { DeliveryDays } from "#lib/oci/queue/days.ts";
 import type { ViewFilter, ViewSpan } from "#lib/oci/queue/view.ts";
-import { useControl } from "../control-context.tsx";
 import { DaysTable } from "./days-table.tsx";
 import { SpanChoice } from "./span-choice.tsx";
 

@@ -2,10 +2,10 @@
 
 import Link from "next/link";
 import { useTranslations } from "next-intl";
+import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { Cell, Table } from "#components/ui/table.tsx";
 import { type DaySum, isSilent, sumByDay } from "#lib/oci/queue/day-span.ts";
 import type { DeliveryDays } from "#lib/oci/queue/days.ts";
-import { useControl } from "../control-context.tsx";
 
 interface DaysTableProps {
   report: DeliveryDays;

@@ -1,11 +1,11 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { Input } from "#components/ui/input.tsx";
 import { Segments } from "#components/ui/segmented.tsx";
 import { daySpans, daysBetween, daysMax, isDay, todayIn } from "#lib/oci/queue/day-span.ts";
 import type { ViewSpan } from "#lib/oci/queue/view.ts";
-import { useControl } from "../control-context.tsx";
 
 interface SpanChoiceProps {
   span: ViewSpan;

@@ -3,13 +3,13 @@
 import { CalendarClock } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
+import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { type SaleChange, SaleDialogs } from "#components/forms/sale-dialogs.tsx";
 import { useSend } from "#components/forms/use-send.ts";
 import { Button } from "#components/ui/button.tsx";
 import { DrawerSection } from "#components/workbench/drawer.tsx";
 import { adjustmentDaysLeft, adjustmentPath } from "#lib/oci/queue/adjustment-path.ts";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
-import { useControl } from "../control-context.tsx";
 
 /** Correct the amount or cancel the sale, with the days that are left at Google and how the change gets there. */
 export function AdjustSection({ story: { sale, row, siblings } }: { story: QueueRowStory }) {

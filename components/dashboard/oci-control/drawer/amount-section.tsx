@@ -1,12 +1,12 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { WhyButton } from "#components/delivery/why-button.tsx";
 import { DrawerSection } from "#components/workbench/drawer.tsx";
 import { isByHand } from "#lib/oci/queue/row-state.ts";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
-import { useControl } from "../control-context.tsx";
 import { ByHandCard } from "./by-hand-card.tsx";
 import { CureCard } from "./cure-card.tsx";
 

@@ -2,12 +2,12 @@
 
 import { useTranslations } from "next-intl";
 import { useState } from "react";
+import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { useSend } from "#components/forms/use-send.ts";
 import { Button } from "#components/ui/button.tsx";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
-import { useControl } from "../control-context.tsx";
 import { CureFacts } from "./cure-facts.tsx";
 
 /** A correction that neither a script nor an API makes: why, the steps in Google Ads, and the button that says they are done. */

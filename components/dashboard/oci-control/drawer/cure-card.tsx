@@ -1,13 +1,13 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import type { Cause } from "#components/delivery/use-cause.ts";
 import { connectPath, sitePath } from "#components/shell/nav-items.ts";
 import { Button, ButtonLink } from "#components/ui/button.tsx";
 import { RowLink } from "#components/workbench/row-link.tsx";
 import { isManual, obstacleOf, type RowState, reasonOf, rowState } from "#lib/oci/queue/row-state.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
-import { useControl } from "../control-context.tsx";
 import { useWhatHappens } from "../table/use-what-happens.ts";
 import { CureFacts, type CureTone } from "./cure-facts.tsx";
 

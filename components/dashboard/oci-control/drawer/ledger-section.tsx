@@ -3,11 +3,11 @@
 import Link from "next/link";
 import { useTranslations } from "next-intl";
 import type { ReactNode } from "react";
+import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { Badge } from "#components/ui/badge.tsx";
 import { DrawerSection } from "#components/workbench/drawer.tsx";
 import { RowLink } from "#components/workbench/row-link.tsx";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
-import { useControl } from "../control-context.tsx";
 
 /** Where an amount came from. */
 const sources = ["OPERATOR", "PREDICTED", "EXTERNAL"] as const;

@@ -3,13 +3,13 @@
 import { RotateCw } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
+import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { Button } from "#components/ui/button.tsx";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
 import { canTake, isByHand, isManual } from "#lib/oci/queue/row-state.ts";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
 import type { QueueAction } from "#lib/oci/queue-types.ts";
-import { useControl } from "../control-context.tsx";
 
 /** What can be done with this one; a row that is done says so. */
 export function RowDeeds({ row, story }: { row: QueueRow; story: QueueRowStory | null }) {

@@ -2,12 +2,12 @@
 
 import { CloudOff } from "lucide-react";
 import { useTranslations } from "next-intl";
+import { shortOrder, useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import { Skeleton } from "#components/ui/skeleton.tsx";
 import { Drawer, DrawerSection } from "#components/workbench/drawer.tsx";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
-import { shortOrder, useControl } from "../control-context.tsx";
 import { AdjustSection } from "./adjust-section.tsx";
 import { AmountSection } from "./amount-section.tsx";
 import { LedgerSection } from "./ledger-section.tsx";

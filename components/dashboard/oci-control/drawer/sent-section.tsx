@@ -1,11 +1,11 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
 import { DrawerSection } from "#components/workbench/drawer.tsx";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 import { adsApiTime, dataManagerTime, scriptTime } from "#lib/providers/conversion-time.ts";
-import { useControl } from "../control-context.tsx";
 
 /** Each of Google's doors writes the same second in its own way. */
 function timeAs(transport: string, at: Date, timeZone: string): string {

@@ -1,11 +1,11 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { asLine } from "#components/delivery/use-cause.ts";
 import { Timeline, TimelineStep } from "#components/ui/timeline.tsx";
 import { DrawerSection } from "#components/workbench/drawer.tsx";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
-import { useControl } from "../control-context.tsx";
 import { type TimelineEvent, timelineOf } from "./timeline.ts";
 
 /** Everything that happened, oldest first, each with its hand. */

@@ -1,6 +1,7 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { useSend } from "#components/forms/use-send.ts";
 import { Badge, type State, Tag } from "#components/ui/badge.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
@@ -8,7 +9,6 @@ import { DrawerSection } from "#components/workbench/drawer.tsx";
 import { verdictWait } from "#lib/oci/queue/row-state.ts";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
-import { useControl } from "../control-context.tsx";
 
 const looks: Record<NonNullable<QueueRow["verdict"]>, State> = {
   CONFIRMED: "CONFIRMED",

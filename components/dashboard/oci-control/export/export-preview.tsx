@@ -2,6 +2,7 @@
 
 import { CircleCheck, RotateCw } from "lucide-react";
 import { useTranslations } from "next-intl";
+import { shortOrder, useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { Alert } from "#components/ui/alert.tsx";
 import { Badge } from "#components/ui/badge.tsx";
 import { Button } from "#components/ui/button.tsx";
@@ -10,7 +11,6 @@ import { EmptyState } from "#components/ui/empty-state.tsx";
 import { Cell, Table } from "#components/ui/table.tsx";
 import { FactTiles } from "#components/workbench/tile.tsx";
 import type { ExportPreview as Preview } from "#lib/oci/handout/export.ts";
-import { shortOrder, useControl } from "../control-context.tsx";
 import { checkItem } from "./export-checks.ts";
 
 interface ExportPreviewProps {

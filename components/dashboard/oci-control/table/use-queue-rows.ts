@@ -1,12 +1,12 @@
 "use client";
 
 import { useEffect, useMemo, useRef, useState } from "react";
+import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { useHeldRows } from "#components/workbench/live/use-held-rows.ts";
 import type { QueueTabData } from "#lib/oci/queue/page.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
 import { apiFilter, type ControlView, rowsPerPage } from "#lib/oci/queue/view.ts";
 import { fetchRows } from "../control-api.ts";
-import { useControl } from "../control-context.tsx";
 
 interface Options {
   view: ControlView;

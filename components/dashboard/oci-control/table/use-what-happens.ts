@@ -1,10 +1,10 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { asLine } from "#components/delivery/use-cause.ts";
 import { deferralOf, isByHand, obstacleOf, reasonOf, rowState } from "#lib/oci/queue/row-state.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
-import { useControl } from "../control-context.tsx";
 
 interface Happening {
   line: string;

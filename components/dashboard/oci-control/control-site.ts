@@ -1,0 +1,12 @@
+/** The site that OCI Control shows, as its page gives it. */
+export interface ControlSite {
+  publicId: string;
+  currency: string;
+  timezone: string;
+  ociSyncMethod: "script" | "api";
+  role: "owner" | "operator" | "viewer";
+  /** Archived sites can be read only. */
+  isArchived: boolean;
+}
+
+export const mayActOn = ({ role, isArchived }: ControlSite) => role !== "viewer" && !isArchived;
