@@ -8,7 +8,7 @@ import { expect, test } from "#tests/support/e2e-test.ts";
 
 let desk: DeskSite;
 test.beforeAll(async () => {
-  desk = await openDeskSite(e2eStack(), "desk-live");
+  desk = await openDeskSite(e2eStack(), "desk");
 });
 test.afterAll(() => desk.end());
 
