@@ -35,7 +35,7 @@ export function useAddress<View extends object>({ read, write }: Options<View>) 
     setAddress(new URL(next, window.location.href).search);
     afterLayers(() => startTurn(() => router[how](next, { scroll: false })));
   };
-  /** An address that only this page reads: the server draws nothing anew. */
+  /** Changes the address for this page only: the server does not redraw. */
   const stay = (change: Partial<View>, how: (next: string) => void) => {
     const next = linkTo(change);
     how(next);

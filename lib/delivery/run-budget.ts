@@ -22,7 +22,7 @@ export function startBudget(deadlineMs: number): RunBudget {
   };
 }
 
-/** Works on the items, at most so many at once, in their order. One that throws is told of and does not stop the others. */
+/** Works on the items in order, at most `max` at once. An item that throws goes to `onError` and does not stop the others. */
 export async function sideBySide<Item, Result>(
   items: readonly Item[],
   { max, work, onError }: { max: number; work: (item: Item) => Promise<Result>; onError: (item: Item, error: unknown) => Result },

@@ -18,7 +18,7 @@ interface Options {
   list: RefObject<HTMLElement | null>;
 }
 
-/** The leads as the server drew them, held while somebody is at the list; a change of ours is shown before the server has answered. */
+/** The leads the server drew. The list does not move while somebody uses it, and our own changes show before the server answers. */
 export function useLeads({ siteId, page, of, list }: Options) {
   const t = useTranslations("errors");
   const toast = useToast();

@@ -17,7 +17,7 @@ export interface Ended {
   failure: SendFailure | null;
 }
 
-/** A job that has begun and is not done stays with the browser: whoever leaves the page or loses it can go on. */
+/** The browser keeps an unfinished job, so that an operator who left the page can resume it. */
 const keyOf = (siteId: string) => `om.oci.job.${siteId}`;
 
 function keepJob(siteId: string, job: Job | null): void {
