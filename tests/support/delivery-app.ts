@@ -25,7 +25,8 @@ export const testCredentials: Credentials = {
 export interface DeliveryApp {
   db: TestDatabase;
   sql: postgres.Sql;
-  gateway: TestGateway;
+  /** Only of an app that was started `withGateway`. */
+  readonly gateway: TestGateway;
   env: Record<string, string>;
   owner: Person;
   /** A site that sends by API, connected with credentials that open. */
@@ -40,13 +41,15 @@ export interface DeliveryApp {
 export async function startDeliveryApp({
   redisRest,
   variables = {},
+  withGateway = false,
 }: {
   redisRest?: { url: string; token: string };
   variables?: Record<string, string>;
+  withGateway?: boolean;
 } = {}): Promise<DeliveryApp> {
   const db = await createTestDatabase();
-  const gateway = await startTestGateway(db.adminUrl);
-  const env = setAppEnv({ database: db, gateway, ...(redisRest && { redisRest }) });
+  const gateway = withGateway ? await startTestGateway(db.adminUrl) : undefined;
+  const env = setAppEnv({ database: db, ...(gateway && { gateway }), ...(redisRest && { redisRest }) });
   Object.assign(process.env, variables);
   const owner = await createPerson(db.sql, "owner@delivery.test");
   const connect: DeliveryApp["connect"] = async (team, { credentials = testCredentials, ...options } = {}) => {
@@ -56,7 +59,10 @@ export async function startDeliveryApp({
   return {
     db,
     sql: db.sql,
-    gateway,
+    get gateway() {
+      if (!gateway) throw new Error("The app was started without a gateway.");
+      return gateway;
+    },
     env: { ...env, ...variables },
     owner,
     connect,
@@ -71,7 +77,7 @@ export async function startDeliveryApp({
       return sealed;
     },
     async stop() {
-      await gateway.stop();
+      await gateway?.stop();
       await db.drop();
       for (const name of Object.keys(variables)) delete process.env[name];
     },

@@ -11,7 +11,6 @@ import { createPerson, type Person } from "#tests/fixtures/team.ts";
 import { useAppEnv as setAppEnv } from "./app-env.ts";
 import { send } from "./requests.ts";
 import { createTestDatabase, type TestDatabase } from "./test-database.ts";
-import { startTestGateway } from "./test-gateway.ts";
 
 /** A browser that isbot knows for one. */
 export const browser = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36";
@@ -62,7 +61,6 @@ interface IngestAppOptions {
 /** The gate and its worker on a database of their own, with a real QStash between the two. */
 export async function startIngestApp({ redisRest, worker = "awake" }: IngestAppOptions = {}): Promise<IngestApp> {
   const db = await createTestDatabase();
-  const gateway = await startTestGateway(db.adminUrl);
   const wakeUps: string[] = [];
   const server = createServer(async (request, response) => {
     const body = (await readBody(request)).toString("utf8");
@@ -73,7 +71,7 @@ export async function startIngestApp({ redisRest, worker = "awake" }: IngestAppO
     response.writeHead(answer.status).end(await answer.text());
   });
   const workerOrigin = await listenLocal(server, "worker");
-  const env = setAppEnv({ database: db, gateway, ...(redisRest && { redisRest }) });
+  const env = setAppEnv({ database: db, ...(redisRest && { redisRest }) });
   const qstash = await startQstash({
     retryBaseMs: 50,
     token: String(env.QSTASH_TOKEN),
@@ -100,7 +98,6 @@ export async function startIngestApp({ redisRest, worker = "awake" }: IngestAppO
     async stop() {
       await qstash.stop();
       await closeServer(server);
-      await gateway.stop();
       await db.drop();
     },
   };

@@ -20,7 +20,8 @@ export interface OciSite extends Team {
 
 export interface OciApp {
   db: TestDatabase;
-  gateway: TestGateway;
+  /** Only of an app that was started `withGateway`. */
+  readonly gateway: TestGateway;
   env: Record<string, string>;
   owner: Person;
   newSite(options?: { syncMethod?: "script" | "api"; settings?: Record<string, unknown> }): Promise<OciSite>;
@@ -35,16 +36,24 @@ export interface OciApp {
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}`, "x-opsmantik-script-version": "1.0.0" });
 
+interface OciAppOptions {
+  redisRest?: { url: string; token: string };
+  withGateway?: boolean;
+}
+
 /** The script's routes on a database of their own. */
-export async function startOciApp({ redisRest }: { redisRest?: { url: string; token: string } } = {}): Promise<OciApp> {
+export async function startOciApp({ redisRest, withGateway = false }: OciAppOptions = {}): Promise<OciApp> {
   const db = await createTestDatabase();
-  const gateway = await startTestGateway(db.adminUrl);
-  const env = setAppEnv({ database: db, gateway, ...(redisRest && { redisRest }) });
+  const gateway = withGateway ? await startTestGateway(db.adminUrl) : undefined;
+  const env = setAppEnv({ database: db, ...(gateway && { gateway }), ...(redisRest && { redisRest }) });
   const owner = await createPerson(db.sql, "owner@oci.test");
   const verify: OciApp["verify"] = (body, headers = {}) => send(verifyRoute, { path: "/api/oci/v2/verify", body, headers });
   return {
     db,
-    gateway,
+    get gateway() {
+      if (!gateway) throw new Error("The app was started without a gateway.");
+      return gateway;
+    },
     env,
     owner,
     newSite: (options) => newSite(db, owner, options),
@@ -65,7 +74,7 @@ export async function startOciApp({ redisRest }: { redisRest?: { url: string; to
     ackFailed: (site, token, body) =>
       send(ackFailedRoute, { path: "/api/oci/ack-failed", body: { siteId: site.publicId, ...body }, headers: bearer(token) }),
     async stop() {
-      await gateway.stop();
+      await gateway?.stop();
       await db.drop();
     },
   };

@@ -1,4 +1,3 @@
-import { createClient } from "@supabase/supabase-js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { SessionClient } from "#lib/db/session-client.ts";
 import {
@@ -20,13 +19,14 @@ import { password, type Team } from "#tests/fixtures/team.ts";
 import { startTestGoogle } from "#tests/fixtures/worker/google-client.ts";
 import { readHealth } from "#tests/support/circuit.ts";
 import { anHourAgo, type DeliveryApp, startDeliveryApp } from "#tests/support/delivery-app.ts";
+import { signInAs } from "#tests/support/test-gateway.ts";
 
 type TestGoogle = Awaited<ReturnType<typeof startTestGoogle>>;
 let app: DeliveryApp;
 let google: TestGoogle;
 beforeAll(async () => {
   google = await startTestGoogle();
-  app = await startDeliveryApp({ variables: { GOOGLE_API_BASE_URL: google.url, VERDICT_FIRST_POLL_SECONDS: "0" } });
+  app = await startDeliveryApp({ variables: { GOOGLE_API_BASE_URL: google.url, VERDICT_FIRST_POLL_SECONDS: "0" }, withGateway: true });
 });
 afterAll(async () => {
   await app.stop();
@@ -42,12 +42,7 @@ const input: ConnectInput = {
 };
 
 /** The session door as the site's owner has it. */
-async function asOwner(team: Team): Promise<SessionClient> {
-  const client = createClient(app.gateway.url, app.gateway.publishableKey, { auth: { persistSession: false } });
-  const { error } = await client.auth.signInWithPassword({ email: team.owner.email, password });
-  if (error) throw error;
-  return client as SessionClient;
-}
+const asOwner = async ({ owner }: Team) => (await signInAs(app.gateway, { ...owner, password })) as SessionClient;
 
 const deliver = () => processOfflineConversions({ limit: 500, deadlineMs: 60_000 });
 /** By a clock that is behind, so that a request without a verdict is due again at once. */

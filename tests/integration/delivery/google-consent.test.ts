@@ -19,6 +19,7 @@ const cookies: Record<string, string> = {};
 beforeAll(async () => {
   google = await startTestGoogle();
   app = await startDeliveryApp({
+    withGateway: true,
     variables: {
       GOOGLE_API_BASE_URL: google.url,
       GOOGLE_OAUTH_CLIENT_ID: demoClient.clientId,

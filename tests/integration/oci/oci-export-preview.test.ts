@@ -15,7 +15,7 @@ import { whileOpen } from "#tests/support/while-open.ts";
 
 let app: OciApp;
 beforeAll(async () => {
-  app = await startOciApp();
+  app = await startOciApp({ withGateway: true });
 });
 afterAll(() => app.stop());
 
