@@ -5364,6 +5364,9 @@ end
 $$;
 
 -- 08_queue/judge_queue_rows.sql
+create function private.operator_actions() returns text[]
+language sql immutable set search_path = ''
+as $$ select '{RETRY_SELECTED,RESET_TO_QUEUED,MARK_FAILED}'::text[] $$;
 create function private.action_statuses(p_action text) returns text[]
 language sql immutable set search_path = ''
 as $$
@@ -5394,7 +5397,7 @@ as $$
 $$;
 create function private.judge_queue_rows(
   p_site_id uuid, p_action text, p_undoes uuid, p_ids uuid[], p_versions bigint[],
-  p_over_api boolean default false
+  p_over_api boolean default false, p_alone boolean default false
 )
 returns table (id uuid, place int, from_status text, to_status text, skipped text)
 language plpgsql stable security definer set search_path = ''
@@ -5464,12 +5467,23 @@ begin
     from aimed a)
   -- Two closed rows of one sale can not both be opened: the newest is.
   select j.id, j.place, j.status, j.to_status, coalesce(j.why, case
-      when j.status = 'FAILED' and j.to_status <> 'FAILED' and row_number() over (
+      when not p_alone and j.status = 'FAILED' and j.to_status <> 'FAILED' and row_number() over (
           partition by j.sale_id, j.provider_key, j.kind, j.why is null and j.status = 'FAILED'
           order by j.created_at desc, j.id desc) > 1
         then 'ALREADY_QUEUED' end)
   from judged j;
 end
+$$;
+create function private.allowed_actions(p_site_id uuid, p_ids uuid[])
+returns table (id uuid, actions jsonb)
+language sql stable security definer set search_path = ''
+as $$
+  select j.id, jsonb_agg(a.action order by a.place)
+  from unnest(private.operator_actions()) with ordinality a (action, place)
+    cross join lateral private.judge_queue_rows(
+      p_site_id, a.action, null, p_ids, null, p_alone => true) j
+  where j.skipped is null
+  group by 1
 $$;
 
 -- 08_queue/move_conversion.sql
@@ -10098,7 +10112,7 @@ create table public.queue_actions (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   constraint action_is_known
-    check (action in ('RETRY_SELECTED', 'RESET_TO_QUEUED', 'MARK_FAILED', 'UNDO')),
+    check (action = any (private.operator_actions() || 'UNDO'::text)),
   constraint undo_names_its_action check ((action = 'UNDO') = (undoes is not null)),
   constraint action_counts_fit check (affected between 0 and done and done <= total),
   constraint action_reason_is_bounded check (char_length(reason) between 1 and 500)
@@ -10819,16 +10833,14 @@ begin
   with judged as materialized (
     select c.*, j.skipped
     from (values
-        (1, 'RETRY_SELECTED', false), (2, 'RESET_TO_QUEUED', false), (3, 'MARK_FAILED', false),
-        (4, 'RETRY_SELECTED', true), (5, 'SEND_AGAIN', false)) c (place, action, over_api)
+        (1, 'RETRY_SELECTED', false), (2, 'RETRY_SELECTED', true), (3, 'SEND_AGAIN', false)
+      ) c (place, action, over_api)
       cross join lateral private.judge_queue_rows(
         p_site_id, c.action, null, array[p_id], null, c.over_api) j)
   select jsonb_build_object(
-    'allowedActions', coalesce(jsonb_agg(j.action order by j.place)
-      filter (where j.place <= 3 and j.skipped is null), '[]'),
     'canTryApi', bool_or(j.place = 1 and j.skipped is not distinct from 'BY_HAND')
-      and bool_or(j.place = 4 and j.skipped is null),
-    'canSendAgain', bool_or(j.place = 5 and j.skipped is null))
+      and bool_or(j.place = 2 and j.skipped is null),
+    'canSendAgain', bool_or(j.place = 3 and j.skipped is null))
   from judged j);
 end
 $$;
@@ -11099,6 +11111,9 @@ language plpgsql stable security definer set search_path = ''
 as $$
 begin
   return (
+  with allowed as materialized (
+    select x.id, x.actions
+    from private.allowed_actions((p_rows[1]).site_id, array(select r.id from unnest(p_rows) r)) x)
   select coalesce(jsonb_agg(jsonb_build_object(
       'id', q.id,
       'callId', q.call_id,
@@ -11149,6 +11164,7 @@ begin
       'verdict', d.verdict,
       'verdictReason', d.verdict_reason,
       'verdictAt', d.verdict_at,
+      'allowedActions', coalesce(a.actions, '[]'),
       'takeBack', case
         when q.status = 'COMPLETED' and q.kind <> 'RETRACT' and s.status = 'CANCELED'
         then case when exists (select from public.provider_dispatches x
@@ -11163,6 +11179,7 @@ begin
     cross join lateral (select (p_rows[i]).*) q
     left join public.sales s on s.id = q.sale_id
     left join public.sites t on t.id = q.site_id
+    left join allowed a on a.id = q.id
     cross join lateral (
       select q.status = any (private.waiting_states()) as is_waiting,
         q.status = any (private.waiting_states()) and q.by_hand_reason is null

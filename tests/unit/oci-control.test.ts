@@ -3,7 +3,7 @@ import { chartBuckets } from "#components/dashboard/oci-control/cards/activity-b
 import { checkItem } from "#components/dashboard/oci-control/export/export-checks.ts";
 import { lowTicks } from "#components/workbench/chart/chart-scale.ts";
 import { shortLength, shortMoment } from "#lib/i18n/short-time.ts";
-import { canTake, isByHand, needsPerson, rightlyNotSent, rowState, sumByCurrency } from "#lib/oci/queue/row-state.ts";
+import { isByHand, needsPerson, rightlyNotSent, rowState, sumByCurrency } from "#lib/oci/queue/row-state.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
 import { apiFilter, filterCount, readView, writeView } from "#lib/oci/queue/view.ts";
 
@@ -36,6 +36,7 @@ const row = (id: string, more: Partial<QueueRow> = {}): QueueRow => ({
   attemptErrorCategory: null,
   freeWaits: 0,
   byHandReason: null,
+  allowedActions: [],
   heldBy: null,
   waitsFor: null,
   waitsUntil: null,
@@ -90,21 +91,6 @@ describe("a row's state", () => {
     expect(rowState(row("a", { status: "FAILED", providerErrorCategory: "VALIDATION" }), blocked, now)).toBe("FAILED");
     expect(rowState(row("a", { status: "COMPLETED", verdict: "CONFIRMED" }), blocked, now)).toBe("CONFIRMED");
     expect(rowState(row("a", { status: "COMPLETED", verdict: "REJECTED" }), blocked, now)).toBe("COMPLETED");
-  });
-  test("a completed row takes no action", () => {
-    for (const action of ["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"] as const)
-      expect(canTake(action, row("a", { status: "COMPLETED" }), "api")).toBe(false);
-    expect(canTake("RETRY_SELECTED", row("a", { status: "PROCESSING" }), "api")).toBe(false);
-  });
-  // Guarantee: no button sends what somebody may have done in Google Ads already.
-  test("a person's work is given up, but not sent again; once given up it can come back", () => {
-    const manual = (more: Partial<QueueRow>) => row("a", { kind: "RETRACT", byHandReason: "NO_ADS_API_ACCESS", ...more });
-    const allowed = (of: QueueRow, syncMethod: "script" | "api" = "api") =>
-      (["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"] as const).filter((action) => canTake(action, of, syncMethod));
-    expect(allowed(manual({ status: "RETRY" }))).toEqual(["MARK_FAILED"]);
-    expect(allowed(row("a", { kind: "RESTATE" }), "script")).toEqual(["MARK_FAILED"]);
-    expect(allowed(row("a", { kind: "RESTATE" }))).toEqual(["RESET_TO_QUEUED", "MARK_FAILED"]);
-    expect(allowed(manual({ status: "FAILED" }))).toEqual(["RETRY_SELECTED", "RESET_TO_QUEUED"]);
   });
   test("a correction is a person's work where a script sends, and where no API can make it", () => {
     expect(isByHand(row("a", { kind: "RESTATE" }), "script")).toBe(true);

@@ -7,7 +7,7 @@ import { Kbd } from "#components/ui/kbd.tsx";
 import { Menu, MenuAction } from "#components/ui/menu.tsx";
 import { BulkBar } from "#components/workbench/bulk-bar.tsx";
 import type { Selection } from "#components/workbench/use-selection.ts";
-import { canTake, sumByCurrency } from "#lib/oci/queue/row-state.ts";
+import { sumByCurrency } from "#lib/oci/queue/row-state.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
 import type { QueueAction } from "#lib/oci/queue-types.ts";
 import { useControl } from "./control-context.tsx";
@@ -26,11 +26,11 @@ const retryKey = "R";
 /** Count and money of what is ticked, and what can be done with it. */
 export function OciControlBulkActions({ selection, matchingCount, hasMore, onAct }: BulkProps) {
   const t = useTranslations("oci.bulk");
-  const { site, format } = useControl();
+  const { format } = useControl();
   const { rows, isMatching } = selection;
   if (selection.isEmpty) return null;
   // Everything that matches is judged by the preview; of ticked rows the button knows.
-  const can = (action: QueueAction) => isMatching || rows.some((row) => canTake(action, row, site.ociSyncMethod));
+  const can = (action: QueueAction) => isMatching || rows.some((row) => row.allowedActions.includes(action));
   const all = matchingCount === null ? t("allMatching") : t("allCount", { count: matchingCount });
   const summary = (
     <>

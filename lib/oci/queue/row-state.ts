@@ -1,4 +1,3 @@
-import type { QueueAction } from "#lib/oci/queue-types.ts";
 import { causeOf } from "./causes.ts";
 import type { QueueRowStory } from "./row-story.ts";
 import type { QueueRow } from "./rows.ts";
@@ -41,12 +40,6 @@ export function rowState(row: QueueRow, blocked: ReadonlySet<string>, now: Date)
   return row.status;
 }
 
-const takes: Record<QueueAction, readonly QueueRow["status"][]> = {
-  RETRY_SELECTED: ["FAILED", "RETRY"],
-  RESET_TO_QUEUED: ["QUEUED", "RETRY", "PROCESSING", "FAILED"],
-  MARK_FAILED: ["PROCESSING", "QUEUED", "RETRY"],
-};
-
 /** A correction of what Google has is a person's work where the script sends, and where no API can make it. */
 export const isManual = (row: Pick<QueueRow, "kind" | "byHandReason">, syncMethod: "script" | "api") =>
   row.kind !== "CONVERSION" && (syncMethod === "script" || row.byHandReason !== null);
@@ -54,13 +47,6 @@ export const isManual = (row: Pick<QueueRow, "kind" | "byHandReason">, syncMetho
 /** Such work that waits to be done. */
 export const isByHand = (row: Pick<QueueRow, "kind" | "status" | "byHandReason">, syncMethod: "script" | "api") =>
   isManual(row, syncMethod) && (row.status === "QUEUED" || row.status === "RETRY");
-
-/**
- * Whether an action can take a row from where it stands. A person's work is not sent: somebody may have done it in Google Ads already.
- * SQL decides; this only keeps a button from promising what it will refuse.
- */
-export const canTake = (action: QueueAction, row: Pick<QueueRow, "kind" | "status" | "byHandReason">, syncMethod: "script" | "api") =>
-  takes[action].includes(row.status) && (action === "MARK_FAILED" || !isByHand(row, syncMethod));
 
 /** Money of several rows, per currency. */
 export function sumByCurrency(rows: readonly Pick<QueueRow, "currency" | "valueCents">[]): Record<string, number> {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ledgerKinds, saleStatuses } from "#lib/contracts/states.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { maxAttempts } from "#lib/oci/limits.ts";
-import { queueActions, transports } from "#lib/oci/queue-types.ts";
+import { transports } from "#lib/oci/queue-types.ts";
 import { queueRow } from "./rows.ts";
 import { actor, clickKind, kind, moment, status, verdict } from "./shapes.ts";
 
@@ -120,7 +120,6 @@ export const queueRowStory = z.object({
   }),
   proofs: z.array(z.object({ id: z.string(), contract: z.string(), from: z.string().nullable(), to: z.string(), at: moment })),
   siblings: z.array(queueRow),
-  allowedActions: z.array(z.enum(queueActions)),
   /** A person's work that the API may make by now: RETRY_SELECTED with overApi sends it. */
   canTryApi: z.boolean(),
   /** Google rejected it or never said what became of it, and an operator may send it once more. */

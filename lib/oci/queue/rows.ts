@@ -3,6 +3,7 @@ import { leadChannels } from "#lib/channels.ts";
 import { pagedCsv } from "#lib/csv/paged-csv.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { maxAttempts } from "#lib/oci/limits.ts";
+import { queueActions } from "#lib/oci/queue-types.ts";
 import { category, clickKind, flag, kind, moment, status, verdict } from "./shapes.ts";
 
 /** Rows of the queue: which ones a reader asks for, what each holds, and how they are read. */
@@ -98,6 +99,8 @@ export const queueRow = z.object({
   verdictReason: z.string().nullable(),
   verdictAt: moment.nullable(),
   /** Of a row that Google has, whose sale was cancelled since: whether the retraction was sent. */
+  /** What an operator may do with it, as SQL judges it. */
+  allowedActions: z.array(z.enum(queueActions)),
   takeBack: z.enum(["PENDING", "DONE"]).nullable(),
   createdAt: moment,
   updatedAt: moment,

@@ -1,6 +1,11 @@
 -- May this row move? There is one judge. Operators' actions, their preview and undo, send_again,
 -- the contract endpoint, the drawer and a new connection all ask judge_queue_rows.
 
+-- operator_actions: what operators do with rows, as the screen lists it.
+create function private.operator_actions() returns text[]
+language sql immutable set search_path = ''
+as $$ select '{RETRY_SELECTED,RESET_TO_QUEUED,MARK_FAILED}'::text[] $$;
+
 -- action_statuses: from which states an operator's action takes a row; null for an unknown action.
 create function private.action_statuses(p_action text) returns text[]
 language sql immutable set search_path = ''
@@ -46,6 +51,7 @@ $$;
 --            p_undoes, for UNDO: rows go back to what they were before that action.
 --            p_versions: null when any version will do.
 --            p_over_api: what waits for a person is sent all the same, if an API can make it.
+--            p_alone: each row is judged as if it were the only one.
 --   Returns  skipped, null when the row may move. The reasons: NOT_FOUND (also another site's row),
 --            CHANGED_SINCE (another version), ILLEGAL_MOVE, SALE_CANCELLED, BY_HAND (it waits for a
 --            person), ALREADY_QUEUED (another row of the sale says the same).
@@ -53,7 +59,7 @@ $$;
 --            planning took longer than judging a row (2 ms).
 create function private.judge_queue_rows(
   p_site_id uuid, p_action text, p_undoes uuid, p_ids uuid[], p_versions bigint[],
-  p_over_api boolean default false
+  p_over_api boolean default false, p_alone boolean default false
 )
 returns table (id uuid, place int, from_status text, to_status text, skipped text)
 language plpgsql stable security definer set search_path = ''
@@ -123,10 +129,23 @@ begin
     from aimed a)
   -- Two closed rows of one sale can not both be opened: the newest is.
   select j.id, j.place, j.status, j.to_status, coalesce(j.why, case
-      when j.status = 'FAILED' and j.to_status <> 'FAILED' and row_number() over (
+      when not p_alone and j.status = 'FAILED' and j.to_status <> 'FAILED' and row_number() over (
           partition by j.sale_id, j.provider_key, j.kind, j.why is null and j.status = 'FAILED'
           order by j.created_at desc, j.id desc) > 1
         then 'ALREADY_QUEUED' end)
   from judged j;
 end
+$$;
+
+-- allowed_actions: what an operator may do with each of these rows now.
+create function private.allowed_actions(p_site_id uuid, p_ids uuid[])
+returns table (id uuid, actions jsonb)
+language sql stable security definer set search_path = ''
+as $$
+  select j.id, jsonb_agg(a.action order by a.place)
+  from unnest(private.operator_actions()) with ordinality a (action, place)
+    cross join lateral private.judge_queue_rows(
+      p_site_id, a.action, null, p_ids, null, p_alone => true) j
+  where j.skipped is null
+  group by 1
 $$;

@@ -19,7 +19,7 @@ create table public.queue_actions (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   constraint action_is_known
-    check (action in ('RETRY_SELECTED', 'RESET_TO_QUEUED', 'MARK_FAILED', 'UNDO')),
+    check (action = any (private.operator_actions() || 'UNDO'::text)),
   constraint undo_names_its_action check ((action = 'UNDO') = (undoes is not null)),
   constraint action_counts_fit check (affected between 0 and done and done <= total),
   constraint action_reason_is_bounded check (char_length(reason) between 1 and 500)

@@ -60,9 +60,9 @@ end
 $$;
 grant execute on function public.queue_row_story(text, uuid, int) to authenticated;
 
--- row_choices: what an operator may do with a row now, as the judge says it.
---   Returns  {allowedActions, canTryApi, canSendAgain}. canTryApi: it waits for a person, and the
---            API may make it by now, so an operator may try it there once more (overApi).
+-- row_choices: what else an operator may do with a row now, as the judge says it.
+--   Returns  {canTryApi, canSendAgain}. canTryApi: it waits for a person, and the API may make it
+--            by now, so an operator may try it there once more (overApi).
 create function private.row_choices(p_site_id uuid, p_id uuid) returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -71,16 +71,14 @@ begin
   with judged as materialized (
     select c.*, j.skipped
     from (values
-        (1, 'RETRY_SELECTED', false), (2, 'RESET_TO_QUEUED', false), (3, 'MARK_FAILED', false),
-        (4, 'RETRY_SELECTED', true), (5, 'SEND_AGAIN', false)) c (place, action, over_api)
+        (1, 'RETRY_SELECTED', false), (2, 'RETRY_SELECTED', true), (3, 'SEND_AGAIN', false)
+      ) c (place, action, over_api)
       cross join lateral private.judge_queue_rows(
         p_site_id, c.action, null, array[p_id], null, c.over_api) j)
   select jsonb_build_object(
-    'allowedActions', coalesce(jsonb_agg(j.action order by j.place)
-      filter (where j.place <= 3 and j.skipped is null), '[]'),
     'canTryApi', bool_or(j.place = 1 and j.skipped is not distinct from 'BY_HAND')
-      and bool_or(j.place = 4 and j.skipped is null),
-    'canSendAgain', bool_or(j.place = 5 and j.skipped is null))
+      and bool_or(j.place = 2 and j.skipped is null),
+    'canSendAgain', bool_or(j.place = 3 and j.skipped is null))
   from judged j);
 end
 $$;

@@ -30,7 +30,7 @@ as $$
         x.blocked_at nulls last limit 1) a on true
 $$;
 
--- queue_rows_json: rows as the screen shows them, in the order given. One query for a page, with
+-- queue_rows_json: rows of one site as the screen shows them, in the order given. One query for a page, with
 -- one plan that is kept: a function call per row took five times as long, and planning 4 ms.
 --   waitsFor   of a row that waits for something other than its time: RETRACTION (heldBy names the
 --              earlier sale and its row), VERDICT, DAY (until waitsUntil), ACTION: the site has no
@@ -48,6 +48,9 @@ language plpgsql stable security definer set search_path = ''
 as $$
 begin
   return (
+  with allowed as materialized (
+    select x.id, x.actions
+    from private.allowed_actions((p_rows[1]).site_id, array(select r.id from unnest(p_rows) r)) x)
   select coalesce(jsonb_agg(jsonb_build_object(
       'id', q.id,
       'callId', q.call_id,
@@ -98,6 +101,7 @@ begin
       'verdict', d.verdict,
       'verdictReason', d.verdict_reason,
       'verdictAt', d.verdict_at,
+      'allowedActions', coalesce(a.actions, '[]'),
       'takeBack', case
         when q.status = 'COMPLETED' and q.kind <> 'RETRACT' and s.status = 'CANCELED'
         then case when exists (select from public.provider_dispatches x
@@ -112,6 +116,7 @@ begin
     cross join lateral (select (p_rows[i]).*) q
     left join public.sales s on s.id = q.sale_id
     left join public.sites t on t.id = q.site_id
+    left join allowed a on a.id = q.id
     cross join lateral (
       select q.status = any (private.waiting_states()) as is_waiting,
         q.status = any (private.waiting_states()) and q.by_hand_reason is null

@@ -119,7 +119,7 @@ describe("54 days after the conversion", () => {
     }
     expect(await moveConversion(db.sql, script, { id, to: "QUEUED" }, day(54, 1))).toMatchObject({ status: 409 });
     const story = await callAs(db.sql, script.viewer, (tx) => tx`select public.queue_row_story(${script.publicId}, ${id}, 5)`, day(54, 1));
-    expect(queueRowStory.parse(story).allowedActions).toEqual([]);
+    expect(queueRowStory.parse(story).row.allowedActions).toEqual([]);
     const stats = await readStats(db.sql, script, day(54, 1));
     expect(stats.failedCauses).toContainEqual(expect.objectContaining({ code: "ADJUSTMENT_EXPIRED" }));
     expect(needsPerson({ ...stats, failedCauses: stats.failedCauses.filter(({ code }) => code === "ADJUSTMENT_EXPIRED") })).toBe(0);

@@ -159,7 +159,7 @@ describe("a row's story", () => {
     expect(told.payload).toMatchObject({ sent: false, valueCents: 15_000, clickKind: "gclid" });
     expect(told.payload.clickId).toMatch(/^gclid-….{4}$/);
     expect(told.proofs.map(({ contract, to }) => [contract, to])).toContainEqual(["conversion", "FAILED"]);
-    expect(told.allowedActions).toEqual(["RETRY_SELECTED", "RESET_TO_QUEUED"]);
+    expect(told.row.allowedActions).toEqual(["RETRY_SELECTED", "RESET_TO_QUEUED"]);
   });
 
   test("of a delivered sale that was corrected shows the dispatch and its sibling", async () => {
@@ -169,7 +169,7 @@ describe("a row's story", () => {
     expect(told.dispatches).toMatchObject([{ transport: "script", valueCents: 12_300, verdict: null }]);
     expect(told.payload).toMatchObject({ sent: true, valueCents: 12_300 });
     expect(told.siblings).toMatchObject([{ kind: "RESTATE", status: "QUEUED", valueCents: 9_900 }]);
-    expect(told.allowedActions).toEqual([]);
+    expect(told.row.allowedActions).toEqual([]);
   });
 
   test("of another's row is not found", async () => {

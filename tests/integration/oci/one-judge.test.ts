@@ -3,6 +3,7 @@ import type postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { QueueActionAnswer } from "#lib/oci/queue/actions.ts";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
+import type { QueueRow } from "#lib/oci/queue/rows.ts";
 import { type QueueAction, queueActions } from "#lib/oci/queue-types.ts";
 import { actAs } from "#tests/fixtures/act-as.ts";
 import { minutesLater } from "#tests/fixtures/queue.ts";
@@ -80,6 +81,14 @@ const story = (team: Team, id: string, at: Date) =>
     return row?.answer;
   });
 
+/** What the list says of each row, all of them on one page. */
+const listedActions = (team: Team, at: Date) =>
+  tried(team, at, async (tx) => {
+    const [row] = await tx`select public.queue_rows(${team.publicId}, 5, '{}', null, 1000) as answer`;
+    const rows: QueueRow[] = row?.answer.rows ?? [];
+    return new Map(rows.map(({ id, allowedActions }) => [id, allowedActions]));
+  });
+
 /** Sends again: a new row, the row that is open already, or a refusal. */
 const sentAgain = (team: Team, { id, saleId, kind }: Scene, at: Date) =>
   tried(team, at, async (tx) => {
@@ -99,11 +108,13 @@ const everywhere = ["api", "script"].flatMap((site) => moments.map(([when, at]) 
 /** Time changes what is judged of adjustments only. */
 const scenesAt = ({ scenes }: { scenes: Scene[] }, at: Date) => scenes.filter(({ kind }) => at === controlAt || kind !== "CONVERSION");
 
-// Guarantee: what the drawer offers and the preview counts is what an action and the contract endpoint then do, and for the same reason.
-// Mutations that break it: let row_choices look at action_statuses alone; let move_conversion skip the judge; drop BY_HAND, is_over,
+// Guarantee: what the list and the drawer offer and the preview counts is what an action and the contract endpoint then do, and for the same reason.
+// Mutations that break it: let allowed_actions look at action_statuses alone, or judge a page as one action; let move_conversion skip the judge; drop BY_HAND, is_over,
 // is_followed or ALREADY_QUEUED from judge_queue_rows.
 describe.each(everywhere)("on a site that sends by %s, %s", (site, _when, at) => {
-  test("an action means the same to itself, its preview, the contract endpoint and the drawer", { timeout: 240_000 }, async () => {
+  test("an action means the same to itself, its preview, the contract endpoint, the list and the drawer", {
+    timeout: 240_000,
+  }, async () => {
     const { team } = await siteOf(site);
     const scenes = scenesAt(await siteOf(site), at);
     const ids = scenes.map(({ id }) => id);
@@ -111,6 +122,7 @@ describe.each(everywhere)("on a site that sends by %s, %s", (site, _when, at) =>
     const doing = new Map<QueueAction, QueueActionAnswer>();
     for (const action of queueActions) doing.set(action, await tried(team, at, (tx) => acted(tx, team, { action, ids })));
     const overApi = await tried(team, at, (tx) => acted(tx, team, { action: "RETRY_SELECTED", ids, overApi: true }));
+    const listed = await listedActions(team, at);
     const said: Record<string, unknown> = {};
     const wanted: Record<string, unknown> = {};
     for (const scene of scenes) {
@@ -127,12 +139,13 @@ describe.each(everywhere)("on a site that sends by %s, %s", (site, _when, at) =>
         canTryApi: retried === "BY_HAND" && whyOf(overApi, scene.id) === null,
         canSendAgain: await sentAgain(team, scene, at),
       };
-      const { allowedActions, canTryApi, canSendAgain } = await story(team, scene.id, at);
+      const { row: shown, canTryApi, canSendAgain } = await story(team, scene.id, at);
+      expect(shown.allowedActions, name).toEqual(listed.get(scene.id));
       said[name] = {
         actions: queueActions.map((action) => whyOf(doing.get(action), scene.id)),
         previews: await oneByOne(queueActions, (action) => tried(team, at, (tx) => previewed(tx, team, action, scene.id))),
         moves: await oneByOne(["QUEUED", "FAILED"], (to) => tried(team, at, (tx) => moved(tx, scene.id, to))),
-        ...{ allowedActions, canTryApi, canSendAgain },
+        ...{ allowedActions: shown.allowedActions, canTryApi, canSendAgain },
       };
     }
     expect(said).toEqual(wanted);

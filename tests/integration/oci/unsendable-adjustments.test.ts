@@ -106,7 +106,7 @@ describe("an adjustment that no API makes", () => {
       (tx) => tx`select public.queue_row_story(${team.publicId}, ${id}, 5)`,
       at,
     );
-    expect(asked).toMatchObject({ allowedActions: ["MARK_FAILED"], canTryApi: true });
+    expect(asked).toMatchObject({ row: { allowedActions: ["MARK_FAILED"] }, canTryApi: true });
   });
 
   test("comes back as a person's work when it was given up and is put back", async () => {

@@ -11,7 +11,7 @@ import { Field } from "#components/ui/field.tsx";
 import { Textarea } from "#components/ui/input.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import type { QueueActionPreview } from "#lib/oci/queue/actions.ts";
-import { canTake, isByHand, sumByCurrency } from "#lib/oci/queue/row-state.ts";
+import { isByHand, sumByCurrency } from "#lib/oci/queue/row-state.ts";
 import { CountList } from "./count-list.tsx";
 import type { Question } from "./use-actions.tsx";
 
@@ -44,7 +44,7 @@ function useFactsOf() {
   const { site } = useControl();
   return ({ action, rows, preview }: Question) => {
     if (preview) return { count: preview.count, cents: preview.valueCents, skipped: 0, byHand: 0 };
-    const eligible = rows.filter((row) => canTake(action, row, site.ociSyncMethod));
+    const eligible = rows.filter((row) => row.allowedActions.includes(action));
     const byHand = action === "MARK_FAILED" ? 0 : rows.filter((row) => isByHand(row, site.ociSyncMethod)).length;
     return { count: eligible.length, cents: sumByCurrency(eligible), skipped: rows.length - eligible.length - byHand, byHand };
   };

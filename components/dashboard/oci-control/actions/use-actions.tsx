@@ -8,7 +8,6 @@ import { useErrorText } from "#components/forms/use-error-text.ts";
 import { useToast } from "#components/ui/toast.tsx";
 import { UndoLabel } from "#components/workbench/undo-label.tsx";
 import type { QueueActionPreview } from "#lib/oci/queue/actions.ts";
-import { canTake } from "#lib/oci/queue/row-state.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
 import type { QueueAction } from "#lib/oci/queue-types.ts";
 import { actionJob, askPreview, type Choices, type Job, type Outcome, undoJob } from "./job.ts";
@@ -24,7 +23,7 @@ type LastAction = Pick<Outcome, "actionIds" | "affected"> & { undoUntil: string 
 const undoShownMs = 20_000;
 
 /** Asks, does, tells, and takes back. `onChanged` lets the server draw the page again at once. */
-export function useActions({ publicId: siteId, ociSyncMethod }: Pick<ControlSite, "publicId" | "ociSyncMethod">, onChanged: () => void) {
+export function useActions({ publicId: siteId }: Pick<ControlSite, "publicId">, onChanged: () => void) {
   const t = useTranslations("oci.actions");
   const toast = useToast();
   const errorText = useErrorText();
@@ -95,9 +94,9 @@ export function useActions({ publicId: siteId, ociSyncMethod }: Pick<ControlSite
     /** A retry can be taken back and loses nothing: it is done at once. The others ask first. */
     act(action: QueueAction, rows: QueueRow[]) {
       if (isBusy()) return;
-      const eligible = rows.filter((row) => canTake(action, row, ociSyncMethod));
       const ids = rows.map((row) => row.id);
-      if (action === "RETRY_SELECTED" && eligible.length > 0) return void work(actionJob(siteId, action, { ids }, {}));
+      if (action === "RETRY_SELECTED" && rows.some((row) => row.allowedActions.includes(action)))
+        return void work(actionJob(siteId, action, { ids }, {}));
       setQuestion({ action, rows, preview: null });
     },
     /** Sends a row by API that waits for a person. The dialog has said what that risks. */

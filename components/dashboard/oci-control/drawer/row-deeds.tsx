@@ -6,7 +6,7 @@ import { useState } from "react";
 import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { Button } from "#components/ui/button.tsx";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
-import { canTake, isByHand, isManual } from "#lib/oci/queue/row-state.ts";
+import { isByHand, isManual } from "#lib/oci/queue/row-state.ts";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
 import type { QueueAction } from "#lib/oci/queue-types.ts";
@@ -15,10 +15,7 @@ import type { QueueAction } from "#lib/oci/queue-types.ts";
 export function RowDeeds({ row, story }: { row: QueueRow; story: QueueRowStory | null }) {
   const t = useTranslations("oci.drawer");
   const { site, actions } = useControl();
-  // The list knows the newest state, the story what SQL allows in the state it saw.
-  const can = (action: QueueAction) =>
-    canTake(action, row, site.ociSyncMethod) && (!story || story.row.status !== row.status || story.allowedActions.includes(action));
-  const isNone = !can("RETRY_SELECTED") && !can("RESET_TO_QUEUED") && !can("MARK_FAILED");
+  const can = (action: QueueAction) => row.allowedActions.includes(action);
   return (
     <>
       {can("RETRY_SELECTED") && !isManual(row, site.ociSyncMethod) && (
@@ -34,7 +31,7 @@ export function RowDeeds({ row, story }: { row: QueueRow; story: QueueRowStory |
           {t("markFailed")}
         </Button>
       )}
-      {isNone && <span className="text-xs text-support">{t("nothingToDo")}</span>}
+      {row.allowedActions.length === 0 && <span className="text-xs text-support">{t("nothingToDo")}</span>}
     </>
   );
 }
