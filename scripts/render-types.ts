@@ -8,6 +8,9 @@ interface CatalogFunction {
   session: boolean;
 }
 
+/** Arguments that name a site: the two ids of a site must not be mixed up. */
+const siteArguments: Record<string, string> = { p_site_id: "SiteUuid", p_public_id: "SiteId" };
+
 /** What a caller passes for each SQL type. Everything else is a mistake we want to hear of. */
 const argumentTypes: Record<string, string> = {
   text: "string",
@@ -55,11 +58,12 @@ export async function renderTypes(sql: postgres.Sql): Promise<string> {
   const argsOf = (fn: CatalogFunction) =>
     fn.arguments.length === 0
       ? "Record<never, never>"
-      : `{ ${fn.arguments.map((argument) => `${argument.name}${argument.optional ? "?" : ""}: ${typeOf(argument.type)}`).join("; ")} }`;
+      : `{ ${fn.arguments.map((argument) => `${argument.name}${argument.optional ? "?" : ""}: ${siteArguments[argument.name] ?? typeOf(argument.type)}`).join("; ")} }`;
   const services = functions.filter((fn) => fn.service);
   const sessions = functions.filter((fn) => fn.session);
 
   return `// Generated from the database by \`npm run types:generate\`; a test fails when it is not current. Do not edit.
+import type { SiteId, SiteUuid } from "#lib/site-ids.ts";
 
 export type Json = string | number | boolean | null | { [key: string]: Json | undefined } | Json[];
 

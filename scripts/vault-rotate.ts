@@ -3,15 +3,17 @@
  * as the app does: DATABASE_URL, or the running demo. It can be stopped and started again at any time: each site is one step, and
  * both keys open until the previous one is removed. Prints counts only. Exits 2 when it is asked wrongly, 1 when something is left.
  */
+
 import postgres from "postgres";
 import { credentialsPlace } from "#lib/providers/credentials.ts";
+import type { SiteUuid } from "#lib/site-ids.ts";
 import { type KeyRing, keyRing, openSecret, type SealedSecret, sealSecret } from "#lib/vault/secret.ts";
 import { readDemoFile } from "./local/demo/demo-file.ts";
 
 const batchMax = 1_000;
 
 interface SealedRow extends SealedSecret {
-  siteId: string;
+  siteUuid: SiteUuid;
   providerKey: string;
   version: number;
 }
@@ -35,7 +37,7 @@ function readKeys(): Required<KeyRing> {
 
 /** "moved" when an owner connected anew meanwhile: the next round looks again. */
 async function reseal(sql: postgres.Sql, ring: KeyRing, row: SealedRow): Promise<"resealed" | "moved" | "does not open"> {
-  const place = credentialsPlace(row.siteId, row.providerKey);
+  const place = credentialsPlace(row.siteUuid, row.providerKey);
   let next: SealedSecret;
   try {
     next = sealSecret(openSecret(row, place, ring), place, ring);
@@ -43,7 +45,7 @@ async function reseal(sql: postgres.Sql, ring: KeyRing, row: SealedRow): Promise
     return "does not open";
   }
   const [answer] = await sql`
-    select public.reseal_credentials(${row.siteId}, ${row.providerKey}, ${row.version}, ${next.keyId}, ${next.sealed}) ->> 'resealed' as done`;
+    select public.reseal_credentials(${row.siteUuid}, ${row.providerKey}, ${row.version}, ${next.keyId}, ${next.sealed}) ->> 'resealed' as done`;
   return answer?.done === "true" ? "resealed" : "moved";
 }
 

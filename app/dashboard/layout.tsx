@@ -15,7 +15,7 @@ async function shellSites(): Promise<{ sites: ShellSite[]; mayCreate: boolean; o
     return {
       mayCreate,
       open,
-      sites: sites.map(({ publicId, name, domains, role }) => ({ publicId, name, domain: domains[0] ?? null, role })),
+      sites: sites.map(({ siteId, name, domains, role }) => ({ siteId, name, domain: domains[0] ?? null, role })),
     };
   } catch (error) {
     unstable_rethrow(error); // a redirect to sign-in is not a failure

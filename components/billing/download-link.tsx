@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { ButtonAnchor } from "#components/ui/button.tsx";
+import type { SiteId } from "#lib/site-ids.ts";
 
 interface DownloadLinkProps {
   href: string;
@@ -26,8 +27,8 @@ export function DownloadLink({ href, fileName, label, look = "small", children }
   );
 }
 
-export const invoiceUrl = (siteId: string, yearMonth: string, format?: "csv") =>
+export const invoiceUrl = (siteId: SiteId, yearMonth: string, format?: "csv") =>
   `/api/sites/${siteId}/billing/invoices/${yearMonth}${format ? `?format=${format}` : ""}`;
 
-export const eventsCsvUrl = (siteId: string, yearMonth: string) =>
+export const eventsCsvUrl = (siteId: SiteId, yearMonth: string) =>
   `/api/sites/${siteId}/billing/counted-events?month=${yearMonth}&format=csv`;

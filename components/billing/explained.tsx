@@ -5,6 +5,7 @@ import { Card } from "#components/ui/card.tsx";
 import { Prose } from "#components/ui/prose.tsx";
 import { billingFormat } from "#lib/billing/billing-format.ts";
 import type { BillingOverview, InvoiceSummary } from "#lib/billing/billing-shapes.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { DownloadLink, eventsCsvUrl, invoiceUrl } from "./download-link.tsx";
 
 /** What one unit is, in plain words, with the way to every single one. */
@@ -30,7 +31,7 @@ export function HowCounted({ overview, eventsHref }: { overview: BillingOverview
 }
 
 /** The newest invoice's proof and its events, for whoever wants to count again. */
-export function CheckYourself({ siteId, newest }: { siteId: string; newest: InvoiceSummary | undefined }) {
+export function CheckYourself({ siteId, newest }: { siteId: SiteId; newest: InvoiceSummary | undefined }) {
   const t = useTranslations("billing.check");
   const format = billingFormat(useLocale(), newest?.currency);
   return (

@@ -6,13 +6,14 @@ import { cn } from "#components/ui/cn.ts";
 import { Cell, Table } from "#components/ui/table.tsx";
 import { billingFormat, shortHash } from "#lib/billing/billing-format.ts";
 import type { InvoiceSummary } from "#lib/billing/billing-shapes.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { DownloadLink, invoiceUrl } from "./download-link.tsx";
 
 /** Amounts end and words begin side by side: they need room between them. */
 const beside = "desk:pl-6";
 
 /** Closed months. What a customer has paid is not known here, so no invoice claims it. */
-export function InvoiceTable({ siteId, invoices, now }: { siteId: string; invoices: InvoiceSummary[]; now: string }) {
+export function InvoiceTable({ siteId, invoices, now }: { siteId: SiteId; invoices: InvoiceSummary[]; now: string }) {
   const t = useTranslations("billing.invoices");
   const locale = useLocale();
   const columns = [

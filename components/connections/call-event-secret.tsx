@@ -11,11 +11,12 @@ import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
 import { SecretLine, SecretText } from "#components/ui/secret-text.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { useToast } from "#components/ui/toast.tsx";
+import type { SiteId } from "#lib/site-ids.ts";
 
 const hiddenSecret = "•".repeat(24);
 
 /** The secret a telephone system signs its calls with. It is fetched only when asked for. */
-export function CallEventSecret({ siteId, editable }: { siteId: string; editable: boolean }) {
+export function CallEventSecret({ siteId, editable }: { siteId: SiteId; editable: boolean }) {
   const t = useTranslations("callSecret");
   const toast = useToast();
   const errorText = useErrorText();

@@ -14,11 +14,12 @@ import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import { SecretText } from "#components/ui/secret-text.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
+import type { SiteId } from "#lib/site-ids.ts";
 import { type KeyScope, keyScopes } from "#lib/tenancy/site-fields.ts";
 import { ScopeChoice } from "./scope-choice.tsx";
 
 /** Makes a key, then shows it this one time. */
-export function CreateKeyDialog({ siteId }: { siteId: string }) {
+export function CreateKeyDialog({ siteId }: { siteId: SiteId }) {
   const t = useTranslations("apiKeys");
   const [open, setOpen] = useState(false);
   const [key, setKey] = useState<string | null>(null);
@@ -55,7 +56,7 @@ export function CreateKeyDialog({ siteId }: { siteId: string }) {
   );
 }
 
-function CreateKeyForm({ siteId, onCreated }: { siteId: string; onCreated: (key: string) => void }) {
+function CreateKeyForm({ siteId, onCreated }: { siteId: SiteId; onCreated: (key: string) => void }) {
   const t = useTranslations("apiKeys");
   const errorText = useErrorText();
   const { send, pending } = useSend();

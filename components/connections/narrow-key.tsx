@@ -6,11 +6,12 @@ import { useSend } from "#components/forms/use-send.ts";
 import { Alert } from "#components/ui/alert.tsx";
 import { Button } from "#components/ui/button.tsx";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
+import type { SiteId } from "#lib/site-ids.ts";
 import type { ApiKey } from "#lib/tenancy/readers.ts";
 import { ScopeChoice } from "./scope-choice.tsx";
 
 /** Takes uses away from a key. What stops is said before it does; a key never gets one back. */
-export function NarrowKey({ siteId, apiKey }: { siteId: string; apiKey: ApiKey }) {
+export function NarrowKey({ siteId, apiKey }: { siteId: SiteId; apiKey: ApiKey }) {
   const t = useTranslations("apiKeys");
   const { send, pending } = useSend();
   const [open, setOpen] = useState(false);

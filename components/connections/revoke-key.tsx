@@ -5,8 +5,9 @@ import { useState } from "react";
 import { useSend } from "#components/forms/use-send.ts";
 import { Button } from "#components/ui/button.tsx";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
+import type { SiteId } from "#lib/site-ids.ts";
 
-export function RevokeKey({ siteId, keyId, name }: { siteId: string; keyId: string; name: string }) {
+export function RevokeKey({ siteId, keyId, name }: { siteId: SiteId; keyId: string; name: string }) {
   const t = useTranslations("apiKeys");
   const { send, pending } = useSend();
   const [open, setOpen] = useState(false);

@@ -23,11 +23,11 @@ interface TrackerCardProps {
 export function TrackerCard({ site, appUrl, reportsViews, lastEventAt, editable }: TrackerCardProps) {
   const t = useTranslations("tracker");
   const { send, pending } = useSend();
-  const { publicId, consentMode, respectsPrivacySignal } = site;
+  const { siteId, consentMode, respectsPrivacySignal } = site;
   const save = (change: { consentMode?: string; respectsPrivacySignal?: boolean }) =>
     send({
       method: "PATCH",
-      url: `/api/sites/${publicId}/privacy`,
+      url: `/api/sites/${siteId}/privacy`,
       body: { consentMode, respectsPrivacySignal, ...change },
       done: t("saved"),
     });

@@ -9,10 +9,11 @@ import { Dialog, DialogClose, DialogFoot } from "#components/ui/dialog.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import { Skeleton } from "#components/ui/skeleton.tsx";
 import type { WhyNotCounted } from "#lib/oci/queue/why-not-counted.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { WhyAnswer } from "./why-answer.tsx";
 
 interface WhyButtonProps {
-  siteId: string;
+  siteId: SiteId;
   saleId: string;
   timeZone: string;
   /** Google confirmed it: the question is then another one. */
@@ -22,7 +23,7 @@ interface WhyButtonProps {
   openRowId?: string;
 }
 
-async function fetchWhy(siteId: string, saleId: string): Promise<WhyNotCounted | null> {
+async function fetchWhy(siteId: SiteId, saleId: string): Promise<WhyNotCounted | null> {
   const response = await fetch(`/api/sites/${siteId}/sales/${saleId}/why-not-counted`, { cache: "no-store" }).catch(() => null);
   return response?.ok ? await response.json().catch(() => null) : null; // our own route, checked where it was read
 }

@@ -3,10 +3,11 @@
 import { createContext, useContext } from "react";
 import type { DeskFormat } from "#lib/i18n/desk-format.ts";
 import type { AmountPreset, DeskRules } from "#lib/leads/desk-shapes.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import type { LeadActions } from "./use-lead-actions.tsx";
 
 export interface DeskTools {
-  siteId: string;
+  siteId: SiteId;
   timeZone: string;
   currency: string;
   /** Viewers see everything and no action. */

@@ -22,6 +22,7 @@ import { type DeskFormat, deskFormat } from "#lib/i18n/desk-format.ts";
 import type { DeskFilter } from "#lib/leads/desk-filter.ts";
 import { type FilterText, filterQuery } from "#lib/leads/desk-query.ts";
 import type { AmountPreset, DeskFigures, DeskPage, LeadDetail as Detail } from "#lib/leads/desk-shapes.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { DeskProvider } from "./desk-context.tsx";
 import { deskGrid } from "./desk-look.ts";
 import type { ChartFigure } from "./figures/figure-list.ts";
@@ -39,7 +40,7 @@ import { type DeskView, useChosenLead } from "./use-chosen-lead.ts";
 import { useLeadActions } from "./use-lead-actions.tsx";
 
 export interface DeskProps {
-  site: { publicId: string; timezone: string; currency: string; version: string; canAct: boolean; mayInstall: boolean };
+  site: { siteId: SiteId; timezone: string; currency: string; version: string; canAct: boolean; mayInstall: boolean };
   filter: DeskFilter;
   page: DeskPage;
   figures: DeskFigures;
@@ -62,7 +63,7 @@ function readEnding(text: string): string | undefined {
 }
 
 /** The list, the lead in view and what can be done with it. */
-function useDeskLeads({ site: { publicId: siteId, version, currency }, filter, page, first }: DeskProps, format: DeskFormat) {
+function useDeskLeads({ site: { siteId, version, currency }, filter, page, first }: DeskProps, format: DeskFormat) {
   const listRef = useRef<HTMLDivElement>(null);
   const of = filterQuery(filter);
   const address = useAddress({ read: readView, write: writeView });
@@ -85,7 +86,7 @@ export function Desk(props: DeskProps) {
   const { site, filter, page, figures, presets, figure } = props;
   const t = useTranslations("desk");
   const locale = useLocale();
-  const { publicId: siteId, timezone: timeZone, currency, canAct } = site;
+  const { siteId, timezone: timeZone, currency, canAct } = site;
   const format = useMemo(() => deskFormat(locale, timeZone), [locale, timeZone]);
   const { address, leads, chosen, actions, lead, detail, listRef } = useDeskLeads(props, format);
   const searchRef = useRef<HTMLInputElement>(null);

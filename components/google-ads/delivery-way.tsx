@@ -5,10 +5,11 @@ import { useTranslations } from "next-intl";
 import { Tag } from "#components/ui/badge.tsx";
 import { Card } from "#components/ui/card.tsx";
 import { StepRow } from "#components/ui/step-row.tsx";
+import type { SiteId } from "#lib/site-ids.ts";
 import { SwitchWay } from "./switch-way.tsx";
 
 interface DeliveryWayProps {
-  siteId: string;
+  siteId: SiteId;
   current: "script" | "api";
   connected: boolean;
   /** The connection would keep conversions waiting. */

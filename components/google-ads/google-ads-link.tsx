@@ -4,11 +4,12 @@ import { ButtonLink } from "#components/ui/button.tsx";
 import { Card, CardBody } from "#components/ui/card.tsx";
 import type { ConnectionStatus } from "#lib/delivery/connection-status.ts";
 import type { Diagnosis } from "#lib/oci/script/status.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { ScriptDiagnosis } from "./script-diagnosis.tsx";
 import { StatusAlert } from "./status-alert.tsx";
 
 interface GoogleAdsLinkProps {
-  siteId: string;
+  siteId: SiteId;
   timeZone: string;
   /** How the site sends, and how that is doing. */
   delivery: { way: "script"; diagnosis: Diagnosis; waiting: number } | { way: "api"; status: ConnectionStatus };

@@ -7,9 +7,10 @@ import { ButtonLink } from "#components/ui/button.tsx";
 import { findingOf } from "#lib/delivery/connection-findings.ts";
 import type { ConnectionStatus } from "#lib/delivery/connection-status.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 
 interface StatusAlertProps {
-  siteId: string;
+  siteId: SiteId;
   status: ConnectionStatus;
   timeZone: string;
   /** Whether the reader may do something about it. */
@@ -36,7 +37,7 @@ export function StatusAlert({
   );
 }
 
-function FixLink({ siteId, code }: { siteId: string; code: ConnectionStatus["code"] }) {
+function FixLink({ siteId, code }: { siteId: SiteId; code: ConnectionStatus["code"] }) {
   const t = useTranslations("googleAds.status");
   const page = sitePath(siteId, "/connections/google-ads");
   if (code === "NOT_CONNECTED" || code === "BLOCKED")

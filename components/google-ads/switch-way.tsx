@@ -11,9 +11,10 @@ import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { useToast } from "#components/ui/toast.tsx";
 import { switchPreview } from "#lib/delivery/connection-shapes.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 
 interface SwitchWayProps {
-  siteId: string;
+  siteId: SiteId;
   to: "script" | "api";
   hasProblem: boolean;
 }

@@ -14,9 +14,10 @@ import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import { Select } from "#components/ui/select.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
+import type { SiteId } from "#lib/site-ids.ts";
 import { type SiteRole, siteRoles } from "#lib/tenancy/site-fields.ts";
 
-export function InviteDialog({ siteId }: { siteId: string }) {
+export function InviteDialog({ siteId }: { siteId: SiteId }) {
   const t = useTranslations("members");
   const [open, setOpen] = useState(false);
   const trigger = (
@@ -33,7 +34,7 @@ export function InviteDialog({ siteId }: { siteId: string }) {
 }
 
 /** Lives as long as the dialog is open, so each invitation starts with an empty form. */
-function InviteForm({ siteId, onDone }: { siteId: string; onDone: () => void }) {
+function InviteForm({ siteId, onDone }: { siteId: SiteId; onDone: () => void }) {
   const t = useTranslations("members");
   const roles = useTranslations("roles");
   const errorText = useErrorText();

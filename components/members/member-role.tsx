@@ -5,11 +5,12 @@ import { useId, useState } from "react";
 import { useSend } from "#components/forms/use-send.ts";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
 import { Select } from "#components/ui/select.tsx";
+import type { SiteId } from "#lib/site-ids.ts";
 import type { Member } from "#lib/tenancy/readers.ts";
 import { type SiteRole, siteRoles } from "#lib/tenancy/site-fields.ts";
 
 /** Changes a role at once. Giving up one's own ownership is asked about first: it cannot be taken back alone. */
-export function MemberRole({ siteId, member, lastOwner }: { siteId: string; member: Member; lastOwner: boolean }) {
+export function MemberRole({ siteId, member, lastOwner }: { siteId: SiteId; member: Member; lastOwner: boolean }) {
   const t = useTranslations("members");
   const roles = useTranslations("roles");
   const whyId = useId();

@@ -4,12 +4,13 @@ import { useTranslations } from "next-intl";
 import { Avatar } from "#components/ui/avatar.tsx";
 import { Cell, Table } from "#components/ui/table.tsx";
 import { DateText } from "#components/ui/time.tsx";
+import type { SiteId } from "#lib/site-ids.ts";
 import type { Member } from "#lib/tenancy/readers.ts";
 import { MemberRole } from "./member-role.tsx";
 import { RemoveMember } from "./remove-member.tsx";
 
 interface MemberTableProps {
-  siteId: string;
+  siteId: SiteId;
   members: Member[];
   timeZone: string;
   /** An archived site shows its team but changes nothing. */

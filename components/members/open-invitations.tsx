@@ -11,10 +11,11 @@ import { Count } from "#components/ui/count.tsx";
 import { ListRow } from "#components/ui/list-row.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { DateText } from "#components/ui/time.tsx";
+import type { SiteId } from "#lib/site-ids.ts";
 import type { Invitation } from "#lib/tenancy/readers.ts";
 
 interface OpenInvitationsProps {
-  siteId: string;
+  siteId: SiteId;
   invitations: Invitation[];
   timeZone: string;
 }
@@ -31,7 +32,7 @@ export function OpenInvitations({ siteId, invitations, timeZone }: OpenInvitatio
   );
 }
 
-function InvitationRow({ siteId, invitation, timeZone }: { siteId: string; invitation: Invitation; timeZone: string }) {
+function InvitationRow({ siteId, invitation, timeZone }: { siteId: SiteId; invitation: Invitation; timeZone: string }) {
   const t = useTranslations("members");
   const roles = useTranslations("roles");
   const resend = useSend();

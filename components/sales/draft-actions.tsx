@@ -6,9 +6,10 @@ import { useSend } from "#components/forms/use-send.ts";
 import { Button } from "#components/ui/button.tsx";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
+import type { SiteId } from "#lib/site-ids.ts";
 
 interface DraftActionsProps {
-  siteId: string;
+  siteId: SiteId;
   saleId: string;
   version: number;
   /** As it is written on the button. */

@@ -21,12 +21,13 @@ import {
   type ReadImport,
   readImport,
 } from "#lib/seal/read-import.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { type ImportLine, importLines, lineReason, previewLines, resultCsv } from "./import-lines.ts";
 import { ImportPreview } from "./import-preview.tsx";
 import { ImportQuestions } from "./import-questions.tsx";
 
 interface ImportSalesProps {
-  siteId: string;
+  siteId: SiteId;
   currency: string;
   timezone: string;
 }
@@ -189,7 +190,7 @@ function PreviewCard({ read, lines, currency, timezone, seal, onSeal, onCancel, 
   );
 }
 
-function DoneCard({ lines, stopped, siteId, timezone }: { lines: ImportLine[]; stopped?: string; siteId: string; timezone: string }) {
+function DoneCard({ lines, stopped, siteId, timezone }: { lines: ImportLine[]; stopped?: string; siteId: SiteId; timezone: string }) {
   const t = useTranslations("salesImport");
   const refused = lines.filter((line) => line.result === "refused").length;
   const download = () => {

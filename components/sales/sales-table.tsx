@@ -6,6 +6,7 @@ import { Cell } from "#components/ui/table.tsx";
 import { LiveTable } from "#components/workbench/live/live-table.tsx";
 import { siteFormat } from "#lib/i18n/site-format.ts";
 import type { Sale } from "#lib/seal/sales-list.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { DraftActions } from "./draft-actions.tsx";
 import { SaleDelivery } from "./sale-delivery.tsx";
 
@@ -13,7 +14,7 @@ const statusIcons = { DRAFT: CircleDashed, CONFIRMED: CircleCheck, CANCELED: Cir
 const channels = ["phone", "whatsapp", "form"] as const;
 
 interface SalesTableProps {
-  siteId: string;
+  siteId: SiteId;
   sales: Sale[];
   next: string | null;
   /** The filter and the page. */

@@ -1,11 +1,12 @@
 "use client";
 
 import { useParams } from "next/navigation";
+import type { SiteId } from "#lib/site-ids.ts";
 import type { SiteRole } from "#lib/tenancy/site-fields.ts";
 
 /** What the shell knows of a site: enough to name it and to choose its pages. */
 export interface ShellSite {
-  publicId: string;
+  siteId: SiteId;
   name: string;
   domain: string | null;
   role: SiteRole;
@@ -14,5 +15,5 @@ export interface ShellSite {
 /** The site in the address, if it is one of the reader's. */
 export function useCurrentSite(sites: ShellSite[]): ShellSite | null {
   const { siteId } = useParams();
-  return sites.find((site) => site.publicId === siteId) ?? null;
+  return sites.find((site) => site.siteId === siteId) ?? null;
 }

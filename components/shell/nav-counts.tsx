@@ -1,6 +1,7 @@
 "use client";
 
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useState } from "react";
+import type { SiteId } from "#lib/site-ids.ts";
 import type { NavItem } from "./nav-items.ts";
 
 type Counts = Readonly<Record<string, number>>;
@@ -26,7 +27,7 @@ export function NavCountsProvider({ open, children }: { open: Counts; children: 
   return <NavCountsContext value={value}>{children}</NavCountsContext>;
 }
 
-export function useNavCount(item: NavItem["key"], siteId: string): [count: number, setCount: (count: number) => void] {
+export function useNavCount(item: NavItem["key"], siteId: SiteId | ""): [count: number, setCount: (count: number) => void] {
   const { counts, setCount } = useContext(NavCountsContext);
   const key = keyOf(item, siteId);
   const set = useCallback((count: number) => setCount(key, count), [key, setCount]);

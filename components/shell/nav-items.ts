@@ -1,4 +1,5 @@
 import { BadgeCheck, History, Inbox, type LucideIcon, Plug, ReceiptText, Send, Settings2, Users } from "lucide-react";
+import type { SiteId } from "#lib/site-ids.ts";
 import type { SiteRole } from "#lib/tenancy/site-fields.ts";
 
 export interface NavItem {
@@ -31,12 +32,12 @@ const navItems: NavItem[] = [
   { key: "settings", path: "/settings", icon: Settings2, group: "site", roles: owners, onPhoneBar: false },
 ];
 
-export function sitePath(siteId: string, path: NavItem["path"] = ""): string {
+export function sitePath(siteId: SiteId, path: NavItem["path"] = ""): string {
   return `/dashboard/site/${siteId}${path}`;
 }
 
 /** The form that connects Google Ads, open. */
-export function connectPath(siteId: string): string {
+export function connectPath(siteId: SiteId): string {
   return `${sitePath(siteId, "/connections/google-ads")}?connect=1#connect`;
 }
 

@@ -5,6 +5,7 @@ import { usePathname } from "next/navigation";
 import { useTranslations } from "next-intl";
 import { cn } from "#components/ui/cn.ts";
 import { Count } from "#components/ui/count.tsx";
+import type { SiteId } from "#lib/site-ids.ts";
 import type { ShellSite } from "./current-site.ts";
 import { useNavCount } from "./nav-counts.tsx";
 import { type NavItem, sitePath } from "./nav-items.ts";
@@ -29,7 +30,7 @@ export function NavLinks({ site, items, look = "side", replace = false }: NavLin
   const t = useTranslations("nav");
   const pathname = usePathname();
   return items.map(({ key, path, icon: Icon }) => {
-    const href = sitePath(site.publicId, path);
+    const href = sitePath(site.siteId, path);
     return (
       <Link
         key={key}
@@ -40,8 +41,8 @@ export function NavLinks({ site, items, look = "side", replace = false }: NavLin
       >
         <Icon className={navIcon[look]} />
         <span className={navText[look]}>{t(key)}</span>
-        {key === "today" && <NavCount item={key} siteId={site.publicId} look={look} tone="act" words="waiting" />}
-        {key === "ociControl" && <NavCount item={key} siteId={site.publicId} look={look} tone="warn" words="warnings" />}
+        {key === "today" && <NavCount item={key} siteId={site.siteId} look={look} tone="act" words="waiting" />}
+        {key === "ociControl" && <NavCount item={key} siteId={site.siteId} look={look} tone="warn" words="warnings" />}
       </Link>
     );
   });
@@ -54,7 +55,7 @@ const solid = { act: "bg-accent text-accent-on", warn: "bg-blocked-mark text-sur
 
 interface NavCountProps {
   item: NavItem["key"];
-  siteId: string;
+  siteId: SiteId;
   look: NavLook;
   tone: "act" | "warn";
   words: "waiting" | "warnings";

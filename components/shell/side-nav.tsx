@@ -18,7 +18,7 @@ export function SideNav({ sites, mayCreate, children }: { sites: ShellSite[]; ma
   const t = useTranslations("nav");
   const pathname = usePathname();
   const site = useCurrentSite(sites);
-  useWatchWarnings(site?.publicId, pathname.endsWith("/oci-control"));
+  useWatchWarnings(site?.siteId, pathname.endsWith("/oci-control"));
   const items = site ? navItemsFor(site.role) : [];
   const siteItems = items.filter((item) => item.group === "site");
   return (

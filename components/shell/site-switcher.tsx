@@ -33,13 +33,13 @@ export function SiteSwitcher({ sites, mayCreate }: { sites: ShellSite[]; mayCrea
       triggerContent={triggerContent}
     >
       {sites.map((each) => (
-        <MenuLink key={each.publicId} href={sitePath(each.publicId)} current={each.publicId === site?.publicId}>
+        <MenuLink key={each.siteId} href={sitePath(each.siteId)} current={each.siteId === site?.siteId}>
           <Avatar name={each.name} />
           <span className="min-w-0 flex-1">
             <span className="block truncate">{each.name}</span>
             {each.domain && <span className="text-xs text-meta block truncate">{each.domain}</span>}
           </span>
-          {each.publicId === site?.publicId && <Check className="text-meta" />}
+          {each.siteId === site?.siteId && <Check className="text-meta" />}
         </MenuLink>
       ))}
       {sites.length > 0 && <MenuSeparator />}

@@ -3,12 +3,13 @@
 import { useEffect } from "react";
 import { needsPerson } from "#lib/oci/queue/row-state.ts";
 import type { QueueStats } from "#lib/oci/queue/stats.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { useNavCount } from "./nav-counts.tsx";
 
 const askAgainMs = 60_000;
 
 /** How many conversions of a site need a person, asked now and then while the tab is seen. A `live` page tells by itself. */
-export function useWatchWarnings(siteId: string | undefined, live: boolean): void {
+export function useWatchWarnings(siteId: SiteId | undefined, live: boolean): void {
   const [, setCount] = useNavCount("ociControl", siteId ?? "");
   useEffect(() => {
     if (!siteId || live) return;

@@ -10,9 +10,10 @@ import { Dialog, DialogClose, DialogFoot } from "#components/ui/dialog.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
+import type { SiteId } from "#lib/site-ids.ts";
 
 /** Closes the site after its name was typed, so that nobody closes the wrong one. */
-export function ArchiveSite({ publicId, name }: { publicId: string; name: string }) {
+export function ArchiveSite({ siteId, name }: { siteId: SiteId; name: string }) {
   const t = useTranslations("archive");
   const router = useRouter();
   const { send, pending } = useSend();
@@ -22,7 +23,7 @@ export function ArchiveSite({ publicId, name }: { publicId: string; name: string
   const archive = () =>
     send({
       method: "POST",
-      url: `/api/sites/${publicId}/archive`,
+      url: `/api/sites/${siteId}/archive`,
       done: t("done", { site: name }),
       onDone: () => router.push("/dashboard"),
     });

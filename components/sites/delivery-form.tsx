@@ -35,7 +35,7 @@ const timings = [
 
 /** What leads are worth, when Google is told, and under which names. */
 export function DeliveryForm({ site, appUrl, delivery }: DeliveryFormProps) {
-  const { publicId, currency } = site;
+  const { siteId, currency } = site;
   const t = useTranslations("delivery");
   const tracker = useTranslations("tracker");
   const errorText = useErrorText();
@@ -61,7 +61,7 @@ export function DeliveryForm({ site, appUrl, delivery }: DeliveryFormProps) {
     setFailure(null);
     send({
       method: "PATCH",
-      url: `/api/sites/${publicId}/delivery`,
+      url: `/api/sites/${siteId}/delivery`,
       body: {
         defaultAovCents: order.cents,
         intentWeights: Object.fromEntries(weightedStages.map((stage) => [stage, weightOf(shares[stage])])),

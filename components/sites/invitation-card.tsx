@@ -12,6 +12,7 @@ import { ListRow } from "#components/ui/list-row.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { DateText } from "#components/ui/time.tsx";
 import { defaultTimeZone } from "#lib/i18n/locale.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import type { MyInvitation } from "#lib/tenancy/readers.ts";
 
 /** Sites that asked the reader to join them. */
@@ -37,7 +38,7 @@ function InvitationRow({ invitation: { id, siteName, role, invitedBy, expiresAt 
     accept.send({
       ...answer("accept"),
       done: t("accepted", { site: siteName }),
-      onDone: ({ publicId }) => typeof publicId === "string" && router.push(sitePath(publicId)),
+      onDone: ({ siteId }) => typeof siteId === "string" && router.push(sitePath(siteId as SiteId)),
     });
   const date = () => <DateText value={expiresAt} timeZone={defaultTimeZone} />;
   return (

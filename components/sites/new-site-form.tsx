@@ -4,6 +4,7 @@ import { useRouter } from "next/navigation";
 import { useLocale, useTranslations } from "next-intl";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { defaultTimeZone } from "#lib/i18n/locale.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import type { SiteChoices } from "./site-choice-fields.tsx";
 import { SiteForm } from "./site-form.tsx";
 
@@ -20,7 +21,7 @@ export function NewSiteForm({ choices }: { choices: SiteChoices }) {
       url="/api/sites"
       values={{ name: "", domains: [], currency: "TRY", timezone: defaultTimeZone, locale }}
       choices={choices}
-      onDone={({ publicId }) => router.push(typeof publicId === "string" ? sitePath(publicId) : "/dashboard")}
+      onDone={({ siteId }) => router.push(typeof siteId === "string" ? sitePath(siteId as SiteId) : "/dashboard")}
     />
   );
 }

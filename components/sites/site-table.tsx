@@ -23,7 +23,7 @@ export function SiteTable({ sites }: { sites: SiteSummary[] }) {
     <Table label={t("title")} columns={columns}>
       {sites.map((site) => (
         <tr
-          key={site.publicId}
+          key={site.siteId}
           className={cn(
             "relative hover:bg-surface-2 has-focus-visible:outline-2 has-focus-visible:-outline-offset-2 has-focus-visible:outline-focus",
             site.archivedAt && "text-meta",
@@ -34,7 +34,7 @@ export function SiteTable({ sites }: { sites: SiteSummary[] }) {
               <Avatar name={site.name} />
               <div className="min-w-0 flex-1">
                 <Link
-                  href={sitePath(site.publicId)}
+                  href={sitePath(site.siteId)}
                   className="line-clamp-2 font-semibold wrap-anywhere outline-none after:absolute after:inset-0"
                 >
                   {site.name}

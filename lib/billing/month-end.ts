@@ -12,7 +12,7 @@ const catchUpMonths = 3;
 const usageKeySeconds = 40 * 86_400;
 
 const reconciliation = z.object({
-  reconciled: z.array(z.object({ publicId: z.string(), yearMonth: z.string(), eventCount: z.number(), drift: z.number() })),
+  reconciled: z.array(z.object({ siteId: z.string(), yearMonth: z.string(), eventCount: z.number(), drift: z.number() })),
   more: z.boolean(),
   waiting: z.number(),
 });
@@ -46,8 +46,7 @@ async function correctRedis(rows: Reconciled): Promise<void> {
   if (rows.length === 0) return;
   try {
     const pipeline = redis().pipeline();
-    for (const { publicId, yearMonth, eventCount } of rows)
-      pipeline.set(`usage:${publicId}:${yearMonth}`, eventCount, { ex: usageKeySeconds });
+    for (const { siteId, yearMonth, eventCount } of rows) pipeline.set(`usage:${siteId}:${yearMonth}`, eventCount, { ex: usageKeySeconds });
     await pipeline.exec();
   } catch (error) {
     log.warn("usage keys were not written", { error });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { pagedCsv } from "#lib/csv/paged-csv.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 
 export const activityKinds = [
   "sealed",
@@ -53,8 +54,8 @@ export const activityPage = z.object({
 });
 export type ActivityEntry = z.output<typeof activityPage>["entries"][number];
 
-export const readActivity = (db: SessionClient, publicId: string, filter: ActivityFilter & { limit?: number }) =>
-  callAsUser(db, "list_activity", { p_public_id: publicId, p_filter: filter }, activityPage);
+export const readActivity = (db: SessionClient, siteId: SiteId, filter: ActivityFilter & { limit?: number }) =>
+  callAsUser(db, "list_activity", { p_public_id: siteId, p_filter: filter }, activityPage);
 
 const units = (cents: number | null) => (cents === null ? null : (cents / 100).toFixed(2));
 
@@ -73,12 +74,12 @@ const columns: [string, (entry: ActivityEntry) => string | null][] = [
 ];
 
 /** The filtered log as a file. */
-export const activityCsv = (db: SessionClient, publicId: string, { cursor: _, ...filter }: ActivityFilter) =>
+export const activityCsv = (db: SessionClient, siteId: SiteId, { cursor: _, ...filter }: ActivityFilter) =>
   pagedCsv({
     name: "activity.csv",
     columns,
     read: async (cursor) => {
-      const { entries, next } = await readActivity(db, publicId, { ...filter, limit: 500, ...(cursor && { cursor }) });
+      const { entries, next } = await readActivity(db, siteId, { ...filter, limit: 500, ...(cursor && { cursor }) });
       return { rows: entries, next };
     },
   });

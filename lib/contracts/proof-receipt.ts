@@ -1,12 +1,13 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
+import { siteIdShape } from "#lib/site-ids.ts";
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
 /** A proof as its tenant gets and keeps it. `facts` is text, because the hash is over these bytes. */
 export const proofReceipt = z.object({
   proof_id: z.string(),
-  site: z.string(),
+  site: siteIdShape,
   contract: z.string(),
   contract_version: z.string(),
   entity_id: z.string(),

@@ -5,6 +5,7 @@ import { parseInput } from "#lib/http/parse-input.ts";
 import { type Credentials, credentialsSchema, describeAccount, sealCredentials } from "#lib/providers/credentials.ts";
 import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import type { ConnectionTest, ProviderConnection } from "#lib/providers/port.ts";
+import type { SiteId, SiteUuid } from "#lib/site-ids.ts";
 import { siteDelivery } from "#lib/tenancy/site-delivery.ts";
 import { actionsAtGoogle, knownOf } from "./actions-at-google.ts";
 import { withoutSecrets } from "./connection.ts";
@@ -33,17 +34,17 @@ export interface Consent {
   refresh_token: string;
 }
 
-export const readConnection = (db: SessionClient, publicId: string) =>
-  callAsUser(db, "provider_connection", { p_public_id: publicId }, connectionState);
+export const readConnection = (db: SessionClient, siteId: SiteId) =>
+  callAsUser(db, "provider_connection", { p_public_id: siteId }, connectionState);
 
 /** Tests the credentials, and keeps them when Google takes them. */
 export async function connectGoogleAds(
   db: SessionClient,
-  publicId: string,
+  siteId: SiteId,
   input: ConnectInput,
   consent: Consent | null = null,
 ): Promise<ConnectAnswer> {
-  const siteUuid = await siteUuidOf(publicId);
+  const siteUuid = await siteUuidOf(siteId);
   const credentials = parseInput(credentialsSchema, input.refresh_token ? input : { ...input, ...consent });
   const test = await askGoogle({ siteUuid, version: 0, credentials });
   if (!test.ok) return { connected: false, released: 0, test: withRefused(test, []) };
@@ -55,7 +56,7 @@ export async function connectGoogleAds(
     ...(googleName !== undefined && { sealActionName: googleName }),
     ...(countingType !== undefined && { sealActionCounting: countingType }),
   };
-  return keep(db, publicId, { siteUuid, credentials, test, seal });
+  return keep(db, siteId, { siteUuid, credentials, test, seal });
 }
 
 /**
@@ -74,17 +75,17 @@ const newAccess = rotateInput.extend({ refresh_token: z.string("REQUIRED") });
 /** The same account with a new refresh token. It is kept when it opens the account, whatever Google has against the chosen actions. */
 export async function rotateGoogleAds(
   db: SessionClient,
-  publicId: string,
+  siteId: SiteId,
   input: RotateInput,
   consent: Consent | null = null,
 ): Promise<ConnectAnswer> {
-  const { siteUuid, credentials } = await requireConnection(publicId);
-  const current = await withSealAction(db, publicId, credentials);
+  const { siteUuid, credentials } = await requireConnection(siteId);
+  const current = await withSealAction(db, siteId, credentials);
   const given = parseInput(newAccess, input.refresh_token ? input : (consent ?? {}));
   const renewed = parseInput(credentialsSchema, { ...current, ...given });
   const test = await askGoogle({ siteUuid, version: 0, credentials: renewed });
   if (!opensAccount(test)) return { connected: false, released: 0, test: withRefused(test, []) };
-  return keep(db, publicId, { siteUuid, credentials: renewed, test });
+  return keep(db, siteId, { siteUuid, credentials: renewed, test });
 }
 
 const accountFields: (string | null)[] = ["customer_id", "login_customer_id"];
@@ -96,31 +97,31 @@ const opensAccount = ({ checks }: ConnectionTest) =>
   );
 
 interface Tested {
-  siteUuid: string;
+  siteUuid: SiteUuid;
   credentials: Credentials;
   test: ConnectionTest;
   /** Where sealed sales go from now on; left out, where they went before. */
   seal?: { sealAction: string; sealActionName?: string; sealActionCounting?: string };
 }
 
-async function keep(db: SessionClient, publicId: string, { siteUuid, credentials, test, seal }: Tested): Promise<ConnectAnswer> {
+async function keep(db: SessionClient, siteId: SiteId, { siteUuid, credentials, test, seal }: Tested): Promise<ConnectAnswer> {
   const sealed = sealedConnection(siteUuid, credentials);
   const owner = test.account?.conversionCustomerId;
   const account = { ...sealed.account, ...(owner && { conversionCustomerId: owner }) };
   const { version, released } = await callAsUser(
     db,
     "connect_provider",
-    { p_public_id: publicId, p_connection: { ...sealed, account, ...seal } },
+    { p_public_id: siteId, p_connection: { ...sealed, account, ...seal } },
     kept,
   );
   const connection = { siteUuid, version, credentials };
-  const tried = await tryActions(db, publicId, connection, test);
+  const tried = await tryActions(db, siteId, connection, test);
   const proven = await recordTest(connection, test, passedNames(tried));
   return { connected: true, released: released + proven, test: withRefused(test, tried) };
 }
 
 /** A connection as SQL keeps it. */
-export function sealedConnection(siteUuid: string, credentials: Credentials) {
+export function sealedConnection(siteUuid: SiteUuid, credentials: Credentials) {
   return {
     provider: providerKey,
     transport: credentials.transport,
@@ -130,11 +131,11 @@ export function sealedConnection(siteUuid: string, credentials: Credentials) {
 }
 
 /** Tests the stored credentials and every chosen action. A passed test ends a block, and rows that it failed are queued again. */
-export async function testGoogleAds(db: SessionClient, publicId: string): Promise<ConnectAnswer> {
-  const connection = await requireConnection(publicId);
-  const credentials = await withSealAction(db, publicId, connection.credentials);
+export async function testGoogleAds(db: SessionClient, siteId: SiteId): Promise<ConnectAnswer> {
+  const connection = await requireConnection(siteId);
+  const credentials = await withSealAction(db, siteId, connection.credentials);
   const test = await askGoogle({ ...connection, credentials });
-  const tried = await tryActions(db, publicId, { ...connection, credentials }, test);
+  const tried = await tryActions(db, siteId, { ...connection, credentials }, test);
   return { connected: true, released: await recordTest(connection, test, passedNames(tried)), test: withRefused(test, tried) };
 }
 
@@ -153,14 +154,9 @@ interface TriedAction {
 }
 
 /** Every chosen action and what Google has against it. One was tested with the connection; the others are tried here. */
-async function tryActions(
-  db: SessionClient,
-  publicId: string,
-  connection: ProviderConnection,
-  test: ConnectionTest,
-): Promise<TriedAction[]> {
+async function tryActions(db: SessionClient, siteId: SiteId, connection: ProviderConnection, test: ConnectionTest): Promise<TriedAction[]> {
   if (!opensAccount(test)) return [];
-  const { actions } = await readConnection(db, publicId);
+  const { actions } = await readConnection(db, siteId);
   const tryOne = async (action: string) => {
     if (action === connection.credentials.conversion_action_resource_name) return test;
     const credentials = { ...connection.credentials, conversion_action_resource_name: action };
@@ -183,10 +179,10 @@ function withRefused(test: ConnectionTest, tried: TriedAction[]): ConnectAnswer[
 }
 
 /** With the action that sealed sales go to now: the owner may have chosen another since the account was connected. */
-async function withSealAction(db: SessionClient, publicId: string, credentials: Credentials): Promise<Credentials> {
+async function withSealAction(db: SessionClient, siteId: SiteId, credentials: Credentials): Promise<Credentials> {
   const [{ actions }, { conversionNames }] = await Promise.all([
-    readConnection(db, publicId),
-    callAsUser(db, "site_delivery", { p_public_id: publicId }, siteDelivery),
+    readConnection(db, siteId),
+    callAsUser(db, "site_delivery", { p_public_id: siteId }, siteDelivery),
   ]);
   const chosen = actions.find(({ conversionName }) => conversionName === conversionNames.seal);
   return chosen ? { ...credentials, conversion_action_resource_name: chosen.action } : credentials;
@@ -209,33 +205,33 @@ async function recordTest({ siteUuid, version }: ProviderConnection, test: Conne
 }
 
 /** The account's conversion actions, as Google lists them: of the stored connection, or of one that is being made. */
-export async function listActions(publicId: string, input: AccountInput, consent: Consent | null = null) {
-  const connection = input.customer_id ? await draftConnection(publicId, input, consent) : await requireConnection(publicId);
+export async function listActions(siteId: SiteId, input: AccountInput, consent: Consent | null = null) {
+  const connection = input.customer_id ? await draftConnection(siteId, input, consent) : await requireConnection(siteId);
   return orUnavailable(googleAds().listConversionActions(connection));
 }
 
-async function draftConnection(publicId: string, input: AccountInput, consent: Consent | null): Promise<ProviderConnection> {
+async function draftConnection(siteId: SiteId, input: AccountInput, consent: Consent | null): Promise<ProviderConnection> {
   const given = input.refresh_token ? input : { ...input, ...consent };
   // Reading the list needs no action; it is what is being chosen.
   const credentials = parseInput(credentialsSchema, { ...given, conversion_action_resource_name: "customers/0/conversionActions/0" });
-  return { siteUuid: await siteUuidOf(publicId), version: 0, credentials };
+  return { siteUuid: await siteUuidOf(siteId), version: 0, credentials };
 }
 
 export async function chooseActions(
   db: SessionClient,
-  publicId: string,
+  siteId: SiteId,
   actions: { conversionName: string; action: string; countingType?: string }[],
 ) {
-  const listed = await actionsAtGoogle(requireConnection(publicId));
+  const listed = await actionsAtGoogle(requireConnection(siteId));
   const named = actions.map((chosen) => ({ ...chosen, ...knownOf(listed, chosen.action) }));
-  return callAsUser(db, "set_conversion_actions", { p_public_id: publicId, p_actions: named }, kept);
+  return callAsUser(db, "set_conversion_actions", { p_public_id: siteId, p_actions: named }, kept);
 }
 
-export const disconnectGoogleAds = (db: SessionClient, publicId: string) =>
-  callAsUser(db, "disconnect_provider", { p_public_id: publicId }, done);
+export const disconnectGoogleAds = (db: SessionClient, siteId: SiteId) =>
+  callAsUser(db, "disconnect_provider", { p_public_id: siteId }, done);
 
-export const previewSwitch = (db: SessionClient, publicId: string, to: "script" | "api") =>
-  callAsUser(db, "preview_delivery_switch", { p_public_id: publicId, p_to: to }, switchPreview);
+export const previewSwitch = (db: SessionClient, siteId: SiteId, to: "script" | "api") =>
+  callAsUser(db, "preview_delivery_switch", { p_public_id: siteId, p_to: to }, switchPreview);
 
-export const switchDelivery = (db: SessionClient, publicId: string, to: "script" | "api") =>
-  callAsUser(db, "switch_delivery", { p_public_id: publicId, p_to: to }, switchAnswer);
+export const switchDelivery = (db: SessionClient, siteId: SiteId, to: "script" | "api") =>
+  callAsUser(db, "switch_delivery", { p_public_id: siteId, p_to: to }, switchAnswer);

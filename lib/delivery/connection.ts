@@ -3,6 +3,7 @@ import { callRpc } from "#lib/db/call-rpc.ts";
 import { redact } from "#lib/platform/redact.ts";
 import { openCredentials } from "#lib/providers/credentials.ts";
 import type { ProviderConnection } from "#lib/providers/port.ts";
+import type { SiteUuid } from "#lib/site-ids.ts";
 import { storableText } from "./pipeline.ts";
 
 const messageMax = 1000;
@@ -13,7 +14,7 @@ const storedCredentials = z.object({ version: z.number(), keyId: z.string(), sea
  * A site's credentials, read and opened. Null when the site is not connected.
  * Throws VAULT_KEY_MISMATCH or VAULT_KEY_MISSING when this server's key does not open them, CREDENTIALS_UNREADABLE when they are incomplete.
  */
-export async function openConnection(siteUuid: string, providerKey: string): Promise<ProviderConnection | null> {
+export async function openConnection(siteUuid: SiteUuid, providerKey: string): Promise<ProviderConnection | null> {
   const stored = await callRpc("provider_credentials_for", { p_site_id: siteUuid, p_provider_key: providerKey }, storedCredentials);
   return stored && { siteUuid, version: stored.version, credentials: openCredentials(stored, siteUuid, providerKey) };
 }

@@ -3,6 +3,7 @@ import { callRpc } from "#lib/db/call-rpc.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import type { UploadResult } from "#lib/providers/port.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { withoutSecrets } from "./connection.ts";
 import type { DryRunAnswer } from "./connection-shapes.ts";
 import { jobRow } from "./pipeline.ts";
@@ -14,8 +15,8 @@ const rowPath = /^(events\.events|destinations\.destinations|conversions|convers
 const askedRow = jobRow.and(z.object({ isChosenAction: z.boolean() }));
 
 /** Asks Google whether it would take a row as it stands. A row that passes proves its conversion action, so a block of that action ends. */
-export async function dryRun(publicId: string, rowId: string): Promise<DryRunAnswer> {
-  const connection = await requireConnection(publicId);
+export async function dryRun(siteId: SiteId, rowId: string): Promise<DryRunAnswer> {
+  const connection = await requireConnection(siteId);
   const job = await callRpc("conversion_job", { p_site_id: connection.siteUuid, p_id: rowId }, askedRow.nullable());
   if (!job) throw new AppError("NOT_FOUND", { detail: "There is no such row, or its conversion has no conversion action yet." });
   const { results, block } = await orUnavailable(googleAds().validateConversion(job, connection));

@@ -5,6 +5,7 @@ import { AppError } from "#lib/platform/app-error.ts";
 import { openToken, sealToken } from "#lib/platform/sealed-token.ts";
 import { exchangeCode } from "#lib/providers/google/exchange-code.ts";
 import { googleHosts, googleScopes } from "#lib/providers/google/hosts.ts";
+import { siteIdShape } from "#lib/site-ids.ts";
 import type { Consent } from "./connect.ts";
 import { orUnavailable } from "./site-connection.ts";
 
@@ -13,7 +14,7 @@ import { orUnavailable } from "./site-connection.ts";
  * the owner has chosen account and conversion action; then connect stores it in the vault.
  */
 
-const asker = z.object({ publicId: z.string(), userId: z.string() });
+const asker = z.object({ siteId: siteIdShape, userId: z.string() });
 type Asker = z.output<typeof asker>;
 
 const stateKind = { purpose: "opsmantik:google-consent-state", lifetimeSeconds: 10 * 60, payload: asker };
@@ -52,7 +53,7 @@ export async function finishConsent(userId: string, { state, code, error }: z.ou
   if (!asked || asked.userId !== userId) {
     throw new AppError("FORBIDDEN", { detail: "This answer from Google belongs to another session, or is too old. Connect again." });
   }
-  const page = new URL(`/dashboard/site/${asked.publicId}/connections/google-ads`, env().APP_URL);
+  const page = new URL(`/dashboard/site/${asked.siteId}/connections/google-ads`, env().APP_URL);
   const refreshToken = code && !error ? await orUnavailable(exchangeCode({ ...requireClient(), code, redirectUri: callbackUrl() })) : null;
   page.searchParams.set("consent", refreshToken ? "given" : "refused");
   return redirect(page.href, refreshToken ? consentCookie(asked, await sealToken(grantKind, { ...asked, refreshToken })) : undefined);
@@ -62,13 +63,13 @@ export async function finishConsent(userId: string, { state, code, error }: z.ou
 export async function readConsent(request: Request, who: Asker): Promise<Consent | null> {
   const cookie = parseCookieHeader(request.headers.get("cookie") ?? "").find(({ name }) => name === cookieName);
   const grant = cookie?.value ? await openToken(grantKind, cookie.value) : null;
-  if (!grant || grant.userId !== who.userId || grant.publicId !== who.publicId) return null;
+  if (!grant || grant.userId !== who.userId || grant.siteId !== who.siteId) return null;
   return { ...requireClient(), refresh_token: grant.refreshToken };
 }
 
-function consentCookie({ publicId }: Asker, value: string): string {
+function consentCookie({ siteId }: Asker, value: string): string {
   return serializeCookieHeader(cookieName, value, {
-    path: `/api/sites/${publicId}/google-ads`,
+    path: `/api/sites/${siteId}/google-ads`,
     httpOnly: true,
     sameSite: "lax",
     secure: env().APP_URL.startsWith("https:"),

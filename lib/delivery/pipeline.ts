@@ -3,11 +3,12 @@ import { leadChannels } from "#lib/channels.ts";
 import type { Json } from "#lib/db/types.gen.ts";
 import { circuitStates, queueKinds } from "#lib/oci/queue-types.ts";
 import type { ConversionJob, UploadResult } from "#lib/providers/port.ts";
+import { type SiteUuid, siteUuidShape } from "#lib/site-ids.ts";
 import type { ShareGroup } from "./fair-share.ts";
 
 /** One (site, provider) with due rows. */
 export interface DeliveryGroup extends ShareGroup {
-  siteUuid: string;
+  siteUuid: SiteUuid;
   providerKey: string;
   nextProbeAt: string | null;
 }
@@ -73,7 +74,7 @@ export interface Pipeline {
 export const groupList = z.array(
   z
     .object({
-      site_id: z.uuid(),
+      site_id: siteUuidShape,
       provider_key: z.string(),
       queued_count: z.number(),
       state: z.enum(circuitStates),

@@ -5,13 +5,14 @@ import { firstPollSeconds } from "#lib/oci/limits.ts";
 import { log } from "#lib/platform/log.ts";
 import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import type { Provider, ProviderConnection, VerdictAnswer } from "#lib/providers/port.ts";
+import { siteUuidShape } from "#lib/site-ids.ts";
 import { openConnection, withoutSecrets } from "./connection.ts";
 import { storable } from "./pipeline.ts";
 import { sideBySide, startBudget } from "./run-budget.ts";
 
 const duePolls = z.array(
   z.object({
-    siteId: z.uuid(),
+    siteUuid: siteUuidShape,
     providerKey: z.string(),
     requestId: z.string(),
     rowCount: z.number(),
@@ -43,13 +44,13 @@ export async function pollVerdicts({ deadlineMs, provider = googleAds(), now = (
     max: sideBySideMax,
     work: async (poll) => {
       if (!budget.mayClaim()) return "later" as const;
-      const connection = await once(connections, poll, () => openConnection(poll.siteId, poll.providerKey));
+      const connection = await once(connections, poll, () => openConnection(poll.siteUuid, poll.providerKey));
       const answer = await readAnswer(poll, { provider, connection, signal: budget.uploadSignal, now });
       await record(poll, answer, now());
       return answer.status === "PROCESSING" ? ("later" as const) : ("decided" as const);
     },
     onError: (poll, error) => {
-      log.error("verdict not polled", { siteUuid: poll.siteId, providerRequest: poll.requestId, error });
+      log.error("verdict not polled", { siteUuid: poll.siteUuid, providerRequest: poll.requestId, error });
       return "failed" as const;
     },
   });
@@ -58,8 +59,8 @@ export async function pollVerdicts({ deadlineMs, provider = googleAds(), now = (
 }
 
 /** A site's credentials are read and opened once a run. */
-function once<T>(known: Map<string, Promise<T>>, { siteId, providerKey }: DuePoll, open: () => Promise<T>): Promise<T> {
-  const key = `${siteId}:${providerKey}`;
+function once<T>(known: Map<string, Promise<T>>, { siteUuid, providerKey }: DuePoll, open: () => Promise<T>): Promise<T> {
+  const key = `${siteUuid}:${providerKey}`;
   const opened = known.get(key) ?? open();
   known.set(key, opened);
   return opened;
@@ -87,20 +88,20 @@ async function readAnswer(poll: DuePoll, { provider, connection, signal, now }: 
 }
 
 const tryLater = (poll: DuePoll) => (error: unknown) => {
-  log.warn("verdict not read", { siteUuid: poll.siteId, providerRequest: poll.requestId, error });
+  log.warn("verdict not read", { siteUuid: poll.siteUuid, providerRequest: poll.requestId, error });
   return stillProcessing;
 };
 
 /** As after an upload: nothing more is sent with credentials that Google refuses. */
 function blockProvider(
-  { siteId, providerKey }: DuePoll,
+  { siteUuid, providerKey }: DuePoll,
   connection: ProviderConnection,
   { code, message }: { code: string; message: string },
 ) {
   return callRpc(
     "block_provider",
     {
-      p_site_id: siteId,
+      p_site_id: siteUuid,
       p_provider_key: providerKey,
       p_code: code,
       p_message: withoutSecrets(message, connection),
@@ -110,11 +111,11 @@ function blockProvider(
   );
 }
 
-function record({ siteId, requestId, pollCount }: DuePoll, { block: _block, ...answer }: VerdictAnswer, now: Date) {
+function record({ siteUuid, requestId, pollCount }: DuePoll, { block: _block, ...answer }: VerdictAnswer, now: Date) {
   const nextPollAt = new Date(now.getTime() + pauseMs(pollCount)).toISOString();
   return callRpc(
     "record_verdicts",
-    { p_site_id: siteId, p_request_id: requestId, p_answer: storable({ ...answer, nextPollAt }) },
+    { p_site_id: siteUuid, p_request_id: requestId, p_answer: storable({ ...answer, nextPollAt }) },
     z.unknown(),
   );
 }

@@ -5,12 +5,20 @@ import { cron } from "#lib/guards/machine.ts";
 import type { Guard } from "#lib/http/handler.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { credentialsSchema } from "#lib/providers/credentials.ts";
+import { siteIdShape, siteUuidShape } from "#lib/site-ids.ts";
 import { sealedConnection } from "./connect.ts";
 import { siteUuidOf } from "./site-connection.ts";
 
 export const seedInput = z.object({
   /** The database's own id, as the runbook has it, or the public one. */
-  site_id: z.union([z.uuid(), z.string().regex(/^[0-9a-f]{32}$/)]),
+  site_id: z.union([
+    siteUuidShape.transform((siteUuid) => ({ siteUuid })),
+    z
+      .string()
+      .regex(/^[0-9a-f]{32}$/)
+      .pipe(siteIdShape)
+      .transform((siteId) => ({ siteId })),
+  ]),
   provider_key: z.literal("google_ads"),
   credentials: credentialsSchema,
 });
@@ -28,7 +36,7 @@ export const stagingCron: Guard<null> = (context) => {
 
 /** For staging, where nobody sits at a form: credentials go into the vault as they are, untested. */
 export async function seedCredentials({ site_id, credentials }: z.output<typeof seedInput>) {
-  const siteUuid = site_id.includes("-") ? site_id : await siteUuidOf(site_id);
+  const siteUuid = "siteUuid" in site_id ? site_id.siteUuid : await siteUuidOf(site_id.siteId);
   const connection = { ...sealedConnection(siteUuid, credentials), sealAction: credentials.conversion_action_resource_name };
   const { version } = await callRpc(
     "seed_provider_credentials",

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { env } from "#lib/env.ts";
 import { log } from "#lib/platform/log.ts";
 import { redis } from "#lib/platform/redis.ts";
+import type { SiteUuid } from "#lib/site-ids.ts";
 
 /**
  * How many uploads run at once, for one (site, provider) and for a provider altogether. Each holder is a member of a sorted set, scored with
@@ -48,7 +49,7 @@ export interface Slot {
 }
 
 /** A slot for one upload to the provider. Null when all are taken or Redis does not answer: then nothing may be sent now. Never throws. */
-export async function acquireSlot(siteUuid: string, providerKey: string): Promise<Slot | null> {
+export async function acquireSlot(siteUuid: SiteUuid, providerKey: string): Promise<Slot | null> {
   const { CONCURRENCY_PER_SITE_PROVIDER: perSite, CONCURRENCY_GLOBAL_PER_PROVIDER: overall, SEMAPHORE_TTL_MS: ttlMs } = env();
   const keys = [`conc:${siteUuid}:${providerKey}`, `conc:global:${providerKey}`];
   const token = randomUUID();

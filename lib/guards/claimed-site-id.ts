@@ -1,4 +1,5 @@
 import type { GuardContext } from "#lib/http/handler.ts";
+import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
 
 /** A field of a JSON body that nobody has checked yet; undefined when the body is no object or has none. */
 export function claimedField(rawBody: string, name: string): unknown {
@@ -11,9 +12,9 @@ export function claimedField(rawBody: string, name: string): unknown {
 }
 
 /** The site a request says it is about: in its path, its query or its JSON body. A claim, until a guard has checked it. */
-export function claimedSiteId({ request, rawBody, params }: GuardContext): string | undefined {
+export function claimedSiteId({ request, rawBody, params }: GuardContext): SiteId | undefined {
   const named = params.siteId ?? new URL(request.url).searchParams.get("siteId");
-  if (named) return named;
+  if (named) return siteIdShape.parse(named);
   const claimed = claimedField(rawBody, "siteId");
-  return claimed === undefined || typeof claimed === "string" ? claimed : "";
+  return claimed === undefined ? undefined : siteIdShape.parse(typeof claimed === "string" ? claimed : "");
 }

@@ -5,14 +5,15 @@ import { env } from "#lib/env.ts";
 import type { Guard, GuardContext } from "#lib/http/handler.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { isSignedByQstash } from "#lib/platform/qstash.ts";
+import { type SiteId, type SiteUuid, siteIdShape, siteUuidShape } from "#lib/site-ids.ts";
 import { type KeyScope, keyScopes } from "#lib/tenancy/site-fields.ts";
 import { type SyncMethod, syncMethods } from "#lib/tenancy/site-lists.ts";
 import { claimedSiteId } from "./claimed-site-id.ts";
 
-/** A machine that speaks for one site. siteId is the internal id: it goes to the database and nowhere else. */
+/** A machine that speaks for one site. siteUuid is the internal id: it goes to the database and nowhere else. */
 export interface SiteMachine {
-  siteId: string;
-  publicId: string;
+  siteUuid: SiteUuid;
+  siteId: SiteId;
   keyId: string;
   scopes: KeyScope[];
   ociSyncMethod: SyncMethod;
@@ -20,8 +21,8 @@ export interface SiteMachine {
 
 export const siteMachine = z
   .object({
-    siteId: z.uuid(),
-    publicId: z.string(),
+    siteUuid: siteUuidShape,
+    siteId: siteIdShape,
     keyId: z.uuid(),
     scopes: z.array(z.enum(keyScopes)),
     ociSyncMethod: z.enum(syncMethods),
@@ -66,7 +67,7 @@ export const siteApiKey =
 /** A request may name its site, but only the credential decides it. */
 export function refuseOtherSite(context: GuardContext, machine: SiteMachine): void {
   const claimed = claimedSiteId(context);
-  if (claimed !== undefined && claimed !== machine.publicId) {
+  if (claimed !== undefined && claimed !== machine.siteId) {
     throw new AppError("FORBIDDEN", { detail: "This credential belongs to another site." });
   }
 }

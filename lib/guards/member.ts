@@ -4,6 +4,7 @@ import { callAsUser, type SessionClient, sessionClient } from "#lib/db/session-c
 import { env } from "#lib/env.ts";
 import type { Guard, GuardContext } from "#lib/http/handler.ts";
 import { AppError } from "#lib/platform/app-error.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { hasRole, type SiteRole, siteSummary } from "#lib/tenancy/site-fields.ts";
 import { claimedSiteId } from "./claimed-site-id.ts";
 
@@ -14,7 +15,7 @@ export interface SignedIn {
 }
 
 export interface SiteMember extends SignedIn {
-  publicId: string;
+  siteId: SiteId;
   role: SiteRole;
 }
 
@@ -42,11 +43,11 @@ export const signedIn: Guard<SignedIn> = async (context) => {
 export function siteMember(role: SiteRole): Guard<SiteMember> {
   return async (context) => {
     const { user, db } = await signedIn(context);
-    const publicId = claimedSiteId(context);
-    if (!publicId) throw new AppError("NOT_FOUND");
-    const site = await callAsUser(db, "get_site", { p_public_id: publicId }, siteSummary);
+    const siteId = claimedSiteId(context);
+    if (!siteId) throw new AppError("NOT_FOUND");
+    const site = await callAsUser(db, "get_site", { p_public_id: siteId }, siteSummary);
     if (!hasRole(site.role, role)) throw new AppError("FORBIDDEN");
-    return { user, db, publicId, role: site.role };
+    return { user, db, siteId, role: site.role };
   };
 }
 

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { callRpc, retryDeadlocks } from "#lib/db/call-rpc.ts";
 import type { Json } from "#lib/db/types.gen.ts";
+import type { SiteUuid } from "#lib/site-ids.ts";
 import type { CapturedEvent } from "./captured-event.ts";
 
 const admission = z.object({
@@ -27,10 +28,10 @@ export interface Candidate {
 const reporterCodes: Record<CapturedEvent["reporter"], number> = { tracker: 1, system: 2 };
 
 /** The one round trip to the database: idempotency, quota and capture. */
-export async function admitEvents(siteId: string, candidates: Candidate[], receivedAtMs: number): Promise<Admission> {
+export async function admitEvents(siteUuid: SiteUuid, candidates: Candidate[], receivedAtMs: number): Promise<Admission> {
   const events = candidates.map(({ eid, olderEid, label, visitor, captured }) => {
     const { category, action, url } = captured;
-    const key = idempotencyKey({ siteId, category, action, label: label ?? "", url, visitor: visitor ?? "" }, receivedAtMs);
+    const key = idempotencyKey({ siteUuid, category, action, label: label ?? "", url, visitor: visitor ?? "" }, receivedAtMs);
     return {
       k: key,
       e: eid,
@@ -41,14 +42,14 @@ export async function admitEvents(siteId: string, candidates: Candidate[], recei
     };
   });
   // Two batches with the same events under different keys can meet in the middle.
-  return retryDeadlocks(() => callRpc("admit_events", { p_site_id: siteId, p_events: events as unknown as Json }, admission)); // plain data
+  return retryDeadlocks(() => callRpc("admit_events", { p_site_id: siteUuid, p_events: events as unknown as Json }, admission)); // plain data
 }
 
 /** Two identical events within this time are one: a double click, a reload, a resend. */
 const bucketMs = 5_000;
 
 interface KeyParts {
-  siteId: string;
+  siteUuid: SiteUuid;
   category: string;
   action: string;
   label: string;
@@ -61,9 +62,9 @@ interface KeyParts {
  * The identity of an event, computed once, here, from server time. Each part is preceded by its length, so that no two
  * inputs run together: ("ab", "c") and ("a", "bc") differ.
  */
-export function idempotencyKey({ siteId, category, action, label, url, visitor }: KeyParts, receivedAtMs: number): string {
+export function idempotencyKey({ siteUuid, category, action, label, url, visitor }: KeyParts, receivedAtMs: number): string {
   const hash = createHash("sha256");
-  for (const part of [siteId, category, action, label, url, visitor, String(Math.floor(receivedAtMs / bucketMs))]) {
+  for (const part of [siteUuid, category, action, label, url, visitor, String(Math.floor(receivedAtMs / bucketMs))]) {
     hash.update(`${Buffer.byteLength(part)}:`).update(part);
   }
   return hash.digest("hex");

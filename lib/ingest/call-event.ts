@@ -6,6 +6,7 @@ import type { Guard } from "#lib/http/handler.ts";
 import type { RateLimit } from "#lib/http/rate-limit.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { boundedText } from "#lib/platform/bounded-text.ts";
+import { type SiteId, type SiteUuid, siteIdShape, siteUuidShape } from "#lib/site-ids.ts";
 import { consentModes } from "#lib/tenancy/site-lists.ts";
 import { admitEvents } from "./admit.ts";
 import type { CapturedEvent } from "./captured-event.ts";
@@ -13,11 +14,11 @@ import { wakeWorker } from "./wake-worker.ts";
 
 const signatureWindowSeconds = 300;
 
-const signedSite = z.object({ siteId: z.uuid(), publicId: z.string(), consentMode: z.enum(consentModes) }).nullable();
+const signedSite = z.object({ siteUuid: siteUuidShape, siteId: siteIdShape, consentMode: z.enum(consentModes) }).nullable();
 
 export interface SignedSystem {
-  siteId: string;
-  publicId: string;
+  siteUuid: SiteUuid;
+  siteId: SiteId;
   consentMode: "off" | "required";
   /** When and what the system signed: the call's identity where the body brings none. */
   signedAtSeconds: number;
@@ -59,7 +60,7 @@ export const signedCallEvent: Guard<SignedSystem> = async ({ request, rawBody })
   const site = plausible
     ? await callRpc(
         "verify_call_event_signature",
-        { p_public_id: headers.site, p_ts: headers.ts, p_body: rawBody, p_signature: headers.signature },
+        { p_public_id: siteIdShape.parse(headers.site), p_ts: headers.ts, p_body: rawBody, p_signature: headers.signature },
         signedSite,
       )
     : null;
@@ -75,7 +76,7 @@ export const callEventLimit: RateLimit<SignedSystem> = {
   name: "call-event",
   requests: 150,
   windowSeconds: 60,
-  key: ({ actor }) => actor.publicId,
+  key: ({ actor }) => actor.siteId,
   whenRedisIsDown: "fail-open",
 };
 
@@ -122,7 +123,7 @@ export async function reportCall(actor: SignedSystem, body: z.output<typeof call
     phone: body.phone_number,
   };
   const call = { eid: stamp, olderEid: olderStamp, label: stamp, visitor: body.fingerprint ?? stamp, captured };
-  const { results, overage } = await admitEvents(actor.siteId, [call], Date.now());
+  const { results, overage } = await admitEvents(actor.siteUuid, [call], Date.now());
   const headers: Record<string, string> = { ...(overage && { "x-opsmantik-overage": "true" }) };
   if (results[0] === "quota") {
     return Response.json(
@@ -132,10 +133,10 @@ export async function reportCall(actor: SignedSystem, body: z.output<typeof call
   }
   if (results[0] === "duplicate") {
     // This system told of the call before. It may know the number only now.
-    const added = { p_site_id: actor.siteId, p_intent_stamp: stamp, p_phone: body.phone_number ?? "" };
+    const added = { p_site_id: actor.siteUuid, p_intent_stamp: stamp, p_phone: body.phone_number ?? "" };
     if (body.phone_number !== null) await callRpc("add_caller_number", added, z.object({ added: z.number() }));
   }
-  const woken = results[0] === "duplicate" || (await wakeWorker(actor.publicId));
+  const woken = results[0] === "duplicate" || (await wakeWorker(actor.siteId));
   if (results[0] !== "accepted")
     return Response.json({ ok: true, status: "duplicate" }, { headers: { ...headers, "x-opsmantik-dedup": "1" } });
   return Response.json(

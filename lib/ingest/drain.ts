@@ -3,12 +3,13 @@ import { channelOf, isLeadAction } from "#lib/channels.ts";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import type { Json } from "#lib/db/types.gen.ts";
 import { log } from "#lib/platform/log.ts";
+import { siteUuidShape } from "#lib/site-ids.ts";
 import type { CapturedEvent } from "./captured-event.ts";
 import { capturedEvent } from "./captured-event.ts";
 
 const batch = z.object({
   token: z.uuid(),
-  rows: z.array(z.object({ id: z.uuid(), siteId: z.uuid(), payload: z.unknown(), receivedAt: z.string() })),
+  rows: z.array(z.object({ id: z.uuid(), siteUuid: siteUuidShape, payload: z.unknown(), receivedAt: z.string() })),
 });
 type Batch = z.output<typeof batch>;
 type Row = Batch["rows"][number];

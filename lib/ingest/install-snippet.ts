@@ -1,9 +1,10 @@
+import type { SiteId } from "#lib/site-ids.ts";
 import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
 import { tracker } from "./tracker.gen.ts";
 
 interface Snippet {
   appUrl: string;
-  publicId: string;
+  siteId: SiteId;
   /** "required": nothing is stored or sent before the visitor agrees. */
   consent?: "required";
   /** "respect": a visitor with Do Not Track or Global Privacy Control is left alone. */
@@ -13,12 +14,12 @@ interface Snippet {
 }
 
 /** The line of HTML that a customer puts into the head of every page. */
-export function installSnippet({ appUrl, publicId, consent, dnt, views }: Snippet): string {
+export function installSnippet({ appUrl, siteId, consent, dnt, views }: Snippet): string {
   // It goes into other people's pages: nothing but an id may stand there.
-  if (!/^[0-9a-f]{32}$/.test(publicId)) throw new TypeError("A public id has 32 hexadecimal digits.");
+  if (!/^[0-9a-f]{32}$/.test(siteId)) throw new TypeError("A public id has 32 hexadecimal digits.");
   const attributes = {
     src: new URL(tracker.path, appUrl).href,
-    "data-site": publicId,
+    "data-site": siteId,
     ...(consent && { "data-consent": consent }),
     ...(dnt && { "data-dnt": dnt }),
     ...(views && { "data-views": views }),
@@ -32,12 +33,12 @@ export function installSnippet({ appUrl, publicId, consent, dnt, views }: Snippe
 /** The same, as the settings of a site ask for. */
 export function snippetOfSite(
   appUrl: string,
-  { publicId, consentMode, respectsPrivacySignal }: Pick<SiteSummary, "publicId" | "consentMode" | "respectsPrivacySignal">,
+  { siteId, consentMode, respectsPrivacySignal }: Pick<SiteSummary, "siteId" | "consentMode" | "respectsPrivacySignal">,
   reportsViews: boolean,
 ): string {
   return installSnippet({
     appUrl,
-    publicId,
+    siteId,
     ...(consentMode === "required" && { consent: "required" }),
     ...(respectsPrivacySignal && { dnt: "respect" }),
     ...(reportsViews && { views: "on" }),

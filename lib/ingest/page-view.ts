@@ -2,6 +2,7 @@ import { z } from "zod";
 import { clientAddress, type RateLimit } from "#lib/http/rate-limit.ts";
 import { keepPageView, refusedMarketing } from "#lib/oci/handout/page-views.ts";
 import { AppError } from "#lib/platform/app-error.ts";
+import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
 import { consentOf } from "./capture-event.ts";
 import { age } from "./event-shape.ts";
 import { refusal } from "./read-batch.ts";
@@ -15,7 +16,7 @@ const clickId = z
   .nullish()
   .catch(null);
 const pageView = z.object({
-  siteId: z.string(),
+  siteId: siteIdShape,
   gclid: clickId,
   wbraid: clickId,
   gbraid: clickId,
@@ -30,7 +31,7 @@ const pageView = z.object({
 });
 
 export interface PageView {
-  publicId: string;
+  siteId: SiteId;
   view: z.output<typeof pageView>;
 }
 
@@ -43,7 +44,7 @@ export function readPageView(rawBody: string): PageView {
   }
   const parsed = pageView.safeParse(body);
   if (!parsed.success) throw refusal("missing_site_or_url", "Say in siteId which site this is.");
-  return { publicId: parsed.data.siteId, view: parsed.data };
+  return { siteId: parsed.data.siteId, view: parsed.data };
 }
 
 /** Closed without Redis: that is where the view would go. */
@@ -51,7 +52,7 @@ export const pageViewLimit: RateLimit<TrackerPage> = {
   name: "track-pv",
   requests: 2000,
   windowSeconds: 60,
-  key: ({ request, actor }) => `${actor.publicId}:${clientAddress(request.headers)}`,
+  key: ({ request, actor }) => `${actor.siteId}:${clientAddress(request.headers)}`,
   whenRedisIsDown: "fail-closed",
 };
 
@@ -63,7 +64,7 @@ const withoutConsent = () => new Response(null, { status: 204, headers: { "x-ops
  * a withdrawal could not find it.
  */
 export async function trackPageView(
-  { site, publicId, view }: TrackerPage & PageView,
+  { site, siteId, view }: TrackerPage & PageView,
   headers: Headers,
   now = new Date(),
 ): Promise<Response | { ok: true; id?: string }> {
@@ -72,10 +73,10 @@ export async function trackPageView(
   if (dropReason(site, headers)) return new Response(null, { status: 204 });
   if (!consentOf(view.consent_scopes, site.consentMode).marketing) return withoutConsent();
   if (!visitor || !(gclid || wbraid || gbraid)) return { ok: true };
-  if ((await refusedMarketing(site.siteId, [visitor])).size > 0) return withoutConsent();
+  if ((await refusedMarketing(site.siteUuid, [visitor])).size > 0) return withoutConsent();
   const viewedAt = new Date(now.getTime() - view.t).toISOString();
   const clicks = { gclid: gclid ?? "", wbraid: wbraid ?? "", gbraid: gbraid ?? "" };
-  const id = await keepPageView(publicId, { ...clicks, viewedAt, visitor }, now).catch((error: unknown) => {
+  const id = await keepPageView(siteId, { ...clicks, viewedAt, visitor }, now).catch((error: unknown) => {
     throw new AppError("REDIS_UNAVAILABLE", { cause: error });
   });
   return { ok: true, ...(id && { id }) };

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AppError } from "#lib/platform/app-error.ts";
+import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
 import { age, optional, scopes } from "./event-shape.ts";
 
 /** The codes a client of /api/sync may meet in a 400 or 429; they never change. */
@@ -19,7 +20,7 @@ export function refusal(code: RefusalCode, detail: string): AppError {
 }
 
 export interface Batch {
-  publicId: string;
+  siteId: SiteId;
   /** As sent: each is parsed on its own, so that one bad event does not cost the others. */
   events: unknown[];
   /** A message that only says what the visitor chose; it has no events. */
@@ -68,7 +69,7 @@ export function readBatch(rawBody: string): Batch {
   if (!Array.isArray(events) || (events.length === 0 && !choice)) throw refusal("events_empty", "The batch has no events.");
   const sites = new Set([body.s, ...events.map((event) => (isRecord(event) ? event.s : undefined))].filter((site) => site !== undefined));
   if (sites.size > 1) throw refusal("batch_mixed_sites", "All events of a batch belong to one site.");
-  const [publicId] = sites;
-  if (typeof publicId !== "string" || publicId === "") throw refusal("missing_site_or_url", "Say in s which site this is.");
-  return { publicId, events, choice, trackerVersion: version.parse(body.v) };
+  const [siteId] = sites;
+  if (typeof siteId !== "string" || siteId === "") throw refusal("missing_site_or_url", "Say in s which site this is.");
+  return { siteId: siteIdShape.parse(siteId), events, choice, trackerVersion: version.parse(body.v) };
 }

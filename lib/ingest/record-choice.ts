@@ -19,14 +19,14 @@ const knownRefusals = new Map<string, string>();
 const rememberedMax = 10_000;
 
 /** What a visitor chose, applied at once to everything that Google has not got. Never billed, and safe to repeat. */
-export async function recordChoice({ site, publicId }: TrackerPage, choice: Choice): Promise<void> {
+export async function recordChoice({ site, siteId }: TrackerPage, choice: Choice): Promise<void> {
   const { visitor, scopes, page } = choice;
-  knownRefusals.delete(`${publicId}/${visitor}`);
+  knownRefusals.delete(`${siteId}/${visitor}`);
   const written = { ...choice, page: page && withoutClickIds(page) };
-  await retryDeadlocks(() => callRpc("record_consent", { p_site_id: site.siteId, p_choice: written }, z.unknown()));
+  await retryDeadlocks(() => callRpc("record_consent", { p_site_id: site.siteUuid, p_choice: written }, z.unknown()));
   if (scopes.includes("marketing")) return;
   // Without Redis they stay until the next export, which asks Postgres what each visitor last said.
-  await forgetViewsOfVisitor(publicId, visitor).catch((error: unknown) => log.warn("page views not forgotten", { error }));
+  await forgetViewsOfVisitor(siteId, visitor).catch((error: unknown) => log.warn("page views not forgotten", { error }));
 }
 
 /**
@@ -42,7 +42,7 @@ export async function recordRefusals(page: TrackerPage & { trackerVersion: numbe
   }
   const refusals = [...newest].flatMap(([visitor, event]) => {
     const scopes = scopesOf(event) ?? [];
-    const key = `${page.publicId}/${visitor}`;
+    const key = `${page.siteId}/${visitor}`;
     const said = [...scopes].sort().join();
     if (knownRefusals.get(key) === said) return [];
     knownRefusals.delete(key);

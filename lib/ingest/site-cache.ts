@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
+import { type SiteId, siteUuidShape } from "#lib/site-ids.ts";
 import { consentModes } from "#lib/tenancy/site-lists.ts";
 
 const ingestSite = z
   .object({
-    siteId: z.uuid(),
+    siteUuid: siteUuidShape,
     domains: z.array(z.string()),
     consentMode: z.enum(consentModes),
     respectsPrivacySignal: z.boolean(),
@@ -21,21 +22,21 @@ const rememberedMax = 10_000;
 const cache = new Map<string, { site: Promise<IngestSite | null>; until: number }>();
 
 /** The site behind a public id, from this process's memory when it was asked for a moment ago. */
-export function siteForIngest(publicId: string, now = Date.now()): Promise<IngestSite | null> {
-  const hit = cache.get(publicId);
+export function siteForIngest(siteId: SiteId, now = Date.now()): Promise<IngestSite | null> {
+  const hit = cache.get(siteId);
   if (hit && hit.until > now) return hit.site;
-  if (!/^[0-9a-f]{32}$/.test(publicId)) return Promise.resolve(null);
-  const site = callRpc("site_for_ingest", { p_public_id: publicId }, ingestSite);
+  if (!/^[0-9a-f]{32}$/.test(siteId)) return Promise.resolve(null);
+  const site = callRpc("site_for_ingest", { p_public_id: siteId }, ingestSite);
   const entry = { site, until: now + knownForMs };
-  cache.delete(publicId);
-  cache.set(publicId, entry);
+  cache.delete(siteId);
+  cache.set(siteId, entry);
   const oldest = cache.keys().next().value;
   if (cache.size > rememberedMax && oldest !== undefined) cache.delete(oldest);
   site.then(
     (found) => {
       if (!found) entry.until = now + unknownForMs;
     },
-    () => cache.delete(publicId), // a database that was away is asked again at once
+    () => cache.delete(siteId), // a database that was away is asked again at once
   );
   return site;
 }

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import { clientAddress, type RateLimit } from "#lib/http/rate-limit.ts";
 import { log } from "#lib/platform/log.ts";
+import type { SiteUuid } from "#lib/site-ids.ts";
 import { type Admission, admitEvents, type Candidate } from "./admit.ts";
 import { captureEvent, consentOf, requestFacts, scopesOf, visitorOf } from "./capture-event.ts";
 import { eventsPerRequestMax, type WireEvent, wireEvent } from "./event-shape.ts";
@@ -22,13 +23,13 @@ export const syncLimit: RateLimit<TrackerPage> = {
   requests: 2000,
   windowSeconds: 60,
   key: ({ request, actor }) =>
-    `${actor.publicId}:${clientAddress(request.headers)}|${(request.headers.get("user-agent") ?? "").slice(0, 64)}`,
+    `${actor.siteId}:${clientAddress(request.headers)}|${(request.headers.get("user-agent") ?? "").slice(0, 64)}`,
   whenRedisIsDown: "fail-open",
 };
 
 /** POST /api/sync after its page is known and within limits: validation, idempotency, quota, publish. */
 export async function syncEvents(page: TrackerPage & Batch, request: Request): Promise<Response> {
-  const { site, publicId, events, choice, trackerVersion } = page;
+  const { site, siteId, events, choice, trackerVersion } = page;
   if (choice) {
     await recordChoice(page, {
       visitor: choice.fp,
@@ -53,19 +54,19 @@ export async function syncEvents(page: TrackerPage & Batch, request: Request): P
 
   await recordRefusals(page, valid);
   const dropped = dropReason(site, request.headers);
-  if (dropped) return drop(dropped, site.siteId, valid.length);
+  if (dropped) return drop(dropped, site.siteUuid, valid.length);
   const allowed = valid.filter((event) => hasAnalyticsConsent(event, site));
-  if (allowed.length === 0) return drop("consent", site.siteId, valid.length);
-  if (allowed.length < valid.length) await countDrops("consent", site.siteId, valid.length - allowed.length);
+  if (allowed.length === 0) return drop("consent", site.siteUuid, valid.length);
+  if (allowed.length < valid.length) await countDrops("consent", site.siteUuid, valid.length - allowed.length);
 
   const facts = requestFacts(request.headers, trackerVersion);
   const candidates: Candidate[] = allowed.map((event) => {
     const captured = captureEvent(event, site, facts);
     return { eid: captured.intentStamp ?? event.eid, label: event.wholeLabel, visitor: visitorOf(event), captured };
   });
-  const admission = await admitEvents(site.siteId, candidates, Date.now());
+  const admission = await admitEvents(site.siteUuid, candidates, Date.now());
   const captured = admission.results.some((result) => result === "accepted" || result === "enriched");
-  const woken = captured ? await wakeWorker(publicId) : true;
+  const woken = captured ? await wakeWorker(siteId) : true;
   return admissionResponse(
     admission,
     parsed.map((result) => (!result.success ? "invalid" : hasAnalyticsConsent(result.data, site) ? "admitted" : "consent")),
@@ -78,14 +79,14 @@ function hasAnalyticsConsent(event: WireEvent, site: TrackerPage["site"]): boole
   return consentOf(scopesOf(event), site.consentMode).analytics;
 }
 
-async function countDrops(reason: DropReason, siteId: string, drops: number): Promise<void> {
-  await callRpc("count_drops", { p_site_id: siteId, p_reason: reason, p_drops: drops }, z.unknown()).catch((error: unknown) =>
+async function countDrops(reason: DropReason, siteUuid: SiteUuid, drops: number): Promise<void> {
+  await callRpc("count_drops", { p_site_id: siteUuid, p_reason: reason, p_drops: drops }, z.unknown()).catch((error: unknown) =>
     log.warn("drop not counted", { reason, error }),
   );
 }
 
-async function drop(reason: DropReason, siteId: string, drops: number): Promise<Response> {
-  await countDrops(reason, siteId, drops);
+async function drop(reason: DropReason, siteUuid: SiteUuid, drops: number): Promise<Response> {
+  await countDrops(reason, siteUuid, drops);
   return new Response(null, { status: 204, ...(reason === "consent" && { headers: { "x-opsmantik-consent-missing": "analytics" } }) });
 }
 

@@ -1,12 +1,13 @@
 import { isbot } from "isbot";
 import { type Guard, handler } from "#lib/http/handler.ts";
 import { AppError } from "#lib/platform/app-error.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { refusal } from "./read-batch.ts";
 import { type IngestSite, siteForIngest } from "./site-cache.ts";
 
 export interface TrackerPage {
   site: IngestSite;
-  publicId: string;
+  siteId: SiteId;
 }
 
 /**
@@ -36,10 +37,10 @@ export const preflight = handler({
  * A page of the site that the request names. `read` finds that name in the raw body and may refuse it.
  * The origin is echoed only after it was found on the site's list.
  */
-export function trackerPage<Read extends { publicId: string }>(read: (rawBody: string) => Read): Guard<TrackerPage & Read> {
+export function trackerPage<Read extends { siteId: SiteId }>(read: (rawBody: string) => Read): Guard<TrackerPage & Read> {
   return async ({ request, rawBody, responseHeaders }) => {
     const named = read(rawBody);
-    const site = await siteForIngest(named.publicId);
+    const site = await siteForIngest(named.siteId);
     if (!site) throw refusal("site_not_found", "There is no such site.");
     const origin = request.headers.get("origin");
     if (!isAllowedOrigin(origin, site.domains)) {

@@ -1,6 +1,7 @@
 import { Client } from "@upstash/qstash";
 import { env } from "#lib/env.ts";
 import { log } from "#lib/platform/log.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 
 const workerPath = "/api/workers/ingest";
 
@@ -19,24 +20,24 @@ const rememberedSitesMax = 10_000;
  * Tells the worker that a site has events: at most once per site and second from this process, delivered after that second has
  * ended, so that it finds them all. The events themselves are in Postgres; false means only that they will wait for the cron.
  */
-export function wakeWorker(publicId: string, now = Date.now()): Promise<boolean> {
+export function wakeWorker(siteId: SiteId, now = Date.now()): Promise<boolean> {
   const second = Math.floor(now / 1000);
-  const known = lastWake.get(publicId);
+  const known = lastWake.get(siteId);
   if (known?.second === second) return known.published;
   if (lastWake.size >= rememberedSitesMax) lastWake.clear();
-  const published = publish(publicId, second);
-  lastWake.set(publicId, { second, published });
+  const published = publish(siteId, second);
+  lastWake.set(siteId, { second, published });
   return published;
 }
 
-async function publish(publicId: string, second: number): Promise<boolean> {
+async function publish(siteId: SiteId, second: number): Promise<boolean> {
   try {
     await Promise.race([
       qstashClient().publishJSON({
         url: new URL(workerPath, env().APP_URL).href,
-        body: { site: publicId },
+        body: { site: siteId },
         delay: 1,
-        deduplicationId: `ingest-${publicId}-${second}`,
+        deduplicationId: `ingest-${siteId}-${second}`,
       }),
       new Promise((_, reject) => setTimeout(() => reject(new Error("QStash did not answer in time")), 2_000).unref()),
     ]);

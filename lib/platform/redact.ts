@@ -3,7 +3,7 @@ const secretKey = /authorization|cookie|password|secret|token|api[-_]?key|signat
 /** Keys whose value may be recognised, but not read. */
 const personalKey = /phone|gclid|wbraid|gbraid|click_?id|email|(^|_)fp$/i;
 /** Keys whose value is an id of ours: searching the log for it must find it. */
-const ownIdKey = /^(digest|requestId|publicId|siteId|keyId|id|migration|path)$/;
+const ownIdKey = /^(digest|requestId|siteId|keyId|id|migration|path)$/;
 
 const patterns: [RegExp, (match: string) => string][] = [
   [/\beyJ[\w-]{8,}(\.[\w-]*){2,4}/g, () => "[token]"],

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AppError } from "#lib/platform/app-error.ts";
+import type { SiteUuid } from "#lib/site-ids.ts";
 import { openSecret, type SealedSecret, type SecretPlace, sealSecret } from "#lib/vault/secret.ts";
 
 /** A Google customer id as people copy it (123-456-7890) becomes the ten digits that the APIs take. */
@@ -31,16 +32,16 @@ export const credentialsSchema = z.object({
 export type Credentials = z.output<typeof credentialsSchema>;
 
 /** A site's sealed credentials open for this site and provider only. */
-export function credentialsPlace(siteUuid: string, providerKey: string): SecretPlace {
+export function credentialsPlace(siteUuid: SiteUuid, providerKey: string): SecretPlace {
   return { siteUuid, purpose: `provider_credentials:${providerKey}` };
 }
 
-export function sealCredentials(credentials: Credentials, siteUuid: string, providerKey: string): SealedSecret {
+export function sealCredentials(credentials: Credentials, siteUuid: SiteUuid, providerKey: string): SealedSecret {
   return sealSecret(JSON.stringify(credentials), credentialsPlace(siteUuid, providerKey));
 }
 
 /** Throws the vault's errors, and CREDENTIALS_UNREADABLE for what opens and is something else. The message names fields, never their content. */
-export function openCredentials(sealed: SealedSecret, siteUuid: string, providerKey: string): Credentials {
+export function openCredentials(sealed: SealedSecret, siteUuid: SiteUuid, providerKey: string): Credentials {
   const parsed = credentialsSchema.safeParse(parseJson(openSecret(sealed, credentialsPlace(siteUuid, providerKey))));
   if (parsed.success) return parsed.data;
   const fields = [...new Set(parsed.error.issues.map(({ path }) => path.join(".") || "all of them"))].join(", ");

@@ -1,4 +1,5 @@
 import type { LeadChannel } from "#lib/channels.ts";
+import type { SiteUuid } from "#lib/site-ids.ts";
 import type { Credentials } from "./credentials.ts";
 
 /** The way a conversion goes to Google by API. */
@@ -77,7 +78,7 @@ export interface QuotaEnd {
 }
 
 export interface ProviderConnection {
-  siteUuid: string;
+  siteUuid: SiteUuid;
   /** Grows with each connect; access tokens are cached per version. */
   version: number;
   credentials: Credentials;

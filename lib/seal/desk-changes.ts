@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { onceAnswer, type RequestIdentity } from "#lib/http/answer-once.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 
 /** What an operator does with a lead. Each is one SQL function; it checks the role, decides, and answers once per key. */
 
@@ -27,26 +28,26 @@ export const cancelRequest = z.strictObject({ reason: note.optional(), expectedV
 export const confirmRequest = z.strictObject({ separateSale: z.boolean().optional(), expectedVersion: expectedVersion.optional() });
 
 interface Change<Body> {
-  publicId: string;
+  siteId: SiteId;
   id: string;
   body: Body;
   once: RequestIdentity;
 }
 
-export const sealCall = (db: SessionClient, { publicId, id, body, once }: Change<z.output<typeof sealRequest>>) =>
-  callAsUser(db, "seal_call", { p_public_id: publicId, p_seal: { ...body, id }, ...once }, onceAnswer);
+export const sealCall = (db: SessionClient, { siteId, id, body, once }: Change<z.output<typeof sealRequest>>) =>
+  callAsUser(db, "seal_call", { p_public_id: siteId, p_seal: { ...body, id }, ...once }, onceAnswer);
 
-export const changeCall = (db: SessionClient, { publicId, id, body, once }: Change<z.output<typeof stageRequest>>) =>
-  callAsUser(db, "change_call", { p_public_id: publicId, p_change: { ...body, id }, ...once }, onceAnswer);
+export const changeCall = (db: SessionClient, { siteId, id, body, once }: Change<z.output<typeof stageRequest>>) =>
+  callAsUser(db, "change_call", { p_public_id: siteId, p_change: { ...body, id }, ...once }, onceAnswer);
 
-export const undoCall = (db: SessionClient, { publicId, id, body, once }: Change<z.output<typeof undoRequest>>) =>
-  callAsUser(db, "undo_call", { p_public_id: publicId, p_undo: { ...body, id }, ...once }, onceAnswer);
+export const undoCall = (db: SessionClient, { siteId, id, body, once }: Change<z.output<typeof undoRequest>>) =>
+  callAsUser(db, "undo_call", { p_public_id: siteId, p_undo: { ...body, id }, ...once }, onceAnswer);
 
-export const correctSale = (db: SessionClient, { publicId, id, body, once }: Change<z.output<typeof correctionRequest>>) =>
-  callAsUser(db, "correct_sale", { p_public_id: publicId, p_correction: { ...body, id }, ...once }, onceAnswer);
+export const correctSale = (db: SessionClient, { siteId, id, body, once }: Change<z.output<typeof correctionRequest>>) =>
+  callAsUser(db, "correct_sale", { p_public_id: siteId, p_correction: { ...body, id }, ...once }, onceAnswer);
 
-export const cancelSale = (db: SessionClient, { publicId, id, body, once }: Change<z.output<typeof cancelRequest>>) =>
-  callAsUser(db, "cancel_sale", { p_public_id: publicId, p_cancel: { ...body, id }, ...once }, onceAnswer);
+export const cancelSale = (db: SessionClient, { siteId, id, body, once }: Change<z.output<typeof cancelRequest>>) =>
+  callAsUser(db, "cancel_sale", { p_public_id: siteId, p_cancel: { ...body, id }, ...once }, onceAnswer);
 
-export const confirmSale = (db: SessionClient, { publicId, id, body, once }: Change<z.output<typeof confirmRequest>>) =>
-  callAsUser(db, "confirm_sale", { p_public_id: publicId, p_confirm: { ...body, id }, ...once }, onceAnswer);
+export const confirmSale = (db: SessionClient, { siteId, id, body, once }: Change<z.output<typeof confirmRequest>>) =>
+  callAsUser(db, "confirm_sale", { p_public_id: siteId, p_confirm: { ...body, id }, ...once }, onceAnswer);

@@ -48,7 +48,7 @@ const bySite: RateLimit<SiteMachine> = {
   name: "sales",
   requests: 300,
   windowSeconds: 60,
-  key: ({ actor }) => actor.publicId,
+  key: ({ actor }) => actor.siteId,
   whenRedisIsDown: "fail-open",
 };
 export const salesLimits = { before: addressLimit("sales-address", 300), after: bySite };
@@ -68,8 +68,8 @@ function centsOf({ amount, amount_cents }: z.output<typeof externalSaleRequest>)
 }
 
 /** A body may name its site, but only the key decides it. */
-function refuseOtherSite({ publicId }: SiteMachine, named: string | undefined): void {
-  if (named !== undefined && named !== publicId) throw new AppError("FORBIDDEN", { detail: "This key belongs to another site." });
+function refuseOtherSite({ siteId }: SiteMachine, named: string | undefined): void {
+  if (named !== undefined && named !== siteId) throw new AppError("FORBIDDEN", { detail: "This key belongs to another site." });
 }
 
 export function recordExternalSale(actor: SiteMachine, sale: z.output<typeof externalSaleRequest>, once: RequestIdentity) {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { importRowsMax, importStepMax } from "./read-import.ts";
 
 /** Lines of a file, checked field by field in SQL: a bad line is a result of its own, not a refusal of the file. */
@@ -30,8 +31,8 @@ const importResults = z.array(
 );
 export type ImportResult = z.output<typeof importResults>[number];
 
-export async function importSales(db: SessionClient, publicId: string, { rows, seal, preview, taken }: z.output<typeof importRequest>) {
-  const lines = { p_public_id: publicId, p_rows: rows };
+export async function importSales(db: SessionClient, siteId: SiteId, { rows, seal, preview, taken }: z.output<typeof importRequest>) {
+  const lines = { p_public_id: siteId, p_rows: rows };
   return {
     results: preview
       ? await callAsUser(db, "preview_import", { ...lines, p_taken: taken }, importResults)

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { saleStatuses } from "#lib/contracts/states.ts";
 import { pagedCsv } from "#lib/csv/paged-csv.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 
 export const saleSources = ["desk", "elsewhere"] as const;
 export const saleDeliveries = ["sent", "waiting", "never", "failed"] as const;
@@ -42,8 +43,8 @@ export const salesPage = z.object({
 });
 export type Sale = z.output<typeof salesPage>["sales"][number];
 
-export const readSales = (db: SessionClient, publicId: string, filter: SalesFilter & { limit?: number }) =>
-  callAsUser(db, "list_sales", { p_public_id: publicId, p_filter: filter }, salesPage);
+export const readSales = (db: SessionClient, siteId: SiteId, filter: SalesFilter & { limit?: number }) =>
+  callAsUser(db, "list_sales", { p_public_id: siteId, p_filter: filter }, salesPage);
 
 const columns: [string, (sale: Sale) => string | null][] = [
   ["occurred_at", (sale) => sale.occurredAt],
@@ -62,12 +63,12 @@ const columns: [string, (sale: Sale) => string | null][] = [
 ];
 
 /** The filtered list as a file. */
-export const salesCsv = (db: SessionClient, publicId: string, { cursor: _, ...filter }: SalesFilter) =>
+export const salesCsv = (db: SessionClient, siteId: SiteId, { cursor: _, ...filter }: SalesFilter) =>
   pagedCsv({
     name: "sales.csv",
     columns,
     read: async (cursor) => {
-      const { sales, next } = await readSales(db, publicId, { ...filter, limit: 500, ...(cursor && { cursor }) });
+      const { sales, next } = await readSales(db, siteId, { ...filter, limit: 500, ...(cursor && { cursor }) });
       return { rows: sales, next };
     },
   });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { onceAnswer, type RequestIdentity, serveOnce } from "#lib/http/answer-once.ts";
+import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
 import type { deliveryInput } from "./site-delivery.ts";
 import {
   type apiKeyInput,
@@ -17,7 +18,7 @@ import {
 const done = z.object({ ok: z.literal(true) });
 /** Of a change of the team: with a key the stored bytes, without one the plain answer. */
 const doneOnce = z.union([onceAnswer.transform(serveOnce), done]);
-const joined = z.object({ publicId: z.string() });
+const joined = z.object({ siteId: siteIdShape });
 
 type SiteValues = z.output<typeof siteInput>;
 
@@ -31,44 +32,44 @@ const siteArguments = (site: SiteValues) => ({
 
 export const createSite = (db: SessionClient, site: SiteValues) => callAsUser(db, "create_site", siteArguments(site), joined);
 
-export const updateSite = (db: SessionClient, publicId: string, { defaultAovCents, ...site }: z.output<typeof siteUpdate>) =>
+export const updateSite = (db: SessionClient, siteId: SiteId, { defaultAovCents, ...site }: z.output<typeof siteUpdate>) =>
   callAsUser(
     db,
     "update_site",
-    { p_public_id: publicId, ...siteArguments(site), ...(defaultAovCents !== undefined && { p_default_aov_cents: defaultAovCents }) },
+    { p_public_id: siteId, ...siteArguments(site), ...(defaultAovCents !== undefined && { p_default_aov_cents: defaultAovCents }) },
     done,
   );
 
-export const setSiteArchived = (db: SessionClient, publicId: string, archived: boolean) =>
-  callAsUser(db, "set_site_archived", { p_public_id: publicId, p_archived: archived }, done);
+export const setSiteArchived = (db: SessionClient, siteId: SiteId, archived: boolean) =>
+  callAsUser(db, "set_site_archived", { p_public_id: siteId, p_archived: archived }, done);
 
-export const setSitePrivacy = (db: SessionClient, publicId: string, privacy: z.output<typeof sitePrivacy>) =>
+export const setSitePrivacy = (db: SessionClient, siteId: SiteId, privacy: z.output<typeof sitePrivacy>) =>
   callAsUser(
     db,
     "set_site_privacy",
-    { p_public_id: publicId, p_consent_mode: privacy.consentMode, p_respects_privacy_signal: privacy.respectsPrivacySignal },
+    { p_public_id: siteId, p_consent_mode: privacy.consentMode, p_respects_privacy_signal: privacy.respectsPrivacySignal },
     done,
   );
 
-export const setSiteDelivery = (db: SessionClient, publicId: string, settings: z.output<typeof deliveryInput>) =>
-  callAsUser(db, "set_site_delivery", { p_public_id: publicId, p_settings: settings }, done);
+export const setSiteDelivery = (db: SessionClient, siteId: SiteId, settings: z.output<typeof deliveryInput>) =>
+  callAsUser(db, "set_site_delivery", { p_public_id: siteId, p_settings: settings }, done);
 
-export const replayFailedEvents = (db: SessionClient, publicId: string, ids: string[]) =>
-  callAsUser(db, "replay_failed_events", { p_public_id: publicId, p_ids: ids }, z.object({ replayed: z.number() }));
+export const replayFailedEvents = (db: SessionClient, siteId: SiteId, ids: string[]) =>
+  callAsUser(db, "replay_failed_events", { p_public_id: siteId, p_ids: ids }, z.object({ replayed: z.number() }));
 
 interface TeamChange {
-  publicId: string;
+  siteId: SiteId;
   once: RequestIdentity;
 }
 
-export const changeMemberRole = (db: SessionClient, { publicId, userId, role, once }: TeamChange & { userId: string; role: SiteRole }) =>
-  callAsUser(db, "change_member_role", { p_public_id: publicId, p_user_id: userId, p_role: role, ...once }, doneOnce);
+export const changeMemberRole = (db: SessionClient, { siteId, userId, role, once }: TeamChange & { userId: string; role: SiteRole }) =>
+  callAsUser(db, "change_member_role", { p_public_id: siteId, p_user_id: userId, p_role: role, ...once }, doneOnce);
 
-export const removeMember = (db: SessionClient, { publicId, userId, once }: TeamChange & { userId: string }) =>
-  callAsUser(db, "remove_member", { p_public_id: publicId, p_user_id: userId, ...once }, doneOnce);
+export const removeMember = (db: SessionClient, { siteId, userId, once }: TeamChange & { userId: string }) =>
+  callAsUser(db, "remove_member", { p_public_id: siteId, p_user_id: userId, ...once }, doneOnce);
 
-export const withdrawInvitation = (db: SessionClient, { publicId, invitationId, once }: TeamChange & { invitationId: string }) =>
-  callAsUser(db, "withdraw_invitation", { p_public_id: publicId, p_invitation_id: invitationId, ...once }, doneOnce);
+export const withdrawInvitation = (db: SessionClient, { siteId, invitationId, once }: TeamChange & { invitationId: string }) =>
+  callAsUser(db, "withdraw_invitation", { p_public_id: siteId, p_invitation_id: invitationId, ...once }, doneOnce);
 
 export const acceptInvitation = (db: SessionClient, invitationId: string) =>
   callAsUser(db, "accept_invitation", { p_invitation_id: invitationId }, joined);
@@ -76,24 +77,24 @@ export const acceptInvitation = (db: SessionClient, invitationId: string) =>
 export const declineInvitation = (db: SessionClient, invitationId: string) =>
   callAsUser(db, "decline_invitation", { p_invitation_id: invitationId }, done);
 
-export const createApiKey = (db: SessionClient, publicId: string, { name, scopes }: z.output<typeof apiKeyInput>) =>
+export const createApiKey = (db: SessionClient, siteId: SiteId, { name, scopes }: z.output<typeof apiKeyInput>) =>
   callAsUser(
     db,
     "create_site_api_key",
-    { p_public_id: publicId, p_name: name, p_scopes: scopes },
+    { p_public_id: siteId, p_name: name, p_scopes: scopes },
     z.object({ id: z.string(), key: z.string(), prefix: z.string() }),
   );
 
-export const revokeApiKey = (db: SessionClient, publicId: string, keyId: string) =>
-  callAsUser(db, "revoke_site_api_key", { p_public_id: publicId, p_key_id: keyId }, done);
+export const revokeApiKey = (db: SessionClient, siteId: SiteId, keyId: string) =>
+  callAsUser(db, "revoke_site_api_key", { p_public_id: siteId, p_key_id: keyId }, done);
 
-export const narrowApiKey = (db: SessionClient, publicId: string, { keyId, scopes }: { keyId: string; scopes: KeyScope[] }) =>
+export const narrowApiKey = (db: SessionClient, siteId: SiteId, { keyId, scopes }: { keyId: string; scopes: KeyScope[] }) =>
   callAsUser(
     db,
     "narrow_site_api_key",
-    { p_public_id: publicId, p_key_id: keyId, p_scopes: scopes },
+    { p_public_id: siteId, p_key_id: keyId, p_scopes: scopes },
     z.object({ scopes: z.array(z.enum(keyScopes)) }),
   );
 
-export const callEventSecret = (db: SessionClient, publicId: string, rotate: boolean) =>
-  callAsUser(db, "call_event_secret", { p_public_id: publicId, p_rotate: rotate }, z.object({ secret: z.string(), rotatedAt: z.string() }));
+export const callEventSecret = (db: SessionClient, siteId: SiteId, rotate: boolean) =>
+  callAsUser(db, "call_event_secret", { p_public_id: siteId, p_rotate: rotate }, z.object({ secret: z.string(), rotatedAt: z.string() }));

@@ -6,9 +6,10 @@ import { env } from "#lib/env.ts";
 import { onceAnswer, type RequestIdentity, serveOnce } from "#lib/http/answer-once.ts";
 import { enforceLimit, type RateLimit } from "#lib/http/rate-limit.ts";
 import { log } from "#lib/platform/log.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import type { SiteRole } from "./site-fields.ts";
 
-type InviteArgs = { p_public_id: string; p_email: string; p_role: SiteRole } & RequestIdentity;
+type InviteArgs = { p_public_id: SiteId; p_email: string; p_role: SiteRole } & RequestIdentity;
 
 /**
  * Mails a sign-in link, which also makes the account of a new address. Supabase Auth writes and sends it.
@@ -35,7 +36,7 @@ const mailsToOneAddress = (email: string): RateLimit => ({
 });
 
 interface Invite {
-  publicId: string;
+  siteId: SiteId;
   email: string;
   role: SiteRole;
   once: RequestIdentity;
@@ -47,9 +48,9 @@ const invited = z.object({ invitationId: z.string(), email: z.string() });
  * Invites an address. The invitation stands even when its mail could not be sent: `mailed` says so,
  * and the invited person finds it after signing in in any way.
  */
-export async function inviteMember(db: SessionClient, { publicId, email, role, once }: Invite) {
+export async function inviteMember(db: SessionClient, { siteId, email, role, once }: Invite) {
   await enforceLimit(mailsToOneAddress(email), { request: new Request(env().APP_URL), actor: undefined });
-  const args = { p_public_id: publicId, p_email: email, p_role: role, ...once };
+  const args = { p_public_id: siteId, p_email: email, p_role: role, ...once };
   if (once.p_key !== undefined) return inviteOnce(db, args, once.p_key);
   const made = await callAsUser(db, "invite_site_member", args, invited);
   return { invitationId: made.invitationId, mailed: await mailSignInLink(made.email) };

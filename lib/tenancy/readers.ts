@@ -2,6 +2,7 @@ import { cache } from "react";
 import { z } from "zod";
 import { readPage } from "#lib/auth/session.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
+import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
 import { siteDelivery } from "./site-delivery.ts";
 import { keyScopes, type SiteSummary, siteRoles, siteSummary } from "./site-fields.ts";
 import { readSiteVersion, type VersionTopic } from "./site-version.ts";
@@ -34,19 +35,18 @@ export type Member = z.output<typeof team>["members"][number];
 export type Invitation = z.output<typeof team>["invitations"][number];
 export type ApiKey = z.output<typeof apiKeys>[number];
 
-const readSite = (db: SessionClient, publicId: string) => callAsUser(db, "get_site", { p_public_id: publicId }, siteSummary);
-export const readSiteDelivery = (db: SessionClient, publicId: string) =>
-  callAsUser(db, "site_delivery", { p_public_id: publicId }, siteDelivery);
-export const readTeam = (db: SessionClient, publicId: string) => callAsUser(db, "list_site_members", { p_public_id: publicId }, team);
-export const readApiKeys = (db: SessionClient, publicId: string) =>
-  callAsUser(db, "list_site_api_keys", { p_public_id: publicId }, apiKeys);
+const readSite = (db: SessionClient, siteId: SiteId) => callAsUser(db, "get_site", { p_public_id: siteId }, siteSummary);
+export const readSiteDelivery = (db: SessionClient, siteId: SiteId) =>
+  callAsUser(db, "site_delivery", { p_public_id: siteId }, siteDelivery);
+export const readTeam = (db: SessionClient, siteId: SiteId) => callAsUser(db, "list_site_members", { p_public_id: siteId }, team);
+export const readApiKeys = (db: SessionClient, siteId: SiteId) => callAsUser(db, "list_site_api_keys", { p_public_id: siteId }, apiKeys);
 
 // cache(): the layout and the page of one request ask the same question once.
 export const listSites = cache(() => readPage((db) => callAsUser(db, "list_my_sites", {}, mySites)));
-export const getSite = cache((publicId: string) => readPage(readSite, publicId));
+export const getSite = cache((named: string) => readPage(readSite, siteIdShape.parse(named)));
 
 /** The site, and the version of what its screen shows. A page reads its list after this, so that the list is never older than the version. */
-export async function getVersionedSite(publicId: string, of: VersionTopic): Promise<SiteSummary & { version: string }> {
-  const [site, { version }] = await Promise.all([getSite(publicId), readPage(readSiteVersion, publicId, of)]);
+export async function getVersionedSite(named: string, of: VersionTopic): Promise<SiteSummary & { version: string }> {
+  const [site, { version }] = await Promise.all([getSite(named), readPage(readSiteVersion, siteIdShape.parse(named), of)]);
   return { ...site, version };
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { boundedText } from "#lib/platform/bounded-text.ts";
+import { siteIdShape } from "#lib/site-ids.ts";
 import { currencyDecimals } from "#lib/valuation/currencies.ts";
 import { consentModes, syncMethods } from "./site-lists.ts";
 
@@ -68,7 +69,7 @@ export const apiKeyInput = z.object({ name: boundedText(60), scopes: scopes.defa
 export const apiKeyScopes = z.strictObject({ scopes });
 
 export const siteSummary = z.object({
-  publicId: z.string(),
+  siteId: siteIdShape,
   name: z.string(),
   domains: z.array(z.string()),
   currency: z.string(),

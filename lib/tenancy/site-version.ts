@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 
 /** Which screen asks. */
 const topics = ["leads", "queue", "sales", "activity", "events"] as const;
@@ -8,5 +9,5 @@ export type VersionTopic = (typeof topics)[number];
 export const siteVersionQuery = z.object({ of: z.enum(topics) });
 const siteVersion = z.object({ version: z.string() });
 
-export const readSiteVersion = (db: SessionClient, publicId: string, of: VersionTopic) =>
-  callAsUser(db, "site_version", { p_public_id: publicId, p_of: of }, siteVersion);
+export const readSiteVersion = (db: SessionClient, siteId: SiteId, of: VersionTopic) =>
+  callAsUser(db, "site_version", { p_public_id: siteId, p_of: of }, siteVersion);

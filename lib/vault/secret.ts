@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 import { env, isVaultKey } from "#lib/env.ts";
 import { AppError } from "#lib/platform/app-error.ts";
+import type { SiteUuid } from "#lib/site-ids.ts";
 
 export interface SealedSecret {
   keyId: string;
@@ -10,7 +11,7 @@ export interface SealedSecret {
 
 /** Where a secret belongs. It is authenticated with the secret, so a row that was moved to another site does not open there. */
 export interface SecretPlace {
-  siteUuid: string;
+  siteUuid: SiteUuid;
   purpose: string;
 }
 

@@ -57,18 +57,18 @@ async function bench({ stateDir, stopList }: Stage): Promise<void> {
 }
 
 async function readFigures(sql: postgres.Sql, team: Team): Promise<void> {
-  const { publicId, viewer } = team;
-  print("queue_stats", await measure(sql, viewer, (tx) => tx`select public.queue_stats(${publicId})`));
+  const { siteId, viewer } = team;
+  print("queue_stats", await measure(sql, viewer, (tx) => tx`select public.queue_stats(${siteId})`));
   print("queue_stats of all sites", await measure(sql, viewer, (tx) => tx`select public.queue_stats()`));
   for (const range of ["24h", "7d", "30d", "90d"])
-    print(`queue_charts ${range}`, await measure(sql, viewer, (tx) => tx`select public.queue_charts(${publicId}, ${range})`, 10));
-  const [row] = await sql`select id from public.offline_conversion_queue where site_id = ${team.siteId} and status = 'FAILED' limit 1`;
-  print("queue_row_story", await measure(sql, viewer, (tx) => tx`select public.queue_row_story(${publicId}, ${row?.id}, 5)`));
+    print(`queue_charts ${range}`, await measure(sql, viewer, (tx) => tx`select public.queue_charts(${siteId}, ${range})`, 10));
+  const [row] = await sql`select id from public.offline_conversion_queue where site_id = ${team.siteUuid} and status = 'FAILED' limit 1`;
+  print("queue_row_story", await measure(sql, viewer, (tx) => tx`select public.queue_row_story(${siteId}, ${row?.id}, 5)`));
 }
 
 async function readRows(sql: postgres.Sql, team: Team): Promise<void> {
   const [one] = await sql`select q.id, q.order_id, s.gclid, right(c.phone, 6) as ending from public.offline_conversion_queue q
-    join public.sales s on s.id = q.sale_id join public.calls c on c.id = q.call_id where q.site_id = ${team.siteId} offset ${Math.floor(rows / 2)} limit 1`;
+    join public.sales s on s.id = q.sale_id join public.calls c on c.id = q.call_id where q.site_id = ${team.siteUuid} offset ${Math.floor(rows / 2)} limit 1`;
   const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
   const filters: [string, Record<string, unknown>][] = [
     ["no filter", {}],
@@ -104,7 +104,7 @@ async function readRows(sql: postgres.Sql, team: Team): Promise<void> {
     ["q: nobody", { q: "no-such-thing" }],
   ];
   const ask = (filter: Record<string, unknown>, cursor: string | null) => (tx: postgres.TransactionSql) =>
-    tx`select public.queue_rows(${team.publicId}, 5, ${tx.json(filter as never)}, ${cursor}, 100)`;
+    tx`select public.queue_rows(${team.siteId}, 5, ${tx.json(filter as never)}, ${cursor}, 100)`;
   for (const [name, filter] of filters) {
     print(name, await measure(sql, team.viewer, ask(filter, null)));
     let worst: { status: string; taken: Taken } = { status: "", taken: [0, 0, 0] };
@@ -119,13 +119,13 @@ async function readRows(sql: postgres.Sql, team: Team): Promise<void> {
 }
 
 async function actOnRows(sql: postgres.Sql, team: Team): Promise<void> {
-  const { publicId, operator } = team;
+  const { siteId, operator } = team;
   let seen: { previewId: string; digest: string; count: number } | undefined;
   const previewed = await measure(
     sql,
     operator,
     async (tx) => {
-      const [row] = await tx`select public.preview_queue_action(${publicId}, 'RETRY_SELECTED', '{"status": "FAILED"}'::jsonb, 5) as answer`;
+      const [row] = await tx`select public.preview_queue_action(${siteId}, 'RETRY_SELECTED', '{"status": "FAILED"}'::jsonb, 5) as answer`;
       seen = row?.answer;
     },
     3,
@@ -134,13 +134,13 @@ async function actOnRows(sql: postgres.Sql, team: Team): Promise<void> {
   const commit = { action: "RETRY_SELECTED", previewId: seen?.previewId ?? "", digest: seen?.digest ?? "" };
   print(
     "commit, a batch of 1,000",
-    await measure(sql, operator, (tx) => tx`select public.act_on_queue(${publicId}, ${tx.json(commit)}, ${"0".repeat(64)})`, 10),
+    await measure(sql, operator, (tx) => tx`select public.act_on_queue(${siteId}, ${tx.json(commit)}, ${"0".repeat(64)})`, 10),
   );
   const claim = (
     tx: postgres.TransactionSql,
   ) => tx`update public.offline_conversion_queue q set status = 'PROCESSING', claimed_at = now(), claim_token = gen_random_uuid(),
     attempt_count = q.attempt_count + 1, next_retry_at = null, conversion_name = coalesce(q.conversion_name, 'seal'), updated_at = now() where q.id in (select x.id from public.offline_conversion_queue x
-    where x.site_id = ${team.siteId} and x.provider_key = 'google_ads' and x.status in ('QUEUED', 'RETRY') and x.next_retry_at is null
+    where x.site_id = ${team.siteUuid} and x.provider_key = 'google_ads' and x.status in ('QUEUED', 'RETRY') and x.next_retry_at is null
     order by x.next_retry_at nulls first, x.created_at, x.id limit 500 for update skip locked)`;
   for (const without of [false, true]) {
     if (without)

@@ -67,7 +67,7 @@ async function connect({ sql }: DeliveryParts, team: Team, transport: "data_mana
     transport,
   };
   const actions = [{ conversionName: defaultNames.seal, action, countingType: "MANY_PER_CLICK" }];
-  await connectApi(sql, team, { transport, actions, ...sealCredentials(credentials, team.siteId, "google_ads") });
+  await connectApi(sql, team, { transport, actions, ...sealCredentials(credentials, team.siteUuid, "google_ads") });
 }
 
 async function measure(google: GoogleClient, transport: string): Promise<void> {

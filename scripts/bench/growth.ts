@@ -74,11 +74,11 @@ async function untilDone(step: () => Promise<{ more: boolean; waiting?: number }
 }
 
 /** Rows as the gate writes them, without the note that each is late: the gate wrote them four weeks long. */
-async function fillLedger(sql: postgres.Sql, { siteId }: Team, size: number): Promise<void> {
+async function fillLedger(sql: postgres.Sql, { siteUuid }: Team, size: number): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`set local session_replication_role = replica`;
     await tx`insert into public.ingest_idempotency (site_id, idempotency_key, event_name, created_at, expires_at)
-      select ${siteId}, sha256(int8send(n)), 'interaction/view', at, at + interval '120 days'
+      select ${siteUuid}, sha256(int8send(n)), 'interaction/view', at, at + interval '120 days'
       from (select n, private.month_start(${month}) + n * interval '28 days' / ${size} as at from generate_series(0, ${size - 1}::bigint) n) t`;
   });
   await sql`vacuum analyze public.ingest_idempotency`;
@@ -86,21 +86,22 @@ async function fillLedger(sql: postgres.Sql, { siteId }: Team, size: number): Pr
 
 async function benchLedger(sql: postgres.Sql, team: Team, size: number): Promise<void> {
   await fillLedger(sql, team, size);
-  const { siteId, publicId, viewer } = team;
+  const { siteUuid, siteId, viewer } = team;
   const [from, to] = [`${month}-01T00:00:00Z`, "2026-04-01T00:00:00Z"];
   const inOneGo = (what: string, taken: number[]) => print({ size, what: `${what}, in one go`, taken, rows: size });
   const member = (person: Person, work: Parameters<typeof callAs>[2]) => () => callAs(sql, person, work, new Date(morning));
   inOneGo(
     "one COUNT of the month",
     await fiveTimes(
-      () => sql`select count(*) from public.ingest_idempotency where site_id = ${siteId} and created_at >= ${from} and created_at < ${to}`,
+      () =>
+        sql`select count(*) from public.ingest_idempotency where site_id = ${siteUuid} and created_at >= ${from} and created_at < ${to}`,
     ),
   );
   inOneGo("digests of its days", [
     await timed(
       () => sql`select d, c.* from generate_series(${from}::timestamptz, ${`${month}-31`}::timestamptz, interval '1 day') d cross join lateral (
         select count(*), sha256(string_agg(i.idempotency_key, ''::bytea order by i.idempotency_key)) from public.ingest_idempotency i
-        where i.site_id = ${siteId} and i.created_at >= d and i.created_at < d + interval '1 day') c`,
+        where i.site_id = ${siteUuid} and i.created_at >= d and i.created_at < d + interval '1 day') c`,
     ),
   ]);
   if (size <= 1_000_000)
@@ -114,20 +115,20 @@ async function benchLedger(sql: postgres.Sql, team: Team, size: number): Promise
   print({ size, what: "reconcile_usage, until all is counted", taken: counting, rows: Math.min(size, 10_000) });
   const settled = async (what: string, rows: number, work: () => Promise<unknown>) =>
     print({ size, what, taken: await fiveTimes(work), rows });
-  await settled("recount_month, under the lock", 0, () => sql`select private.recount_month(${siteId}, ${month})`);
+  await settled("recount_month, under the lock", 0, () => sql`select private.recount_month(${siteUuid}, ${month})`);
   await settled(
     "billing_overview",
     0,
-    member(viewer, (tx) => tx`select public.billing_overview(${publicId})`),
+    member(viewer, (tx) => tx`select public.billing_overview(${siteId})`),
   );
   await settled(
     "list_counted_events, first page",
     100,
-    member(viewer, (tx) => tx`select public.list_counted_events(${publicId}, ${month})`),
+    member(viewer, (tx) => tx`select public.list_counted_events(${siteId}, ${month})`),
   );
   const freezing = await untilDone(() => callAt(sql, afterMonth, (tx) => tx`select public.freeze_invoices(${month})`));
   print({ size, what: "freeze_invoices", taken: freezing, rows: 0 });
-  const [invoice] = await sql`select event_count::int as events from public.invoices where site_id = ${siteId}`;
+  const [invoice] = await sql`select event_count::int as events from public.invoices where site_id = ${siteUuid}`;
   if (invoice?.events !== size) throw new Error(`The invoice has ${invoice?.events} of ${size} events.`);
 }
 

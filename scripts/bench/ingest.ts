@@ -54,7 +54,7 @@ async function bench({ stateDir, stopList }: Stage): Promise<void> {
   const common = { watchdog: stack.watchdog, env };
   const app = await startApp({ ...common, port: appPort, url: appUrl, logPath: join(stateDir, "app.log") });
   stopList.add(app.stop);
-  const bareEnv = { ...stack.env, BENCH_DATABASE_URL: stack.adminUrl, BENCH_SITE_ID: site.siteId };
+  const bareEnv = { ...stack.env, BENCH_DATABASE_URL: stack.adminUrl, BENCH_SITE_ID: site.siteUuid };
   const bare = await startApp({ ...common, env: bareEnv, port: barePort, url: bareUrl, logPath: join(stateDir, "bare.log"), cwd: bareDir });
   stopList.add(bare.stop);
 
@@ -166,7 +166,7 @@ async function compareWithRows(sql: postgres.Sql, rows: number, order: Omit<Load
   const few = median([await load({ ...order, connections: 32, seconds: 5 }), await load({ ...order, connections: 32, seconds: 5 })]);
   console.log(`\nFilling ingest_idempotency with ${rows.toLocaleString("en")} rows`);
   await sql`insert into public.ingest_idempotency (site_id, idempotency_key, eid, event_name, created_at, expires_at)
-    select ${order.siteId}, sha256(n::text::bytea), gen_random_uuid()::text, 'interaction/view', at, at + interval '120 days'
+    select ${order.siteUuid}, sha256(n::text::bytea), gen_random_uuid()::text, 'interaction/view', at, at + interval '120 days'
     from (select n, now() - make_interval(secs => n::double precision * 60 * 86400 / ${rows}) as at from generate_series(1, ${rows}) n) t`;
   await sql`analyze public.ingest_idempotency`;
   await sql`checkpoint`;

@@ -1,15 +1,17 @@
 /** One burst of load, in a process of its own: reads what to do from its argument, prints what it saw as one line of JSON. */
+
 import { createHash, randomUUID } from "node:crypto";
 import { Agent, request } from "node:http";
 import postgres from "postgres";
+import type { SiteId, SiteUuid } from "#lib/site-ids.ts";
 
 export interface LoadOrder {
   /** "driver" inserts through postgres.js without any HTTP; the others post to the url. */
   kind: "driver" | "single" | "batch" | "duplicate";
   url: string;
   databaseUrl: string;
-  siteId: string;
-  publicId: string;
+  siteUuid: SiteUuid;
+  siteId: SiteId;
   origin: string;
   connections: number;
   seconds: number;
@@ -30,7 +32,7 @@ const requestsPerCaller = 500;
 
 function eventOf(order: LoadOrder, eid: string) {
   return {
-    s: order.publicId,
+    s: order.siteId,
     u: `${order.origin}/products/${eid.slice(0, 8)}?utm_source=google&utm_medium=cpc`,
     eid,
     sid: eid,
@@ -46,7 +48,7 @@ function bodies(order: LoadOrder): () => string {
   const repeated = JSON.stringify(eventOf(order, randomUUID()));
   if (order.kind === "duplicate") return () => repeated;
   if (order.kind === "single") return () => JSON.stringify(eventOf(order, randomUUID()));
-  return () => JSON.stringify({ s: order.publicId, events: Array.from({ length: eventsPerBatch }, () => eventOf(order, randomUUID())) });
+  return () => JSON.stringify({ s: order.siteId, events: Array.from({ length: eventsPerBatch }, () => eventOf(order, randomUUID())) });
 }
 
 function poster(order: LoadOrder): () => Promise<boolean> {
@@ -80,7 +82,7 @@ function inserter(order: LoadOrder): () => Promise<boolean> {
   return async () => {
     const key = createHash("sha256").update(randomUUID()).digest();
     await sql`insert into public.bench_rows (site_id, idempotency_key, created_at, expires_at)
-      values (${order.siteId}, ${key}, now(), now() + interval '90 days') on conflict do nothing`;
+      values (${order.siteUuid}, ${key}, now(), now() + interval '90 days') on conflict do nothing`;
     return true;
   };
 }

@@ -38,10 +38,10 @@ export function ours({ adminUrl, appUrl, team, saleId }: { adminUrl: string; app
     drain: (rows, batch) =>
       race(rows, async () => {
         const [claimed] = await app<{ claim: { token: string; rows: { id: string }[] } }[]>`
-          select public.claim_offline_conversion_jobs_v2(${team.siteId}, 'google_ads', ${batch}) as claim`;
+          select public.claim_offline_conversion_jobs_v2(${team.siteUuid}, 'google_ads', ${batch}) as claim`;
         const { token, rows: taken } = claimed?.claim ?? { token: "", rows: [] };
         const results = taken.map(({ id }) => ({ id, outcome: "COMPLETED", requestId: token }));
-        if (taken.length > 0) await app`select public.settle_offline_conversion_jobs(${team.siteId}, ${token}, ${app.json(results)})`;
+        if (taken.length > 0) await app`select public.settle_offline_conversion_jobs(${team.siteUuid}, ${token}, ${app.json(results)})`;
         return taken.length;
       }),
     async stop() {

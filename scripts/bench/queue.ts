@@ -3,8 +3,10 @@
  *   --scale 1   share of the counts below      --repeats 3   medians of so many      --backlog 1000000   biggest backlog for the latency
  * A durable Postgres of its own (fsync on), four workers, systems in shuffled turns. The rivals are installed apart: npm install --prefix scripts/bench/rivals
  */
+
 import { parseArgs } from "node:util";
 import type postgres from "postgres";
+import type { SiteUuid } from "#lib/site-ids.ts";
 import { copyRows } from "#tests/fixtures/bulk-rows.ts";
 import { sealLead } from "#tests/fixtures/queue.ts";
 import { createApiTeam } from "#tests/fixtures/queue-team.ts";
@@ -45,7 +47,7 @@ async function bench(stage: Stage): Promise<void> {
   console.log(`| claim + settle, µs per row (WAL bytes per row) | ${counts.map(({ batch }) => `batch ${batch}`).join(" | ")} |`);
   for (const [name, line] of cells) console.log(`| ${name} | ${line.join(" | ")} |`);
   for (const system of systems) await system.stop();
-  await latency(sql, { siteId: team.siteId, saleId: sealed.saleId });
+  await latency(sql, { siteUuid: team.siteUuid, saleId: sealed.saleId });
 }
 
 interface Cost {
@@ -75,7 +77,7 @@ async function cost(sql: postgres.Sql, system: QueueSystem, { batch, rows }: { b
 }
 
 /** A claim of 50 with growing backlogs behind it; each is rolled back, so that all see the same. */
-async function latency(sql: postgres.Sql, { siteId, saleId }: { siteId: string; saleId: string }): Promise<void> {
+async function latency(sql: postgres.Sql, { siteUuid, saleId }: { siteUuid: SiteUuid; saleId: string }): Promise<void> {
   console.log("\n| backlog | claim of 50: p50 ms | p99 ms |");
   let waiting = 0;
   for (const backlog of [1_000, 100_000, 1_000_000].filter((size) => size <= Number(options.backlog))) {
@@ -88,7 +90,7 @@ async function latency(sql: postgres.Sql, { siteId, saleId }: { siteId: string; 
       await sql
         .begin(async (tx) => {
           const startedAt = performance.now();
-          await tx`select public.claim_offline_conversion_jobs_v2(${siteId}, 'google_ads', 50)`;
+          await tx`select public.claim_offline_conversion_jobs_v2(${siteUuid}, 'google_ads', 50)`;
           if (run >= 10) taken.push(performance.now() - startedAt);
           throw undo;
         })

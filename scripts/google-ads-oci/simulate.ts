@@ -12,7 +12,7 @@ if (!demo) {
 const args = process.argv.slice(2);
 const isPreview = args.includes("--preview");
 const wanted = args.find((arg) => /^[0-9a-f]{32}$/.test(arg));
-const site = demo.sites.find(({ publicId, syncMethod }) => (wanted ? publicId === wanted : syncMethod === "script"));
+const site = demo.sites.find(({ siteId, syncMethod }) => (wanted ? siteId === wanted : syncMethod === "script"));
 if (!site) {
   console.error("The demo has no such site.");
   process.exit(1);
@@ -23,11 +23,11 @@ const countStates = async () =>
   Object.fromEntries(
     (
       await sql`select q.status, count(*)::int as rows from public.offline_conversion_queue q join public.sites s on s.id = q.site_id
-        where s.public_id = ${site.publicId} group by 1 order by 1`
+        where s.public_id = ${site.siteId} group by 1 order by 1`
     ).map(({ status, rows }) => [status, rows]),
   );
 const before = await countStates();
-const properties = { OPSMANTIK_SITE_ID: site.publicId, OPSMANTIK_API_KEY: site.apiKey, OPSMANTIK_BASE_URL: demo.baseUrl };
+const properties = { OPSMANTIK_SITE_ID: site.siteId, OPSMANTIK_API_KEY: site.apiKey, OPSMANTIK_BASE_URL: demo.baseUrl };
 const account = new AdsAccount(properties, "Europe/Istanbul", { url: demo.googleUrl, customerId: demoCustomerId });
 const run = await account.runScript({ isPreview });
 const after = await countStates();

@@ -298,7 +298,7 @@ begin
   insert into public.site_members (site_id, user_id, role, created_at)
     values (v_site.id, auth.uid(), v_invitation.role, private.current_moment())
     on conflict (site_id, user_id) do nothing;
-  return jsonb_build_object('publicId', v_site.public_id);
+  return jsonb_build_object('siteId', v_site.public_id);
 end
 $$;
 create function public.decline_invitation(p_invitation_id uuid) returns jsonb
@@ -381,7 +381,7 @@ begin
     values (v_site.id, auth.uid(), 'owner', v_now);
   insert into private.site_secrets (site_id, call_event_secret, rotated_at)
     values (v_site.id, encode(extensions.gen_random_bytes(32), 'hex'), v_now);
-  return jsonb_build_object('publicId', v_site.public_id);
+  return jsonb_build_object('siteId', v_site.public_id);
 end
 $$;
 create function public.update_site(
@@ -449,7 +449,7 @@ create function private.site_json(p_site public.sites) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   select jsonb_build_object(
-    'publicId', p_site.public_id,
+    'siteId', p_site.public_id,
     'name', p_site.name,
     'domains', to_jsonb(p_site.domains),
     'currency', p_site.currency,
@@ -897,7 +897,7 @@ create function public.verify_call_event_signature(
 ) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select jsonb_build_object('siteId', s.id, 'publicId', s.public_id, 'consentMode', s.consent_mode)
+  select jsonb_build_object('siteUuid', s.id, 'siteId', s.public_id, 'consentMode', s.consent_mode)
   from public.sites s
   join private.site_secrets x on x.site_id = s.id
   where s.public_id = p_public_id and s.archived_at is null
@@ -914,8 +914,8 @@ create function private.live_key_site(p_key public.site_api_keys) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   select jsonb_build_object(
-    'siteId', s.id,
-    'publicId', s.public_id,
+    'siteUuid', s.id,
+    'siteId', s.public_id,
     'keyId', p_key.id,
     'scopes', p_key.scopes,
     'ociSyncMethod', s.oci_sync_method)
@@ -965,7 +965,7 @@ begin
     perform private.fail(403, 'INSUFFICIENT_SCOPE',
       jsonb_build_object('needs', p_scopes, 'scopes', v_key -> 'scopes'));
   end if;
-  return (v_key ->> 'siteId')::uuid;
+  return (v_key ->> 'siteUuid')::uuid;
 end
 $$;
 create function private.contract_scopes(p_contract text) returns text[]
@@ -1524,7 +1524,7 @@ create function public.site_for_ingest(p_public_id text) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   select jsonb_build_object(
-    'siteId', s.id,
+    'siteUuid', s.id,
     'domains', to_jsonb(s.domains),
     'consentMode', s.consent_mode,
     'respectsPrivacySignal', s.respects_privacy_signal,
@@ -1739,7 +1739,7 @@ begin
     'token', v_token,
     'rows', coalesce(jsonb_agg(jsonb_build_object(
       'id', l.id,
-      'siteId', l.site_id,
+      'siteUuid', l.site_id,
       'payload', l.payload,
       'receivedAt', l.created_at)
       order by l.created_at, l.position, l.id), '[]'))
@@ -3746,7 +3746,7 @@ begin
   loop
     v_usage := private.recount_month(v_due.id, v_due.year_month);
     v_done := v_done || jsonb_build_object(
-      'publicId', v_due.public_id,
+      'siteId', v_due.public_id,
       'yearMonth', v_due.year_month,
       'eventCount', v_usage.reconciled_count,
       'drift', v_usage.drift);
@@ -7518,7 +7518,7 @@ returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   select coalesce(jsonb_agg(jsonb_build_object(
-      'siteId', t.site_id,
+      'siteUuid', t.site_id,
       'providerKey', t.provider_key,
       'version', t.version,
       'keyId', t.key_id,
@@ -8330,7 +8330,7 @@ begin
       from due d where r.site_id = d.site_id and r.request_id = d.request_id
       returning r.*)
   select coalesce(jsonb_agg(jsonb_build_object(
-        'siteId', t.site_id,
+        'siteUuid', t.site_id,
         'providerKey', t.provider_key,
         'pipeline', t.pipeline,
         'requestId', t.request_id,
@@ -9360,7 +9360,7 @@ as $$
       select x.id from private.script_signals(p_site.id, p_limit + 1, p_max_attempts) x (id)))
   select jsonb_build_object(
     'site', jsonb_build_object(
-      'publicId', p_site.public_id,
+      'siteId', p_site.public_id,
       'timezone', p_site.timezone,
       'currency', p_site.currency,
       'pageViews', p_site.page_views_enabled,

@@ -38,7 +38,7 @@ for (const { size, phone, theme } of [
   // Guarantee: whoever uses a keyboard, a screen reader or weak eyes can do everything; the policy blocks no script of ours.
   test(`every page is accessible in both themes, and quiet, ${size}, first ${theme}`, async ({ visit, as, stack }) => {
     test.slow();
-    const [base, apiBase] = stack.sites.map(({ publicId }) => `/dashboard/site/${publicId}`);
+    const [base, apiBase] = stack.sites.map(({ siteId }) => `/dashboard/site/${siteId}`);
     const ofSites = [...sitePages.map((path) => base + path), ...apiPages.map((path) => apiBase + path)];
     const visits = [
       { page: await visit({ theme, phone }), paths: publicPages },
@@ -60,7 +60,7 @@ for (const { size, phone, theme } of [
 
 test("dialogs keep the focus and give it back", async ({ as, stack }) => {
   const page = await as("owner");
-  await page.goto(`/dashboard/site/${stack.sites[0]?.publicId}/members`);
+  await page.goto(`/dashboard/site/${stack.sites[0]?.siteId}/members`);
   const opener = page.getByRole("button", { name: "Invite" }).first();
   await opener.click();
   const dialog = page.getByRole("dialog");

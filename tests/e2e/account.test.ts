@@ -1,13 +1,14 @@
+import type { SiteId } from "#lib/site-ids.ts";
 import { expect, fillSignIn, linkIn, mailTo, test } from "#tests/support/e2e-test.ts";
 
 test("signing in leads back to where one wanted to go, and signing out closes it", async ({ visit, stack }) => {
   const page = await visit();
   const [site] = stack.sites;
   const owner = stack.users[0];
-  await page.goto(`/dashboard/site/${site?.publicId}/members?from=mail`);
+  await page.goto(`/dashboard/site/${site?.siteId}/members?from=mail`);
   await expect(page).toHaveURL(/\/sign-in\?next=/);
   await fillSignIn(page, owner?.email ?? "", owner?.password ?? "");
-  await expect(page).toHaveURL(new RegExp(`/dashboard/site/${site?.publicId}/members\\?from=mail$`));
+  await expect(page).toHaveURL(new RegExp(`/dashboard/site/${site?.siteId}/members\\?from=mail$`));
   await expect(page.getByRole("heading", { name: "Members" })).toBeVisible();
 
   await page.goto("/dashboard/account");
@@ -50,7 +51,7 @@ test("the session's cookie is out of reach of scripts", async ({ as }) => {
 test("a forgotten password is replaced through a mail, once", async ({ visit, as, stack }) => {
   const email = `forgetful-${Date.now()}@person.test`;
   const owner = await as("owner");
-  await inviteFromPage(owner, stack.sites[0]?.publicId ?? "", email);
+  await inviteFromPage(owner, stack.sites[0]?.siteId as SiteId, email);
   await finishInvitation(await visit(), stack, email, "the-first-password");
 
   const page = await visit();
@@ -93,7 +94,7 @@ test("an account that a stranger made in somebody's name is theirs alone once th
     body: JSON.stringify({ email, password: "the-strangers-password" }),
   });
   expect((await signUp.json()).access_token, "an unconfirmed address gets no session").toBeUndefined();
-  await inviteFromPage(await as("owner"), stack.sites[0]?.publicId ?? "", email);
+  await inviteFromPage(await as("owner"), stack.sites[0]?.siteId as SiteId, email);
 
   const boss = await visit();
   await boss.goto(linkIn(await mailTo(stack, email)));
@@ -117,8 +118,8 @@ test("asking for a link answers the same for an address without an account", asy
 
 type VisitPage = Awaited<ReturnType<Parameters<Parameters<typeof test>[2]>[0]["visit"]>>;
 
-async function inviteFromPage(page: VisitPage, publicId: string, email: string): Promise<void> {
-  await page.goto(`/dashboard/site/${publicId}/members`);
+async function inviteFromPage(page: VisitPage, siteId: SiteId, email: string): Promise<void> {
+  await page.goto(`/dashboard/site/${siteId}/members`);
   await page.getByRole("button", { name: "Invite" }).first().click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Email").fill(email);

@@ -12,7 +12,7 @@ test.beforeAll(async () => {
   await callAs(
     sql,
     team.owner,
-    (tx) => tx`select public.update_site(${team.publicId}, 'Dinars', ${["dinars.test"]}, 'KWD', 'Asia/Kuwait', 'en', 2000)`,
+    (tx) => tx`select public.update_site(${team.siteId}, 'Dinars', ${["dinars.test"]}, 'KWD', 'Asia/Kuwait', 'en', 2000)`,
   );
 });
 test.afterAll(() => desk.end());
@@ -80,7 +80,7 @@ test("a file with amounts and dates of two readings is asked about once", async 
   });
   const page = await visit();
   await desk.open(page, desk.team.operator);
-  const path = `/dashboard/site/${desk.team.publicId}/sales/import`;
+  const path = `/dashboard/site/${desk.team.siteId}/sales/import`;
   await page.goto(path);
   await page.getByLabel(/Choose a CSV file/).setInputFiles(file("A"));
   await expect(page.getByRole("heading", { name: "Before we read the file" })).toBeVisible();
@@ -108,7 +108,7 @@ test("a site that changes its currency is asked for the average order in it", as
   const site = await openDeskSite(e2eStack(), "moves");
   try {
     const page = await as("owner");
-    await page.goto(`/dashboard/site/${site.team.publicId}/settings`);
+    await page.goto(`/dashboard/site/${site.team.siteId}/settings`);
     const card = page.getByRole("region", { name: "About the site" });
     await expect(card.getByLabel(/^Average order/)).toHaveCount(0);
     await card.getByLabel("Currency").selectOption("BHD");
@@ -120,7 +120,7 @@ test("a site that changes its currency is asked for the average order in it", as
     await card.getByRole("button", { name: "Save changes" }).click();
     await expect(page.getByText("Changes saved")).toBeVisible();
     await expect(page.getByRole("region", { name: "Values and delivery" }).getByLabel("Average order (BHD)")).toHaveValue("45.5");
-    const [stored] = await site.sql`select currency, default_aov_cents::int as cents from public.sites where id = ${site.team.siteId}`;
+    const [stored] = await site.sql`select currency, default_aov_cents::int as cents from public.sites where id = ${site.team.siteUuid}`;
     expect({ ...stored }).toEqual({ currency: "BHD", cents: 4550 });
   } finally {
     await site.end();

@@ -18,12 +18,12 @@ async function saveAs(page: Page, name: RegExp | string, path: string): Promise<
 test("the page shows what was admitted, at once", async ({ as, stack }) => {
   const site = stack.sites[1];
   const page = await as("viewer");
-  await page.goto(`/dashboard/site/${site?.publicId}/billing`);
+  await page.goto(`/dashboard/site/${site?.siteId}/billing`);
   const figure = page.getByRole("region", { name: "Usage this month" }).locator("[data-slot=used]");
   const before = Number(((await figure.textContent()) ?? "").replaceAll(",", ""));
   const sql = postgres(stack.adminDatabaseUrl, { max: 1, onnotice: () => {} });
   try {
-    const [row] = await sql`select id from public.sites where public_id = ${site?.publicId ?? ""}`;
+    const [row] = await sql`select id from public.sites where public_id = ${site?.siteId ?? ""}`;
     const events = Array.from({ length: 3 }, (_, index) => ({
       k: Buffer.from(`${Date.now()}-${index}`.padEnd(32, "x")).toString("hex"),
       e: null,
@@ -41,7 +41,7 @@ test("the page shows what was admitted, at once", async ({ as, stack }) => {
 
 test("the chart is read with the arrow keys, and as a table", async ({ as, stack }) => {
   const page = await as("viewer");
-  await page.goto(`/dashboard/site/${stack.sites[0]?.publicId}/billing`);
+  await page.goto(`/dashboard/site/${stack.sites[0]?.siteId}/billing`);
   const chart = page.getByRole("slider", { name: "Day of the month" });
   await chart.focus();
   await page.keyboard.press("Home");
@@ -56,7 +56,7 @@ test("the chart is read with the arrow keys, and as a table", async ({ as, stack
 // Guarantee: a customer can take the invoice and its events home and prove it there, with what the page gives.
 test("an invoice and its events are downloaded and prove each other offline", async ({ as, stack }, testInfo) => {
   const page = await as("viewer");
-  await page.goto(`/dashboard/site/${stack.sites[1]?.publicId}/billing/invoices/${closedMonth}`);
+  await page.goto(`/dashboard/site/${stack.sites[1]?.siteId}/billing/invoices/${closedMonth}`);
   const invoicePath = testInfo.outputPath("invoice.json");
   const eventsPath = testInfo.outputPath("events.csv");
   const invoice = JSON.parse(await saveAs(page, "Proof file", invoicePath));
@@ -70,7 +70,7 @@ test("an invoice and its events are downloaded and prove each other offline", as
 
 test("on paper only the invoice is left", async ({ as, stack }) => {
   const page = await as("viewer", { theme: "dark" });
-  await page.goto(`/dashboard/site/${stack.sites[1]?.publicId}/billing/invoices/${closedMonth}`);
+  await page.goto(`/dashboard/site/${stack.sites[1]?.siteId}/billing/invoices/${closedMonth}`);
   await expect(page.getByRole("button", { name: "Print" })).toBeVisible();
   await page.emulateMedia({ media: "print" });
   await expect(page.getByRole("article")).toBeVisible();
@@ -82,7 +82,7 @@ test("on paper only the invoice is left", async ({ as, stack }) => {
 
 test("counted events are walked month by month and page by page", async ({ as, stack }) => {
   const page = await as("viewer");
-  await page.goto(`/dashboard/site/${stack.sites[0]?.publicId}/billing`);
+  await page.goto(`/dashboard/site/${stack.sites[0]?.siteId}/billing`);
   await page.getByRole("link", { name: /See all .* counted events/ }).click();
   await expect(page.getByRole("heading", { level: 1, name: "Counted events" })).toBeVisible();
   await page.getByRole("navigation", { name: "Month" }).getByRole("link").nth(1).click();
@@ -97,7 +97,7 @@ test("counted events are walked month by month and page by page", async ({ as, s
 
 test("a month without an invoice, and another's site, are pages that do not exist", async ({ as, stack }) => {
   const page = await as("viewer");
-  const base = `/dashboard/site/${stack.sites[0]?.publicId}/billing`;
+  const base = `/dashboard/site/${stack.sites[0]?.siteId}/billing`;
   for (const path of [
     `${base}/invoices/2001-01`,
     `${base}/invoices/x`,

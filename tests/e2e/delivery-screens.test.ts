@@ -139,10 +139,10 @@ test("why a sale was not counted is answered from the row, from the sale and fro
     };
     await page.getByRole("button", { name: "Why was it not counted?" }).click();
     await expectAnswer();
-    await page.goto(`/dashboard/site/${team.publicId}/sales`);
+    await page.goto(`/dashboard/site/${team.siteId}/sales`);
     await page.getByRole("button", { name: "Why was it not counted?" }).click();
     await expectAnswer();
-    await page.goto(`/dashboard/site/${team.publicId}?lead=${row.callId}`);
+    await page.goto(`/dashboard/site/${team.siteId}?lead=${row.callId}`);
     await page.getByRole("button", { name: "Why was it not counted?" }).click();
     await expectAnswer();
   });
@@ -198,7 +198,7 @@ for (const { size, phone, theme } of [
       await page.getByRole("button", { name: "Why was it not counted?" }).click();
       await expect(page.getByText("What to do")).toBeVisible();
       await expectAccessible(page, "answer");
-      await page.goto(`/dashboard/site/${team.publicId}/oci-control?tab=days`);
+      await page.goto(`/dashboard/site/${team.siteId}/oci-control?tab=days`);
       await expect(page.getByRole("table", { name: "Sent and counted" })).toBeVisible();
       await expectAccessible(page, "days");
       expect(await page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")).toBe(true);
@@ -216,7 +216,7 @@ test("an archived site offers no action and says why", async ({ stack, visit }) 
     await expect(drawer.getByText(/Choose another action under Connections, Google Ads\./)).toBeVisible();
     await expect(drawer.getByRole("link", { name: "Choose an action" })).toBeVisible();
     await expect(drawer.getByRole("button", { name: "Back to queue" })).toBeVisible();
-    await callAs(sql, team.owner, (tx) => tx`select public.set_site_archived(${team.publicId}, true)`);
+    await callAs(sql, team.owner, (tx) => tx`select public.set_site_archived(${team.siteId}, true)`);
     await alive(page, () => page.reload());
     await expect(page.getByText("This site is archived. Nothing is sent, and nothing can be changed here.")).toBeVisible();
     await expect(drawer.getByText(/Choose another action under Connections/)).toBeVisible();

@@ -33,11 +33,11 @@ test("the visitor's journey stands beside the lead, over both visits and with wh
   const now = Date.now();
   const at = (minutes: number) => new Date(now - minutes * 60_000);
   const ad = (gclid: string, term: string) => ({ gclid, utm: { term, campaign: "Kadıköy Servis" }, url: "https://desk.test/kombi-bakim" });
-  await recordVisit(desk.sql, desk.team.siteId, visitor, [
+  await recordVisit(desk.sql, desk.team.siteUuid, visitor, [
     { at: at(4 * 1440), ...ad("j1", "kombi servisi") },
     { at: at(4 * 1440 - 2), ...ad("j1", "kombi servisi"), action: "scroll_depth", value: 50 },
   ]);
-  const [id] = await recordVisit(desk.sql, desk.team.siteId, visitor, [
+  const [id] = await recordVisit(desk.sql, desk.team.siteUuid, visitor, [
     { at: at(10), ...ad("j2", "kombi arıza") },
     { at: at(8), ...ad("j2", "kombi arıza"), action: "hover_intent" },
     { at: at(7), ...ad("j2", "kombi arıza"), category: "conversion", action: "phone_call", intentStamp: visitor },
@@ -90,7 +90,7 @@ test("a viewer sees the leads and no action", async ({ visit }) => {
   await page.keyboard.press("s");
   const status = await page.evaluate(
     async (path) => (await fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" })).status,
-    `/api/sites/${desk.team.publicId}/calls/${id}/seal`,
+    `/api/sites/${desk.team.siteId}/calls/${id}/seal`,
   );
   expect(status).toBe(403);
   expect(await stored(id)).toMatchObject({ status: "intent" });

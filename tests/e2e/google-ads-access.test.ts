@@ -26,7 +26,7 @@ async function newAccount({ googleUrl }: DemoFile): Promise<Account> {
   return { google, customerId, refreshToken };
 }
 
-const pathOf = ({ team }: Site) => `/dashboard/site/${team.publicId}/connections/google-ads`;
+const pathOf = ({ team }: Site) => `/dashboard/site/${team.siteId}/connections/google-ads`;
 
 async function openPage(page: Page, site: Site, person: Person = site.team.owner): Promise<Page> {
   await page.goto("/sign-in");

@@ -28,7 +28,7 @@ async function newAccount({ googleUrl }: DemoFile): Promise<Account> {
   return { google, customerId, refreshToken };
 }
 
-const pathOf = ({ team }: Site) => `/dashboard/site/${team.publicId}/connections/google-ads`;
+const pathOf = ({ team }: Site) => `/dashboard/site/${team.siteId}/connections/google-ads`;
 
 async function openPage(page: Page, site: Site, person: Person = site.team.owner): Promise<Page> {
   await page.goto("/sign-in");
@@ -165,7 +165,7 @@ test("a blocked connection is shown with its fix on a phone, and new access ends
     const revoked = ["INVALID_GRANT", "Token has been expired or revoked."] as const;
     await site.sql`
       select public.block_provider(c.site_id, c.provider_key, ${revoked[0]}, ${revoked[1]}, c.version)
-      from public.provider_credentials c where c.site_id = ${site.team.siteId}`;
+      from public.provider_credentials c where c.site_id = ${site.team.siteUuid}`;
     const renewed = `1//renewed-${account.customerId}`;
     await account.google.putAccount({ customerId: account.customerId, refreshTokens: [renewed] });
     await navAlive(page, () => page.reload());
@@ -208,7 +208,7 @@ test("after new access the page names the other actions that Google refuses", as
       { conversionName: "OpsMantik_V4_Sicak_Teklif", action: actionOf(onceAction.id) },
     ];
     const choose = (of: typeof chosen) =>
-      callAs(site.sql, site.team.owner, (tx) => tx`select public.set_conversion_actions(${site.team.publicId}, ${tx.json(of)})`);
+      callAs(site.sql, site.team.owner, (tx) => tx`select public.set_conversion_actions(${site.team.siteId}, ${tx.json(of)})`);
     await choose(chosen);
     await account.google.putAccount({ customerId: account.customerId, conversionActions: [sealAction] });
     await navAlive(page, () => page.reload());

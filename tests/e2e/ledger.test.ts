@@ -7,7 +7,7 @@ const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISO
 // Guarantee: nobody imports a file blindly: each line says what it will do before anything is saved, and what it did after.
 test("a file of sales is previewed with its errors, imported, and imported again without effect", async ({ as, stack }, testInfo) => {
   const page = await as("operator");
-  const base = `/dashboard/site/${stack.sites[0]?.publicId}/sales`;
+  const base = `/dashboard/site/${stack.sites[0]?.siteId}/sales`;
   const ref = `E2E-${Date.now()}`;
   const file = {
     name: "satislar.csv",
@@ -63,7 +63,7 @@ test("a file of sales is previewed with its errors, imported, and imported again
 });
 
 test("a file without the columns it needs says which, and a viewer is not offered an import", async ({ as, stack }) => {
-  const base = `/dashboard/site/${stack.sites[0]?.publicId}/sales`;
+  const base = `/dashboard/site/${stack.sites[0]?.siteId}/sales`;
   const page = await as("operator");
   await page.goto(`${base}/import`);
   await page
@@ -79,7 +79,7 @@ test("a file without the columns it needs says which, and a viewer is not offere
 // Guarantee: "who changed this, and what was it before" has an answer that can be sent to a colleague.
 test("the activity log is filtered by person, kind and day in the address, and taken home as a file", async ({ as, stack }, testInfo) => {
   const page = await as("viewer");
-  const path = `/dashboard/site/${stack.sites[0]?.publicId}/activity`;
+  const path = `/dashboard/site/${stack.sites[0]?.siteId}/activity`;
   await page.goto(path);
   const rows = page.getByRole("table", { name: "Activity" }).locator("tbody tr");
   await expect(rows).toHaveCount(50);
@@ -107,7 +107,7 @@ test("the activity log is filtered by person, kind and day in the address, and t
 
 test("an owner sets what stages are worth and sees it while typing", async ({ as, stack }) => {
   const page = await as("owner");
-  await page.goto(`/dashboard/site/${stack.sites[1]?.publicId}/settings`);
+  await page.goto(`/dashboard/site/${stack.sites[1]?.siteId}/settings`);
   const values = page.getByRole("table", { name: "What each stage is worth" });
   await page.getByLabel("Average order (GBP)").fill("1,000.00");
   await page.getByLabel("Share of Qualified in percent").fill("25");
@@ -126,7 +126,7 @@ test("an owner sets what stages are worth and sees it while typing", async ({ as
 
 test("an owner who gives two conversions one name is told why that does not work", async ({ as, stack }) => {
   const page = await as("owner");
-  await page.goto(`/dashboard/site/${stack.sites[1]?.publicId}/settings`);
+  await page.goto(`/dashboard/site/${stack.sites[1]?.siteId}/settings`);
   const card = page.getByRole("region", { name: "Values and delivery" });
   const name = card.locator('input[name="seal"]');
   const before = await name.inputValue();

@@ -8,7 +8,7 @@ const rows = 2 * e2eActionBatch + 5;
 
 async function counted({ sql, team }: Site): Promise<Record<string, number>> {
   const found = await sql<{ status: string; n: number }[]>`
-    select status, count(*)::int as n from public.offline_conversion_queue where site_id = ${team.siteId} group by 1`;
+    select status, count(*)::int as n from public.offline_conversion_queue where site_id = ${team.siteUuid} group by 1`;
   return Object.fromEntries(found.map(({ status, n }) => [status, n]));
 }
 
@@ -49,8 +49,8 @@ test("more rows than one request takes: progress, a refusal, a page that is left
 
     // Left and come back to: the job is still there.
     await page.unroute(/\/api\/oci\/queue-actions$/);
-    await page.goto(`/dashboard/site/${site.team.publicId}`);
-    await alive(page, () => page.goto(`/dashboard/site/${site.team.publicId}/oci-control`));
+    await page.goto(`/dashboard/site/${site.team.siteId}`);
+    await alive(page, () => page.goto(`/dashboard/site/${site.team.siteId}/oci-control`));
     await expect(run.getByText("25 of 55", { exact: true })).toBeVisible();
     const seen = new Set<string>();
     await page.exposeFunction("sawProgress", (value: string) => seen.add(value));

@@ -116,7 +116,7 @@ test("the navigation counts what needs a person, and nothing that was rightly no
     const link = page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "OCI Control 2 conversions need you" });
     await expect(link).toBeVisible();
     await expect(page.getByRole("button", { name: /^Failed/ })).toContainText("1 more rightly not sent");
-    await page.goto(`/dashboard/site/${team.publicId}/activity`);
+    await page.goto(`/dashboard/site/${team.siteId}/activity`);
     await expect(link).toBeVisible();
   });
 });
@@ -161,7 +161,7 @@ test("a correction that no script can make is done by hand", async ({ stack, vis
     await page.getByRole("button", { name: "Done by hand" }).click();
     await page.getByRole("button", { name: "Yes, it is done" }).click();
     await expect(page.getByText("Written down: corrected by hand.")).toBeVisible();
-    const [row] = await sql`select status from public.offline_conversion_queue where kind = 'RESTATE' and site_id = ${team.siteId}`;
+    const [row] = await sql`select status from public.offline_conversion_queue where kind = 'RESTATE' and site_id = ${team.siteUuid}`;
     expect(row?.status).toBe("COMPLETED");
   });
 });

@@ -1,8 +1,9 @@
 import type { Page } from "@playwright/test";
+import type { SiteId } from "#lib/site-ids.ts";
 import { expect, test } from "#tests/support/customer-site.ts";
 
-async function setViews(page: Page, publicId: string, on: boolean): Promise<string> {
-  await page.goto(`/dashboard/site/${publicId}/settings`);
+async function setViews(page: Page, siteId: SiteId, on: boolean): Promise<string> {
+  await page.goto(`/dashboard/site/${siteId}/settings`);
   const card = page.getByRole("region", { name: "Values and delivery" });
   await card.getByLabel("Age of the click (hours)").fill("0");
   await card.getByLabel(/Tell Google of page views/).setChecked(on);
@@ -17,9 +18,9 @@ async function setViews(page: Page, publicId: string, on: boolean): Promise<stri
 test("page views switched on in Settings reach the script's export once, and stop when they are switched off", async ({ customer, as }) => {
   const owner = await as("owner");
   const gclid = `view-${Date.now()}`;
-  const line = await setViews(owner, customer.publicId, true);
+  const line = await setViews(owner, customer.siteId, true);
   expect(line).toContain(' data-views="on" ');
-  await owner.goto(`/dashboard/site/${customer.publicId}/connections`);
+  await owner.goto(`/dashboard/site/${customer.siteId}/connections`);
   await expect(owner.getByTitle("Line for your website")).toHaveText(line);
 
   customer.install(line);
@@ -37,7 +38,7 @@ test("page views switched on in Settings reach the script's export once, and sto
     .toBe(2);
   expect(delivered).toEqual(Array(2).fill([expect.stringMatching(/^pv_[0-9a-f-]{36}$/), gclid]));
 
-  const without = await setViews(owner, customer.publicId, false);
+  const without = await setViews(owner, customer.siteId, false);
   expect(without).not.toContain("data-views");
   customer.install(without);
   const later = await customer.visit(`/?gclid=${gclid}-later`);

@@ -11,7 +11,7 @@ async function moveLead(stack: DemoFile, visitor: string) {
   const site = stack.sites[1];
   const sql = postgres(stack.adminDatabaseUrl, { max: 1, onnotice: () => {} });
   try {
-    const [row] = await sql`select id from public.sites where public_id = ${site?.publicId ?? ""}`;
+    const [row] = await sql`select id from public.sites where public_id = ${site?.siteId ?? ""}`;
     const step = {
       at: new Date(),
       category: "conversion",

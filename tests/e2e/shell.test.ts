@@ -9,10 +9,10 @@ test("the shell calls people by their name", async ({ as }) => {
 test("the site switcher goes to the other site and stays on it", async ({ as, stack }) => {
   const page = await as("owner");
   const [first, second] = stack.sites;
-  await page.goto(`/dashboard/site/${first?.publicId}`);
+  await page.goto(`/dashboard/site/${first?.siteId}`);
   await page.getByRole("button", { name: /Switch site/ }).click();
   await page.getByRole("menuitem", { name: /Harbour Dental/ }).click();
-  await expect(page).toHaveURL(new RegExp(`/dashboard/site/${second?.publicId}`));
+  await expect(page).toHaveURL(new RegExp(`/dashboard/site/${second?.siteId}`));
   await expect(page.getByRole("button", { name: "Switch site. Current: Harbour Dental" })).toBeVisible();
 });
 
@@ -45,7 +45,7 @@ test("a browser that speaks Turkish is greeted in Turkish", async ({ visit }) =>
 
 test("the keyboard reaches the content first", async ({ as, stack }) => {
   const page = await as("owner");
-  await page.goto(`/dashboard/site/${stack.sites[0]?.publicId}/members`);
+  await page.goto(`/dashboard/site/${stack.sites[0]?.siteId}/members`);
   await page.keyboard.press("Tab");
   const skip = page.getByRole("link", { name: "Skip to content" });
   await expect(skip).toBeFocused();
@@ -55,7 +55,7 @@ test("the keyboard reaches the content first", async ({ as, stack }) => {
 
 test("on a phone the bottom bar leads everywhere and nothing scrolls sideways", async ({ as, stack }) => {
   const page = await as("owner", { phone: true });
-  const base = `/dashboard/site/${stack.sites[0]?.publicId}`;
+  const base = `/dashboard/site/${stack.sites[0]?.siteId}`;
   for (const path of [
     "/dashboard",
     base,

@@ -34,7 +34,7 @@ test("an owner creates a site, changes it, archives and restores it", async ({ a
 
 test("an API key is shown once, never again, and can be revoked", async ({ as, stack }) => {
   const page = await as("owner");
-  await page.goto(`/dashboard/site/${stack.sites[1]?.publicId}/connections`);
+  await page.goto(`/dashboard/site/${stack.sites[1]?.siteId}/connections`);
   const name = `Key ${Date.now()}`;
   await page.getByRole("button", { name: "Create key" }).first().click();
   await page.getByRole("dialog").getByLabel("Name").fill(name);
@@ -57,7 +57,7 @@ test("an API key is shown once, never again, and can be revoked", async ({ as, s
 for (const phone of [false, true]) {
   test(`a key is made for chosen uses and narrowed${phone ? ", on a phone" : ""}`, async ({ as, stack }) => {
     const page = await as("owner", { phone });
-    await page.goto(`/dashboard/site/${stack.sites[1]?.publicId}/connections`);
+    await page.goto(`/dashboard/site/${stack.sites[1]?.siteId}/connections`);
     const name = `CRM ${Date.now()}`;
     const dialog = page.getByRole("dialog");
     await page.getByRole("button", { name: "Create key" }).first().click();
@@ -97,14 +97,14 @@ for (const phone of [false, true]) {
 
 test("the last owner cannot leave, and the page says why", async ({ as, stack }) => {
   const page = await as("owner");
-  await page.goto(`/dashboard/site/${stack.sites[1]?.publicId}/members`);
+  await page.goto(`/dashboard/site/${stack.sites[1]?.siteId}/members`);
   await expect(page.getByText("The only owner. Make somebody else owner first.")).toBeVisible();
 });
 
 // Guarantee: a viewer neither sees nor reaches what belongs to owners, and learns nothing of other sites.
 test("a viewer sees no owner's page, in the navigation or by its address", async ({ as, stack }) => {
   const page = await as("viewer");
-  const base = `/dashboard/site/${stack.sites[0]?.publicId}`;
+  const base = `/dashboard/site/${stack.sites[0]?.siteId}`;
   await page.goto(base);
   for (const name of ["Members", "Connections", "Settings"]) await expect(page.getByRole("link", { name, exact: true })).toHaveCount(0);
   for (const path of ["members", "connections", "settings"]) {

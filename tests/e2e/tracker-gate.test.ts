@@ -49,7 +49,7 @@ test("refused consent leaves no row anywhere; granted, the next call is stored",
   for (const scopes of [undefined, [], ["marketing"]]) {
     const status = await page.evaluate(
       ([url, body]) => fetch(String(url), { method: "POST", body: String(body) }).then((response) => response.status),
-      [`${stack.baseUrl}/api/sync`, JSON.stringify({ s: customer.publicId, events: [{ ...event, consent_scopes: scopes }] })],
+      [`${stack.baseUrl}/api/sync`, JSON.stringify({ s: customer.siteId, events: [{ ...event, consent_scopes: scopes }] })],
     );
     expect(status).toBe(204);
   }
@@ -83,7 +83,7 @@ test("a page may send application/json, with the browser's question before it", 
     fetch(String(url), { method: "POST", headers: { "content-type": "application/json" }, body: String(body) }).then((answer) =>
       answer.json(),
     );
-  const event = { s: customer.publicId, u: `${customer.url}/own-code`, ea: "own_code", meta: { fp: "own-code" } };
+  const event = { s: customer.siteId, u: `${customer.url}/own-code`, ea: "own_code", meta: { fp: "own-code" } };
   expect(await page.evaluate(send, [`${stack.baseUrl}/api/sync`, JSON.stringify(event)])).toMatchObject({ ok: true, status: "queued" });
 });
 

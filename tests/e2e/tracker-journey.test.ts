@@ -2,6 +2,7 @@ import { createServer, type Server } from "node:http";
 import { devices } from "@playwright/test";
 import postgres from "postgres";
 import { installSnippet } from "#lib/ingest/install-snippet.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { closeServer, listenLocal } from "#scripts/local/process/local-server.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
 
@@ -17,8 +18,8 @@ test.afterAll(() => closeServer(server));
 
 // Guarantee: what a customer installs with one line really ends as a lead with its click, through every part in between.
 test("a call on a customer's page becomes a call in the database with its click id, once", async ({ browser, stack }) => {
-  const publicId = stack.sites[0]?.publicId ?? "";
-  html = `<!doctype html><html lang="en"><head><title>Kombi</title>${installSnippet({ appUrl: stack.baseUrl, publicId })}</head>
+  const siteId = stack.sites[0]?.siteId as SiteId;
+  html = `<!doctype html><html lang="en"><head><title>Kombi</title>${installSnippet({ appUrl: stack.baseUrl, siteId })}</head>
     <body><a href="tel:+902165550101">Call us</a></body></html>`;
   const gclid = `journey-${Date.now()}`;
   // Without saying so, a headless browser is taken for the robot that it is.

@@ -13,7 +13,7 @@ test("with data-views each page of the click's visit is reported once, with the 
   await page.goto(`${site.url}/contact`);
   await site.settled(page);
   const fp = site.events()[0]?.meta.fp;
-  await expect.poll(() => site.views).toEqual(Array(3).fill({ siteId: site.publicId, gclid: "click-1", wbraid: "web-1", fp, t: 0 }));
+  await expect.poll(() => site.views).toEqual(Array(3).fill({ siteId: site.siteId, gclid: "click-1", wbraid: "web-1", fp, t: 0 }));
 });
 
 // Guarantee: Google is told of the visits its ads brought, and of no later one. Mutation: report every view while a click is stored.

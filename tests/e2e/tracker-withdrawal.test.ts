@@ -36,7 +36,7 @@ test("a withdrawal made offline is all that is kept, is told once the network is
   await context.setOffline(false);
   await expect.poll(() => storedBy(page)).toBeNull();
   expect(site.choices).toEqual([
-    { s: site.publicId, v: 2, fp, consent_scopes: [], t: expect.any(Number), u: `${site.url}/start?gclid=&a=1` },
+    { s: site.siteId, v: 2, fp, consent_scopes: [], t: expect.any(Number), u: `${site.url}/start?gclid=&a=1` },
   ]);
   expect(site.choices[0]?.t).toBeLessThan(60_000);
   expect(site.events("still_queued")).toEqual([]);
@@ -164,7 +164,7 @@ test("consent given again before the answer: the message first, then a new visit
   });
   const [, second]: string[] = await page.evaluate(
     (key) => JSON.parse(localStorage[key]).c.map((choice: { fp: string }) => choice.fp),
-    `om_${site.publicId}`,
+    `om_${site.siteId}`,
   );
   await context.setOffline(false);
   await page.evaluate(() => dispatchEvent(new Event("online")));
@@ -233,7 +233,7 @@ test("where storage is full, a withdrawal deletes the visitor and is told from m
     }
     om.consent([]);
     return localStorage.getItem(key);
-  }, `om_${site.publicId}`);
+  }, `om_${site.siteId}`);
   expect(left).toBeNull();
   await expect.poll(() => said(site)).toEqual(Array(2).fill([fp, []]));
 });

@@ -28,7 +28,7 @@ test("a page view says where, from where and who, as plain text", async ({ page,
     },
   });
   const [delivery] = site.deliveries;
-  expect([delivery?.s, delivery?.v]).toEqual([site.publicId, 2]);
+  expect([delivery?.s, delivery?.v]).toEqual([site.siteId, 2]);
   expect(delivery?.headers["content-type"]).toMatch(/^text\/plain/);
   expect(delivery?.headers.origin).toBe(site.url);
   expect(delivery?.headers.cookie).toBeUndefined();

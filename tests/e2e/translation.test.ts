@@ -29,7 +29,7 @@ const collect = `(() => {
 
 // Guarantee: a Turkish reader never meets an English sentence, and no text is written into the code.
 test("in Turkish no page shows a text that is not one of the Turkish messages", async ({ visit, as, stack }) => {
-  const [base, apiBase] = stack.sites.map(({ publicId }) => `/dashboard/site/${publicId}`);
+  const [base, apiBase] = stack.sites.map(({ siteId }) => `/dashboard/site/${siteId}`);
   const visits = [
     {
       page: await visit({ language: "tr" }),

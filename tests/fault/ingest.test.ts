@@ -20,15 +20,15 @@ if (isFull && !hasRedis)
   throw new Error("The full fault test needs a real redis-server: the mock cannot be taken down. Install redis-server.");
 
 let stack: FaultStack;
-let publicId = "";
 let siteId = "";
+let siteUuid = "";
 const origin = "https://shop.test";
 
 beforeAll(async () => {
   if (!hasRedis) return;
   stack = await startFaultStack();
   const owner = await createPerson(stack.sql, "owner@fault.test");
-  ({ publicId, siteId } = await createSite(stack.sql, owner, { name: "shop" }));
+  ({ siteId, siteUuid } = await createSite(stack.sql, owner, { name: "shop" }));
 }, 300_000);
 afterAll(() => stack?.stop(), 60_000);
 
@@ -81,7 +81,7 @@ async function runClient(
     const batch = [...fresh, ...repeated];
     const address = `client-${Math.floor(random() * 1e9)}`;
     const body = JSON.stringify({
-      s: publicId,
+      s: siteId,
       events: batch.map((event) => ({ ...event, ec: "interaction", ea: "view", meta: { fp: event.eid.slice(0, 2) } })),
     });
     for (;;) {
@@ -157,13 +157,13 @@ test.skipIf(!hasRedis)(
 
     const eids = new Set(reports.flatMap((report) => report.events.map((event) => event.eid)));
     const [figures] = await stack.sql`
-      select (select count(*)::int from public.ingest_idempotency where site_id = ${siteId}) as billed,
-             (select count(*)::int from private.events where site_id = ${siteId}) as stored,
-             (select count(distinct url)::int from private.events where site_id = ${siteId}) as distinct_stored,
-             (select sum(event_count)::int from public.sessions where site_id = ${siteId}) as in_sessions,
+      select (select count(*)::int from public.ingest_idempotency where site_id = ${siteUuid}) as billed,
+             (select count(*)::int from private.events where site_id = ${siteUuid}) as stored,
+             (select count(distinct url)::int from private.events where site_id = ${siteUuid}) as distinct_stored,
+             (select sum(event_count)::int from public.sessions where site_id = ${siteUuid}) as in_sessions,
              (select count(*)::int from public.ingest_fallback_buffer where status <> 'RECOVERED') as left_over,
-             (select event_count::int from public.site_usage_monthly where site_id = ${siteId}) as used,
-             (select drift::int from private.recount_month(${siteId}, private.billing_month(now()))) as drift`;
+             (select event_count::int from public.site_usage_monthly where site_id = ${siteUuid}) as used,
+             (select drift::int from private.recount_month(${siteUuid}, private.billing_month(now()))) as drift`;
     const expected = size.events;
     expect(figures).toEqual({
       billed: expected,
@@ -174,7 +174,7 @@ test.skipIf(!hasRedis)(
       used: expected,
       drift: 0,
     });
-    const known = await stack.sql<{ eid: string }[]>`select eid from public.ingest_idempotency where site_id = ${siteId}`;
+    const known = await stack.sql<{ eid: string }[]>`select eid from public.ingest_idempotency where site_id = ${siteUuid}`;
     expect(known.filter(({ eid }) => !eids.has(eid))).toEqual([]);
     expect(eids.size).toBe(expected);
     const total = (field: "accepted" | "duplicates" | "retries") => reports.reduce((sum, report) => sum + report[field], 0);

@@ -42,13 +42,13 @@ afterAll(async () => {
 let started = 0;
 function startWorker(): ChildProcess {
   const script = join(checkoutDir, "tests/support/queue-worker-in-child.ts");
-  const args = [script, db.appUrl, team.siteId, String(seed + ++started), bookPath, String(size.batchMax)];
+  const args = [script, db.appUrl, team.siteUuid, String(seed + ++started), bookPath, String(size.batchMax)];
   return spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
 }
 
 const openRows = async () => {
   const [row] =
-    await db.sql`select count(*)::int as open from public.offline_conversion_queue where site_id = ${team.siteId} and status <> 'COMPLETED'`;
+    await db.sql`select count(*)::int as open from public.offline_conversion_queue where site_id = ${team.siteUuid} and status <> 'COMPLETED'`;
   return Number(row?.open);
 };
 /** Every claim counts as run out, those under way as well: the slow worker's answer then comes late. */
@@ -86,14 +86,14 @@ test(
       count(*) filter (where x.from_status = 'COMPLETED') as left_completed, count(*) filter (where x.to_status = 'COMPLETED') as completions
       from public.queue_transitions x where x.queue_id = q.id) t
     cross join lateral (select count(*) as dispatches from public.provider_dispatches p where p.queue_id = q.id) d
-    where q.site_id = ${team.siteId}`;
+    where q.site_id = ${team.siteUuid}`;
     expect(figures).toEqual({ completed: size.rows, miscounted: 0, reopened: 0, settled_twice: 0, told_twice: 0 });
 
     // The provider's book against ours: no hand-out is in it twice, and none that we did not count.
     const handed = readFileSync(bookPath, "utf8").trimEnd().split("\n");
     expect(new Set(handed).size).toBe(handed.length);
     const attempts = new Map(
-      (await db.sql`select id, attempt_count from public.offline_conversion_queue where site_id = ${team.siteId}`).map((row) => [
+      (await db.sql`select id, attempt_count from public.offline_conversion_queue where site_id = ${team.siteUuid}`).map((row) => [
         row.id,
         row.attempt_count,
       ]),

@@ -52,17 +52,17 @@ const timeout = 120_000; // five seconds each, on a machine with nothing else to
 // Mutation: daily_counts that counts closed days, count_page without its limit, exists() in the choice of sites.
 test("with 10,000 and with 100,000 events of a month, each step reads the same number of rows", { timeout }, async () => {
   const { small, large } = await inBoth(async (db, plans, times) => {
-    const { siteId, publicId, viewer } = await createQueueTeam(db.sql, "busy");
-    await admitMany(db.sql, { siteId, from: "2026-03-01T00:00:00Z", batches: days * times * 50, secondsApart: 86_400 / 50 });
-    await admitAt(db.sql, { siteId, at: "2026-03-25T11:59:30Z", name: "not settled", count: 700 });
+    const { siteUuid, siteId, viewer } = await createQueueTeam(db.sql, "busy");
+    await admitMany(db.sql, { siteUuid, from: "2026-03-01T00:00:00Z", batches: days * times * 50, secondsApart: 86_400 / 50 });
+    await admitAt(db.sql, { siteUuid, at: "2026-03-25T11:59:30Z", name: "not settled", count: 700 });
     await db.sql`delete from public.ingest_fallback_buffer`; // as if the worker had stored all of them
     await db.sql`vacuum analyze`;
     const member = (work: Parameters<typeof callAs>[2]) => callAs(plans.sql, viewer, work, new Date(today));
     const counting = await rowsPerCall(plans, () => callAt(plans.sql, today, (tx) => tx`select public.reconcile_usage()`));
     const figures = [
-      await rowsOf(plans, () => plans.sql`select private.recount_month(${siteId}, '2026-03')`),
-      await rowsOf(plans, () => member((tx) => tx`select public.billing_overview(${publicId})`)),
-      await rowsOf(plans, () => member((tx) => tx`select public.list_counted_events(${publicId}, '2026-03')`)),
+      await rowsOf(plans, () => plans.sql`select private.recount_month(${siteUuid}, '2026-03')`),
+      await rowsOf(plans, () => member((tx) => tx`select public.billing_overview(${siteId})`)),
+      await rowsOf(plans, () => member((tx) => tx`select public.list_counted_events(${siteId}, '2026-03')`)),
       ...(await rowsPerCall(plans, () => callAt(plans.sql, "2026-04-03T00:00:00Z", (tx) => tx`select public.freeze_invoices('2026-03')`))),
     ];
     const [invoice] = await db.sql`select event_count::int as events from public.invoices`;

@@ -46,6 +46,6 @@ export async function takenByGoogle(
   );
   const verdicts = typeof verdict === "object" ? [{ index: 0, verdict: "REJECTED", reason: verdict.rejected }] : [];
   const p_answer = { status: "PARTIAL_SUCCESS", verdicts, rest: verdict === "CONFIRMED" ? "CONFIRMED" : null };
-  if (verdict) await service(sql, "record_verdicts", { p_site_id: team.siteId, p_request_id: requestId, p_answer }, ago(minutes - 30));
+  if (verdict) await service(sql, "record_verdicts", { p_site_id: team.siteUuid, p_request_id: requestId, p_answer }, ago(minutes - 30));
   return { ...row, requestId };
 }

@@ -15,7 +15,7 @@ export interface Gate {
 
 export async function passGateIn(tx: postgres.TransactionSql, team: Team, at: Date, token: string = randomUUID()): Promise<Gate> {
   await tx`select set_config('opsmantik.now', ${at.toISOString()}, true)`;
-  const [gate] = await tx`select * from private.pass_gate(${team.siteId}, 'google_ads', ${token})`;
+  const [gate] = await tx`select * from private.pass_gate(${team.siteUuid}, 'google_ads', ${token})`;
   return { ...gate, token } as Gate;
 }
 
@@ -27,7 +27,7 @@ export function passGate(sql: postgres.Sql, team: Team, at: Date): Promise<Gate>
 export function startBatch(sql: postgres.Sql, team: Team, at: Date, claimed = 3): Promise<Gate> {
   return sql.begin(async (tx) => {
     const gate = await passGateIn(tx, team, at);
-    await tx`select private.start_batch(${team.siteId}, 'google_ads', ${gate.token}, 'seals', ${claimed})`;
+    await tx`select private.start_batch(${team.siteUuid}, 'google_ads', ${gate.token}, 'seals', ${claimed})`;
     return gate;
   });
 }
@@ -49,7 +49,7 @@ export async function finishBatchIn(
   const completed = end.outcome === "success" ? 3 : 0;
   const failed = end.outcome === "definite" ? 3 : 0;
   await tx`select set_config('opsmantik.now', ${at.toISOString()}, true)`;
-  const [row] = await tx`select private.finish_batch(${team.siteId}, ${token}, ${tx.json(batch as never)}, ${completed}, ${failed},
+  const [row] = await tx`select private.finish_batch(${team.siteUuid}, ${token}, ${tx.json(batch as never)}, ${completed}, ${failed},
     ${3 - completed - failed}) as finished`;
   return Boolean(row?.finished);
 }
@@ -64,7 +64,7 @@ export function recordOutcome(sql: postgres.Sql, team: Team, outcome: "success" 
     sql,
     "record_provider_outcome",
     {
-      p_site_id: team.siteId,
+      p_site_id: team.siteUuid,
       p_provider_key: "google_ads",
       p_success: outcome === "success",
       p_transient: outcome === "transient",
@@ -75,7 +75,7 @@ export function recordOutcome(sql: postgres.Sql, team: Team, outcome: "success" 
 }
 
 export async function readHealth(sql: postgres.Sql, team: Team): Promise<postgres.Row> {
-  const [row] = await sql`select * from public.provider_health_state where site_id = ${team.siteId}`;
+  const [row] = await sql`select * from public.provider_health_state where site_id = ${team.siteUuid}`;
   if (!row) throw new Error("The site was never connected.");
   return row;
 }

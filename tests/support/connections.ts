@@ -23,7 +23,7 @@ export interface ConnectionView {
 }
 
 export function readConnection(sql: postgres.Sql, team: Team, person: Pick<Person, "id"> = team.viewer): Promise<ConnectionView> {
-  return callAs(sql, person, (tx) => tx`select public.provider_connection(${team.publicId})`);
+  return callAs(sql, person, (tx) => tx`select public.provider_connection(${team.siteId})`);
 }
 
 /** Seals a lead, claims it for a worker and lets the provider refuse the credentials. Gives the row's id. */
@@ -32,6 +32,6 @@ export async function failAuth(sql: postgres.Sql, team: Team, at: Date = minutes
   const { token, rows } = await claimForWorker(sql, team, { at });
   if (!rows.some((row) => row.id === id)) throw new Error("The row was not claimed.");
   const results = rows.map((row) => ({ id: row.id, outcome: "FAILED", code: "invalid_grant", category: "AUTH", words: "revoked" }));
-  await service(sql, "settle_offline_conversion_jobs", { p_site_id: team.siteId, p_token: token, p_results: results }, at);
+  await service(sql, "settle_offline_conversion_jobs", { p_site_id: team.siteUuid, p_token: token, p_results: results }, at);
   return id;
 }

@@ -28,7 +28,7 @@ async function once(
   const answer = await callAs<{ status: number; replayed: boolean; body: string }>(
     sql,
     person,
-    (tx) => tx`select ${tx(`public.${name}`)}(${team.publicId}, ${tx.json(args as never)}, ${hash}, ${key})`,
+    (tx) => tx`select ${tx(`public.${name}`)}(${team.siteId}, ${tx.json(args as never)}, ${hash}, ${key})`,
     at,
   );
   return { ...answer, body: JSON.parse(answer.body) };
@@ -44,7 +44,7 @@ export const preview = (sql: postgres.Sql, action: QueueAction, filter: Record<s
   callAs<QueueActionPreview>(
     sql,
     team.operator,
-    (tx) => tx`select public.preview_queue_action(${team.publicId}, ${action}, ${tx.json(filter as never)}, 5)`,
+    (tx) => tx`select public.preview_queue_action(${team.siteId}, ${action}, ${tx.json(filter as never)}, 5)`,
     at,
   );
 
@@ -57,9 +57,9 @@ export const listRows = (
   callAs<QueueRows>(
     sql,
     team.viewer,
-    (tx) => tx`select public.queue_rows(${team.publicId}, 5, ${tx.json(filter as never)}, ${cursor ?? null}, ${limit})`,
+    (tx) => tx`select public.queue_rows(${team.siteId}, 5, ${tx.json(filter as never)}, ${cursor ?? null}, ${limit})`,
     at,
   );
 
 export const readStats = (sql: postgres.Sql, team: Team, at = controlAt) =>
-  callAs<QueueStats>(sql, team.viewer, (tx) => tx`select public.queue_stats(${team.publicId})`, at);
+  callAs<QueueStats>(sql, team.viewer, (tx) => tx`select public.queue_stats(${team.siteId})`, at);

@@ -4,6 +4,7 @@ import { devices, type Page } from "@playwright/test";
 import postgres from "postgres";
 import { installSnippet } from "#lib/ingest/install-snippet.ts";
 import type { ExportItem } from "#lib/oci/handout/items.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { closeServer, listenLocal } from "#scripts/local/process/local-server.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { createKey, createSite } from "#tests/fixtures/site.ts";
@@ -20,7 +21,7 @@ interface Held {
 /** A customer of the running stack, of whom no other test knows: a site of their own, and its pages. */
 interface Customer {
   url: string;
-  publicId: string;
+  siteId: SiteId;
   /** What the site's settings and its snippet say. To be called before a page is opened. */
   requireConsent(): Promise<void>;
   /** Puts another line into the site's pages. */
@@ -40,9 +41,9 @@ export const test = base.extend<{ customer: Customer }>({
     const [owner] = await sql`select id from auth.users where email = ${stack.users.find(({ role }) => role === "owner")?.email ?? ""}`;
     const asOwner = { id: String(owner?.id) };
     const name = `Customer ${randomUUID()}`;
-    const { publicId, siteId } = await createSite(sql, asOwner, { name, domains: ["localhost"] });
+    const { siteId, siteUuid } = await createSite(sql, asOwner, { name, domains: ["localhost"] });
 
-    let snippet = installSnippet({ appUrl: stack.baseUrl, publicId });
+    let snippet = installSnippet({ appUrl: stack.baseUrl, siteId });
     const server = createServer((_request, response) =>
       response.setHeader("content-type", "text/html").end(
         `<!doctype html><html lang="en"><head><title>Kombi</title>${snippet}</head><body><a href="tel:+902165550101">Call us</a>
@@ -53,26 +54,26 @@ export const test = base.extend<{ customer: Customer }>({
 
     await use({
       url,
-      publicId,
+      siteId,
       async requireConsent() {
-        await callAs(sql, asOwner, (tx) => tx`select public.set_site_privacy(${publicId}, 'required', false)`);
-        snippet = installSnippet({ appUrl: stack.baseUrl, publicId, consent: "required" });
+        await callAs(sql, asOwner, (tx) => tx`select public.set_site_privacy(${siteId}, 'required', false)`);
+        snippet = installSnippet({ appUrl: stack.baseUrl, siteId, consent: "required" });
       },
       install(line) {
         snippet = line;
       },
       async deliver() {
-        const { key } = await createKey(sql, { publicId, owner: asOwner }, ["script"], { name: randomUUID() });
+        const { key } = await createKey(sql, { siteId, owner: asOwner }, ["script"], { name: randomUUID() });
         const call = async (path: string, headers: Record<string, string>, body?: unknown) => {
           const sent = body ? { method: "POST", body: JSON.stringify(body) } : {};
           return (await fetch(stack.baseUrl + path, { ...sent, headers: { "content-type": "application/json", ...headers } })).json();
         };
-        const { session_token } = await call("/api/oci/v2/verify", { "x-api-key": key }, { siteId: publicId });
+        const { session_token } = await call("/api/oci/v2/verify", { "x-api-key": key }, { siteId });
         const session = { authorization: `Bearer ${session_token}` };
-        const items: ExportItem[] = await call(`/api/oci/google-ads-export?siteId=${publicId}&markAsExported=true`, session);
+        const items: ExportItem[] = await call(`/api/oci/google-ads-export?siteId=${siteId}&markAsExported=true`, session);
         const queueIds = items.map(({ id }) => id);
         if (queueIds.length > 0)
-          expect(await call("/api/oci/ack", session, { siteId: publicId, queueIds })).toEqual({ ok: true, updated: queueIds.length });
+          expect(await call("/api/oci/ack", session, { siteId, queueIds })).toEqual({ ok: true, updated: queueIds.length });
         return items;
       },
       async visit(path) {
@@ -84,11 +85,11 @@ export const test = base.extend<{ customer: Customer }>({
       },
       async held() {
         const [row] = await sql<Held[]>`
-          select (select count(*)::int from public.ingest_idempotency where site_id = ${siteId}) as billed,
-                 (select count(*)::int from public.ingest_fallback_buffer where site_id = ${siteId}) as captured,
-                 (select count(*)::int from public.sessions where site_id = ${siteId}) as sessions,
-                 (select count(*)::int from private.events where site_id = ${siteId}) as events,
-                 (select count(*)::int from public.calls where site_id = ${siteId}) as calls`;
+          select (select count(*)::int from public.ingest_idempotency where site_id = ${siteUuid}) as billed,
+                 (select count(*)::int from public.ingest_fallback_buffer where site_id = ${siteUuid}) as captured,
+                 (select count(*)::int from public.sessions where site_id = ${siteUuid}) as sessions,
+                 (select count(*)::int from private.events where site_id = ${siteUuid}) as events,
+                 (select count(*)::int from public.calls where site_id = ${siteUuid}) as calls`;
         if (!row) throw new Error("No figures.");
         return { ...row };
       },
@@ -97,12 +98,12 @@ export const test = base.extend<{ customer: Customer }>({
           ...(await sql<{ gclid: string | null; phone: string | null; intentStamp: string; billedRows: number }[]>`
             select c.gclid, c.phone, c.intent_stamp as "intentStamp",
               (select count(*)::int from public.ingest_idempotency i where i.site_id = c.site_id and i.eid = c.intent_stamp) as "billedRows"
-            from public.calls c where c.site_id = ${siteId} order by c.called_at`),
+            from public.calls c where c.site_id = ${siteUuid} order by c.called_at`),
         ];
       },
     });
     await closeServer(server);
-    await callAs(sql, asOwner, (tx) => tx`select public.set_site_archived(${publicId}, true)`); // other tests look at the owner's sites
+    await callAs(sql, asOwner, (tx) => tx`select public.set_site_archived(${siteId}, true)`); // other tests look at the owner's sites
     await sql.end();
   },
 });

@@ -54,7 +54,7 @@ export async function startDeliveryApp({
   const owner = await createPerson(db.sql, "owner@delivery.test");
   const connect: DeliveryApp["connect"] = async (team, { credentials = testCredentials, ...options } = {}) => {
     const { sealCredentials } = await import("#lib/providers/credentials.ts");
-    await connectApi(db.sql, team, { ...options, ...sealCredentials(credentials, team.siteId, "google_ads") });
+    await connectApi(db.sql, team, { ...options, ...sealCredentials(credentials, team.siteUuid, "google_ads") });
   };
   return {
     db,
@@ -118,5 +118,5 @@ export function scriptedProvider(answer: Answer = (jobs) => ({ results: jobs.map
 /** The ledger of attempts of a site: [STARTED, FINISHED] of each batch, in order. */
 export function readAttempts(sql: postgres.Sql, team: Team) {
   return sql`select batch_id, phase, claimed_count, completed_count, failed_count, retry_count, provider_request_id, error_code, error_category
-    from public.provider_upload_attempts where site_id = ${team.siteId} order by id`;
+    from public.provider_upload_attempts where site_id = ${team.siteUuid} order by id`;
 }

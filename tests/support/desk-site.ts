@@ -37,7 +37,7 @@ export async function openDeskSite(stack: DemoFile, name: string): Promise<DeskS
           cookies.filter((cookie) => cookie.name.startsWith("om_session")),
         );
       }
-      await page.goto(`/dashboard/site/${team.publicId}${query}`);
+      await page.goto(`/dashboard/site/${team.siteId}${query}`);
       await expect(page.getByText(/^Live, \d+ s ago$/), "the page is awake").toBeVisible({ timeout: 30_000 });
     },
     end: () => sql.end(),

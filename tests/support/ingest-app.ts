@@ -4,6 +4,7 @@ import { POST as callEvent } from "#app/api/call-event/route.ts";
 import { GET as recoverCron } from "#app/api/cron/ingest/recover/route.ts";
 import { POST as sync } from "#app/api/sync/route.ts";
 import { POST as workerRoute } from "#app/api/workers/ingest/route.ts";
+import { type SiteId, type SiteUuid, siteUuidShape } from "#lib/site-ids.ts";
 import { closeServer, listenLocal, readBody } from "#scripts/local/process/local-server.ts";
 import { type Qstash, startQstash } from "#scripts/local/qstash/qstash.ts";
 import { createSite } from "#tests/fixtures/site.ts";
@@ -16,8 +17,8 @@ import { createTestDatabase, type TestDatabase } from "./test-database.ts";
 export const browser = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36";
 
 export interface IngestSite {
-  publicId: string;
-  siteId: string;
+  siteId: SiteId;
+  siteUuid: SiteUuid;
   origin: string;
   callSecret: string;
 }
@@ -107,13 +108,18 @@ let sitesMade = 0;
 
 async function newSite(db: TestDatabase, owner: Person, { consentMode, respectsPrivacySignal, plan }: SiteSettings = {}) {
   const name = `shop-${++sitesMade}`;
-  const { publicId } = await createSite(db.sql, owner, { name });
+  const { siteId } = await createSite(db.sql, owner, { name });
   const [row] = await db.sql`
     update public.sites s set consent_mode = ${consentMode ?? "off"}, respects_privacy_signal = ${respectsPrivacySignal ?? false}
-    from private.site_secrets x where x.site_id = s.id and s.public_id = ${publicId} returning s.id, x.call_event_secret as secret`;
-  const site: IngestSite = { publicId, siteId: String(row?.id), origin: `https://${name}.test`, callSecret: String(row?.secret) };
+    from private.site_secrets x where x.site_id = s.id and s.public_id = ${siteId} returning s.id, x.call_event_secret as secret`;
+  const site: IngestSite = {
+    siteId,
+    siteUuid: siteUuidShape.parse(row?.id),
+    origin: `https://${name}.test`,
+    callSecret: String(row?.secret),
+  };
   if (plan) {
-    await db.sql`select public.set_site_plan(${publicId}, 'Test', ${plan.limit}, ${plan.enforcement}, 'TRY', ${plan.capMultiplier ?? null})`;
+    await db.sql`select public.set_site_plan(${siteId}, 'Test', ${plan.limit}, ${plan.enforcement}, 'TRY', ${plan.capMultiplier ?? null})`;
   }
   return site;
 }
@@ -129,7 +135,7 @@ function signedCall(site: IngestSite, body: unknown, signing: Partial<Signing> =
   const signature = signing.signature ?? sign(signing.secret ?? site.callSecret, ts, text);
   return {
     body: signing.sentBody ?? text,
-    headers: { "x-ops-site-id": site.publicId, "x-ops-ts": ts, "x-ops-signature": signature },
+    headers: { "x-ops-site-id": site.siteId, "x-ops-ts": ts, "x-ops-signature": signature },
   };
 }
 
@@ -140,7 +146,7 @@ export function sign(secret: string, ts: string, body: string): string {
 /** One event of the wire; every one is another unless told otherwise. */
 export function pageView(site: IngestSite, change: Record<string, unknown> = {}): Record<string, unknown> {
   const id = randomUUID();
-  return { s: site.publicId, u: `${site.origin}/${id}`, eid: id, ec: "interaction", ea: "view", meta: { fp: `visitor-${id}` }, ...change };
+  return { s: site.siteId, u: `${site.origin}/${id}`, eid: id, ec: "interaction", ea: "view", meta: { fp: `visitor-${id}` }, ...change };
 }
 
 export function phoneCall(site: IngestSite, change: Record<string, unknown> = {}): Record<string, unknown> {
@@ -157,10 +163,10 @@ export interface Figures {
 /** What the database holds of a site. */
 export async function figuresOf(db: TestDatabase, site: IngestSite): Promise<Figures> {
   const [row] = await db.sql<Figures[]>`
-    select (select count(*)::int from public.ingest_idempotency where site_id = ${site.siteId}) as billed,
-           (select count(*)::int from public.ingest_fallback_buffer where site_id = ${site.siteId} and not is_enrichment) as captured,
-           (select count(*)::int from private.events where site_id = ${site.siteId}) as stored,
-           (select count(*)::int from public.calls where site_id = ${site.siteId}) as calls`;
+    select (select count(*)::int from public.ingest_idempotency where site_id = ${site.siteUuid}) as billed,
+           (select count(*)::int from public.ingest_fallback_buffer where site_id = ${site.siteUuid} and not is_enrichment) as captured,
+           (select count(*)::int from private.events where site_id = ${site.siteUuid}) as stored,
+           (select count(*)::int from public.calls where site_id = ${site.siteUuid}) as calls`;
   if (!row) throw new Error("No figures.");
   return row;
 }
@@ -170,6 +176,6 @@ export async function dropsOf(db: TestDatabase, site: IngestSite): Promise<Recor
   const rows = await db.sql`
     select reason, sum(drops)::int as drops from (
       select site_id, reason, drops from public.ingest_drop_deltas union all select site_id, reason, drops from public.ingest_drops_daily) d
-    where site_id = ${site.siteId} group by 1 order by 1`;
+    where site_id = ${site.siteUuid} group by 1 order by 1`;
   return Object.fromEntries(rows.map((row) => [row.reason, row.drops]));
 }

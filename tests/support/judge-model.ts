@@ -26,7 +26,7 @@ export const readFacts = (sql: postgres.Sql | postgres.TransactionSql, team: Tea
       and o.status in ('QUEUED', 'RETRY', 'PROCESSING')) as has_open_row,
     exists (select from public.sales o where o.call_id = s.call_id and o.id <> s.id and o.status = 'CONFIRMED') as is_followed
   from public.offline_conversion_queue q join public.sales s on s.id = q.sale_id join public.sites t on t.id = q.site_id
-  where q.site_id = ${team.siteId}`;
+  where q.site_id = ${team.siteUuid}`;
 
 const takes: Record<QueueAction, string[]> = {
   RETRY_SELECTED: ["FAILED", "RETRY"],

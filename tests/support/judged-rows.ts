@@ -67,7 +67,7 @@ class Maker {
   }
 
   async seal(plan: Plan, minute: number): Promise<Scene> {
-    const visitor = `${this.team.publicId}-${Object.values(plan).join("-")}`;
+    const visitor = `${this.team.siteId}-${Object.values(plan).join("-")}`;
     const callId = await newLead(this.sql, this.team, { at: minutesLater(minute - 5), visitor });
     const { body } = await this.change("seal_call", { id: callId, amountCents: 100_00 }, minute);
     return { ...plan, id: "", saleId: String(body.saleId), callId, visitor };
@@ -101,7 +101,7 @@ class Maker {
     }
     if (fate === "WITHDRAWN") {
       const step = { at: minutesLater(minute), url: "https://judged.test/", marketingConsent: false };
-      await recordVisit(this.sql, this.team.siteId, visitor, [step]);
+      await recordVisit(this.sql, this.team.siteUuid, visitor, [step]);
     }
   }
 
@@ -109,7 +109,7 @@ class Maker {
   async withRows(scenes: Scene[]): Promise<Scene[]> {
     const rows = await this.sql<{ sale_id: string; kind: string; id: string }[]>`
       select distinct on (sale_id, kind) sale_id, kind, id from public.offline_conversion_queue
-      where site_id = ${this.team.siteId} order by sale_id, kind, created_at, id`;
+      where site_id = ${this.team.siteUuid} order by sale_id, kind, created_at, id`;
     const ids = new Map(rows.map((row) => [`${row.sale_id} ${row.kind}`, row.id]));
     return scenes.map((scene) => ({ ...scene, id: String(ids.get(`${scene.saleId} ${scene.kind}`)) }));
   }

@@ -15,7 +15,7 @@ export async function sendingSite(app: IngestApp, settings?: Parameters<IngestAp
 
 export const callOf = async (app: IngestApp, site: IngestSite, stamp?: string) => {
   const calls = await app.db
-    .sql`select * from public.calls where site_id = ${site.siteId} and intent_stamp = ${stamp ?? app.db.sql`intent_stamp`}
+    .sql`select * from public.calls where site_id = ${site.siteUuid} and intent_stamp = ${stamp ?? app.db.sql`intent_stamp`}
     order by called_at, id`;
   if (calls.length !== 1 || !calls[0]) throw new Error(`${calls.length} calls instead of one.`);
   return calls[0];
@@ -40,7 +40,7 @@ export function seal(app: IngestApp, site: IngestSite & Team, id: string, amount
 
 /** What the site's script would be handed now. */
 export async function handedOut(app: IngestApp, site: IngestSite & Team): Promise<Claimed["rows"]> {
-  const rows = await app.db.sql`select id from public.offline_conversion_queue where site_id = ${site.siteId}`;
+  const rows = await app.db.sql`select id from public.offline_conversion_queue where site_id = ${site.siteUuid}`;
   const { rows: claimed } = await claimForScript(
     app.db.sql,
     site,

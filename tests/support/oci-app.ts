@@ -59,20 +59,20 @@ export async function startOciApp({ redisRest, withGateway = false }: OciAppOpti
     newSite: (options) => newSite(db, owner, options),
     verify,
     async session(site) {
-      const response = await verify({ siteId: site.publicId }, { "x-api-key": site.key });
+      const response = await verify({ siteId: site.siteId }, { "x-api-key": site.key });
       const { session_token } = await response.json();
       return session_token;
     },
     exportRows: (site, token, isMarking = true) =>
       send(exportRoute, {
         method: "GET",
-        path: `/api/oci/google-ads-export?siteId=${site.publicId}&markAsExported=${isMarking}`,
+        path: `/api/oci/google-ads-export?siteId=${site.siteId}&markAsExported=${isMarking}`,
         headers: bearer(token),
       }),
     ack: (site, token, queueIds, more = {}) =>
-      send(ackRoute, { path: "/api/oci/ack", body: { siteId: site.publicId, queueIds, ...more }, headers: bearer(token) }),
+      send(ackRoute, { path: "/api/oci/ack", body: { siteId: site.siteId, queueIds, ...more }, headers: bearer(token) }),
     ackFailed: (site, token, body) =>
-      send(ackFailedRoute, { path: "/api/oci/ack-failed", body: { siteId: site.publicId, ...body }, headers: bearer(token) }),
+      send(ackFailedRoute, { path: "/api/oci/ack-failed", body: { siteId: site.siteId, ...body }, headers: bearer(token) }),
     async stop() {
       await gateway?.stop();
       await db.drop();

@@ -21,7 +21,7 @@ export async function openControl(page: Page, team: Team, person: Person, query 
   await page.goto("/sign-in");
   await fillSignIn(page, person.email, password);
   await page.waitForURL("**/dashboard**");
-  await alive(page, () => page.goto(`/dashboard/site/${team.publicId}/oci-control${query}`));
+  await alive(page, () => page.goto(`/dashboard/site/${team.siteId}/oci-control${query}`));
   return page;
 }
 

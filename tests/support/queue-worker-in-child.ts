@@ -3,7 +3,7 @@ import { appendFileSync } from "node:fs";
 import postgres from "postgres";
 import { seededRandom } from "#scripts/local/seeded-random.ts";
 
-const [url = "", siteId = "", seed = "1", logPath = "", batchMax = "1"] = process.argv.slice(2);
+const [url = "", siteUuid = "", seed = "1", logPath = "", batchMax = "1"] = process.argv.slice(2);
 const random = seededRandom(Number(seed));
 const sql = postgres(url, { max: 1, onnotice: () => {} });
 
@@ -14,7 +14,7 @@ interface Claim {
 
 for (;;) {
   const [claimed] = await sql<{ claim: Claim }[]>`
-    select public.claim_offline_conversion_jobs_v2(${siteId}, 'google_ads', ${1 + Math.floor(random() * Number(batchMax))}, 1000) as claim`;
+    select public.claim_offline_conversion_jobs_v2(${siteUuid}, 'google_ads', ${1 + Math.floor(random() * Number(batchMax))}, 1000) as claim`;
   const { token, rows } = claimed?.claim ?? { token: "", rows: [] };
   if (rows.length === 0) {
     await new Promise((resolve) => setTimeout(resolve, 20)); // nothing is due: what a cron's pause would be
@@ -28,5 +28,5 @@ for (;;) {
       ? { id, outcome: "COMPLETED", requestId: token }
       : { id, outcome: "RETRY", category: "RATE_LIMIT", code: "429", retryAt: new Date(0).toISOString() },
   );
-  await sql`select public.settle_offline_conversion_jobs(${siteId}, ${token}, ${sql.json(results)}, 'ads_api', 1000)`;
+  await sql`select public.settle_offline_conversion_jobs(${siteUuid}, ${token}, ${sql.json(results)}, 'ads_api', 1000)`;
 }

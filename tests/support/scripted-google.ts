@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import { checkFields } from "#lib/providers/check-fields.ts";
 import type { ConversionJob, ProviderConnection } from "#lib/providers/port.ts";
+import { siteUuidShape } from "#lib/site-ids.ts";
 import { closeServer, listenLocal, readBody, sendJson } from "#scripts/local/process/local-server.ts";
 
 interface ScriptedAnswer {
@@ -128,7 +129,7 @@ export function connectionOf(
   more: Partial<ProviderConnection["credentials"]> = {},
 ): ProviderConnection {
   return {
-    siteUuid: `0190b5a8-0000-7000-8000-${String(++sites).padStart(12, "0")}`,
+    siteUuid: siteUuidShape.parse(`0190b5a8-0000-7000-8000-${String(++sites).padStart(12, "0")}`),
     version: 1,
     fetchTimeoutMs: 2_000,
     ...given,

@@ -51,12 +51,12 @@ export interface Group {
   is_probe_due: boolean;
 }
 export const lead = (at = sealedAt) => newLead(db.sql, team, { at, visitor: `visitor-${Math.random()}` });
-export const claimArgs = (limit = 10) => ({ p_site_id: team.siteId, p_provider_key: "google_ads", p_limit: limit });
+export const claimArgs = (limit = 10) => ({ p_site_id: team.siteUuid, p_provider_key: "google_ads", p_limit: limit });
 export const claim = (minute: number, limit = 10) =>
   service<Claim>(db.sql, "claim_marketing_signal_jobs", claimArgs(limit), minutesLater(minute));
 export const groups = async (minute: number) => {
   const all = await service<Group[]>(db.sql, "list_signal_groups", { p_limit_groups: 100 }, minutesLater(minute));
-  return all.filter(({ site_id }) => site_id === team.siteId);
+  return all.filter(({ site_id }) => site_id === team.siteUuid);
 };
 export const batchOf = ({ batch }: Claim, outcome = "success", more: object = {}) => ({
   provider: "google_ads",
@@ -71,14 +71,14 @@ export const settle = (claimed: Claim, results: object[], minute: number, batch:
   service<{ completed: number; retried: number; failed: number; stale: number }>(
     db.sql,
     "settle_marketing_signal_jobs",
-    { p_site_id: team.siteId, p_token: claimed.token, p_results: results, p_batch: batch },
+    { p_site_id: team.siteUuid, p_token: claimed.token, p_results: results, p_batch: batch },
     minutesLater(minute),
   );
 export const all = ({ rows }: Claim, result: object) => rows.map(({ id }) => ({ id, ...result }));
 export const sent = { outcome: "COMPLETED", transport: "data_manager", requestId: "req-1", recordIndex: 0 };
 export const later = { outcome: "RETRY", category: "TRANSIENT", code: "UNAVAILABLE", words: "down" };
 export const signal = async (): Promise<postgres.Row> => {
-  const [row] = await db.sql`select * from public.marketing_signals where site_id = ${team.siteId} order by created_at limit 1`;
+  const [row] = await db.sql`select * from public.marketing_signals where site_id = ${team.siteUuid} order by created_at limit 1`;
   if (!row) throw new Error("There is no signal.");
   return row;
 };

@@ -47,7 +47,7 @@ export const starts = {
   },
   COMPLETED: async (team: Team) => {
     const row = await claimed(team, 1);
-    await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteId, p_ids: [row.id] }, minutesLater(2));
+    await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteUuid, p_ids: [row.id] }, minutesLater(2));
     return row;
   },
 };
@@ -65,14 +65,14 @@ const failed = ({ team, id }: Subject, category: string) =>
   service(
     db.sql,
     "fail_offline_conversions",
-    { p_site_id: team.siteId, p_ids: [id], p_code: "X", p_category: category, p_words: "words" },
+    { p_site_id: team.siteUuid, p_ids: [id], p_code: "X", p_category: category, p_words: "words" },
     minutesLater(2),
   );
 const settle = ({ id, team, token }: Subject, result: Record<string, unknown>) =>
   service(
     db.sql,
     "settle_offline_conversion_jobs",
-    { p_site_id: team.siteId, p_token: token || crypto.randomUUID(), p_results: [{ id, ...result }] },
+    { p_site_id: team.siteUuid, p_token: token || crypto.randomUUID(), p_results: [{ id, ...result }] },
     now,
   );
 
@@ -95,7 +95,7 @@ export const functions: Record<string, { on: () => Team; run: (row: Subject) => 
         db.sql,
         "defer_offline_conversion_jobs",
         {
-          p_site_id: team.siteId,
+          p_site_id: team.siteUuid,
           p_provider_key: "google_ads",
           p_limit: 10,
           p_until: minutesLater(50),
@@ -108,7 +108,7 @@ export const functions: Record<string, { on: () => Team; run: (row: Subject) => 
   },
   ack_offline_conversions: {
     on: () => script,
-    run: ({ id, team }) => service(db.sql, "ack_offline_conversions", { p_site_id: team.siteId, p_ids: [id] }, now),
+    run: ({ id, team }) => service(db.sql, "ack_offline_conversions", { p_site_id: team.siteUuid, p_ids: [id] }, now),
     to: row("—", "COMPLETED", "COMPLETED", "COMPLETED", "COMPLETED", "COMPLETED", "—"),
   },
   "fail_offline_conversions TRANSIENT": {
@@ -159,7 +159,7 @@ export const functions: Record<string, { on: () => Team; run: (row: Subject) => 
   fail_unexportable_rows: {
     on: () => script,
     run: ({ id, team }) =>
-      service(db.sql, "fail_unexportable_rows", { p_site_id: team.siteId, p_rows: [{ id, code: "NO_CLICK_ID", words: "w" }] }, now),
+      service(db.sql, "fail_unexportable_rows", { p_site_id: team.siteUuid, p_rows: [{ id, code: "NO_CLICK_ID", words: "w" }] }, now),
     to: row("FAILED NO_CLICK_ID", "FAILED NO_CLICK_ID", "—", "—", "—", "—", "—"),
   },
   recover_stuck_offline_conversion_jobs: {
@@ -208,8 +208,8 @@ export const functions: Record<string, { on: () => Team; run: (row: Subject) => 
   "send_again, of a conversion that Google did not leave in doubt": {
     on: () => script,
     run: ({ id, team }) =>
-      callAs(db.sql, team.operator, (tx) => tx`select public.send_again(${team.publicId}, ${id})`, now).catch(
-        (error: { message: string }) => expect(error.message).toBe("ILLEGAL_MOVE"),
+      callAs(db.sql, team.operator, (tx) => tx`select public.send_again(${team.siteId}, ${id})`, now).catch((error: { message: string }) =>
+        expect(error.message).toBe("ILLEGAL_MOVE"),
       ),
     to: row("—", "—", "—", "—", "—", "—", "—"),
   },
@@ -217,7 +217,7 @@ export const functions: Record<string, { on: () => Team; run: (row: Subject) => 
     on: () => api,
     run: async (each) => {
       await settle(each, { outcome: "FAILED", code: "invalid_grant", category: "AUTH" });
-      await service(db.sql, "release_provider", { p_site_id: each.team.siteId, p_provider_key: "google_ads" }, now);
+      await service(db.sql, "release_provider", { p_site_id: each.team.siteUuid, p_provider_key: "google_ads" }, now);
     },
     to: row("—", "—", "QUEUED invalid_grant", "QUEUED invalid_grant", "—", "—", "—"),
   },
@@ -227,7 +227,7 @@ export const functions: Record<string, { on: () => Team; run: (row: Subject) => 
       callAs(
         db.sql,
         team.operator,
-        (tx) => tx`select public.complete_adjustment_by_hand(${team.publicId}, ${tx.json({ id, valueCents: 1 })})`,
+        (tx) => tx`select public.complete_adjustment_by_hand(${team.siteId}, ${tx.json({ id, valueCents: 1 })})`,
         now,
       ).catch((error: { message: string }) => expect(error.message).toBe("ILLEGAL_MOVE")),
     to: row("—", "—", "—", "—", "—", "—", "—"),

@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type OutgoingHttpHeaders } from
 import { test as base, expect, type Page } from "@playwright/test";
 import { installSnippet } from "#lib/ingest/install-snippet.ts";
 import { tracker } from "#lib/ingest/tracker.gen.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { closeServer, listenLocal, readBody } from "#scripts/local/process/local-server.ts";
 
 interface SentEvent {
@@ -47,7 +48,7 @@ interface Answer {
 /** A customer's site on one origin, and on another the tracker with a server that remembers what it was sent. */
 export interface TrackedSite {
   url: string;
-  publicId: string;
+  siteId: SiteId;
   /** What the snippet on the pages says beside the site. */
   options: { consent?: "required"; dnt?: "respect"; views?: "on"; twice?: boolean };
   deliveries: Delivery[];
@@ -80,7 +81,7 @@ declare global {
   var om: Om;
 }
 
-const publicId = "0123456789abcdef0123456789abcdef";
+const siteId = "0123456789abcdef0123456789abcdef" as SiteId;
 
 const content = `
   <a id="tel" href="tel:+905321234107"><b>Call us</b></a>
@@ -98,7 +99,7 @@ const content = `
 async function startTrackedSite(): Promise<TrackedSite & { stop(): Promise<void> }> {
   const site: TrackedSite = {
     url: "",
-    publicId,
+    siteId,
     options: {},
     deliveries: [],
     choices: [],
@@ -148,7 +149,7 @@ async function startTrackedSite(): Promise<TrackedSite & { stop(): Promise<void>
 
   const pageServer = createServer((request, response) => {
     const { twice, ...options } = site.options;
-    const snippet = installSnippet({ appUrl: trackerUrl, publicId, ...options });
+    const snippet = installSnippet({ appUrl: trackerUrl, siteId, ...options });
     response
       .writeHead(200, {
         "content-type": "text/html; charset=utf-8",
@@ -190,7 +191,7 @@ export { expect };
 
 /** What the tracker keeps in this browser, or null. */
 export function storedBy(page: Page): Promise<Record<string, unknown> | null> {
-  return page.evaluate((key) => JSON.parse(localStorage.getItem(key) ?? "null"), `om_${publicId}`);
+  return page.evaluate((key) => JSON.parse(localStorage.getItem(key) ?? "null"), `om_${siteId}`);
 }
 
 /** The links of the page lead nowhere, so that a test can go on after a click. */

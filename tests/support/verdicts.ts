@@ -21,7 +21,7 @@ export const recordAnswer = (sql: postgres.Sql, team: Team, requestId: string, a
   service(
     sql,
     "record_verdicts",
-    { p_site_id: team.siteId, p_request_id: requestId, p_answer: { verdicts: [], rest: null, ...answer } },
+    { p_site_id: team.siteUuid, p_request_id: requestId, p_answer: { verdicts: [], rest: null, ...answer } },
     at,
   );
 

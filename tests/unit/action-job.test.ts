@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { actionJob, advance, type Job, undoJob } from "#components/dashboard/oci-control/actions/job.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -18,9 +19,10 @@ const done = (actionId: string, rows: number, total = rows, skippedCount = 1) =>
   });
 const refused = () => Response.json({ code: "RATE_LIMITED" }, { status: 429 });
 const ids = Array.from({ length: 1500 }, (_, index) => String(index));
-const byIds = () => actionJob("site", "RETRY_SELECTED", { ids }, {});
+const siteId = "site" as SiteId;
+const byIds = () => actionJob(siteId, "RETRY_SELECTED", { ids }, {});
 const byPreview = (count: number) =>
-  actionJob("site", "MARK_FAILED", { preview: { previewId: "p", digest: "d", count } }, { reason: "why" });
+  actionJob(siteId, "MARK_FAILED", { preview: { previewId: "p", digest: "d", count } }, { reason: "why" });
 
 function work(job: Job, answers: Response[], isStopped = () => false) {
   const asked: string[] = [];
@@ -68,7 +70,7 @@ test("a stop takes effect between two requests", async () => {
 });
 
 test("taking back begins with the last part", async () => {
-  const { job, asked } = await work(undoJob("site", { actionIds: ["a", "b"], affected: 1498 }), [
+  const { job, asked } = await work(undoJob(siteId, { actionIds: ["a", "b"], affected: 1498 }), [
     done("u", 499, 499, 0),
     done("v", 999, 999, 0),
   ]);

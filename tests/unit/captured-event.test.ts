@@ -3,9 +3,10 @@ import { captureEvent, requestFacts, visitorOf } from "#lib/ingest/capture-event
 import { capturedEvent } from "#lib/ingest/captured-event.ts";
 import { storedRow } from "#lib/ingest/drain.ts";
 import { wireEvent } from "#lib/ingest/event-shape.ts";
+import type { SiteUuid } from "#lib/site-ids.ts";
 
 const site = {
-  siteId: "00000000-0000-4000-8000-000000000000",
+  siteUuid: "00000000-0000-4000-8000-000000000000" as SiteUuid,
   domains: ["a.test"],
   consentMode: "off" as const,
   respectsPrivacySignal: false,

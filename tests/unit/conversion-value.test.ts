@@ -3,6 +3,7 @@ import { sealItem } from "#lib/oci/handout/items.ts";
 import { eventOf } from "#lib/providers/data-manager/event-of.ts";
 import { adjustmentRow, conversionRow } from "#lib/providers/google-ads/conversion-rows.ts";
 import type { ConversionJob } from "#lib/providers/port.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { centsOfAmount, checkCents } from "#lib/valuation/currency-cents.ts";
 import { chooseConversionValue } from "#tests/models/conversion-value.ts";
 import { everyCase } from "#tests/support/every-case.ts";
@@ -118,7 +119,14 @@ const job = (valueCents: number, currency: string): ConversionJob => ({
   consent: null,
   mayHaveArrived: false,
 });
-const site = { publicId: "", timezone: "Europe/Istanbul", currency: "TRY", pageViews: false, clickMinAgeHours: 0, pageViewName: "" };
+const site = {
+  siteId: "" as SiteId,
+  timezone: "Europe/Istanbul",
+  currency: "TRY",
+  pageViews: false,
+  clickMinAgeHours: 0,
+  pageViewName: "",
+};
 
 // Guarantee: the script, Data Manager and the Ads API hear of the same money, without a cent of binary fractions.
 // Mutation that breaks it: valueCents * 0.01 in any of the four.

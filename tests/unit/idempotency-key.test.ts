@@ -1,8 +1,16 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { idempotencyKey } from "#lib/ingest/admit.ts";
+import type { SiteUuid } from "#lib/site-ids.ts";
 
-const parts = { siteId: "site", category: "interaction", action: "view", label: "Top", url: "https://a.test/", visitor: "ayse" };
+const parts = {
+  siteUuid: "site" as SiteUuid,
+  category: "interaction",
+  action: "view",
+  label: "Top",
+  url: "https://a.test/",
+  visitor: "ayse",
+};
 
 test("the same parts in the same five seconds give the same 64 hex digits", () => {
   const key = idempotencyKey(parts, 10_000);
@@ -15,7 +23,7 @@ test("a bucket begins at each whole five seconds", () => {
   expect(idempotencyKey(parts, 14_999)).not.toBe(idempotencyKey(parts, 15_000));
 });
 
-test.each(["siteId", "category", "action", "label", "url", "visitor"] as const)("another %s is another key", (part) => {
+test.each(["siteUuid", "category", "action", "label", "url", "visitor"] as const)("another %s is another key", (part) => {
   expect(idempotencyKey({ ...parts, [part]: `${parts[part]}x` }, 0)).not.toBe(idempotencyKey(parts, 0));
 });
 
@@ -23,7 +31,14 @@ test.each(["siteId", "category", "action", "label", "url", "visitor"] as const)(
 // Mutation: leave out the length before each part.
 test("no two inputs run together", () => {
   const text = fc.oneof(fc.string(), fc.constantFrom("", ":", "1:", "0:", "a", "ab", "\ud83d\ude00"));
-  const input = fc.record({ siteId: text, category: text, action: text, label: text, url: text, visitor: text });
+  const input = fc.record({
+    siteUuid: text.map((id) => id as SiteUuid),
+    category: text,
+    action: text,
+    label: text,
+    url: text,
+    visitor: text,
+  });
   fc.assert(
     fc.property(input, input, (one, other) => {
       const same = JSON.stringify(one) === JSON.stringify(other);

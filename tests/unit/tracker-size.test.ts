@@ -2,10 +2,11 @@ import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { installSnippet } from "#lib/ingest/install-snippet.ts";
 import { tracker } from "#lib/ingest/tracker.gen.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { releasedIntegrity } from "#lib/tracker/releases.ts";
 import { compressedBytes, integrityOf, renderTracker } from "#scripts/render-tracker.ts";
 
-const publicId = "0123456789abcdef0123456789abcdef";
+const siteId = "0123456789abcdef0123456789abcdef" as SiteId;
 const served = readFileSync(`public${tracker.path}`);
 
 // Guarantee: a customer's page is not slowed down by a tracker that grew unnoticed.
@@ -31,15 +32,15 @@ test("every version that has an address has the content its snippets were made f
 
 // Guarantee: the line a customer copies loads this tracker, for this site, and nothing else.
 test("the snippet names the versioned address, the site and the content's hash", () => {
-  expect(installSnippet({ appUrl: "https://app.example.com", publicId })).toBe(
-    `<script defer src="https://app.example.com${tracker.path}" data-site="${publicId}" integrity="${integrityOf(served)}" crossorigin="anonymous"></script>`,
+  expect(installSnippet({ appUrl: "https://app.example.com", siteId })).toBe(
+    `<script defer src="https://app.example.com${tracker.path}" data-site="${siteId}" integrity="${integrityOf(served)}" crossorigin="anonymous"></script>`,
   );
-  expect(installSnippet({ appUrl: "https://app.example.com", publicId, consent: "required", dnt: "respect", views: "on" })).toContain(
+  expect(installSnippet({ appUrl: "https://app.example.com", siteId, consent: "required", dnt: "respect", views: "on" })).toContain(
     ` data-consent="required" data-dnt="respect" data-views="on" `,
   );
 });
 
 // Guarantee: a page that shows the snippet cannot be made to show somebody's markup.
 test("the snippet takes nothing but a public id", () => {
-  expect(() => installSnippet({ appUrl: "https://app.example.com", publicId: '"><script>' })).toThrow(TypeError);
+  expect(() => installSnippet({ appUrl: "https://app.example.com", siteId: '"><script>' as SiteId })).toThrow(TypeError);
 });

@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { AppError } from "#lib/platform/app-error.ts";
+import type { SiteUuid } from "#lib/site-ids.ts";
 import { keyRing, openSecret, sealSecret } from "#lib/vault/secret.ts";
 
 const keyOf = (text: string) => Buffer.alloc(32, text).toString("base64");
 const older = keyRing({ OPSMANTIK_VAULT_KEY: keyOf("old") });
 const ring = keyRing({ OPSMANTIK_VAULT_KEY: keyOf("new"), OPSMANTIK_VAULT_KEY_PREVIOUS: keyOf("old") });
-const place = { siteUuid: "0190b5a8-3f5c-7c1e-8a34-5f0f1c2d3e4f", purpose: "provider_credentials:google_ads" };
+const place = { siteUuid: "0190b5a8-3f5c-7c1e-8a34-5f0f1c2d3e4f" as SiteUuid, purpose: "provider_credentials:google_ads" };
 const secret = '{"client_secret":"GOCSPX-never-shown","refresh_token":"1//never-shown"}';
 
 function refusalOf(run: () => unknown): AppError {
@@ -44,7 +45,7 @@ test("while two keys live, secrets of both open and new ones are sealed with the
 
 // Guarantee: one site's credentials never work for another, also when somebody copies the row. Mutation: drop setAAD.
 test.each([
-  ["another site", { ...place, siteUuid: "0190b5a8-3f5c-7c1e-8a34-000000000000" }],
+  ["another site", { ...place, siteUuid: "0190b5a8-3f5c-7c1e-8a34-000000000000" as SiteUuid }],
   ["another purpose", { ...place, purpose: "provider_credentials:meta" }],
 ])("a secret does not open for %s", (_name, other) => {
   const refusal = refusalOf(() => openSecret(sealSecret(secret, place, ring), other, ring));

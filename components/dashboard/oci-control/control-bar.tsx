@@ -23,11 +23,9 @@ export function ControlBar({ version, view: { tab, filter, span }, onTab, onHelp
   const t = useTranslations("oci");
   const { site, now, actions } = useControl();
   const isDays = tab === "days";
-  const csvHref = isDays
-    ? daysExportUrl(site.publicId, spanDays(span, site.timezone, now))
-    : exportUrl(site.publicId, apiFilter(filter, now));
+  const csvHref = isDays ? daysExportUrl(site.siteId, spanDays(span, site.timezone, now)) : exportUrl(site.siteId, apiFilter(filter, now));
   return (
-    <PageHeader title={t("title")} note={<LiveMark siteId={site.publicId} of="queue" version={version} />}>
+    <PageHeader title={t("title")} note={<LiveMark siteId={site.siteId} of="queue" version={version} />}>
       {actions.last && Date.parse(actions.last.undoUntil) > now.getTime() && (
         <Button tone="ghost" onClick={actions.undo}>
           <UndoLabel until={actions.last.undoUntil} />

@@ -1,6 +1,8 @@
+import type { SiteId } from "#lib/site-ids.ts";
+
 /** The site that OCI Control shows, as its page gives it. */
 export interface ControlSite {
-  publicId: string;
+  siteId: SiteId;
   currency: string;
   timezone: string;
   ociSyncMethod: "script" | "api";

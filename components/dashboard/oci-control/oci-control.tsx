@@ -40,7 +40,7 @@ export function OciControl({ site, version, drawn }: OciControlProps) {
   const actions = useActions(site, () => startRefresh(() => router.refresh()));
   const [isHelping, setHelping] = useState(false);
   const warnings = needsPerson(stats);
-  const [, setWarnings] = useNavCount("ociControl", site.publicId);
+  const [, setWarnings] = useNavCount("ociControl", site.siteId);
   useEffect(() => setWarnings(warnings), [setWarnings, warnings]);
   const { totals, stuckProcessing } = stats;
   return (

@@ -55,7 +55,7 @@ export function QueueTab({ drawn, version, address, isHelping, onHelp }: QueueTa
   isInUse.current = view.row !== null || !selection.isEmpty;
   const open = rows.rows.find(({ id }) => id === view.row) ?? null;
   const given = useMemo(() => drawn.story && { id: drawn.story.row.id, value: drawn.story }, [drawn.story]);
-  const story = useDetail({ id: view.row, given, version, read: (id) => fetchStory(site.publicId, id) });
+  const story = useDetail({ id: view.row, given, version, read: (id) => fetchStory(site.siteId, id) });
 
   const actOn = (action: QueueAction, filter: ViewFilter) => actions.actOnMatching(action, apiFilter(filter, new Date()));
   const act = (action: QueueAction) => (selection.isMatching ? actOn(action, view.filter) : actions.act(action, selection.rows));
@@ -177,7 +177,7 @@ function Nothing({ filter }: { filter: ViewFilter }) {
   const { site, filterBy } = useControl();
   if (Object.keys(filter).length === 0)
     return (
-      <EmptyState icon={Inbox} title={t("never")} action={<ButtonLink href={sitePath(site.publicId)}>{t("toToday")}</ButtonLink>}>
+      <EmptyState icon={Inbox} title={t("never")} action={<ButtonLink href={sitePath(site.siteId)}>{t("toToday")}</ButtonLink>}>
         {t("neverBody")}
       </EmptyState>
     );

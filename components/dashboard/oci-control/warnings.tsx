@@ -67,15 +67,15 @@ function useStopped(): ReactNode {
         {label}
       </ButtonLink>
     );
-  const toForm = (label: string) => link(label, connectPath(site.publicId));
-  const toActions = link(t("openConnections"), `${sitePath(site.publicId, "/connections/google-ads")}#actions`);
+  const toForm = (label: string) => link(label, connectPath(site.siteId));
+  const toActions = link(t("openConnections"), `${sitePath(site.siteId, "/connections/google-ads")}#actions`);
   function find(): Stop | null {
     if (site.isArchived)
       return {
         tone: "blocked",
         title: t("archived"),
         body: t("archivedBody"),
-        action: link(t("openSettings"), sitePath(site.publicId, "/settings")),
+        action: link(t("openSettings"), sitePath(site.siteId, "/settings")),
       };
     if (connected === false)
       return { tone: "blocked", title: t("notConnected"), body: t("notConnectedBody", waiting), action: toForm(t("connect")) };

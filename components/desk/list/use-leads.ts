@@ -7,11 +7,12 @@ import { isListTouched } from "#components/workbench/live/is-list-touched.ts";
 import { useExpected } from "#components/workbench/live/use-expected.ts";
 import { useHeldRows } from "#components/workbench/live/use-held-rows.ts";
 import type { DeskLead, DeskPage } from "#lib/leads/desk-shapes.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { readLeads, readPage } from "../read-leads.ts";
 import { isOlderLead } from "./lead-state.ts";
 
 interface Options {
-  siteId: string;
+  siteId: SiteId;
   page: DeskPage;
   /** The filter that the page was read for, as a query. */
   of: string;

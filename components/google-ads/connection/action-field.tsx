@@ -11,11 +11,12 @@ import { Select } from "#components/ui/select.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { chooseListed, toActionName } from "#lib/delivery/action-name.ts";
 import { type ActionList, actionList } from "#lib/delivery/connection-shapes.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 
 type ListedAction = ActionList["actions"][number];
 
 /** Asks Google for the account's conversion actions. Without a list, `problem` says why and the action is typed. */
-export function useActionList(siteId: string) {
+export function useActionList(siteId: SiteId) {
   const [list, setList] = useState<ListedAction[] | null>(null);
   const [problem, setProblem] = useState<"listRefused" | "noneListed" | "listNeeds" | null>(null);
   const [pending, setPending] = useState(false);
@@ -65,7 +66,7 @@ export function OnePerClick() {
 }
 
 interface ActionFieldProps {
-  siteId: string;
+  siteId: SiteId;
   defaultValue?: string | undefined;
   error?: string | undefined;
   /** The name that sealed sales are sent under: an action of that name is the likely one. */

@@ -8,6 +8,7 @@ import { Button } from "#components/ui/button.tsx";
 import { Card, CardBody, CardFoot } from "#components/ui/card.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import type { ConnectionState } from "#lib/delivery/connection-shapes.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { ConnectForm } from "./connect-form.tsx";
 import { ConnectionChecks } from "./connection-checks.tsx";
 import { ConnectionFacts } from "./connection-facts.tsx";
@@ -16,7 +17,7 @@ import { RotateAccess } from "./rotate-access.tsx";
 import { type ConnectionTest, useConnect } from "./use-connect.ts";
 
 export interface ConnectionCardProps {
-  siteId: string;
+  siteId: SiteId;
   state: ConnectionState;
   sealName: string;
   timeZone: string;
@@ -101,7 +102,7 @@ function stillRefused({ test, actions }: { test: ConnectionTest; actions: Connec
 }
 
 interface ConsentAnswerProps {
-  siteId: string;
+  siteId: SiteId;
   consent: "given" | "refused";
   connected: boolean;
   onUsed: () => void;

@@ -7,6 +7,7 @@ import { useFocusInvalid } from "#components/forms/use-focus-invalid.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Dialog, DialogClose, DialogFoot } from "#components/ui/dialog.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
+import type { SiteId } from "#lib/site-ids.ts";
 import { ConnectField, useFieldError } from "./connect-field.tsx";
 import { ConnectionChecks } from "./connection-checks.tsx";
 import { type ConnectionTest, givenFields, useConnect } from "./use-connect.ts";
@@ -14,7 +15,7 @@ import { type ConnectionTest, givenFields, useConnect } from "./use-connect.ts";
 const names = ["refresh_token", "client_id", "client_secret"] as const;
 
 interface RotateProps {
-  siteId: string;
+  siteId: SiteId;
   customerId: string;
   onConnected: (test: ConnectionTest) => void;
 }

@@ -5,6 +5,7 @@ import type { SendFailure } from "#components/forms/send-json.ts";
 import { useSend } from "#components/forms/use-send.ts";
 import { findingOf } from "#lib/delivery/connection-findings.ts";
 import { type ConnectAnswer, connectAnswer } from "#lib/delivery/connection-shapes.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 
 export type ConnectionTest = ConnectAnswer["test"];
 
@@ -17,7 +18,7 @@ interface ConnectRequest {
 }
 
 /** Sends credentials, or asks to test the stored ones, and keeps what Google said of them. */
-export function useConnect(siteId: string) {
+export function useConnect(siteId: SiteId) {
   const { send, pending } = useSend();
   const [failure, setFailure] = useState<SendFailure | null>(null);
   const [test, setTest] = useState<ConnectionTest | null>(null);

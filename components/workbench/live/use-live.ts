@@ -2,6 +2,7 @@
 
 import { useRouter } from "next/navigation";
 import { useEffect, useEffectEvent, useRef, useState, useTransition } from "react";
+import type { SiteId } from "#lib/site-ids.ts";
 import type { VersionTopic } from "#lib/tenancy/site-version.ts";
 
 const lookMs = 4000;
@@ -12,7 +13,7 @@ const firstLookMs = 500;
 const rereadMs = 60_000;
 
 export interface LiveOptions {
-  siteId: string;
+  siteId: SiteId;
   of: VersionTopic;
   /** The version that the server's page was drawn from. */
   version: string;

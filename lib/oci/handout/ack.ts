@@ -3,6 +3,7 @@ import { callRpc } from "#lib/db/call-rpc.ts";
 import type { SiteMachine } from "#lib/guards/machine.ts";
 import { maxAttempts } from "#lib/oci/limits.ts";
 import { log } from "#lib/platform/log.ts";
+import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
 import { forgetPageViews } from "./page-views.ts";
 
 const idsMax = 1000;
@@ -16,9 +17,9 @@ const claims = z
   .default({});
 
 /** A success is a success under whichever claim, so an ack takes them and does not look at them. */
-export const ackBody = z.object({ siteId: z.string(), queueIds, claims });
+export const ackBody = z.object({ siteId: siteIdShape, queueIds, claims });
 export const ackFailedBody = z.object({
-  siteId: z.string(),
+  siteId: siteIdShape,
   queueIds,
   claims,
   errorCode: z.string().min(1).max(64).default("VALIDATION_FAILED"),
@@ -71,13 +72,13 @@ function answerOf(updated: number, warnings: Partial<Warnings>): AckAnswer {
 /** The script handed these to Google. */
 export async function acknowledge(machine: SiteMachine, ids: string[]): Promise<AckAnswer> {
   const { seals, signals, pageViews, unknown } = sortIds(ids);
-  const { siteId, keyId } = machine;
+  const { siteUuid, keyId } = machine;
   const none = { updated: 0, refused: [] };
   const sealed = seals.length
-    ? await callRpc("ack_offline_conversions", { p_site_id: siteId, p_ids: seals, p_key_id: keyId }, answered)
+    ? await callRpc("ack_offline_conversions", { p_site_id: siteUuid, p_ids: seals, p_key_id: keyId }, answered)
     : none;
-  const signalled = signals.length ? await callRpc("ack_marketing_signals", { p_site_id: siteId, p_ids: signals }, answered) : none;
-  const views = await cleanUp(machine.publicId, pageViews);
+  const signalled = signals.length ? await callRpc("ack_marketing_signals", { p_site_id: siteUuid, p_ids: signals }, answered) : none;
+  const views = await cleanUp(machine.siteId, pageViews);
   return answerOf(sealed.updated + signalled.updated + views.done.length, {
     redis_cleanup_failed: views.failed,
     refused: [...unknown, ...sealed.refused.map((id) => `seal_${id}`), ...signalled.refused.map((id) => `signal_${id}`), ...views.refused],
@@ -85,9 +86,9 @@ export async function acknowledge(machine: SiteMachine, ids: string[]): Promise<
 }
 
 /** Redis that fails must not keep the seals that are already acknowledged. */
-async function cleanUp(publicId: string, ids: string[]): Promise<{ done: string[]; refused: string[]; failed: string[] }> {
+async function cleanUp(siteId: SiteId, ids: string[]): Promise<{ done: string[]; refused: string[]; failed: string[] }> {
   try {
-    return { ...(await forgetPageViews(publicId, ids)), failed: [] };
+    return { ...(await forgetPageViews(siteId, ids)), failed: [] };
   } catch (error) {
     log.warn("page views not cleaned up", { error });
     return { done: [], refused: [], failed: ids };
@@ -97,10 +98,10 @@ async function cleanUp(publicId: string, ids: string[]): Promise<{ done: string[
 /** The script could not hand these over. Page views have no failures: they come again by themselves. */
 export async function reportFailed(machine: SiteMachine, failure: z.output<typeof ackFailedBody>): Promise<AckAnswer> {
   const { seals, signals, pageViews, unknown } = sortIds(failure.queueIds);
-  const { siteId, keyId } = machine;
+  const { siteUuid, keyId } = machine;
   const { errorCode, errorCategory, errorMessage } = failure;
   const words = errorMessage || errorCode;
-  const common = { p_site_id: siteId, p_category: errorCategory, p_words: words, p_max_attempts: maxAttempts() };
+  const common = { p_site_id: siteUuid, p_category: errorCategory, p_words: words, p_max_attempts: maxAttempts() };
   const none = { updated: 0, refused: [], reasons: {} };
   const [ofSeals, ofSignals] = [claimsOf("seal_", failure.claims), claimsOf("signal_", failure.claims)];
   const sealed = seals.length

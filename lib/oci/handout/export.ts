@@ -5,6 +5,7 @@ import type { SiteMachine } from "#lib/guards/machine.ts";
 import type { SiteMember } from "#lib/guards/member.ts";
 import { maxAttempts } from "#lib/oci/limits.ts";
 import { log } from "#lib/platform/log.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import {
   type ExportItem,
   type ExportSite,
@@ -48,7 +49,7 @@ function judge({ seals, site }: ExportPage): { sendable: ExportPage["seals"]; un
 async function pageViewsOf(site: ExportSite, limit: number, read: typeof peekPageViews): Promise<ViewPage & { isDown: boolean }> {
   if (!site.pageViews) return { views: [], isFull: false, isDown: false };
   try {
-    return { ...(await read({ publicId: site.publicId, limit, minAgeHours: site.clickMinAgeHours })), isDown: false };
+    return { ...(await read({ siteId: site.siteId, limit, minAgeHours: site.clickMinAgeHours })), isDown: false };
   } catch (error) {
     log.warn("page views not read", { error });
     return { views: [], isFull: false, isDown: true };
@@ -56,25 +57,23 @@ async function pageViewsOf(site: ExportSite, limit: number, read: typeof peekPag
 }
 
 export interface ExportPreview {
-  siteId: string;
+  siteId: SiteId;
   items: ExportItem[];
   counts: { queued: number; skipped: number };
   warnings: string[];
 }
 
 /** What would be handed out now. Changes nothing, neither in Postgres nor in Redis. */
-export async function previewExport(
-  who: { machine: SiteMachine } | { member: Pick<SiteMember, "db" | "publicId"> },
-): Promise<ExportPreview> {
+export async function previewExport(who: { machine: SiteMachine } | { member: Pick<SiteMember, "db" | "siteId"> }): Promise<ExportPreview> {
   const page =
     "machine" in who
-      ? await callRpc("get_export_page", { p_site_id: who.machine.siteId, ...limits() }, exportPage)
-      : await callAsUser(who.member.db, "preview_export_page", { p_public_id: who.member.publicId, ...limits() }, exportPage);
+      ? await callRpc("get_export_page", { p_site_id: who.machine.siteUuid, ...limits() }, exportPage)
+      : await callAsUser(who.member.db, "preview_export_page", { p_public_id: who.member.siteId, ...limits() }, exportPage);
   const { sendable, unsendable } = judge(page);
   const signals = page.signals.slice(0, pageMax - sendable.length);
   const { views, isDown } = await pageViewsOf(page.site, pageMax - sendable.length - signals.length, peekPageViews);
   return {
-    siteId: page.site.publicId,
+    siteId: page.site.siteId,
     items: inOrder([
       ...sendable.map((row) => sealItem(row, page.site)),
       ...signals.map((row) => signalItem(row, page.site)),
@@ -100,11 +99,11 @@ export interface Exported {
 export async function exportForScript(machine: SiteMachine): Promise<Exported> {
   let skipped = 0;
   for (let round = 1; ; round++) {
-    const page = await callRpc("get_export_page", { p_site_id: machine.siteId, ...limits() }, exportPage);
+    const page = await callRpc("get_export_page", { p_site_id: machine.siteUuid, ...limits() }, exportPage);
     const { sendable, unsendable } = judge(page);
     if (unsendable.length > 0) {
       const rows = unsendable.map(({ id, code, words }) => ({ id, code, words }));
-      await callRpc("fail_unexportable_rows", { p_site_id: machine.siteId, p_rows: rows, p_key_id: machine.keyId }, z.unknown());
+      await callRpc("fail_unexportable_rows", { p_site_id: machine.siteUuid, p_rows: rows, p_key_id: machine.keyId }, z.unknown());
       skipped += unsendable.length;
     }
     if (sendable.length > 0 || !page.moreSeals || round >= emptyPagesMax) {
@@ -124,7 +123,7 @@ async function claimPage(machine: SiteMachine, page: ExportPage, { ids, skipped 
       ? nothing
       : await callRpc(
           "claim_marketing_signals",
-          { p_site_id: machine.siteId, p_limit: signalRoom, p_max_attempts: maxAttempts() },
+          { p_site_id: machine.siteUuid, p_limit: signalRoom, p_max_attempts: maxAttempts() },
           z.object({ token: z.string(), rows: z.array(signalRow) }),
         );
   const seals =
@@ -132,7 +131,7 @@ async function claimPage(machine: SiteMachine, page: ExportPage, { ids, skipped 
       ? nothing
       : await callRpc(
           "claim_offline_conversion_rows_for_script_export",
-          { p_ids: ids, p_site_id: machine.siteId, p_max_attempts: maxAttempts(), p_key_id: machine.keyId },
+          { p_ids: ids, p_site_id: machine.siteUuid, p_max_attempts: maxAttempts(), p_key_id: machine.keyId },
           z.object({ token: z.string(), rows: z.array(sealRow) }),
         );
   return {

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import { redis } from "#lib/platform/redis.ts";
+import { type SiteId, type SiteUuid, siteIdShape, siteUuidShape } from "#lib/site-ids.ts";
 import { acknowledgeViews, keepView, returnViews, takeViews } from "./page-view-scripts.ts";
 
 /**
@@ -9,10 +10,10 @@ import { acknowledgeViews, keepView, returnViews, takeViews } from "./page-view-
  * acknowledged. pv:claims remembers when each was handed out, so that what nobody acknowledges comes back; pv:visitor which views are
  * a visitor's, so that a withdrawal finds them; pv:acked what was acknowledged, so that the same call gets the same answer.
  */
-const queueOf = (publicId: string) => `pv:queue:${publicId}`;
-const processingOf = (publicId: string) => `pv:processing:${publicId}`;
-const ackedOf = (publicId: string) => `pv:acked:${publicId}`;
-const visitorOf = (publicId: string, visitor: string) => `pv:visitor:${publicId}:${visitor}`;
+const queueOf = (siteId: SiteId) => `pv:queue:${siteId}`;
+const processingOf = (siteId: SiteId) => `pv:processing:${siteId}`;
+const ackedOf = (siteId: SiteId) => `pv:acked:${siteId}`;
+const visitorOf = (siteId: SiteId, visitor: string) => `pv:visitor:${siteId}:${visitor}`;
 const dataOf = (id: string) => `pv:data:${id}`;
 const claims = "pv:claims";
 const idsIn = (text: string) => text.split(",").filter((id) => id !== "");
@@ -33,9 +34,9 @@ type StoredView = z.output<typeof view>;
 type WaitingView = StoredView & { id: string };
 
 /** Keeps a view for the next export. Returns its id, or null when the site or the visitor has too many. */
-export async function keepPageView(publicId: string, stored: StoredView, now = new Date()): Promise<string | null> {
+export async function keepPageView(siteId: SiteId, stored: StoredView, now = new Date()): Promise<string | null> {
   const id = `pv_${randomUUID()}`;
-  const keys = [queueOf(publicId), processingOf(publicId), dataOf(id), visitorOf(publicId, stored.visitor)];
+  const keys = [queueOf(siteId), processingOf(siteId), dataOf(id), visitorOf(siteId, stored.visitor)];
   const bounds = [now.getTime(), oldestOf(now), keptSeconds, waitingMax, ofVisitorMax];
   const kept = await redis().eval(keepView, keys, [id, Date.parse(stored.viewedAt), JSON.stringify(stored), ...bounds]);
   return kept === 1 ? id : null;
@@ -51,22 +52,22 @@ async function readViews(ids: string[]): Promise<WaitingView[]> {
 }
 
 /** Of these visitors, those who refused marketing last. Postgres knows, also of withdrawals that came while Redis was down. */
-export async function refusedMarketing(siteId: string, visitors: string[]): Promise<Set<string>> {
-  const args = { p_site_id: siteId, p_visitors: [...new Set(visitors)] };
+export async function refusedMarketing(siteUuid: SiteUuid, visitors: string[]): Promise<Set<string>> {
+  const args = { p_site_id: siteUuid, p_visitors: [...new Set(visitors)] };
   return new Set(await callRpc("visitors_without_marketing", args, z.array(z.string())));
 }
 
-async function withoutRefused(publicId: string, views: WaitingView[]): Promise<WaitingView[]> {
+async function withoutRefused(siteId: SiteId, views: WaitingView[]): Promise<WaitingView[]> {
   if (views.length === 0) return [];
-  const site = await callRpc("site_for_ingest", { p_public_id: publicId }, z.object({ siteId: z.uuid() }).nullable());
+  const site = await callRpc("site_for_ingest", { p_public_id: siteId }, z.object({ siteUuid: siteUuidShape }).nullable());
   if (!site) return [];
   const visitors = views.map(({ visitor }) => visitor);
-  const refused = await refusedMarketing(site.siteId, visitors);
+  const refused = await refusedMarketing(site.siteUuid, visitors);
   return views.filter(({ visitor }) => !refused.has(visitor));
 }
 
 export interface ViewQuestion {
-  publicId: string;
+  siteId: SiteId;
   limit: number;
   /** Only views at least this old: Google refuses younger clicks. */
   minAgeHours: number;
@@ -82,11 +83,11 @@ const readyUntil = ({ minAgeHours }: ViewQuestion, now: Date) => now.getTime() -
 
 /** The oldest views that could be sent now; takes nothing. */
 export async function peekPageViews(question: ViewQuestion, now = new Date()): Promise<ViewPage> {
-  const { publicId, limit } = question;
+  const { siteId, limit } = question;
   if (limit <= 0) return { views: [], isFull: true };
   const range = { byScore: true, offset: 0, count: limit } as const;
-  const ids = await redis().zrange<string[]>(queueOf(publicId), oldestOf(now), readyUntil(question, now), range);
-  return { views: await withoutRefused(publicId, await readViews(ids)), isFull: ids.length === limit };
+  const ids = await redis().zrange<string[]>(queueOf(siteId), oldestOf(now), readyUntil(question, now), range);
+  return { views: await withoutRefused(siteId, await readViews(ids)), isFull: ids.length === limit };
 }
 
 /**
@@ -94,45 +95,45 @@ export async function peekPageViews(question: ViewQuestion, now = new Date()): P
  * after a quarter of an hour.
  */
 export async function takePageViews(question: ViewQuestion, now = new Date()): Promise<ViewPage> {
-  const { publicId, limit } = question;
+  const { siteId, limit } = question;
   if (limit <= 0) return { views: [], isFull: true };
-  const keys = [queueOf(publicId), processingOf(publicId), claims];
-  const args = [publicId, readyUntil(question, now), limit, now.getTime(), oldestOf(now), keptSeconds];
+  const keys = [queueOf(siteId), processingOf(siteId), claims];
+  const args = [siteId, readyUntil(question, now), limit, now.getTime(), oldestOf(now), keptSeconds];
   const ids = idsIn(await redis().eval<unknown[], string>(takeViews, keys, args));
-  const views = await withoutRefused(publicId, await readViews(ids));
+  const views = await withoutRefused(siteId, await readViews(ids));
   const dropped = ids.filter((id) => !views.some((each) => each.id === id));
-  if (dropped.length > 0) await drop(publicId, dropped);
+  if (dropped.length > 0) await drop(siteId, dropped);
   return { views, isFull: ids.length === limit };
 }
 
-async function drop(publicId: string, ids: string[]): Promise<void> {
-  const members = ids.map((id) => `${publicId}/${id}`);
+async function drop(siteId: SiteId, ids: string[]): Promise<void> {
+  const members = ids.map((id) => `${siteId}/${id}`);
   await redis()
     .multi()
-    .zrem(processingOf(publicId), ...ids)
+    .zrem(processingOf(siteId), ...ids)
     .zrem(claims, ...members)
     .del(...ids.map(dataOf))
     .exec();
 }
 
 /** Forgets delivered views, now or by an earlier call; refused are those of another site and of nobody. */
-export async function forgetPageViews(publicId: string, ids: string[], now = new Date()): Promise<{ done: string[]; refused: string[] }> {
+export async function forgetPageViews(siteId: SiteId, ids: string[], now = new Date()): Promise<{ done: string[]; refused: string[] }> {
   if (ids.length === 0) return { done: [], refused: [] };
-  const keys = [queueOf(publicId), processingOf(publicId), claims, ackedOf(publicId), ...ids.map(dataOf)];
-  const args = [publicId, now.getTime(), oldestOf(now), keptSeconds, ...ids];
+  const keys = [queueOf(siteId), processingOf(siteId), claims, ackedOf(siteId), ...ids.map(dataOf)];
+  const args = [siteId, now.getTime(), oldestOf(now), keptSeconds, ...ids];
   const done = idsIn(await redis().eval<unknown[], string>(acknowledgeViews, keys, args));
   return { done, refused: ids.filter((id) => !done.includes(id)) };
 }
 
 /** A visitor withdrew: their waiting views go. One that is in flight loses its data and can still be acknowledged, but not come back. */
-export async function forgetViewsOfVisitor(publicId: string, visitor: string): Promise<number> {
-  const ids = await redis().smembers(visitorOf(publicId, visitor));
+export async function forgetViewsOfVisitor(siteId: SiteId, visitor: string): Promise<number> {
+  const ids = await redis().smembers(visitorOf(siteId, visitor));
   if (ids.length === 0) return 0;
   const [forgotten] = await redis()
     .multi()
     .del(...ids.map(dataOf))
-    .zrem(queueOf(publicId), ...ids)
-    .srem(visitorOf(publicId, visitor), ...ids)
+    .zrem(queueOf(siteId), ...ids)
+    .srem(visitorOf(siteId, visitor), ...ids)
     .exec<[number, number, number]>();
   return forgotten;
 }
@@ -141,12 +142,12 @@ export async function forgetViewsOfVisitor(publicId: string, visitor: string): P
 export async function recoverPageViews(minAgeMinutes: number, now = new Date()): Promise<number> {
   const until = now.getTime() - minAgeMinutes * 60_000;
   const members = await redis().zrange<string[]>(claims, 0, until, { byScore: true, offset: 0, count: 1000 });
-  const bySite = Map.groupBy(members, (member) => member.split("/")[0] ?? "");
+  const bySite = Map.groupBy(members, (member) => siteIdShape.parse(member.split("/")[0] ?? ""));
   let recovered = 0;
-  for (const [publicId, claimed] of bySite) {
-    const ids = claimed.map((member) => member.slice(publicId.length + 1));
-    const keys = [queueOf(publicId), processingOf(publicId), claims];
-    recovered += await redis().eval<unknown[], number>(returnViews, keys, [publicId, now.getTime(), oldestOf(now), ...ids]);
+  for (const [siteId, claimed] of bySite) {
+    const ids = claimed.map((member) => member.slice(siteId.length + 1));
+    const keys = [queueOf(siteId), processingOf(siteId), claims];
+    recovered += await redis().eval<unknown[], number>(returnViews, keys, [siteId, now.getTime(), oldestOf(now), ...ids]);
   }
   return recovered;
 }

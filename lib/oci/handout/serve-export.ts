@@ -2,9 +2,10 @@ import { z } from "zod";
 import type { Exporter } from "#lib/oci/script/guards.ts";
 import { recorded } from "#lib/oci/script/runs.ts";
 import { AppError } from "#lib/platform/app-error.ts";
+import { siteIdShape } from "#lib/site-ids.ts";
 import { exportForScript, previewExport } from "./export.ts";
 
-export const exportQuery = z.object({ siteId: z.string(), markAsExported: z.enum(["true", "false"]).default("false") });
+export const exportQuery = z.object({ siteId: siteIdShape, markAsExported: z.enum(["true", "false"]).default("false") });
 
 /** A script that marks gets the flat list of what it now holds; everybody else a preview that changes nothing. */
 export async function serveExport(actor: Exporter, isMarking: boolean, request: Request): Promise<Response> {
@@ -13,15 +14,15 @@ export async function serveExport(actor: Exporter, isMarking: boolean, request: 
     return Response.json(await previewExport(actor));
   }
   const { machine } = actor;
-  const { publicId } = machine;
+  const { siteId } = machine;
   if (!isMarking) {
-    const preview = await recorded({ publicId, kind: "preview", request }, async () => {
+    const preview = await recorded({ siteId, kind: "preview", request }, async () => {
       const answer = await previewExport({ machine });
       return { answer, counts: { items: answer.items.length, ...answer.counts } };
     });
     return Response.json(preview);
   }
-  const { items, hasMore, warnings } = await recorded({ publicId, kind: "export", request }, async () => {
+  const { items, hasMore, warnings } = await recorded({ siteId, kind: "export", request }, async () => {
     const answer = await exportForScript(machine);
     return { answer, counts: answer.counts };
   });

@@ -3,14 +3,14 @@ import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { onceAnswer, type RequestIdentity } from "#lib/http/answer-once.ts";
 import { maxAttempts } from "#lib/oci/limits.ts";
 import { queueActions } from "#lib/oci/queue-types.ts";
+import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
 import { queueFilter, queueRow } from "./rows.ts";
 import { actor, category, centsByCurrency, moment, status } from "./shapes.ts";
 
 /** What operators do with rows of the queue. SQL checks the role, decides row by row, and answers once per key. */
 
-const siteId = z.string();
 const options = {
-  siteId,
+  siteId: siteIdShape,
   action: z.enum(queueActions),
   errorCode: z
     .string()
@@ -44,8 +44,8 @@ export const queueActionRequest = z
   .refine((body) => "ids" in body || body.action !== "MARK_FAILED" || body.reason !== undefined, { path: ["reason"], message: "REQUIRED" });
 export type QueueActionRequest = z.output<typeof queueActionRequest>;
 
-export const queuePreviewRequest = z.strictObject({ siteId, action: z.enum(queueActions), filter: queueFilter });
-export const queueUndoRequest = z.strictObject({ siteId, cursor: z.string().max(80).optional() });
+export const queuePreviewRequest = z.strictObject({ siteId: siteIdShape, action: z.enum(queueActions), filter: queueFilter });
+export const queueUndoRequest = z.strictObject({ siteId: siteIdShape, cursor: z.string().max(80).optional() });
 
 /** Why an action left a row as it was. */
 const skipReasons = ["NOT_FOUND", "CHANGED_SINCE", "ILLEGAL_MOVE", "SALE_CANCELLED", "ALREADY_QUEUED", "BY_HAND"] as const;
@@ -103,7 +103,7 @@ export const queueActionLog = z.array(
 export const actOnQueue = (db: SessionClient, { siteId, ...action }: QueueActionRequest, once: RequestIdentity) =>
   callAsUser(db, "act_on_queue", { p_public_id: siteId, p_action: action, ...once }, onceAnswer);
 
-export const undoQueueAction = (db: SessionClient, siteId: string, actionId: string, once: RequestIdentity) =>
+export const undoQueueAction = (db: SessionClient, siteId: SiteId, actionId: string, once: RequestIdentity) =>
   callAsUser(db, "undo_queue_action", { p_public_id: siteId, p_undo: { actionId }, ...once }, onceAnswer);
 
 export const previewQueueAction = (db: SessionClient, { siteId, action, filter }: z.output<typeof queuePreviewRequest>) =>
@@ -114,5 +114,5 @@ export const previewQueueAction = (db: SessionClient, { siteId, action, filter }
     queueActionPreview,
   );
 
-export const readQueueActions = (db: SessionClient, publicId: string) =>
-  callAsUser(db, "list_queue_actions", { p_public_id: publicId }, queueActionLog);
+export const readQueueActions = (db: SessionClient, siteId: SiteId) =>
+  callAsUser(db, "list_queue_actions", { p_public_id: siteId }, queueActionLog);

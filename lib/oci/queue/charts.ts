@@ -1,14 +1,15 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { chartRanges } from "#lib/oci/queue-types.ts";
+import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
 import { causeCount, centsByCurrency, moment } from "./shapes.ts";
 
 /** What became of a site's conversions over a span of time. */
 
-export const queueChartsQuery = z.object({ siteId: z.string(), range: z.enum(chartRanges).default("7d") });
+export const queueChartsQuery = z.object({ siteId: siteIdShape, range: z.enum(chartRanges).default("7d") });
 
 export const queueCharts = z.object({
-  siteId: z.string(),
+  siteId: siteIdShape,
   range: z.enum(chartRanges),
   from: moment,
   to: moment,
@@ -30,5 +31,5 @@ export const queueCharts = z.object({
 });
 export type QueueCharts = z.output<typeof queueCharts>;
 
-export const readQueueCharts = (db: SessionClient, publicId: string, range: string) =>
-  callAsUser(db, "queue_charts", { p_public_id: publicId, p_range: range }, queueCharts);
+export const readQueueCharts = (db: SessionClient, siteId: SiteId, range: string) =>
+  callAsUser(db, "queue_charts", { p_public_id: siteId, p_range: range }, queueCharts);

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { pagedCsv } from "#lib/csv/paged-csv.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
+import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
 
 const day = z.iso.date();
-const siteId = z.string();
 
 /** Both days are included and are days of the site's time zone; without them the last 30 days. */
-export const deliveryDaysQuery = z.strictObject({ siteId, from: day.optional(), to: day.optional() });
+export const deliveryDaysQuery = z.strictObject({ siteId: siteIdShape, from: day.optional(), to: day.optional() });
 export const deliveryExportQuery = deliveryDaysQuery.extend({ bom: z.enum(["true", "false"]).default("true") });
 
 const line = z.object({
@@ -32,7 +32,7 @@ const line = z.object({
 });
 export type DeliveryLine = z.output<typeof line>;
 
-export const deliveryDays = z.object({ siteId, timezone: z.string(), from: day, to: day, days: z.array(line) });
+export const deliveryDays = z.object({ siteId: siteIdShape, timezone: z.string(), from: day, to: day, days: z.array(line) });
 export type DeliveryDays = z.output<typeof deliveryDays>;
 
 export interface DaySpan {
@@ -40,8 +40,8 @@ export interface DaySpan {
   to?: string | undefined;
 }
 
-export const readDeliveryDays = (db: SessionClient, publicId: string, { from, to }: DaySpan) =>
-  callAsUser(db, "delivery_days", { p_public_id: publicId, ...(from && { p_from: from }), ...(to && { p_to: to }) }, deliveryDays);
+export const readDeliveryDays = (db: SessionClient, siteId: SiteId, { from, to }: DaySpan) =>
+  callAsUser(db, "delivery_days", { p_public_id: siteId, ...(from && { p_from: from }), ...(to && { p_to: to }) }, deliveryDays);
 
 const columns: [string, (line: DeliveryLine) => string | number][] = [
   ["day", (line) => line.day],
@@ -65,7 +65,7 @@ const columns: [string, (line: DeliveryLine) => string | number][] = [
 ];
 
 /** What we sent against what Google says, a line per day and currency. It is read before anything is answered, so a refusal is still one. */
-export async function deliveryCsv(db: SessionClient, publicId: string, { bom, ...span }: DaySpan & { bom: boolean }): Promise<Response> {
-  const { from, to, days } = await readDeliveryDays(db, publicId, span);
+export async function deliveryCsv(db: SessionClient, siteId: SiteId, { bom, ...span }: DaySpan & { bom: boolean }): Promise<Response> {
+  const { from, to, days } = await readDeliveryDays(db, siteId, span);
   return pagedCsv({ name: `delivery-${from}-${to}.csv`, bom, columns, read: async () => ({ rows: days, next: null }) });
 }

@@ -2,6 +2,7 @@ import type { SessionClient } from "#lib/db/session-client.ts";
 import { previewExport } from "#lib/oci/handout/export.ts";
 import { firstPollSeconds } from "#lib/oci/limits.ts";
 import { AppError } from "#lib/platform/app-error.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
 import { readQueueCharts } from "./charts.ts";
 import { readDeliveryDays } from "./days.ts";
@@ -16,26 +17,26 @@ function nothing(error: unknown): null {
   throw error;
 }
 
-type ControlSite = Pick<SiteSummary, "publicId" | "timezone" | "ociSyncMethod">;
+type ControlSite = Pick<SiteSummary, "siteId" | "timezone" | "ociSyncMethod">;
 
 /** The figures, and what the chosen tab shows. */
 export async function readControlPage(db: SessionClient, site: ControlSite, view: ControlView, now: Date) {
-  const { publicId, timezone, ociSyncMethod } = site;
+  const { siteId, timezone, ociSyncMethod } = site;
   const [stats, queue, days, preview] = await Promise.all([
-    readQueueStats(db, publicId),
-    view.tab === "queue" ? readQueueTab(db, publicId, view, now) : null,
-    view.tab === "days" ? readDeliveryDays(db, publicId, spanDays(view.span, timezone, now)) : null,
-    view.tab === "export" && ociSyncMethod === "script" ? previewExport({ member: { db, publicId } }) : null,
+    readQueueStats(db, siteId),
+    view.tab === "queue" ? readQueueTab(db, siteId, view, now) : null,
+    view.tab === "days" ? readDeliveryDays(db, siteId, spanDays(view.span, timezone, now)) : null,
+    view.tab === "export" && ociSyncMethod === "script" ? previewExport({ member: { db, siteId } }) : null,
   ]);
   return { stats, queue, days, preview, firstPollSeconds: firstPollSeconds() };
 }
 
-async function readQueueTab(db: SessionClient, publicId: string, view: ControlView, now: Date) {
+async function readQueueTab(db: SessionClient, siteId: SiteId, view: ControlView, now: Date) {
   const filter = { ...apiFilter(view.filter, now), sort: view.sort };
   const [page, charts, story] = await Promise.all([
-    readQueueRows(db, publicId, { filter, limit: rowsPerPage }),
-    readQueueCharts(db, publicId, view.range),
-    view.row ? readQueueRowStory(db, publicId, view.row).catch(nothing) : null,
+    readQueueRows(db, siteId, { filter, limit: rowsPerPage }),
+    readQueueCharts(db, siteId, view.range),
+    view.row ? readQueueRowStory(db, siteId, view.row).catch(nothing) : null,
   ]);
   return { page, charts, story, of: JSON.stringify([view.filter, view.sort]) };
 }

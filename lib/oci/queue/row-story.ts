@@ -3,13 +3,14 @@ import { ledgerKinds, saleStatuses } from "#lib/contracts/states.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { maxAttempts } from "#lib/oci/limits.ts";
 import { transports } from "#lib/oci/queue-types.ts";
+import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
 import { queueRow } from "./rows.ts";
 import { actor, clickKind, kind, moment, status, verdict } from "./shapes.ts";
 
 /** One row with everything that happened to it and its sale. */
 
 export const queueRowStory = z.object({
-  siteId: z.string(),
+  siteId: siteIdShape,
   row: queueRow,
   sale: z.object({
     id: z.string(),
@@ -127,5 +128,5 @@ export const queueRowStory = z.object({
 });
 export type QueueRowStory = z.output<typeof queueRowStory>;
 
-export const readQueueRowStory = (db: SessionClient, publicId: string, id: string) =>
-  callAsUser(db, "queue_row_story", { p_public_id: publicId, p_id: id, p_max_attempts: maxAttempts() }, queueRowStory);
+export const readQueueRowStory = (db: SessionClient, siteId: SiteId, id: string) =>
+  callAsUser(db, "queue_row_story", { p_public_id: siteId, p_id: id, p_max_attempts: maxAttempts() }, queueRowStory);

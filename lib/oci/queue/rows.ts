@@ -4,6 +4,7 @@ import { pagedCsv } from "#lib/csv/paged-csv.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { maxAttempts } from "#lib/oci/limits.ts";
 import { queueActions } from "#lib/oci/queue-types.ts";
+import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
 import { category, clickKind, flag, kind, moment, status, verdict } from "./shapes.ts";
 
 /** Rows of the queue: which ones a reader asks for, what each holds, and how they are read. */
@@ -39,14 +40,13 @@ export const queueFilter = z.strictObject({
 });
 export type QueueFilter = z.output<typeof queueFilter>;
 
-const siteId = z.string();
 export const queueRowsQuery = queueFilter.extend({
-  siteId,
+  siteId: siteIdShape,
   sort: z.enum(["created", "updated"]).default("created"),
   cursor: z.string().max(200).optional(),
   limit: z.coerce.number().int().min(1).max(200).default(100),
 });
-export const queueExportQuery = queueFilter.extend({ siteId, bom: flag.default(true) });
+export const queueExportQuery = queueFilter.extend({ siteId: siteIdShape, bom: flag.default(true) });
 
 const byHandReasons = ["NO_ADS_API_ACCESS", "SENT_BY_SCRIPT", "WBRAID_ONLY", "NO_VERDICT", "OTHER_ACCOUNT"] as const;
 /**
@@ -107,7 +107,7 @@ export const queueRow = z.object({
 });
 export type QueueRow = z.output<typeof queueRow>;
 
-export const queueRows = z.object({ siteId: z.string(), rows: z.array(queueRow), nextCursor: z.string().nullable() });
+export const queueRows = z.object({ siteId: siteIdShape, rows: z.array(queueRow), nextCursor: z.string().nullable() });
 export type QueueRows = z.output<typeof queueRows>;
 
 export interface QueuePage {
@@ -116,18 +116,18 @@ export interface QueuePage {
   limit: number;
 }
 
-export const readQueueRows = (db: SessionClient, publicId: string, { filter, cursor, limit }: QueuePage) =>
+export const readQueueRows = (db: SessionClient, siteId: SiteId, { filter, cursor, limit }: QueuePage) =>
   callAsUser(
     db,
     "queue_rows",
-    { p_public_id: publicId, p_filter: filter, p_limit: limit, p_max_attempts: maxAttempts(), ...(cursor && { p_cursor: cursor }) },
+    { p_public_id: siteId, p_filter: filter, p_limit: limit, p_max_attempts: maxAttempts(), ...(cursor && { p_cursor: cursor }) },
     queueRows,
   );
 
 /** A few conversions that wait to be sent, the newest first: for a dry run. */
-export async function readWaitingRows(db: SessionClient, publicId: string, limit: number): Promise<QueueRow[]> {
+export async function readWaitingRows(db: SessionClient, siteId: SiteId, limit: number): Promise<QueueRow[]> {
   const statuses = ["QUEUED", "RETRY"] as const;
-  const pages = await Promise.all(statuses.map((status) => readQueueRows(db, publicId, { filter: { status }, limit })));
+  const pages = await Promise.all(statuses.map((status) => readQueueRows(db, siteId, { filter: { status }, limit })));
   return pages.flatMap(({ rows }) => rows).slice(0, limit);
 }
 
@@ -159,13 +159,13 @@ const columns: [string, (row: QueueRow) => string | number | null][] = [
 ];
 
 /** Every row that matches a filter as CSV. */
-export const queueCsv = (db: SessionClient, publicId: string, { filter, bom }: { filter: QueueFilter; bom: boolean }) =>
+export const queueCsv = (db: SessionClient, siteId: SiteId, { filter, bom }: { filter: QueueFilter; bom: boolean }) =>
   pagedCsv({
     name: `queue-${new Date().toISOString().slice(0, 10)}.csv`,
     bom,
     columns,
     read: async (cursor) => {
-      const { rows, nextCursor } = await readQueueRows(db, publicId, { filter, cursor, limit: pageMax });
+      const { rows, nextCursor } = await readQueueRows(db, siteId, { filter, cursor, limit: pageMax });
       return { rows, next: nextCursor };
     },
   });

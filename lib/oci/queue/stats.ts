@@ -1,12 +1,13 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { circuitStates } from "#lib/oci/queue-types.ts";
+import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
 import { category, causeCount, centsByCurrency, moment, status } from "./shapes.ts";
 
 /** The figures of the queue: of one site, or of all sites of the reader. */
 
 export const queueStatsQuery = z
-  .object({ siteId: z.string().optional(), scope: z.enum(["site", "multi"]).default("site") })
+  .object({ siteId: siteIdShape.optional(), scope: z.enum(["site", "multi"]).default("site") })
   .refine((query) => query.scope === "multi" || query.siteId !== undefined, { path: ["siteId"], message: "REQUIRED" });
 
 const totals = z.record(status, z.number());
@@ -29,7 +30,7 @@ const providerStats = z.object({
 
 export const queueStats = z.object({
   /** Null when the figures are of all the reader's sites. */
-  siteId: z.string().nullable(),
+  siteId: siteIdShape.nullable(),
   scope: z.enum(["site", "multi"]),
   totals,
   stuckProcessing: z.number(),
@@ -67,5 +68,5 @@ export const queueStats = z.object({
 export type QueueStats = z.output<typeof queueStats>;
 
 /** Without a site the figures are those of all sites of the reader. */
-export const readQueueStats = (db: SessionClient, publicId: string | undefined) =>
-  callAsUser(db, "queue_stats", publicId === undefined ? {} : { p_public_id: publicId }, queueStats);
+export const readQueueStats = (db: SessionClient, siteId: SiteId | undefined) =>
+  callAsUser(db, "queue_stats", siteId === undefined ? {} : { p_public_id: siteId }, queueStats);

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { transports } from "#lib/oci/queue-types.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { syncMethods } from "#lib/tenancy/site-lists.ts";
 
 /** The links from a click to Google's verdict, as why_not_counted names them. */
@@ -64,5 +65,5 @@ export const whyNotCounted = z.object({
 export type WhyNotCounted = z.output<typeof whyNotCounted>;
 
 /** The first broken link of a sale between its click and Google's verdict. */
-export const readWhyNotCounted = (db: SessionClient, publicId: string, saleId: string) =>
-  callAsUser(db, "why_not_counted", { p_public_id: publicId, p_sale_id: saleId }, whyNotCounted);
+export const readWhyNotCounted = (db: SessionClient, siteId: SiteId, saleId: string) =>
+  callAsUser(db, "why_not_counted", { p_public_id: siteId, p_sale_id: saleId }, whyNotCounted);

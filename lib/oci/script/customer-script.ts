@@ -1,3 +1,4 @@
+import type { SiteId } from "#lib/site-ids.ts";
 import "server-only";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,8 +18,8 @@ export function currentScriptVersion(): string {
 }
 
 /** The script as a customer pastes it: the address and the site are filled in, the key is left to them. */
-export function customerScript({ publicId, appUrl }: { publicId: string; appUrl: string }): string {
+export function customerScript({ siteId, appUrl }: { siteId: SiteId; appUrl: string }): string {
   return scriptSource()
-    .replace('var OPSMANTIK_SITE_ID = ""', `var OPSMANTIK_SITE_ID = ${JSON.stringify(publicId)}`)
+    .replace('var OPSMANTIK_SITE_ID = ""', `var OPSMANTIK_SITE_ID = ${JSON.stringify(siteId)}`)
     .replace("{{OPSMANTIK_BASE_URL}}", new URL(appUrl).origin);
 }

@@ -7,6 +7,7 @@ import { type SiteMember, siteMember } from "#lib/guards/member.ts";
 import type { Guard, GuardContext } from "#lib/http/handler.ts";
 import { clientAddress, enforceLimit, type RateLimit } from "#lib/http/rate-limit.ts";
 import { AppError } from "#lib/platform/app-error.ts";
+import { siteIdShape } from "#lib/site-ids.ts";
 import { recordScriptRun } from "./runs.ts";
 import { openScriptSession } from "./session.ts";
 
@@ -17,14 +18,17 @@ const verifyAddressLimit: RateLimit<string> = {
   ...perMinute("oci-verify-address", 10),
   key: ({ request, actor }) => `${actor}:${clientAddress(request.headers)}`,
 };
-const bySite = { key: ({ actor }: { actor: SiteMachine }) => actor.publicId };
+const bySite = { key: ({ actor }: { actor: SiteMachine }) => actor.siteId };
 export const verifyLimit: RateLimit<SiteMachine> = { ...perMinute("oci-verify", 10), ...bySite };
 const exportLimit: RateLimit<SiteMachine> = { ...perMinute("oci-export", 10), ...bySite };
 export const ackLimit: RateLimit<SiteMachine> = { ...perMinute("oci-ack", 30), ...bySite };
 export const ackFailedLimit: RateLimit<SiteMachine> = { ...perMinute("oci-ack-failed", 30), ...bySite };
 const previewLimit: RateLimit<SiteMember> = { ...perMinute("oci-preview", 30), key: ({ actor }) => actor.user.id };
 
-const publicId = z.string().regex(/^[0-9a-f]{32}$/);
+const wellFormed = z
+  .string()
+  .regex(/^[0-9a-f]{32}$/)
+  .pipe(siteIdShape);
 
 /** A site is named by its public id. The internal one must never be accepted, or it would have to be given out. */
 function refuseInternalId(context: GuardContext): void {
@@ -36,15 +40,15 @@ function refuseInternalId(context: GuardContext): void {
 /** The key that opens a script's session. A wrong key, an unknown site and a key of another site answer the same, after the same work. */
 export const scriptKey: Guard<SiteMachine> = async (context) => {
   const named = claimedSiteId(context);
-  await enforceLimit(verifyAddressLimit, { request: context.request, actor: publicId.safeParse(named).data ?? "no-site" });
+  await enforceLimit(verifyAddressLimit, { request: context.request, actor: wellFormed.safeParse(named).data ?? "no-site" });
   const key = context.request.headers.get("x-api-key") ?? "";
   if (key === "") throw new AppError("MISSING_API_KEY", { detail: "Send the site's API key in the x-api-key header." });
   refuseInternalId(context);
-  const siteId = publicId.safeParse(named);
+  const siteId = wellFormed.safeParse(named);
   if (!siteId.success)
     throw new AppError("VALIDATION_FAILED", { detail: "Send {siteId}: the 32 characters shown in the site's settings." });
   const machine = await authenticateKey(key, ["script"]);
-  const isOurs = machine?.publicId === siteId.data;
+  const isOurs = machine?.siteId === siteId.data;
   if (isOurs && machine.scopes.includes("script")) return machine;
   // The owner of the site sees why the script does not run.
   await recordScriptRun(siteId.data, { kind: "verify", errorCode: isOurs ? "INSUFFICIENT_SCOPE" : "INVALID_CREDENTIALS" }, context.request);

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { log } from "#lib/platform/log.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 
 export interface ScriptRun {
   kind: "verify" | "export" | "preview" | "ack" | "ack-failed";
@@ -10,10 +11,10 @@ export interface ScriptRun {
 }
 
 /** Notes one call of a script for the site's settings page. The call itself must not fail because the note could not be written. */
-export async function recordScriptRun(publicId: string, run: ScriptRun, request: Request): Promise<void> {
+export async function recordScriptRun(siteId: SiteId, run: ScriptRun, request: Request): Promise<void> {
   const version = request.headers.get("x-opsmantik-script-version");
   try {
-    await callRpc("record_script_run", { p_public_id: publicId, p_run: { ...run, ...(version && { version }) } }, z.unknown());
+    await callRpc("record_script_run", { p_public_id: siteId, p_run: { ...run, ...(version && { version }) } }, z.unknown());
   } catch (error) {
     log.warn("script run not noted", { kind: run.kind, error });
   }
@@ -21,15 +22,15 @@ export async function recordScriptRun(publicId: string, run: ScriptRun, request:
 
 /** Runs a script's call and notes what became of it. */
 export async function recorded<T>(
-  { publicId, kind, request }: { publicId: string; kind: ScriptRun["kind"]; request: Request },
+  { siteId, kind, request }: { siteId: SiteId; kind: ScriptRun["kind"]; request: Request },
   run: () => Promise<{ answer: T; counts: Record<string, number> }>,
 ): Promise<T> {
   try {
     const { answer, counts } = await run();
-    await recordScriptRun(publicId, { kind, counts }, request);
+    await recordScriptRun(siteId, { kind, counts }, request);
     return answer;
   } catch (error) {
-    await recordScriptRun(publicId, { kind, errorCode: error instanceof AppError ? error.code : "SERVER_ERROR" }, request);
+    await recordScriptRun(siteId, { kind, errorCode: error instanceof AppError ? error.code : "SERVER_ERROR" }, request);
     throw error;
   }
 }

@@ -41,10 +41,10 @@ export async function openScriptSession(token: string, secret: string, now = new
 
 /** The answer to a verified key. Only the key's id is inside the token, and nobody can read it. */
 export async function openSession(
-  { keyId, publicId }: SiteMachine,
+  { keyId, siteId }: SiteMachine,
   request: Request,
 ): Promise<{ session_token: string; expires_at: string }> {
   const { token, expiresAt } = await issueScriptSession(keyId, env().OCI_SESSION_SECRET);
-  await recordScriptRun(publicId, { kind: "verify" }, request);
+  await recordScriptRun(siteId, { kind: "verify" }, request);
   return { session_token: token, expires_at: expiresAt.toISOString() };
 }

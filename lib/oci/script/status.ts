@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { syncMethods } from "#lib/tenancy/site-lists.ts";
 import { isOlder } from "./version.ts";
 
@@ -22,8 +23,8 @@ const scriptStatus = z.object({
 export type ScriptStatus = z.output<typeof scriptStatus>;
 export type ScriptRunLine = ScriptStatus["runs"][number];
 
-export const readScriptStatus = (db: SessionClient, publicId: string) =>
-  callAsUser(db, "script_status", { p_public_id: publicId }, scriptStatus);
+export const readScriptStatus = (db: SessionClient, siteId: SiteId) =>
+  callAsUser(db, "script_status", { p_public_id: siteId }, scriptStatus);
 
 /** The script is meant to run every hour; one that runs once a day is still well. */
 const silentAfterHours = 25;

@@ -11,11 +11,11 @@ export async function connectAsOwner(stack: Stack, seed: DemoSeed): Promise<void
   Object.assign(process.env, stack.env); // the app's own code runs here, with the app's settings
   const { chooseActions, connectGoogleAds, readConnection } = await import("#lib/delivery/connect.ts");
   const db = await signIn(stack, seed);
-  await connectDemo(seed, stack.google.url, async ({ publicId, credentials, actions }) => {
-    if ((await readConnection(db, publicId)).connected) return;
-    const { connected, test } = await connectGoogleAds(db, publicId, credentials);
+  await connectDemo(seed, stack.google.url, async ({ siteId, credentials, actions }) => {
+    if ((await readConnection(db, siteId)).connected) return;
+    const { connected, test } = await connectGoogleAds(db, siteId, credentials);
     if (!connected) throw new Error(`The simulated Google refuses the demo's credentials: ${test.error?.message}`);
-    await chooseActions(db, publicId, actions);
+    await chooseActions(db, siteId, actions);
     await bookScriptHistory(stack.adminUrl, stack.google.url);
   });
 }

@@ -1,9 +1,10 @@
 /** Connects the demo's API site with the simulated Google. */
+import type { SiteId } from "#lib/site-ids.ts";
 import { demoClient, demoCustomerId, demoRefreshToken } from "../google/accounts.ts";
 import type { DemoSeed } from "./seed-demo.ts";
 
 export interface DemoConnection {
-  publicId: string;
+  siteId: SiteId;
   /** As a person would type them into the form. */
   credentials: {
     customer_id: string;
@@ -43,5 +44,5 @@ export async function connectDemo(
     refresh_token: demoRefreshToken,
     conversion_action_resource_name: seals,
   };
-  for (const { publicId } of seed.sites.filter(({ syncMethod }) => syncMethod === "api")) await connect({ publicId, credentials, actions });
+  for (const { siteId } of seed.sites.filter(({ syncMethod }) => syncMethod === "api")) await connect({ siteId, credentials, actions });
 }

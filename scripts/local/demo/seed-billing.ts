@@ -1,14 +1,17 @@
 /** Demo billing: a plan per site, some months of counted events, their invoices, and what was turned away. */
+
 import { createHash } from "node:crypto";
 import type postgres from "postgres";
 import { daysOf, shiftMonth } from "#lib/billing/year-month.ts";
 import type { CapturedEvent } from "#lib/ingest/captured-event.ts";
+import type { SiteId, SiteUuid } from "#lib/site-ids.ts";
+import { siteUuidShape } from "#lib/site-ids.ts";
 import { freezeMonth } from "#tests/fixtures/counted-events.ts";
 import { blankEvent } from "#tests/fixtures/record-visit.ts";
 import { callAt } from "#tests/fixtures/service.ts";
 
 interface BillingSite {
-  publicId: string;
+  siteId: SiteId;
   domain: string;
 }
 
@@ -38,10 +41,10 @@ export async function seedBilling(sql: postgres.Sql, sites: BillingSite[], now =
     const site = sites[index];
     if (!site) continue;
     const [row] = await sql`select id, exists (select from public.site_plans p where p.site_id = s.id) as planned
-      from public.sites s where public_id = ${site.publicId}`;
+      from public.sites s where public_id = ${site.siteId}`;
     if (row?.planned !== false) continue;
     await callAt(sql, `${firstMonth}-01T00:00:00Z`, (tx) => givePlan(tx, site, plan));
-    await admitMonths(sql, { siteId: String(row.id), site, plan, firstMonth, now });
+    await admitMonths(sql, { siteUuid: siteUuidShape.parse(row.id), site, plan, firstMonth, now });
   }
   for (let back = closedMonths; back >= 1; back--) {
     const month = shiftMonth(thisMonth, -back);
@@ -51,11 +54,11 @@ export async function seedBilling(sql: postgres.Sql, sites: BillingSite[], now =
   await sql`select public.fold_drops(), public.reconcile_usage()`;
 }
 
-const givePlan = (tx: postgres.TransactionSql, { publicId }: BillingSite, plan: DemoPlan) =>
-  tx`select public.set_site_plan(${publicId}, ${plan.name}, ${plan.limit}, 'soft', ${plan.currency}, null, ${plan.baseCents}, ${plan.overageCentsPer1000})`;
+const givePlan = (tx: postgres.TransactionSql, { siteId }: BillingSite, plan: DemoPlan) =>
+  tx`select public.set_site_plan(${siteId}, ${plan.name}, ${plan.limit}, 'soft', ${plan.currency}, null, ${plan.baseCents}, ${plan.overageCentsPer1000})`;
 
 interface Months {
-  siteId: string;
+  siteUuid: SiteUuid;
   site: BillingSite;
   plan: DemoPlan;
   firstMonth: string;
@@ -63,7 +66,7 @@ interface Months {
 }
 
 /** Four times a day, in one transaction per site: a few hundred calls of a few events each. */
-async function admitMonths(sql: postgres.Sql, { siteId, site, plan, firstMonth, now }: Months): Promise<void> {
+async function admitMonths(sql: postgres.Sql, { siteUuid, site, plan, firstMonth, now }: Months): Promise<void> {
   await sql.begin(async (tx) => {
     for (let back = 0; back <= closedMonths; back++) {
       for (const day of daysOf(shiftMonth(firstMonth, back))) {
@@ -73,8 +76,8 @@ async function admitMonths(sql: postgres.Sql, { siteId, site, plan, firstMonth, 
           const events = eventsOf(site, day, Math.round(eventsOnDay(plan, day) / 4), turn);
           const repeats = turn === 1 ? events.slice(0, 1) : [];
           const robots = turn === 3 ? 1 + (Number(day.slice(-2)) % 3) : 0;
-          await tx`select set_config('opsmantik.now', ${moment}, true), public.admit_events(${siteId}, ${tx.json([...events, ...repeats])}),
-            public.count_drops(${siteId}, 'bot', ${robots}), public.count_drops(${siteId}, 'consent', ${robots === 3 ? 2 : 0})`;
+          await tx`select set_config('opsmantik.now', ${moment}, true), public.admit_events(${siteUuid}, ${tx.json([...events, ...repeats])}),
+            public.count_drops(${siteUuid}, 'bot', ${robots}), public.count_drops(${siteUuid}, 'consent', ${robots === 3 ? 2 : 0})`;
         }
       }
     }
@@ -88,11 +91,11 @@ function eventsOnDay({ dailyEvents }: DemoPlan, day: string): number {
   return dailyEvents * wave * ([0, 6].includes(weekday) ? 0.66 : 1);
 }
 
-function eventsOf({ publicId, domain }: BillingSite, day: string, count: number, turn: number) {
+function eventsOf({ siteId, domain }: BillingSite, day: string, count: number, turn: number) {
   return Array.from({ length: count }, (_, index) => {
     const name = actions[index % actions.length] ?? "interaction/view";
     const visitor = createHash("sha256")
-      .update(`${publicId}/${day}/${turn}/${Math.floor(index / 3)}`)
+      .update(`${siteId}/${day}/${turn}/${Math.floor(index / 3)}`)
       .digest("hex")
       .slice(0, 32);
     const [category = "", action = ""] = name.split("/");

@@ -1,7 +1,9 @@
 /** Demo data: two sites, three people. Made by calling the product's own functions, as the people and at the times it shows. */
+
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import postgres from "postgres";
+import type { SiteId } from "#lib/site-ids.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { createKey, createSite, type Site } from "#tests/fixtures/site.ts";
 import { createPerson, join as joinTeam, type Team } from "#tests/fixtures/team.ts";
@@ -11,7 +13,7 @@ import { seedLeads } from "./seed-leads.ts";
 import { seedQueue } from "./seed-queue.ts";
 
 interface DemoSite {
-  publicId: string;
+  siteId: SiteId;
   domain: string;
   syncMethod: "script" | "api";
   /** The script's key on a site that sends by script, else the CRM's. */
@@ -67,7 +69,7 @@ export async function seedDemo(stack: Pick<Stack, "adminUrl" | "stateDir">): Pro
   try {
     if (existsSync(notesPath)) {
       const notes: DemoSeed = JSON.parse(readFileSync(notesPath, "utf8"));
-      const known = await sql`select from public.sites where public_id = any(${notes.sites.map((site) => site.publicId)})`;
+      const known = await sql`select from public.sites where public_id = any(${notes.sites.map((site) => site.siteId)})`;
       if (known.length === businesses.length) return notes;
     }
     const seed = await seedAll(sql);
@@ -97,7 +99,7 @@ async function seedAll(sql: postgres.Sql): Promise<DemoSeed> {
 /** The site and its people, each joining as they would; or the one that an interrupted start left. */
 async function seedTeam(sql: postgres.Sql, crew: Pick<Team, "owner" | "operator" | "viewer">, business: Business): Promise<Team> {
   const [known] = await sql<Site[]>`
-    select public_id as "publicId", id as "siteId" from public.sites where name = ${business.name} and created_by = ${crew.owner.id}`;
+    select public_id as "siteId", id as "siteUuid" from public.sites where name = ${business.name} and created_by = ${crew.owner.id}`;
   if (known) return { ...known, ...crew };
   const team = { ...(await createSite(sql, crew.owner, { ...business, at: daysAgo(45) })), ...crew };
   await joinTeam(sql, team, crew.operator, "operator", { invitedAt: daysAgo(44), acceptedAt: daysAgo(43) });
@@ -106,10 +108,10 @@ async function seedTeam(sql: postgres.Sql, crew: Pick<Team, "owner" | "operator"
 }
 
 async function describeSite(sql: postgres.Sql, team: Team, { domains, syncMethod }: Business): Promise<DemoSite> {
-  const { publicId, owner } = team;
+  const { siteId, owner } = team;
   const at = daysAgo(40);
   const { key: crmKey } = await createKey(sql, team, ["calls", "sales", "contracts"], { name: "CRM", at });
   const script = syncMethod === "script" ? await createKey(sql, team, ["script"], { name: "Google Ads komut dosyası", at }) : undefined;
-  const { secret } = await callAs<{ secret: string }>(sql, owner, (tx) => tx`select public.call_event_secret(${publicId})`, at);
-  return { publicId, domain: domains[0], syncMethod, apiKey: script?.key ?? crmKey, crmKey, callEventSecret: secret };
+  const { secret } = await callAs<{ secret: string }>(sql, owner, (tx) => tx`select public.call_event_secret(${siteId})`, at);
+  return { siteId, domain: domains[0], syncMethod, apiKey: script?.key ?? crmKey, crmKey, callEventSecret: secret };
 }

@@ -1,18 +1,21 @@
 /** Demo leads: a month of visits, and what two people made of them, through the product's own functions at their own times. */
+
 import { createHash } from "node:crypto";
 import type postgres from "postgres";
+import type { SiteId, SiteUuid } from "#lib/site-ids.ts";
+import { siteUuidShape } from "#lib/site-ids.ts";
 import { become } from "#tests/fixtures/act-as.ts";
 import { recordSteps } from "#tests/fixtures/record-visit.ts";
 import { type LeadMove, type PlannedVisit, planLeads } from "./lead-plan.ts";
 import { leadStories } from "./lead-stories.ts";
 
 interface LeadSite {
-  publicId: string;
+  siteId: SiteId;
   domain: string;
 }
 
 interface Desk {
-  siteId: string;
+  siteUuid: SiteUuid;
   site: LeadSite;
   people: { owner: string; operator: string };
 }
@@ -23,13 +26,13 @@ export async function seedLeads(sql: postgres.Sql, sites: LeadSite[], people: De
     const site = sites[index];
     if (!site) continue;
     const [row] = await sql`select s.id, exists (select from public.calls c where c.site_id = s.id) as told
-      from public.sites s where s.public_id = ${site.publicId}`;
+      from public.sites s where s.public_id = ${site.siteId}`;
     if (row?.told !== false) continue;
-    const desk: Desk = { siteId: String(row.id), site, people };
+    const desk: Desk = { siteUuid: siteUuidShape.parse(row.id), site, people };
     await sql.begin(async (tx) => {
       const settings = { defaultAovCents: story.averageOrderCents, sendDelayMinutes: 0, clickMinAgeHours: 0, signalsEnabled: index === 0 };
       const founded = new Date(now.getTime() - 42 * 86_400_000);
-      await act(tx, people.owner, founded, tx`select public.set_site_delivery(${site.publicId}, ${tx.json(settings)})`);
+      await act(tx, people.owner, founded, tx`select public.set_site_delivery(${site.siteId}, ${tx.json(settings)})`);
       await live(tx, desk, planLeads(story, 527 + index, now));
     });
   }
@@ -48,11 +51,11 @@ async function live(tx: postgres.TransactionSql, desk: Desk, visits: PlannedVisi
 
 async function recordOne(
   tx: postgres.TransactionSql,
-  { siteId, site }: Desk,
+  { siteUuid, site }: Desk,
   { visitor, steps }: PlannedVisit,
 ): Promise<string | undefined> {
   const own = steps.map((step) => ({ ...step, url: step.url?.replace("demo.invalid", site.domain) }));
-  const [call] = await recordSteps(tx, siteId, visitor, own);
+  const [call] = await recordSteps(tx, siteUuid, visitor, own);
   return call;
 }
 
@@ -73,7 +76,7 @@ async function makeMove(tx: postgres.TransactionSql, { site, people }: Desk, { c
     .update(`${id}/${JSON.stringify(move)}`)
     .digest("hex");
   const args = tx.json({ ...given, id });
-  await act(tx, people[actor], at, tx`select ${tx(`public.${change}`)}(${site.publicId}, ${args}, ${hash})`);
+  await act(tx, people[actor], at, tx`select ${tx(`public.${change}`)}(${site.siteId}, ${args}, ${hash})`);
 }
 
 /** As a signed-in person at a time, inside a transaction that goes on as the owner of the database. */

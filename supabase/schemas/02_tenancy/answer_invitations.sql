@@ -22,7 +22,7 @@ $$;
 
 -- accept_invitation: the invited person joins the site in the invited role.
 --   Safe     a double tap: the second finds no invitation and answers 404.
---   Returns  {publicId}.
+--   Returns  {siteId}.
 --   Callers  the signed-in owner of the invited address.
 create function public.accept_invitation(p_invitation_id uuid) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -41,7 +41,7 @@ begin
   insert into public.site_members (site_id, user_id, role, created_at)
     values (v_site.id, auth.uid(), v_invitation.role, private.current_moment())
     on conflict (site_id, user_id) do nothing;
-  return jsonb_build_object('publicId', v_site.public_id);
+  return jsonb_build_object('siteId', v_site.public_id);
 end
 $$;
 grant execute on function public.accept_invitation(uuid) to authenticated;

@@ -32,7 +32,7 @@ $$;
 
 -- create_site: a new site, owned by the caller, with its call-event secret.
 --   Safe     two first users at once: the lock lets one of them be first.
---   Returns  {publicId}.
+--   Returns  {siteId}.
 --   Callers  signed-in users.
 create function public.create_site(
   p_name text, p_domains text[], p_currency text, p_timezone text, p_locale text,
@@ -63,7 +63,7 @@ begin
     values (v_site.id, auth.uid(), 'owner', v_now);
   insert into private.site_secrets (site_id, call_event_secret, rotated_at)
     values (v_site.id, encode(extensions.gen_random_bytes(32), 'hex'), v_now);
-  return jsonb_build_object('publicId', v_site.public_id);
+  return jsonb_build_object('siteId', v_site.public_id);
 end
 $$;
 grant execute on function public.create_site(text, text[], text, text, text, text) to authenticated;

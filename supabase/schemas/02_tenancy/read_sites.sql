@@ -5,7 +5,7 @@ create function private.site_json(p_site public.sites) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   select jsonb_build_object(
-    'publicId', p_site.public_id,
+    'siteId', p_site.public_id,
     'name', p_site.name,
     'domains', to_jsonb(p_site.domains),
     'currency', p_site.currency,

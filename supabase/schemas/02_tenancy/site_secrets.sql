@@ -37,7 +37,7 @@ grant execute on function public.call_event_secret(text, boolean) to authenticat
 -- verify_call_event_signature: which site signed `ts.body`, with its present secret or the one
 -- before. The secret never leaves the database. Hashes of both signatures are compared, so that the
 -- time taken tells nothing about them.
---   Returns  {siteId, publicId, consentMode}, or null: an unknown site and a wrong signature look
+--   Returns  {siteUuid, siteId, consentMode}, or null: an unknown site and a wrong signature look
 --            the same.
 --   Callers  service role only.
 create function public.verify_call_event_signature(
@@ -45,7 +45,7 @@ create function public.verify_call_event_signature(
 ) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select jsonb_build_object('siteId', s.id, 'publicId', s.public_id, 'consentMode', s.consent_mode)
+  select jsonb_build_object('siteUuid', s.id, 'siteId', s.public_id, 'consentMode', s.consent_mode)
   from public.sites s
   join private.site_secrets x on x.site_id = s.id
   where s.public_id = p_public_id and s.archived_at is null

@@ -5,8 +5,8 @@ create function private.live_key_site(p_key public.site_api_keys) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   select jsonb_build_object(
-    'siteId', s.id,
-    'publicId', s.public_id,
+    'siteUuid', s.id,
+    'siteId', s.public_id,
     'keyId', p_key.id,
     'scopes', p_key.scopes,
     'ociSyncMethod', s.oci_sync_method)
@@ -18,7 +18,7 @@ $$;
 -- nothing about the key.
 --   Takes    p_scopes: those that are enough, the narrowest first. The first one that the key has
 --            is noted as used. The answer tells the caller whether it has any.
---   Returns  {siteId, publicId, keyId, scopes, ociSyncMethod}, or null.
+--   Returns  {siteUuid, siteId, keyId, scopes, ociSyncMethod}, or null.
 --   Callers  service role only.
 create function public.authenticate_api_key(p_key_hash text, p_scopes text[]) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -73,7 +73,7 @@ begin
     perform private.fail(403, 'INSUFFICIENT_SCOPE',
       jsonb_build_object('needs', p_scopes, 'scopes', v_key -> 'scopes'));
   end if;
-  return (v_key ->> 'siteId')::uuid;
+  return (v_key ->> 'siteUuid')::uuid;
 end
 $$;
 

@@ -6,7 +6,7 @@ create function public.site_for_ingest(p_public_id text) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   select jsonb_build_object(
-    'siteId', s.id,
+    'siteUuid', s.id,
     'domains', to_jsonb(s.domains),
     'consentMode', s.consent_mode,
     'respectsPrivacySignal', s.respects_privacy_signal,

@@ -15,7 +15,7 @@ as $$ select 5 $$;
 --   Bitmaps  are off, so that the planner walks pending_events in its order. With statistics from
 --            before a backlog it expects few pending rows, and reads and sorts all of them for
 --            each batch: 350 ms instead of 10 with 200,000 waiting.
---   Returns  {token, rows: [{id, siteId, payload, receivedAt}]}; no rows when nothing waits.
+--   Returns  {token, rows: [{id, siteUuid, payload, receivedAt}]}; no rows when nothing waits.
 --   Callers  service role only.
 create function public.get_and_claim_fallback_batch(p_limit int default 200) returns jsonb
 language plpgsql security definer set search_path = '' set enable_bitmapscan = off
@@ -63,7 +63,7 @@ begin
     'token', v_token,
     'rows', coalesce(jsonb_agg(jsonb_build_object(
       'id', l.id,
-      'siteId', l.site_id,
+      'siteUuid', l.site_id,
       'payload', l.payload,
       'receivedAt', l.created_at)
       order by l.created_at, l.position, l.id), '[]'))

@@ -8,7 +8,7 @@
 --            lock it counts only events that are not settled: those of the last minute, and those
 --            since the oldest running transaction began. A site with over 20,000 of them waits.
 --            Beside a second cron: one of them takes a site, the other skips it.
---   Returns  {reconciled: [{publicId, yearMonth, eventCount, drift}], more, waiting}; drift is the
+--   Returns  {reconciled: [{siteId, yearMonth, eventCount, drift}], more, waiting}; drift is the
 --            running figure minus the ledger, waiting the number of sites that wait.
 --   Callers  service role only (cron).
 create function public.reconcile_usage(p_limit int default 25) returns jsonb
@@ -67,7 +67,7 @@ begin
   loop
     v_usage := private.recount_month(v_due.id, v_due.year_month);
     v_done := v_done || jsonb_build_object(
-      'publicId', v_due.public_id,
+      'siteId', v_due.public_id,
       'yearMonth', v_due.year_month,
       'eventCount', v_usage.reconciled_count,
       'drift', v_usage.drift);

@@ -75,14 +75,14 @@ grant execute on function public.provider_credentials_for(uuid, text)
   to opsmantik_app, service_role;
 
 -- list_sealed_credentials: credentials that one vault key sealed, for the rotation to another.
---   Returns  [{siteId, providerKey, version, keyId, sealed}], at most p_limit (1,000).
+--   Returns  [{siteUuid, providerKey, version, keyId, sealed}], at most p_limit (1,000).
 --   Callers  service role only.
 create function public.list_sealed_credentials(p_key_id text, p_limit int default 100)
 returns jsonb
 language sql stable security definer set search_path = ''
 as $$
   select coalesce(jsonb_agg(jsonb_build_object(
-      'siteId', t.site_id,
+      'siteUuid', t.site_id,
       'providerKey', t.provider_key,
       'version', t.version,
       'keyId', t.key_id,

@@ -45,7 +45,7 @@ $$;
 
 -- claim_verdict_polls: take up to p_limit requests whose verdict may be asked for now.
 --   Safe     from many pollers at once: each request goes to one of them for p_lease_seconds.
---   Returns  [{siteId, providerKey, pipeline, requestId, rowCount, sentAt, pollCount,
+--   Returns  [{siteUuid, providerKey, pipeline, requestId, rowCount, sentAt, pollCount,
 --            isSameAccount}]; pollCount is how often it was asked before, isSameAccount whether the
 --            account that the site is connected to sent it. Requests of a site without credentials
 --            wait.
@@ -70,7 +70,7 @@ begin
       from due d where r.site_id = d.site_id and r.request_id = d.request_id
       returning r.*)
   select coalesce(jsonb_agg(jsonb_build_object(
-        'siteId', t.site_id,
+        'siteUuid', t.site_id,
         'providerKey', t.provider_key,
         'pipeline', t.pipeline,
         'requestId', t.request_id,

@@ -2,7 +2,7 @@
 
 -- export_page: what a script would claim now, without claiming it. Seals come first; signals and
 -- page views fill the rest of the page.
---   Returns  {site: {publicId, timezone, currency, pageViews, clickMinAgeHours, pageViewName},
+--   Returns  {site: {siteId, timezone, currency, pageViews, clickMinAgeHours, pageViewName},
 --            seals, signals, moreSeals, moreSignals}.
 create function private.export_page(
   p_site public.sites, p_limit int, p_max_attempts int
@@ -46,7 +46,7 @@ as $$
       select x.id from private.script_signals(p_site.id, p_limit + 1, p_max_attempts) x (id)))
   select jsonb_build_object(
     'site', jsonb_build_object(
-      'publicId', p_site.public_id,
+      'siteId', p_site.public_id,
       'timezone', p_site.timezone,
       'currency', p_site.currency,
       'pageViews', p_site.page_views_enabled,

@@ -189,7 +189,7 @@ $$;
 grant execute on function public.amount_presets(text) to authenticated;
 
 -- open_leads: how many leads of each of the caller's sites wait for a decision, for the navigation.
---   Returns  {publicId: count}.
+--   Returns  {siteId: count}.
 --   Callers  anyone who is signed in, for their own sites.
 create function public.open_leads() returns jsonb
 language sql stable security definer set search_path = ''

@@ -36,9 +36,9 @@ beforeAll(async () => {
   other = await handOver(db.sql, await createTeam(db.sql, "theirs", team.owner), "owner@elsewhere.test");
   for (const [name, person] of Object.entries({ viewer: team.viewer, outsider: other.owner }))
     cookies[name] = await cookiesOf(gateway, person);
-  await admitAt(db.sql, { siteId: team.siteId, at: `${closedMonth}-03T10:00:00.5Z`, name: "closed", count: 1203 });
-  await admitAt(db.sql, { siteId: team.siteId, at: `${closedMonth}-04T10:00:00Z`, name: "formula", eventName: formula });
-  await admitAt(db.sql, { siteId: team.siteId, at: new Date().toISOString(), name: "now", count: 5 });
+  await admitAt(db.sql, { siteUuid: team.siteUuid, at: `${closedMonth}-03T10:00:00.5Z`, name: "closed", count: 1203 });
+  await admitAt(db.sql, { siteUuid: team.siteUuid, at: `${closedMonth}-04T10:00:00Z`, name: "formula", eventName: formula });
+  await admitAt(db.sql, { siteUuid: team.siteUuid, at: new Date().toISOString(), name: "now", count: 5 });
 });
 afterAll(async () => {
   await gateway.stop();
@@ -50,15 +50,15 @@ const read = (route: typeof invoiceRoute, query: string, params: Record<string, 
   send(route, {
     method: "GET",
     path: `/api/test${query}`,
-    params: { siteId: team.publicId, ...params },
+    params: { siteId: team.siteId, ...params },
     headers: fromOurPage(cookies[who]),
   });
 
 // Guarantee: Redis is told what Postgres counted. What somebody writes into Redis is never believed.
 test("reconciliation overwrites a forged Redis key, and a forged key bills nobody", async () => {
-  const key = `usage:${team.publicId}:${thisMonth}`;
+  const key = `usage:${team.siteId}:${thisMonth}`;
   await redis().set(key, 999_999);
-  await redis().set(`usage:${team.publicId}:${closedMonth}`, 999_999);
+  await redis().set(`usage:${team.siteId}:${closedMonth}`, 999_999);
   expect(await (await send(reconcileRoute, asCron())).json()).toMatchObject({ reconciled: 1 });
   expect(Number(await redis().get(key))).toBe(5);
   expect(await (await send(freezeRoute, asCron())).json()).toEqual({ frozen: 1 });
@@ -129,7 +129,7 @@ describe.each([
   const params = { yearMonth: closedMonth };
 
   test("without a session is 401", async () => {
-    const response = await send(route, { method: "GET", path: `/api/test${query}`, params: { siteId: team.publicId, ...params } });
+    const response = await send(route, { method: "GET", path: `/api/test${query}`, params: { siteId: team.siteId, ...params } });
     expect(response.status).toBe(401);
   });
 

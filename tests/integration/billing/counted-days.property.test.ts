@@ -58,15 +58,15 @@ class Ledger {
   }
 
   async take(step: Step): Promise<void> {
-    const { siteId } = this.#team;
+    const { siteUuid } = this.#team;
     if (step.do === "wait") this.now += step.minutes * minute;
     if (step.do === "admit") await this.#admit(step);
     if (step.do === "end") await this.#end(step.isCommitted);
     if (step.do === "count")
-      await callAt(db.sql, this.at(), (tx) => tx`select private.count_days(${siteId}, private.settled_until(), ${step.pages})`);
+      await callAt(db.sql, this.at(), (tx) => tx`select private.count_days(${siteUuid}, private.settled_until(), ${step.pages})`);
     if (step.do === "freeze") await callAt(db.sql, this.at(), (tx) => tx`select public.freeze_invoices(${first})`);
     if (step.do === "lose")
-      await db.sql`delete from public.ingest_idempotency i where i.ctid = (select x.ctid from public.ingest_idempotency x where x.site_id = ${siteId} limit 1)`;
+      await db.sql`delete from public.ingest_idempotency i where i.ctid = (select x.ctid from public.ingest_idempotency x where x.site_id = ${siteUuid} limit 1)`;
     if (step.do === "burst") await this.#burst();
   }
 
@@ -74,14 +74,14 @@ class Ledger {
     const events = Array.from({ length: 3 }, () => ({ k: this.#key(), e: null, n: "interaction/view", p: {} }));
     const tx = await db.sql.reserve();
     await tx`begin`;
-    await tx`select set_config('opsmantik.now', ${this.at(minutesLate)}, true), public.admit_events(${this.#team.siteId}, ${tx.json(events)})`;
+    await tx`select set_config('opsmantik.now', ${this.at(minutesLate)}, true), public.admit_events(${this.#team.siteUuid}, ${tx.json(events)})`;
     this.#open.push(tx);
     if (!isHeld || this.#open.length > 4) await this.#end(true);
   }
 
   #key(): string {
     this.#made += 1;
-    return `${this.#team.publicId}${String(this.#made).padStart(32, "0")}`;
+    return `${this.#team.siteId}${String(this.#made).padStart(32, "0")}`;
   }
 
   async #end(isCommitted: boolean): Promise<void> {
@@ -93,7 +93,7 @@ class Ledger {
 
   /** More than a page within some minutes. */
   async #burst(): Promise<void> {
-    await admitMany(db.sql, { siteId: this.#team.siteId, from: this.at(), batches: 12, secondsApart: 20 });
+    await admitMany(db.sql, { siteUuid: this.#team.siteUuid, from: this.at(), batches: 12, secondsApart: 20 });
     this.now += 5 * minute;
   }
 
@@ -104,10 +104,10 @@ class Ledger {
   /** What the days say, and what one COUNT says, at the same moment. */
   async check(): Promise<void> {
     const [row] = await db.sql`select
-      (select jsonb_object_agg(d.day, d.events) from private.daily_counts(${this.#team.siteId}, private.month_start(${first}), private.month_end(${second})) d
+      (select jsonb_object_agg(d.day, d.events) from private.daily_counts(${this.#team.siteUuid}, private.month_start(${first}), private.month_end(${second})) d
         where d.events > 0) as days,
       (select jsonb_object_agg(c.day, c.events) from (select (i.created_at at time zone 'UTC')::date as day, count(*) as events
-        from public.ingest_idempotency i where i.site_id = ${this.#team.siteId} group by 1) c) as counted`;
+        from public.ingest_idempotency i where i.site_id = ${this.#team.siteUuid} group by 1) c) as counted`;
     expect(row?.days).toEqual(row?.counted);
   }
 
@@ -117,11 +117,11 @@ class Ledger {
     await freezeMonth(db.sql, freezeAt, second);
     for (const month of [first, second]) {
       const found = invoice.parse(
-        await callAs(db.sql, this.#team.viewer, (tx) => tx`select public.get_invoice(${this.#team.publicId}, ${month})`),
+        await callAs(db.sql, this.#team.viewer, (tx) => tx`select public.get_invoice(${this.#team.siteId}, ${month})`),
       );
       const events = await db.sql<{ at: string; key: string }[]>`
         select to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, encode(idempotency_key, 'hex') as key
-        from public.ingest_idempotency where site_id = ${this.#team.siteId} and private.billing_month(created_at) = ${month}`;
+        from public.ingest_idempotency where site_id = ${this.#team.siteUuid} and private.billing_month(created_at) = ${month}`;
       const later = found.corrections.reduce((sum, { events: more }) => sum + more, 0);
       expect(found.eventCount + later, month).toBe(events.length);
       const verified = verifyInvoice(found, events);
@@ -136,7 +136,7 @@ async function live(steps: Step[]): Promise<void> {
   const team = await createTeam(db.sql, `ledger${runs}`, founder.owner);
   if (runs % 50 === 0) founder = await handOver(db.sql, team, `owner@runs${runs}.test`); // a person has at most 100 sites
   const ledger = new Ledger(team);
-  await callAt(db.sql, ledger.at(), (tx) => tx`select public.set_site_plan(${team.publicId}, 'Plan', 5, 'soft', 'TRY', null, 0, 1000)`);
+  await callAt(db.sql, ledger.at(), (tx) => tx`select public.set_site_plan(${team.siteId}, 'Plan', 5, 'soft', 'TRY', null, 0, 1000)`);
   try {
     for (const step of steps) {
       await ledger.take(step);

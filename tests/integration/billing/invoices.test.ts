@@ -26,15 +26,15 @@ const setPlan = (at: string, { limit = 5, base = 149_000, per1000 = 3000, curren
   callAt(
     db.sql,
     at,
-    (tx) => tx`select public.set_site_plan(${team.publicId}, 'Standard "S"', ${limit}, 'soft', ${currency}, null, ${base}, ${per1000})`,
+    (tx) => tx`select public.set_site_plan(${team.siteId}, 'Standard "S"', ${limit}, 'soft', ${currency}, null, ${base}, ${per1000})`,
   );
-const admit = (at: string, events: number, name = at) => admitAt(db.sql, { siteId: team.siteId, at, name, count: events });
+const admit = (at: string, events: number, name = at) => admitAt(db.sql, { siteUuid: team.siteUuid, at, name, count: events });
 const freeze = (at: string, month?: string) => freezeMonth(db.sql, at, month ?? null);
 const readInvoice = async (month: string): Promise<Invoice> =>
-  invoice.parse(await callAs(db.sql, team.viewer, (tx) => tx`select public.get_invoice(${team.publicId}, ${month})`));
+  invoice.parse(await callAs(db.sql, team.viewer, (tx) => tx`select public.get_invoice(${team.siteId}, ${month})`));
 const ledger = async (month: string): Promise<CountedKey[]> =>
   db.sql`select to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, encode(idempotency_key, 'hex') as key
-    from public.ingest_idempotency where site_id = ${team.siteId} and to_char(created_at at time zone 'UTC', 'YYYY-MM') = ${month}`;
+    from public.ingest_idempotency where site_id = ${team.siteUuid} and to_char(created_at at time zone 'UTC', 'YYYY-MM') = ${month}`;
 
 // Guarantee: a customer pays for what the ledger holds, whatever any counter, cache or event table says.
 test("an invoice counts the ledger; forged usage rows and lost payloads change nothing", async () => {
@@ -44,8 +44,8 @@ test("an invoice counts the ledger; forged usage rows and lost payloads change n
   await admit("2026-04-01T00:00:00Z", 2, "next month");
   expect(await admit("2026-03-15T12:00:00Z", 3, "first moment")).toEqual(["duplicate", "duplicate", "duplicate"]);
   await db.sql`insert into public.site_usage_monthly (site_id, year_month, event_count, reconciled_count, updated_at)
-    values (${team.siteId}, '2026-03', 99999, 99999, now())`;
-  await db.sql`delete from public.ingest_fallback_buffer where site_id = ${team.siteId}`;
+    values (${team.siteUuid}, '2026-03', 99999, 99999, now())`;
+  await db.sql`delete from public.ingest_fallback_buffer where site_id = ${team.siteUuid}`;
   await freeze("2026-04-03T00:00:00Z", "2026-03");
   const march = await readInvoice("2026-03");
   expect(march).toMatchObject({
@@ -205,7 +205,8 @@ test("an invoice cannot be changed, deleted or truncated, not even by the owner 
 // Guarantee: the proof of a month that was never invoiced is not thrown away.
 test("cleanup takes expired rows of months that have their invoice, and nothing else", async () => {
   const purge = (at: string) => callAt<{ purged: number }>(db.sql, at, (tx) => tx`select public.purge_expired_idempotency()`);
-  const left = async () => Number((await db.sql`select count(*) from public.ingest_idempotency where site_id = ${team.siteId}`)[0]?.count);
+  const left = async () =>
+    Number((await db.sql`select count(*) from public.ingest_idempotency where site_id = ${team.siteUuid}`)[0]?.count);
   await admit("2025-01-05T00:00:00Z", 3, "january");
   await admit("2025-02-05T00:00:00Z", 2, "february");
   await purge("2025-12-01T00:00:00Z");

@@ -22,15 +22,15 @@ const stored = async () => {
   const [row] = await db.sql`
     select p.name, p.monthly_limit::int as limit, p.enforcement, p.currency, p.hard_cap_multiplier::float as cap,
       p.base_price_cents::int as base, p.overage_cents_per_1000::int as overage
-    from public.site_plans p where p.site_id = ${team.siteId}`;
+    from public.site_plans p where p.site_id = ${team.siteUuid}`;
   return row;
 };
 
 // Guarantee: whoever runs a deployment gives a site its plan with the app's own login, and without writing SQL.
 test("a plan is set, and set again", async () => {
-  expect(setPlan(team.publicId, { ...standard, "base-cents": "149000", "overage-cents": "3000", cap: "1.5" })).toMatchObject({ status: 0 });
+  expect(setPlan(team.siteId, { ...standard, "base-cents": "149000", "overage-cents": "3000", cap: "1.5" })).toMatchObject({ status: 0 });
   expect(await stored()).toEqual({ ...standard, limit: 60_000, cap: 1.5, base: 149_000, overage: 3000 });
-  expect(setPlan(team.publicId, { ...standard, name: "Free", limit: "none" })).toMatchObject({ status: 0 });
+  expect(setPlan(team.siteId, { ...standard, name: "Free", limit: "none" })).toMatchObject({ status: 0 });
   expect(await stored()).toEqual({ ...standard, name: "Free", limit: null, cap: null, base: 0, overage: 0 });
 });
 
@@ -46,7 +46,7 @@ test.each([
   ["an option that is none", { price: "5" }, /--price/],
 ])("%s is refused by name", async (_, change, words) => {
   const before = await stored();
-  const { status, said } = setPlan(team.publicId, { ...standard, ...change });
+  const { status, said } = setPlan(team.siteId, { ...standard, ...change });
   expect(status).toBe(2);
   expect(said).toMatch(words);
   expect(await stored()).toEqual(before);
@@ -54,5 +54,5 @@ test.each([
 
 test("a site that is not there is named, and so is an id that is none", () => {
   expect(setPlan("f".repeat(32), standard)).toMatchObject({ status: 1, said: expect.stringMatching(/has no site f{32}/) });
-  expect(setPlan(team.siteId, standard)).toMatchObject({ status: 2, said: expect.stringMatching(/32 characters/) });
+  expect(setPlan(team.siteUuid, standard)).toMatchObject({ status: 2, said: expect.stringMatching(/32 characters/) });
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type BillingOverview, billingOverview, type CountedEvents, countedEvents } from "#lib/billing/billing-shapes.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { admitAt, freezeMonth } from "#tests/fixtures/counted-events.ts";
 import { callAt } from "#tests/fixtures/service.ts";
@@ -21,31 +22,31 @@ beforeEach(async () => {
   team = await createTeam(db.sql, `used${count}`, founder.owner);
 });
 
-const admit = (at: string, events: number, name = at) => admitAt(db.sql, { siteId: team.siteId, at, name, count: events });
+const admit = (at: string, events: number, name = at) => admitAt(db.sql, { siteUuid: team.siteUuid, at, name, count: events });
 interface Reconciliation {
-  reconciled: { publicId: string; yearMonth: string; eventCount: number; drift: number }[];
+  reconciled: { siteId: SiteId; yearMonth: string; eventCount: number; drift: number }[];
   more: boolean;
 }
 const reconcile = async (at: string) => {
   const answer = await callAt<Reconciliation>(db.sql, at, (tx) => tx`select public.reconcile_usage()`);
-  return answer.reconciled.filter(({ publicId }) => publicId === team.publicId);
+  return answer.reconciled.filter(({ siteId }) => siteId === team.siteId);
 };
 const overview = async (at: string, person: Person = team.viewer): Promise<BillingOverview> =>
-  billingOverview.parse(await callAs(db.sql, person, (tx) => tx`select public.billing_overview(${team.publicId})`, new Date(at)));
+  billingOverview.parse(await callAs(db.sql, person, (tx) => tx`select public.billing_overview(${team.siteId})`, new Date(at)));
 const listEvents = async (page: { month?: string; cursor?: string | null; limit?: number } = {}): Promise<CountedEvents> =>
   countedEvents.parse(
     await callAs(
       db.sql,
       team.viewer,
       (tx) =>
-        tx`select public.list_counted_events(${team.publicId}, ${page.month ?? "2026-03"}, ${page.cursor ?? null}, ${page.limit ?? 100})`,
+        tx`select public.list_counted_events(${team.siteId}, ${page.month ?? "2026-03"}, ${page.cursor ?? null}, ${page.limit ?? 100})`,
     ),
   );
 
 test("a wrong running figure is set to what the ledger says, and the difference is kept", async () => {
   await admit("2026-03-02T10:00:00Z", 7); // all of them still wait for the worker, which is no difference
-  await db.sql`insert into public.site_usage_monthly (site_id, year_month, event_count, updated_at) values (${team.siteId}, '2026-03', 3, now())`;
-  expect(await reconcile("2026-03-02T12:00:00Z")).toEqual([{ publicId: team.publicId, yearMonth: "2026-03", eventCount: 7, drift: 3 }]);
+  await db.sql`insert into public.site_usage_monthly (site_id, year_month, event_count, updated_at) values (${team.siteUuid}, '2026-03', 3, now())`;
+  expect(await reconcile("2026-03-02T12:00:00Z")).toEqual([{ siteId: team.siteId, yearMonth: "2026-03", eventCount: 7, drift: 3 }]);
   expect(await overview("2026-03-02T12:01:00Z")).toMatchObject({ used: 7, drift: 3, reconciledAt: "2026-03-02T12:00:00Z" });
   expect(await reconcile("2026-03-02T12:04:59Z"), "counted less than five minutes ago").toEqual([]);
   expect(await reconcile("2026-03-02T12:05:00Z")).toMatchObject([{ drift: 0 }]);
@@ -77,17 +78,17 @@ test("the overview counts the ledger by UTC day, without any reconciliation", as
   await callAt(
     db.sql,
     "2026-02-01T00:00:00Z",
-    (tx) => tx`select public.set_site_plan(${team.publicId}, 'Standard', 60000, 'soft', 'TRY', 1.5, 149000, 3000)`,
+    (tx) => tx`select public.set_site_plan(${team.siteId}, 'Standard', 60000, 'soft', 'TRY', 1.5, 149000, 3000)`,
   );
   await admit("2026-02-20T10:00:00Z", 5);
   await admit("2026-03-01T00:00:00Z", 2);
   await admit("2026-03-01T22:30:00Z", 1); // already the 2nd in Istanbul
   await admit("2026-03-02T10:00:00Z", 4);
   await admit("2026-03-02T10:00:00Z", 4);
-  await callAt(db.sql, "2026-03-02T11:00:00Z", (tx) => tx`select public.count_drops(${team.siteId}, 'bot', 6)`);
-  await callAt(db.sql, "2026-02-28T11:00:00Z", (tx) => tx`select public.count_drops(${team.siteId}, 'bot', 100)`);
+  await callAt(db.sql, "2026-03-02T11:00:00Z", (tx) => tx`select public.count_drops(${team.siteUuid}, 'bot', 6)`);
+  await callAt(db.sql, "2026-02-28T11:00:00Z", (tx) => tx`select public.count_drops(${team.siteUuid}, 'bot', 100)`);
   await db.sql`select public.fold_drops()`;
-  await callAt(db.sql, "2026-03-02T11:30:00Z", (tx) => tx`select public.count_drops(${team.siteId}, 'bot', 2)`);
+  await callAt(db.sql, "2026-03-02T11:30:00Z", (tx) => tx`select public.count_drops(${team.siteUuid}, 'bot', 2)`);
   expect(await overview("2026-03-02T12:00:00Z")).toEqual({
     now: "2026-03-02T12:00:00Z",
     yearMonth: "2026-03",
@@ -146,15 +147,15 @@ test("every member may read; others are told the same as for a site that does no
   await freezeMonth(db.sql, "2026-04-03T00:00:00Z", "2026-03");
   const other = await handOver(db.sql, await createTeam(db.sql, `others${count}`, founder.owner), `outsider${count}@elsewhere.test`);
   const readers = ["billing_overview($1)", "list_invoices($1)", "get_invoice($1, '2026-03')", "list_counted_events($1, '2026-03')"];
-  const call = (person: Person, reader: string, publicId: string) =>
-    callAs(db.sql, person, (tx) => tx.unsafe(`select public.${reader}`, [publicId]));
+  const call = (person: Person, reader: string, siteId: SiteId) =>
+    callAs(db.sql, person, (tx) => tx.unsafe(`select public.${reader}`, [siteId]));
   for (const reader of readers) {
     for (const person of [team.owner, team.operator, team.viewer]) {
-      const answer = JSON.stringify(await call(person, reader, team.publicId));
-      expect(answer).not.toContain(team.siteId);
+      const answer = JSON.stringify(await call(person, reader, team.siteId));
+      expect(answer).not.toContain(team.siteUuid);
     }
     const refusals = await Promise.all(
-      [call(other.owner, reader, team.publicId), call(team.owner, reader, "f".repeat(32))].map((tried) =>
+      [call(other.owner, reader, team.siteId), call(team.owner, reader, "f".repeat(32) as SiteId)].map((tried) =>
         tried.catch(({ code, message, detail }) => ({ code, message, detail })),
       ),
     );

@@ -69,7 +69,7 @@ describe("who may", () => {
   test("a revoked key is 401, also when it is revoked after the guard; an archived site is 409 for people and 401 for keys", async () => {
     const id = await lead();
     const revoked = await newKey(app.db, app.team);
-    await callAs(app.db.sql, app.team.owner, (tx) => tx`select public.revoke_site_api_key(${app.team.publicId}, ${revoked.id})`);
+    await callAs(app.db.sql, app.team.owner, (tx) => tx`select public.revoke_site_api_key(${app.team.siteId}, ${revoked.id})`);
     const answer = await transition(withKey(revoked), moveCall(id, "qualified"));
     expect([answer.status, answer.body.code]).toEqual([401, "INVALID_API_KEY"]);
     await expect(
@@ -77,7 +77,7 @@ describe("who may", () => {
         .sql`select public.transition_contract_for_key(${revoked.id}, ${app.db.sql.json({ contract: "call", id, to: "junk" })}, 'k', ${"0".repeat(64)})`,
     ).rejects.toMatchObject({ code: "PT401", message: "INVALID_API_KEY" });
     const archive = (archived: boolean) =>
-      callAs(app.db.sql, app.team.owner, (tx) => tx`select public.set_site_archived(${app.team.publicId}, ${archived})`);
+      callAs(app.db.sql, app.team.owner, (tx) => tx`select public.set_site_archived(${app.team.siteId}, ${archived})`);
     await archive(true);
     const [person, machine] = [await transition(people.operator, moveCall(id, "junk")), await transition(byKey, moveCall(id, "junk"))];
     await archive(false);
@@ -135,7 +135,7 @@ test("Turkish letters and integers beyond 2^53 come back byte for byte over both
   const gateway = await startTestGateway(app.db.adminUrl); // the other one does not know the new function
   const doors = [postgresTransport({ url: app.db.appUrl }), supabaseTransport({ url: gateway.url, secretKey: gateway.secretKey })];
   const answers = [];
-  for (const door of [...doors, ...doors]) answers.push(await door.call("odd_once", { p_site: app.team.siteId, p_key: "odd" }));
+  for (const door of [...doors, ...doors]) answers.push(await door.call("odd_once", { p_site: app.team.siteUuid, p_key: "odd" }));
   await Promise.all([...doors.map((door) => door.close()), gateway.stop()]);
   const bodies = answers.map((answer) => (answer as { body: string }).body);
   expect(new Set(bodies).size).toBe(1);

@@ -18,8 +18,8 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-const path = (rest: string) => `/api/sites/${app.team.publicId}/${rest}`;
-const siteId = () => ({ siteId: app.team.publicId });
+const path = (rest: string) => `/api/sites/${app.team.siteId}/${rest}`;
+const siteId = () => ({ siteId: app.team.siteId });
 
 const inviteAs = async (key: string | null, body: object, headers = owner) =>
   readAnswer(
@@ -58,7 +58,7 @@ async function member(role: string): Promise<Person> {
   return person;
 }
 const roleOf = async (person: Person) =>
-  (await app.db.sql`select role from public.site_members where site_id = ${app.team.siteId} and user_id = ${person.id}`)[0]?.role ?? null;
+  (await app.db.sql`select role from public.site_members where site_id = ${app.team.siteUuid} and user_id = ${person.id}`)[0]?.role ?? null;
 
 // Guarantee: an owner's retry on a bad line does not fill somebody's inbox.
 test("an invitation repeated with its key is one invitation, one mail, the same bytes", async () => {
@@ -82,7 +82,7 @@ test("a repeat of an invitation whose first request died before its mail says so
   await callAs(
     app.db.sql,
     app.team.owner,
-    (tx) => tx`select public.invite_site_member(${app.team.publicId}, ${email}, 'viewer', ${p_request_hash}, ${key})`,
+    (tx) => tx`select public.invite_site_member(${app.team.siteId}, ${email}, 'viewer', ${p_request_hash}, ${key})`,
   );
   const again = await inviteAs(key, { email, role: "viewer" });
   expect([again.status, again.replayed, again.body.mailed, mailsTo(email)]).toEqual([200, true, false, 0]);

@@ -132,7 +132,7 @@ describe("POST /v1/contract/transition", () => {
       ),
     ).resolves.toBe("409");
     expect((await transition(byKey, moveCall(id, "junk", { isUndo: true }))).body.code).toBe("VALIDATION_FAILED");
-    expect((await transition(byKey, moveCall(id, "junk", { siteId: app.other.publicId }))).status).toBe(403);
+    expect((await transition(byKey, moveCall(id, "junk", { siteId: app.other.siteId }))).status).toBe(403);
   });
 
   test.each([

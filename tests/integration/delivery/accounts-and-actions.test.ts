@@ -50,7 +50,7 @@ let db: SessionClient;
 beforeEach(async () => {
   team = await createQueueTeam(app.sql, `site-${Math.random().toString(16).slice(2, 10)}`, app.owner, "api");
   db = await asOwner(team);
-  expect(await connectGoogleAds(db, team.publicId, input)).toMatchObject({ connected: true });
+  expect(await connectGoogleAds(db, team.siteId, input)).toMatchObject({ connected: true });
 });
 const seal = (step = {}) => sealLead(app.sql, team, { at: anHourAgo(), step });
 
@@ -62,12 +62,12 @@ test("requests of an earlier account do not block the account that the site is c
   const token = "1//of-another-account";
   await google.putAccount({ ...newAccount("5555555555"), refreshTokens: [newGrant({ token })] });
   const moved = { customer_id: "5555555555", refresh_token: token, conversion_action_resource_name: actionAt("1005", "5555555555") };
-  expect(await connectGoogleAds(db, team.publicId, { ...input, ...moved })).toMatchObject({ connected: true });
+  expect(await connectGoogleAds(db, team.siteId, { ...input, ...moved })).toMatchObject({ connected: true });
   await poll();
   expect((await readHealth(app.sql, team))?.blocked_code).toBeNull();
   const verdict = () => app.sql`select verdict from public.provider_dispatches where sale_id = ${saleId}`;
   expect(await verdict()).toEqual([{ verdict: null }]);
-  expect(await connectGoogleAds(db, team.publicId, input)).toMatchObject({ connected: true });
+  expect(await connectGoogleAds(db, team.siteId, input)).toMatchObject({ connected: true });
   await google.advance(processingSeconds);
   await poll();
   expect(await verdict()).toEqual([{ verdict: "CONFIRMED" }]);
@@ -76,13 +76,13 @@ test("requests of an earlier account do not block the account that the site is c
 // Guarantee: a block of an action ends when that action was tested, not another one.
 // Mutation that breaks it: give recordTest every chosen name.
 test("a test that did not look at a blocked action leaves it blocked", async () => {
-  await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("9999") }]);
+  await chooseActions(db, team.siteId, [{ conversionName: sealName, action: actionAt("9999") }]);
   await seal();
   await deliver();
   expect((await readConnection(app.sql, team)).actions).toMatchObject([
     { action: actionAt("9999"), blocked: { code: expect.any(String) } },
   ]);
-  await testGoogleAds(db, team.publicId);
+  await testGoogleAds(db, team.siteId);
   expect((await readConnection(app.sql, team)).actions).toMatchObject([{ blocked: { code: expect.any(String) } }]);
 });
 
@@ -90,11 +90,11 @@ test("a test that did not look at a blocked action leaves it blocked", async () 
 // Mutation that breaks it: leave refusedActions empty.
 test("a passed test names the other action that Google refuses", async () => {
   const meeting = "OpsMantik_V4_Randevu";
-  await chooseActions(db, team.publicId, [
+  await chooseActions(db, team.siteId, [
     { conversionName: sealName, action: actionAt("1005") },
     { conversionName: meeting, action: actionAt("9999") },
   ]);
-  expect(await testGoogleAds(db, team.publicId)).toMatchObject({
+  expect(await testGoogleAds(db, team.siteId)).toMatchObject({
     test: { ok: true, refusedActions: [{ conversionName: meeting, code: "INVALID_CONVERSION_ACTION_ID" }] },
   });
   const { actions } = await readConnection(app.sql, team);
@@ -106,14 +106,14 @@ test("a passed test names the other action that Google refuses", async () => {
 test("test and rotation look at the actions that are chosen, not at the one of the first connection", async () => {
   const conversionActions = [newAction({ id: "2005", name: sealName })];
   await google.putAccount({ conversionActions: [...newAccount(demoCustomerId).conversionActions, ...conversionActions] });
-  await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("2005") }]);
+  await chooseActions(db, team.siteId, [{ conversionName: sealName, action: actionAt("2005") }]);
   await google.putAccount({ conversionActions });
   try {
     const sealed = await seal();
     expect(await deliver()).toMatchObject({ completed: 1 });
     expect(await readRow(app.sql, sealed.id)).toMatchObject({ status: "COMPLETED" });
-    expect(await testGoogleAds(db, team.publicId)).toMatchObject({ test: { ok: true } });
-    expect(await rotateGoogleAds(db, team.publicId, { refresh_token: demoRefreshToken })).toMatchObject({ connected: true });
+    expect(await testGoogleAds(db, team.siteId)).toMatchObject({ test: { ok: true } });
+    expect(await rotateGoogleAds(db, team.siteId, { refresh_token: demoRefreshToken })).toMatchObject({ connected: true });
   } finally {
     await google.putAccount({ conversionActions: newAccount(demoCustomerId).conversionActions });
   }
@@ -123,14 +123,14 @@ test("test and rotation look at the actions that are chosen, not at the one of t
 // open the account is not kept.
 // Mutations that break it: require test.ok of a rotation; keep a token whatever the test says.
 test("a rotation is kept although an action is gone, and refused when the token opens no account", async () => {
-  await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("9999") }]);
-  expect(await rotateGoogleAds(db, team.publicId, { refresh_token: demoRefreshToken })).toMatchObject({
+  await chooseActions(db, team.siteId, [{ conversionName: sealName, action: actionAt("9999") }]);
+  expect(await rotateGoogleAds(db, team.siteId, { refresh_token: demoRefreshToken })).toMatchObject({
     connected: true,
     test: { ok: false, error: { code: "INVALID_CONVERSION_ACTION_ID" } },
   });
   const token = "1//of-a-stranger";
   await google.putAccount({ ...newAccount("6666666666"), refreshTokens: [newGrant({ token })] });
-  expect(await rotateGoogleAds(db, team.publicId, { refresh_token: token })).toMatchObject({ connected: false, test: { ok: false } });
+  expect(await rotateGoogleAds(db, team.siteId, { refresh_token: token })).toMatchObject({ connected: false, test: { ok: false } });
 });
 
 // Guarantee: a good token is never replaced by one that nobody has seen open the account; the rows that a block had failed are not burnt on it.
@@ -142,7 +142,7 @@ test.each([
 ])("a rotation is not kept when %s", async (_name, fault, code) => {
   await google.addFault({ match: { method: "token" }, ...fault });
   try {
-    const answer = await rotateGoogleAds(db, team.publicId, { refresh_token: "1//a-typing-mistake" });
+    const answer = await rotateGoogleAds(db, team.siteId, { refresh_token: "1//a-typing-mistake" });
     expect(answer).toMatchObject({ connected: false, released: 0, test: { ok: false, error: { code } } });
   } finally {
     await google.admin("DELETE", "/faults");
@@ -156,11 +156,11 @@ test.each([
 // Mutations that break it: drop requireOwnAction, or check_owner.
 test("an action of another account than the connected one is refused, when connecting and when choosing", async () => {
   const foreign = actionAt("1005", "9999999999");
-  await expect(connectGoogleAds(db, team.publicId, { ...input, conversion_action_resource_name: foreign })).rejects.toMatchObject({
+  await expect(connectGoogleAds(db, team.siteId, { ...input, conversion_action_resource_name: foreign })).rejects.toMatchObject({
     code: "VALIDATION_FAILED",
     facts: { extra: { errors: [{ field: "conversion_action_resource_name", code: "OTHER_ACCOUNT" }] } },
   });
-  await expect(chooseActions(db, team.publicId, [{ conversionName: sealName, action: foreign }])).rejects.toMatchObject({
+  await expect(chooseActions(db, team.siteId, [{ conversionName: sealName, action: foreign }])).rejects.toMatchObject({
     code: "VALIDATION_FAILED",
   });
   expect((await readConnection(app.sql, team)).actions).toMatchObject([{ action: actionAt("1005") }]);
@@ -175,7 +175,7 @@ test("a request belongs to the account that it was sent to, although somebody pr
     ...real,
     uploadConversions: async (...args: Parameters<typeof real.uploadConversions>) => {
       const upload = await real.uploadConversions(...args);
-      await testGoogleAds(db, team.publicId); // a new version before the answer is stored
+      await testGoogleAds(db, team.siteId); // a new version before the answer is stored
       return upload;
     },
   };

@@ -27,7 +27,7 @@ const start = minutesLater(0);
 const linesOf = (batch: string) => db.sql`select * from public.provider_upload_attempts where batch_id = ${batch} order by id`;
 const metrics = async () => {
   const [row] = await db.sql`select attempts_total, completed_total, failed_total, retry_total
-    from public.provider_upload_metrics where site_id = ${team.siteId}`;
+    from public.provider_upload_metrics where site_id = ${team.siteUuid}`;
   return row ? Object.values(row).map(Number) : null;
 };
 const sweep = (at: Date) =>
@@ -40,7 +40,7 @@ const sweep = (at: Date) =>
 // Guarantee: every attempt leaves two lines with what was claimed and what became of it.
 test("a batch is one STARTED and one FINISHED line, and adds to the counters", async () => {
   const { token } = await startBatch(db.sql, team, start);
-  expect(await linesOf(token)).toMatchObject([{ phase: "STARTED", claimed_count: 3, completed_count: null, site_id: team.siteId }]);
+  expect(await linesOf(token)).toMatchObject([{ phase: "STARTED", claimed_count: 3, completed_count: null, site_id: team.siteUuid }]);
   const end = { outcome: "success", durationMs: 41, requestId: "req-1", quotaUntil: minutesLater(60).toISOString() } as const;
   expect(await finishBatch(db.sql, team, { token, credentials_version: 1 } as never, end, minutesLater(1))).toBe(true);
   expect(await linesOf(token)).toMatchObject([
@@ -104,8 +104,8 @@ describe("dead workers", () => {
 
 // Guarantee: rows that wait for the circuit or for a slot are no attempts, and the provider is not blamed for them.
 test("a deferral is two lines and nothing else", async () => {
-  await db.sql`select private.record_deferral(${team.siteId}, 'google_ads', 7, 'CONCURRENCY_LIMIT')`;
-  const lines = await db.sql`select * from public.provider_upload_attempts where site_id = ${team.siteId} order by id`;
+  await db.sql`select private.record_deferral(${team.siteUuid}, 'google_ads', 7, 'CONCURRENCY_LIMIT')`;
+  const lines = await db.sql`select * from public.provider_upload_attempts where site_id = ${team.siteUuid} order by id`;
   expect(lines).toMatchObject([
     { phase: "STARTED", claimed_count: 7 },
     {
@@ -133,7 +133,7 @@ test.each([
 });
 
 describe("states that cannot be stored", () => {
-  const set = (change: string) => db.sql.unsafe(`update public.provider_health_state set ${change} where site_id = '${team.siteId}'`);
+  const set = (change: string) => db.sql.unsafe(`update public.provider_health_state set ${change} where site_id = '${team.siteUuid}'`);
 
   // Guarantee: a half-open circuit without a probe, or a block without a cause, would wait for ever.
   test.each([
@@ -165,7 +165,7 @@ describe("states that cannot be stored", () => {
     const batch = randomUUID();
     const line =
       () => db.sql`insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase, claimed_count, completed_count, created_at)
-      values (${team.siteId}, 'google_ads', ${batch}, ${phase}, ${claimed}, ${completed}, now())`;
+      values (${team.siteUuid}, 'google_ads', ${batch}, ${phase}, ${claimed}, ${completed}, now())`;
     if (constraint === "one_line_per_batch_and_phase") await line();
     await expect(line()).rejects.toMatchObject({ constraint_name: constraint });
   });
@@ -174,7 +174,7 @@ describe("states that cannot be stored", () => {
 describe("increment_provider_upload_metrics", () => {
   const add = (counts: [number, number, number, number]) =>
     service(db.sql, "increment_provider_upload_metrics", {
-      p_site_id: team.siteId,
+      p_site_id: team.siteUuid,
       p_provider_key: "google_ads",
       p_attempts: counts[0],
       p_completed: counts[1],

@@ -30,7 +30,7 @@ const start = minutesLater(0);
 const refused = { outcome: "definite", block: { code: "invalid_grant", message: "Reconnect Google Ads." } } as const;
 const blockedNow = async () => (await readConnection(db.sql, team)).health?.blocked ?? null;
 const release = (at = minutesLater(20)) =>
-  service<{ released: number }>(db.sql, "release_provider", { p_site_id: team.siteId, p_provider_key: "google_ads" }, at);
+  service<{ released: number }>(db.sql, "release_provider", { p_site_id: team.siteUuid, p_provider_key: "google_ads" }, at);
 const connecting = { keyId: "00000000", sealed: "c2VhbGVkIGJ5IG5vYm9keQ==", account: { customerId: "1" } };
 
 // Guarantee: refused credentials stop the site at once; the backlog is not burnt one batch after the other.
@@ -55,7 +55,7 @@ test("a refusal of credentials that were replaced meanwhile blocks nothing", asy
   await connectApi(db.sql, team);
   await finishBatch(db.sql, team, batch, refused, start);
   expect(await blockedNow()).toBeNull();
-  const old = { p_site_id: team.siteId, p_provider_key: "google_ads", p_code: "A", p_message: "a", p_credentials_version: 1 };
+  const old = { p_site_id: team.siteUuid, p_provider_key: "google_ads", p_code: "A", p_message: "a", p_credentials_version: 1 };
   expect(await service(db.sql, "block_provider", old)).toEqual({ blocked: false });
   expect(await service(db.sql, "block_provider", { ...old, p_credentials_version: 2 })).toEqual({ blocked: true });
 });
@@ -67,7 +67,7 @@ test("a refusal that arrives while the owner connects blocks nothing", async () 
   await forceRace(
     db.sql,
     team.owner,
-    (tx) => tx`select public.connect_provider(${team.publicId}, ${tx.json(connecting)})`,
+    (tx) => tx`select public.connect_provider(${team.siteId}, ${tx.json(connecting)})`,
     () => finishBatch(db.sql, team, batch, refused, start),
   );
   expect(await blockedNow()).toBeNull();
@@ -78,7 +78,7 @@ async function refusedClaim() {
   const { id } = await sealLead(db.sql, team);
   const { token, batch } = await claimForWorker(db.sql, team, { at: start });
   const settle = {
-    p_site_id: team.siteId,
+    p_site_id: team.siteUuid,
     p_token: token,
     p_results: [{ id, outcome: "FAILED", code: "invalid_grant", category: "AUTH", words: "revoked" }],
     p_batch: { provider: "google_ads", ...batch, ...refused },
@@ -106,7 +106,7 @@ test("a refusal that is settled while the owner connects makes its rows wait, an
   const settled = await forceRace(
     db.sql,
     team.owner,
-    (tx) => tx`select public.connect_provider(${team.publicId}, ${tx.json(connecting)})`,
+    (tx) => tx`select public.connect_provider(${team.siteId}, ${tx.json(connecting)})`,
     () => service(db.sql, "settle_offline_conversion_jobs", settle, minutesLater(1)),
   );
   expect(settled).toMatchObject({ retried: 1, failed: 0 });
@@ -146,7 +146,7 @@ test.each([
   const claim = (await forceRace(
     db.sql,
     team.owner,
-    (tx) => tx.unsafe(statement, (statement.includes("$2") ? [team.publicId, connecting] : [team.publicId]) as never[]),
+    (tx) => tx.unsafe(statement, (statement.includes("$2") ? [team.siteId, connecting] : [team.siteId]) as never[]),
     () => passGate(db.sql, team, start),
   )) as Gate;
   expect(claim).toMatchObject(seen);
@@ -157,7 +157,7 @@ test("a switch waits for a claim under way", async () => {
   const switched = await whileOpen(
     db.sql,
     async (tx) => expect((await passGateIn(tx, team, start)).gate).toBe("CLOSED"),
-    () => callAs(db.sql, team.owner, (tx) => tx`select public.switch_delivery(${team.publicId}, 'script')`),
+    () => callAs(db.sql, team.owner, (tx) => tx`select public.switch_delivery(${team.siteId}, 'script')`),
   );
   expect(switched).toMatchObject({ to: "script" });
 });

@@ -28,7 +28,7 @@ beforeEach(async () => {
 const code = "NO_CONVERSION_ACTION_FOUND";
 const refusal = { outcome: "FAILED", category: "VALIDATION", code } as const;
 const blocking = { outcome: "definite", blockActions: [{ conversionName: defaultNames.seal, code, message: "gone" }] };
-const provider = () => ({ p_site_id: team.siteId, p_provider_key: "google_ads" });
+const provider = () => ({ p_site_id: team.siteUuid, p_provider_key: "google_ads" });
 const otherAction = defaultActions.map((chosen) =>
   chosen.conversionName === defaultNames.seal ? { ...chosen, action: actionOf(77) } : chosen,
 );
@@ -50,7 +50,7 @@ const chooseOther = (at = minutesLater(10)) =>
   callAs<{ released: number }>(
     db.sql,
     team.owner,
-    (tx) => tx`select public.set_conversion_actions(${team.publicId}, ${tx.json(otherAction)})`,
+    (tx) => tx`select public.set_conversion_actions(${team.siteId}, ${tx.json(otherAction)})`,
     at,
   );
 
@@ -93,7 +93,7 @@ test("a release leaves alone what was given up, what was cancelled, and what Goo
   const claim = await claimForWorker(db.sql, team, { at: minutesLater(11), limit: 100 });
   const answers = claim.rows.map(({ id }) => ({ id, ...refusal, ...(id === other && { code: "INVALID_CURRENCY" }), words: "w" }));
   const settle = {
-    p_site_id: team.siteId,
+    p_site_id: team.siteUuid,
     p_token: claim.token,
     p_results: answers,
     p_batch: { provider: "google_ads", ...claim.batch, ...blocking },
@@ -112,7 +112,7 @@ test("another action that is chosen while the refusal is written waits for it, a
   const { id } = await sealLead(db.sql, team);
   const { token, batch } = await claimForWorker(db.sql, team, { at: minutesLater(1) });
   const settle = {
-    p_site_id: team.siteId,
+    p_site_id: team.siteUuid,
     p_token: token,
     p_results: [{ id, ...refusal, words: "gone" }],
     p_batch: { provider: "google_ads", ...batch, ...blocking },

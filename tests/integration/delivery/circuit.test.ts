@@ -152,7 +152,7 @@ describe("half open", () => {
   // Guarantee: a probe that found nothing to send does not cost the site another five minutes.
   test("a probe without rows gives its lease back, and the next claim probes", async () => {
     const { token } = await passGate(db.sql, team, afterProbe);
-    await db.sql`select private.return_probe(${team.siteId}, 'google_ads', ${token})`;
+    await db.sql`select private.return_probe(${team.siteUuid}, 'google_ads', ${token})`;
     expect((await passGate(db.sql, team, afterProbe)).gate).toBe("HALF_OPEN");
   });
 

@@ -59,7 +59,7 @@ test("one slot and two workers: the second defers with CONCURRENCY_LIMIT and cal
     { phase: "FINISHED", retry_count: 2, completed_count: 0, failed_count: 0, error_category: "TRANSIENT" },
   ]);
   expect(await readHealth(app.sql, team)).toMatchObject({ state: "CLOSED", failure_count: 0 });
-  expect(await redis.engine.client.zcard(`conc:${team.siteId}:google_ads`)).toBe(0);
+  expect(await redis.engine.client.zcard(`conc:${team.siteUuid}:google_ads`)).toBe(0);
 });
 
 // Guarantee: an outage of Redis delays conversions and costs nothing else, however long it lasts.

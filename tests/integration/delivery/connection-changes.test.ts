@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { SiteUuid } from "#lib/site-ids.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { connectApi, defaultNames } from "#tests/fixtures/connections.ts";
 import { minutesLater, readRow, sealLead } from "#tests/fixtures/queue.ts";
@@ -26,24 +27,24 @@ beforeEach(async () => {
 
 const secret = "dmVyeSBzZWNyZXQgdGhpbmc=";
 const key = { p_provider_key: "google_ads" };
-const credentialsOf = ({ siteId }: Team) =>
+const credentialsOf = ({ siteUuid }: Team) =>
   service<{ version: number; sealed: string; keyId: string; actions: unknown[] } | null>(db.sql, "provider_credentials_for", {
-    p_site_id: siteId,
+    p_site_id: siteUuid,
     ...key,
   });
-const disconnect = (person: Person = team.owner) => callAs(db.sql, person, (tx) => tx`select public.disconnect_provider(${team.publicId})`);
+const disconnect = (person: Person = team.owner) => callAs(db.sql, person, (tx) => tx`select public.disconnect_provider(${team.siteId})`);
 const recordTest = (version: number, isOk: boolean, more: Record<string, unknown> = {}) =>
   service<{ recorded: boolean; released: number; version: number | null }>(
     db.sql,
     "record_provider_test",
-    { p_site_id: team.siteId, ...key, p_version: version, p_ok: isOk, ...more },
+    { p_site_id: team.siteUuid, ...key, p_version: version, p_ok: isOk, ...more },
     minutesLater(30),
   );
 const activity = async () => {
   const { entries } = await callAs<{ entries: { kind: string; from: string; to: string; actorName: string; entityId: string }[] }>(
     db.sql,
     team.viewer,
-    (tx) => tx`select public.list_activity(${team.publicId})`,
+    (tx) => tx`select public.list_activity(${team.siteId})`,
   );
   return entries;
 };
@@ -53,7 +54,7 @@ describe("disconnecting", () => {
   test("the ciphertext is gone from the database, and the actions with it", async () => {
     await connectApi(db.sql, team, { sealed: secret });
     await disconnect();
-    expect(await db.sql`select from public.provider_credentials where site_id = ${team.siteId}`).toHaveLength(0);
+    expect(await db.sql`select from public.provider_credentials where site_id = ${team.siteUuid}`).toHaveLength(0);
     expect(await readConnection(db.sql, team)).toMatchObject({ connected: false, account: null, actions: [] });
     expect((await passGate(db.sql, team, minutesLater(0))).gate).toBe("NOT_CONNECTED");
     await disconnect(); // again
@@ -77,7 +78,7 @@ describe("tests of a connection", () => {
   // Guarantee: a passed test ends the block and brings its rows back, in one step.
   test("a passed one releases, a failed one is kept beside the last that passed", async () => {
     const row = await failAuth(db.sql, team);
-    await service(db.sql, "block_provider", { p_site_id: team.siteId, ...key, p_code: "A", p_message: "a", p_credentials_version: 1 });
+    await service(db.sql, "block_provider", { p_site_id: team.siteUuid, ...key, p_code: "A", p_message: "a", p_credentials_version: 1 });
     expect(await recordTest(1, false, { p_error: { code: "invalid_grant", message: "revoked" } })).toMatchObject({
       recorded: true,
       released: 0,
@@ -96,7 +97,7 @@ describe("tests of a connection", () => {
   // Guarantee: the test of old credentials says nothing about the new ones.
   test("one of an older version is not recorded", async () => {
     await connectApi(db.sql, team);
-    await service(db.sql, "block_provider", { p_site_id: team.siteId, ...key, p_code: "A", p_message: "a", p_credentials_version: 2 });
+    await service(db.sql, "block_provider", { p_site_id: team.siteUuid, ...key, p_code: "A", p_message: "a", p_credentials_version: 2 });
     expect(await recordTest(1, true)).toEqual({ recorded: false, released: 0, version: 2 });
     expect((await readConnection(db.sql, team)).health?.blocked).toMatchObject({ code: "A" });
   });
@@ -122,10 +123,10 @@ describe("tests of a connection", () => {
 
 describe("rotation of the vault's key", () => {
   const list = (keyId: string) =>
-    service<{ siteId: string; version: number; sealed: string }[]>(db.sql, "list_sealed_credentials", { p_key_id: keyId, p_limit: 10 });
+    service<{ siteUuid: SiteUuid; version: number; sealed: string }[]>(db.sql, "list_sealed_credentials", { p_key_id: keyId, p_limit: 10 });
   const reseal = (version: number) =>
     service(db.sql, "reseal_credentials", {
-      p_site_id: team.siteId,
+      p_site_id: team.siteUuid,
       ...key,
       p_version: version,
       p_key_id: "new-key",
@@ -135,7 +136,7 @@ describe("rotation of the vault's key", () => {
   // Guarantee: a rotation changes the lock and not the credentials; nothing has to be tested or released after it.
   test("what the old key sealed is listed, replaced once, and keeps its version", async () => {
     await connectApi(db.sql, team, { keyId: "old-key", sealed: secret });
-    expect(await list("old-key")).toEqual([expect.objectContaining({ siteId: team.siteId, version: 1, sealed: secret })]);
+    expect(await list("old-key")).toEqual([expect.objectContaining({ siteUuid: team.siteUuid, version: 1, sealed: secret })]);
     expect(await reseal(1)).toEqual({ resealed: true });
     expect(await reseal(1)).toEqual({ resealed: false });
     expect(await list("old-key")).toEqual([]);
@@ -152,8 +153,8 @@ describe("rotation of the vault's key", () => {
 });
 
 describe("switching", () => {
-  const preview = (to: string) => callAs(db.sql, team.owner, (tx) => tx`select public.preview_delivery_switch(${team.publicId}, ${to})`);
-  const switchTo = (to: string) => callAs(db.sql, team.owner, (tx) => tx`select public.switch_delivery(${team.publicId}, ${to})`);
+  const preview = (to: string) => callAs(db.sql, team.owner, (tx) => tx`select public.preview_delivery_switch(${team.siteId}, ${to})`);
+  const switchTo = (to: string) => callAs(db.sql, team.owner, (tx) => tx`select public.switch_delivery(${team.siteId}, ${to})`);
 
   // Guarantee: a site is never on a way that has nothing to send with.
   test("the API needs credentials", async () => {
@@ -196,7 +197,7 @@ describe("switching", () => {
   });
 
   test("an archived site is not switched", async () => {
-    await callAs(db.sql, team.owner, (tx) => tx`select public.set_site_archived(${team.publicId}, true)`);
+    await callAs(db.sql, team.owner, (tx) => tx`select public.set_site_archived(${team.siteId}, true)`);
     await expect(switchTo("script")).rejects.toMatchObject({ message: "SITE_ARCHIVED" });
     expect((await passGate(db.sql, team, minutesLater(0))).gate).toBe("NOT_CONNECTED");
   });
@@ -206,7 +207,7 @@ describe("switching", () => {
 test("block and circuit are separate", async () => {
   await connectApi(db.sql, team);
   await openCircuit(db.sql, team, minutesLater(0));
-  await service(db.sql, "block_provider", { p_site_id: team.siteId, ...key, p_code: "A", p_message: "a", p_credentials_version: 1 });
+  await service(db.sql, "block_provider", { p_site_id: team.siteUuid, ...key, p_code: "A", p_message: "a", p_credentials_version: 1 });
   expect((await passGate(db.sql, team, minutesLater(10))).gate).toBe("BLOCKED");
   await connectApi(db.sql, team);
   expect(await readHealth(db.sql, team)).toMatchObject({ state: "OPEN", blocked_at: null });

@@ -57,7 +57,7 @@ let db: SessionClient;
 beforeEach(async () => {
   team = await createQueueTeam(app.sql, `site-${Math.random().toString(16).slice(2, 10)}`, app.owner, "api");
   db = await asOwner(team);
-  expect(await connectGoogleAds(db, team.publicId, input)).toMatchObject({ connected: true, test: { ok: true } });
+  expect(await connectGoogleAds(db, team.siteId, input)).toMatchObject({ connected: true, test: { ok: true } });
 });
 
 const seal = (step = {}) => sealLead(app.sql, team, { at: anHourAgo(), step });
@@ -76,10 +76,10 @@ describe("a revoked token", () => {
     expect(await readHealth(app.sql, team)).toMatchObject({ blocked_code: expect.any(String) });
     const waiting = await seal();
     expect(await deliver()).toMatchObject({ processed: 0 });
-    expect(await testGoogleAds(db, team.publicId)).toMatchObject({ test: { ok: false }, released: 0 });
-    expect(await rotateGoogleAds(db, team.publicId, { refresh_token: "1//still-unknown" })).toMatchObject({ connected: false });
+    expect(await testGoogleAds(db, team.siteId)).toMatchObject({ test: { ok: false }, released: 0 });
+    expect(await rotateGoogleAds(db, team.siteId, { refresh_token: "1//still-unknown" })).toMatchObject({ connected: false });
     await grant("1//new-token");
-    expect(await rotateGoogleAds(db, team.publicId, { refresh_token: "1//new-token" })).toMatchObject({ connected: true, released: 1 });
+    expect(await rotateGoogleAds(db, team.siteId, { refresh_token: "1//new-token" })).toMatchObject({ connected: true, released: 1 });
     expect(await deliver()).toMatchObject({ completed: 2 });
     expect(await readRow(app.sql, waiting.id)).toMatchObject({ attempt_count: 1 });
   });
@@ -88,7 +88,7 @@ describe("a revoked token", () => {
   test("met by the poller, it blocks as well", async () => {
     await seal();
     await deliver();
-    await rotateGoogleAds(db, team.publicId, { refresh_token: "1//new-token" }); // the token that is cached belongs to another version
+    await rotateGoogleAds(db, team.siteId, { refresh_token: "1//new-token" }); // the token that is cached belongs to another version
     await revoke();
     await poll();
     expect(await readHealth(app.sql, team)).toMatchObject({ blocked_code: expect.any(String) });
@@ -99,7 +99,7 @@ describe("a connection", () => {
   test("lists the account's actions, before and after it is made", async () => {
     const { conversion_action_resource_name: _action, ...account } = input;
     for (const asked of [account, {}]) {
-      const { actions } = await listActions(team.publicId, asked);
+      const { actions } = await listActions(team.siteId, asked);
       expect(actions).toContainEqual(
         expect.objectContaining({ action: `customers/${demoCustomerId}/conversionActions/1005`, name: "OpsMantik_V5_DEMIR_MUHUR" }),
       );
@@ -109,20 +109,20 @@ describe("a connection", () => {
   // Guarantee: an owner sees Google's own answer to a real row without a conversion being made of it.
   test("a dry run asks Google about a row and leaves nothing there", async () => {
     const good = await seal();
-    expect(await dryRun(team.publicId, good.id)).toMatchObject({ ok: true, transport: "data_manager" });
+    expect(await dryRun(team.siteId, good.id)).toMatchObject({ ok: true, transport: "data_manager" });
     const unknown = `customers/${demoCustomerId}/conversionActions/9999`;
-    await chooseActions(db, team.publicId, [{ conversionName: "OpsMantik_V5_DEMIR_MUHUR", action: unknown }]);
-    expect(await dryRun(team.publicId, good.id)).toMatchObject({ ok: false, code: expect.any(String), message: expect.any(String) });
+    await chooseActions(db, team.siteId, [{ conversionName: "OpsMantik_V5_DEMIR_MUHUR", action: unknown }]);
+    expect(await dryRun(team.siteId, good.id)).toMatchObject({ ok: false, code: expect.any(String), message: expect.any(String) });
     expect(await conversionOf(good)).toEqual([]);
     expect(await readRow(app.sql, good.id)).toMatchObject({ status: "QUEUED", attempt_count: 0 });
-    await disconnectGoogleAds(db, team.publicId);
-    await expect(dryRun(team.publicId, good.id)).rejects.toMatchObject({ code: "NOT_CONNECTED" });
-    await connectGoogleAds(db, team.publicId, input);
-    await expect(dryRun(team.publicId, good.saleId)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await disconnectGoogleAds(db, team.siteId);
+    await expect(dryRun(team.siteId, good.id)).rejects.toMatchObject({ code: "NOT_CONNECTED" });
+    await connectGoogleAds(db, team.siteId, input);
+    await expect(dryRun(team.siteId, good.saleId)).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
   test("wrong credentials are not kept, and Google's reason is told", async () => {
-    const answer = await connectGoogleAds(db, team.publicId, { ...input, refresh_token: "1//nobody-knows-it" });
+    const answer = await connectGoogleAds(db, team.siteId, { ...input, refresh_token: "1//nobody-knows-it" });
     expect(answer).toMatchObject({ connected: false, test: { ok: false, error: { code: expect.any(String) } } });
     expect(JSON.stringify(answer)).not.toContain("nobody-knows-it");
     const sealed = await seal();
@@ -131,7 +131,7 @@ describe("a connection", () => {
   });
 
   test("malformed fields are named", async () => {
-    await expect(connectGoogleAds(db, team.publicId, { ...input, customer_id: "none" })).rejects.toMatchObject({
+    await expect(connectGoogleAds(db, team.siteId, { ...input, customer_id: "none" })).rejects.toMatchObject({
       code: "VALIDATION_FAILED",
       facts: { extra: { errors: [{ field: "customer_id" }] } },
     });
@@ -139,9 +139,9 @@ describe("a connection", () => {
 
   test("disconnected: rows wait", async () => {
     const sealed = await seal();
-    await disconnectGoogleAds(db, team.publicId);
+    await disconnectGoogleAds(db, team.siteId);
     expect(await deliver()).toMatchObject({ processed: 0 });
     expect(await readRow(app.sql, sealed.id)).toMatchObject({ status: "QUEUED" });
-    await expect(testGoogleAds(db, team.publicId)).rejects.toMatchObject({ code: "NOT_CONNECTED" });
+    await expect(testGoogleAds(db, team.siteId)).rejects.toMatchObject({ code: "NOT_CONNECTED" });
   });
 });

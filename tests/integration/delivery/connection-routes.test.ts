@@ -62,8 +62,8 @@ interface Asked {
 const ask = (route: typeof connect, { who = "owner", body, query = "", method = "POST", cookie = "" }: Asked = {}) =>
   send(route, {
     method,
-    path: `/api/sites/${team.publicId}/google-ads${query}`,
-    params: { siteId: team.publicId },
+    path: `/api/sites/${team.siteId}/google-ads${query}`,
+    params: { siteId: team.siteId },
     headers: fromOurPage([cookies[who], cookie].filter(Boolean).join("; ")),
     ...(method === "POST" && { body: body ?? {} }),
   });
@@ -149,7 +149,7 @@ test("connect, look, test, choose, preview, switch, rotate, disconnect", async (
   expect(rotated).toMatchObject({ connected: true });
   expect(after).toMatchObject({ syncMethod: "api" });
   const said = JSON.stringify(bodies);
-  for (const secret of [demoRefreshToken, demoClient.clientSecret, team.siteId]) expect(said).not.toContain(secret);
+  for (const secret of [demoRefreshToken, demoClient.clientSecret, team.siteUuid]) expect(said).not.toContain(secret);
 });
 
 // Guarantee: an owner whose conversion action was deleted at Google chooses another, and the connection works again.

@@ -24,23 +24,23 @@ beforeEach(async () => {
 
 const secret = "dmVyeSBzZWNyZXQgdGhpbmc=";
 const key = { p_provider_key: "google_ads" };
-const credentialsOf = ({ siteId }: Team) =>
+const credentialsOf = ({ siteUuid }: Team) =>
   service<{ version: number; sealed: string; keyId: string; actions: unknown[] } | null>(db.sql, "provider_credentials_for", {
-    p_site_id: siteId,
+    p_site_id: siteUuid,
     ...key,
   });
-const disconnect = (person: Person = team.owner) => callAs(db.sql, person, (tx) => tx`select public.disconnect_provider(${team.publicId})`);
+const disconnect = (person: Person = team.owner) => callAs(db.sql, person, (tx) => tx`select public.disconnect_provider(${team.siteId})`);
 const setActions = (actions: unknown[]) =>
   callAs<{ version: number; released: number }>(
     db.sql,
     team.owner,
-    (tx) => tx`select public.set_conversion_actions(${team.publicId}, ${tx.json(actions as never)})`,
+    (tx) => tx`select public.set_conversion_actions(${team.siteId}, ${tx.json(actions as never)})`,
   );
 const activity = async () => {
   const { entries } = await callAs<{ entries: { kind: string; from: string; to: string; actorName: string; entityId: string }[] }>(
     db.sql,
     team.viewer,
-    (tx) => tx`select public.list_activity(${team.publicId})`,
+    (tx) => tx`select public.list_activity(${team.siteId})`,
   );
   return entries;
 };
@@ -71,7 +71,7 @@ describe("connecting", () => {
       sealed: secret,
       account: { customerId: "1", refresh_token: "1//secret", clientSecret: "s" },
     };
-    await callAs(db.sql, team.owner, (tx) => tx`select public.connect_provider(${team.publicId}, ${tx.json(connection)})`);
+    await callAs(db.sql, team.owner, (tx) => tx`select public.connect_provider(${team.siteId}, ${tx.json(connection)})`);
     expect((await readConnection(db.sql, team)).account).toEqual({ customerId: "1" });
   });
 
@@ -92,7 +92,7 @@ describe("connecting", () => {
       ["connected", "disconnected", "connected"],
     ]);
     expect(new Set(log.map((entry) => entry.entityId)).size).toBe(1);
-    expect(log[0]?.entityId).not.toBe(team.siteId);
+    expect(log[0]?.entityId).not.toBe(team.siteUuid);
     expect(log[0]?.actorName).toBe("founder");
     expect(JSON.stringify(log)).not.toContain("c2VhbGVk");
   });
@@ -118,7 +118,7 @@ describe("connecting", () => {
   ])("%s is refused when it is %j", async (field, wrong) => {
     const connection = JSON.parse(JSON.stringify({ keyId: "key1", sealed: secret, account: {}, ...wrong }));
     await expect(
-      callAs(db.sql, team.owner, (tx) => tx`select public.connect_provider(${team.publicId}, ${tx.json(connection)})`),
+      callAs(db.sql, team.owner, (tx) => tx`select public.connect_provider(${team.siteId}, ${tx.json(connection)})`),
     ).rejects.toMatchObject({ message: "VALIDATION_FAILED", code: "PT400", detail: `{"field": "${field}"}` });
     expect(await credentialsOf(team)).toBeNull();
   });
@@ -127,7 +127,7 @@ describe("connecting", () => {
   test("over the Ads API an action may belong to the owner of the conversions that Google named", async () => {
     const account = { customerId: "1", conversionCustomerId: "1234567890" };
     const connection = { keyId: "key1", sealed: secret, transport: "ads_api", account, actions: defaultActions };
-    await callAs(db.sql, team.owner, (tx) => tx`select public.connect_provider(${team.publicId}, ${tx.json(connection)})`);
+    await callAs(db.sql, team.owner, (tx) => tx`select public.connect_provider(${team.siteId}, ${tx.json(connection)})`);
     await setActions(defaultActions.slice(0, 1));
     const foreign = defaultActions.slice(0, 1).map((chosen) => ({ ...chosen, action: actionOf(1).replace("1234567890", "9999999999") }));
     await expect(setActions(foreign)).rejects.toMatchObject({ message: "VALIDATION_FAILED", detail: '{"field": "actions"}' });
@@ -144,7 +144,7 @@ describe("connecting", () => {
   // Guarantee: the staging route works without an owner, and says so in the log.
   test("seeded credentials are kept as a service's", async () => {
     const connection = { keyId: "key1", sealed: secret, account: { customerId: "1234567890" }, actions: defaultActions };
-    await service(db.sql, "seed_provider_credentials", { p_site_id: team.siteId, p_connection: connection });
+    await service(db.sql, "seed_provider_credentials", { p_site_id: team.siteUuid, p_connection: connection });
     expect(await readConnection(db.sql, team)).toMatchObject({ connected: true, connectedBy: null });
     const unknown = { p_site_id: "00000000-0000-7000-8000-000000000000", p_connection: connection };
     await expect(service(db.sql, "seed_provider_credentials", unknown)).rejects.toMatchObject({ message: "NOT_FOUND" });
@@ -155,26 +155,23 @@ describe("tenancy", () => {
   const calls: [string, (person: Person) => Promise<unknown>][] = [
     ["connect_provider", (person) => connectApi(db.sql, { ...team, owner: person })],
     ["disconnect_provider", (person) => disconnect(person)],
-    [
-      "set_conversion_actions",
-      (person) => callAs(db.sql, person, (tx) => tx`select public.set_conversion_actions(${team.publicId}, '[]')`),
-    ],
+    ["set_conversion_actions", (person) => callAs(db.sql, person, (tx) => tx`select public.set_conversion_actions(${team.siteId}, '[]')`)],
     [
       "preview_delivery_switch",
-      (person) => callAs(db.sql, person, (tx) => tx`select public.preview_delivery_switch(${team.publicId}, 'script')`),
+      (person) => callAs(db.sql, person, (tx) => tx`select public.preview_delivery_switch(${team.siteId}, 'script')`),
     ],
-    ["switch_delivery", (person) => callAs(db.sql, person, (tx) => tx`select public.switch_delivery(${team.publicId}, 'script')`)],
+    ["switch_delivery", (person) => callAs(db.sql, person, (tx) => tx`select public.switch_delivery(${team.siteId}, 'script')`)],
   ];
 
   // Guarantee: only an owner lets Google in, shuts it out or changes the way; a site's existence is not revealed to others.
   test.each(calls)("%s: operators and viewers are refused, strangers find nothing", async (_, call) => {
     await connectApi(db.sql, team);
-    const before = await db.sql`select * from public.provider_credentials where site_id = ${team.siteId}`;
+    const before = await db.sql`select * from public.provider_credentials where site_id = ${team.siteUuid}`;
     const stranger = (await handOver(db.sql, await createTeam(db.sql, `other${number}`, founder), `stranger${number}@other.test`)).owner;
     await expect(call(team.operator)).rejects.toMatchObject({ message: "FORBIDDEN", code: "PT403" });
     await expect(call(team.viewer)).rejects.toMatchObject({ message: "FORBIDDEN", code: "PT403" });
     await expect(call(stranger)).rejects.toMatchObject({ message: "NOT_FOUND", code: "PT404" });
-    expect(await db.sql`select * from public.provider_credentials where site_id = ${team.siteId}`).toEqual(before);
+    expect(await db.sql`select * from public.provider_credentials where site_id = ${team.siteUuid}`).toEqual(before);
     expect((await readConnection(db.sql, team)).syncMethod).toBe("api");
   });
 
@@ -189,7 +186,7 @@ describe("tenancy", () => {
     await connectApi(db.sql, team);
     await connectApi(db.sql, other);
     const row = await failAuth(db.sql, other);
-    await service(db.sql, "block_provider", { p_site_id: other.siteId, ...key, p_code: "A", p_message: "a", p_credentials_version: 1 });
+    await service(db.sql, "block_provider", { p_site_id: other.siteUuid, ...key, p_code: "A", p_message: "a", p_credentials_version: 1 });
     await connectApi(db.sql, team);
     await disconnect();
     expect((await readRow(db.sql, row)).status).toBe("FAILED");

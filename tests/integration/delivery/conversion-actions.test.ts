@@ -25,12 +25,12 @@ beforeEach(async () => {
 });
 
 const secret = "dmVyeSBzZWNyZXQgdGhpbmc=";
-const disconnect = (person: Person = team.owner) => callAs(db.sql, person, (tx) => tx`select public.disconnect_provider(${team.publicId})`);
+const disconnect = (person: Person = team.owner) => callAs(db.sql, person, (tx) => tx`select public.disconnect_provider(${team.siteId})`);
 const setActions = (actions: unknown[]) =>
   callAs<{ version: number; released: number }>(
     db.sql,
     team.owner,
-    (tx) => tx`select public.set_conversion_actions(${team.publicId}, ${tx.json(actions as never)})`,
+    (tx) => tx`select public.set_conversion_actions(${team.siteId}, ${tx.json(actions as never)})`,
   );
 
 describe("actions", () => {
@@ -60,7 +60,7 @@ describe("actions", () => {
   // Guarantee: new credentials without a word about actions do not undo the owner's choice.
   test("new credentials leave them as they are", async () => {
     const connection = { keyId: "key2", sealed: secret, account: { customerId: "1" } };
-    await callAs(db.sql, team.owner, (tx) => tx`select public.connect_provider(${team.publicId}, ${tx.json(connection)})`);
+    await callAs(db.sql, team.owner, (tx) => tx`select public.connect_provider(${team.siteId}, ${tx.json(connection)})`);
     expect((await readConnection(db.sql, team)).actions).toHaveLength(4);
   });
 });
@@ -74,7 +74,7 @@ describe("a conversion that gets another name", () => {
     Object.fromEntries((await readConnection(db.sql, team)).actions.map(({ conversionName, action }) => [conversionName, action]));
   const kept = { keyId: "key2", sealed: secret, account: { customerId: "1234567890" } };
   const connect = (more: Record<string, unknown>) =>
-    callAs(db.sql, team.owner, (tx) => tx`select public.connect_provider(${team.publicId}, ${tx.json({ ...kept, ...more } as never)})`);
+    callAs(db.sql, team.owner, (tx) => tx`select public.connect_provider(${team.siteId}, ${tx.json({ ...kept, ...more } as never)})`);
 
   // Guarantee: a setting that has nothing to do with the connection does not silently stop every sale.
   // Mutation that breaks it: set_site_delivery without carry_actions.

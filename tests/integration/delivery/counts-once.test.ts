@@ -66,7 +66,7 @@ let db: SessionClient;
 beforeEach(async () => {
   team = await createQueueTeam(app.sql, `site-${Math.random().toString(16).slice(2, 10)}`, app.owner, "api");
   db = await asOwner(team);
-  expect(await connectGoogleAds(db, team.publicId, input)).toMatchObject({ connected: true });
+  expect(await connectGoogleAds(db, team.siteId, input)).toMatchObject({ connected: true });
 });
 const seal = (step = {}) => sealLead(app.sql, team, { at: anHourAgo(), step });
 
@@ -76,7 +76,7 @@ test("a row that the script uploaded without an answer, and the API then sends, 
   await google.putAccount({
     conversionActions: [...newAccount(demoCustomerId).conversionActions, newAction({ id: "3005", name: "Sales by API" })],
   });
-  await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("3005") }]);
+  await chooseActions(db, team.siteId, [{ conversionName: sealName, action: actionAt("3005") }]);
   await switchDelivery(app.sql, team, "script");
   const sealed = await seal();
   const { rows } = await claimForScript(app.sql, team, [sealed.id]);
@@ -88,7 +88,7 @@ test("a row that the script uploaded without an answer, and the API then sends, 
   await poll();
   expect(await conversionOf(sealed)).toHaveLength(1);
   expect(await readRow(app.sql, sealed.id)).toMatchObject({ status: "RETRY", conversion_action: null });
-  await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("1005") }]);
+  await chooseActions(db, team.siteId, [{ conversionName: sealName, action: actionAt("1005") }]);
   await deliver();
   await google.advance(processingSeconds);
   expect(await conversionOf(sealed)).toHaveLength(1);
@@ -101,7 +101,7 @@ test("a row that the API delivered without an answer, and the script then sends,
   await google.putAccount({
     conversionActions: [...newAccount(demoCustomerId).conversionActions, newAction({ id: "3005", name: "Sales by API" })],
   });
-  await chooseActions(db, team.publicId, [{ conversionName: sealName, action: actionAt("3005") }]);
+  await chooseActions(db, team.siteId, [{ conversionName: sealName, action: actionAt("3005") }]);
   const sealed = await seal();
   await google.addFault({ match: { method: "ingest" }, kind: "timeout_after_accept", delayMs: 10 });
   await deliver();

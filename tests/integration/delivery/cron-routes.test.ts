@@ -45,7 +45,7 @@ test("seeded credentials deliver: GET and POST answer {ok, processed, completed,
     refresh_token: demoRefreshToken,
     conversion_action_resource_name: "customers/1234567890/conversionActions/1005",
   };
-  for (const site_id of [team.siteId, team.publicId]) {
+  for (const site_id of [team.siteUuid, team.siteId]) {
     const response = await send(seedCredentials, { headers: authorized(), body: { ...seed, site_id, credentials } });
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ ok: true });

@@ -57,7 +57,7 @@ let db: SessionClient;
 beforeEach(async () => {
   team = await createQueueTeam(app.sql, `site-${Math.random().toString(16).slice(2, 10)}`, app.owner, "api");
   db = await asOwner(team);
-  expect(await connectGoogleAds(db, team.publicId, input)).toMatchObject({ connected: true, test: { ok: true } });
+  expect(await connectGoogleAds(db, team.siteId, input)).toMatchObject({ connected: true, test: { ok: true } });
 });
 
 const seal = (step = {}) => sealLead(app.sql, team, { at: anHourAgo(), step });
@@ -146,7 +146,7 @@ test("a sale whose visitor withdrew can still be corrected at Google", async () 
   await deliver();
   await google.advance(processingSeconds);
   await poll();
-  await recordVisit(app.sql, team.siteId, visitor, [{ at: new Date(), url: "https://withdrew.test/", marketingConsent: false }]);
+  await recordVisit(app.sql, team.siteUuid, visitor, [{ at: new Date(), url: "https://withdrew.test/", marketingConsent: false }]);
   await change(app.sql, { team }, "correct_sale", { id: sealed.saleId, amountCents: 500_000 });
   await deliver();
   await google.advance(processingSeconds);

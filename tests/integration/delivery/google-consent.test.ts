@@ -50,8 +50,8 @@ interface Asked {
 const ask = (route: typeof connect, { who = "owner", body, query = "", method = "POST", cookie = "" }: Asked = {}) =>
   send(route, {
     method,
-    path: `/api/sites/${team.publicId}/google-ads${query}`,
-    params: { siteId: team.publicId },
+    path: `/api/sites/${team.siteId}/google-ads${query}`,
+    params: { siteId: team.siteId },
     headers: fromOurPage([cookies[who], cookie].filter(Boolean).join("; ")),
     ...(method === "POST" && { body: body ?? {} }),
   });
@@ -82,7 +82,7 @@ describe("consent on Google's page", () => {
     });
     const back = await come(await decide(location, demoCustomerId));
     expect(back.status).toBe(303);
-    expect(back.headers.get("location")).toBe(`http://localhost:3000/dashboard/site/${team.publicId}/connections/google-ads?consent=given`);
+    expect(back.headers.get("location")).toBe(`http://localhost:3000/dashboard/site/${team.siteId}/connections/google-ads?consent=given`);
     expect(back.headers.get("set-cookie")).toMatch(/HttpOnly/i);
     const cookie = consentCookie(back);
     expect((await (await ask(available, { body: { customer_id: demoCustomerId }, cookie })).json()).actions.length).toBeGreaterThan(3);
@@ -107,8 +107,8 @@ describe("consent on Google's page", () => {
     expect((await come(query, "nobody")).status).toBe(401);
     const cookie = consentCookie(await come(query));
     const elsewhere = await send(connect, {
-      path: `/api/sites/${other.publicId}/google-ads/connect`,
-      params: { siteId: other.publicId },
+      path: `/api/sites/${other.siteId}/google-ads/connect`,
+      params: { siteId: other.siteId },
       headers: fromOurPage(`${cookies.outsider}; ${cookie}`),
       body: account,
     });

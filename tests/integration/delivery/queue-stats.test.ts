@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 const statsOf = async (site: Team | null) =>
-  queueStats.parse(await callAs(db.sql, team.owner, (tx) => tx`select public.queue_stats(${site?.publicId ?? null})`));
+  queueStats.parse(await callAs(db.sql, team.owner, (tx) => tx`select public.queue_stats(${site?.siteId ?? null})`));
 const instant = (moment: string | null | undefined) => new Date(moment ?? "").getTime();
 
 // Guarantee: the screen shows how delivery really stands, for the site and by provider, and a member of another site sees their own.
@@ -47,7 +47,13 @@ test("circuit and block are those of the site; of all sites the worst", async ()
   await passGate(db.sql, team, minutesLater(10));
   expect((await statsOf(null)).circuit).toMatchObject({ state: "HALF_OPEN" });
 
-  const block = { p_site_id: team.siteId, p_provider_key: "google_ads", p_code: "invalid_grant", p_message: "x", p_credentials_version: 1 };
+  const block = {
+    p_site_id: team.siteUuid,
+    p_provider_key: "google_ads",
+    p_code: "invalid_grant",
+    p_message: "x",
+    p_credentials_version: 1,
+  };
   await service(db.sql, "block_provider", block, minutesLater(11));
   for (const stats of [await statsOf(team), await statsOf(null)]) {
     expect(stats.blocked?.code).toBe("invalid_grant");
@@ -56,6 +62,6 @@ test("circuit and block are those of the site; of all sites the worst", async ()
   }
   expect((await statsOf(other)).blocked).toBeNull();
 
-  await callAs(db.sql, team.owner, (tx) => tx`select public.switch_delivery(${team.publicId}, 'script')`);
+  await callAs(db.sql, team.owner, (tx) => tx`select public.switch_delivery(${team.siteId}, 'script')`);
   expect(await statsOf(team)).toMatchObject({ circuit: null, blocked: null, perProvider: [{ circuit: null, blocked: null }] });
 });

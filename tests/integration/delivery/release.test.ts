@@ -30,14 +30,14 @@ beforeEach(async () => {
 const start = minutesLater(0);
 const refused = { outcome: "definite", block: { code: "invalid_grant", message: "Reconnect Google Ads." } } as const;
 const release = (at = minutesLater(20)) =>
-  service<{ released: number }>(db.sql, "release_provider", { p_site_id: team.siteId, p_provider_key: "google_ads" }, at);
+  service<{ released: number }>(db.sql, "release_provider", { p_site_id: team.siteUuid, p_provider_key: "google_ads" }, at);
 
 /** A sealed lead that a worker has claimed, and the refusal of its credentials as the worker settles it. */
 async function refusedClaim() {
   const { id } = await sealLead(db.sql, team);
   const { token, batch } = await claimForWorker(db.sql, team, { at: start });
   const settle = {
-    p_site_id: team.siteId,
+    p_site_id: team.siteUuid,
     p_token: token,
     p_results: [{ id, outcome: "FAILED", code: "invalid_grant", category: "AUTH", words: "revoked" }],
     p_batch: { provider: "google_ads", ...batch, ...refused },
@@ -78,16 +78,16 @@ test("a release leaves alone what no worker failed, and what failed for another 
   const given = await failAuth(db.sql, team);
   await moveConversion(db.sql, team, { id: given, to: "QUEUED" }, minutesLater(2));
   await moveConversion(db.sql, team, { id: given, to: "FAILED" }, minutesLater(3));
-  await callAs(db.sql, team.owner, (tx) => tx`select public.switch_delivery(${team.publicId}, 'script')`);
+  await callAs(db.sql, team.owner, (tx) => tx`select public.switch_delivery(${team.siteId}, 'script')`);
   const { id: scripted } = await sealLead(db.sql, team);
   await claimForScript(db.sql, team, [scripted], minutesLater(1));
   await service(
     db.sql,
     "fail_offline_conversions",
-    { p_site_id: team.siteId, p_ids: [scripted], p_code: "AUTH", p_category: "AUTH", p_words: "x" },
+    { p_site_id: team.siteUuid, p_ids: [scripted], p_code: "AUTH", p_category: "AUTH", p_words: "x" },
     minutesLater(2),
   );
-  await callAs(db.sql, team.owner, (tx) => tx`select public.switch_delivery(${team.publicId}, 'api')`);
+  await callAs(db.sql, team.owner, (tx) => tx`select public.switch_delivery(${team.siteId}, 'api')`);
   expect(await release()).toEqual({ released: 0 });
   for (const id of [given, scripted]) expect((await readRow(db.sql, id)).status).toBe("FAILED");
 });
@@ -109,7 +109,7 @@ test("a switch to the script queues what was refused access, and the preview say
   const id = await failAuth(db.sql, team);
   const cancelled = await failAuth(db.sql, team, minutesLater(2));
   await change(db.sql, { team }, "cancel_sale", { id: (await readRow(db.sql, cancelled)).sale_id }, { at: minutesLater(3) });
-  const preview = (to: string) => callAs(db.sql, team.owner, (tx) => tx`select public.preview_delivery_switch(${team.publicId}, ${to})`);
+  const preview = (to: string) => callAs(db.sql, team.owner, (tx) => tx`select public.preview_delivery_switch(${team.siteId}, ${to})`);
   expect(await preview("script")).toMatchObject({ waiting: 0, released: 1, adjustmentsByHand: 0 });
   expect(await preview("api")).toMatchObject({ released: 0 });
   await switchDelivery(db.sql, team, "script");
@@ -123,7 +123,7 @@ test("a correction that was refused access is a person's work after a switch to 
   await change(db.sql, { team }, "correct_sale", { id: saleId, amountCents: 90_00 }, { at: minutesLater(3) });
   const claim = await claimForWorker(db.sql, team, { at: minutesLater(4) });
   await settleClaim(db.sql, team, claim, { outcome: "FAILED", code: "invalid_grant", category: "AUTH" }, { at: minutesLater(5) });
-  const preview = await callAs(db.sql, team.owner, (tx) => tx`select public.preview_delivery_switch(${team.publicId}, 'script')`);
+  const preview = await callAs(db.sql, team.owner, (tx) => tx`select public.preview_delivery_switch(${team.siteId}, 'script')`);
   expect(preview).toMatchObject({ waiting: 0, released: 1, adjustmentsByHand: 1 });
   await switchDelivery(db.sql, team, "script");
   expect(await readRow(db.sql, String(claim.rows[0]?.id))).toMatchObject({ kind: "RESTATE", status: "QUEUED" });
@@ -178,6 +178,6 @@ test.each([
 });
 
 test("without a connection there is nothing to release", async () => {
-  await callAs(db.sql, team.owner, (tx) => tx`select public.disconnect_provider(${team.publicId})`);
+  await callAs(db.sql, team.owner, (tx) => tx`select public.disconnect_provider(${team.siteId})`);
   await expect(release()).rejects.toMatchObject({ message: "NOT_CONNECTED", code: "PT409" });
 });

@@ -30,7 +30,7 @@ const statements = () =>
 test("every statement of the runbook runs", async () => {
   expect(statements().length).toBeGreaterThan(15);
   for (const statement of statements()) {
-    const given = statement.replaceAll(":site", `'${team.siteId}'`).replaceAll("<batch>", team.siteId);
+    const given = statement.replaceAll(":site", `'${team.siteUuid}'`).replaceAll("<batch>", team.siteUuid);
     await expect(db.sql.unsafe(given), statement).resolves.toBeDefined();
   }
 });

@@ -1,11 +1,13 @@
 import { tmpdir } from "node:os";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import type * as Semaphore from "#lib/delivery/semaphore.ts";
+import type { SiteUuid } from "#lib/site-ids.ts";
 import { startWatchdog } from "#scripts/local/process/watchdog.ts";
 import { type RedisEngine, startRedis } from "#scripts/local/redis/redis.ts";
 import { startUpstashRest } from "#scripts/local/redis/upstash.ts";
 import { useAppEnv as setAppEnv } from "#tests/support/app-env.ts";
 
+const [a, b, c, d] = ["a", "b", "c", "d"] as SiteUuid[] as [SiteUuid, SiteUuid, SiteUuid, SiteUuid];
 const ttlMs = 120_000;
 
 /** The semaphore's module as a process with these settings has it. */
@@ -45,33 +47,33 @@ describe.each(["redis-server", "in-process fallback"] as const)("on the %s", (wh
   // Guarantee: no more uploads run at once than we allow, for one site and altogether; otherwise Google answers us with 429.
   test("a site has two slots, all sites together three, and a refusal takes neither", async () => {
     const { acquireSlot } = await semaphoreWith(rest);
-    const first = await acquireSlot("a", "google_ads");
+    const first = await acquireSlot(a, "google_ads");
     expect(first).not.toBeNull();
-    expect(await acquireSlot("a", "google_ads")).not.toBeNull();
-    expect(await acquireSlot("a", "google_ads")).toBeNull();
-    expect(await acquireSlot("b", "google_ads")).not.toBeNull();
-    expect(await acquireSlot("c", "google_ads")).toBeNull();
+    expect(await acquireSlot(a, "google_ads")).not.toBeNull();
+    expect(await acquireSlot(a, "google_ads")).toBeNull();
+    expect(await acquireSlot(b, "google_ads")).not.toBeNull();
+    expect(await acquireSlot(c, "google_ads")).toBeNull();
     expect(await holders("c")).toEqual([]);
     expect(await engine.client.zcard("conc:global:google_ads")).toBe(3);
     await first?.release();
-    expect(await acquireSlot("c", "google_ads")).not.toBeNull();
+    expect(await acquireSlot(c, "google_ads")).not.toBeNull();
   });
 
   test("0 lifts the global limit", async () => {
     const { acquireSlot } = await semaphoreWith(rest, { CONCURRENCY_GLOBAL_PER_PROVIDER: "0" });
-    for (const site of ["a", "b", "c", "d"]) expect(await acquireSlot(site, "google_ads")).not.toBeNull();
+    for (const site of [a, b, c, d]) expect(await acquireSlot(site, "google_ads")).not.toBeNull();
     expect(await engine.client.exists("conc:global:google_ads")).toBe(0);
   });
 
   // Guarantee: a worker that was killed does not keep its slot; its successor gets it when the lease has run out.
   test("what is dead is forgotten at the next acquire, by Redis's clock", async () => {
     const { acquireSlot } = await semaphoreWith(rest, { CONCURRENCY_PER_SITE_PROVIDER: "1" });
-    await acquireSlot("a", "google_ads");
-    expect(await acquireSlot("a", "google_ads")).toBeNull();
+    await acquireSlot(a, "google_ads");
+    expect(await acquireSlot(a, "google_ads")).toBeNull();
     await expireHolders("a");
     // The worker's own clock decides nothing; the fallback shares it.
     if (which === "redis-server") vi.useFakeTimers({ now: 0, toFake: ["Date"] });
-    expect(await acquireSlot("a", "google_ads")).not.toBeNull();
+    expect(await acquireSlot(a, "google_ads")).not.toBeNull();
     vi.useRealTimers();
     expect(await holders("a")).toHaveLength(1);
     expect(await engine.client.pttl("conc:a:google_ads")).toBeGreaterThan(ttlMs - 5_000);
@@ -80,11 +82,11 @@ describe.each(["redis-server", "in-process fallback"] as const)("on the %s", (wh
   // Guarantee: a slow worker that was taken for dead frees nobody else's slot and does not come back beside its successor.
   test("only its owner renews and releases a slot", async () => {
     const { acquireSlot } = await semaphoreWith(rest, { CONCURRENCY_PER_SITE_PROVIDER: "1" });
-    const late = await acquireSlot("a", "google_ads");
+    const late = await acquireSlot(a, "google_ads");
     expect(await late?.renew()).toBe(true);
     await expireHolders("a");
     expect(await late?.renew()).toBe(false);
-    const successor = await acquireSlot("a", "google_ads");
+    const successor = await acquireSlot(a, "google_ads");
     expect(await late?.renew()).toBe(false);
     await late?.release();
     expect(await holders("a")).toHaveLength(1);
@@ -93,7 +95,7 @@ describe.each(["redis-server", "in-process fallback"] as const)("on the %s", (wh
 
   test("a renewal holds on for another whole lease, on both keys", async () => {
     const { acquireSlot } = await semaphoreWith(rest);
-    const slot = await acquireSlot("a", "google_ads");
+    const slot = await acquireSlot(a, "google_ads");
     const [token = ""] = await holders("a");
     const soon = Date.now() + 5_000;
     for (const key of ["conc:a:google_ads", "conc:global:google_ads"]) await engine.client.zadd(key, soon, token);
@@ -105,7 +107,7 @@ describe.each(["redis-server", "in-process fallback"] as const)("on the %s", (wh
 
   test("the slot is renewed while work goes on, and given back when it throws", async () => {
     const { acquireSlot, whileHolding } = await semaphoreWith(rest, { SEMAPHORE_TTL_MS: "1000" });
-    const slot = await acquireSlot("a", "google_ads");
+    const slot = await acquireSlot(a, "google_ads");
     if (!slot) throw new Error("There was no slot.");
     const { promise: isRenewed, resolve } = Promise.withResolvers<void>();
     const renewed = { renew: () => slot.renew().finally(resolve), release: slot.release };
@@ -119,5 +121,5 @@ describe.each(["redis-server", "in-process fallback"] as const)("on the %s", (wh
 // Guarantee: without Redis nobody knows how many uploads run, so none is started; and nothing crashes.
 test("Redis away: no slot, no error", async () => {
   const { acquireSlot } = await semaphoreWith({ url: "http://127.0.0.1:1", token: "token-of-this-test" });
-  expect(await acquireSlot("a", "google_ads")).toBeNull();
+  expect(await acquireSlot(a, "google_ads")).toBeNull();
 });

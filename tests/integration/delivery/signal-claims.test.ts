@@ -79,7 +79,7 @@ describe("claiming", () => {
     await newLead(db.sql, team, { at: sealedAt, visitor: "agreed" });
     await db.sql.begin(async (tx) => {
       await tx`select set_config('opsmantik.now', ${minutesLater(1).toISOString()}, true)`;
-      await tx`select public.record_consent(${team.siteId}, ${tx.json({ visitor: "agreed", scopes: ["analytics", "marketing"], ageMs: 0 })})`;
+      await tx`select public.record_consent(${team.siteUuid}, ${tx.json({ visitor: "agreed", scopes: ["analytics", "marketing"], ageMs: 0 })})`;
     });
     expect((await claim(2)).rows).toMatchObject([{ consent: "GRANTED" }]);
   });
@@ -87,19 +87,16 @@ describe("claiming", () => {
   // Guarantee: whatever a group counts can be claimed, and what it does not count cannot.
   test.each([
     ["switched off", () => deliverySettings(db.sql, team, { signalsEnabled: false })],
-    [
-      "on a site whose script sends",
-      () => callAs(db.sql, team.owner, (tx) => tx`select public.switch_delivery(${team.publicId}, 'script')`),
-    ],
-    ["without a connection", () => callAs(db.sql, team.owner, (tx) => tx`select public.disconnect_provider(${team.publicId})`)],
+    ["on a site whose script sends", () => callAs(db.sql, team.owner, (tx) => tx`select public.switch_delivery(${team.siteId}, 'script')`)],
+    ["without a connection", () => callAs(db.sql, team.owner, (tx) => tx`select public.disconnect_provider(${team.siteId})`)],
     ["without an action for its name", () => connectApi(db.sql, team, { actions: defaultActions.slice(0, 3) })],
-    ["on a blocked site", () => db.sql`select private.block_connection(${team.siteId}, 'google_ads', 'A', 'a')`],
+    ["on a blocked site", () => db.sql`select private.block_connection(${team.siteUuid}, 'google_ads', 'A', 'a')`],
     [
       "with a blocked action",
-      () => db.sql`update public.provider_conversion_actions set blocked_at = now(), blocked_code = 'A' where site_id = ${team.siteId}`,
+      () => db.sql`update public.provider_conversion_actions set blocked_at = now(), blocked_code = 'A' where site_id = ${team.siteUuid}`,
     ],
     ["with a click that is too young", () => deliverySettings(db.sql, team, { clickMinAgeHours: 6 })],
-    ["of an archived site", () => callAs(db.sql, team.owner, (tx) => tx`select public.set_site_archived(${team.publicId}, true)`)],
+    ["of an archived site", () => callAs(db.sql, team.owner, (tx) => tx`select public.set_site_archived(${team.siteId}, true)`)],
   ])("a signal %s is neither listed nor claimed", async (_, prevent) => {
     await lead();
     expect(await groups(1)).toHaveLength(1);
@@ -116,7 +113,7 @@ describe("claiming", () => {
     const choice = { visitor: "withdrawn", scopes: [], ageMs: 0 };
     await db.sql.begin(async (tx) => {
       await tx`select set_config('opsmantik.now', ${minutesLater(1).toISOString()}, true)`;
-      await tx`select public.record_consent(${team.siteId}, ${tx.json(choice)})`;
+      await tx`select public.record_consent(${team.siteUuid}, ${tx.json(choice)})`;
     });
     expect(await groups(2)).toEqual([]);
     expect((await claim(2)).rows).toEqual([]);

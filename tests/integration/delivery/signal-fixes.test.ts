@@ -56,7 +56,7 @@ describe("refused credentials", () => {
     if (isBefore) await hear();
     await switchDelivery(db.sql, team, "script");
     if (!isBefore) await hear();
-    const script = { p_site_id: team.siteId, p_limit: 10 };
+    const script = { p_site_id: team.siteUuid, p_limit: 10 };
     expect((await service<{ rows: object[] }>(db.sql, "claim_marketing_signals", script, minutesLater(60))).rows).toHaveLength(1);
   });
 
@@ -68,7 +68,7 @@ describe("refused credentials", () => {
       db.sql,
       team.owner,
       (tx) =>
-        tx`select public.connect_provider(${team.publicId}, ${tx.json({ keyId: "k", sealed: "c2VhbGVkIGJ5IG5vYm9keQ==", account: {} })})`,
+        tx`select public.connect_provider(${team.siteId}, ${tx.json({ keyId: "k", sealed: "c2VhbGVkIGJ5IG5vYm9keQ==", account: {} })})`,
       () => settle(claimed, all(claimed, refused), 2, batchOf(claimed, "definite", block)),
     );
     expect(answer).toEqual({ completed: 0, retried: 1, failed: 0, stale: 0 });
@@ -103,7 +103,7 @@ describe("refused credentials", () => {
     else
       await db.sql.begin(async (tx) => {
         await tx`select set_config('opsmantik.now', ${minutesLater(3).toISOString()}, true)`;
-        await tx`select public.record_consent(${team.siteId}, ${tx.json({ visitor: "person", scopes: [], ageMs: 0 })})`;
+        await tx`select public.record_consent(${team.siteUuid}, ${tx.json({ visitor: "person", scopes: [], ageMs: 0 })})`;
       });
     await connectApi(db.sql, team, { at: minutesLater(4) });
     expect((await signal()).dispatch_status).toBe("FAILED");
@@ -116,7 +116,7 @@ test("a fix while the visitor withdraws leaves the signal to the withdrawal", as
   const claimed = await claim(1);
   await settle(claimed, all(claimed, refused), 2, batchOf(claimed, "definite"));
   await db.sql.begin(async (tx) => {
-    await tx`select public.record_consent(${team.siteId}, ${tx.json({ visitor: "person", scopes: [], ageMs: 0 })})`;
+    await tx`select public.record_consent(${team.siteUuid}, ${tx.json({ visitor: "person", scopes: [], ageMs: 0 })})`;
     await connectApi(db.sql, team);
   });
   expect(await signal()).toMatchObject({ dispatch_status: "FAILED", last_error: "NO_CONSENT" });
@@ -127,12 +127,12 @@ test("a signal goes on by script after a switch, with its name and order id", as
   await lead();
   const claimed = await claim(1);
   await settle(claimed, all(claimed, later), 2);
-  await callAs(db.sql, team.owner, (tx) => tx`select public.switch_delivery(${team.publicId}, 'script')`);
-  const { rows } = await service<Claim>(db.sql, "claim_marketing_signals", { p_site_id: team.siteId, p_limit: 10 }, minutesLater(60));
+  await callAs(db.sql, team.owner, (tx) => tx`select public.switch_delivery(${team.siteId}, 'script')`);
+  const { rows } = await service<Claim>(db.sql, "claim_marketing_signals", { p_site_id: team.siteUuid, p_limit: 10 }, minutesLater(60));
   expect(rows).toMatchObject([
     { id: claimed.rows[0]?.id, orderId: claimed.rows[0]?.orderId, conversionName: defaultNames.INTENT_CAPTURED },
   ]);
-  await service(db.sql, "ack_marketing_signals", { p_site_id: team.siteId, p_ids: rows.map(({ id }) => id) }, minutesLater(61));
+  await service(db.sql, "ack_marketing_signals", { p_site_id: team.siteUuid, p_ids: rows.map(({ id }) => id) }, minutesLater(61));
   expect(await signal()).toMatchObject({ dispatch_status: "SENT", transport: "script", provider_error_code: null });
 });
 
@@ -143,7 +143,7 @@ describe("an action", () => {
   const called = (conversionName: string, action: string, googleName: string) => [{ conversionName, action, googleName }];
   const contact = defaultNames.INTENT_CAPTURED;
   const byScript = (minute: number) =>
-    service<Claim>(db.sql, "claim_marketing_signals", { p_site_id: team.siteId, p_limit: 10 }, minutesLater(minute));
+    service<Claim>(db.sql, "claim_marketing_signals", { p_site_id: team.siteUuid, p_limit: 10 }, minutesLater(minute));
   const moved = [{ conversionName: contact, action: "customers/5555555555/conversionActions/4" }];
 
   test("that the API may have delivered to is the one the script names", async () => {
@@ -160,7 +160,7 @@ describe("an action", () => {
     await lead();
     const claimed = await claim(1);
     const p_results = [{ id: claimed.rows[0]?.id, outcome: "RETRY", category: "RATE_LIMIT", code: "RATE_LIMIT" }];
-    const args = { p_site_id: team.siteId, p_token: claimed.token, p_results, p_batch: batchOf(claimed, "transient") };
+    const args = { p_site_id: team.siteUuid, p_token: claimed.token, p_results, p_batch: batchOf(claimed, "transient") };
     await service(db.sql, "settle_marketing_signal_jobs", args, minutesLater(2));
     await switchDelivery(db.sql, team, "script");
     expect((await byScript(60)).rows).toMatchObject([{ conversionName: contact }]);
@@ -182,7 +182,7 @@ describe("an action", () => {
     const claimed = await claim(1);
     const p_results = [{ id: claimed.rows[0]?.id, outcome: "FAILED", category: "AUTH", code: "INVALID_GRANT" }];
     const block = { code: "INVALID_GRANT", message: "revoked" };
-    const args = { p_site_id: team.siteId, p_token: claimed.token, p_results, p_batch: batchOf(claimed, "definite", { block }) };
+    const args = { p_site_id: team.siteUuid, p_token: claimed.token, p_results, p_batch: batchOf(claimed, "definite", { block }) };
     await service(db.sql, "settle_marketing_signal_jobs", args, minutesLater(2));
     await connectApi(db.sql, team, { actions: moved, at: minutesLater(3) });
     expect((await claim(4)).rows).toMatchObject([{ conversionAction: moved[0]?.action }]);
@@ -192,7 +192,7 @@ describe("an action", () => {
   test("that nobody chose is asked for, where signals are sent", async () => {
     await connectApi(db.sql, team, { actions: [{ conversionName: defaultNames.seal, action: actionOf(1) }] }); // as the form does
     const missing = [defaultNames.MEETING_BOOKED, defaultNames.SEAL_PENDING, contact];
-    const preview = (to: string) => callAs(db.sql, team.owner, (tx) => tx`select public.preview_delivery_switch(${team.publicId}, ${to})`);
+    const preview = (to: string) => callAs(db.sql, team.owner, (tx) => tx`select public.preview_delivery_switch(${team.siteId}, ${to})`);
     expect(await readStats(db.sql, team, minutesLater(1))).toMatchObject({ missingActions: missing });
     expect(await preview("api")).toMatchObject({ missingActions: missing });
     expect(await preview("script")).toMatchObject({ missingActions: [] });

@@ -43,7 +43,7 @@ describe("settling", () => {
       record_index: 0,
       verdict: null,
     });
-    const [request] = await db.sql`select * from public.provider_requests where site_id = ${team.siteId}`;
+    const [request] = await db.sql`select * from public.provider_requests where site_id = ${team.siteUuid}`;
     expect(request).toMatchObject({
       request_id: "req-1",
       pipeline: "signals",
@@ -59,7 +59,7 @@ describe("settling", () => {
   test("a verdict that comes at once is kept, and then nothing is polled", async () => {
     await settle(claimed, all(claimed, { ...sent, transport: "ads_api", verdict: "DUPLICATE" }), 2);
     expect(await signal()).toMatchObject({ transport: "ads_api", verdict: "DUPLICATE", verdict_at: minutesLater(2) });
-    expect(await db.sql`select from public.provider_requests where site_id = ${team.siteId}`).toHaveLength(0);
+    expect(await db.sql`select from public.provider_requests where site_id = ${team.siteUuid}`).toHaveLength(0);
   });
 
   // Guarantee: an answer that is written twice changes and counts nothing twice.
@@ -67,7 +67,7 @@ describe("settling", () => {
     await settle(claimed, all(claimed, sent), 2);
     expect(await settle(claimed, all(claimed, later), 3)).toEqual({ completed: 0, retried: 0, failed: 0, stale: 1 });
     expect(await signal()).toMatchObject({ dispatch_status: "SENT", google_sent_at: minutesLater(2) });
-    const [metrics] = await db.sql`select * from public.provider_upload_metrics where site_id = ${team.siteId}`;
+    const [metrics] = await db.sql`select * from public.provider_upload_metrics where site_id = ${team.siteUuid}`;
     expect(metrics).toMatchObject({ attempts_total: "1", completed_total: "1", retry_total: "0" });
   });
 

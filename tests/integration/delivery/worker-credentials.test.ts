@@ -63,7 +63,7 @@ describe("another account is connected between reading the credentials and claim
       await after();
       return claimed;
     };
-    const group = (await sealPipeline.listGroups()).find(({ siteUuid }) => siteUuid === team.siteId);
+    const group = (await sealPipeline.listGroups()).find(({ siteUuid }) => siteUuid === team.siteUuid);
     if (!group) throw new Error("The site has no due rows.");
     const run = { provider, now: () => new Date(), budget: startBudget(60_000) };
     return { provider, tally: await deliverGroup({ ...sealPipeline, claim }, group, 2, run) };

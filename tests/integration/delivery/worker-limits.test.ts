@@ -105,13 +105,13 @@ test("a quota of the OAuth client makes every site wait that comes with the same
   const rows = [...(await app.seal(first)), ...(await app.seal(second)), ...(await app.seal(other))];
   const quota = { until: new Date(Date.now() + 120_000), isShared: true };
   const provider = scriptedProvider((jobs, { siteUuid }) => {
-    if (siteUuid === other.siteId) return { results: jobs.map((job) => accepted(job)) };
+    if (siteUuid === other.siteUuid) return { results: jobs.map((job) => accepted(job)) };
     throw new ProviderRateLimitError("slow down", quota);
   });
   await deliver(provider, { limit: 1 });
   await deliver(provider);
   const calls = provider.uploads.map(({ connection }) => connection.siteUuid);
-  expect(calls.filter((site) => site !== other.siteId)).toHaveLength(1);
+  expect(calls.filter((site) => site !== other.siteUuid)).toHaveLength(1);
   expect(await readHealth(app.sql, first)).toMatchObject({ quota_until: quota.until });
   expect(await readHealth(app.sql, second)).toMatchObject({ quota_until: quota.until });
   expect(await readHealth(app.sql, other)).toMatchObject({ quota_until: null });
@@ -130,7 +130,7 @@ test("a conversion action at fault is blocked by its name, and nothing else", as
     })),
   );
   const blocked = await app.sql`select conversion_name, blocked_code from public.provider_conversion_actions
-    where site_id = ${team.siteId} and blocked_at is not null`;
+    where site_id = ${team.siteUuid} and blocked_at is not null`;
   expect(blocked).toMatchObject([{ conversion_name: "OpsMantik_V5_DEMIR_MUHUR", blocked_code: "NO_CONVERSION_ACTION_FOUND" }]);
   expect(await readHealth(app.sql, team)).toMatchObject({ blocked_at: null });
 });
@@ -144,7 +144,7 @@ describe("limits", () => {
     const provider = scriptedProvider();
     expect(await deliver(provider, { limit: 5 })).toMatchObject({ processed: 5 });
     const sent = Object.fromEntries(provider.uploads.map(({ jobs, connection }) => [connection.siteUuid, jobs.length]));
-    expect(sent).toEqual({ [big.siteId]: 4, [small.siteId]: 1 });
+    expect(sent).toEqual({ [big.siteUuid]: 4, [small.siteUuid]: 1 });
     await deliver(provider);
   });
 

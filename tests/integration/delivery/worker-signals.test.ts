@@ -27,7 +27,7 @@ async function siteWithSignals(leads: number): Promise<Team> {
 const deliver = (provider = scriptedProvider(), limit = 500) => processOfflineConversions({ limit, deadlineMs: 60_000, provider });
 const statusesOf = async (team: Team) =>
   (
-    await app.sql`select dispatch_status, count(*)::int from public.marketing_signals where site_id = ${team.siteId} group by 1 order by 1`
+    await app.sql`select dispatch_status, count(*)::int from public.marketing_signals where site_id = ${team.siteUuid} group by 1 order by 1`
   ).map((row) => [row.dispatch_status, row.count]);
 
 // Guarantee: signals never keep a sealed conversion waiting: they take what the seals leave of the limit.

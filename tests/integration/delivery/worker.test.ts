@@ -27,7 +27,7 @@ const rowsOf = (ids: { id: string }[]) => Promise.all(ids.map(({ id }) => readRo
 const metricsOf = async (team: Team) =>
   (
     await app.sql`select attempts_total::int, completed_total::int, failed_total::int, retry_total::int
-    from public.provider_upload_metrics where site_id = ${team.siteId}`
+    from public.provider_upload_metrics where site_id = ${team.siteUuid}`
   )[0];
 const failed = ({ id, via }: ConversionJob, more: Partial<UploadResult>): UploadResult => ({
   id,
@@ -55,7 +55,7 @@ test("success: COMPLETED with the request's id, one pair in the ledger, metrics,
   expect(finished).toMatchObject({ provider_request_id: "request-1", error_code: null });
   expect(await metricsOf(team)).toEqual({ attempts_total: 3, completed_total: 3, failed_total: 0, retry_total: 0 });
   const [{ dispatches } = { dispatches: 0 }] = await app.sql`select count(*)::int as dispatches from public.provider_dispatches
-    where site_id = ${team.siteId} and transport = 'data_manager'`;
+    where site_id = ${team.siteUuid} and transport = 'data_manager'`;
   expect(dispatches).toBe(3);
   expect(await deliver(provider)).toEqual({ ok: true, processed: 0, completed: 0, failed: 0, retry: 0 });
 });
@@ -171,8 +171,8 @@ describe("an adapter that throws", () => {
     const [throwing, hanging, well] = [await app.newSite(), await app.newSite(), await app.newSite()];
     for (const team of [throwing, hanging, well]) await app.seal(team);
     const provider = scriptedProvider((jobs, { siteUuid }) => {
-      if (siteUuid === throwing.siteId) throw new Error("broken");
-      if (siteUuid === hanging.siteId) return new Promise(() => {}); // and it ignores the signal
+      if (siteUuid === throwing.siteUuid) throw new Error("broken");
+      if (siteUuid === hanging.siteUuid) return new Promise(() => {}); // and it ignores the signal
       return { results: jobs.map((job) => accepted(job)) };
     });
     expect(await deliver(provider, { deadlineMs: 3_000 })).toEqual({ ok: true, processed: 3, completed: 1, failed: 0, retry: 2 });

@@ -15,10 +15,10 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 async function seed(): Promise<unknown> {
-  const [{ owner, operator }, { publicId }] = teams;
+  const [{ owner, operator }, { siteId }] = teams;
   const sites = [
-    { publicId: teams[0].publicId, domain: "akdere.test" },
-    { publicId, domain: "harbour.test" },
+    { siteId: teams[0].siteId, domain: "akdere.test" },
+    { siteId, domain: "harbour.test" },
   ];
   await seedLeads(db.sql, sites, { owner: owner.id, operator: operator.id });
   const [counts] = await db.sql`

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { SiteId } from "#lib/site-ids.ts";
 import { connectDemo, type DemoConnection } from "#scripts/local/demo/connect-demo.ts";
 import { AdsAccount } from "#tests/fixtures/ads-script/ads-account.ts";
 import { startTestGoogle } from "#tests/fixtures/worker/google-client.ts";
@@ -13,12 +14,12 @@ afterEach(() => google.stop());
 test("the demo's API site is connected with credentials and conversion actions that work", async () => {
   const site = { domain: "a.test", apiKey: "", crmKey: "", callEventSecret: "" };
   const sites = [
-    { ...site, publicId: "script-site", syncMethod: "script" as const },
-    { ...site, publicId: "api-site", syncMethod: "api" as const },
+    { ...site, siteId: "script-site" as SiteId, syncMethod: "script" as const },
+    { ...site, siteId: "api-site" as SiteId, syncMethod: "api" as const },
   ];
   const connections: DemoConnection[] = [];
   await connectDemo({ sites, users: [] }, google.url, async (connection) => void connections.push(connection));
-  expect(connections).toMatchObject([{ publicId: "api-site" }]);
+  expect(connections).toMatchObject([{ siteId: "api-site" }]);
   const [{ credentials, actions } = { credentials: null, actions: [] }] = connections;
   expect(actions).toHaveLength(5);
   expect(actions.at(-1)).toEqual({

@@ -36,7 +36,7 @@ afterAll(async () => {
 });
 
 const newKey = () => createKey(db.sql, team);
-const revoke = (id: string) => callAs(db.sql, team.owner, (tx) => tx`select public.revoke_site_api_key(${team.publicId}, ${id})`);
+const revoke = (id: string) => callAs(db.sql, team.owner, (tx) => tx`select public.revoke_site_api_key(${team.siteId}, ${id})`);
 
 describe("cron", () => {
   const call = (headers: Record<string, string>) => send(cronRoute, { method: "GET", headers });
@@ -119,24 +119,24 @@ describe.each([
     code: "INVALID_SESSION_TOKEN",
   },
 ])("$name", ({ guard, credential, code }) => {
-  const route = handler({ guard, run: ({ actor }) => ({ publicId: actor.publicId }) });
+  const route = handler({ guard, run: ({ actor }) => ({ siteId: actor.siteId }) });
 
   test("speaks for its site", async () => {
     const response = await send(route, { headers: await credential() });
-    expect(await response.json()).toEqual({ publicId: team.publicId });
+    expect(await response.json()).toEqual({ siteId: team.siteId });
   });
 
   // Guarantee: a credential of one customer never reads or changes another's data by naming their site.
   test("is refused when the request names another site, wherever it names it", async () => {
     const headers = await credential();
     const named = [
-      { path: `/api/x?siteId=${other.publicId}` },
-      { params: { siteId: other.publicId } },
-      { body: { siteId: other.publicId } },
+      { path: `/api/x?siteId=${other.siteId}` },
+      { params: { siteId: other.siteId } },
+      { body: { siteId: other.siteId } },
       { body: { siteId: 7 } },
     ];
     for (const sending of named) expect((await send(route, { ...sending, headers })).status).toBe(403);
-    expect((await send(route, { path: `/api/x?siteId=${team.publicId}`, headers })).status).toBe(200);
+    expect((await send(route, { path: `/api/x?siteId=${team.siteId}`, headers })).status).toBe(200);
   });
 
   test("missing or wrong is 401, and so is one whose key was revoked", async () => {

@@ -11,6 +11,7 @@ import { PATCH as changeRole, DELETE as removeMember } from "#app/api/sites/[sit
 import { POST as invite } from "#app/api/sites/[siteId]/members/route.ts";
 import { PATCH as updateSite } from "#app/api/sites/[siteId]/route.ts";
 import { POST as createSite } from "#app/api/sites/route.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { createPerson, createTeam, handOver, type Person, type Team } from "#tests/fixtures/team.ts";
 import { useAppEnv } from "#tests/support/app-env.ts";
 import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
@@ -66,7 +67,7 @@ const siteRoutes: SiteRoute[] = [
 ];
 
 describe.each(siteRoutes)("$name", ({ route, method, params, body }) => {
-  const call = (who: string | undefined, siteId = team.publicId, extra: Record<string, string> = {}) =>
+  const call = (who: string | undefined, siteId = team.siteId, extra: Record<string, string> = {}) =>
     send(route, {
       method,
       params: { siteId, ...params },
@@ -89,7 +90,7 @@ describe.each(siteRoutes)("$name", ({ route, method, params, body }) => {
 
   // Guarantee: another customer's site cannot be told from one that does not exist.
   test("another's site answers exactly as an unknown one", async () => {
-    const [theirs, unknown] = [await call("outsider"), await call("owner", "f".repeat(32))];
+    const [theirs, unknown] = [await call("outsider"), await call("owner", "f".repeat(32) as SiteId)];
     expect(theirs.status).toBe(404);
     const [a, b] = [await theirs.json(), await unknown.json()];
     expect({ ...a, requestId: "" }).toEqual({ ...b, requestId: "" });
@@ -103,7 +104,7 @@ describe.each(siteRoutes)("$name", ({ route, method, params, body }) => {
     ];
     const before = await everything();
     for (const headers of forged) {
-      const response = await call("owner", team.publicId, headers);
+      const response = await call("owner", team.siteId, headers);
       expect([response.status, (await response.json()).code]).toEqual([403, "CROSS_SITE_REQUEST"]);
     }
     expect(await everything()).toEqual(before);
@@ -123,7 +124,7 @@ test("an operator or a viewer removes nobody but themselves", async () => {
   for (const who of ["operator", "viewer"]) {
     const response = await send(removeMember, {
       method: "DELETE",
-      params: { siteId: team.publicId, userId: team.owner.id },
+      params: { siteId: team.siteId, userId: team.owner.id },
       headers: fromOurPage(cookies[who]),
     });
     expect([response.status, (await response.json()).code]).toEqual([403, "FORBIDDEN"]);
@@ -132,17 +133,17 @@ test("an operator or a viewer removes nobody but themselves", async () => {
 
 const asOwner = (input: Parameters<typeof send>[1]) => ({
   ...input,
-  params: { siteId: team.publicId, ...input.params },
+  params: { siteId: team.siteId, ...input.params },
   headers: fromOurPage(cookies.owner),
 });
 
 test("an owner creates, changes, archives and restores a site", async () => {
   const created = await send(createSite, { body: site, headers: fromOurPage(cookies.owner) });
   expect(created.status).toBe(200);
-  const { publicId } = await created.json();
+  const { siteId } = await created.json();
   const changed = await send(updateSite, {
     method: "PATCH",
-    params: { siteId: publicId },
+    params: { siteId },
     body: { ...site, name: "Adı değişti" },
     headers: fromOurPage(cookies.owner),
   });
@@ -150,7 +151,7 @@ test("an owner creates, changes, archives and restores a site", async () => {
   const inEuros = (more: Record<string, unknown>) =>
     send(updateSite, {
       method: "PATCH",
-      params: { siteId: publicId },
+      params: { siteId },
       body: { ...site, currency: "EUR", ...more },
       headers: fromOurPage(cookies.owner),
     });
@@ -161,7 +162,7 @@ test("an owner creates, changes, archives and restores a site", async () => {
   });
   expect((await inEuros({ defaultAovCents: 9000 })).status).toBe(200);
   for (const route of [archive, restore]) {
-    expect((await send(route, { params: { siteId: publicId }, headers: fromOurPage(cookies.owner) })).status).toBe(200);
+    expect((await send(route, { params: { siteId }, headers: fromOurPage(cookies.owner) })).status).toBe(200);
   }
 });
 
@@ -196,7 +197,7 @@ test("an invited person gets a mail, accepts, works in the role, and leaves", as
 
   const person = await existing(email);
   const accepted = await send(acceptInvitation, { params: { invitationId }, headers: fromOurPage(await cookiesOf(gateway, person)) });
-  expect(await accepted.json()).toEqual({ publicId: team.publicId });
+  expect(await accepted.json()).toEqual({ siteId: team.siteId });
   const again = await send(acceptInvitation, { params: { invitationId }, headers: fromOurPage(await cookiesOf(gateway, person)) });
   expect(again.status).toBe(404);
 

@@ -15,7 +15,7 @@ afterAll(() => app.stop());
 /** What the gate hands to the database for an event made by pageView. */
 function candidate(site: IngestSite, event: Record<string, unknown>, at = Date.now()) {
   const { fp: visitor } = event.meta as { fp: string };
-  const parts = { siteId: site.siteId, category: "interaction", action: "view", label: "", url: String(event.u), visitor };
+  const parts = { siteUuid: site.siteUuid, category: "interaction", action: "view", label: "", url: String(event.u), visitor };
   const key = idempotencyKey(parts, at);
   return { k: key, e: (event.eid as string | undefined) ?? null, n: "interaction/view", p: {} };
 }
@@ -23,7 +23,7 @@ function candidate(site: IngestSite, event: Record<string, unknown>, at = Date.n
 const statusOf = async (response: Promise<Response>) => (await (await response).json()).status;
 const usageOf = async (site: IngestSite) => {
   const [row] = await app.db
-    .sql`select coalesce(sum(event_count), 0)::int as used from public.site_usage_monthly where site_id = ${site.siteId}`;
+    .sql`select coalesce(sum(event_count), 0)::int as used from public.site_usage_monthly where site_id = ${site.siteUuid}`;
   return row?.used;
 };
 
@@ -40,7 +40,7 @@ describe("two requests with the same key", () => {
     const first = { ...candidate(site, event), ...(change.eid && { k: "ab".repeat(32) }) };
     const second = await whileOpen(
       app.db.sql,
-      (tx) => tx`select public.admit_events(${site.siteId}, ${tx.json([first])})`,
+      (tx) => tx`select public.admit_events(${site.siteUuid}, ${tx.json([first])})`,
       () => app.sync(site, event),
     );
     expect(second.headers.get("x-opsmantik-dedup")).toBe("1");
@@ -54,7 +54,7 @@ describe("two requests with the same key", () => {
     stopClock();
     const status = await whileOpen(
       app.db.sql,
-      (tx) => tx`select public.admit_events(${site.siteId}, ${tx.json([candidate(site, event)])})`,
+      (tx) => tx`select public.admit_events(${site.siteUuid}, ${tx.json([candidate(site, event)])})`,
       () => statusOf(app.sync(site, event)),
       "rollback",
     );
@@ -79,7 +79,7 @@ describe("two requests with the same key", () => {
     await app.sync(site, event);
     const status = await whileOpen(
       app.db.sql,
-      (tx) => tx`delete from public.ingest_idempotency where site_id = ${site.siteId}`,
+      (tx) => tx`delete from public.ingest_idempotency where site_id = ${site.siteUuid}`,
       () => statusOf(app.sync(site, event)),
     );
     expect(status).toBe("queued");
@@ -95,10 +95,10 @@ describe("two requests with the same key", () => {
     const other = (eid: string) => [{ k: (eid === "a" ? "aa" : "bb").repeat(32), e: eid, n: "interaction/view", p: {} }];
     const response = await app.db.sql.begin(async (tx) => {
       await tx`set local deadlock_timeout = '60s'`; // the gate's own transaction is the one that Postgres ends
-      await tx`select public.admit_events(${site.siteId}, ${tx.json(other("b"))})`;
+      await tx`select public.admit_events(${site.siteUuid}, ${tx.json(other("b"))})`;
       const sent = app.sync(site, { events });
       await untilSomebodyWaits(app.db.sql);
-      await tx`select public.admit_events(${site.siteId}, ${tx.json(other("a"))})`;
+      await tx`select public.admit_events(${site.siteUuid}, ${tx.json(other("a"))})`;
       return { sent };
     });
     expect((await (await response.sent).json()).results).toEqual(["duplicate", "duplicate"]);
@@ -132,7 +132,7 @@ describe("a plan with a cap", () => {
     const site = await app.newSite({ plan: { limit: 1, enforcement: "hard" } });
     const second = await whileOpen(
       app.db.sql,
-      (tx) => tx`select public.admit_events(${site.siteId}, ${tx.json([candidate(site, pageView(site))])})`,
+      (tx) => tx`select public.admit_events(${site.siteUuid}, ${tx.json([candidate(site, pageView(site))])})`,
       () => app.sync(site, pageView(site)),
     );
     expect(second.status).toBe(429);
@@ -142,7 +142,7 @@ describe("a plan with a cap", () => {
   test("without a cap two different events of one site are admitted side by side", async () => {
     const site = await app.newSite({ plan: { limit: 1, enforcement: "soft" } });
     await app.db.sql.begin(async (tx) => {
-      await tx`select public.admit_events(${site.siteId}, ${tx.json([candidate(site, pageView(site))])})`;
+      await tx`select public.admit_events(${site.siteUuid}, ${tx.json([candidate(site, pageView(site))])})`;
       const beside = app.sync(site, pageView(site));
       const answered = new AbortController();
       const waits = untilSomebodyWaits(app.db.sql, answered.signal).then(() => "waits behind a lock");
@@ -157,7 +157,7 @@ describe("a plan with a cap", () => {
     await app.sync(site, pageView(site));
     await app.recover();
     await app.sync(site, pageView(site));
-    await app.db.sql`select public.set_site_plan(${site.publicId}, 'Hard', 3, 'hard', 'TRY')`;
+    await app.db.sql`select public.set_site_plan(${site.siteId}, 'Hard', 3, 'hard', 'TRY')`;
     expect((await app.sync(site, pageView(site))).status).toBe(200);
     expect((await app.sync(site, pageView(site))).status).toBe(429);
     await app.recover();
@@ -168,7 +168,7 @@ describe("a plan with a cap", () => {
 describe("the running figure", () => {
   const recount = (site: IngestSite) =>
     app.db.sql`select event_count::int as used, drift::int as drift
-      from private.recount_month(${site.siteId}, private.billing_month(now()))`.then(([row]) => row);
+      from private.recount_month(${site.siteUuid}, private.billing_month(now()))`.then(([row]) => row);
 
   // Guarantee: a recount beside open admissions and the worker neither misses an event nor counts it twice.
   test("recounts, admissions and workers side by side end at the number of billable rows, and no recount finds drift", async () => {
@@ -210,7 +210,7 @@ describe("the running figure", () => {
     const site = await app.newSite();
     await app.sync(site, { events: Array.from({ length: 30 }, () => pageView(site)) });
     await app.db.sql.begin(async (tx) => {
-      await tx`select from public.ingest_fallback_buffer where site_id = ${site.siteId} for update`;
+      await tx`select from public.ingest_fallback_buffer where site_id = ${site.siteUuid} for update`;
       expect(await recount(site)).toMatchObject({ used: 0, drift: 0 }); // nothing waits: the rows are not its own
       await storeIn(tx);
     });
@@ -221,7 +221,7 @@ describe("the running figure", () => {
   test("an event admitted but not yet committed is counted by the next recount, once", async () => {
     const site = await app.newSite();
     await app.db.sql.begin(async (tx) => {
-      await tx`select public.admit_events(${site.siteId}, ${tx.json([{ ...candidate(site, pageView(site)) }])})`;
+      await tx`select public.admit_events(${site.siteUuid}, ${tx.json([{ ...candidate(site, pageView(site)) }])})`;
       expect(await recount(site)).toEqual({ used: 0, drift: 0 });
     });
     expect(await recount(site)).toEqual({ used: 1, drift: 0 });

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { drainEvents } from "#lib/ingest/drain.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { figuresOf, type IngestApp, type IngestSite, pageView, phoneCall, sign, startIngestApp } from "#tests/support/ingest-app.ts";
 import { stopClock } from "#tests/support/stop-clock.ts";
@@ -14,7 +15,7 @@ afterAll(() => app.stop());
 const nothing = { billed: 0, captured: 0, stored: 0, calls: 0 };
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 const callsOf = (site: IngestSite) =>
-  app.db.sql`select intent_stamp, channel, phone, gclid, marketing_consent from public.calls where site_id = ${site.siteId}`.then(
+  app.db.sql`select intent_stamp, channel, phone, gclid, marketing_consent from public.calls where site_id = ${site.siteUuid}`.then(
     (rows) => [...rows],
   );
 
@@ -44,7 +45,7 @@ test("a call that the tracker reported first gets the caller's number, and no se
   expect(await response.json()).toEqual({ ok: true, status: "duplicate" });
   await drainEvents();
   const [row] = await app.db
-    .sql`select phone, caller_hash = private.phone_hash('+905329998877') as matches from public.calls where site_id = ${site.siteId}`;
+    .sql`select phone, caller_hash = private.phone_hash('+905329998877') as matches from public.calls where site_id = ${site.siteUuid}`;
   expect({ ...row }).toEqual({ phone: "0532 999 88 77", matches: true });
   expect(await figuresOf(app.db, site)).toMatchObject({ billed: 1, calls: 1 });
 });
@@ -78,14 +79,14 @@ describe("the signature", () => {
   test("the secret of one site does not sign for another, and an unknown site answers the same", async () => {
     const [one, other] = [await app.newSite(), await app.newSite()];
     expect((await app.call({ ...other, callSecret: one.callSecret }, { event_id: "a" })).status).toBe(401);
-    expect((await app.call({ ...one, publicId: "0".repeat(32) }, { event_id: "a" })).status).toBe(401);
+    expect((await app.call({ ...one, siteId: "0".repeat(32) as SiteId }, { event_id: "a" })).status).toBe(401);
   });
 
   // Guarantee: changing the secret interrupts nobody who has not been told yet.
   test("after a rotation both secrets sign; after two only the newest two do", async () => {
     const site = await app.newSite();
     const rotate = () =>
-      callAs<{ secret: string }>(app.db.sql, app.owner, (tx) => tx`select public.call_event_secret(${site.publicId}, true)`);
+      callAs<{ secret: string }>(app.db.sql, app.owner, (tx) => tx`select public.call_event_secret(${site.siteId}, true)`);
     const statusWith = async (secret: string) => (await app.call(site, { event_id: secret.slice(0, 8) }, { secret })).status;
     const { secret: second } = await rotate();
     expect([await statusWith(site.callSecret), await statusWith(second)]).toEqual([200, 200]);
@@ -151,7 +152,7 @@ describe("consent", () => {
     await app.call(site, { event_id: "a", fingerprint: "ayse", gclid: "click", phone_number: "+905551112233" });
     await drainEvents();
     expect(await callsOf(site)).toMatchObject([{ gclid: null, phone: null, marketing_consent: false }]);
-    const [session] = await app.db.sql`select gclid, clicked_at from public.sessions where site_id = ${site.siteId}`;
+    const [session] = await app.db.sql`select gclid, clicked_at from public.sessions where site_id = ${site.siteUuid}`;
     expect(session).toEqual({ gclid: null, clicked_at: null });
   });
 

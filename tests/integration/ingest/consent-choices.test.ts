@@ -19,12 +19,12 @@ const call = (site: IngestSite, change: Record<string, unknown> = {}, meta: Reco
 const withdraw = (site: IngestSite, change: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
   app.sync(
     site,
-    { s: site.publicId, fp: "ayse", consent_scopes: [], t: 0, u: `${site.origin}/privacy?gclid=click`, v: 2, ...change },
+    { s: site.siteId, fp: "ayse", consent_scopes: [], t: 0, u: `${site.origin}/privacy?gclid=click`, v: 2, ...change },
     headers,
   );
 const choicesOf = async (site: IngestSite) =>
   (
-    await app.db.sql`select scopes, chosen_at, page_url, tracker_version from public.consent_choices where site_id = ${site.siteId}
+    await app.db.sql`select scopes, chosen_at, page_url, tracker_version from public.consent_choices where site_id = ${site.siteUuid}
     order by chosen_at, id`
   ).map((row) => ({ ...row }));
 const scopesOf = async (site: IngestSite) => (await choicesOf(site)).map(({ scopes }) => scopes);
@@ -166,7 +166,7 @@ describe("the last that happened wins, not the last that was processed", () => {
     const lead = await callAs<{ choices: { scopes: string[]; path: string }[] }>(
       app.db.sql,
       app.owner,
-      (tx) => tx`select public.desk_lead(${site.publicId}, ${String(id)})`,
+      (tx) => tx`select public.desk_lead(${site.siteId}, ${String(id)})`,
     );
     expect(lead.choices.map(({ scopes, path }) => [scopes, path])).toEqual([
       [both, expect.stringMatching(/^\//)],

@@ -11,7 +11,7 @@ afterAll(() => app.stop());
 
 const hour = 3_600_000;
 const close = (at: unknown, expected: number) => expect(Math.abs(Number(at) - expected)).toBeLessThan(600_000);
-const sessionOf = async (site: IngestSite) => (await app.db.sql`select * from public.sessions where site_id = ${site.siteId}`)[0];
+const sessionOf = async (site: IngestSite) => (await app.db.sql`select * from public.sessions where site_id = ${site.siteUuid}`)[0];
 
 /** A visit as the tracker sends it: each event with its age at the moment of sending. */
 function visitOf(site: IngestSite, fp: string, { ages = [30_000, 20_000, 10_000, 0] } = {}) {
@@ -35,10 +35,10 @@ describe("events of one batch", () => {
     const site = await app.newSite();
     for (let visitor = 0; visitor < 100; visitor++) await app.sync(site, { events: visitOf(site, `v${visitor}`, ages) });
     await drainEvents();
-    const calls = await app.db.sql`select distinct lead_score, score_breakdown from public.calls where site_id = ${site.siteId}`;
+    const calls = await app.db.sql`select distinct lead_score, score_breakdown from public.calls where site_id = ${site.siteUuid}`;
     expect([...calls]).toEqual([{ lead_score: 100, score_breakdown: breakdown }]);
     const sessions = await app.db
-      .sql`select landing_url, referrer, count(*)::int as n from public.sessions where site_id = ${site.siteId} group by 1, 2`;
+      .sql`select landing_url, referrer, count(*)::int as n from public.sessions where site_id = ${site.siteUuid} group by 1, 2`;
     expect([...sessions]).toEqual([{ landing_url: `${site.origin}/landing`, referrer: "https://www.google.com/", n: 100 }]);
   });
 
@@ -83,7 +83,7 @@ describe("an event's age", () => {
     close((await sessionOf(site))?.last_seen_at, then);
     const [row] = await handedOut(app, site);
     close(Date.parse(String(row?.conversionTime)), then);
-    const [billed] = await app.db.sql`select max(created_at) as at from public.ingest_idempotency where site_id = ${site.siteId}`;
+    const [billed] = await app.db.sql`select max(created_at) as at from public.ingest_idempotency where site_id = ${site.siteUuid}`;
     close(billed?.at, Date.now());
   });
 
@@ -100,7 +100,7 @@ describe("an event's age", () => {
 
 describe("a click's age", () => {
   const dueAt = async (site: IngestSite) =>
-    Number((await app.db.sql`select not_before from public.offline_conversion_queue where site_id = ${site.siteId}`)[0]?.not_before);
+    Number((await app.db.sql`select not_before from public.offline_conversion_queue where site_id = ${site.siteUuid}`)[0]?.not_before);
 
   // Guarantee: a browser's wrong clock neither sends a conversion too early nor loses its click. Mutation: believe meta.cts.
   test.each([
@@ -109,7 +109,7 @@ describe("a click's age", () => {
     ["a year ahead", -365 * 24 * hour],
   ])("is by our first sight of it, with a browser's clock %s", async (_name, behind) => {
     const site = await sendingSite(app);
-    await app.db.sql`update public.sites set click_min_age_hours = 6 where id = ${site.siteId}`;
+    await app.db.sql`update public.sites set click_min_age_hours = 6 where id = ${site.siteUuid}`;
     await app.sync(site, phoneCall(site, { meta: { fp: "ayse", gclid: "click", cts: Date.now() - behind } }));
     await sealOnlyCall(app, site);
     expect(await callOf(app, site)).toMatchObject({ gclid: "click" });
@@ -134,7 +134,7 @@ describe("events that name nobody", () => {
     await app.sync(site, phoneCall(site, { ...anonymous, u: `${site.origin}/b`, meta: {} }));
     await drainEvents();
     expect(await callOf(app, site)).toMatchObject({ gclid: null });
-    const [visitors] = await app.db.sql`select count(distinct visitor_id)::int as n from public.sessions where site_id = ${site.siteId}`;
+    const [visitors] = await app.db.sql`select count(distinct visitor_id)::int as n from public.sessions where site_id = ${site.siteUuid}`;
     expect(visitors?.n).toBe(2);
   });
 });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { SiteId } from "#lib/site-ids.ts";
 import { figuresOf, type IngestApp, type IngestSite, startIngestApp } from "#tests/support/ingest-app.ts";
 
 let app: IngestApp;
@@ -42,11 +43,11 @@ const anything = fc.oneof(
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) =>
   fc.option(fc.oneof({ weight: 3, arbitrary }, anything as fc.Arbitrary<T>), { nil: undefined });
 
-function eventOf(publicId: string, origin: string) {
+function eventOf(siteId: SiteId, origin: string) {
   const keys = ["fp", "gclid", "wbraid", "gbraid", "cts", "utm_source", "device", "intent_stamp", "consent_scopes", "__proto__"];
   return fc.record(
     {
-      s: fc.oneof({ weight: 9, arbitrary: fc.constant(publicId) }, anything),
+      s: fc.oneof({ weight: 9, arbitrary: fc.constant(siteId) }, anything),
       u: fc.oneof(
         { weight: 6, arbitrary: fc.webUrl({ withQueryParameters: true }) },
         { weight: 2, arbitrary: fc.constant(origin) },
@@ -69,15 +70,15 @@ function eventOf(publicId: string, origin: string) {
   );
 }
 
-function bodyOf(publicId: string, origin: string): fc.Arbitrary<string> {
-  const event = eventOf(publicId, origin);
+function bodyOf(siteId: SiteId, origin: string): fc.Arbitrary<string> {
+  const event = eventOf(siteId, origin);
   return fc.oneof(
     { weight: 4, arbitrary: event.map((value) => JSON.stringify(value)) },
     {
       weight: 3,
       arbitrary: fc
         .array(fc.oneof({ weight: 4, arbitrary: event }, anything), { maxLength: 5 })
-        .map((events) => JSON.stringify({ s: publicId, events })),
+        .map((events) => JSON.stringify({ s: siteId, events })),
     },
     { weight: 1, arbitrary: fc.json().map(String) },
     { weight: 1, arbitrary: fc.string({ unit: "binary" }) },
@@ -87,7 +88,7 @@ function bodyOf(publicId: string, origin: string): fc.Arbitrary<string> {
       arbitrary: fc.constantFrom(
         "[".repeat(10_000),
         `${'{"a":'.repeat(10_000)}1${"}".repeat(10_000)}`,
-        `{"s":"${publicId}","events":${"[".repeat(9_000)}${"]".repeat(9_000)}}`,
+        `{"s":"${siteId}","events":${"[".repeat(9_000)}${"]".repeat(9_000)}}`,
       ),
     },
   );
@@ -99,7 +100,7 @@ test(
   async () => {
     let accepted = 0;
     await fc.assert(
-      fc.asyncProperty(bodyOf(site.publicId, site.origin), async (body) => {
+      fc.asyncProperty(bodyOf(site.siteId, site.origin), async (body) => {
         const response = await app.sync(site, body);
         const answer = response.status === 204 ? {} : await response.json();
         expect(response.status, JSON.stringify(answer)).toBeLessThan(500);

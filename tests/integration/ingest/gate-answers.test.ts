@@ -35,7 +35,7 @@ describe("accepted", () => {
       select expires_at >= created_at + interval '90 days' as days,
              expires_at >= date_trunc('month', created_at, 'UTC') + interval '3 months' as months,
              created_at between now() - interval '1 minute' and now() as fresh, event_name
-      from public.ingest_idempotency where site_id = ${site.siteId}`;
+      from public.ingest_idempotency where site_id = ${site.siteUuid}`;
     expect(row).toEqual({ days: true, months: true, fresh: true, event_name: "interaction/view" });
   });
 
@@ -44,7 +44,7 @@ describe("accepted", () => {
     const known = pageView(site);
     stopClock();
     await app.sync(site, known);
-    const response = await app.sync(site, { events: [pageView(site), known, { s: site.publicId }, pageView(site)] });
+    const response = await app.sync(site, { events: [pageView(site), known, { s: site.siteId }, pageView(site)] });
     expect(await response.json()).toEqual({
       ok: true,
       status: "queued",
@@ -147,7 +147,7 @@ describe("quota", () => {
     stopClock();
     await app.sync(site, pageView(site));
     expect((await app.sync(site, late)).status).toBe(429);
-    await app.db.sql`select public.set_site_plan(${site.publicId}, 'More', 2, 'hard', 'TRY')`;
+    await app.db.sql`select public.set_site_plan(${site.siteId}, 'More', 2, 'hard', 'TRY')`;
     expect((await (await app.sync(site, late)).json()).status).toBe("queued");
   });
 

@@ -13,11 +13,11 @@ afterEach(() => void vi.useRealTimers());
 afterAll(() => app.stop());
 
 const nothing = { billed: 0, captured: 0, stored: 0, calls: 0 };
-const limiterKeys = (site: IngestSite) => redis().keys(`limit:sync:*${site.publicId}*`);
+const limiterKeys = (site: IngestSite) => redis().keys(`limit:sync:*${site.siteId}*`);
 
 /** Fills the allowance of one caller as 2,000 requests would. */
 async function exhaustLimit(site: IngestSite, address: string): Promise<Record<string, string>> {
-  const caller = `${site.publicId}:${clientAddress(new Headers({ "x-forwarded-for": address }))}|${browser.slice(0, 64)}`;
+  const caller = `${site.siteId}:${clientAddress(new Headers({ "x-forwarded-for": address }))}|${browser.slice(0, 64)}`;
   const minute = Math.floor(Date.now() / 60_000);
   await redis().set(`limit:sync:${caller}:${minute}`, 2_000, { ex: 120 });
   await redis().set(`limit:sync:${caller}:${minute + 1}`, 2_000, { ex: 120 }); // the minute may turn meanwhile
@@ -98,7 +98,7 @@ test("quota and idempotency come before publish: neither a refused event nor a d
   clock.step(2_000);
   expect((await app.sync(site, pageView(site))).status).toBe(429);
   await app.qstash.idle();
-  expect(app.wakeUps.filter((body) => body.includes(site.publicId))).toHaveLength(1);
+  expect(app.wakeUps.filter((body) => body.includes(site.siteId))).toHaveLength(1);
 });
 
 // Guarantee: a busy site costs one message a second, and the worker still finds every event.
@@ -116,6 +116,6 @@ test("one wake-up per site and second, delivered after it: the worker then has a
   expect(requests.mock.calls.filter(([url]) => String(url).includes("/v2/publish/"))).toHaveLength(2);
   requests.mockRestore();
   await app.qstash.idle();
-  expect(app.wakeUps.filter((body) => body.includes(site.publicId))).toHaveLength(2);
+  expect(app.wakeUps.filter((body) => body.includes(site.siteId))).toHaveLength(2);
   expect(await figuresOf(app.db, site)).toEqual({ billed: 11, captured: 11, stored: 11, calls: 0 });
 });

@@ -39,7 +39,7 @@ describe("refused", () => {
 
   test("more than 100 events are refused whole", async () => {
     const site = await app.newSite();
-    const response = await app.sync(site, { events: Array.from({ length: 101 }, () => ({ s: site.publicId, u: site.origin })) });
+    const response = await app.sync(site, { events: Array.from({ length: 101 }, () => ({ s: site.siteId, u: site.origin })) });
     expect([response.status, (await response.json()).code]).toEqual([413, "batch_limit_exceeded"]);
     expect(await figuresOf(app.db, site)).toEqual(nothing);
   });
@@ -96,7 +96,7 @@ describe("origin", () => {
   test("an archived site is not found, once the short memory of it has passed", async () => {
     const site = await app.newSite();
     await app.sync(site, pageView(site));
-    await app.db.sql`update public.sites set archived_at = now() where id = ${site.siteId}`;
+    await app.db.sql`update public.sites set archived_at = now() where id = ${site.siteUuid}`;
     stopClock(Date.now() + 16_000);
     const response = await app.sync(site, pageView(site));
     expect([response.status, response.headers.get("x-opsmantik-error-code")]).toEqual([400, "site_not_found"]);
@@ -179,7 +179,7 @@ describe("consent and robots", () => {
     for (let index = 0; index < 3; index++) await app.sync(site, pageView(site), { "user-agent": "Googlebot" });
     expect((await app.recover()).folded).toBeGreaterThanOrEqual(3);
     await app.recover();
-    const rows = await app.db.sql`select reason, drops::int as drops from public.ingest_drops_daily where site_id = ${site.siteId}`;
+    const rows = await app.db.sql`select reason, drops::int as drops from public.ingest_drops_daily where site_id = ${site.siteUuid}`;
     expect([...rows]).toEqual([{ reason: "bot", drops: 3 }]);
   });
 });

@@ -23,7 +23,7 @@ const monthOf = (at = new Date()) => at.toISOString().slice(0, 7);
 // Guarantee: Redis is never a financial authority. Whatever stands in it, the plan and the invoice count the same.
 test("forged and flushed usage keys change neither what is admitted nor what is counted", async () => {
   const site = await app.newSite({ plan: { limit: 2, enforcement: "hard" } });
-  const keys = [`usage:${site.publicId}:${monthOf()}`, `usage:${site.siteId}:${monthOf()}`];
+  const keys = [`usage:${site.siteId}:${monthOf()}`, `usage:${site.siteUuid}:${monthOf()}`];
   for (const key of keys) await redis().set(key, 1_000_000);
   expect((await app.sync(site, pageView(site))).status).toBe(200);
   for (const key of keys) await redis().set(key, -1_000_000);
@@ -31,7 +31,7 @@ test("forged and flushed usage keys change neither what is admitted nor what is 
   expect((await app.sync(site, pageView(site))).status).toBe(429);
   await redis().flushdb();
   expect((await app.sync(site, pageView(site))).status).toBe(429);
-  const [usage] = await app.db.sql`select event_count::int as used from private.recount_month(${site.siteId}, ${monthOf()})`;
+  const [usage] = await app.db.sql`select event_count::int as used from private.recount_month(${site.siteUuid}, ${monthOf()})`;
   expect([usage?.used, (await figuresOf(app.db, site)).billed]).toEqual([2, 2]);
 });
 
@@ -43,7 +43,7 @@ test("with QStash stopped the answer is 200 degraded with x-opsmantik-fallback; 
   const response = await app.sync(site, event);
   expect([response.status, response.headers.get("x-opsmantik-fallback")]).toEqual([200, "true"]);
   expect(await response.json()).toEqual({ ok: true, status: "degraded", accepted: 1, results: ["accepted"] });
-  const [row] = await app.db.sql`select status from public.ingest_fallback_buffer where site_id = ${site.siteId}`;
+  const [row] = await app.db.sql`select status from public.ingest_fallback_buffer where site_id = ${site.siteUuid}`;
   expect(row?.status).toBe("PENDING");
   expect((await app.sync(site, event)).headers.get("x-opsmantik-dedup")).toBe("1");
   expect(await figuresOf(app.db, site)).toMatchObject({ billed: 1, captured: 1 });

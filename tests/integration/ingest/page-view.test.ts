@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { POST as trackPageView } from "#app/api/track/pv/route.ts";
 import { redis } from "#lib/platform/redis.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { deliverySettings } from "#tests/fixtures/site.ts";
 import { browser, figuresOf, type IngestApp, type IngestSite, startIngestApp } from "#tests/support/ingest-app.ts";
 import { send } from "#tests/support/requests.ts";
@@ -27,10 +28,10 @@ async function newSite(settings: Parameters<IngestApp["newSite"]>[0] = {}): Prom
 
 const view = (site: IngestSite, body: unknown, headers: Record<string, string> = {}) =>
   send(trackPageView, {
-    body: typeof body === "string" ? body : { siteId: site.publicId, fp: randomUUID(), ...(body as object) },
+    body: typeof body === "string" ? body : { siteId: site.siteId, fp: randomUUID(), ...(body as object) },
     headers: { origin: site.origin, "user-agent": browser, "x-forwarded-for": randomUUID(), ...headers },
   });
-const queueOf = (site: IngestSite) => redis().zrange<string[]>(`pv:queue:${site.publicId}`, 0, -1);
+const queueOf = (site: IngestSite) => redis().zrange<string[]>(`pv:queue:${site.siteId}`, 0, -1);
 const everyKey = async () => (await redis().keys("pv:*")).toSorted();
 
 test("a view with a click id waits in Redis under the site's public id, for three days, and is not billed", async () => {
@@ -41,9 +42,9 @@ test("a view with a click id waits in Redis under the site's public id, for thre
   expect(await queueOf(site)).toEqual([id]);
   const kept = await redis().get<{ viewedAt: string }>(`pv:data:${id}`);
   expect(kept).toEqual({ gclid: "Click-1.a_b", wbraid: "", gbraid: "", viewedAt: expect.any(String), visitor: "visitor-1" });
-  expect(await redis().zscore(`pv:queue:${site.publicId}`, id)).toBe(Date.parse(String(kept?.viewedAt)));
-  expect(await redis().smembers(`pv:visitor:${site.publicId}:visitor-1`)).toEqual([id]);
-  for (const key of [`pv:data:${id}`, `pv:queue:${site.publicId}`, `pv:visitor:${site.publicId}:visitor-1`]) {
+  expect(await redis().zscore(`pv:queue:${site.siteId}`, id)).toBe(Date.parse(String(kept?.viewedAt)));
+  expect(await redis().smembers(`pv:visitor:${site.siteId}:visitor-1`)).toEqual([id]);
+  for (const key of [`pv:data:${id}`, `pv:queue:${site.siteId}`, `pv:visitor:${site.siteId}:visitor-1`]) {
     const seconds = await redis().ttl(key);
     expect(seconds).toBeGreaterThan(3 * 86_400 - 60);
     expect(seconds).toBeLessThanOrEqual(3 * 86_400);
@@ -62,7 +63,7 @@ test.each([
   const site = await newSite();
   const before = Date.now();
   const { id } = await (await view(site, { gclid: "click", t })).json();
-  const viewedAt = Number(await redis().zscore(`pv:queue:${site.publicId}`, id));
+  const viewedAt = Number(await redis().zscore(`pv:queue:${site.siteId}`, id));
   expect(viewedAt).toBeGreaterThanOrEqual(before - ageMs);
   expect(viewedAt).toBeLessThanOrEqual(Date.now() - ageMs);
 });
@@ -108,7 +109,7 @@ test.each([
 test("a view of a visitor who withdrew marketing is not kept, until they agree again", async () => {
   const site = await newSite();
   const says = (scopes: string[], minutesAgo: number) =>
-    app.db.sql`select public.record_consent(${site.siteId}, ${app.db.sql.json({ visitor: "ayse", scopes, ageMs: minutesAgo * 60_000 })})`;
+    app.db.sql`select public.record_consent(${site.siteUuid}, ${app.db.sql.json({ visitor: "ayse", scopes, ageMs: minutesAgo * 60_000 })})`;
   await says(["analytics"], 2);
   const response = await view(site, { gclid: "click", fp: "ayse", consent_scopes: ["analytics", "marketing"] });
   expect([response.status, response.headers.get("x-opsmantik-consent-missing")]).toEqual([204, "marketing"]);
@@ -130,8 +131,8 @@ test.each([
 });
 
 test.each([
-  ["an unknown site", (site: IngestSite) => view({ ...site, publicId: "0".repeat(32) }, { gclid: "a" }), 400],
-  ["a key of ours as the site", (site: IngestSite) => view({ ...site, publicId: "*:queue" }, { gclid: "a" }), 400],
+  ["an unknown site", (site: IngestSite) => view({ ...site, siteId: "0".repeat(32) as SiteId }, { gclid: "a" }), 400],
+  ["a key of ours as the site", (site: IngestSite) => view({ ...site, siteId: "*:queue" as SiteId }, { gclid: "a" }), 400],
   ["no site", (site: IngestSite) => view(site, '{"gclid":"a"}'), 400],
   ["not JSON", (site: IngestSite) => view(site, "{"), 400],
   ["another origin", (site: IngestSite) => view(site, { gclid: "a" }, { origin: "https://evil.test" }), 403],
@@ -146,7 +147,7 @@ test.each([
 // Guarantee: a flood fills one site's 50,000 places, no more memory than that, and throws nobody out who waits. Mutation: drop the oldest.
 test("a full queue takes no new view, with what is handed out counted, and makes room for one as soon as one leaves", async () => {
   const site = await newSite();
-  const [queue, processing] = [`pv:queue:${site.publicId}`, `pv:processing:${site.publicId}`];
+  const [queue, processing] = [`pv:queue:${site.siteId}`, `pv:processing:${site.siteId}`];
   const { id: oldest } = await (await view(site, { gclid: "oldest", t: 1_000 })).json();
   const waiting = Array.from({ length: 49_998 }, (_value, index) => ({ score: Date.now(), member: `pv_${index}` }));
   for (let from = 0; from < waiting.length; from += 9_000) {
@@ -156,7 +157,7 @@ test("a full queue takes no new view, with what is handed out counted, and makes
   await redis().zadd(processing, { score: Date.now(), member: "pv_handed_out" });
   const full = await view(site, { gclid: "newest", fp: "newest" });
   expect([full.status, await full.json()]).toEqual([200, { ok: true }]);
-  expect(await redis().exists(`pv:visitor:${site.publicId}:newest`)).toBe(0);
+  expect(await redis().exists(`pv:visitor:${site.siteId}:newest`)).toBe(0);
   expect(await redis().zcard(queue)).toBe(49_999);
   expect((await queueOf(site))[0]).toBe(oldest);
   await redis().zrem(processing, "pv_handed_out");
@@ -166,7 +167,7 @@ test("a full queue takes no new view, with what is handed out counted, and makes
 // Guarantee: one browser does not take everybody's places. Mutation: without the visitor's bound.
 test("a visitor has at most 500 views in three days", async () => {
   const site = await newSite();
-  await redis().sadd(`pv:visitor:${site.publicId}:busy`, ...(Array.from({ length: 499 }, (_value, index) => `pv_${index}`) as [string]));
+  await redis().sadd(`pv:visitor:${site.siteId}:busy`, ...(Array.from({ length: 499 }, (_value, index) => `pv_${index}`) as [string]));
   expect((await (await view(site, { gclid: "click", fp: "busy" })).json()).id).toMatch(/^pv_/);
   expect(await (await view(site, { gclid: "click", fp: "busy" })).json()).toEqual({ ok: true });
   expect((await (await view(site, { gclid: "click", fp: "other" })).json()).id).toMatch(/^pv_/);

@@ -41,7 +41,7 @@ describe("two reports of one call", () => {
     const call = await callOf(app, site);
     expect(call).toMatchObject({ ...whole, page_url: `${site.origin}/pipes` });
     expect(await figuresOf(app.db, site)).toEqual({ billed: 1, captured: 1, stored: 1, calls: 1 });
-    const sessions = await app.db.sql`select visitor_id from public.sessions where site_id = ${site.siteId}`;
+    const sessions = await app.db.sql`select visitor_id from public.sessions where site_id = ${site.siteUuid}`;
     expect([...sessions]).toEqual([{ visitor_id: "ayse" }]); // no visit that stood in for the real one is left
     const { saleId } = await sealOnlyCall(app, site);
     expect(await saleOf(app, saleId)).toMatchObject({ delivery_block: null, gclid: "click" });
@@ -54,7 +54,7 @@ describe("two reports of one call", () => {
     await fromTracker(site);
     await fromSystem(site);
     await app.db.sql`update public.ingest_fallback_buffer set created_at = created_at - interval '1 second'
-      where site_id = ${site.siteId} and is_enrichment`;
+      where site_id = ${site.siteUuid} and is_enrichment`;
     await drainEvents();
     expect(await callOf(app, site)).toMatchObject(whole);
   });
@@ -68,7 +68,7 @@ describe("two reports of one call", () => {
     await fromTracker(site);
     await drainEvents();
     expect(await saleOf(app, saleId)).toMatchObject({ delivery_block: null, gclid: "click", rows: [["QUEUED", null]] });
-    const signals = await app.db.sql`select signal_type from public.marketing_signals where site_id = ${site.siteId}`;
+    const signals = await app.db.sql`select signal_type from public.marketing_signals where site_id = ${site.siteUuid}`;
     expect([...signals]).toEqual([{ signal_type: "INTENT_CAPTURED" }]);
   });
 
@@ -105,7 +105,7 @@ describe("two reports of one call", () => {
       await fromTracker(site, { consent_scopes });
       await drainEvents();
       expect(await callOf(app, site)).toMatchObject(expected);
-      const held = await app.db.sql`select report from private.held_reports where site_id = ${site.siteId}`;
+      const held = await app.db.sql`select report from private.held_reports where site_id = ${site.siteUuid}`;
       expect([...held]).toEqual([]);
     }
   });
@@ -115,7 +115,7 @@ describe("two reports of one call", () => {
     await fromSystem(site);
     await drainEvents();
     await service(app.db.sql, "purge_stored_events", {}, new Date(Date.now() + 2 * 3_600_000));
-    const held = await app.db.sql`select report from private.held_reports where site_id = ${site.siteId}`;
+    const held = await app.db.sql`select report from private.held_reports where site_id = ${site.siteUuid}`;
     expect([...held]).toEqual([]);
   });
 
@@ -145,7 +145,7 @@ describe("two reports of one call", () => {
       await fromSystem(site);
     }
     const [rows] = await app.db.sql`select count(*)::int as n, count(*) filter (where is_enrichment)::int as second
-      from public.ingest_fallback_buffer where site_id = ${site.siteId}`;
+      from public.ingest_fallback_buffer where site_id = ${site.siteUuid}`;
     expect(rows).toEqual({ n: 2, second: 1 });
     expect(await dropsOf(app.db, site)).toEqual({ duplicate: 4 });
   });
@@ -157,7 +157,7 @@ describe("two reports of one call", () => {
     expect((await fromSystem(site)).status).toBe(200);
     await drainEvents();
     expect(await callOf(app, site)).toMatchObject(whole);
-    const [usage] = await app.db.sql`select event_count::int as used from public.site_usage_monthly where site_id = ${site.siteId}`;
+    const [usage] = await app.db.sql`select event_count::int as used from public.site_usage_monthly where site_id = ${site.siteUuid}`;
     expect(usage?.used).toBe(1);
   });
 
@@ -177,7 +177,7 @@ describe("two reports of one call", () => {
     const event = { ...first, p: { ...payload, ...rest, wbraid: null, gbraid: null, marketingConsent: null, marketingDefault: true } };
     const response = await whileOpen(
       app.db.sql,
-      (tx) => tx`select public.admit_events(${site.siteId}, ${tx.json([event])})`,
+      (tx) => tx`select public.admit_events(${site.siteUuid}, ${tx.json([event])})`,
       () => fromTracker(site),
     );
     expect((await response.json()).results).toEqual(["enriched"]);

@@ -22,7 +22,7 @@ async function arrive(site: IngestSite, afterMs: number, event: Record<string, u
 }
 
 const sessionsOf = (site: IngestSite) =>
-  app.db.sql`select * from public.sessions where site_id = ${site.siteId} order by started_at, id`.then((rows) => [...rows]);
+  app.db.sql`select * from public.sessions where site_id = ${site.siteUuid} order by started_at, id`.then((rows) => [...rows]);
 const visitor = (site: IngestSite, change: Record<string, unknown> = {}, meta: Record<string, unknown> = {}) =>
   pageView(site, { ...change, meta: { fp: "ayse", ...meta } });
 
@@ -138,7 +138,7 @@ describe("the click", () => {
     await arrive(site, 1, phoneCall(site, { consent_scopes: ["analytics"], meta: { fp: "ayse", gclid: "click" } }));
     const [session] = await sessionsOf(site);
     expect([session?.gclid, session?.clicked_at, session?.marketing_consent]).toEqual([null, null, false]);
-    const [call] = await app.db.sql`select gclid, phone, marketing_consent from public.calls where site_id = ${site.siteId}`;
+    const [call] = await app.db.sql`select gclid, phone, marketing_consent from public.calls where site_id = ${site.siteUuid}`;
     expect(call).toEqual({ gclid: null, phone: null, marketing_consent: false });
   });
 });
@@ -151,7 +151,7 @@ describe("the lead score", () => {
     await arrive(site, 2, phoneCall(site, { el: "tel:+902121112233", meta: { fp: "ayse" } }));
     await arrive(site, 3, phoneCall(site, { ea: "whatsapp", meta: { fp: "ayse" } }));
     const calls = await app.db.sql`select channel, phone, status, lead_score, score_breakdown from public.calls
-      where site_id = ${site.siteId} order by called_at`;
+      where site_id = ${site.siteUuid} order by called_at`;
     const breakdown = { conversion: 50, interaction: 10, scroll50: 10, scroll90: 20, hoverIntent: 15, google: 5 };
     expect([...calls]).toEqual([
       { channel: "phone", phone: null, status: "intent", lead_score: 100, score_breakdown: breakdown },
@@ -177,11 +177,11 @@ describe("the lead score", () => {
     await app.db
       .sql`insert into public.sessions (site_id, visitor_id, started_at, last_seen_at, marketing_consent, event_count, had_conversion,
         had_interaction, scroll_depth, had_hover_intent, from_google, returning_ad_user)
-      select ${site.siteId}, 'all', now(), now(), true, n, c.conversion, c.interaction, c."scrollDepth", c."hoverIntent", c.google, c."returningAdUser"
+      select ${site.siteUuid}, 'all', now(), now(), true, n, c.conversion, c.interaction, c."scrollDepth", c."hoverIntent", c.google, c."returningAdUser"
       from jsonb_array_elements(${app.db.sql.json(combinations as never)}) with ordinality e(value, n),
         jsonb_to_record(e.value) as c(conversion boolean, interaction boolean, "scrollDepth" int, "hoverIntent" boolean, google boolean, "returningAdUser" boolean)`;
     const rows = await app.db.sql`select lead_score as score, private.score_breakdown(s) as breakdown from public.sessions s
-      where site_id = ${site.siteId} order by event_count`;
+      where site_id = ${site.siteUuid} order by event_count`;
     expect([...rows]).toEqual(combinations.map((signs) => ({ score: leadScore(signs), breakdown: scoreBreakdown(signs) })));
     expect(rows).toHaveLength(192);
   });

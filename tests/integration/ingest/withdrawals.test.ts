@@ -21,7 +21,7 @@ const call = (site: IngestSite, change: Record<string, unknown> = {}, meta: Reco
 const withdraw = (site: IngestSite, change: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
   app.sync(
     site,
-    { s: site.publicId, fp: "ayse", consent_scopes: [], t: 0, u: `${site.origin}/privacy?gclid=click`, v: 2, ...change },
+    { s: site.siteId, fp: "ayse", consent_scopes: [], t: 0, u: `${site.origin}/privacy?gclid=click`, v: 2, ...change },
     headers,
   );
 const silent = { gclid: null, wbraid: null, gbraid: null, clicked_at: null, phone: null, caller_hash: null, marketing_consent: false };
@@ -31,7 +31,7 @@ async function mentions(site: IngestSite, text: string): Promise<string[]> {
   const found: string[] = [];
   const tables = ["public.sessions", "public.calls", "private.events", "public.sales", "public.ingest_fallback_buffer"];
   for (const table of [...tables, "public.consent_choices"]) {
-    const rows = await app.db.sql`select from ${app.db.sql(table)} t where t.site_id = ${site.siteId} and t::text like ${`%${text}%`}`;
+    const rows = await app.db.sql`select from ${app.db.sql(table)} t where t.site_id = ${site.siteUuid} and t::text like ${`%${text}%`}`;
     if (rows.length > 0) found.push(table);
   }
   return found;
@@ -81,7 +81,7 @@ describe("a withdrawal", () => {
     });
     const signals = await app.db.sql`select dispatch_status, last_error from public.marketing_signals where call_id = ${callId}`;
     expect([...signals]).toEqual([{ dispatch_status: "FAILED", last_error: "NO_CONSENT" }]);
-    const sessions = await app.db.sql`select gclid, marketing_consent from public.sessions where site_id = ${site.siteId}`;
+    const sessions = await app.db.sql`select gclid, marketing_consent from public.sessions where site_id = ${site.siteUuid}`;
     expect([...sessions]).toEqual(Array(2).fill({ gclid: null, marketing_consent: false }));
     expect(await handedOut(app, site)).toEqual([]);
   });
@@ -96,7 +96,7 @@ describe("a withdrawal", () => {
       const { saleId } = await sealOnlyCall(app, site);
       const [row] = await handedOut(app, site);
       await withdraw(site);
-      const answer = { p_site_id: site.siteId, p_ids: [String(row?.id)] };
+      const answer = { p_site_id: site.siteUuid, p_ids: [String(row?.id)] };
       if (outcome === "ack") await service(app.db.sql, "ack_offline_conversions", answer);
       else {
         const failure = { ...answer, p_code: "APPLY_FAILED", p_category: "TRANSIENT", p_words: "no" };
@@ -112,7 +112,7 @@ describe("a withdrawal", () => {
     await app.sync(site, call(site, { consent_scopes: both }));
     const { saleId } = await sealOnlyCall(app, site);
     const [row] = await handedOut(app, site);
-    await service(app.db.sql, "ack_offline_conversions", { p_site_id: site.siteId, p_ids: [String(row?.id)] });
+    await service(app.db.sql, "ack_offline_conversions", { p_site_id: site.siteUuid, p_ids: [String(row?.id)] });
     await withdraw(site);
     expect(await saleOf(app, saleId)).toMatchObject({ delivery_block: null, gclid: null, rows: [["COMPLETED", null]] });
     // Who it was is forgotten; the dispatch keeps what proves it.
@@ -133,17 +133,17 @@ describe("a withdrawal", () => {
       await whileOpen(
         app.db.sql,
         (tx) => tx`select set_config('request.jwt.claims', ${JSON.stringify({ sub: app.owner.id })}, true),
-          public.seal_call(${site.publicId}, ${tx.json({ id, amountCents: 5_000 })}, ${"0".repeat(64)}, null)`,
+          public.seal_call(${site.siteId}, ${tx.json({ id, amountCents: 5_000 })}, ${"0".repeat(64)}, null)`,
         () => withdraw(site),
       );
     } else {
       await whileOpen(
         app.db.sql,
-        (tx) => tx`select public.record_consent(${site.siteId}, ${tx.json(choice)})`,
+        (tx) => tx`select public.record_consent(${site.siteUuid}, ${tx.json(choice)})`,
         () => seal(app, site, String(id)),
       );
     }
-    const [sale] = await app.db.sql`select id from public.sales where site_id = ${site.siteId}`;
+    const [sale] = await app.db.sql`select id from public.sales where site_id = ${site.siteUuid}`;
     expect(await saleOf(app, String(sale?.id))).toMatchObject({ delivery_block: "NO_CONSENT", gclid: null });
     expect(await handedOut(app, site)).toEqual([]);
   });
@@ -153,9 +153,9 @@ describe("a withdrawal", () => {
     const site = await sendingSite(app);
     await app.sync(site, call(site, { consent_scopes: both }));
     await sealOnlyCall(app, site);
-    const [row] = await app.db.sql`select id from public.offline_conversion_queue where site_id = ${site.siteId}`;
+    const [row] = await app.db.sql`select id from public.offline_conversion_queue where site_id = ${site.siteUuid}`;
     await app.db.sql.begin(async (tx) => {
-      await tx`select public.record_consent(${site.siteId}, ${tx.json({ visitor: "ayse", scopes: [], ageMs: 0 })})`;
+      await tx`select public.record_consent(${site.siteUuid}, ${tx.json({ visitor: "ayse", scopes: [], ageMs: 0 })})`;
       expect((await claimForScript(app.db.sql, site, [String(row?.id)])).rows).toEqual([]); // skipped: the withdrawal holds the row
     });
     expect((await claimForScript(app.db.sql, site, [String(row?.id)])).rows).toEqual([]);
@@ -167,7 +167,7 @@ describe("a withdrawal", () => {
     await app.call(site, { event_id: "pbx", fingerprint: "ayse", gclid: "click", phone_number: "+905551112233" });
     await drainEvents();
     expect(await callOf(app, site)).toMatchObject(silent);
-    const sessions = await app.db.sql`select gclid, marketing_consent from public.sessions where site_id = ${site.siteId}`;
+    const sessions = await app.db.sql`select gclid, marketing_consent from public.sessions where site_id = ${site.siteUuid}`;
     expect([...sessions]).toEqual([{ gclid: null, marketing_consent: false }]);
   });
 
@@ -199,7 +199,7 @@ describe("a withdrawal", () => {
       );
       for (const { id } of rows) await service(app.db.sql, "release_fallback_event", { p_token: token, p_id: id, p_reason: "a bug" });
     }
-    const [row] = await app.db.sql`select status from public.ingest_fallback_buffer where site_id = ${site.siteId}`;
+    const [row] = await app.db.sql`select status from public.ingest_fallback_buffer where site_id = ${site.siteUuid}`;
     expect(row?.status).toBe("FAILED");
     if (first === "the failure") await withdraw(site);
     expect(await mentions(site, "secret-click")).toEqual([]);
@@ -215,12 +215,12 @@ describe("a withdrawal", () => {
         app.db.sql,
         app.owner,
         (tx) =>
-          tx`select public.import_sales(${site.publicId}, ${tx.json([{ line: 2, externalRef: "till-1", occurredAt: new Date(Date.now() - 2 * hour).toISOString(), amountCents: 5_000, currency: "TRY", gclid: "click", marketingConsent: true }])}, true)`,
+          tx`select public.import_sales(${site.siteId}, ${tx.json([{ line: 2, externalRef: "till-1", occurredAt: new Date(Date.now() - 2 * hour).toISOString(), amountCents: 5_000, currency: "TRY", gclid: "click", marketingConsent: true }])}, true)`,
       );
     if (first === "the sale") await sold();
     await withdraw(site, { t: 1 * hour });
     if (first === "the withdrawal") await sold();
-    const [sale] = await app.db.sql`select id from public.sales where site_id = ${site.siteId}`;
+    const [sale] = await app.db.sql`select id from public.sales where site_id = ${site.siteUuid}`;
     expect(await saleOf(app, String(sale?.id))).toMatchObject({ delivery_block: "NO_CONSENT", gclid: null });
     expect(await handedOut(app, site)).toEqual([]);
   });

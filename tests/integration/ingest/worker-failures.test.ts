@@ -25,7 +25,7 @@ const letTimePass = () =>
 const statuses = async (site: IngestSite) =>
   (
     await app.db
-      .sql`select status, attempt_count as attempts from public.ingest_fallback_buffer where site_id = ${site.siteId} order by created_at, id`
+      .sql`select status, attempt_count as attempts from public.ingest_fallback_buffer where site_id = ${site.siteUuid} order by created_at, id`
   ).map((row) => [row.status, row.attempts]);
 
 async function capture(site: IngestSite, count = 1): Promise<void> {
@@ -55,7 +55,7 @@ describe("an event that cannot be stored", () => {
     const failed = await callAs<{ id: string; attempts: number; reason: string }[]>(
       app.db.sql,
       app.owner,
-      (tx) => tx`select public.list_failed_events(${site.publicId})`,
+      (tx) => tx`select public.list_failed_events(${site.siteId})`,
     );
     expect(failed).toEqual([{ id: poisoned?.id, attempts: 5, reason: expect.stringMatching(/.{10}/), receivedAt: expect.any(String) }]);
     expect(await figuresOf(app.db, site)).toEqual({ billed: 3, captured: 3, stored: 2, calls: 2 });
@@ -66,7 +66,7 @@ describe("an event that cannot be stored", () => {
     await capture(site);
     const [row] = await app.db
       .sql`update public.ingest_fallback_buffer set status = 'FAILED', attempt_count = 5, last_error = 'a bug' returning id`;
-    const replay = () => callAs(app.db.sql, app.owner, (tx) => tx`select public.replay_failed_events(${site.publicId}, ${[row?.id]})`);
+    const replay = () => callAs(app.db.sql, app.owner, (tx) => tx`select public.replay_failed_events(${site.siteId}, ${[row?.id]})`);
     expect(await replay()).toEqual({ replayed: 1 });
     expect(await replay()).toEqual({ replayed: 0 });
     expect((await drainEvents()).stored).toBe(1);
@@ -85,7 +85,7 @@ describe("an event that cannot be stored", () => {
     await letTimePass();
     expect((await claim()).rows).toEqual([]);
     expect(await statuses(site)).toEqual(Array(2).fill(["FAILED", 5]));
-    const [row] = await app.db.sql`select last_error from public.ingest_fallback_buffer where site_id = ${site.siteId}`;
+    const [row] = await app.db.sql`select last_error from public.ingest_fallback_buffer where site_id = ${site.siteUuid}`;
     expect(row?.last_error).toContain("five times");
   });
 });

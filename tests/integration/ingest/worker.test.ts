@@ -33,7 +33,7 @@ const letTimePass = () =>
 const statuses = async (site: IngestSite) =>
   (
     await app.db
-      .sql`select status, attempt_count as attempts from public.ingest_fallback_buffer where site_id = ${site.siteId} order by created_at, id`
+      .sql`select status, attempt_count as attempts from public.ingest_fallback_buffer where site_id = ${site.siteUuid} order by created_at, id`
   ).map((row) => [row.status, row.attempts]);
 
 async function capture(site: IngestSite, count = 1): Promise<void> {
@@ -108,7 +108,7 @@ describe("exactly one effect", () => {
       const [payload] = await app.db.sql`select payload ->> 'visitor' as visitor from public.ingest_fallback_buffer`;
       await app.db.sql.begin(async (tx) => {
         // The worker takes this lock first, so it stands between its claim and its first write.
-        await tx`select pg_advisory_xact_lock(hashtextextended(${`${site.siteId}/${payload?.visitor}`}, 0))`;
+        await tx`select pg_advisory_xact_lock(hashtextextended(${`${site.siteUuid}/${payload?.visitor}`}, 0))`;
         const child = spawn(process.execPath, [join(checkoutDir, "tests/support/drain-in-child.ts")], {
           env: process.env,
           stdio: ["ignore", "ignore", "inherit"],
@@ -144,7 +144,7 @@ describe("exactly one effect", () => {
   // Guarantee: the process that dies right after the gate's transaction, before it tells QStash, loses nothing.
   test("an event that no wake-up names is found by the cron", async () => {
     const site = await app.newSite();
-    await app.db.sql`select public.admit_events(${site.siteId}, ${app.db.sql.json([
+    await app.db.sql`select public.admit_events(${site.siteUuid}, ${app.db.sql.json([
       { k: "ab".repeat(32), e: null, n: "interaction/view", p: capturedPayload(site) },
     ])})`;
     expect((await app.recover()).stored).toBe(1);
@@ -154,7 +154,7 @@ describe("exactly one effect", () => {
 
 describe("partitions", () => {
   const partitionOf = async (site: IngestSite) =>
-    (await app.db.sql`select tableoid::regclass::text as name from private.events where site_id = ${site.siteId}`).map((row) => row.name);
+    (await app.db.sql`select tableoid::regclass::text as name from private.events where site_id = ${site.siteUuid}`).map((row) => row.name);
 
   // Guarantee: a cron that did not run loses no event.
   test("an event of a month without a partition lies in the default one, and the cron leaves it there", async () => {

@@ -22,13 +22,13 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 const leads = async (filter: Record<string, unknown> = {}, on = team, person: Person = on.viewer) =>
-  deskPage.parse(await callAs(db.sql, person, (tx) => tx`select public.desk_leads(${on.publicId}, ${tx.json(filter as never)})`, now));
-const lead = async (id: string, person = team.operator, publicId = team.publicId) =>
-  leadDetail.parse(await callAs(db.sql, person, (tx) => tx`select public.desk_lead(${publicId}, ${id})`, now));
+  deskPage.parse(await callAs(db.sql, person, (tx) => tx`select public.desk_leads(${on.siteId}, ${tx.json(filter as never)})`, now));
+const lead = async (id: string, person = team.operator, siteId = team.siteId) =>
+  leadDetail.parse(await callAs(db.sql, person, (tx) => tx`select public.desk_lead(${siteId}, ${id})`, now));
 const figures = async (on = team) =>
-  deskFigures.parse(await callAs(db.sql, on.viewer, (tx) => tx`select public.desk_figures(${on.publicId})`, now));
+  deskFigures.parse(await callAs(db.sql, on.viewer, (tx) => tx`select public.desk_figures(${on.siteId})`, now));
 const presets = async (on = team) =>
-  amountPresets.parse(await callAs(db.sql, on.viewer, (tx) => tx`select public.amount_presets(${on.publicId})`, now));
+  amountPresets.parse(await callAs(db.sql, on.viewer, (tx) => tx`select public.amount_presets(${on.siteId})`, now));
 const seal = (id: string, amountCents: number, at: Date, note?: string, on = team) =>
   change(db.sql, { team: on }, "seal_call", { id, amountCents, ...(note && { note }) }, { at });
 
@@ -48,7 +48,7 @@ describe("a page of leads", () => {
     } while (cursor);
     expect(seen).toHaveLength(120);
     expect(new Set(seen)).toEqual(new Set(made));
-    const order = await db.sql`select id from public.calls where site_id = ${own.siteId} order by called_at desc, id desc`;
+    const order = await db.sql`select id from public.calls where site_id = ${own.siteUuid} order by called_at desc, id desc`;
     expect(seen).toEqual(order.map(({ id }) => id));
   });
 
@@ -118,7 +118,7 @@ describe("a page of leads", () => {
     expect(page.leads.at(-1)?.clickBlock).toBe("CLICK_EXPIRED");
     expect(page.open).toBe(3);
     const counts = openLeads.parse(await callAs(db.sql, own.viewer, (tx) => tx`select public.open_leads()`, now));
-    expect(counts).toEqual({ [own.publicId]: 3 });
+    expect(counts).toEqual({ [own.siteId]: 3 });
   });
 });
 
@@ -157,11 +157,11 @@ describe("one lead", () => {
   test("tells its journey over all visits, its ledger with who and when, and can be undone for ten minutes", async () => {
     const visitor = "journey-visitor";
     const page = { url: "https://desk.test/kombi?x=1#y", utm: { campaign: "Kadıköy", term: "kombi servisi" } };
-    await recordVisit(db.sql, team.siteId, visitor, [
+    await recordVisit(db.sql, team.siteUuid, visitor, [
       { at: days(4), ...page, gclid: "click-1", city: "Kadıköy" },
       { at: new Date(days(4).getTime() + 60_000), ...page, action: "scroll_depth", value: 50 },
     ]);
-    const [id = ""] = await recordVisit(db.sql, team.siteId, visitor, [
+    const [id = ""] = await recordVisit(db.sql, team.siteUuid, visitor, [
       { at: hours(1), ...page, gclid: "click-2" },
       { at: hours(0.9), ...page, category: "conversion", action: "phone_call", intentStamp: "journey-1", phone: "+905325550000" },
     ]);
@@ -195,9 +195,7 @@ describe("one lead", () => {
       ["sale", "CONFIRMED", "İndirim"],
     ]);
     const eleven = new Date(hours(0.1).getTime() + 11 * 60_000);
-    const later = leadDetail.parse(
-      await callAs(db.sql, team.operator, (tx) => tx`select public.desk_lead(${team.publicId}, ${id})`, eleven),
-    );
+    const later = leadDetail.parse(await callAs(db.sql, team.operator, (tx) => tx`select public.desk_lead(${team.siteId}, ${id})`, eleven));
     expect(later.undoUntil).toBeNull();
   });
 
@@ -215,12 +213,12 @@ describe("one lead", () => {
     const theirs = await newLead(db.sql, other, { at: hours(1) });
     await expect(lead(theirs)).rejects.toMatchObject({ code: "PT404" });
     await expect(lead(theirs, other.operator)).rejects.toMatchObject({ code: "PT404" });
-    await expect(lead(theirs, team.operator, other.publicId)).rejects.toMatchObject({ code: "PT404" });
+    await expect(lead(theirs, team.operator, other.siteId)).rejects.toMatchObject({ code: "PT404" });
     await expect(leads({}, other, team.owner)).rejects.toMatchObject({ code: "PT404" });
     await expect(figures({ ...other, viewer: team.viewer })).rejects.toMatchObject({ code: "PT404" });
     await expect(presets({ ...other, viewer: team.viewer })).rejects.toMatchObject({ code: "PT404" });
     const counts = openLeads.parse(await callAs(db.sql, team.viewer, (tx) => tx`select public.open_leads()`, now));
-    expect(Object.keys(counts)).toEqual([team.publicId]);
+    expect(Object.keys(counts)).toEqual([team.siteId]);
   });
 });
 

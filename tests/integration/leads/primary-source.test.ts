@@ -40,7 +40,7 @@ test("a call has its conversation's primary source, whatever order the clicks ar
         ...clicksOf((_, index) => new Date(calledAt.getTime() - (known.length - index) * 1000)),
       ];
       const call = { at: calledAt, category: "conversion", action: "phone_call", intentStamp: stamp };
-      const [id] = await recordVisit(db.sql, team.siteId, stamp, [...steps, call]);
+      const [id] = await recordVisit(db.sql, team.siteUuid, stamp, [...steps, call]);
       const [kept] = await db.sql`select coalesce(gclid, wbraid, gbraid) as click from public.calls where id = ${String(id)}`;
       expect(kept?.click).toBe(choosePrimarySource(known, calledAt)?.id ?? null);
     }),

@@ -34,11 +34,11 @@ const day = (days: number, minutes = 0) => minutesLater(days * 24 * 60 + minutes
 
 async function deliver(team: Team, at: Date): Promise<void> {
   const waiting =
-    await db.sql`select id from public.offline_conversion_queue where site_id = ${team.siteId} and status = 'QUEUED' and kind = 'CONVERSION'`;
+    await db.sql`select id from public.offline_conversion_queue where site_id = ${team.siteUuid} and status = 'QUEUED' and kind = 'CONVERSION'`;
   const ids = waiting.map(({ id }) => String(id));
   if (team === api) await claimForWorker(db.sql, team, { at });
   else await claimForScript(db.sql, team, ids, at);
-  await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteId, p_ids: ids }, at);
+  await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteUuid, p_ids: ids }, at);
 }
 
 /** A sale that Google has, and on day 50 an adjustment of it that waits. */
@@ -59,7 +59,7 @@ const done = (id: string, valueCents: number, at: Date) =>
   callAs(
     db.sql,
     script.operator,
-    (tx) => tx`select public.complete_adjustment_by_hand(${script.publicId}, ${tx.json({ id, valueCents })})`,
+    (tx) => tx`select public.complete_adjustment_by_hand(${script.siteId}, ${tx.json({ id, valueCents })})`,
     at,
   );
 const expired = { status: "FAILED", code: "ADJUSTMENT_EXPIRED", category: "VALIDATION", message: expect.stringContaining("54 days") };
@@ -100,7 +100,7 @@ describe("54 days after the conversion", () => {
       { id: arrives.adjustmentId, outcome: "COMPLETED" },
       { id: fails.adjustmentId, outcome: "RETRY", code: "TIMEOUT", category: "TRANSIENT" },
     ];
-    const args = { p_site_id: api.siteId, p_token: token, p_results: results, p_transport: "ads_api" };
+    const args = { p_site_id: api.siteUuid, p_token: token, p_results: results, p_transport: "ads_api" };
     await service(db.sql, "settle_offline_conversion_jobs", args, day(54, 1));
     expect(await adjustmentsOf(arrives.saleId)).toMatchObject([{ status: "COMPLETED" }]);
     expect(await adjustmentsOf(fails.saleId)).toMatchObject([expired]);
@@ -118,7 +118,7 @@ describe("54 days after the conversion", () => {
       expect(acted.body).toMatchObject({ affected: 0, skipped: [{ id, reason: "ILLEGAL_MOVE" }] });
     }
     expect(await moveConversion(db.sql, script, { id, to: "QUEUED" }, day(54, 1))).toMatchObject({ status: 409 });
-    const story = await callAs(db.sql, script.viewer, (tx) => tx`select public.queue_row_story(${script.publicId}, ${id}, 5)`, day(54, 1));
+    const story = await callAs(db.sql, script.viewer, (tx) => tx`select public.queue_row_story(${script.siteId}, ${id}, 5)`, day(54, 1));
     expect(queueRowStory.parse(story).row.allowedActions).toEqual([]);
     const stats = await readStats(db.sql, script, day(54, 1));
     expect(stats.failedCauses).toContainEqual(expect.objectContaining({ code: "ADJUSTMENT_EXPIRED" }));
@@ -145,7 +145,7 @@ test("done by hand is compared with the newest snapshot, and the dispatch says t
   // The screen asks for what is right by now, in the list as in the drawer: else nobody could finish it.
   const { rows } = await listRows(db.sql, script, { q: adjustmentId }, { at: day(52) });
   expect(rows).toMatchObject([{ id: adjustmentId, valueCents: 80_00 }]);
-  const story = await callAs(db.sql, script.viewer, (tx) => tx`select public.queue_row_story(${script.publicId}, ${adjustmentId}, 5)`);
+  const story = await callAs(db.sql, script.viewer, (tx) => tx`select public.queue_row_story(${script.siteId}, ${adjustmentId}, 5)`);
   expect(queueRowStory.parse(story)).toMatchObject({ row: { valueCents: 80_00 }, payload: { sent: false, valueCents: 80_00 } });
 
   await expect(done(adjustmentId, 90_00, day(52))).rejects.toMatchObject({

@@ -56,7 +56,7 @@ async function sentByScript(): Promise<Sold> {
   const team = await createQueueTeam(db.sql, name(), owner);
   const sold = await sealLead(db.sql, team, { amountCents: 100_00 });
   await claimForScript(db.sql, team, [sold.id], minutesLater(1));
-  await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteId, p_ids: [sold.id] }, minutesLater(2));
+  await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteUuid, p_ids: [sold.id] }, minutesLater(2));
   return { ...sold, team };
 }
 const adjustmentOf = async (saleId: string, kind: Kind) => {
@@ -65,12 +65,7 @@ const adjustmentOf = async (saleId: string, kind: Kind) => {
   return row && { id: String(row.id), status: String(row.status), code: row.code };
 };
 const done = ({ team }: Sold, id: string, valueCents: number, at: Date) =>
-  callAs(
-    db.sql,
-    team.operator,
-    (tx) => tx`select public.complete_adjustment_by_hand(${team.publicId}, ${tx.json({ id, valueCents })})`,
-    at,
-  );
+  callAs(db.sql, team.operator, (tx) => tx`select public.complete_adjustment_by_hand(${team.siteId}, ${tx.json({ id, valueCents })})`, at);
 async function sentAndCorrectedByHand(): Promise<Sold> {
   const sold = await sentByScript();
   await change(db.sql, { team: sold.team }, "correct_sale", { id: sold.saleId, amountCents: 90_00 }, { at: minutesLater(3) });
@@ -128,7 +123,7 @@ async function switchSite(sold: Sold, to: Site, at: Date): Promise<void> {
 
 /** Which API the worker is told to use for the row, or null when it gets none. What is listed is what is claimed, at every look. */
 async function claimed(sold: Sold, rowId: string, at: Date): Promise<string | null> {
-  const [group] = await listGroups(db.sql, at, [sold.team.siteId]);
+  const [group] = await listGroups(db.sql, at, [sold.team.siteUuid]);
   const { rows } = await claimForWorker(db.sql, sold.team, { at });
   expect(group?.queued_count ?? 0).toBe(rows.length);
   const row = rows.find(({ id }) => id === rowId);
@@ -159,7 +154,7 @@ async function outcome(sold: Sold, kind: Kind): Promise<string> {
 /** What the desk's dialog says would happen, before anything does. */
 async function told(sold: Sold, site: Site): Promise<AdjustmentPath> {
   const at = minutesLater(49);
-  const lead = await callAs(db.sql, sold.team.operator, (tx) => tx`select public.desk_lead(${sold.team.publicId}, ${sold.callId})`, at);
+  const lead = await callAs(db.sql, sold.team.operator, (tx) => tx`select public.desk_lead(${sold.team.siteId}, ${sold.callId})`, at);
   const { sale, delivery } = leadDetail.parse(lead);
   if (!sale) throw new Error("The lead has no sale.");
   return adjustmentPath(sale, {

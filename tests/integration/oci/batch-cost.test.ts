@@ -67,14 +67,14 @@ async function sealMany(team: Team): Promise<string[]> {
 test("the script's rows: claimed, failed, tried again, recovered, capped, opened again, acknowledged", async () => {
   const team = await newTeam();
   const ids = await sealMany(team);
-  const about = { p_site_id: team.siteId, p_ids: ids };
+  const about = { p_site_id: team.siteUuid, p_ids: ids };
   const at = (name: string, args: Record<string, unknown>, minute: number) =>
     costOf(() => service(watched, name, args, minutesLater(minute)));
   const claim = (minute: number) => setBased(() => claimForScript(watched, team, ids, minutesLater(minute)));
   const answer = (name: string, args: Record<string, unknown>, minute: number) =>
     setBased(() => service(watched, name, args, minutesLater(minute)));
 
-  await at("get_export_page", { p_site_id: team.siteId, p_max_attempts: 5, p_limit: batch }, 1);
+  await at("get_export_page", { p_site_id: team.siteUuid, p_max_attempts: 5, p_limit: batch }, 1);
   expect((await claim(1)).rows).toHaveLength(batch);
   const failure = { p_code: "APPLY_FAILED", p_category: "TRANSIENT", p_words: "threw" };
   expect(await at("fail_offline_conversions", { ...about, ...failure }, 2)).toMatchObject({ updated: batch });
@@ -95,13 +95,13 @@ test("the worker's rows: deferred, claimed, settled one way and the other; expir
   await sealMany(team);
   const p_provider_key = "google_ads";
   const late = minutesLater(10).toISOString();
-  const deferral = { p_site_id: team.siteId, p_provider_key, p_limit: 5000, p_until: late, p_code: "CIRCUIT_OPEN", p_words: "open" };
+  const deferral = { p_site_id: team.siteUuid, p_provider_key, p_limit: 5000, p_until: late, p_code: "CIRCUIT_OPEN", p_words: "open" };
   expect(await costOf(() => service(watched, "defer_offline_conversion_jobs", deferral, minutesLater(1)))).toEqual({ deferred: batch });
   const claim = (minute: number) => setBased(() => claimForWorker(watched, team, { at: minutesLater(minute) }));
   const first = await claim(11);
   const settle = ({ token, rows }: Awaited<ReturnType<typeof claim>>, minute: number, outcome: (index: number) => string) => {
     const p_results = rows.map(({ id }, index) => ({ id, outcome: outcome(index), code: "INTERNAL", category: "TRANSIENT" }));
-    const args = { p_site_id: team.siteId, p_token: token, p_results };
+    const args = { p_site_id: team.siteUuid, p_token: token, p_results };
     return setBased(() => service(watched, "settle_offline_conversion_jobs", args, minutesLater(minute)));
   };
   expect(await settle(first, 12, (index) => (index % 2 ? "COMPLETED" : "RETRY"))).toMatchObject({
@@ -136,12 +136,12 @@ test("signals: claimed, failed, recovered, sent", async () => {
       service<{ rows: { id: string }[] }>(
         watched,
         "claim_marketing_signals",
-        { p_site_id: team.siteId, p_limit: batch },
+        { p_site_id: team.siteUuid, p_limit: batch },
         minutesLater(minute),
       ),
     );
     expect(rows).toHaveLength(batch);
-    return { p_site_id: team.siteId, p_ids: rows.map(({ id }) => id) };
+    return { p_site_id: team.siteUuid, p_ids: rows.map(({ id }) => id) };
   };
   await at("fail_marketing_signals", { ...(await claim(1)), p_category: "TRANSIENT", p_words: "threw" }, 2);
   await claim(20);
@@ -152,7 +152,7 @@ test("signals: claimed, failed, recovered, sent", async () => {
 test("signals of a worker: listed, claimed, failed, recovered, sent", async () => {
   const team = await newTeam(createApiTeam);
   await sealMany(team);
-  const about = { p_site_id: team.siteId, p_provider_key: "google_ads", p_limit: batch };
+  const about = { p_site_id: team.siteUuid, p_provider_key: "google_ads", p_limit: batch };
   const claim = async (minute: number) => {
     const claimed = await setBased(() =>
       service<{ token: string; rows: { id: string }[]; batch: object }>(
@@ -168,11 +168,11 @@ test("signals of a worker: listed, claimed, failed, recovered, sent", async () =
   const settle = (claimed: Awaited<ReturnType<typeof claim>>, result: object, minute: number) => {
     const p_results = claimed.rows.map(({ id }) => ({ id, ...result }));
     const p_batch = { provider: "google_ads", outcome: "success", ...claimed.batch };
-    const args = { p_site_id: team.siteId, p_token: claimed.token, p_results, p_batch };
+    const args = { p_site_id: team.siteUuid, p_token: claimed.token, p_results, p_batch };
     return setBased(() => service(watched, "settle_marketing_signal_jobs", args, minutesLater(minute)));
   };
   const groups = await setBased(() => service<{ site_id: string }[]>(watched, "list_signal_groups", {}, minutesLater(1)));
-  expect(groups).toContainEqual(expect.objectContaining({ site_id: team.siteId, queued_count: batch }));
+  expect(groups).toContainEqual(expect.objectContaining({ site_id: team.siteUuid, queued_count: batch }));
   expect(await settle(await claim(1), { outcome: "RETRY", category: "TRANSIENT", words: "threw" }, 2)).toMatchObject({ retried: batch });
   await claim(20);
   await costOf(() => service(watched, "recover_marketing_signals", {}, minutesLater(40)));

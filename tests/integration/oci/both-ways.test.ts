@@ -36,7 +36,7 @@ const markDone = (team: Team, id: string, minute: number) =>
   callAs(
     db.sql,
     team.operator,
-    (tx) => tx`select public.complete_adjustment_by_hand(${team.publicId}, ${tx.json({ id, valueCents: 0 })})`,
+    (tx) => tx`select public.complete_adjustment_by_hand(${team.siteId}, ${tx.json({ id, valueCents: 0 })})`,
     minutesLater(minute),
   );
 
@@ -55,7 +55,7 @@ describe("from the API to the script", () => {
     const page = await service<{ seals: object[] }>(
       db.sql,
       "get_export_page",
-      { p_site_id: team.siteId, p_max_attempts: 5 },
+      { p_site_id: team.siteUuid, p_max_attempts: 5 },
       minutesLater(minute),
     );
     return page.seals;
@@ -64,12 +64,12 @@ describe("from the API to the script", () => {
   test("what the API may have delivered is uploaded under Google's name of that action, also after another was chosen", async () => {
     const { team, sealed } = await lostByApi();
     await connectApi(db.sql, team, { actions: sealAction(actionOf(2), defaultNames.seal), at: minutesLater(20) });
-    await callAs(db.sql, team.owner, (tx) => tx`select public.disconnect_provider(${team.publicId})`);
+    await callAs(db.sql, team.owner, (tx) => tx`select public.disconnect_provider(${team.siteId})`);
     await switchDelivery(db.sql, team, "script");
     expect(await previewed(team, 21)).toMatchObject([{ conversionName: byApi }]);
     const { rows } = await claimForScript(db.sql, team, [sealed.id], minutesLater(21));
     expect(rows).toMatchObject([{ conversionName: byApi, conversionAction: actionOf(1) }]);
-    await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteId, p_ids: [sealed.id] }, minutesLater(22));
+    await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteUuid, p_ids: [sealed.id] }, minutesLater(22));
     await connectApi(db.sql, team, { actions: sealAction(actionOf(2), defaultNames.seal), at: minutesLater(23) });
     await switchDelivery(db.sql, team, "api");
     await cancel(team, sealed, 24);
@@ -121,7 +121,7 @@ describe("an adjustment of what a script sent", () => {
     const sealed = await sealLead(db.sql, team);
     await claimForScript(db.sql, team, [sealed.id], minutesLater(1));
     if (answer === "without an answer") await recover(20);
-    else await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteId, p_ids: [sealed.id] }, minutesLater(20));
+    else await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteUuid, p_ids: [sealed.id] }, minutesLater(20));
     await connectApi(db.sql, team, { actions: otherName, at: minutesLater(21) });
     await switchDelivery(db.sql, team, "api");
     await cancel(team, sealed, 22);
@@ -150,15 +150,15 @@ describe("an adjustment of what a script sent", () => {
     const team = await createQueueTeam(db.sql, name(), owner);
     const sealed = await sealLead(db.sql, team);
     await claimForScript(db.sql, team, [sealed.id], minutesLater(1));
-    await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteId, p_ids: [sealed.id] }, minutesLater(2));
+    await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteUuid, p_ids: [sealed.id] }, minutesLater(2));
     await deliverySettings(db.sql, team, { conversionNames: { seal: "New name" } });
     await connectApi(db.sql, team, { actions: [{ conversionName: "New name", action: actionOf(1) }], at: minutesLater(21) });
     await switchDelivery(db.sql, team, "api");
     await cancel(team, sealed, 22);
     const retraction = await retractionOf(sealed);
-    const asked = await service(db.sql, "conversion_job", { p_site_id: team.siteId, p_id: retraction?.id }, minutesLater(days(3)));
+    const asked = await service(db.sql, "conversion_job", { p_site_id: team.siteUuid, p_id: retraction?.id }, minutesLater(days(3)));
     expect(asked).toMatchObject({ conversionName: defaultNames.seal, conversionAction: actionOf(1), isChosenAction: false });
-    expect(await listGroups(db.sql, minutesLater(days(3)), [team.siteId])).toMatchObject([{ queued_count: 1 }]);
+    expect(await listGroups(db.sql, minutesLater(days(3)), [team.siteUuid])).toMatchObject([{ queued_count: 1 }]);
     expect((await claimForWorker(db.sql, team, { at: minutesLater(days(3)) })).rows).toMatchObject([
       { id: retraction?.id, conversionAction: actionOf(1) },
     ]);
@@ -176,7 +176,7 @@ describe("under a name that has no conversion action any more", () => {
       await recordVerdict(db.sql, team, sealed.saleId, "CONFIRMED", minutesLater(40));
     } else await recover(40);
     await deliverySettings(db.sql, team, { conversionNames: { seal: "New name" } });
-    await callAs(db.sql, team.owner, (tx) => tx`select public.disconnect_provider(${team.publicId})`);
+    await callAs(db.sql, team.owner, (tx) => tx`select public.disconnect_provider(${team.siteId})`);
     await connectApi(db.sql, team, { actions: [{ conversionName: "New name", action: actionOf(2) }], at: minutesLater(50) });
     return { team, sealed };
   };
@@ -224,7 +224,7 @@ describe("under a name that has no conversion action any more", () => {
     await recover(20);
     await deliverySettings(db.sql, team, { conversionNames: { seal: "New name" } });
     await connectApi(db.sql, team, { actions: [{ conversionName: "New name", action: actionOf(1) }], at: minutesLater(21) });
-    const preview = await callAs(db.sql, team.owner, (tx) => tx`select public.preview_delivery_switch(${team.publicId}, 'api')`);
+    const preview = await callAs(db.sql, team.owner, (tx) => tx`select public.preview_delivery_switch(${team.siteId}, 'api')`);
     expect(preview).toMatchObject({ missingActions: [defaultNames.seal] });
     await switchDelivery(db.sql, team, "api");
     expect((await claimForWorker(db.sql, team, { at: minutesLater(22) })).rows).toEqual([]);

@@ -75,7 +75,7 @@ describe("everything that matches a filter", () => {
       db.sql,
       team.owner,
       (tx) =>
-        tx`select public.act_on_queue(${team.publicId}, ${tx.json({ action: "RESET_TO_QUEUED", ids: [String(row?.id)] })}, ${"1".repeat(64)})`,
+        tx`select public.act_on_queue(${team.siteId}, ${tx.json({ action: "RESET_TO_QUEUED", ids: [String(row?.id)] })}, ${"1".repeat(64)})`,
       () => act(db.sql, { action: "MARK_FAILED", previewId: seen.previewId, digest: seen.digest, reason: "race" }, { team }),
     );
     expect(outcome).toMatchObject({ body: { affected: 0, skipped: [{ id: row?.id, reason: "CHANGED_SINCE", status: "QUEUED" }] } });

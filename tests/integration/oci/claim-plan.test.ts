@@ -60,7 +60,7 @@ async function observe(call: string) {
 // Guarantee: a claim costs the same at a thousand rows and at a million; it never walks the backlog, nor what waits for later.
 // Mutation that breaks it: one scan with "next_retry_at is null or next_retry_at <= now".
 test("a claim reads its rows off the index in order, without a sort", async () => {
-  const { nodes, all, read } = await observe(`select public.claim_offline_conversion_jobs_v2('${team.siteId}', 'google_ads', ${limit})`);
+  const { nodes, all, read } = await observe(`select public.claim_offline_conversion_jobs_v2('${team.siteUuid}', 'google_ads', ${limit})`);
   expect(nodes.map((node) => node["Index Name"])).toContain("idx_offline_conversion_queue_eligible_scan");
   expect(nodes.map((node) => node["Node Type"])).not.toContain("Seq Scan");
   const claimPlans = all.filter((node) => node["Node Type"] === "LockRows").flatMap(nodesOf);

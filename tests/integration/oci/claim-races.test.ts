@@ -29,7 +29,7 @@ const settle = ({ token, rows }: Claimed, minute: number, result: Record<string,
   service(
     db.sql,
     "settle_offline_conversion_jobs",
-    { p_site_id: worker.siteId, p_token: token, p_results: rows.map(({ id }) => ({ id, ...result })), p_transport: "ads_api" },
+    { p_site_id: worker.siteUuid, p_token: token, p_results: rows.map(({ id }) => ({ id, ...result })), p_transport: "ads_api" },
     minutesLater(minute),
   );
 const delivered = { outcome: "COMPLETED" };
@@ -54,7 +54,7 @@ test("a seal again at the moment in which the retraction is claimed", async () =
   const again = await whileOpen(
     db.sql,
     async (tx) => {
-      const args = { p_site_id: worker.siteId, p_provider_key: "google_ads", p_limit: 500 };
+      const args = { p_site_id: worker.siteUuid, p_provider_key: "google_ads", p_limit: 500 };
       claimed = await callAt<Claimed>(tx, "claim_offline_conversion_jobs_v2", args, minutesLater(4));
     },
     () => change(db.sql, { team: worker }, "seal_call", { id: row.callId, amountCents: 100_00 }, { at: minutesLater(4) }),
@@ -114,7 +114,7 @@ test("a retry that comes due at the moment in which its sale is corrected", asyn
     db.sql,
     worker.operator.id,
     async (tx) => {
-      await tx`select public.correct_sale(${worker.publicId}, ${correction}::text::jsonb, ${"0".repeat(64)}, null)`;
+      await tx`select public.correct_sale(${worker.siteId}, ${correction}::text::jsonb, ${"0".repeat(64)}, null)`;
       expect(await service(db.sql, "recover_stuck_offline_conversion_jobs", {}, minutesLater(60))).toMatchObject({ retried: 0 });
     },
     minutesLater(60),
@@ -144,9 +144,9 @@ test("a late ack of rows that an export is failing", async () => {
   let outcomes: Promise<Record<string, unknown>[]> = Promise.resolve([]);
   await db.sql.begin(async (tx) => {
     await tx`select from public.offline_conversion_queue where id = ${third} for update`;
-    const failing = service(db.sql, "fail_unexportable_rows", { p_site_id: team.siteId, p_rows }, minutesLater(21));
+    const failing = service(db.sql, "fail_unexportable_rows", { p_site_id: team.siteUuid, p_rows }, minutesLater(21));
     await Promise.race([untilSomebodyWaits(db.sql, done.signal), failing]);
-    const acking = service(db.sql, "ack_offline_conversions", { p_site_id: team.siteId, p_ids: [first, second] }, minutesLater(21));
+    const acking = service(db.sql, "ack_offline_conversions", { p_site_id: team.siteUuid, p_ids: [first, second] }, minutesLater(21));
     await Promise.race([untilTwoWait(done.signal), acking]);
     done.abort();
     outcomes = Promise.all([failing, acking]);
@@ -169,7 +169,7 @@ test("a late ack at the moment in which the row is claimed again with another va
   await claimForScript(db.sql, team, [row.id], minutesLater(1));
   await service(db.sql, "recover_stuck_offline_conversion_jobs", {}, minutesLater(20));
   await change(db.sql, { team }, "correct_sale", { id: row.saleId, amountCents: 200_00 }, { at: minutesLater(21) });
-  const args = { p_ids: [row.id], p_site_id: team.siteId };
+  const args = { p_ids: [row.id], p_site_id: team.siteUuid };
   const answer = await whileOpen(
     db.sql,
     (tx) => callAt(tx, "claim_offline_conversion_rows_for_script_export", args, minutesLater(22)),

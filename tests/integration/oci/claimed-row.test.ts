@@ -30,9 +30,9 @@ describe("a claimed row carries", () => {
   /** A claim, after a look at what a dry run of each row would have asked Google. */
   async function claim(minute: number) {
     const waiting =
-      await db.sql`select id from public.offline_conversion_queue where site_id = ${team.siteId} and status in ('QUEUED', 'RETRY')`;
+      await db.sql`select id from public.offline_conversion_queue where site_id = ${team.siteUuid} and status in ('QUEUED', 'RETRY')`;
     const asked = await Promise.all(
-      waiting.map(({ id }) => service(db.sql, "conversion_job", { p_site_id: team.siteId, p_id: id }, minutesLater(minute))),
+      waiting.map(({ id }) => service(db.sql, "conversion_job", { p_site_id: team.siteUuid, p_id: id }, minutesLater(minute))),
     );
     const claimed = await claimForWorker(db.sql, team, { at: minutesLater(minute) });
     for (const row of claimed.rows) expect(asked.find(({ id }) => id === row.id)).toEqual({ ...row, isChosenAction: expect.any(Boolean) });
@@ -72,7 +72,7 @@ describe("a claimed row carries", () => {
     const choice = { visitor: "agreed", scopes: ["analytics", "marketing"], ageMs: 0 };
     await db.sql.begin(async (tx) => {
       await tx`select set_config('opsmantik.now', ${minutesLater(-30).toISOString()}, true)`;
-      await tx`select public.record_consent(${team.siteId}, ${tx.json(choice)})`;
+      await tx`select public.record_consent(${team.siteUuid}, ${tx.json(choice)})`;
     });
     const { id } = await lead("agreed");
     expect((await claim(1)).rows).toMatchObject([{ channel: "phone", consent: "GRANTED", customerHash: hashed }]);
@@ -84,7 +84,7 @@ describe("a claimed row carries", () => {
     await lead("buys-at-the-till");
     const { rows: desk } = await claim(0.1);
     expect(desk).toMatchObject([{ emailHash: null, consent: null }]);
-    const { id } = await createKey(db.sql, { publicId: team.publicId, owner: owner }, ["sales"]);
+    const { id } = await createKey(db.sql, { siteId: team.siteId, owner: owner }, ["sales"]);
     const sale = {
       externalRef: "till-1",
       occurredAt: minutesLater(0).toISOString(),

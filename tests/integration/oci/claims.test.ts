@@ -33,8 +33,8 @@ async function claimedAgain(site: OciSite, token: string) {
 }
 const failure = { errorCode: "APPLY_FAILED", errorMessage: "threw", errorCategory: "TRANSIENT" };
 const statesOf = async (site: OciSite) => [
-  ...(await app.db.sql`select status from public.offline_conversion_queue where site_id = ${site.siteId}`).map(({ status }) => status),
-  ...(await app.db.sql`select dispatch_status from public.marketing_signals where site_id = ${site.siteId}`).map(
+  ...(await app.db.sql`select status from public.offline_conversion_queue where site_id = ${site.siteUuid}`).map(({ status }) => status),
+  ...(await app.db.sql`select dispatch_status from public.marketing_signals where site_id = ${site.siteUuid}`).map(
     (row) => row.dispatch_status,
   ),
 ];
@@ -102,7 +102,7 @@ describe("a failure", () => {
     service(
       app.db.sql,
       "fail_offline_conversions",
-      { p_site_id: site.siteId, p_ids: [id], p_code: "X", p_category: "TRANSIENT", p_words: "threw", ...more },
+      { p_site_id: site.siteUuid, p_ids: [id], p_code: "X", p_category: "TRANSIENT", p_words: "threw", ...more },
       minutesLater(minute),
     );
 
@@ -144,7 +144,7 @@ describe("a failure", () => {
       app.db.sql,
       async (tx) => {
         await tx`select set_config('opsmantik.now', ${minutesLater(21).toISOString()}, true)`;
-        await callIn(tx, "claim_offline_conversion_rows_for_script_export", { p_ids: [id], p_site_id: site.siteId });
+        await callIn(tx, "claim_offline_conversion_rows_for_script_export", { p_ids: [id], p_site_id: site.siteUuid });
       },
       () => fail(site, id, 21, how === "without claims" ? {} : { p_claims: { [id]: token } }),
     );
@@ -194,7 +194,7 @@ describe("settle", () => {
     service(
       app.db.sql,
       "settle_offline_conversion_jobs",
-      { p_site_id: site.siteId, p_token: token, p_results: [result] },
+      { p_site_id: site.siteUuid, p_token: token, p_results: [result] },
       minutesLater(minute),
     );
   const outcomes = [{ outcome: "COMPLETED" }, { outcome: "FAILED", code: "X", category: "VALIDATION" }];

@@ -173,7 +173,7 @@ describe("what an action leaves alone", () => {
     const outcome = await forceRace(
       db.sql,
       team.operator,
-      (tx) => tx`select public.cancel_sale(${team.publicId}, ${tx.json({ id: String(row?.saleId) })}, ${"1".repeat(64)}, ${randomUUID()})`,
+      (tx) => tx`select public.cancel_sale(${team.siteId}, ${tx.json({ id: String(row?.saleId) })}, ${"1".repeat(64)}, ${randomUUID()})`,
       () => act(db.sql, { action: "RETRY_SELECTED", ids: [row?.id] }, { team }),
     );
     expect(outcome).toMatchObject({ body: { affected: 0, skipped: [{ reason: "SALE_CANCELLED" }] } });
@@ -209,7 +209,7 @@ test("the log names who did what, why, and what became of it", async () => {
   const [undone, done] = await callAs<Record<string, unknown>[]>(
     db.sql,
     team.viewer,
-    (tx) => tx`select public.list_queue_actions(${team.publicId})`,
+    (tx) => tx`select public.list_queue_actions(${team.siteId})`,
     minutesLater(2000),
   ).then((log) => log.filter((entry) => [entry.actionId, entry.undoes].includes(body.actionId)));
   expect(undone).toMatchObject({ action: "UNDO", undoes: body.actionId });

@@ -43,7 +43,7 @@ test(`after ${rounds} random moves the kept counts equal a full count`, { timeou
   const rows: string[] = [];
   const sales: string[] = [];
   const pick = (from: string[], count: number) => Array.from({ length: count }, () => from[Math.floor(random() * from.length)] ?? "");
-  const about = (ids: string[]) => ({ p_site_id: team.siteId, p_ids: [...new Set(ids)] });
+  const about = (ids: string[]) => ({ p_site_id: team.siteUuid, p_ids: [...new Set(ids)] });
   for (let made = 0; made < 40; made++) {
     const { id, saleId } = await sealLead(db.sql, team, { amountCents: 100 + Math.floor(random() * 100_000) });
     rows.push(id);
@@ -89,11 +89,11 @@ test("the figures of a site", async () => {
   const [cancelled] = await rowsIn(db.sql, fresh, "QUEUED", 1, 900);
   await change(db.sql, { team: fresh }, "cancel_sale", { id: cancelled?.saleId }, { at: minutesLater(3) });
   const [sold] =
-    await db.sql`select sale_id from public.offline_conversion_queue where site_id = ${fresh.siteId} and status = 'COMPLETED' limit 1`;
+    await db.sql`select sale_id from public.offline_conversion_queue where site_id = ${fresh.siteUuid} and status = 'COMPLETED' limit 1`;
   await change(db.sql, { team: fresh }, "correct_sale", { id: sold?.sale_id, amountCents: 4_000 }, { at: minutesLater(5) });
   const stats = await readStats(db.sql, fresh);
   expect(stats).toMatchObject({
-    siteId: fresh.publicId,
+    siteId: fresh.siteId,
     scope: "site",
     totals: { QUEUED: 3, RETRY: 2, PROCESSING: 2, COMPLETED: 2, FAILED: 3 },
     stuckProcessing: 0,
@@ -130,12 +130,12 @@ test("all sites of a person are summed, and nobody else's", async () => {
 
 // Guarantee: should the figures ever be wrong, the daily count finds it, says by how much, and puts it right.
 test("a wrong figure is found, kept and corrected", async () => {
-  await db.sql`update private.queue_counts set row_count = row_count + 3 where status = 'COMPLETED' and site_id = ${team.siteId}`;
+  await db.sql`update private.queue_counts set row_count = row_count + 3 where status = 'COMPLETED' and site_id = ${team.siteUuid}`;
   await service(db.sql, "fold_queue_counts", {});
   expect(await service(db.sql, "reconcile_queue_counts", {})).toMatchObject({ drift: 1 });
   expect(plain(await keptCount(db.sql))).toEqual(plain(await fullCount(db.sql)));
   const [check] = await db.sql`select drift from private.queue_count_checks order by id desc limit 1`;
-  expect(check?.drift).toMatchObject([{ site_id: team.siteId, status: "COMPLETED", n: -3 }]);
+  expect(check?.drift).toMatchObject([{ site_id: team.siteUuid, status: "COMPLETED", n: -3 }]);
 });
 
 // Guarantee: a move that is not committed is in no figure, and a fold in the middle of it neither loses it nor counts it early.
@@ -145,7 +145,7 @@ test("a fold while a move is open leaves the move's lines to the next fold", asy
     await tx`select set_config('opsmantik.now', ${minutesLater(1).toISOString()}, true)`;
     const claim = await callIn<Claimed>(tx, "claim_offline_conversion_rows_for_script_export", {
       p_ids: [row?.id],
-      p_site_id: team.siteId,
+      p_site_id: team.siteUuid,
     });
     expect(claim.rows).toHaveLength(1);
     await service(db.sql, "fold_queue_counts", {});
@@ -172,10 +172,10 @@ test("a check in steps finds what is wrong and nothing else, while rows move and
   const { site, ids } = await rowsOverHours("steps", 12);
   const random = seededRandom(11);
   const some = () => ids.filter(() => random() < 0.3);
-  const about = (chosen: string[]) => ({ p_site_id: site.siteId, p_ids: chosen });
+  const about = (chosen: string[]) => ({ p_site_id: site.siteUuid, p_ids: chosen });
   const failure = { p_code: "APPLY_FAILED", p_category: "TRANSIENT", p_words: "w" };
   for (const planted of [0, 5]) {
-    await db.sql`insert into private.queue_counts select ${site.siteId}, 'google_ads', 'COMPLETED', 'TRY', '', '', ${planted}, 0 where ${planted} > 0
+    await db.sql`insert into private.queue_counts select ${site.siteUuid}, 'google_ads', 'COMPLETED', 'TRY', '', '', ${planted}, 0 where ${planted} > 0
       on conflict (site_id, provider_key, status, currency, code, category) do update set row_count = private.queue_counts.row_count + ${planted}`;
     let drift = 0;
     for (let more = true, minute = 1; more; minute++) {
@@ -201,8 +201,8 @@ test("a move that commits between two steps is in the check's sum", async () => 
   const throughOf = async () => (await db.sql`select site_id, through from private.queue_check`)[0];
   await db.sql.begin(async (tx) => {
     await tx`select set_config('opsmantik.now', ${minutesLater(1).toISOString()}, true)`;
-    await callIn(tx, "claim_offline_conversion_rows_for_script_export", { p_ids: ids.slice(0, 2), p_site_id: site.siteId });
-    await stepsTo(async () => (await throughOf())?.site_id === site.siteId && (await throughOf())?.through > minutesLater(-600));
+    await callIn(tx, "claim_offline_conversion_rows_for_script_export", { p_ids: ids.slice(0, 2), p_site_id: site.siteUuid });
+    await stepsTo(async () => (await throughOf())?.site_id === site.siteUuid && (await throughOf())?.through > minutesLater(-600));
   });
   await service(db.sql, "fold_queue_counts", {});
   let answer = await check(1);

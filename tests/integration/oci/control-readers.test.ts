@@ -70,7 +70,7 @@ describe("a filter", () => {
   });
 
   test("a search for three digits, another's row or nothing known finds nothing", async () => {
-    const [theirs] = await db.sql`select id, order_id from public.offline_conversion_queue where site_id = ${other.siteId}`;
+    const [theirs] = await db.sql`select id, order_id from public.offline_conversion_queue where site_id = ${other.siteUuid}`;
     for (const q of ["218", theirs?.id, theirs?.order_id, "gclid-of-nobody", "%", "5218%"]) expect(await found({ q })).toEqual([]);
   });
 
@@ -90,7 +90,7 @@ describe("a page", () => {
   test("holds rows of the agreed shape, newest first, and nothing that names the site's own id", async () => {
     const page = await listRows(db.sql, team, { sort: "updated" }, { limit: 200 });
     expect(queueRows.parse(page)).toEqual(page);
-    expect(JSON.stringify(page)).not.toContain(team.siteId);
+    expect(JSON.stringify(page)).not.toContain(team.siteUuid);
     const times = page.rows.map(({ updatedAt }) => Date.parse(updatedAt));
     expect(times).toEqual([...times].sort((one, another) => another - one));
     expect(page.rows.find(({ id }) => id === made.chat?.[0]?.id)).toMatchObject({
@@ -130,7 +130,7 @@ describe("a page", () => {
 
 describe("a row's story", () => {
   const story = (id: unknown, at = controlAt, person = team.viewer) =>
-    callAs<Record<string, unknown>>(db.sql, person, (tx) => tx`select public.queue_row_story(${team.publicId}, ${String(id)}, 5)`, at);
+    callAs<Record<string, unknown>>(db.sql, person, (tx) => tx`select public.queue_row_story(${team.siteId}, ${String(id)}, 5)`, at);
 
   test("tells the seal, the ledger, each move with who and why, the attempts and what was sent", async () => {
     const [row] = await rowsIn(db.sql, team, "RETRY", 1, 12_300);
@@ -173,7 +173,7 @@ describe("a row's story", () => {
   });
 
   test("of another's row is not found", async () => {
-    const [theirs] = await db.sql`select id from public.offline_conversion_queue where site_id = ${other.siteId} limit 1`;
+    const [theirs] = await db.sql`select id from public.offline_conversion_queue where site_id = ${other.siteUuid} limit 1`;
     await expect(story(theirs?.id)).rejects.toMatchObject({ code: "PT404" });
   });
 });
@@ -184,7 +184,7 @@ test("charts count what happened per hour, how long deliveries took, and why row
   await rowsIn(db.sql, quiet, "FAILED", 2, 5_000);
   await rowsIn(db.sql, quiet, "RETRY", 1);
   const read = (range: string) =>
-    callAs(db.sql, quiet.viewer, (tx) => tx`select public.queue_charts(${quiet.publicId}, ${range})`, controlAt).then((told) =>
+    callAs(db.sql, quiet.viewer, (tx) => tx`select public.queue_charts(${quiet.siteId}, ${range})`, controlAt).then((told) =>
       queueCharts.parse(told),
     );
   const day = await read("24h");

@@ -56,13 +56,13 @@ interface Asking {
   params?: Record<string, string>;
   site?: string;
 }
-const get = (route: Route, { who = "viewer", query = "", params = {}, site = team.publicId }: Asking = {}) =>
+const get = (route: Route, { who = "viewer", query = "", params = {}, site = team.siteId }: Asking = {}) =>
   send(route, { method: "GET", path: `/api/test?siteId=${site}${query}`, params, headers: fromOurPage(cookies[who]) });
 const post = (route: Route, body: object, { who = "operator", params = {} }: Asking = {}, headers: Record<string, string> = {}) =>
   send(route, {
     path: "/api/test",
     params,
-    body: { siteId: team.publicId, ...body },
+    body: { siteId: team.siteId, ...body },
     headers: { ...fromOurPage(cookies[who]), ...headers },
   });
 
@@ -107,7 +107,7 @@ describe("the export", () => {
     const [row] = await rowsIn(db.sql, team, "QUEUED", 1, 123_456);
     const id = String(row?.id);
     await claimForScript(db.sql, team, [id], minutesLater(1));
-    const about = { p_site_id: team.siteId, p_ids: [id], p_code: "APPLY_FAILED", p_category: "VALIDATION", p_words: words };
+    const about = { p_site_id: team.siteUuid, p_ids: [id], p_code: "APPLY_FAILED", p_category: "VALIDATION", p_words: words };
     await service(db.sql, "fail_offline_conversions", about, minutesLater(2));
     const response = await get(exportRoute, { query: "&errorCode=APPLY_FAILED" });
     expect(response.headers.get("content-type")).toBe("text/csv; charset=utf-8");
@@ -155,7 +155,7 @@ test.each([
 test("a flag, and a body that is no object, are refused by name too", async () => {
   expect((await (await get(rowsRoute, { query: "&stuck=maybe" })).json()).detail).toMatch(/^stuck: .*"true"\|"false"/);
   const headers = { ...fromOurPage(cookies.operator), "content-type": "application/json" };
-  const query = { path: `/api/test?siteId=${team.publicId}`, headers };
+  const query = { path: `/api/test?siteId=${team.siteId}`, headers };
   expect((await (await send(actionsRoute, { ...query, body: "[]" })).json()).detail).toMatch(/^body: /);
 });
 

@@ -29,7 +29,7 @@ const read = (site: Team, from?: string, to?: string, person = site.viewer): Pro
   callAs(
     db.sql,
     person,
-    (tx) => tx`select public.delivery_days(${site.publicId}, ${from ?? null}::date, ${to ?? null}::date)`,
+    (tx) => tx`select public.delivery_days(${site.siteId}, ${from ?? null}::date, ${to ?? null}::date)`,
     new Date("2026-11-20T10:00:00Z"),
   );
 
@@ -49,7 +49,7 @@ const verdicts = (site: Team, requestId: string, answer: Record<string, unknown>
   service(
     db.sql,
     "record_verdicts",
-    { p_site_id: site.siteId, p_request_id: requestId, p_answer: { status: "PARTIAL_SUCCESS", verdicts: [], rest: null, ...answer } },
+    { p_site_id: site.siteUuid, p_request_id: requestId, p_answer: { status: "PARTIAL_SUCCESS", verdicts: [], rest: null, ...answer } },
     minutesLater(30 * 60),
   );
 
@@ -109,13 +109,13 @@ describe("what was sent against what Google says", () => {
     const site = await createQueueTeam(db.sql, "by-script", team.owner);
     const { id, saleId } = await sealLead(db.sql, site, { amountCents: 700 });
     await claimForScript(db.sql, site, [id], minutesLater(1));
-    await service(db.sql, "ack_offline_conversions", { p_site_id: site.siteId, p_ids: [id] }, minutesLater(2));
+    await service(db.sql, "ack_offline_conversions", { p_site_id: site.siteUuid, p_ids: [id] }, minutesLater(2));
     await change(db.sql, { team: site }, "correct_sale", { id: saleId, amountCents: 900 }, { at: minutesLater(3) });
     const [restate] = await db.sql`select id from public.offline_conversion_queue where sale_id = ${saleId} and kind = 'RESTATE'`;
     await callAs(
       db.sql,
       site.operator,
-      (tx) => tx`select public.complete_adjustment_by_hand(${site.publicId}, ${tx.json({ id: restate?.id, valueCents: 900 })})`,
+      (tx) => tx`select public.complete_adjustment_by_hand(${site.siteId}, ${tx.json({ id: restate?.id, valueCents: 900 })})`,
       minutesLater(4),
     );
     expect((await read(site)).days).toEqual([
@@ -146,14 +146,14 @@ describe("what was sent against what Google says", () => {
         conversion_name, conversion_time, value_cents, currency, dispatched_at)
       select d.site_id, d.queue_id, d.sale_id, d.snapshot_id, d.kind, d.provider_key, d.transport, d.order_id, d.conversion_name,
         d.conversion_time, d.value_cents, d.currency, d.dispatched_at - make_interval(mins => n)
-      from public.provider_dispatches d, generate_series(1, 20000) n where d.site_id = ${busy.siteId}`;
+      from public.provider_dispatches d, generate_series(1, 20000) n where d.site_id = ${busy.siteUuid}`;
     await db.sql`analyze public.provider_dispatches`;
     const plans = await watchPlans(db.adminUrl);
     const { answer, steps } = await plans.stepsOf(() =>
       callAs<DeliveryDays>(
         plans.sql,
         busy.viewer,
-        (tx) => tx`select public.delivery_days(${busy.publicId}, '2026-11-15'::date, '2026-11-15'::date)`,
+        (tx) => tx`select public.delivery_days(${busy.siteId}, '2026-11-15'::date, '2026-11-15'::date)`,
       ),
     );
     await plans.sql.end();

@@ -23,7 +23,7 @@ const story = async (id: string, minute: number): Promise<QueueRowStory> => {
   const read = await callAs<QueueRowStory>(
     db.sql,
     team.viewer,
-    (tx) => tx`select public.queue_row_story(${team.publicId}, ${id}, 5)`,
+    (tx) => tx`select public.queue_row_story(${team.siteId}, ${id}, 5)`,
     minutesLater(minute),
   );
   expect(queueRowStory.parse(read)).toEqual(read);
@@ -81,9 +81,9 @@ test("the figures name a refused conversion action, a missing connection and the
     missingActions: [],
     lastRun: { kind: "worker", ok: true },
   });
-  await callAs(db.sql, site.owner, (tx) => tx`select public.set_conversion_actions(${site.publicId}, '[]')`);
+  await callAs(db.sql, site.owner, (tx) => tx`select public.set_conversion_actions(${site.siteId}, '[]')`);
   expect(await readStats(db.sql, site)).toMatchObject({ blockedActions: [], missingActions: [defaultNames.seal] });
-  await callAs(db.sql, site.owner, (tx) => tx`select public.disconnect_provider(${site.publicId})`);
+  await callAs(db.sql, site.owner, (tx) => tx`select public.disconnect_provider(${site.siteId})`);
   expect(await readStats(db.sql, site)).toMatchObject({ connected: false, circuit: null });
   const byScript = await createQueueTeam(db.sql, "by-script-figures", team.owner);
   expect(await readStats(db.sql, byScript)).toMatchObject({

@@ -18,10 +18,10 @@ afterAll(() => db.drop());
 
 const kept = (ids: string[]) => db.sql`select * from public.dispatch_identifiers where queue_id = any (${ids}) order by queue_id`;
 const ack = (ids: string[], minute: number) =>
-  service(db.sql, "ack_offline_conversions", { p_site_id: team.siteId, p_ids: ids }, minutesLater(minute));
+  service(db.sql, "ack_offline_conversions", { p_site_id: team.siteUuid, p_ids: ids }, minutesLater(minute));
 const recover = (minute: number) => service(db.sql, "recover_stuck_offline_conversion_jobs", {}, minutesLater(minute));
 const withdraw = (visitor: string, minute: number) =>
-  recordVisit(db.sql, team.siteId, visitor, [{ at: minutesLater(minute), url: "https://identifiers.test/", marketingConsent: false }]);
+  recordVisit(db.sql, team.siteUuid, visitor, [{ at: minutesLater(minute), url: "https://identifiers.test/", marketingConsent: false }]);
 
 async function handOut(count: number): Promise<{ id: string; saleId: string }[]> {
   const rows = [];
@@ -105,7 +105,7 @@ test("a claim under way at the moment of the erasure is waited for, and what it 
     db.sql,
     async (tx) => {
       await tx`select set_config('opsmantik.now', ${minutesLater(1).toISOString()}, true)`;
-      await callIn(tx, "claim_offline_conversion_rows_for_script_export", { p_ids: [id], p_site_id: team.siteId });
+      await callIn(tx, "claim_offline_conversion_rows_for_script_export", { p_ids: [id], p_site_id: team.siteUuid });
     },
     () => db.sql`select private.forget_identifiers(${[saleId]})`,
   );

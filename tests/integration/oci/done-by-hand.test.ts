@@ -25,7 +25,7 @@ beforeAll(async () => {
     cookies[name] = await cookiesOf(gateway, person);
   const sold = await sealLead(db.sql, team, { amountCents: 425_000 });
   await claimForScript(db.sql, team, [sold.id], minutesLater(1));
-  await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteId, p_ids: [sold.id] }, minutesLater(2));
+  await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteUuid, p_ids: [sold.id] }, minutesLater(2));
   await change(db.sql, { team }, "correct_sale", { id: sold.saleId, amountCents: 199_000 }, { at: minutesLater(3) });
   const [row] = await db.sql`select id from public.offline_conversion_queue where sale_id = ${sold.saleId} and kind = 'RESTATE'`;
   restateId = String(row?.id);
@@ -39,7 +39,7 @@ const done = (body: object, who = "operator", id = restateId) =>
   send(doneRoute, {
     path: `/api/oci/queue-rows/${id}/done-by-hand`,
     params: { id },
-    body: { siteId: team.publicId, ...body },
+    body: { siteId: team.siteId, ...body },
     headers: fromOurPage(cookies[who]),
   });
 

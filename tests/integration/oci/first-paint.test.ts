@@ -46,15 +46,15 @@ test("the first paint, the live answer and a preview's sample count tries agains
   const id = String(row?.id);
   const headers = fromOurPage(asked.cookie);
   const get = async (route: typeof rowsRoute, params = {}) =>
-    (await send(route, { method: "GET", path: `/api/test?siteId=${team.publicId}`, params, headers })).json();
+    (await send(route, { method: "GET", path: `/api/test?siteId=${team.siteId}`, params, headers })).json();
   const view = { tab: "queue", filter: {}, sort: "created", range: "7d", span: { last: "30" }, row: id } as const;
-  const site = { publicId: team.publicId, timezone: "Europe/Istanbul", ociSyncMethod: "script" } as const;
+  const site = { siteId: team.siteId, timezone: "Europe/Istanbul", ociSyncMethod: "script" } as const;
   const { queue } = await readPage(readControlPage, site, view, new Date());
   if (!queue) throw new Error("The queue's tab shows the queue.");
   const { page, story } = queue;
   expect(page.rows[0]).toMatchObject({ id, attemptCount: 1, attemptsLeft: 6 });
   expect(page).toEqual(await get(rowsRoute));
   expect(story).toEqual(await get(storyRoute, { id }));
-  const body = { siteId: team.publicId, action: "RETRY_SELECTED", filter: {} };
+  const body = { siteId: team.siteId, action: "RETRY_SELECTED", filter: {} };
   expect((await (await send(previewRoute, { path: "/api/test", body, headers })).json()).sample).toEqual(page.rows);
 });

@@ -23,7 +23,7 @@ describe("the conversion action of a row", () => {
     return { token, id: rows[0]?.id, action: rows[0]?.conversionAction };
   };
   const settle = (site: OciSite, token: string, result: Record<string, unknown>, at: Date) =>
-    service(app.db.sql, "settle_offline_conversion_jobs", { p_site_id: site.siteId, p_token: token, p_results: [result] }, at);
+    service(app.db.sql, "settle_offline_conversion_jobs", { p_site_id: site.siteUuid, p_token: token, p_results: [result] }, at);
 
   // Guarantee: a conversion whose answer was lost is not counted a second time under the action that the owner chose since.
   // Mutation that breaks it: the present action alone in hand_out.

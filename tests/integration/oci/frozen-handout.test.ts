@@ -25,7 +25,7 @@ const items = async (response: Response): Promise<ExportItem[]> => {
 };
 const namesOf = (given: ExportItem[]) => Object.fromEntries(given.map(({ id, conversionName }) => [id, conversionName]));
 const storyOf = async (site: OciSite, id: string): Promise<QueueRowStory> =>
-  queueRowStory.parse(await callAs(app.db.sql, site.viewer, (tx) => tx`select public.queue_row_story(${site.publicId}, ${id}, 5)`));
+  queueRowStory.parse(await callAs(app.db.sql, site.viewer, (tx) => tx`select public.queue_row_story(${site.siteId}, ${id}, 5)`));
 const dispatchesOf = (saleId: string) =>
   app.db.sql`select kind, conversion_name as name, conversion_time as time, value_cents::int as value, currency
     from public.provider_dispatches where sale_id = ${saleId} order by dispatched_at, id`;
@@ -73,7 +73,7 @@ describe("the name of a conversion", () => {
     const deliver = async (minute: number) => {
       const { token, rows }: Claimed = await claimForWorker(app.db.sql, site, { at: minutesLater(minute) });
       const p_results = rows.map(({ id }) => ({ id, outcome: "COMPLETED" }));
-      const args = { p_site_id: site.siteId, p_token: token, p_results, p_transport: "ads_api" };
+      const args = { p_site_id: site.siteUuid, p_token: token, p_results, p_transport: "ads_api" };
       await service(app.db.sql, "settle_offline_conversion_jobs", args, minutesLater(minute));
       return rows.map(({ kind, ...row }) => [kind, "conversionName" in row ? row.conversionName : null]);
     };

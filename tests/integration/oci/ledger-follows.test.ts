@@ -68,7 +68,7 @@ class World {
     if (!flight) return;
     const result = flight.isSent ? { outcome: "COMPLETED" } : { outcome: "RETRY", category: "TRANSIENT", code: "TIMEOUT" };
     const p_results = [{ id: flight.row.id, ...result }];
-    const args = { p_site_id: team.siteId, p_token: flight.token, p_results, p_transport: "ads_api", p_max_attempts: 1000 };
+    const args = { p_site_id: team.siteUuid, p_token: flight.token, p_results, p_transport: "ads_api", p_max_attempts: 1000 };
     await service(db.sql, "settle_offline_conversion_jobs", args, this.at());
   }
   recover = () => service(db.sql, "recover_stuck_offline_conversion_jobs", { p_min_age_minutes: 1 }, this.at());
@@ -115,7 +115,7 @@ async function run(steps: Step[]): Promise<void> {
   for (const { order_id, amount: worth } of sales)
     expect({ order_id, google: world.google.counts(order_id) }).toEqual({ order_id, google: worth });
   const open =
-    await db.sql`select status from public.offline_conversion_queue where site_id = ${team.siteId} and status not in ('COMPLETED', 'FAILED')`;
+    await db.sql`select status from public.offline_conversion_queue where site_id = ${team.siteUuid} and status not in ('COMPLETED', 'FAILED')`;
   expect(open).toHaveLength(0);
 }
 

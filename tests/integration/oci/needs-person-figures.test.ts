@@ -47,7 +47,7 @@ test("a rejection is counted until it is sent again, and not at all once the sal
   await reject(first.requestId, 40);
   await reject(second.requestId, 40);
   expect(await rejectedCauses(41)).toEqual([{ code: reason, category: null, count: 2 }]);
-  await callAs(db.sql, team.operator, (tx) => tx`select public.send_again(${team.publicId}, ${first.id}::uuid)`, minutesLater(42));
+  await callAs(db.sql, team.operator, (tx) => tx`select public.send_again(${team.siteId}, ${first.id}::uuid)`, minutesLater(42));
   expect(await rejectedCauses(43)).toMatchObject([{ count: 1 }]); // it waits
   const claim = await claimForWorker(db.sql, team, { at: minutesLater(44) });
   await settleClaim(db.sql, team, claim, { outcome: "COMPLETED", requestId: "again", recordIndex: 0 }, { at: minutesLater(44) });
@@ -86,7 +86,7 @@ test("refused access counts what a worker met, not what a script did", async () 
   await switchDelivery(db.sql, team, "script");
   const { id } = await sealLead(db.sql, team);
   await claimForScript(db.sql, team, [id], minutesLater(2));
-  const failure = { p_site_id: team.siteId, p_ids: [id], p_code: "USER_PERMISSION_DENIED", p_category: "AUTH", p_words: "x" };
+  const failure = { p_site_id: team.siteUuid, p_ids: [id], p_code: "USER_PERMISSION_DENIED", p_category: "AUTH", p_words: "x" };
   await service(db.sql, "fail_offline_conversions", failure, minutesLater(3));
   await switchDelivery(db.sql, team, "api");
   await failAuth(db.sql, team, minutesLater(4));
@@ -110,13 +110,13 @@ test("a counted conversion of a cancelled sale says whether it was taken back", 
 
 // Guarantee: an owner who goes to the API knows which corrections it may not be able to make. Mutation: count every correction that waits.
 test("the preview of a switch to the API counts corrections of what the script sent", async () => {
-  const preview = (to: string) => callAs(db.sql, team.owner, (tx) => tx`select public.preview_delivery_switch(${team.publicId}, ${to})`);
+  const preview = (to: string) => callAs(db.sql, team.owner, (tx) => tx`select public.preview_delivery_switch(${team.siteId}, ${to})`);
   const byApi = await sent(1);
   await recordVerdict(db.sql, team, byApi.requestId, "CONFIRMED", minutesLater(40));
   await switchDelivery(db.sql, team, "script");
   const { id, saleId } = await sealLead(db.sql, team);
   await claimForScript(db.sql, team, [id], minutesLater(41));
-  await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteId, p_ids: [id] }, minutesLater(42));
+  await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteUuid, p_ids: [id] }, minutesLater(42));
   for (const each of [byApi.saleId, saleId])
     await change(db.sql, { team }, "correct_sale", { id: each, amountCents: 90_00 }, { at: minutesLater(43) });
   expect(await preview("api")).toMatchObject({ waiting: 2, correctionsOfScript: 1 });

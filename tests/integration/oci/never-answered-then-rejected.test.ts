@@ -31,7 +31,7 @@ const withdraw = (team: Team, { callId }: Sealed, minute: number) =>
   db.sql.begin(async (tx) => {
     await tx`select set_config('opsmantik.now', ${minutesLater(minute).toISOString()}, true)`;
     await tx`select public.record_consent(site_id, jsonb_build_object('visitor', visitor_id, 'scopes', '[]'::jsonb, 'ageMs', 0))
-      from public.calls where id = ${callId} and site_id = ${team.siteId}`;
+      from public.calls where id = ${callId} and site_id = ${team.siteUuid}`;
   });
 const dispatchesOf = ({ saleId }: Sealed) =>
   db.sql`select kind, transport, value_cents::int, verdict, verdict_reason from public.provider_dispatches where sale_id = ${saleId} order by id`;

@@ -25,7 +25,7 @@ const rowsOf = (saleId: string, kind: string) =>
 async function retractionOfALivingSale() {
   const row = await sealLead(db.sql, team);
   await claimForScript(db.sql, team, [row.id], minutesLater(1));
-  await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteId, p_ids: [row.id] }, minutesLater(2));
+  await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteUuid, p_ids: [row.id] }, minutesLater(2));
   await change(db.sql, { team }, "cancel_sale", { id: row.saleId }, { at: minutesLater(3) });
   await change(db.sql, { team }, "undo_call", { id: row.callId }, { at: minutesLater(4) });
   const [retraction] = await rowsOf(row.saleId, "RETRACT");
@@ -52,7 +52,7 @@ test("a retraction that was given up is tried again when the lead is sealed anew
     await service(
       db.sql,
       "settle_offline_conversion_jobs",
-      { p_site_id: worker.siteId, p_token: token, p_results, p_transport: "ads_api" },
+      { p_site_id: worker.siteUuid, p_token: token, p_results, p_transport: "ads_api" },
       minutesLater(minute),
     );
     return rows.map(({ kind }) => kind);
@@ -78,7 +78,7 @@ test("a correction that fails for good is not queued again by itself; a new amou
     await service(
       db.sql,
       "settle_offline_conversion_jobs",
-      { p_site_id: worker.siteId, p_token: token, p_results, p_transport: "ads_api" },
+      { p_site_id: worker.siteUuid, p_token: token, p_results, p_transport: "ads_api" },
       minutesLater(minute + 1),
     );
     return rows.length;
@@ -97,7 +97,7 @@ describe("consent withdrawn between the seal and the export", () => {
   test("closes the row, keeps the sale, and forgets click and number", async () => {
     const visitor = "withdraws";
     const row = await sealLead(db.sql, team, { step: { visitor, phone: "+905321234567" } });
-    await recordVisit(db.sql, team.siteId, visitor, [{ at: minutesLater(1), url: "https://untrue.test/", marketingConsent: false }]);
+    await recordVisit(db.sql, team.siteUuid, visitor, [{ at: minutesLater(1), url: "https://untrue.test/", marketingConsent: false }]);
     expect((await claimForScript(db.sql, team, [row.id], minutesLater(2))).rows).toEqual([]);
     expect(await rowsOf(row.saleId, "CONVERSION")).toMatchObject([{ status: "FAILED", code: "NO_CONSENT" }]);
     const [kept] = await db.sql`select s.status, s.delivery_block, s.gclid, c.gclid as click, c.phone from public.sales s
@@ -106,12 +106,17 @@ describe("consent withdrawn between the seal and the export", () => {
   });
 
   const withdraw = (of: Team, visitor: string, minute: number) =>
-    recordVisit(db.sql, of.siteId, visitor, [{ at: minutesLater(minute), url: "https://untrue.test/", marketingConsent: false }]);
+    recordVisit(db.sql, of.siteUuid, visitor, [{ at: minutesLater(minute), url: "https://untrue.test/", marketingConsent: false }]);
   const settleWorker = ({ token, rows }: Claimed, minute: number) =>
     service(
       db.sql,
       "settle_offline_conversion_jobs",
-      { p_site_id: worker.siteId, p_token: token, p_results: rows.map(({ id }) => ({ id, outcome: "COMPLETED" })), p_transport: "ads_api" },
+      {
+        p_site_id: worker.siteUuid,
+        p_token: token,
+        p_results: rows.map(({ id }) => ({ id, outcome: "COMPLETED" })),
+        p_transport: "ads_api",
+      },
       minutesLater(minute),
     );
 

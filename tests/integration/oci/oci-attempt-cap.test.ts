@@ -58,7 +58,8 @@ test("the last attempt is left alone for 15 minutes, with every argument", async
 test("a success that is told after the cap still counts, once", async () => {
   const { id, lastClaimAt } = await claimedTimes(5);
   await cap(lastClaimAt + 16);
-  const ack = () => service(app.db.sql, "ack_offline_conversions", { p_site_id: site.siteId, p_ids: [id] }, minutesLater(lastClaimAt + 17));
+  const ack = () =>
+    service(app.db.sql, "ack_offline_conversions", { p_site_id: site.siteUuid, p_ids: [id] }, minutesLater(lastClaimAt + 17));
   expect([await ack(), await ack()]).toEqual([
     { updated: 1, refused: [] },
     { updated: 1, refused: [] },

@@ -24,16 +24,16 @@ const everyPipeline = { signalsEnabled: true, pageViewsEnabled: true };
 
 async function viewPage(site: OciSite, at: Date): Promise<string> {
   const view = { gclid: `gclid-${randomUUID()}`, wbraid: "", gbraid: "", visitor: randomUUID(), viewedAt: at.toISOString() };
-  return String(await keepPageView(site.publicId, view));
+  return String(await keepPageView(site.siteId, view));
 }
 
 /** Everything that an export could change. */
 async function everythingOf(site: OciSite): Promise<unknown> {
-  const rows = await app.db.sql`select * from public.offline_conversion_queue where site_id = ${site.siteId} order by id`;
-  const signals = await app.db.sql`select * from public.marketing_signals where site_id = ${site.siteId} order by id`;
-  const lists = await Promise.all(["queue", "processing"].map((set) => redis().zrange<string[]>(`pv:${set}:${site.publicId}`, 0, -1)));
+  const rows = await app.db.sql`select * from public.offline_conversion_queue where site_id = ${site.siteUuid} order by id`;
+  const signals = await app.db.sql`select * from public.marketing_signals where site_id = ${site.siteUuid} order by id`;
+  const lists = await Promise.all(["queue", "processing"].map((set) => redis().zrange<string[]>(`pv:${set}:${site.siteId}`, 0, -1)));
   const data = await Promise.all(lists.flat().map((id) => redis().get(`pv:data:${id}`)));
-  const moves = await app.db.sql`select count(*)::int as moves from public.queue_transitions where site_id = ${site.siteId}`;
+  const moves = await app.db.sql`select count(*)::int as moves from public.queue_transitions where site_id = ${site.siteUuid}`;
   return JSON.parse(JSON.stringify({ rows, signals, lists, data, moves }));
 }
 
@@ -97,7 +97,7 @@ describe("markAsExported=true", () => {
     await viewPage(site, hoursAgo(3));
     await sealLead(app.db.sql, site, { at: hoursAgo(2) });
     expect(countKinds(await (await app.exportRows(site, await app.session(site))).json())).toEqual({ seal: 1 });
-    expect(await redis().zcard(`pv:queue:${site.publicId}`)).toBe(1);
+    expect(await redis().zcard(`pv:queue:${site.siteId}`)).toBe(1);
   });
 
   test("what cannot be sent is told to the operator instead of being claimed", async () => {
@@ -124,7 +124,7 @@ describe("markAsExported=true", () => {
     const site = await app.newSite();
     const ids = await bulkSeal(app.db.sql, site, 20, { at: hoursAgo(2) });
     const claim = (tx: Parameters<typeof callIn>[0]) =>
-      callIn<{ rows: { id: string }[] }>(tx, "claim_offline_conversion_rows_for_script_export", { p_ids: ids, p_site_id: site.siteId });
+      callIn<{ rows: { id: string }[] }>(tx, "claim_offline_conversion_rows_for_script_export", { p_ids: ids, p_site_id: site.siteUuid });
     // Both have seen all twenty as waiting; the first has claimed and not committed when the second asks.
     let first: { rows: { id: string }[] } | undefined;
     const second = await app.db.sql.begin(async (one) => {
@@ -140,11 +140,11 @@ describe("markAsExported=true", () => {
     const sealed = await sealLead(app.db.sql, site, { at: hoursAgo(2) });
     await whileOpen(
       app.db.sql,
-      (tx) => callIn(tx, "claim_offline_conversion_rows_for_script_export", { p_ids: [sealed.id], p_site_id: site.siteId }),
+      (tx) => callIn(tx, "claim_offline_conversion_rows_for_script_export", { p_ids: [sealed.id], p_site_id: site.siteUuid }),
       () => change(app.db.sql, { team: site }, "correct_sale", { id: sealed.saleId, amountCents: 1_000 }),
     );
     expect(await readRow(app.db.sql, sealed.id)).toMatchObject({ status: "PROCESSING", value_cents: "425000" });
-    await service(app.db.sql, "ack_offline_conversions", { p_site_id: site.siteId, p_ids: [sealed.id] });
+    await service(app.db.sql, "ack_offline_conversions", { p_site_id: site.siteUuid, p_ids: [sealed.id] });
     const rows = await app.db
       .sql`select kind, value_cents::int as value, status from public.offline_conversion_queue where sale_id = ${sealed.saleId} order by kind`;
     expect(rows.map((row) => ({ ...row }))).toEqual([
@@ -179,20 +179,20 @@ describe("markAsExported=false", () => {
     const response = await app.exportRows(site, token, false);
     const preview = await response.json();
     expect(preview).toEqual({
-      siteId: site.publicId,
+      siteId: site.siteId,
       items: expect.any(Array),
       counts: { queued: 2, skipped: 1 },
       warnings: [`seal_${erased.id}: NO_CLICK_ID`],
     });
     expect(countKinds(preview.items)).toEqual({ seal: 1, signal: 2, pv: 1 });
     expect(await everythingOf(site)).toEqual(before);
-    expect(JSON.stringify(preview)).not.toContain(site.siteId);
+    expect(JSON.stringify(preview)).not.toContain(site.siteUuid);
   });
 
   const asMember = (site: OciSite, cookie: string, isMarking = false) =>
     send(exportRoute, {
       method: "GET",
-      path: `/api/oci/google-ads-export?siteId=${site.publicId}&markAsExported=${isMarking}`,
+      path: `/api/oci/google-ads-export?siteId=${site.siteId}&markAsExported=${isMarking}`,
       headers: fromOurPage(cookie),
     });
 

@@ -21,7 +21,7 @@ const fail = (row: Sealed, minute: number, category = "TRANSIENT") =>
   service(
     db.sql,
     "fail_offline_conversions",
-    { p_site_id: team.siteId, p_ids: [row.id], p_code: "APPLY_FAILED", p_category: category, p_words: "apply() threw" },
+    { p_site_id: team.siteUuid, p_ids: [row.id], p_code: "APPLY_FAILED", p_category: category, p_words: "apply() threw" },
     minutesLater(minute),
   );
 const errorsOf = async ({ id }: Sealed) => {
@@ -72,7 +72,7 @@ describe("RESET_TO_QUEUED", () => {
   test("never touches a COMPLETED row", async () => {
     const row = await sealLead(db.sql, team);
     await claim(row, 1);
-    await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteId, p_ids: [row.id] }, minutesLater(2));
+    await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteUuid, p_ids: [row.id] }, minutesLater(2));
     const before = await readRow(db.sql, row.id);
     for (const to of ["QUEUED", "FAILED"] as const)
       expect(await moveConversion(db.sql, team, { id: row.id, to }, minutesLater(3))).toMatchObject({
@@ -115,14 +115,14 @@ test("a capped row that an operator retries is not capped again, and is delivere
   await service(db.sql, "oci_attempt_cap", {}, minutesLater(602));
   expect((await readRow(db.sql, row.id)).status).toBe("QUEUED");
   expect((await claim(row, 603)).rows).toMatchObject([{ id: row.id, attemptCount: 6 }]);
-  await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteId, p_ids: [row.id] }, minutesLater(604));
+  await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteUuid, p_ids: [row.id] }, minutesLater(604));
   expect((await readRow(db.sql, row.id)).status).toBe("COMPLETED");
 });
 
 test("a person who corrected a conversion in Google Ads says so once, with the value that they entered", async () => {
   const row = await sealLead(db.sql, team);
   await claim(row, 1);
-  await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteId, p_ids: [row.id] }, minutesLater(2));
+  await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteUuid, p_ids: [row.id] }, minutesLater(2));
   await change(db.sql, { team }, "correct_sale", { id: row.saleId, amountCents: 500_000 }, { at: minutesLater(3) });
   const [adjustment] =
     await db.sql`select id, kind, status from public.offline_conversion_queue where sale_id = ${row.saleId} and kind = 'RESTATE'`;
@@ -132,7 +132,7 @@ test("a person who corrected a conversion in Google Ads says so once, with the v
     callAs(
       db.sql,
       team.operator,
-      (tx) => tx`select public.complete_adjustment_by_hand(${team.publicId}, ${tx.json({ id: adjustment?.id, valueCents })})`,
+      (tx) => tx`select public.complete_adjustment_by_hand(${team.siteId}, ${tx.json({ id: adjustment?.id, valueCents })})`,
       minutesLater(30),
     );
   await expect(done(425_000)).rejects.toMatchObject({ message: "STALE_VERSION" });

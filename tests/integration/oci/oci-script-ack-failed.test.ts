@@ -67,7 +67,7 @@ describe("ack-failed", () => {
     const { id } = await sealLead(app.db.sql, site);
     for (let attempt = 1; attempt <= 5; attempt++) {
       await claimForScript(app.db.sql, site, [id], minutesLater(attempt * 200));
-      const args = { p_site_id: site.siteId, p_ids: [id], p_code: "APPLY_FAILED", p_category: "TRANSIENT", p_words: "threw" };
+      const args = { p_site_id: site.siteUuid, p_ids: [id], p_code: "APPLY_FAILED", p_category: "TRANSIENT", p_words: "threw" };
       await service(app.db.sql, "fail_offline_conversions", args, minutesLater(attempt * 200 + 1));
       await service(app.db.sql, "recover_stuck_offline_conversion_jobs", {}, minutesLater(attempt * 200 + 100));
     }
@@ -100,7 +100,7 @@ describe("ack-failed", () => {
     const response = await app.ackFailed(site, token, { queueIds: [signal, view, "seal_1"], errorCategory: "TRANSIENT" });
     expect(await response.json()).toEqual({ ok: true, updated: 1, warnings: { refused: ["seal_1", view] } });
     const [row] = await app.db
-      .sql`select dispatch_status, attempt_count, next_retry_at, claim_token from public.marketing_signals where site_id = ${site.siteId}`;
+      .sql`select dispatch_status, attempt_count, next_retry_at, claim_token from public.marketing_signals where site_id = ${site.siteUuid}`;
     expect(row).toMatchObject({ dispatch_status: "PENDING", attempt_count: 1, next_retry_at: expect.any(Date), claim_token: null });
   });
 
@@ -109,7 +109,7 @@ describe("ack-failed", () => {
     const site = await app.newSite();
     const { id } = await sealLead(app.db.sql, site, { at: hoursAgo(2) });
     const { url, stop } = await serveOciRoutes();
-    const account = new AdsAccount({ OPSMANTIK_SITE_ID: site.publicId, OPSMANTIK_API_KEY: site.key, OPSMANTIK_BASE_URL: url });
+    const account = new AdsAccount({ OPSMANTIK_SITE_ID: site.siteId, OPSMANTIK_API_KEY: site.key, OPSMANTIK_BASE_URL: url });
     const run = await account.runScript({ applyThrowsAt: [1] });
     await stop();
     expect(run.error).toContain("1 failed");
@@ -180,14 +180,14 @@ describe("ack", () => {
         )
       ).json(),
     ).toEqual({ ok: true, updated: 2 });
-    const [row] = await app.db.sql`select dispatch_status, google_sent_at from public.marketing_signals where site_id = ${site.siteId}`;
+    const [row] = await app.db.sql`select dispatch_status, google_sent_at from public.marketing_signals where site_id = ${site.siteUuid}`;
     expect(row).toMatchObject({ dispatch_status: "SENT", google_sent_at: expect.any(Date) });
   });
 
   test("is taken after the site switched to the API", async () => {
     const site = await app.newSite();
     const { id, token } = await exported(site);
-    await app.db.sql`update public.sites set oci_sync_method = 'api' where id = ${site.siteId}`;
+    await app.db.sql`update public.sites set oci_sync_method = 'api' where id = ${site.siteUuid}`;
     expect(await (await app.ack(site, token, [`seal_${id}`])).json()).toEqual({ ok: true, updated: 1 });
   });
 
@@ -208,7 +208,7 @@ describe("who may", () => {
     const { id, token } = await exported(site);
     const foreign = await app.ack(other, token, [`seal_${id}`]);
     expect([foreign.status, await foreign.json()]).toEqual([403, { ...shape, code: "FORBIDDEN" }]);
-    await callAs(app.db.sql, site.owner, (tx) => tx`select public.revoke_site_api_key(${site.publicId}, ${site.keyId})`);
+    await callAs(app.db.sql, site.owner, (tx) => tx`select public.revoke_site_api_key(${site.siteId}, ${site.keyId})`);
     const dead = await app.ack(site, token, [`seal_${id}`]);
     expect([dead.status, await dead.json()]).toEqual([401, { ...shape, code: "INVALID_SESSION_TOKEN" }]);
     expect((await readRow(app.db.sql, id)).status).toBe("PROCESSING");

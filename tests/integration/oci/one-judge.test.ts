@@ -56,13 +56,13 @@ async function oneByOne<T>(items: readonly T[], ask: (item: T) => Promise<Why>):
 const reasons = ["NOT_FOUND", "CHANGED_SINCE", "ILLEGAL_MOVE", "SALE_CANCELLED", "ALREADY_QUEUED", "BY_HAND"];
 
 async function acted(tx: postgres.TransactionSql, team: Team, args: Record<string, unknown>): Promise<QueueActionAnswer> {
-  const [row] = await tx`select public.act_on_queue(${team.publicId}, ${tx.json(args as never)}, ${hash}, ${randomUUID()}) as answer`;
+  const [row] = await tx`select public.act_on_queue(${team.siteId}, ${tx.json(args as never)}, ${hash}, ${randomUUID()}) as answer`;
   return JSON.parse(row?.answer.body);
 }
 const whyOf = (answer: QueueActionAnswer | undefined, id: string): Why => answer?.skipped.find((row) => row.id === id)?.reason ?? null;
 
 async function previewed(tx: postgres.TransactionSql, team: Team, action: QueueAction, id: string): Promise<Why> {
-  const [row] = await tx`select public.preview_queue_action(${team.publicId}, ${action}, ${tx.json({ q: id })}, 5) as answer`;
+  const [row] = await tx`select public.preview_queue_action(${team.siteId}, ${action}, ${tx.json({ q: id })}, 5) as answer`;
   const { count, ineligible } = row?.answer ?? {};
   return count === 1 ? null : (Object.keys(ineligible)[0] ?? "no row");
 }
@@ -77,13 +77,13 @@ const asContract = (why: Why) => (why === "BY_HAND" ? "ILLEGAL_MOVE" : why);
 
 const story = (team: Team, id: string, at: Date) =>
   tried<QueueRowStory>(team, at, async (tx) => {
-    const [row] = await tx`select public.queue_row_story(${team.publicId}, ${id}, 5) as answer`;
+    const [row] = await tx`select public.queue_row_story(${team.siteId}, ${id}, 5) as answer`;
     return row?.answer;
   });
 
 /** What the list says of each row, all of them on one page. */
 async function listedActions(tx: postgres.TransactionSql, team: Team): Promise<Map<string, QueueAction[]>> {
-  const [row] = await tx`select public.queue_rows(${team.publicId}, 5, '{}', null, 1000) as answer`;
+  const [row] = await tx`select public.queue_rows(${team.siteId}, 5, '{}', null, 1000) as answer`;
   const rows: QueueRow[] = row?.answer.rows ?? [];
   return new Map(rows.map(({ id, allowedActions }) => [id, allowedActions]));
 }
@@ -91,7 +91,7 @@ async function listedActions(tx: postgres.TransactionSql, team: Team): Promise<M
 /** Sends again: a new row, the row that is open already, or a refusal. */
 const sentAgain = (team: Team, { id, saleId, kind }: Scene, at: Date) =>
   tried(team, at, async (tx) => {
-    const [row] = await tx.savepoint((sp) => sp`select public.send_again(${team.publicId}, ${id}) as answer`).catch(() => []);
+    const [row] = await tx.savepoint((sp) => sp`select public.send_again(${team.siteId}, ${id}) as answer`).catch(() => []);
     await tx`reset role`;
     const [open] = await tx`select created_at from public.offline_conversion_queue
       where sale_id = ${saleId} and kind = ${kind} and id = ${row?.answer.rowId ?? null}`;
@@ -164,7 +164,7 @@ describe.each(everywhere)("on a site that sends by %s, %s", (site, _when, at) =>
         const facts = new Map((await readFacts(tx, team, at)).map((row) => [row.id, row]));
         await tx`set local role authenticated`;
         const args = tx.json({ actionId: done.actionId });
-        const [row] = await tx`select public.undo_queue_action(${team.publicId}, ${args}, ${hash}, ${randomUUID()}) as answer`;
+        const [row] = await tx`select public.undo_queue_action(${team.siteId}, ${args}, ${hash}, ${randomUUID()}) as answer`;
         const undone: QueueActionAnswer = JSON.parse(row?.answer.body);
         const changed = scenes.filter(({ id }) => whyOf(done, id) === null);
         expect(undone).toMatchObject({ done: changed.length, total: changed.length });
@@ -186,7 +186,7 @@ test("of two closed rows of a sale either may be opened, together only the newes
   await tried(team, controlAt, async (tx) => {
     const known = await listedActions(tx, team);
     const correction = tx.json({ id: String(older?.saleId), amountCents: 75_00 });
-    await tx`select public.correct_sale(${team.publicId}, ${correction}, ${hash}, ${randomUUID()})`;
+    await tx`select public.correct_sale(${team.siteId}, ${correction}, ${hash}, ${randomUUID()})`;
     const newer = [...(await listedActions(tx, team)).keys()].find((id) => !known.has(id));
     const ids = [String(older?.id), String(newer)];
     await acted(tx, team, { action: "MARK_FAILED", ids: [newer], reason: "done elsewhere" });

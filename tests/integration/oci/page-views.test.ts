@@ -25,13 +25,13 @@ const withViews = (settings = {}) => app.newSite({ settings: { pageViewsEnabled:
 
 function keep(site: OciSite, at: Date, visitor: string = randomUUID()): Promise<string | null> {
   const clicks = { gclid: `gclid-${randomUUID()}`, wbraid: "", gbraid: "" };
-  return keepPageView(site.publicId, { ...clicks, visitor, viewedAt: at.toISOString() }, at);
+  return keepPageView(site.siteId, { ...clicks, visitor, viewedAt: at.toISOString() }, at);
 }
 
-const take = (site: OciSite, at: Date, limit = 500) => takePageViews({ publicId: site.publicId, limit, minAgeHours: 6 }, at);
+const take = (site: OciSite, at: Date, limit = 500) => takePageViews({ siteId: site.siteId, limit, minAgeHours: 6 }, at);
 const idsOf = (page: { views: { id: string }[] }) => page.views.map(({ id }) => id);
-const waiting = (site: OciSite) => redis().zrange<string[]>(`pv:queue:${site.publicId}`, 0, -1);
-const inFlight = (site: OciSite) => redis().zrange<string[]>(`pv:processing:${site.publicId}`, 0, -1);
+const waiting = (site: OciSite) => redis().zrange<string[]>(`pv:queue:${site.siteId}`, 0, -1);
+const inFlight = (site: OciSite) => redis().zrange<string[]>(`pv:processing:${site.siteId}`, 0, -1);
 
 describe("a busy site", () => {
   // Guarantee: however many views a site has, those old enough for Google leave. Mutation: a bound below six hours' views that drops the
@@ -53,7 +53,7 @@ describe("a busy site", () => {
           expect(now.getTime() - Date.parse(viewedAt)).toBeGreaterThanOrEqual(6 * 3_600_000);
           seen.add(id);
         }
-        expect((await forgetPageViews(site.publicId, idsOf(page), now)).refused).toEqual([]);
+        expect((await forgetPageViews(site.siteId, idsOf(page), now)).refused).toEqual([]);
         count += page.views.length;
       }
       delivered.push(count);
@@ -93,7 +93,7 @@ describe("taking and giving back", () => {
     await expect(take(site, now)).rejects.toThrow();
     await app.db.sql`grant execute on function public.visitors_without_marketing to opsmantik_app`;
     expect(await inFlight(site)).toEqual([id]);
-    expect(await redis().zscore("pv:claims", `${site.publicId}/${id}`)).toBe(now.getTime());
+    expect(await redis().zscore("pv:claims", `${site.siteId}/${id}`)).toBe(now.getTime());
     await recoverPageViews(15, minutesLater(14, now));
     expect(await waiting(site)).toEqual([]);
     await recoverPageViews(15, minutesLater(16, now));
@@ -111,7 +111,7 @@ describe("taking and giving back", () => {
     expect(await recoverPageViews(15, minutesLater(16, new Date()))).toBe(1);
     expect(await (await app.exportRows(site, token)).json()).toMatchObject([{ id: view }]);
     expect(await (await app.ack(site, token, [String(view)])).json()).toEqual({ ok: true, updated: 1 });
-    expect(await redis().exists(`pv:data:${view}`, `pv:processing:${site.publicId}`)).toBe(0);
+    expect(await redis().exists(`pv:data:${view}`, `pv:processing:${site.siteId}`)).toBe(0);
   });
 
   test("a view waits until its click is old enough for Google", async () => {
@@ -145,16 +145,16 @@ describe("ack", () => {
       expect(answer.warnings.refused.toSorted()).toEqual([theirs, nobody, "pv_1"].toSorted());
     }
     expect([await waiting(other), await redis().exists(`pv:data:${theirs}`)]).toEqual([[theirs], 1]);
-    expect((await forgetPageViews(site.publicId, [mine], hoursAfter(71, new Date()))).done).toEqual([mine]);
-    expect((await forgetPageViews(site.publicId, [mine], hoursAfter(80, new Date()))).refused).toEqual([mine]);
+    expect((await forgetPageViews(site.siteId, [mine], hoursAfter(71, new Date()))).done).toEqual([mine]);
+    expect((await forgetPageViews(site.siteId, [mine], hoursAfter(80, new Date()))).refused).toEqual([mine]);
   });
 
   // Guarantee: what a script holds from before the change is still acknowledged, and no old list stops a site. Mutation: without turning lists.
   test("ids of the old form, in lists of before, are acknowledged; views without a visitor are not sent", async () => {
     const site = await withViews();
     const [handedOut, neverSent] = [0, 1].map(() => `pv_${randomUUID().replaceAll("-", "")}`) as [string, string];
-    await redis().rpush(`pv:processing:${site.publicId}`, handedOut);
-    await redis().rpush(`pv:queue:${site.publicId}`, neverSent);
+    await redis().rpush(`pv:processing:${site.siteId}`, handedOut);
+    await redis().rpush(`pv:queue:${site.siteId}`, neverSent);
     const old = { gclid: "click", wbraid: "", gbraid: "", viewedAt: start.toISOString() };
     for (const id of [handedOut, neverSent]) await redis().set(`pv:data:${id}`, old);
     const token = await app.session(site);
@@ -172,8 +172,8 @@ describe("a visitor who withdraws", () => {
     const site = await withViews();
     for (const hours of [3, 4]) await keep(site, hoursAgo(hours), "ayse");
     const others = await keep(site, hoursAgo(3), "mehmet");
-    expect(await forgetViewsOfVisitor(site.publicId, "ayse")).toBe(2);
-    expect(await forgetViewsOfVisitor(site.publicId, "ayse")).toBe(0);
+    expect(await forgetViewsOfVisitor(site.siteId, "ayse")).toBe(2);
+    expect(await forgetViewsOfVisitor(site.siteId, "ayse")).toBe(0);
     expect(await waiting(site)).toEqual([others]);
     expect(await redis().keys("pv:*ayse*")).toEqual([]);
     const items: ExportItem[] = await (await app.exportRows(site, await app.session(site))).json();
@@ -186,8 +186,8 @@ describe("a visitor who withdraws", () => {
     const [delivered, failed] = [String(await keep(site, start, "ayse")), String(await keep(site, start, "ayse"))];
     const now = hoursAfter(7);
     await take(site, now);
-    expect(await forgetViewsOfVisitor(site.publicId, "ayse")).toBe(2);
-    expect((await forgetPageViews(site.publicId, [delivered], now)).done).toEqual([delivered]);
+    expect(await forgetViewsOfVisitor(site.siteId, "ayse")).toBe(2);
+    expect((await forgetPageViews(site.siteId, [delivered], now)).done).toEqual([delivered]);
     await recoverPageViews(15, minutesLater(16, now));
     expect(idsOf(await take(site, minutesLater(17, now)))).toEqual([]);
     expect([await waiting(site), await inFlight(site), await redis().exists(`pv:data:${failed}`)]).toEqual([[], [], 0]);
@@ -201,7 +201,7 @@ describe("a visitor who withdraws", () => {
       ["ayse", ["analytics"]],
       ["mehmet", ["analytics", "marketing"]],
     ] as const) {
-      await app.db.sql`select public.record_consent(${site.siteId}, ${app.db.sql.json({ visitor, scopes, ageMs: 0 })})`;
+      await app.db.sql`select public.record_consent(${site.siteUuid}, ${app.db.sql.json({ visitor, scopes, ageMs: 0 })})`;
     }
     const token = await app.session(site);
     const preview = await (await app.exportRows(site, token, false)).json();

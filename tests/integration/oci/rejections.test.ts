@@ -45,7 +45,7 @@ const rowsOf = (saleId: string) =>
 const statesOf = async (saleId: string) =>
   (await rowsOf(saleId)).map(({ kind, status, code }) => [kind, status, code].filter(Boolean).join(" "));
 const sendAgain = (id: string, at: Date, person = team.operator) =>
-  callAs<{ ok: boolean; rowId: string }>(db.sql, person, (tx) => tx`select public.send_again(${team.publicId}, ${id})`, at);
+  callAs<{ ok: boolean; rowId: string }>(db.sql, person, (tx) => tx`select public.send_again(${team.siteId}, ${id})`, at);
 const rejectedForGood = { reason: "PROCESSING_ERROR_REASON_INVALID_GCLID" };
 const rejectedForNow = { reason: "PROCESSING_ERROR_REASON_INTERNAL_ERROR", retryable: true };
 const correct = (saleId: string, amountCents: number, minute: number) =>
@@ -120,7 +120,7 @@ describe("a rejection", () => {
   test("of a sale whose visitor withdrew meanwhile is not queued again, by itself or by hand", async () => {
     const visitor = "withdraws-while-google-decides";
     const sold = await sent({ visitor });
-    await recordVisit(db.sql, team.siteId, visitor, [{ at: minutesLater(10), url: "https://verdicts.test/", marketingConsent: false }]);
+    await recordVisit(db.sql, team.siteUuid, visitor, [{ at: minutesLater(10), url: "https://verdicts.test/", marketingConsent: false }]);
     expect(await recordVerdict(db.sql, team, sold.requestId, "REJECTED", minutesLater(40), rejectedForNow)).toMatchObject({
       queuedAgain: 0,
     });
@@ -152,7 +152,7 @@ test("a correction by hand does not stand for a conversion that Google then reje
   await callAs(
     db.sql,
     team.operator,
-    (tx) => tx`select public.complete_adjustment_by_hand(${team.publicId}, ${tx.json(done)})`,
+    (tx) => tx`select public.complete_adjustment_by_hand(${team.siteId}, ${tx.json(done)})`,
     minutesLater(4),
   );
   expect(await recordVerdict(db.sql, team, sold.requestId, "REJECTED", minutesLater(40), rejectedForNow)).toMatchObject({ queuedAgain: 1 });
@@ -166,7 +166,7 @@ describe("a verdict at the same moment as", () => {
   const operate = (name: string, args: object) => async (tx: Parameters<Parameters<typeof whileOpen>[1]>[0]) => {
     await tx`select set_config('opsmantik.now', ${minutesLater(40).toISOString()}, true),
       set_config('request.jwt.claims', ${JSON.stringify({ sub: team.operator.id, role: "authenticated" })}, true)`;
-    await tx`select ${tx(`public.${name}`)}(${team.publicId}, ${tx.json(args as never)}, ${"0".repeat(64)}, null)`;
+    await tx`select ${tx(`public.${name}`)}(${team.siteId}, ${tx.json(args as never)}, ${"0".repeat(64)}, null)`;
   };
 
   // Guarantee: what the queue is brought in line with is what the sale is worth when both have ended.
@@ -199,7 +199,7 @@ describe("a verdict at the same moment as", () => {
       async (tx) => {
         await tx`select set_config('opsmantik.now', ${minutesLater(40).toISOString()}, true)`;
         const verdicts = [{ index: 0, verdict: "REJECTED", ...rejectedForNow }];
-        const args = { p_site_id: team.siteId, p_request_id: sold.requestId, p_answer: { status: "FAILED", verdicts, rest: null } };
+        const args = { p_site_id: team.siteUuid, p_request_id: sold.requestId, p_answer: { status: "FAILED", verdicts, rest: null } };
         first.push(await callIn<Recorded>(tx, "record_verdicts", args));
       },
       () => verdictIn(sold.requestId, "REJECTED", rejectedForNow),

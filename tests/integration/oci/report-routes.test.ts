@@ -40,9 +40,9 @@ afterAll(async () => {
 
 type Route = typeof daysRoute;
 const get = (route: Route, who: string | undefined, query = "", params: Record<string, string> = {}) =>
-  send(route, { method: "GET", path: `/api/test?siteId=${team.publicId}${query}`, params, headers: fromOurPage(who && cookies[who]) });
-const why = (who: string | undefined, saleId: string) => get(whyRoute, who, "", { siteId: team.publicId, saleId });
-const again = (who: string | undefined, id: string, body: object = { siteId: team.publicId }) =>
+  send(route, { method: "GET", path: `/api/test?siteId=${team.siteId}${query}`, params, headers: fromOurPage(who && cookies[who]) });
+const why = (who: string | undefined, saleId: string) => get(whyRoute, who, "", { siteId: team.siteId, saleId });
+const again = (who: string | undefined, id: string, body: object = { siteId: team.siteId }) =>
   send(sendAgainRoute, { path: "/api/test", params: { id }, body, headers: fromOurPage(who && cookies[who]) });
 
 test("a viewer reads why a sale is not counted, and the days", async () => {
@@ -88,7 +88,7 @@ test("nobody is 401, a stranger 404, a viewer may not send again", async () => {
 });
 
 test("what Google rejected is sent again once; what it confirmed is not", async () => {
-  expect((await again("operator", rejected.id, { siteId: team.publicId, force: true })).status, "a field too many").toBe(400);
+  expect((await again("operator", rejected.id, { siteId: team.siteId, force: true })).status, "a field too many").toBe(400);
   expect((await again("operator", randomUUID())).status).toBe(404);
   expect((await again("operator", confirmed.id)).status).toBe(409);
   const first = await (await again("operator", rejected.id)).json();

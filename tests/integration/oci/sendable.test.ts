@@ -34,7 +34,7 @@ afterAll(() => db.drop());
 
 const claim = (minute: number) => claimForWorker(db.sql, team, { at: minutesLater(minute) });
 const seal = () => sealLead(db.sql, team, { amountCents: 100_00 });
-const provider = () => ({ p_site_id: team.siteId, p_provider_key: "google_ads" });
+const provider = () => ({ p_site_id: team.siteUuid, p_provider_key: "google_ads" });
 const asOwner = (call: Parameters<typeof callAs>[2]) => callAs(db.sql, owner, call);
 
 /** What stands in the way of one of two rows, or of the whole site. */
@@ -44,13 +44,13 @@ const obstacles: Record<string, { left: number; put: (id: string) => Promise<unk
     left: 1,
     put: async (id) => {
       const { token } = await claim(1);
-      const [other] = await db.sql`select id from public.offline_conversion_queue where site_id = ${team.siteId} and id <> ${id}`;
+      const [other] = await db.sql`select id from public.offline_conversion_queue where site_id = ${team.siteUuid} and id <> ${id}`;
       const later = { outcome: "RETRY", category: "TRANSIENT", code: "X", retryAt: minutesLater(60).toISOString() };
       const p_results = [
         { id, ...later },
         { id: other?.id, ...later, retryAt: minutesLater(2).toISOString() },
       ];
-      await service(db.sql, "settle_offline_conversion_jobs", { p_site_id: team.siteId, p_token: token, p_results }, minutesLater(1));
+      await service(db.sql, "settle_offline_conversion_jobs", { p_site_id: team.siteUuid, p_token: token, p_results }, minutesLater(1));
     },
   },
   "a sale that was cancelled": {
@@ -77,9 +77,9 @@ const obstacles: Record<string, { left: number; put: (id: string) => Promise<unk
       await settleClaim(db.sql, team, await claim(1), wait, { at: minutesLater(1), batch: { outcome: "definite", quotaUntil } });
     },
   },
-  "no credentials": { left: 0, put: () => asOwner((tx) => tx`select public.disconnect_provider(${team.publicId})`) },
+  "no credentials": { left: 0, put: () => asOwner((tx) => tx`select public.disconnect_provider(${team.siteId})`) },
   "a script that sends": { left: 0, put: () => switchDelivery(db.sql, team, "script") },
-  "an archived site": { left: 0, put: () => asOwner((tx) => tx`select public.set_site_archived(${team.publicId}, true)`) },
+  "an archived site": { left: 0, put: () => asOwner((tx) => tx`select public.set_site_archived(${team.siteId}, true)`) },
   "no conversion action of that name": { left: 0, put: () => connectApi(db.sql, team, { actions: defaultActions.slice(1) }) },
   "another name in the settings, which takes its action along": {
     left: 2,
@@ -115,7 +115,7 @@ describe("listed is what is claimed, with", () => {
     const { id } = await seal();
     await seal();
     await put(id);
-    const groups = await listGroups(db.sql, minutesLater(3), [team.siteId]);
+    const groups = await listGroups(db.sql, minutesLater(3), [team.siteUuid]);
     const { rows } = await claim(3);
     expect([groups[0]?.queued_count ?? 0, rows.length]).toEqual([left, left]);
     const deferral = { ...provider(), p_limit: 100, p_until: minutesLater(60), p_code: "CIRCUIT_OPEN", p_words: "w" };
@@ -159,12 +159,12 @@ describe("listed is what is claimed, with", () => {
     const other = await createApiTeam(db.sql, `sendable-${++teams}`, owner);
     await sealLead(db.sql, other, { at: minutesLater(-10) });
     await seal();
-    const groups = await listGroups(db.sql, minutesLater(3), [team.siteId, other.siteId]);
-    expect(groups.map(({ site_id }) => site_id)).toEqual([other.siteId, team.siteId]);
+    const groups = await listGroups(db.sql, minutesLater(3), [team.siteUuid, other.siteUuid]);
+    expect(groups.map(({ site_id }) => site_id)).toEqual([other.siteUuid, team.siteUuid]);
     expect(groups[0]).toMatchObject({ state: "CLOSED", probe_limit: 5, next_probe_at: null, is_probe_due: false, served_at: null });
     await claim(3);
     await seal();
-    const [served] = await listGroups(db.sql, minutesLater(4), [team.siteId]);
+    const [served] = await listGroups(db.sql, minutesLater(4), [team.siteUuid]);
     expect(new Date(served?.served_at ?? 0)).toEqual(minutesLater(3));
   });
 });

@@ -47,7 +47,7 @@ const verdictsOf = async (saleId: string) =>
     (row) => row.verdict,
   );
 const sendAgain = (id: string, at: Date, person = team.operator) =>
-  callAs<{ ok: boolean; rowId: string }>(db.sql, person, (tx) => tx`select public.send_again(${team.publicId}, ${id})`, at);
+  callAs<{ ok: boolean; rowId: string }>(db.sql, person, (tx) => tx`select public.send_again(${team.siteId}, ${id})`, at);
 const rejectedForGood = { reason: "PROCESSING_ERROR_REASON_INVALID_GCLID" };
 const rejectedForNow = { reason: "PROCESSING_ERROR_REASON_INTERNAL_ERROR", retryable: true };
 const correct = (saleId: string, amountCents: number, minute: number) =>
@@ -108,7 +108,7 @@ describe("sending again", () => {
       callAs<{ canSendAgain: boolean }>(
         db.sql,
         team.viewer,
-        (tx) => tx`select public.queue_row_story(${team.publicId}, ${id}, 5)`,
+        (tx) => tx`select public.queue_row_story(${team.siteId}, ${id}, 5)`,
         minutesLater(41),
       );
     async function unknown(): Promise<Sealed> {
@@ -128,7 +128,7 @@ describe("sending again", () => {
       const why = await callAs(
         db.sql,
         team.viewer,
-        (tx) => tx`select public.why_not_counted(${team.publicId}, ${sold.saleId})`,
+        (tx) => tx`select public.why_not_counted(${team.siteId}, ${sold.saleId})`,
         minutesLater(60),
       );
       expect(why).toMatchObject({ link: "WAITS", code: "DUE" });

@@ -27,20 +27,25 @@ interface Handed {
   rows: { id: string }[];
 }
 const claim = async (team: Team, minute: number) => {
-  const { rows } = await service<Handed>(db.sql, "claim_marketing_signals", { p_site_id: team.siteId, p_limit: 10 }, minutesLater(minute));
+  const { rows } = await service<Handed>(
+    db.sql,
+    "claim_marketing_signals",
+    { p_site_id: team.siteUuid, p_limit: 10 },
+    minutesLater(minute),
+  );
   return rows.map(({ id }) => id);
 };
 const fail = (team: Team, ids: string[], minute: number, category = "TRANSIENT") =>
   service(
     db.sql,
     "fail_marketing_signals",
-    { p_site_id: team.siteId, p_ids: ids, p_category: category, p_words: "threw" },
+    { p_site_id: team.siteUuid, p_ids: ids, p_category: category, p_words: "threw" },
     minutesLater(minute),
   );
 const recover = (minute: number) => service(db.sql, "recover_marketing_signals", {}, minutesLater(minute));
 const states = async (team: Team): Promise<postgres.Row[]> => {
   const rows = await db.sql`select dispatch_status as status, attempt_count as attempts, last_error as error
-    from public.marketing_signals where site_id = ${team.siteId} order by created_at`;
+    from public.marketing_signals where site_id = ${team.siteUuid} order by created_at`;
   return rows.map((row) => ({ ...row }));
 };
 
@@ -52,7 +57,7 @@ test("two scripts at once share no signal", async () => {
   await lead(team);
   await db.sql.begin(async (tx) => {
     await tx`select set_config('opsmantik.now', ${minutesLater(due).toISOString()}, true)`;
-    const { rows } = await callIn<Handed>(tx, "claim_marketing_signals", { p_site_id: team.siteId, p_limit: 10 });
+    const { rows } = await callIn<Handed>(tx, "claim_marketing_signals", { p_site_id: team.siteUuid, p_limit: 10 });
     expect(rows).toHaveLength(1);
     expect(await claim(team, due)).toEqual([]); // while the first has not committed
   });
@@ -91,7 +96,7 @@ test("a visitor who withdraws consent while the signal is away ends it when it c
   const team = await newTeam();
   await lead(team, "withdraws");
   const ids = await claim(team, due);
-  await recordVisit(db.sql, team.siteId, "withdraws", [
+  await recordVisit(db.sql, team.siteUuid, "withdraws", [
     { at: minutesLater(due + 1), url: "https://signals.test/", marketingConsent: false },
   ]);
   await fail(team, ids, due + 2);

@@ -93,7 +93,7 @@ test("a worker's functions leave a script's rows alone, and the other way round"
   expect((await claimForScript(db.sql, script, [ofScript, ofApi], now)).rows.map(({ id }) => id)).toEqual([ofScript]);
   const groups = await service<{ site_id: string; queued_count: number }[]>(db.sql, "list_offline_conversion_groups", {}, now);
   expect(groups).toEqual([
-    expect.objectContaining({ site_id: api.siteId, provider_key: "google_ads", queued_count: 1, min_next_retry_at: null }),
+    expect.objectContaining({ site_id: api.siteUuid, provider_key: "google_ads", queued_count: 1, min_next_retry_at: null }),
   ]);
   expect(new Date(String(groups[0]?.["min_created_at" as never])).getTime()).toBe(sealedAt.getTime());
 });

@@ -46,7 +46,7 @@ describe("an adjustment that no API makes", () => {
     callAs(
       db.sql,
       team.operator,
-      (tx) => tx`select public.complete_adjustment_by_hand(${team.publicId}, ${tx.json({ id, valueCents: 0 })})`,
+      (tx) => tx`select public.complete_adjustment_by_hand(${team.siteId}, ${tx.json({ id, valueCents: 0 })})`,
       minutesLater(minute),
     );
 
@@ -57,10 +57,10 @@ describe("an adjustment that no API makes", () => {
     expect(await readRow(db.sql, id)).toMatchObject({ status: "RETRY", next_retry_at: null, by_hand_reason: "NO_ADS_API_ACCESS" });
     await service(db.sql, "oci_attempt_cap", { p_max_attempts: 1 }, minutesLater(60));
     expect((await claim(61)).rows).toEqual([]);
-    expect(await listGroups(db.sql, minutesLater(61), [team.siteId])).toEqual([]);
+    expect(await listGroups(db.sql, minutesLater(61), [team.siteUuid])).toEqual([]);
     expect(await readStats(db.sql, team, minutesLater(61))).toMatchObject({ waitingByHand: 1 });
     for (const to of ["api", "script"]) {
-      const preview = await asOwner((tx) => tx`select public.preview_delivery_switch(${team.publicId}, ${to})`);
+      const preview = await asOwner((tx) => tx`select public.preview_delivery_switch(${team.siteId}, ${to})`);
       expect(preview).toMatchObject({ adjustmentsByHand: 1 }); // a switch changes nothing about it
     }
     const { rows } = await listRows(db.sql, team, { q: id }, { at: minutesLater(61) });
@@ -100,12 +100,7 @@ describe("an adjustment that no API makes", () => {
       await expect(act(db.sql, action, { team, at })).rejects.toMatchObject({ code: "PT400" });
     expect(await readRow(db.sql, id)).toMatchObject({ status: "RETRY", by_hand_reason: "NO_ADS_API_ACCESS" });
     expect((await claim(45)).rows).toEqual([]);
-    const asked = await callAs<QueueRowStory>(
-      db.sql,
-      team.viewer,
-      (tx) => tx`select public.queue_row_story(${team.publicId}, ${id}, 5)`,
-      at,
-    );
+    const asked = await callAs<QueueRowStory>(db.sql, team.viewer, (tx) => tx`select public.queue_row_story(${team.siteId}, ${id}, 5)`, at);
     expect(asked).toMatchObject({ row: { allowedActions: ["MARK_FAILED"] }, canTryApi: true });
   });
 
@@ -150,7 +145,7 @@ describe("an adjustment that no API makes", () => {
   test("of a conversion that left with a wbraid alone is by hand from the start, also after the click was forgotten", async () => {
     const visitor = `wbraid-${teams}`;
     const id = await cancelled({ gclid: null, wbraid: `wbraid-${teams}`, visitor });
-    await recordVisit(db.sql, team.siteId, visitor, [{ at: minutesLater(42), url: "https://sendable.test/", marketingConsent: false }]);
+    await recordVisit(db.sql, team.siteUuid, visitor, [{ at: minutesLater(42), url: "https://sendable.test/", marketingConsent: false }]);
     expect(await readRow(db.sql, id)).toMatchObject({ status: "QUEUED", by_hand_reason: "WBRAID_ONLY" });
     await act(db.sql, { action: "RESET_TO_QUEUED", ids: [id] }, { team, at: minutesLater(43) });
     expect((await claim(44)).rows).toEqual([]);

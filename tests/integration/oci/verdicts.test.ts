@@ -46,7 +46,7 @@ const verdictsOf = async (saleId: string) =>
     (row) => row.verdict,
   );
 const sendAgain = (id: string, at: Date, person = team.operator) =>
-  callAs<{ ok: boolean; rowId: string }>(db.sql, person, (tx) => tx`select public.send_again(${team.publicId}, ${id})`, at);
+  callAs<{ ok: boolean; rowId: string }>(db.sql, person, (tx) => tx`select public.send_again(${team.siteId}, ${id})`, at);
 const rejectedForGood = { reason: "PROCESSING_ERROR_REASON_INVALID_GCLID" };
 const rejectedForNow = { reason: "PROCESSING_ERROR_REASON_INTERNAL_ERROR", retryable: true };
 
@@ -65,7 +65,14 @@ describe("polling", () => {
     const requestId = await accepted(1, 60);
     expect(await mine(requestId, 1.9)).toEqual([]);
     const [poll] = await mine(requestId, 2);
-    expect(poll).toMatchObject({ siteId: team.siteId, providerKey: "google_ads", pipeline: "seals", requestId, rowCount: 1, pollCount: 0 });
+    expect(poll).toMatchObject({
+      siteUuid: team.siteUuid,
+      providerKey: "google_ads",
+      pipeline: "seals",
+      requestId,
+      rowCount: 1,
+      pollCount: 0,
+    });
     expect(await mine(requestId, 6)).toEqual([]); // leased for five minutes
     expect(await mine(requestId, 7)).toMatchObject([{ pollCount: 1 }]); // that poller died
     const later = { status: "PROCESSING", nextPollAt: minutesLater(60).toISOString() } as const;
@@ -186,7 +193,7 @@ describe("an answer", () => {
   test("of a request of signals is kept on them, and moves nothing", async () => {
     await deliverySettings(db.sql, team, { signalsEnabled: true });
     await sealLead(db.sql, team);
-    const about = { p_site_id: team.siteId };
+    const about = { p_site_id: team.siteUuid };
     const claimed = await service<WorkerClaim>(
       db.sql,
       "claim_marketing_signal_jobs",
@@ -204,7 +211,7 @@ describe("an answer", () => {
     });
     expect(await recordVerdict(db.sql, team, "signals-1", "CONFIRMED", minutesLater(41))).toMatchObject({ recorded: 0 });
     const signals =
-      await db.sql`select dispatch_status, verdict, verdict_reason from public.marketing_signals where site_id = ${team.siteId}`;
+      await db.sql`select dispatch_status, verdict, verdict_reason from public.marketing_signals where site_id = ${team.siteUuid}`;
     expect(signals).toMatchObject([{ dispatch_status: "SENT", verdict: "REJECTED", verdict_reason: rejectedForNow.reason }]);
   });
 

@@ -21,16 +21,16 @@ afterEach(() => void vi.useRealTimers());
 
 const shape = { error: expect.any(String), message: expect.any(String) };
 const statusOf = (site: OciSite) =>
-  callAs<{ runs: Record<string, unknown>[] }>(app.db.sql, site.owner, (tx) => tx`select public.script_status(${site.publicId})`);
+  callAs<{ runs: Record<string, unknown>[] }>(app.db.sql, site.owner, (tx) => tx`select public.script_status(${site.siteId})`);
 
 test("a key of the site opens a session of five minutes that shows nothing of what is inside", async () => {
   const site = await app.newSite();
-  const response = await app.verify({ siteId: site.publicId }, { "x-api-key": site.key });
+  const response = await app.verify({ siteId: site.siteId }, { "x-api-key": site.key });
   const body = await response.json();
   expect([response.status, Object.keys(body).toSorted()]).toEqual([200, ["expires_at", "session_token"]]);
   expect(Date.parse(body.expires_at) - Date.now()).toBe(5 * 60_000);
   const readable = body.session_token.split(".").map((part: string) => Buffer.from(part, "base64url").toString("latin1"));
-  expect(readable.join()).not.toContain(site.siteId);
+  expect(readable.join()).not.toContain(site.siteUuid);
 });
 
 test("each refusal has its code", async () => {
@@ -41,12 +41,12 @@ test("each refusal has its code", async () => {
     expect(answer).toEqual({ ...shape, code: expect.any(String) });
     return [response.status, answer.code];
   };
-  expect(await refusal({ siteId: site.publicId }, {})).toEqual([401, "MISSING_API_KEY"]);
+  expect(await refusal({ siteId: site.siteId }, {})).toEqual([401, "MISSING_API_KEY"]);
   expect(await refusal({})).toEqual([400, "VALIDATION_FAILED"]);
   expect(await refusal("not json")).toEqual([400, "VALIDATION_FAILED"]);
   expect(await refusal({ siteId: 7 })).toEqual([400, "VALIDATION_FAILED"]);
-  expect(await refusal({ siteId: site.siteId })).toEqual([400, "IDENTITY_BOUNDARY"]);
-  expect(await refusal({ siteId: site.publicId }, { "x-api-key": "om_wrong" })).toEqual([401, "INVALID_CREDENTIALS"]);
+  expect(await refusal({ siteId: site.siteUuid })).toEqual([400, "IDENTITY_BOUNDARY"]);
+  expect(await refusal({ siteId: site.siteId }, { "x-api-key": "om_wrong" })).toEqual([401, "INVALID_CREDENTIALS"]);
 });
 
 // Guarantee: nobody finds out which sites exist, or whose key they hold.
@@ -55,8 +55,8 @@ test("an unknown site, a wrong key and another site's key answer byte for byte t
   const answers = await Promise.all(
     [
       [randomBytes(16).toString("hex"), site.key],
-      [site.publicId, "om_wrong"],
-      [site.publicId, other.key],
+      [site.siteId, "om_wrong"],
+      [site.siteId, other.key],
     ].map(async ([siteId, key]) => {
       const response = await app.verify({ siteId }, { "x-api-key": String(key) });
       return [response.status, await response.text()];
@@ -69,7 +69,7 @@ test("an unknown site, a wrong key and another site's key answer byte for byte t
 test("an owner sees that a wrong key was tried, many times as one line", async () => {
   const site = await app.newSite();
   for (let n = 0; n < 3; n++)
-    await app.verify({ siteId: site.publicId }, { "x-api-key": "om_wrong", "x-opsmantik-script-version": `1.0.${n}` });
+    await app.verify({ siteId: site.siteId }, { "x-api-key": "om_wrong", "x-opsmantik-script-version": `1.0.${n}` });
   await app.session(site);
   const { runs } = await statusOf(site);
   expect(runs.map(({ kind, errorCode, times }) => [kind, errorCode, times])).toEqual([
@@ -82,21 +82,21 @@ describe("limits", () => {
   // Guarantee: whoever reads the public id in a page cannot keep the site's script out.
   test("ten tries a minute from one address do not touch the tries from another", async () => {
     const site = await app.newSite();
-    const attack = () => app.verify({ siteId: site.publicId }, { "x-api-key": "om_guess", "x-forwarded-for": "6.6.6.6" });
+    const attack = () => app.verify({ siteId: site.siteId }, { "x-api-key": "om_guess", "x-forwarded-for": "6.6.6.6" });
     const statuses = [];
     for (let n = 0; n < 11; n++) statuses.push((await attack()).status);
     expect(statuses).toEqual([...Array(10).fill(401), 429]);
     const refused = await attack();
     expect(await refused.json()).toEqual({ ...shape, code: "RATE_LIMITED" });
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect((await app.verify({ siteId: site.publicId }, { "x-api-key": site.key, "x-forwarded-for": "1.2.3.4" })).status).toBe(200);
+    expect((await app.verify({ siteId: site.siteId }, { "x-api-key": site.key, "x-forwarded-for": "1.2.3.4" })).status).toBe(200);
   });
 
   test("a site has ten verifications, ten exports and thirty acks a minute, wherever they come from", async () => {
     const site = await app.newSite();
     const token = await app.session(site);
     const verify = (address: number) =>
-      app.verify({ siteId: site.publicId }, { "x-api-key": site.key, "x-forwarded-for": `10.0.0.${address}` });
+      app.verify({ siteId: site.siteId }, { "x-api-key": site.key, "x-forwarded-for": `10.0.0.${address}` });
     const count = async (requests: number, run: (n: number) => Promise<Response>) => {
       const statuses: number[] = [];
       for (let n = 0; n < requests; n++) statuses.push((await run(n)).status);
@@ -116,7 +116,7 @@ test("without Redis every route refuses before any work", async () => {
   const before = (await statusOf(site)).runs.length;
   await redis.stopServer();
   const answers = [
-    await app.verify({ siteId: site.publicId }, { "x-api-key": site.key }),
+    await app.verify({ siteId: site.siteId }, { "x-api-key": site.key }),
     await app.exportRows(site, token),
     await app.ack(site, token, ["seal_1"]),
     await app.ackFailed(site, token, { queueIds: ["seal_1"] }),

@@ -42,7 +42,7 @@ describe("why a sale is not counted", () => {
   test("a conversion that waits on an archived site", async () => {
     const team = await handOver(db.sql, await api(), `owner@${randomUUID()}.test`);
     const { saleId } = await sealLead(db.sql, team);
-    await callAs(db.sql, team.owner, (tx) => tx`select public.set_site_archived(${team.publicId}, true)`, minutesLater(1));
+    await callAs(db.sql, team.owner, (tx) => tx`select public.set_site_archived(${team.siteId}, true)`, minutesLater(1));
     const asked = async (person: Pick<Person, "id">) => whyNotCounted.parse(await why(team, saleId, minutesLater(3), person));
     expect(await asked(team.viewer)).toMatchObject({ link: "ARCHIVED", facts: { canRestore: false } });
     expect(whyMessage(await asked(team.viewer))).toMatchObject({ key: "archived", place: null });

@@ -41,7 +41,7 @@ const defer = (code: string, minute: number, until = minute + 5) =>
   service(
     db.sql,
     "defer_offline_conversion_jobs",
-    { p_site_id: team.siteId, p_provider_key: "google_ads", p_limit: 100, p_until: minutesLater(until), p_code: code, p_words: code },
+    { p_site_id: team.siteUuid, p_provider_key: "google_ads", p_limit: 100, p_until: minutesLater(until), p_code: code, p_words: code },
     minutesLater(minute),
   );
 const unavailable: Result = { outcome: "RETRY", category: "TRANSIENT", code: "UNAVAILABLE", words: "try later" };
@@ -178,7 +178,7 @@ describe("a refused access", () => {
     await settle(await claim(1), revoked, 2, { outcome: "definite", block });
     expect(await readRow(db.sql, id)).toMatchObject({ status: "FAILED", provider_error_category: "AUTH" });
     expect(await claim(3)).toMatchObject({ gate: "BLOCKED", rows: [] });
-    expect(await listGroups(db.sql, minutesLater(3), [team.siteId])).toEqual([]);
+    expect(await listGroups(db.sql, minutesLater(3), [team.siteUuid])).toEqual([]);
   });
 
   // Mutation that breaks it: drop the comparison of versions from settle.
@@ -200,7 +200,7 @@ describe("a refused access", () => {
     const connection = { provider: "google_ads", keyId: "00000000", sealed: "c2VhbGVkIGJ5IG5vYm9keQ==", account: {} };
     const connect = async (tx: postgres.TransactionSql) => {
       await tx`select set_config('request.jwt.claims', ${JSON.stringify({ sub: owner.id, role: "authenticated" })}, true)`;
-      await tx`select public.connect_provider(${team.publicId}, ${tx.json(connection)})`;
+      await tx`select public.connect_provider(${team.siteId}, ${tx.json(connection)})`;
     };
     const settled = await whileOpen(db.sql, connect, () => settle(claimed, revoked, 2, { outcome: "definite", block }));
     expect(settled).toMatchObject({ retried: 1 });

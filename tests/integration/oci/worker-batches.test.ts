@@ -37,7 +37,7 @@ const defer = (code: string, minute: number, until = minute + 5) =>
   service(
     db.sql,
     "defer_offline_conversion_jobs",
-    { p_site_id: team.siteId, p_provider_key: "google_ads", p_limit: 100, p_until: minutesLater(until), p_code: code, p_words: code },
+    { p_site_id: team.siteUuid, p_provider_key: "google_ads", p_limit: 100, p_until: minutesLater(until), p_code: code, p_words: code },
     minutesLater(minute),
   );
 const unavailable: Result = { outcome: "RETRY", category: "TRANSIENT", code: "UNAVAILABLE", words: "try later" };
@@ -67,7 +67,7 @@ describe("a batch", () => {
     ]);
     const [metrics] =
       await db.sql`select attempts_total::int as attempts, completed_total::int as completed from public.provider_upload_metrics
-      where site_id = ${team.siteId}`;
+      where site_id = ${team.siteUuid}`;
     expect({ ...metrics }).toEqual({ attempts: 3, completed: 1 });
   });
 
@@ -77,7 +77,7 @@ describe("a batch", () => {
     await sealLead(db.sql, team);
     await defer("CONCURRENCY_LIMIT", 1);
     const lines = await db.sql`select phase, error_code as code, retry_count as retried from public.provider_upload_attempts
-      where site_id = ${team.siteId} order by id`;
+      where site_id = ${team.siteUuid} order by id`;
     expect(lines.map((line) => ({ ...line }))).toEqual([
       { phase: "STARTED", code: null, retried: null },
       { phase: "FINISHED", code: "CONCURRENCY_LIMIT", retried: 1 },
@@ -101,7 +101,7 @@ describe("the gate", () => {
     for (let n = 0; n < 7; n++) await sealLead(db.sql, team);
     await openCircuit(db.sql, team, minutesLater(1));
     expect(await claim(2)).toMatchObject({ gate: "OPEN", rows: [] });
-    expect(await listGroups(db.sql, minutesLater(8), [team.siteId])).toMatchObject([
+    expect(await listGroups(db.sql, minutesLater(8), [team.siteUuid])).toMatchObject([
       { queued_count: 7, state: "OPEN", is_probe_due: true },
     ]);
     const probe = await claim(8);
@@ -115,7 +115,7 @@ describe("the gate", () => {
   test("two workers at the same moment: one probes", async () => {
     for (let n = 0; n < 7; n++) await sealLead(db.sql, team);
     await openCircuit(db.sql, team, minutesLater(1));
-    const args = { p_site_id: team.siteId, p_provider_key: "google_ads", p_limit: 100 };
+    const args = { p_site_id: team.siteUuid, p_provider_key: "google_ads", p_limit: 100 };
     let first: WorkerClaim | undefined;
     const second = await whileOpen(
       db.sql,

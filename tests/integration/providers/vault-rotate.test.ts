@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type postgres from "postgres";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { credentialsPlace } from "#lib/providers/credentials.ts";
+import type { SiteUuid } from "#lib/site-ids.ts";
 import { keyRing, openSecret, type SealedSecret, sealSecret } from "#lib/vault/secret.ts";
 import { connectApi } from "#tests/fixtures/connections.ts";
 import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
@@ -30,12 +31,12 @@ afterEach(() => db.drop());
 /** A site whose credentials the old key sealed, connected by its owner. */
 async function connectedTeam(sealed?: SealedSecret): Promise<Team> {
   const team = await createQueueTeam(db.sql, `rotate${++number}`, founder, "api");
-  await connectApi(db.sql, team, sealed ?? sealSecret(`secret of ${team.siteId}`, credentialsPlace(team.siteId, "google_ads"), older));
+  await connectApi(db.sql, team, sealed ?? sealSecret(`secret of ${team.siteUuid}`, credentialsPlace(team.siteUuid, "google_ads"), older));
   return team;
 }
 
-const stored = ({ siteId }: Team) =>
-  service<SealedSecret & { version: number }>(db.sql, "provider_credentials_for", { p_site_id: siteId, p_provider_key: "google_ads" });
+const stored = ({ siteUuid }: Team) =>
+  service<SealedSecret & { version: number }>(db.sql, "provider_credentials_for", { p_site_id: siteUuid, p_provider_key: "google_ads" });
 
 function startRotation(variables: Record<string, string> = bothKeys) {
   const child = spawn(process.execPath, ["scripts/vault-rotate.ts"], {
@@ -55,17 +56,17 @@ test("every site's credentials are sealed with the current key and still open", 
   for (const team of teams) {
     const row = await stored(team);
     expect(row).toMatchObject({ keyId: ring.current.id, version: 1 });
-    expect(openSecret(row, credentialsPlace(team.siteId, "google_ads"), onlyNew)).toBe(`secret of ${team.siteId}`);
+    expect(openSecret(row, credentialsPlace(team.siteUuid, "google_ads"), onlyNew)).toBe(`secret of ${team.siteUuid}`);
   }
   expect(await startRotation().ended).toMatchObject({ code: 0, output: expect.stringContaining("0 sealed again") });
 });
 
 // Guarantee: a rotation that dies half way has harmed nobody, and the next one ends it.
 test("killed between two sites it leaves both readable, and a second run finishes", async () => {
-  const teams = [await connectedTeam(), await connectedTeam()].toSorted((a, b) => (a.siteId < b.siteId ? -1 : 1));
+  const teams = [await connectedTeam(), await connectedTeam()].toSorted((a, b) => (a.siteUuid < b.siteUuid ? -1 : 1));
   const [first, second] = teams as [Team, Team];
   await db.sql.begin(async (tx) => {
-    await tx`select from public.provider_credentials where site_id = ${second.siteId} for update`;
+    await tx`select from public.provider_credentials where site_id = ${second.siteUuid} for update`;
     const { child, ended } = startRotation();
     await untilSomebodyWaits(db.sql);
     child.kill("SIGKILL");
@@ -74,7 +75,7 @@ test("killed between two sites it leaves both readable, and a second run finishe
   const keysNow = await Promise.all(teams.map(async (team) => (await stored(team)).keyId));
   expect(keysNow[0]).toBe(ring.current.id);
   for (const team of teams)
-    expect(openSecret(await stored(team), credentialsPlace(team.siteId, "google_ads"), ring)).toContain("secret of");
+    expect(openSecret(await stored(team), credentialsPlace(team.siteUuid, "google_ads"), ring)).toContain("secret of");
   expect(await startRotation().ended).toMatchObject({ code: 0 });
   expect([await stored(first), await stored(second)].map(({ keyId }) => keyId)).toEqual([ring.current.id, ring.current.id]);
 });
@@ -82,23 +83,23 @@ test("killed between two sites it leaves both readable, and a second run finishe
 // Guarantee: an owner who reconnects during a rotation keeps the new credentials. Mutation: reseal without the version.
 test("credentials that an owner replaces meanwhile are not overwritten", async () => {
   const team = await connectedTeam();
-  const place = credentialsPlace(team.siteId, "google_ads");
+  const place = credentialsPlace(team.siteUuid, "google_ads");
   const fresh = sealSecret("new credentials", place, ring);
   const connection = { provider: "google_ads", transport: "data_manager", account: { customerId: "1" }, ...fresh };
-  const reconnect = (tx: postgres.TransactionSql) => tx`select public.connect_provider(${team.publicId}, ${tx.json(connection)})`;
+  const reconnect = (tx: postgres.TransactionSql) => tx`select public.connect_provider(${team.siteId}, ${tx.json(connection)})`;
   const ended = await forceRace(db.sql, team.owner, reconnect, () => startRotation().ended);
   expect(ended).toMatchObject({ code: 0, output: expect.stringContaining("0 sealed again") });
   expect(openSecret(await stored(team), place, ring)).toBe("new credentials");
 });
 
 test("what does not open is counted, the rest is done, and no content is printed", async () => {
-  const broken = await connectedTeam({ ...sealSecret("broken secret", { siteUuid: "elsewhere", purpose: "x" }, older) });
+  const broken = await connectedTeam({ ...sealSecret("broken secret", { siteUuid: "elsewhere" as SiteUuid, purpose: "x" }, older) });
   const sound = await connectedTeam();
   const { code, output } = await startRotation().ended;
   expect(code).toBe(1);
   expect(output).toContain("1 sealed again");
   expect(output).toContain("1 still under the key");
-  for (const hidden of ["secret of", bothKeys.OPSMANTIK_VAULT_KEY, (await stored(broken)).sealed, broken.siteId, sound.siteId])
+  for (const hidden of ["secret of", bothKeys.OPSMANTIK_VAULT_KEY, (await stored(broken)).sealed, broken.siteUuid, sound.siteUuid])
     expect(output).not.toContain(hidden);
 });
 

@@ -15,7 +15,7 @@ beforeAll(async () => {
   await callAs(
     db.sql,
     team.owner,
-    (tx) => tx`select public.update_site(${yenTeam.publicId}, 'yen', ${["yen.test"]}, 'JPY', 'Asia/Tokyo', 'en', 1000000)`,
+    (tx) => tx`select public.update_site(${yenTeam.siteId}, 'yen', ${["yen.test"]}, 'JPY', 'Asia/Tokyo', 'en', 1000000)`,
   );
 });
 afterAll(() => db.drop());

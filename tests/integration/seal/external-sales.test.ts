@@ -31,7 +31,7 @@ beforeAll(async () => {
   await callAs(
     db.sql,
     team.owner,
-    (tx) => tx`select public.update_site(${dinars.publicId}, 'dinars', ${["d.test"]}, 'KWD', 'Asia/Kuwait', 'en', 2500)`,
+    (tx) => tx`select public.update_site(${dinars.siteId}, 'dinars', ${["d.test"]}, 'KWD', 'Asia/Kuwait', 'en', 2500)`,
   );
   key = await newKey(team);
 });
@@ -81,7 +81,7 @@ describe("a sale from elsewhere", () => {
     // The queue's own trigger, past every function.
     await expect(
       db.sql`insert into public.offline_conversion_queue (site_id, sale_id, order_id, snapshot_id, value_cents, currency, conversion_time, click_expires_at,
-        not_before, created_at, updated_at) values (${team.siteId}, ${String(body.sale_id)}, 'om_by_hand', gen_random_uuid(), 1, 'TRY', now(), now(), now(), now(), now())`,
+        not_before, created_at, updated_at) values (${team.siteUuid}, ${String(body.sale_id)}, 'om_by_hand', gen_random_uuid(), 1, 'TRY', now(), now(), now(), now(), now())`,
     ).rejects.toMatchObject({ message: "SALE_NOT_SEALED" });
   });
 

@@ -27,7 +27,7 @@ const hash = "0".repeat(64);
 async function settle(outcome: string, minute: number): Promise<string[][]> {
   const { token, rows } = await claimForWorker(db.sql, team, { at: minutesLater(minute) });
   const p_results = rows.map(({ id }) => ({ id, outcome, code: "UNAVAILABLE", category: "TRANSIENT" }));
-  const args = { p_site_id: team.siteId, p_token: token, p_results, p_transport: "ads_api" };
+  const args = { p_site_id: team.siteUuid, p_token: token, p_results, p_transport: "ads_api" };
   await service(db.sql, "settle_offline_conversion_jobs", args, minutesLater(minute));
   return rows.map(({ kind, orderId }) => [kind, orderId]);
 }
@@ -79,7 +79,7 @@ const ways: Record<string, (kept: Kept) => Promise<string>> = {
   },
   "an operator's confirmation of the draft": async ({ gclid }) => {
     const id = await draft(gclid);
-    await callAs(db.sql, team.operator, (tx) => tx`select public.confirm_sale(${team.publicId}, ${tx.json({ id })}, ${hash})`, at);
+    await callAs(db.sql, team.operator, (tx) => tx`select public.confirm_sale(${team.siteId}, ${tx.json({ id })}, ${hash})`, at);
     return id;
   },
   "the till's own confirmation of the draft": async ({ gclid }) => {
@@ -93,7 +93,7 @@ const ways: Record<string, (kept: Kept) => Promise<string>> = {
     const [line] = await callAs<{ saleId: string; result: string }[]>(
       db.sql,
       team.operator,
-      (tx) => tx`select public.import_sales(${team.publicId}, ${tx.json(rows)}, true)`,
+      (tx) => tx`select public.import_sales(${team.siteId}, ${tx.json(rows)}, true)`,
       at,
     );
     expect(line?.result).toBe("sealed");
@@ -124,7 +124,7 @@ describe("a retraction that was given up is tried again after", () => {
     await callAs(
       db.sql,
       team.operator,
-      (tx) => tx`select public.confirm_sale(${team.publicId}, ${tx.json({ id: second })}, ${hash})`,
+      (tx) => tx`select public.confirm_sale(${team.siteId}, ${tx.json({ id: second })}, ${hash})`,
       minutesLater(8),
     );
     expect(await retractionsOf(row.saleId)).toMatchObject([{ status: "QUEUED" }]);

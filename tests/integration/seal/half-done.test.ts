@@ -90,7 +90,7 @@ test("a killed process leaves the lead as it was, and its key free", async () =>
   const before = await everything();
   const key = randomUUID();
   const script = join(checkoutDir, "tests/support/seal-in-child.ts");
-  const child = spawn(process.execPath, [script, db.adminUrl, team.publicId, team.operator.id, call, key], {
+  const child = spawn(process.execPath, [script, db.adminUrl, team.siteId, team.operator.id, call, key], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   await once(child.stdout, "data");

@@ -42,7 +42,7 @@ const row = (line: number, more: Record<string, unknown> = {}) => ({
 });
 type Result = { line: number; result: string; code?: string; saleId?: string; callId?: string };
 const importRows = (rows: unknown[], seal = false) =>
-  callAs<Result[]>(db.sql, team.operator, (tx) => tx`select public.import_sales(${team.publicId}, ${tx.json(rows as never)}, ${seal})`);
+  callAs<Result[]>(db.sql, team.operator, (tx) => tx`select public.import_sales(${team.siteId}, ${tx.json(rows as never)}, ${seal})`);
 
 async function untilWaiting(count: number): Promise<void> {
   for (let waiting = 0; waiting < count; )
@@ -108,7 +108,7 @@ async function through(what: typeof previewLines, file: ReturnType<typeof readIm
     read: file,
     onProgress: () => undefined,
     async post(body) {
-      const response = await send(importRoute, { body, params: { siteId: team.publicId }, headers: fromOurPage(cookie) });
+      const response = await send(importRoute, { body, params: { siteId: team.siteId }, headers: fromOurPage(cookie) });
       const value = await response.json();
       results.push(...(value.results ?? []));
       return response.ok ? { ok: true, value } : { ok: false, code: value.code, requestId: null, fields: {}, facts: {} };

@@ -27,7 +27,7 @@ const hash = "0".repeat(64);
 async function settle(outcome: string, minute: number): Promise<string[][]> {
   const { token, rows } = await claimForWorker(db.sql, team, { at: minutesLater(minute) });
   const p_results = rows.map(({ id }) => ({ id, outcome, code: "UNAVAILABLE", category: "TRANSIENT" }));
-  const args = { p_site_id: team.siteId, p_token: token, p_results, p_transport: "ads_api" };
+  const args = { p_site_id: team.siteUuid, p_token: token, p_results, p_transport: "ads_api" };
   await service(db.sql, "settle_offline_conversion_jobs", args, minutesLater(minute));
   return rows.map(({ kind, orderId }) => [kind, orderId]);
 }
@@ -77,7 +77,7 @@ describe("the lead's next sale", () => {
     callAs(
       db.sql,
       of.operator,
-      (tx) => tx`select public.complete_adjustment_by_hand(${of.publicId}, ${tx.json({ id, valueCents: 0 })})`,
+      (tx) => tx`select public.complete_adjustment_by_hand(${of.siteId}, ${tx.json({ id, valueCents: 0 })})`,
       minutesLater(minute),
     );
   /** The first sale's retraction and the row of the sale that follows, sealed while the retraction waits. */
@@ -126,7 +126,7 @@ describe("the lead's next sale", () => {
     expect((await heldBy(team, await rowOf(second), 7)).heldBy).toEqual({ saleId: first.saleId, rowId: first.id });
     expect((await claimForWorker(db.sql, team, { at: minutesLater(8) })).rows).toEqual([]);
     const p_results = [{ id: first.id, outcome: "COMPLETED", transport: "ads_api" }];
-    const args = { p_site_id: team.siteId, p_token: claimed.token, p_results };
+    const args = { p_site_id: team.siteUuid, p_token: claimed.token, p_results };
     await service(db.sql, "settle_offline_conversion_jobs", args, minutesLater(9));
     expect(await kinds("COMPLETED", 10)).toEqual(["RETRACT"]);
     expect(await kinds("COMPLETED", 11)).toEqual(["CONVERSION"]);
@@ -134,17 +134,17 @@ describe("the lead's next sale", () => {
 
   test("is not handed to a script either, until a person has taken the first one back", async () => {
     const script = await createQueueTeam(db.sql, "followed-script", team.owner);
-    const { id } = await createKey(db.sql, { publicId: script.publicId, owner: team.owner }, ["sales"]);
+    const { id } = await createKey(db.sql, { siteId: script.siteId, owner: team.owner }, ["sales"]);
     const gclid = `gclid-${randomUUID()}`;
     const first = await sealLead(db.sql, script, { step: { gclid } });
     await claimForScript(db.sql, script, [first.id], minutesLater(1));
-    await service(db.sql, "ack_offline_conversions", { p_site_id: script.siteId, p_ids: [first.id] }, minutesLater(2));
+    await service(db.sql, "ack_offline_conversions", { p_site_id: script.siteUuid, p_ids: [first.id] }, minutesLater(2));
     await change(db.sql, { team: script }, "cancel_sale", { id: first.saleId }, { at: minutesLater(3) });
     const second = await draft(gclid, id);
     await change(db.sql, { team: script }, "seal_call", { id: first.callId }, { at });
     const rowId = await rowOf(second);
     const page = async () => {
-      const args = { p_site_id: script.siteId, p_max_attempts: 5 };
+      const args = { p_site_id: script.siteUuid, p_max_attempts: 5 };
       const { seals } = await service<{ seals: { id: string }[] }>(db.sql, "get_export_page", args, minutesLater(10));
       return seals.map((seal) => seal.id);
     };

@@ -19,7 +19,7 @@ afterAll(() => db.drop());
 const sealSql = (id: string, amountCents: number, key = randomUUID()) => {
   const hash = "1".repeat(64);
   return (tx: Parameters<Parameters<typeof forceRace>[2]>[0]) =>
-    tx`select public.seal_call(${team.publicId}, ${tx.json({ id, amountCents })}, ${hash}, ${key})`;
+    tx`select public.seal_call(${team.siteId}, ${tx.json({ id, amountCents })}, ${hash}, ${key})`;
 };
 const sales = (...calls: string[]) => db.sql`
   select s.amount_cents::int as amount, count(r.id)::int as lines, count(q.id)::int as rows from public.sales s

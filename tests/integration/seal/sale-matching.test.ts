@@ -30,7 +30,7 @@ beforeAll(async () => {
   await callAs(
     db.sql,
     team.owner,
-    (tx) => tx`select public.update_site(${dinars.publicId}, 'dinars', ${["d.test"]}, 'KWD', 'Asia/Kuwait', 'en', 2500)`,
+    (tx) => tx`select public.update_site(${dinars.siteId}, 'dinars', ${["d.test"]}, 'KWD', 'Asia/Kuwait', 'en', 2500)`,
   );
   key = await newKey(team);
 });
@@ -164,7 +164,7 @@ describe("the hash of an e-mail address", () => {
     const visitor = randomUUID();
     const gclid = `gclid-${visitor}`;
     await newLead(db.sql, team, { at: minutesAgo(30), visitor, gclid });
-    await db.sql`select public.record_consent(${team.siteId}, ${db.sql.json({ visitor, scopes: [], ageMs: 0 })})`;
+    await db.sql`select public.record_consent(${team.siteUuid}, ${db.sql.json({ visitor, scopes: [], ageMs: 0 })})`;
     const { body } = await record({ gclid, marketing_consent: true, customer_email_hash: hash, occurred_at: minutesAgo(5).toISOString() });
     expect(await kept(body.sale_id)).toBeNull();
   });

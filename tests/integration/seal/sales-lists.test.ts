@@ -6,6 +6,7 @@ import { POST as importRoute } from "#app/api/sites/[siteId]/sales/import/route.
 import { GET as salesRoute } from "#app/api/sites/[siteId]/sales/route.ts";
 import { parseCsv } from "#lib/csv/csv.ts";
 import { salesPage } from "#lib/seal/sales-list.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { change, newLead } from "#tests/fixtures/leads.ts";
 import { createTeam, handOver, type Person, type Team } from "#tests/fixtures/team.ts";
@@ -49,8 +50,8 @@ const importRows = (
 ) =>
   callAs<Result[]>(db.sql, person, (tx) =>
     preview
-      ? tx`select public.preview_import(${team.publicId}, ${tx.json(rows as never)})`
-      : tx`select public.import_sales(${team.publicId}, ${tx.json(rows as never)}, ${seal})`,
+      ? tx`select public.preview_import(${team.siteId}, ${tx.json(rows as never)})`
+      : tx`select public.import_sales(${team.siteId}, ${tx.json(rows as never)}, ${seal})`,
   );
 const saleCount = async () => Number((await db.sql`select count(*) as n from public.sales`)[0]?.n);
 
@@ -63,7 +64,7 @@ describe("an import", () => {
       db.sql,
       async (tx) => {
         await tx`select set_config('request.jwt.claims', ${claims}, true)`;
-        await tx`select public.import_sales(${team.publicId}, ${tx.json([row(2)])}, false)`;
+        await tx`select public.import_sales(${team.siteId}, ${tx.json([row(2)])}, false)`;
       },
       () => importRows([row(2)]),
     );
@@ -124,7 +125,7 @@ describe("an import", () => {
 
 describe("the list of sales", () => {
   const list = async (filter: Record<string, unknown> = {}) =>
-    salesPage.parse(await callAs(db.sql, team.viewer, (tx) => tx`select public.list_sales(${team.publicId}, ${tx.json(filter as never)})`));
+    salesPage.parse(await callAs(db.sql, team.viewer, (tx) => tx`select public.list_sales(${team.siteId}, ${tx.json(filter as never)})`));
 
   test("walks every sale once, newest first", async () => {
     await importRows(
@@ -137,7 +138,7 @@ describe("the list of sales", () => {
       if (!next) break;
       cursor = next;
     }
-    const all = await db.sql`select id from public.sales where site_id = ${team.siteId} order by occurred_at desc, id`;
+    const all = await db.sql`select id from public.sales where site_id = ${team.siteUuid} order by occurred_at desc, id`;
     expect(seen).toEqual(all.map(({ id }) => id));
   });
 
@@ -158,9 +159,9 @@ describe("the routes", () => {
     who: string | undefined,
     {
       method = "POST",
-      siteId = team.publicId,
+      siteId = team.siteId,
       ...more
-    }: { method?: string; siteId?: string; body?: unknown; path?: string; params?: Record<string, string> } = {},
+    }: { method?: string; siteId?: SiteId; body?: unknown; path?: string; params?: Record<string, string> } = {},
   ) => send(route, { method, headers: fromOurPage(who && cookies[who]), ...more, params: { siteId, ...more.params } });
 
   test.each([
@@ -189,7 +190,7 @@ describe("the routes", () => {
   // Guarantee: a file of ours does not run somebody's formula on the bookkeeper's machine.
   test("an exported note that looks like a formula is made inert", async () => {
     await importRows([row(2, { note: '=HYPERLINK("http://evil.test")', externalRef: "@SUM(A1)" })]);
-    const response = await call(salesRoute, "viewer", { method: "GET", path: `/api/sites/${team.publicId}/sales?source=elsewhere` });
+    const response = await call(salesRoute, "viewer", { method: "GET", path: `/api/sites/${team.siteId}/sales?source=elsewhere` });
     const cells = parseCsv(await response.text()).flat();
     expect(cells).toContain('\'=HYPERLINK("http://evil.test")');
     expect(cells).toContain("'@SUM(A1)");

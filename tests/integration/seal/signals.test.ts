@@ -75,7 +75,7 @@ test("a click that ran out before the stage makes none", async () => {
 test("a move that is rolled back leaves no signal", async () => {
   const call = await newLead(db.sql, on);
   const move = actAs(db.sql, on.operator.id, async (tx) => {
-    await tx`select public.change_call(${on.publicId}, ${tx.json({ id: call, to: "qualified" })}, ${"0".repeat(64)})`;
+    await tx`select public.change_call(${on.siteId}, ${tx.json({ id: call, to: "qualified" })}, ${"0".repeat(64)})`;
     const [inside] = await tx`select count(*)::int as n from public.marketing_signals`.catch(() => [{ n: -1 }]);
     throw new Error(`rolled back with ${inside?.n}`);
   });

@@ -15,7 +15,7 @@ beforeAll(async () => {
   db = await createTestDatabase();
   team = await createTeam(db.sql, "undo");
   const settings = '{"sendDelayMinutes": 0, "clickMinAgeHours": 0, "signalsEnabled": true}';
-  await callAs(db.sql, team.owner, (tx) => tx`select public.set_site_delivery(${team.publicId}, (${settings}::text)::jsonb)`);
+  await callAs(db.sql, team.owner, (tx) => tx`select public.set_site_delivery(${team.siteId}, (${settings}::text)::jsonb)`);
 });
 afterAll(() => db.drop());
 

@@ -18,7 +18,7 @@ async function seal(step = {}) {
 }
 
 /** As the owner of the database, past every function: a row for a sale, made from another row. */
-const insertRow = (sale: string, kind = "CONVERSION", site = team.siteId) => db.sql`
+const insertRow = (sale: string, kind = "CONVERSION", site = team.siteUuid) => db.sql`
   insert into public.offline_conversion_queue (site_id, sale_id, kind, order_id, snapshot_id, value_cents, currency, conversion_time, click_expires_at,
     not_before, created_at, updated_at)
   values (${site}, ${sale}, ${kind}, 'om_by_hand', gen_random_uuid(), ${kind === "RETRACT" ? 0 : 100}, 'TRY', now(), now(), now(), now(), now())`;
@@ -55,12 +55,12 @@ describe("nothing unsealed is on the queue", () => {
     const blocked = await seal({ gclid: null });
     const other = await createTeam(db.sql, "others", team.owner);
     for (const [sale, site] of [
-      [cancelled.sale, team.siteId],
-      [blocked.sale, team.siteId],
-      [sealed.sale, other.siteId],
-    ]) {
+      [cancelled.sale, team.siteUuid],
+      [blocked.sale, team.siteUuid],
+      [sealed.sale, other.siteUuid],
+    ] as const) {
       for (const kind of ["CONVERSION", "RESTATE", "RETRACT"])
-        await expect(insertRow(String(sale), kind, site)).rejects.toMatchObject({ message: "SALE_NOT_SEALED" });
+        await expect(insertRow(sale, kind, site)).rejects.toMatchObject({ message: "SALE_NOT_SEALED" });
     }
     await expect(insertRow(sealed.sale, "RETRACT")).rejects.toMatchObject({ message: "SALE_NOT_SEALED" }); // Google was told nothing yet
   });
@@ -73,7 +73,7 @@ describe("nothing unsealed is on the queue", () => {
       const later = new Date(Date.now() + 7 * 3_600_000).toISOString();
       return await db.sql.begin(async (tx) => {
         await tx`select set_config('opsmantik.now', ${later}, true)`;
-        const [row] = await tx`select public.get_pending_conversions_for_worker(${team.siteId}, 1000) as rows`;
+        const [row] = await tx`select public.get_pending_conversions_for_worker(${team.siteUuid}, 1000) as rows`;
         return row?.rows.map((conversion: { id: string }) => conversion.id);
       });
     };

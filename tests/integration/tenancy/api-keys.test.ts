@@ -22,11 +22,11 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 const makeKey = (person = team.owner) =>
-  callAs<MadeKey>(db.sql, person, (tx) => tx`select public.create_site_api_key(${team.publicId}, 'Script')`);
+  callAs<MadeKey>(db.sql, person, (tx) => tx`select public.create_site_api_key(${team.siteId}, 'Script')`);
 const hash = (key: string) => createHash("sha256").update(key).digest("hex");
 const authenticate = async (key: string) => (await db.sql`select public.authenticate_api_key(${hash(key)}, '{script}') as site`)[0]?.site;
-const revoke = (keyId: string, publicId = team.publicId) =>
-  callAs(db.sql, team.owner, (tx) => tx`select public.revoke_site_api_key(${publicId}, ${keyId})`);
+const revoke = (keyId: string, siteId = team.siteId) =>
+  callAs(db.sql, team.owner, (tx) => tx`select public.revoke_site_api_key(${siteId}, ${keyId})`);
 
 // Guarantee: a stolen copy of the database lets nobody in.
 test("a key is shown once and stored only as its hash", async () => {
@@ -35,17 +35,17 @@ test("a key is shown once and stored only as its hash", async () => {
   expect(made.key.startsWith(made.prefix)).toBe(true);
   const [dump] = await db.sql`select to_jsonb(k)::text as row from public.site_api_keys k where id = ${made.id}`;
   expect(dump?.row).not.toContain(made.key.slice(11));
-  const listed = await callAs(db.sql, team.owner, (tx) => tx`select public.list_site_api_keys(${team.publicId})`);
+  const listed = await callAs(db.sql, team.owner, (tx) => tx`select public.list_site_api_keys(${team.siteId})`);
   expect(JSON.stringify(listed)).not.toContain(hash(made.key));
 });
 
 test("a live key speaks for its site; a wrong, revoked or archived one for nobody", async () => {
   const made = await makeKey();
-  expect(await authenticate(made.key)).toMatchObject({ siteId: team.siteId, publicId: team.publicId, keyId: made.id });
+  expect(await authenticate(made.key)).toMatchObject({ siteUuid: team.siteUuid, siteId: team.siteId, keyId: made.id });
   expect(await authenticate(`${made.key.slice(0, -1)}x`)).toBeNull();
-  await callAs(db.sql, team.owner, (tx) => tx`select public.set_site_archived(${team.publicId}, true)`);
+  await callAs(db.sql, team.owner, (tx) => tx`select public.set_site_archived(${team.siteId}, true)`);
   expect(await authenticate(made.key)).toBeNull();
-  await callAs(db.sql, team.owner, (tx) => tx`select public.set_site_archived(${team.publicId}, false)`);
+  await callAs(db.sql, team.owner, (tx) => tx`select public.set_site_archived(${team.siteId}, false)`);
   await revoke(made.id);
   expect(await authenticate(made.key)).toBeNull();
   const [byId] = await db.sql`select public.api_key_site(${made.id}) as site`;
@@ -54,7 +54,7 @@ test("a live key speaks for its site; a wrong, revoked or archived one for nobod
 
 test("revoking twice keeps the first time; another site's key is not found", async () => {
   const made = await makeKey();
-  await expect(revoke(made.id, other.publicId)).rejects.toMatchObject({ message: "NOT_FOUND" });
+  await expect(revoke(made.id, other.siteId)).rejects.toMatchObject({ message: "NOT_FOUND" });
   await revoke(made.id);
   const revokedAt = async () => (await db.sql`select revoked_at::text as at from public.site_api_keys where id = ${made.id}`)[0]?.at;
   const first = await revokedAt();
@@ -64,19 +64,20 @@ test("revoking twice keeps the first time; another site's key is not found", asy
 
 test("only owners make keys, and at most twenty live ones", async () => {
   for (const person of [team.operator, team.viewer]) await expect(makeKey(person)).rejects.toMatchObject({ message: "FORBIDDEN" });
-  const [row] = await db.sql`select count(*)::int as live from public.site_api_keys where site_id = ${team.siteId} and revoked_at is null`;
+  const [row] =
+    await db.sql`select count(*)::int as live from public.site_api_keys where site_id = ${team.siteUuid} and revoked_at is null`;
   for (let live = Number(row?.live); live < 20; live++) await makeKey();
   await expect(makeKey()).rejects.toMatchObject({ message: "TOO_MANY" });
 });
 
 test("the call-event secret changes when asked to, keeps the previous one, and is for owners", async () => {
   const show = (rotate: boolean, person = other.owner) =>
-    callAs<{ secret: string }>(db.sql, person, (tx) => tx`select public.call_event_secret(${other.publicId}, ${rotate})`);
+    callAs<{ secret: string }>(db.sql, person, (tx) => tx`select public.call_event_secret(${other.siteId}, ${rotate})`);
   const first = await show(false);
   expect(await show(false)).toEqual(first);
   const second = await show(true);
   expect(second.secret).not.toBe(first.secret);
-  const [kept] = await db.sql`select previous_call_event_secret as previous from private.site_secrets where site_id = ${other.siteId}`;
+  const [kept] = await db.sql`select previous_call_event_secret as previous from private.site_secrets where site_id = ${other.siteUuid}`;
   expect(kept?.previous).toBe(first.secret);
   await expect(show(false, other.operator)).rejects.toMatchObject({ message: "FORBIDDEN" });
 });

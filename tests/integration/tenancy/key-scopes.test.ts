@@ -26,9 +26,9 @@ interface Key {
   key: string;
 }
 const newKey = (scopes: readonly KeyScope[], at?: Date, of = site) =>
-  callAs<Key>(app.db.sql, of.owner, (tx) => tx`select public.create_site_api_key(${of.publicId}, 'Key', ${[...scopes]})`, at);
+  callAs<Key>(app.db.sql, of.owner, (tx) => tx`select public.create_site_api_key(${of.siteId}, 'Key', ${[...scopes]})`, at);
 const narrow = (key: Key, scopes: string[], person = site.owner) =>
-  callAs<{ scopes: string[] }>(app.db.sql, person, (tx) => tx`select public.narrow_site_api_key(${site.publicId}, ${key.id}, ${scopes})`);
+  callAs<{ scopes: string[] }>(app.db.sql, person, (tx) => tx`select public.narrow_site_api_key(${site.siteId}, ${key.id}, ${scopes})`);
 const authenticate = (key: Key, scopes: KeyScope[], at?: Date) =>
   service(app.db.sql, "authenticate_api_key", { p_key_hash: createHash("sha256").update(key.key).digest("hex"), p_scopes: scopes }, at);
 const post = (route: typeof recordRoute, key: Key, body: object) =>
@@ -38,7 +38,7 @@ const move = (key: Key, contract: string, id: string, to: string) => post(transi
 
 /** Everything that a key can be used for. */
 const uses: Record<string, (key: Key) => Promise<Response>> = {
-  verify: ({ key }) => app.verify({ siteId: site.publicId }, { "x-api-key": key, "x-forwarded-for": randomUUID() }),
+  verify: ({ key }) => app.verify({ siteId: site.siteId }, { "x-api-key": key, "x-forwarded-for": randomUUID() }),
   "record a sale": (key) => post(recordRoute, key, sale()),
   "confirm a sale": (key) => post(confirmRoute, key, { sale_id: randomUUID() }),
   "move a lead": async (key) => move(key, "call", await newLead(app.db.sql, site), "sealed"),
@@ -98,12 +98,12 @@ describe("narrowing", () => {
     const key = await newKey(["script", "sales"], undefined, own);
     const token = await app.session({ ...own, key: key.key });
     expect((await app.exportRows(own, token)).status).toBe(200);
-    await callAs(app.db.sql, own.owner, (tx) => tx`select public.narrow_site_api_key(${own.publicId}, ${key.id}, '{sales}')`);
+    await callAs(app.db.sql, own.owner, (tx) => tx`select public.narrow_site_api_key(${own.siteId}, ${key.id}, '{sales}')`);
     const ended = await app.exportRows(own, token);
     expect([ended.status, (await ended.json()).code]).toEqual([401, "INVALID_SESSION_TOKEN"]);
-    const again = await app.verify({ siteId: own.publicId }, { "x-api-key": key.key });
+    const again = await app.verify({ siteId: own.siteId }, { "x-api-key": key.key });
     expect([again.status, (await again.json()).code]).toEqual([403, "INSUFFICIENT_SCOPE"]);
-    const { runs } = await callAs<{ runs: object[] }>(app.db.sql, own.owner, (tx) => tx`select public.script_status(${own.publicId})`);
+    const { runs } = await callAs<{ runs: object[] }>(app.db.sql, own.owner, (tx) => tx`select public.script_status(${own.siteId})`);
     expect(runs[0]).toMatchObject({ kind: "verify", errorCode: "INSUFFICIENT_SCOPE" });
   });
 
@@ -114,7 +114,7 @@ describe("narrowing", () => {
     expect(await narrow(key, ["sales"])).toEqual({ scopes: ["sales"] });
     expect(await narrow(key, ["sales"])).toEqual({ scopes: ["sales"] });
     await expect(narrow(key, ["calls"])).rejects.toMatchObject({ message: "SCOPE_NOT_HELD" });
-    await callAs(app.db.sql, site.owner, (tx) => tx`select public.revoke_site_api_key(${site.publicId}, ${key.id})`);
+    await callAs(app.db.sql, site.owner, (tx) => tx`select public.revoke_site_api_key(${site.siteId}, ${key.id})`);
     await expect(narrow(key, ["sales"])).rejects.toMatchObject({ message: "NOT_FOUND" });
   });
 
@@ -125,7 +125,7 @@ describe("narrowing", () => {
     const second = await forceRace(
       app.db.sql,
       site.owner,
-      (tx) => tx`select public.narrow_site_api_key(${site.publicId}, ${key.id}, '{script}')`,
+      (tx) => tx`select public.narrow_site_api_key(${site.siteId}, ${key.id}, '{script}')`,
       () => narrow(key, ["calls", "sales"]),
     );
     expect(second).toMatchObject({ message: "SCOPE_NOT_HELD" });

@@ -20,18 +20,18 @@ beforeEach(async () => {
 });
 
 const invite = (owner: Person, email: string, role = "viewer", at?: Date) =>
-  callAs<{ invitationId: string }>(db.sql, owner, (tx) => tx`select public.invite_site_member(${team.publicId}, ${email}, ${role})`, at);
+  callAs<{ invitationId: string }>(db.sql, owner, (tx) => tx`select public.invite_site_member(${team.siteId}, ${email}, ${role})`, at);
 const accept = (person: Person, invitationId: string) =>
   callAs(db.sql, person, (tx) => tx`select public.accept_invitation(${invitationId})`);
 const remove = (owner: Person, member: Person) =>
-  callAs(db.sql, owner, (tx) => tx`select public.remove_member(${team.publicId}, ${member.id})`);
+  callAs(db.sql, owner, (tx) => tx`select public.remove_member(${team.siteId}, ${member.id})`);
 const setRole = (owner: Person, member: Person, role: string) =>
-  callAs(db.sql, owner, (tx) => tx`select public.change_member_role(${team.publicId}, ${member.id}, ${role})`);
+  callAs(db.sql, owner, (tx) => tx`select public.change_member_role(${team.siteId}, ${member.id}, ${role})`);
 const roles = async () => {
   const { members } = await callAs<{ members: { userId: string; role: string }[] }>(
     db.sql,
     team.owner,
-    (tx) => tx`select public.list_site_members(${team.publicId})`,
+    (tx) => tx`select public.list_site_members(${team.siteId})`,
   );
   return Object.fromEntries(members.map((member) => [member.userId, member.role]));
 };
@@ -40,7 +40,7 @@ test("an invitation is accepted once, by the invited address only", async () => 
   const invited = await createPerson(db.sql, `invited${count}@new.test`);
   const { invitationId } = await invite(team.owner, invited.email.toUpperCase(), "operator");
   await expect(accept(team.viewer, invitationId)).rejects.toMatchObject({ message: "NOT_FOUND" });
-  await expect(accept(invited, invitationId)).resolves.toEqual({ publicId: team.publicId });
+  await expect(accept(invited, invitationId)).resolves.toEqual({ siteId: team.siteId });
   await expect(accept(invited, invitationId)).rejects.toMatchObject({ message: "NOT_FOUND" });
   expect((await roles())[invited.id]).toBe("operator");
 });
@@ -76,8 +76,7 @@ test("a declined or withdrawn invitation is gone", async () => {
   await callAs(db.sql, invited, (tx) => tx`select public.decline_invitation(${first.invitationId})`);
   await expect(accept(invited, first.invitationId)).rejects.toMatchObject({ message: "NOT_FOUND" });
   const second = await invite(team.owner, invited.email);
-  const withdraw = () =>
-    callAs(db.sql, team.owner, (tx) => tx`select public.withdraw_invitation(${team.publicId}, ${second.invitationId})`);
+  const withdraw = () => callAs(db.sql, team.owner, (tx) => tx`select public.withdraw_invitation(${team.siteId}, ${second.invitationId})`);
   await expect(withdraw()).resolves.toEqual({ ok: true });
   await expect(withdraw()).rejects.toMatchObject({ message: "NOT_FOUND" });
 });
@@ -125,7 +124,7 @@ test("a name that people gave themselves is cut and cleaned where others see it"
   const { members } = await callAs<{ members: { name: string }[] }>(
     db.sql,
     team.owner,
-    (tx) => tx`select public.list_site_members(${team.publicId})`,
+    (tx) => tx`select public.list_site_members(${team.siteId})`,
   );
   for (const { name } of members) expect(name).toMatch(/^[^\u202e]{1,80}$/);
 });
@@ -143,7 +142,7 @@ test("two owners who remove each other at the same moment leave one", async () =
   const outcome = await forceRace(
     db.sql,
     team.owner,
-    (tx) => tx`select public.remove_member(${team.publicId}, ${other.id})`,
+    (tx) => tx`select public.remove_member(${team.siteId}, ${other.id})`,
     () => remove(other, team.owner),
   );
   expect(outcome).toMatchObject({ message: "LAST_OWNER" });

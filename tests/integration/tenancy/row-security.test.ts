@@ -15,8 +15,8 @@ beforeAll(async () => {
   south = await createTeam(db.sql, "south", first.owner);
   north = await handOver(db.sql, first, "owner2@north.test");
   for (const team of [north, south]) {
-    await callAs(db.sql, team.owner, (tx) => tx`select public.create_site_api_key(${team.publicId}, 'Script')`);
-    await callAs(db.sql, team.owner, (tx) => tx`select public.invite_site_member(${team.publicId}, 'new@person.test', 'viewer')`);
+    await callAs(db.sql, team.owner, (tx) => tx`select public.create_site_api_key(${team.siteId}, 'Script')`);
+    await callAs(db.sql, team.owner, (tx) => tx`select public.invite_site_member(${team.siteId}, 'new@person.test', 'viewer')`);
   }
   owners = await ownersOfValues();
 });
@@ -35,9 +35,9 @@ async function ownersOfValues(): Promise<Map<string, string>> {
     union all select user_id::text, site_id from public.site_members
     union all select id::text, site_id from public.site_invitations
     union all select id::text, site_id from public.site_api_keys`;
-  const names = new Map([
-    [north.siteId, "north"],
-    [south.siteId, "south"],
+  const names = new Map<string, string>([
+    [north.siteUuid, "north"],
+    [south.siteUuid, "south"],
   ]);
   return new Map(rows.map(({ value, site }) => [value, names.get(site) ?? "unknown"]));
 }

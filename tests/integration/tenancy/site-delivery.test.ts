@@ -16,8 +16,8 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 const set = (settings: unknown, person: Person = team.owner) =>
-  callAs(db.sql, person, (tx) => tx`select public.set_site_delivery(${team.publicId}, ${tx.json(settings as never)})`);
-const read = async () => siteDelivery.parse(await callAs(db.sql, team.viewer, (tx) => tx`select public.site_delivery(${team.publicId})`));
+  callAs(db.sql, person, (tx) => tx`select public.set_site_delivery(${team.siteId}, ${tx.json(settings as never)})`);
+const read = async () => siteDelivery.parse(await callAs(db.sql, team.viewer, (tx) => tx`select public.site_delivery(${team.siteId})`));
 
 describe("a site's delivery settings", () => {
   test("start with the seeds' defaults", async () => {

@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 const versionOf = async (of: Topic, on = team) =>
-  (await callAs<{ version: string }>(db.sql, on.viewer, (tx) => tx`select public.site_version(${on.publicId}, ${of})`)).version;
+  (await callAs<{ version: string }>(db.sql, on.viewer, (tx) => tx`select public.site_version(${on.siteId}, ${of})`)).version;
 const versions = async (on = team) =>
   Object.fromEntries(await Promise.all(topics.map(async (of) => [of, await versionOf(of, on)] as const))) as Record<Topic, string>;
 
@@ -72,7 +72,7 @@ test("another site's changes move nothing here", async () => {
 
 test("how delivery stands is part of the queue", async () => {
   const api = await createApiTeam(db.sql, "connected", team.owner);
-  const disconnect = () => callAs(db.sql, api.owner, (tx) => tx`select public.disconnect_provider(${api.publicId})`);
+  const disconnect = () => callAs(db.sql, api.owner, (tx) => tx`select public.disconnect_provider(${api.siteId})`);
   expect(await movedBy(disconnect, api)).toEqual(["queue", "activity"]);
 });
 
@@ -81,7 +81,7 @@ test("a change that commits late moves the version", async () => {
   const [slow, fast] = [await newLead(db.sql, team), await newLead(db.sql, team)];
   let whileItWasOpen = "";
   await actAs(db.sql, team.operator.id, async (tx) => {
-    await tx`select public.change_call(${team.publicId}, ${tx.json({ id: slow, to: "qualified" })}, ${"0".repeat(64)}, null)`;
+    await tx`select public.change_call(${team.siteId}, ${tx.json({ id: slow, to: "qualified" })}, ${"0".repeat(64)}, null)`;
     await change(db.sql, { team }, "change_call", { id: fast, to: "qualified" });
     whileItWasOpen = await versionOf("leads");
   });
@@ -92,8 +92,8 @@ test("members ask for it; others learn nothing", async () => {
   const ask = (who: string | undefined, of: string) =>
     send(versionRoute, {
       method: "GET",
-      path: `/api/sites/${team.publicId}/version?of=${of}`,
-      params: { siteId: team.publicId },
+      path: `/api/sites/${team.siteId}/version?of=${of}`,
+      params: { siteId: team.siteId },
       headers: fromOurPage(who && cookies[who]),
     });
   const answer = await ask("viewer", "leads");
@@ -113,11 +113,11 @@ test("a look reads at most a hundred moments of each table off its index", async
   await copyRows(db.sql, saleId, 50_000);
   await db.sql`insert into public.queue_transitions (queue_id, site_id, to_status, reason, actor_kind, attempt_count, created_at)
     select q.id, q.site_id, q.status, 'SEALED', 'system', 0, q.created_at + (row_number() over () % 500) * interval '1 second'
-    from public.offline_conversion_queue q where q.site_id = ${large.siteId}`;
+    from public.offline_conversion_queue q where q.site_id = ${large.siteUuid}`;
   await db.sql`analyze public.queue_transitions`;
   const watched = await watchPlans(db.adminUrl);
   const { steps } = await watched.stepsOf(() =>
-    actAs(watched.sql, large.viewer.id, (tx) => tx`select public.site_version(${large.publicId}, 'queue')`),
+    actAs(watched.sql, large.viewer.id, (tx) => tx`select public.site_version(${large.siteId}, 'queue')`),
   );
   await watched.sql.end();
   const read = steps.filter(({ table }) => table === "sales" || table === "queue_transitions");

@@ -1,5 +1,6 @@
 import type postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { SiteId } from "#lib/site-ids.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { createPerson, createTeam, type Person, type Team } from "#tests/fixtures/team.ts";
 import { forceRace } from "#tests/support/force-race.ts";
@@ -17,10 +18,10 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 const create = (person: Person, domains = ["new.test"], timezone = "Europe/London") =>
-  callAs<{ publicId: string }>(db.sql, person, (tx) => tx`select public.create_site('New', ${domains}, 'GBP', ${timezone}, 'en')`);
+  callAs<{ siteId: SiteId }>(db.sql, person, (tx) => tx`select public.create_site('New', ${domains}, 'GBP', ${timezone}, 'en')`);
 
 test("an owner may add a site; a member or a stranger may not", async () => {
-  expect((await create(team.owner)).publicId).toMatch(/^[0-9a-f]{32}$/);
+  expect((await create(team.owner)).siteId).toMatch(/^[0-9a-f]{32}$/);
   for (const person of [team.operator, team.viewer, stranger]) {
     await expect(create(person)).rejects.toMatchObject({ code: "PT403", message: "FORBIDDEN" });
   }
@@ -71,8 +72,10 @@ test("the edges of the site's checks hold", async () => {
 
 // Guarantee: nobody can find out which sites exist by trying ids.
 test("another's site and an unknown one answer the same", async () => {
-  const ask = (publicId: string) => callAs(db.sql, stranger, (tx) => tx`select public.get_site(${publicId})`);
-  const answers = await Promise.all([ask(team.publicId), ask("0".repeat(32))].map((answer) => answer.catch((error: unknown) => error)));
+  const ask = (siteId: SiteId) => callAs(db.sql, stranger, (tx) => tx`select public.get_site(${siteId})`);
+  const answers = await Promise.all(
+    [ask(team.siteId), ask("0".repeat(32) as SiteId)].map((answer) => answer.catch((error: unknown) => error)),
+  );
   expect(answers[0]).toMatchObject({ code: "PT404", message: "NOT_FOUND" });
   expect(answers[1]).toMatchObject({ code: "PT404", message: "NOT_FOUND" });
 });
@@ -82,12 +85,12 @@ test("only an owner changes a site", async () => {
     callAs(
       db.sql,
       person,
-      (tx) => tx`select public.update_site(${team.publicId}, 'Harbour 2', ${["h.test"]}, 'EUR', 'Europe/Paris', 'en', 12000)`,
+      (tx) => tx`select public.update_site(${team.siteId}, 'Harbour 2', ${["h.test"]}, 'EUR', 'Europe/Paris', 'en', 12000)`,
     );
   for (const person of [team.operator, team.viewer]) await expect(update(person)).rejects.toMatchObject({ message: "FORBIDDEN" });
   await expect(update(stranger)).rejects.toMatchObject({ message: "NOT_FOUND" });
   await expect(update(team.owner)).resolves.toEqual({ ok: true });
-  expect(await callAs(db.sql, team.viewer, (tx) => tx`select public.get_site(${team.publicId})`)).toMatchObject({
+  expect(await callAs(db.sql, team.viewer, (tx) => tx`select public.get_site(${team.siteId})`)).toMatchObject({
     name: "Harbour 2",
     currency: "EUR",
     timezone: "Europe/Paris",
@@ -101,17 +104,17 @@ test.each(["ZZZ", "XXX", "try", "TL", ""])("the currency %j is refused wherever 
   const made = callAs(db.sql, team.owner, (tx) => tx`select public.create_site('N', ${["n.test"]}, ${currency}, 'Europe/London', 'en')`);
   await expect(made).rejects.toMatchObject(refused);
   await expect(inCurrency(currency, 12_000)).rejects.toMatchObject(refused);
-  await expect(db.sql`select public.set_site_plan(${team.publicId}, 'Plan', 10, 'soft', ${currency})`).rejects.toMatchObject(refused);
+  await expect(db.sql`select public.set_site_plan(${team.siteId}, 'Plan', 10, 'soft', ${currency})`).rejects.toMatchObject(refused);
   await expect(db.sql`update public.sites set currency = ${currency}`).rejects.toMatchObject({ constraint_name: "currency_is_iso_4217" });
 });
 
 const inCurrency = (currency: string, averageOrderCents: number | null, name = "Harbour") => {
   const update = (tx: postgres.TransactionSql) =>
-    tx`select public.update_site(${team.publicId}, ${name}, ${["h.test"]}, ${currency}, 'Europe/Paris', 'en', ${averageOrderCents})`;
+    tx`select public.update_site(${team.siteId}, ${name}, ${["h.test"]}, ${currency}, 'Europe/Paris', 'en', ${averageOrderCents})`;
   return callAs(db.sql, team.owner, update);
 };
 const storedOrder = async () =>
-  (await db.sql`select currency, default_aov_cents::int as cents from public.sites where public_id = ${team.publicId}`).map((r) => ({
+  (await db.sql`select currency, default_aov_cents::int as cents from public.sites where public_id = ${team.siteId}`).map((r) => ({
     ...r,
   }));
 
@@ -143,7 +146,7 @@ describe("another currency", () => {
     const second = await forceRace(
       db.sql,
       team.owner,
-      (tx) => tx`select public.update_site(${team.publicId}, 'Harbour', ${["h.test"]}, 'EUR', 'Europe/Paris', 'en', 8000)`,
+      (tx) => tx`select public.update_site(${team.siteId}, 'Harbour', ${["h.test"]}, 'EUR', 'Europe/Paris', 'en', 8000)`,
       () => inCurrency("TRY", null, "Renamed"),
     );
     expect(second).toMatchObject({ message: "VALIDATION_FAILED", detail: '{"field": "defaultAovCents"}' });
@@ -152,12 +155,12 @@ describe("another currency", () => {
 });
 
 test("an archived site refuses changes until it is restored, and is never deleted", async () => {
-  const { publicId } = await create(team.owner);
-  const archive = (archived: boolean) => callAs(db.sql, team.owner, (tx) => tx`select public.set_site_archived(${publicId}, ${archived})`);
-  const addKey = () => callAs(db.sql, team.owner, (tx) => tx`select public.create_site_api_key(${publicId}, 'Script')`);
+  const { siteId } = await create(team.owner);
+  const archive = (archived: boolean) => callAs(db.sql, team.owner, (tx) => tx`select public.set_site_archived(${siteId}, ${archived})`);
+  const addKey = () => callAs(db.sql, team.owner, (tx) => tx`select public.create_site_api_key(${siteId}, 'Script')`);
   await archive(true);
   await expect(addKey()).rejects.toMatchObject({ code: "PT409", message: "SITE_ARCHIVED" });
-  await expect(db.sql`delete from public.sites where public_id = ${publicId}`).rejects.toMatchObject({ message: "RECORD_IS_PERMANENT" });
+  await expect(db.sql`delete from public.sites where public_id = ${siteId}`).rejects.toMatchObject({ message: "RECORD_IS_PERMANENT" });
   await expect(db.sql`truncate public.sites cascade`).rejects.toMatchObject({ message: "RECORD_IS_PERMANENT" });
   await archive(false);
   await expect(addKey()).resolves.toHaveProperty("key");
@@ -165,11 +168,11 @@ test("an archived site refuses changes until it is restored, and is never delete
 
 test("answers to people never carry the internal id of a site", async () => {
   const answers = await Promise.all([
-    callAs(db.sql, team.owner, (tx) => tx`select public.get_site(${team.publicId})`),
+    callAs(db.sql, team.owner, (tx) => tx`select public.get_site(${team.siteId})`),
     callAs(db.sql, team.owner, (tx) => tx`select public.list_my_sites()`),
-    callAs(db.sql, team.owner, (tx) => tx`select public.list_site_members(${team.publicId})`),
-    callAs(db.sql, team.owner, (tx) => tx`select public.create_site_api_key(${team.publicId}, 'x')`),
-    callAs(db.sql, team.owner, (tx) => tx`select public.list_site_api_keys(${team.publicId})`),
+    callAs(db.sql, team.owner, (tx) => tx`select public.list_site_members(${team.siteId})`),
+    callAs(db.sql, team.owner, (tx) => tx`select public.create_site_api_key(${team.siteId}, 'x')`),
+    callAs(db.sql, team.owner, (tx) => tx`select public.list_site_api_keys(${team.siteId})`),
   ]);
-  expect(JSON.stringify(answers)).not.toContain(team.siteId);
+  expect(JSON.stringify(answers)).not.toContain(team.siteUuid);
 });

@@ -11,7 +11,7 @@ export async function openRealOciServer(app: OciApp): Promise<ScriptServer> {
   const rowId = (id: string) => id.replace("seal_", "");
   return {
     url,
-    siteId: site.publicId,
+    siteId: site.siteId,
     apiKey: site.key,
     pageSize: 500,
     enqueue: async (count, click = "gclid") => (await bulkSeal(app.db.sql, site, count, { click })).map((id) => `seal_${id}`),

@@ -89,7 +89,7 @@ export async function withdraw(scene: StormScene, { saleId, site, visitor }: Sto
   const p_choice = { visitor, scopes: [], ageMs: 0 };
   await stack.sql().begin(async (tx) => {
     await tx`select set_config('opsmantik.now', ${stack.clock.now().toISOString()}, true)`;
-    await tx`select public.record_consent(${site.team.siteId}, ${tx.json(p_choice)})`;
+    await tx`select public.record_consent(${site.team.siteUuid}, ${tx.json(p_choice)})`;
   });
   count(scene, "withdrawals");
   bars.push({ saleId, why: "withdrawn", mark: await transitionMark(scene) });

@@ -1,11 +1,12 @@
 import type postgres from "postgres";
+import type { SiteUuid } from "#lib/site-ids.ts";
 
 /** A sale as our books have it. */
 export interface BookedSale {
   id: string;
   orderId: string;
   callId: string;
-  siteId: string;
+  siteUuid: SiteUuid;
   status: "CONFIRMED" | "CANCELED";
   amountCents: number;
   block: string | null;
@@ -27,7 +28,7 @@ export const readSales = (sql: postgres.Sql) => sql<BookedSale[]>`
     select q.sale_id, count(*)::int as rows from public.queue_transitions x join public.offline_conversion_queue q on q.id = x.queue_id
     where x.from_status = 'PROCESSING' and x.actor_kind = 'user' group by 1),
   told as (select d.sale_id, count(*)::int as rows from public.provider_dispatches d where d.transport <> 'by_hand' group by 1)
-  select s.id, s.order_id as "orderId", s.call_id as "callId", s.site_id as "siteId", s.status, s.amount_cents::int as "amountCents",
+  select s.id, s.order_id as "orderId", s.call_id as "callId", s.site_id as "siteUuid", s.status, s.amount_cents::int as "amountCents",
     s.delivery_block as block, coalesce(r.claims, 0)::int as claims, coalesce(t.unanswered, 0) + coalesce(k.rows, 0) as unanswered,
     coalesce(d.rows, 0) as dispatches
   from public.sales s left join rows r on r.sale_id = s.id left join tokens t on t.sale_id = s.id left join taken k on k.sale_id = s.id

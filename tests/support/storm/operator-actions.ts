@@ -15,7 +15,7 @@ const statusesOf: Record<QueueAction, string[]> = {
 /** A few of the rows that the action is for, the newest first. */
 async function rowsFor({ stack }: StormScene, { team }: StormSite, action: QueueAction, rows: number): Promise<string[]> {
   const found = await stack.sql()`
-    select id from public.offline_conversion_queue where site_id = ${team.siteId} and status = any (${statusesOf[action]})
+    select id from public.offline_conversion_queue where site_id = ${team.siteUuid} and status = any (${statusesOf[action]})
     order by updated_at desc, id desc limit ${rows}`;
   return found.map(({ id }) => String(id));
 }
@@ -34,7 +34,7 @@ export async function actOnRows(scene: StormScene, site: StormSite, action: Queu
 export async function retryAll(scene: StormScene, { team }: StormSite): Promise<void> {
   const { stack } = scene;
   const failed = await stack.sql()`
-    select id from public.offline_conversion_queue where site_id = ${team.siteId} and status = 'FAILED'
+    select id from public.offline_conversion_queue where site_id = ${team.siteUuid} and status = 'FAILED'
       and provider_error_category <> 'DETERMINISTIC_SKIP' order by id`;
   for (let start = 0; start < failed.length; start += 1000) {
     const action = { action: "RETRY_SELECTED" as const, ids: failed.slice(start, start + 1000).map(({ id }) => id) };
@@ -45,10 +45,10 @@ export async function retryAll(scene: StormScene, { team }: StormSite): Promise<
 export async function sendAgain(scene: StormScene, { team }: StormSite): Promise<void> {
   const { stack } = scene;
   const [row] = await stack.sql()`
-    select queue_id from public.provider_dispatches where site_id = ${team.siteId} and verdict = 'REJECTED' order by dispatched_at desc limit 1`;
+    select queue_id from public.provider_dispatches where site_id = ${team.siteUuid} and verdict = 'REJECTED' order by dispatched_at desc limit 1`;
   if (!row) return;
   await orRefused(scene, "sent again", () =>
-    callAs(stack.sql(), team.operator, (tx) => tx`select public.send_again(${team.publicId}, ${row.queue_id})`, stack.clock.now()),
+    callAs(stack.sql(), team.operator, (tx) => tx`select public.send_again(${team.siteId}, ${row.queue_id})`, stack.clock.now()),
   );
 }
 
@@ -60,7 +60,7 @@ export async function workByHand(scene: StormScene, { team, accounts }: StormSit
     from public.offline_conversion_queue q
       join public.sales s on s.id = q.sale_id join public.sites t on t.id = q.site_id
       left join private.standing_dispatches d on d.sale_id = q.sale_id
-    where q.site_id = ${team.siteId} and q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY')
+    where q.site_id = ${team.siteUuid} and q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY')
       and (q.by_hand_reason is not null or t.oci_sync_method = 'script')
     order by q.created_at, q.id limit ${rowsMax}`;
   // In Google Ads an order id is searched for, in whichever account and action it is.
@@ -78,7 +78,7 @@ export async function workByHand(scene: StormScene, { team, accounts }: StormSit
       await callAs(
         stack.sql(),
         team.operator,
-        (tx) => tx`select public.complete_adjustment_by_hand(${team.publicId}, ${tx.json({ id, valueCents })})`,
+        (tx) => tx`select public.complete_adjustment_by_hand(${team.siteId}, ${tx.json({ id, valueCents })})`,
         stack.clock.now(),
       );
     count(scene, isFound ? "done by hand" : "not found by hand");
@@ -92,9 +92,9 @@ export async function sendUnknownAgain(scene: StormScene, { team }: StormSite): 
   const there = new Set((await stack.google.conversions()).map(({ orderId }) => orderId));
   const unknown = await stack.sql()`
     select d.queue_id, d.order_id from private.standing_dispatches d join public.sales s on s.id = d.sale_id and s.status = 'CONFIRMED'
-    where d.site_id = ${team.siteId} and d.kind = 'CONVERSION' and d.verdict = 'UNKNOWN' and d.verdict_reason is distinct from 'NEVER_ANSWERED'`;
+    where d.site_id = ${team.siteUuid} and d.kind = 'CONVERSION' and d.verdict = 'UNKNOWN' and d.verdict_reason is distinct from 'NEVER_ANSWERED'`;
   for (const { queue_id: rowId } of unknown.filter(({ order_id: orderId }) => !there.has(orderId)))
     await orRefused(scene, "unknown sent again", () =>
-      callAs(stack.sql(), team.operator, (tx) => tx`select public.send_again(${team.publicId}, ${rowId})`, stack.clock.now()),
+      callAs(stack.sql(), team.operator, (tx) => tx`select public.send_again(${team.siteId}, ${rowId})`, stack.clock.now()),
     );
 }

@@ -39,9 +39,9 @@ export async function runScript(scene: StormScene, { team, accounts }: StormSite
     : null;
   const waiting = await stack.sql()`
     select id from public.offline_conversion_queue
-    where site_id = ${team.siteId} and kind = 'CONVERSION' and status in ('QUEUED', 'RETRY') order by created_at, id limit 200`;
+    where site_id = ${team.siteUuid} and kind = 'CONVERSION' and status in ('QUEUED', 'RETRY') order by created_at, id limit 200`;
   const p_ids = waiting.map(({ id }) => String(id));
-  const claim = { p_ids, p_site_id: team.siteId };
+  const claim = { p_ids, p_site_id: team.siteUuid };
   const { rows } = await service<{ rows: ExportedRow[] }>(
     stack.sql(),
     "claim_offline_conversion_rows_for_script_export",
@@ -53,7 +53,7 @@ export async function runScript(scene: StormScene, { team, accounts }: StormSite
   if (death === "before upload") return;
   await stack.google.admin("POST", "/script-uploads", { customerId: accounts[0], columns, rows: rows.map(csvRow) });
   if (death === "before ack") return;
-  await service(stack.sql(), "ack_offline_conversions", { p_site_id: team.siteId, p_ids: rows.map(({ id }) => id) }, stack.clock.now());
+  await service(stack.sql(), "ack_offline_conversions", { p_site_id: team.siteUuid, p_ids: rows.map(({ id }) => id) }, stack.clock.now());
 }
 
 function csvRow(row: ExportedRow) {

@@ -95,8 +95,8 @@ export async function revoke(stack: StormStack, site: StormSite): Promise<void> 
 
 /** The owner takes the connection away; whoever connects again later gives new access. */
 export async function disconnect(stack: StormStack, site: StormSite): Promise<void> {
-  const { owner, publicId } = site.team;
-  await callAs(stack.sql(), owner, (tx) => tx`select public.disconnect_provider(${publicId})`, stack.clock.now());
+  const { owner, siteId } = site.team;
+  await callAs(stack.sql(), owner, (tx) => tx`select public.disconnect_provider(${siteId})`, stack.clock.now());
   site.isRevoked = true;
 }
 
@@ -128,8 +128,8 @@ export async function setRight(stack: StormStack, site: StormSite, customerId = 
 }
 
 async function chooseActions(stack: StormStack, { team }: StormSite, actions: ReturnType<typeof actionsOf>): Promise<void> {
-  const { owner, publicId } = team;
-  await callAs(stack.sql(), owner, (tx) => tx`select public.set_conversion_actions(${publicId}, ${tx.json(actions)})`, stack.clock.now());
+  const { owner, siteId } = team;
+  await callAs(stack.sql(), owner, (tx) => tx`select public.set_conversion_actions(${siteId}, ${tx.json(actions)})`, stack.clock.now());
 }
 
 function actionsOf(site: StormSite) {
@@ -160,7 +160,7 @@ async function connectionOf(site: StormSite, transport: Transport, token: string
   return {
     transport,
     actions: actionsOf(site),
-    ...sealCredentials(credentials, site.team.siteId, "google_ads"),
+    ...sealCredentials(credentials, site.team.siteUuid, "google_ads"),
   };
 }
 

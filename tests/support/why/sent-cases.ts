@@ -76,7 +76,7 @@ export const sentCases: Record<string, Case> = {
       const team = await script();
       const row = await sealLead(db.sql, team);
       await claimForScript(db.sql, team, [row.id], minutesLater(1));
-      await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteId, p_ids: [row.id] }, minutesLater(2));
+      await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteUuid, p_ids: [row.id] }, minutesLater(2));
       return { team, ...row };
     },
   },

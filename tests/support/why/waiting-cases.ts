@@ -78,7 +78,7 @@ export const waitingCases: Record<string, Case> = {
     make: async () => {
       const team = await api();
       const row = await sealLead(db.sql, team);
-      await callAs(db.sql, team.owner, (tx) => tx`select public.disconnect_provider(${team.publicId})`);
+      await callAs(db.sql, team.owner, (tx) => tx`select public.disconnect_provider(${team.siteId})`);
       return { team, ...row };
     },
   },

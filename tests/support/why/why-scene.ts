@@ -24,7 +24,7 @@ export const script = () => createQueueTeam(db.sql, `script-${randomUUID().slice
 export const api = (connection = {}) => createApiTeam(db.sql, `api-${randomUUID().slice(0, 8)}`, founder, connection);
 
 export const why = (team: Team, saleId: string, at: Date, person: Pick<Person, "id"> = team.viewer): Promise<WhyNotCounted> =>
-  callAs(db.sql, person, (tx) => tx`select public.why_not_counted(${team.publicId}, ${saleId})`, at);
+  callAs(db.sql, person, (tx) => tx`select public.why_not_counted(${team.siteId}, ${saleId})`, at);
 
 /** Claims the site's rows at a minute and answers for them. */
 export async function send(team: Team, answer: Result, minute = 1, batch?: Record<string, unknown>): Promise<void> {
@@ -49,7 +49,7 @@ export async function taken(answer?: Record<string, unknown>): Promise<{ team: T
     await service(
       db.sql,
       "record_verdicts",
-      { p_site_id: team.siteId, p_request_id: requestId, p_answer: { verdicts: [], rest: null, ...answer } },
+      { p_site_id: team.siteUuid, p_request_id: requestId, p_answer: { verdicts: [], rest: null, ...answer } },
       minutesLater(40),
     );
   return { team, ...row };
@@ -100,6 +100,13 @@ export const deferred = (team: Team, code: string, minute = 1) =>
   service(
     db.sql,
     "defer_offline_conversion_jobs",
-    { p_site_id: team.siteId, p_provider_key: "google_ads", p_limit: 10, p_until: minutesLater(minute + 60), p_code: code, p_words: code },
+    {
+      p_site_id: team.siteUuid,
+      p_provider_key: "google_ads",
+      p_limit: 10,
+      p_until: minutesLater(minute + 60),
+      p_code: code,
+      p_words: code,
+    },
     minutesLater(minute),
   );

@@ -4,9 +4,10 @@ import { startBudget } from "#lib/delivery/run-budget.ts";
 import type { SentBatch } from "#lib/delivery/send-batch.ts";
 import { settleBatch } from "#lib/delivery/settle-batch.ts";
 import { AppError } from "#lib/platform/app-error.ts";
+import type { SiteUuid } from "#lib/site-ids.ts";
 
 const group: DeliveryGroup = {
-  siteUuid: "0190b5a8-0000-7000-8000-000000000001",
+  siteUuid: "0190b5a8-0000-7000-8000-000000000001" as SiteUuid,
   providerKey: "google_ads",
   nextProbeAt: null,
   queuedCount: 2,

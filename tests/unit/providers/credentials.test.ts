@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import { credentialsSchema, describeAccount, openCredentials, sealCredentials } from "#lib/providers/credentials.ts";
+import type { SiteUuid } from "#lib/site-ids.ts";
 import { sealSecret } from "#lib/vault/secret.ts";
 import { secrets, useGoogleEnv } from "#tests/support/scripted-google.ts";
 
@@ -8,7 +9,7 @@ beforeAll(() => {
   process.env.OPSMANTIK_VAULT_KEY = Buffer.alloc(32, "vault-key-of-tests").toString("base64");
 });
 
-const siteUuid = "0190b5a8-3f5c-7c1e-8a34-5f0f1c2d3e4f";
+const siteUuid = "0190b5a8-3f5c-7c1e-8a34-5f0f1c2d3e4f" as SiteUuid;
 /** As the runbook writes them. */
 const asked = {
   customer_id: "123-456-7890",

@@ -12,7 +12,7 @@ export const POST = handler({
   bodyMaxBytes: ackBodyMaxBytes,
   refuse: scriptRefusal,
   run: ({ actor, body, request }) =>
-    recorded({ publicId: actor.publicId, kind: "ack-failed", request }, async () => {
+    recorded({ siteId: actor.siteId, kind: "ack-failed", request }, async () => {
       const answer = await reportFailed(actor, body);
       return { answer, counts: { given: body.queueIds.length, updated: answer.updated } };
     }),

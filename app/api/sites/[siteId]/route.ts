@@ -7,5 +7,5 @@ import { siteUpdate } from "#lib/tenancy/site-fields.ts";
 export const PATCH = handler({
   guard: siteMember("owner"),
   body: siteUpdate,
-  run: ({ actor, body }) => updateSite(actor.db, actor.publicId, body),
+  run: ({ actor, body }) => updateSite(actor.db, actor.siteId, body),
 });

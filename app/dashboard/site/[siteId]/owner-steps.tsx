@@ -8,15 +8,16 @@ import { readPage } from "#lib/auth/session.ts";
 import { readConnection } from "#lib/delivery/connect.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
 import { readIngestStatus } from "#lib/ingest/failed-events.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { readApiKeys, readTeam } from "#lib/tenancy/readers.ts";
 import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
 
-async function ownerSteps({ publicId, domains, ociSyncMethod }: SiteSummary): Promise<ReadyStep[]> {
+async function ownerSteps({ siteId, domains, ociSyncMethod }: SiteSummary): Promise<ReadyStep[]> {
   const [t, team, { lastEventAt }, googleStep] = await Promise.all([
     getTranslations("ready"),
-    readPage(readTeam, publicId),
-    readPage(readIngestStatus, publicId),
-    ociSyncMethod === "api" ? connectionStep(publicId) : keyStep(publicId),
+    readPage(readTeam, siteId),
+    readPage(readIngestStatus, siteId),
+    ociSyncMethod === "api" ? connectionStep(siteId) : keyStep(siteId),
   ]);
   const memberCount = team.members.length;
   return [
@@ -27,7 +28,7 @@ async function ownerSteps({ publicId, domains, ociSyncMethod }: SiteSummary): Pr
       done: lastEventAt !== null,
       title: t(lastEventAt ? "snippetHere" : "snippet"),
       note: t(lastEventAt ? "snippetDone" : "snippetNote"),
-      action: { href: sitePath(publicId, "/connections"), label: t("snippetAction") },
+      action: { href: sitePath(siteId, "/connections"), label: t("snippetAction") },
     },
     {
       key: "team",
@@ -35,15 +36,15 @@ async function ownerSteps({ publicId, domains, ociSyncMethod }: SiteSummary): Pr
       done: memberCount > 1,
       title: t(memberCount > 1 ? "teamHere" : "team"),
       note: memberCount > 1 ? t("teamDone", { count: memberCount }) : t("teamNote", { open: team.invitations.length }),
-      action: { href: sitePath(publicId, "/members"), label: t("teamAction") },
+      action: { href: sitePath(siteId, "/members"), label: t("teamAction") },
     },
     googleStep,
   ];
 }
 
 /** A script fetches conversions with a key. */
-async function keyStep(publicId: string): Promise<ReadyStep> {
-  const [t, keys] = await Promise.all([getTranslations("ready"), readPage(readApiKeys, publicId)]);
+async function keyStep(siteId: SiteId): Promise<ReadyStep> {
+  const [t, keys] = await Promise.all([getTranslations("ready"), readPage(readApiKeys, siteId)]);
   const liveKeys = keys.filter((key) => !key.revokedAt).length;
   return {
     key: "apiKey",
@@ -51,13 +52,13 @@ async function keyStep(publicId: string): Promise<ReadyStep> {
     done: liveKeys > 0,
     title: t(liveKeys > 0 ? "apiKeyHere" : "apiKey"),
     note: liveKeys > 0 ? t("apiKeyDone", { count: liveKeys }) : t("apiKeyNote"),
-    action: { href: sitePath(publicId, "/connections"), label: t("apiKeyAction") },
+    action: { href: sitePath(siteId, "/connections"), label: t("apiKeyAction") },
   };
 }
 
 /** A site that sends by API needs a connection that Google accepts. */
-async function connectionStep(publicId: string): Promise<ReadyStep> {
-  const [t, { connected, health }] = await Promise.all([getTranslations("ready"), readPage(readConnection, publicId)]);
+async function connectionStep(siteId: SiteId): Promise<ReadyStep> {
+  const [t, { connected, health }] = await Promise.all([getTranslations("ready"), readPage(readConnection, siteId)]);
   const state = !connected ? "missing" : health?.blocked ? "blocked" : "here";
   return {
     key: "googleAds",
@@ -65,7 +66,7 @@ async function connectionStep(publicId: string): Promise<ReadyStep> {
     done: state === "here",
     title: t(`googleAds.${state}.title`),
     note: t(`googleAds.${state}.note`),
-    action: { href: connectPath(publicId), label: t(`googleAds.${state}.action`) },
+    action: { href: connectPath(siteId), label: t(`googleAds.${state}.action`) },
   };
 }
 

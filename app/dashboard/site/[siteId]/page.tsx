@@ -6,6 +6,7 @@ import { Clock } from "#components/workbench/live/clock.tsx";
 import { readPage } from "#lib/auth/session.ts";
 import { type DeskFilter, deskFilter } from "#lib/leads/desk-filter.ts";
 import { findLead, readAmountPresets, readDeskPage, readFigures } from "#lib/leads/desk-readers.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { getVersionedSite } from "#lib/tenancy/readers.ts";
 import { hasRole } from "#lib/tenancy/site-fields.ts";
 import { OwnerSteps } from "./owner-steps.tsx";
@@ -23,7 +24,7 @@ export async function generateMetadata(): Promise<Metadata> {
 const isId = (text: unknown): text is string => typeof text === "string" && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 
 /** Everything that the page shows, the lead in view included. */
-async function readDesk(siteId: string, filter: DeskFilter, named: unknown) {
+async function readDesk(siteId: SiteId, filter: DeskFilter, named: unknown) {
   const [page, figures, presets, namedLead] = await Promise.all([
     readPage(readDeskPage, siteId, filter),
     readPage(readFigures, siteId),
@@ -40,14 +41,14 @@ export default async function TodayPage({ params, searchParams }: TodayProps) {
   const [{ siteId }, { lead, figure, ...query }] = await Promise.all([params, searchParams]);
   const filter = deskFilter.parse(query);
   const site = await getVersionedSite(siteId, "leads");
-  const desk = await readDesk(siteId, filter, lead);
+  const desk = await readDesk(site.siteId, filter, lead);
   if (!desk.figures.hasLeads && site.role === "owner") return <OwnerSteps site={site} />;
   return (
     <Clock at={desk.page.asOf}>
       <Desk
         {...desk}
         site={{
-          publicId: site.publicId,
+          siteId: site.siteId,
           timezone: site.timezone,
           currency: site.currency,
           version: site.version,

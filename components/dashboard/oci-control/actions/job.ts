@@ -1,6 +1,7 @@
 import { type SendFailure, sendJson } from "#components/forms/send-json.ts";
 import type { QueueActionAnswer, QueueActionPreview } from "#lib/oci/queue/actions.ts";
 import type { QueueAction } from "#lib/oci/queue-types.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 
 export interface Choices {
   reason?: string;
@@ -41,7 +42,7 @@ function newJob(action: Job["action"], steps: Job["steps"], total: number): Job 
   return { action, steps, done: 0, total, outcome, before: { done: 0, outcome } };
 }
 
-export function actionJob(siteId: string, action: QueueAction, target: Target, choices: Choices): Job {
+export function actionJob(siteId: SiteId, action: QueueAction, target: Target, choices: Choices): Job {
   const url = "/api/oci/queue-actions";
   const same = { siteId, action, ...choices };
   if ("preview" in target) {
@@ -58,7 +59,7 @@ export function actionJob(siteId: string, action: QueueAction, target: Target, c
 }
 
 /** Takes an action back, its last part first, as far as nobody touched the rows since. */
-export function undoJob(siteId: string, { actionIds, affected }: Pick<Outcome, "actionIds" | "affected">): Job {
+export function undoJob(siteId: SiteId, { actionIds, affected }: Pick<Outcome, "actionIds" | "affected">): Job {
   const steps = actionIds.toReversed().map((id) => ({ url: `/api/oci/queue-actions/${id}/undo`, body: { siteId } }));
   return newJob("UNDO", steps, affected);
 }
@@ -104,7 +105,7 @@ export async function advance(job: Job, { onProgress, isStopped }: Hooks): Promi
 }
 
 export async function askPreview(
-  siteId: string,
+  siteId: SiteId,
   action: QueueAction,
   filter: Record<string, string>,
 ): Promise<QueueActionPreview | SendFailure> {

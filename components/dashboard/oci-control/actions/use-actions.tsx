@@ -23,7 +23,7 @@ type LastAction = Pick<Outcome, "actionIds" | "affected"> & { undoUntil: string 
 const undoShownMs = 20_000;
 
 /** Asks, does, tells, and takes back. `onChanged` lets the server draw the page again at once. */
-export function useActions({ publicId: siteId }: Pick<ControlSite, "publicId">, onChanged: () => void) {
+export function useActions({ siteId }: Pick<ControlSite, "siteId">, onChanged: () => void) {
   const t = useTranslations("oci.actions");
   const toast = useToast();
   const errorText = useErrorText();

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "react";
 import type { SendFailure } from "#components/forms/send-json.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { advance, type Job } from "./job.ts";
 
 /** A job under way, or one that stopped: by a hand, by leaving the page, or by a refusal. */
@@ -18,9 +19,9 @@ export interface Ended {
 }
 
 /** The browser keeps an unfinished job, so that an operator who left the page can resume it. */
-const keyOf = (siteId: string) => `om.oci.job.${siteId}`;
+const keyOf = (siteId: SiteId) => `om.oci.job.${siteId}`;
 
-function keepJob(siteId: string, job: Job | null): void {
+function keepJob(siteId: SiteId, job: Job | null): void {
   try {
     if (job && job.steps.length > 0 && job.done > 0) window.localStorage.setItem(keyOf(siteId), JSON.stringify(job));
     else window.localStorage.removeItem(keyOf(siteId));
@@ -29,7 +30,7 @@ function keepJob(siteId: string, job: Job | null): void {
   }
 }
 
-function keptJob(siteId: string): Job | null {
+function keptJob(siteId: SiteId): Job | null {
   try {
     const job: unknown = JSON.parse(window.localStorage.getItem(keyOf(siteId)) ?? "null");
     // Written by keepJob; an older version of this page may have written it otherwise.
@@ -40,7 +41,7 @@ function keptJob(siteId: string): Job | null {
 }
 
 /** Runs one job at a time and keeps what is not done. A page that is left stops after the request that is on its way. */
-export function useJob(siteId: string) {
+export function useJob(siteId: SiteId) {
   const [run, setRun] = useState<Run | null>(null);
   const isStopped = useRef(false);
   const isRunning = useRef(false);

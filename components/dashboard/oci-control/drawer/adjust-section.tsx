@@ -34,7 +34,7 @@ export function AdjustSection({ story: { sale, row, siblings } }: { story: Queue
   const change = (deed: SaleChange, why: string, done: string, more: { amountCents?: number } = {}) =>
     send({
       method: "POST",
-      url: `/api/sites/${site.publicId}/sales/${sale.id}/${deed}`,
+      url: `/api/sites/${site.siteId}/sales/${sale.id}/${deed}`,
       body: { ...more, ...(why.trim() && { reason: why.trim() }), expectedVersion: sale.version },
       done,
       onDone: () => {

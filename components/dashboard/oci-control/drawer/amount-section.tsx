@@ -34,7 +34,7 @@ export function AmountSection({ row, story, sameCause }: AmountProps) {
       {isByHand(row, site.ociSyncMethod) ? <ByHandCard row={row} /> : <CureCard row={row} sameCause={sameCause} />}
       <p className="mt-2">
         <WhyButton
-          siteId={site.publicId}
+          siteId={site.siteId}
           saleId={row.saleId}
           timeZone={site.timezone}
           isCounted={row.verdict === "CONFIRMED"}

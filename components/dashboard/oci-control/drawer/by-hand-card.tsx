@@ -23,7 +23,7 @@ export function ByHandCard({ row }: { row: QueueRow }) {
     send({
       method: "POST",
       url: `/api/oci/queue-rows/${row.id}/done-by-hand`,
-      body: { siteId: site.publicId, valueCents: row.valueCents },
+      body: { siteId: site.siteId, valueCents: row.valueCents },
       done: t("done"),
       onDone: () => setOpen(false),
     });

@@ -8,6 +8,7 @@ import { Button, ButtonLink } from "#components/ui/button.tsx";
 import { RowLink } from "#components/workbench/row-link.tsx";
 import { isManual, obstacleOf, type RowState, reasonOf, rowState } from "#lib/oci/queue/row-state.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { useWhatHappens } from "../table/use-what-happens.ts";
 import { CureFacts, type CureTone } from "./cure-facts.tsx";
 
@@ -61,7 +62,7 @@ export function CureCard({ row, sameCause }: { row: QueueRow; sameCause: number 
   );
 }
 
-const places: Partial<Record<Cause["cure"], (siteId: string) => string>> = {
+const places: Partial<Record<Cause["cure"], (siteId: SiteId) => string>> = {
   reconnect: connectPath,
   settings: (siteId) => sitePath(siteId, "/settings"),
   actions: (siteId) => `${sitePath(siteId, "/connections/google-ads")}#actions`,
@@ -88,7 +89,7 @@ function CureDeed({ row, state, cause, sameCause }: DeedProps) {
   return (
     <div className="flex min-w-0 flex-wrap items-center gap-2">
       {place && (
-        <ButtonLink tone="primary" href={place(site.publicId)}>
+        <ButtonLink tone="primary" href={place(site.siteId)}>
           {cause.deed}
         </ButtonLink>
       )}

@@ -92,7 +92,7 @@ function SendAgain({ row, helps }: { row: QueueRow; helps: boolean }) {
     send({
       method: "POST",
       url: `/api/oci/queue-rows/${row.id}/send-again`,
-      body: { siteId: site.publicId },
+      body: { siteId: site.siteId },
       done: t("queuedAgain"),
       onDone: ({ rowId }) => typeof rowId === "string" && openRow(rowId),
     });

@@ -33,7 +33,7 @@ export function useQueueRows({ page, of }: QueueTabData, { view, isTouched }: Op
     async readOthers() {
       if (!lastMove.current) return null;
       const updatedFrom = new Date(Date.parse(lastMove.current) - overlapMs).toISOString();
-      return (await fetchRows(site.publicId, { sort: "updated", updatedFrom, limit: String(pageMax) }))?.rows ?? null;
+      return (await fetchRows(site.siteId, { sort: "updated", updatedFrom, limit: String(pageMax) }))?.rows ?? null;
     },
   });
   // After the rest was asked for: the moment that the page before knew of.
@@ -45,7 +45,7 @@ export function useQueueRows({ page, of }: QueueTabData, { view, isTouched }: Op
   async function loadMore(): Promise<void> {
     if (!held.next || isLoading) return;
     setLoading(true);
-    const below = await fetchRows(site.publicId, {
+    const below = await fetchRows(site.siteId, {
       ...apiFilter(view.filter, new Date()),
       sort: view.sort,
       cursor: held.next,

@@ -7,5 +7,5 @@ import { readQueueRowStory } from "#lib/oci/queue/row-story.ts";
 export const GET = handler({
   guard: siteMember("viewer"),
   params: z.object({ id: z.uuid() }),
-  run: ({ actor, params }) => readQueueRowStory(actor.db, actor.publicId, params.id),
+  run: ({ actor, params }) => readQueueRowStory(actor.db, actor.siteId, params.id),
 });

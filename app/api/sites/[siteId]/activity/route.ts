@@ -6,5 +6,5 @@ import { handler } from "#lib/http/handler.ts";
 export const GET = handler({
   guard: siteMember("viewer"),
   query: activityFilter,
-  run: ({ actor, query }) => activityCsv(actor.db, actor.publicId, query),
+  run: ({ actor, query }) => activityCsv(actor.db, actor.siteId, query),
 });

@@ -7,5 +7,5 @@ import { apiKeyInput } from "#lib/tenancy/site-fields.ts";
 export const POST = handler({
   guard: siteMember("owner"),
   body: apiKeyInput,
-  run: ({ actor, body }) => createApiKey(actor.db, actor.publicId, body),
+  run: ({ actor, body }) => createApiKey(actor.db, actor.siteId, body),
 });

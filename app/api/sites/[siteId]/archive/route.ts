@@ -5,11 +5,11 @@ import { setSiteArchived } from "#lib/tenancy/changes.ts";
 /** POST /api/sites/:siteId/archive closes a site; its records stay. */
 export const POST = handler({
   guard: siteMember("owner"),
-  run: ({ actor }) => setSiteArchived(actor.db, actor.publicId, true),
+  run: ({ actor }) => setSiteArchived(actor.db, actor.siteId, true),
 });
 
 /** DELETE /api/sites/:siteId/archive opens it again. */
 export const DELETE = handler({
   guard: siteMember("owner"),
-  run: ({ actor }) => setSiteArchived(actor.db, actor.publicId, false),
+  run: ({ actor }) => setSiteArchived(actor.db, actor.siteId, false),
 });

@@ -7,5 +7,5 @@ import { callEventSecret } from "#lib/tenancy/changes.ts";
 export const POST = handler({
   guard: siteMember("owner"),
   body: z.object({ rotate: z.boolean().default(false) }),
-  run: ({ actor, body }) => callEventSecret(actor.db, actor.publicId, body.rotate),
+  run: ({ actor, body }) => callEventSecret(actor.db, actor.siteId, body.rotate),
 });

@@ -11,5 +11,5 @@ const query = deskFilter.extend({ cursor: z.string().max(80).optional(), ids: id
 export const GET = handler({
   guard: siteMember("viewer"),
   query,
-  run: ({ actor, query: { cursor, ids, ...filter } }) => readDeskPage(actor.db, actor.publicId, filter, { cursor, ids }),
+  run: ({ actor, query: { cursor, ids, ...filter } }) => readDeskPage(actor.db, actor.siteId, filter, { cursor, ids }),
 });

@@ -7,5 +7,5 @@ import { deliveryInput } from "#lib/tenancy/site-delivery.ts";
 export const PATCH = handler({
   guard: siteMember("owner"),
   body: deliveryInput,
-  run: ({ actor, body }) => setSiteDelivery(actor.db, actor.publicId, body),
+  run: ({ actor, body }) => setSiteDelivery(actor.db, actor.siteId, body),
 });

@@ -3,4 +3,4 @@ import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
 
 /** GET /api/sites/:siteId/google-ads says how the site's connection stands. */
-export const GET = handler({ guard: siteMember("viewer"), run: ({ actor }) => readConnection(actor.db, actor.publicId) });
+export const GET = handler({ guard: siteMember("viewer"), run: ({ actor }) => readConnection(actor.db, actor.siteId) });

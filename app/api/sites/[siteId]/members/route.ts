@@ -12,5 +12,5 @@ export const POST = handler({
   },
   body: memberInvite,
   run: ({ actor, body, request, rawBody }) =>
-    inviteMember(actor.db, { publicId: actor.publicId, ...body, once: requestIdentity(request, rawBody) }),
+    inviteMember(actor.db, { siteId: actor.siteId, ...body, once: requestIdentity(request, rawBody) }),
 });

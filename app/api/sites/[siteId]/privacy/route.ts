@@ -7,5 +7,5 @@ import { sitePrivacy } from "#lib/tenancy/site-fields.ts";
 export const PATCH = handler({
   guard: siteMember("owner"),
   body: sitePrivacy,
-  run: ({ actor, body }) => setSitePrivacy(actor.db, actor.publicId, body),
+  run: ({ actor, body }) => setSitePrivacy(actor.db, actor.siteId, body),
 });

@@ -6,5 +6,5 @@ import { salesCsv, salesFilter } from "#lib/seal/sales-list.ts";
 export const GET = handler({
   guard: siteMember("viewer"),
   query: salesFilter,
-  run: ({ actor, query }) => salesCsv(actor.db, actor.publicId, query),
+  run: ({ actor, query }) => salesCsv(actor.db, actor.siteId, query),
 });

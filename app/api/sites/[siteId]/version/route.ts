@@ -6,5 +6,5 @@ import { readSiteVersion, siteVersionQuery } from "#lib/tenancy/site-version.ts"
 export const GET = handler({
   guard: siteMember("viewer"),
   query: siteVersionQuery,
-  run: ({ actor, query }) => readSiteVersion(actor.db, actor.publicId, query.of),
+  run: ({ actor, query }) => readSiteVersion(actor.db, actor.siteId, query.of),
 });

@@ -32,17 +32,17 @@ export default async function ActivityPage({ params, searchParams }: ActivityPag
   const [t, words, { entries, actors, next }] = await Promise.all([
     getTranslations("activity"),
     getTranslations("filters"),
-    readPage(readActivity, site.publicId, filter),
+    readPage(readActivity, site.siteId, filter),
   ]);
-  const path = sitePath(site.publicId, "/activity");
+  const path = sitePath(site.siteId, "/activity");
   const filtered = Boolean(filter.actor ?? filter.kind ?? filter.day);
   const today = new Intl.DateTimeFormat("sv-SE", { timeZone: site.timezone }).format(new Date());
   const { cursor: _, ...kept } = filter;
   return (
     <>
       <PageHeader title={t("title")} note={t("lead")}>
-        <LiveMark siteId={site.publicId} of="activity" version={site.version} />
-        <DownloadLink href={filteredPath(`/api/sites/${site.publicId}/activity`, kept)} fileName="activity.csv">
+        <LiveMark siteId={site.siteId} of="activity" version={site.version} />
+        <DownloadLink href={filteredPath(`/api/sites/${site.siteId}/activity`, kept)} fileName="activity.csv">
           <Download className="size-3.5" />
           {words("csv")}
         </DownloadLink>

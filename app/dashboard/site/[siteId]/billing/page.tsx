@@ -41,12 +41,12 @@ export default async function BillingPage({ params, searchParams }: BillingPageP
   const [t, locale, overview, invoices] = await Promise.all([
     getTranslations("billing"),
     getLocale(),
-    readPage(readBillingOverview, site.publicId),
-    readPage(readInvoices, site.publicId),
+    readPage(readBillingOverview, site.siteId),
+    readPage(readInvoices, site.siteId),
   ]);
   const format = billingFormat(locale, overview.currency);
   const forecast = forecastMonth(overview);
-  const eventsHref = sitePath(site.publicId, "/billing/events");
+  const eventsHref = sitePath(site.siteId, "/billing/events");
   const isNew = overview.used === 0 && overview.daysBefore.length === 0;
   const showsAll = (await searchParams).invoices === "all" || invoices.length <= invoicesShown;
   const lastDay = daysOf(overview.yearMonth).at(-1) ?? overview.yearMonth;
@@ -82,14 +82,14 @@ export default async function BillingPage({ params, searchParams }: BillingPageP
             {invoices.length === 0 ? (
               <p className="p-4 text-sm text-support">{t("invoices.none")}</p>
             ) : (
-              <InvoiceTable siteId={site.publicId} invoices={showsAll ? invoices : invoices.slice(0, invoicesShown)} now={overview.now} />
+              <InvoiceTable siteId={site.siteId} invoices={showsAll ? invoices : invoices.slice(0, invoicesShown)} now={overview.now} />
             )}
           </Card>
         </Page>
         <Page>
           <ArrivalsCard overview={overview} eventsHref={eventsHref} />
           <HowCounted overview={overview} eventsHref={eventsHref} />
-          <CheckYourself siteId={site.publicId} newest={invoices[0]} />
+          <CheckYourself siteId={site.siteId} newest={invoices[0]} />
         </Page>
       </div>
     </>

@@ -15,6 +15,7 @@ import { env } from "#lib/env.ts";
 import { readFailedEvents, readIngestStatus } from "#lib/ingest/failed-events.ts";
 import { currentScriptVersion } from "#lib/oci/script/customer-script.ts";
 import { diagnose, readScriptStatus } from "#lib/oci/script/status.ts";
+import type { SiteId } from "#lib/site-ids.ts";
 import { getSite, readApiKeys, readSiteDelivery } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -24,13 +25,13 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function ConnectionsPage({ params }: { params: Promise<{ siteId: string }> }) {
   const site = await getSite((await params).siteId);
-  if (site.role !== "owner") return <OwnersOnly siteId={site.publicId} />;
+  if (site.role !== "owner") return <OwnersOnly siteId={site.siteId} />;
   const [t, keys, { lastEventAt, failed }, googleAds, { pageViewsEnabled }] = await Promise.all([
     getTranslations("connections"),
-    readPage(readApiKeys, site.publicId),
-    readPage(readIngestStatus, site.publicId),
-    readGoogleAds(site.publicId, site.ociSyncMethod),
-    readPage(readSiteDelivery, site.publicId),
+    readPage(readApiKeys, site.siteId),
+    readPage(readIngestStatus, site.siteId),
+    readGoogleAds(site.siteId, site.ociSyncMethod),
+    readPage(readSiteDelivery, site.siteId),
   ]);
   const editable = site.archivedAt === null;
   return (
@@ -39,23 +40,23 @@ export default async function ConnectionsPage({ params }: { params: Promise<{ si
       <Page>
         <TrackerCard site={site} appUrl={env().APP_URL} reportsViews={pageViewsEnabled} lastEventAt={lastEventAt} editable={editable} />
         {failed > 0 && (
-          <FailedEvents siteId={site.publicId} events={await readPage(readFailedEvents, site.publicId)} timeZone={site.timezone} />
+          <FailedEvents siteId={site.siteId} events={await readPage(readFailedEvents, site.siteId)} timeZone={site.timezone} />
         )}
-        <GoogleAdsLink siteId={site.publicId} timeZone={site.timezone} delivery={googleAds} />
+        <GoogleAdsLink siteId={site.siteId} timeZone={site.timezone} delivery={googleAds} />
         <ApiKeyCard
-          siteId={site.publicId}
+          siteId={site.siteId}
           keys={keys}
           timeZone={site.timezone}
           editable={editable}
           hasScript={site.ociSyncMethod === "script"}
         />
-        <CallEventSecret siteId={site.publicId} editable={editable} />
+        <CallEventSecret siteId={site.siteId} editable={editable} />
       </Page>
     </>
   );
 }
 
-async function readGoogleAds(siteId: string, way: "script" | "api") {
+async function readGoogleAds(siteId: SiteId, way: "script" | "api") {
   if (way === "script") {
     const script = await readPage(readScriptStatus, siteId);
     return { way, diagnosis: diagnose(script, currentScriptVersion()), waiting: script.waiting };

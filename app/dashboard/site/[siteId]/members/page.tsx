@@ -17,19 +17,19 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function MembersPage({ params }: { params: Promise<{ siteId: string }> }) {
   const site = await getSite((await params).siteId);
-  if (site.role !== "owner") return <OwnersOnly siteId={site.publicId} />;
-  const [t, { members, invitations }] = await Promise.all([getTranslations("members"), readPage(readTeam, site.publicId)]);
+  if (site.role !== "owner") return <OwnersOnly siteId={site.siteId} />;
+  const [t, { members, invitations }] = await Promise.all([getTranslations("members"), readPage(readTeam, site.siteId)]);
   const editable = site.archivedAt === null;
   return (
     <>
       <PageHeader title={t("title")} note={t("count", { count: members.length })}>
-        {editable && <InviteDialog siteId={site.publicId} />}
+        {editable && <InviteDialog siteId={site.siteId} />}
       </PageHeader>
       <Page>
         <Card aria-label={t("title")}>
-          <MemberTable siteId={site.publicId} members={members} timeZone={site.timezone} editable={editable} />
+          <MemberTable siteId={site.siteId} members={members} timeZone={site.timezone} editable={editable} />
         </Card>
-        {invitations.length > 0 && <OpenInvitations siteId={site.publicId} invitations={invitations} timeZone={site.timezone} />}
+        {invitations.length > 0 && <OpenInvitations siteId={site.siteId} invitations={invitations} timeZone={site.timezone} />}
       </Page>
     </>
   );

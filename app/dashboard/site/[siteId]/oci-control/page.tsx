@@ -18,16 +18,16 @@ interface OciControlPageProps {
 }
 
 export default async function OciControlPage({ params, searchParams }: OciControlPageProps) {
-  const [{ siteId }, query] = await Promise.all([params, searchParams]);
+  const [address, query] = await Promise.all([params, searchParams]);
   const given = Object.entries(query).flatMap(([key, value]) => (typeof value === "string" ? [[key, value]] : []));
-  const site = await getVersionedSite(siteId, "queue");
+  const site = await getVersionedSite(address.siteId, "queue");
   const now = new Date();
   const drawn = await readPage(readControlPage, site, readView(new URLSearchParams(given)), now);
-  const { publicId, currency, timezone, ociSyncMethod, role, archivedAt, version } = site;
+  const { siteId, currency, timezone, ociSyncMethod, role, archivedAt, version } = site;
   return (
     <Clock at={now.toISOString()}>
       <OciControl
-        site={{ publicId, currency, timezone, ociSyncMethod, role, isArchived: archivedAt !== null }}
+        site={{ siteId, currency, timezone, ociSyncMethod, role, isArchived: archivedAt !== null }}
         version={version}
         drawn={drawn}
       />

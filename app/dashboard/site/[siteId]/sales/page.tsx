@@ -33,17 +33,17 @@ export default async function SalesPage({ params, searchParams }: SalesPageProps
   const [t, words, { sales, next }] = await Promise.all([
     getTranslations("sales"),
     getTranslations("filters"),
-    readPage(readSales, site.publicId, filter),
+    readPage(readSales, site.siteId, filter),
   ]);
   const editable = site.role !== "viewer" && site.archivedAt === null;
-  const path = sitePath(site.publicId, "/sales");
+  const path = sitePath(site.siteId, "/sales");
   const filtered = Boolean(filter.status ?? filter.source ?? filter.delivery);
   const { cursor: _, ...kept } = filter;
   return (
     <>
       <PageHeader title={t("title")}>
-        <LiveMark siteId={site.publicId} of="sales" version={site.version} />
-        <DownloadLink href={filteredPath(`/api/sites/${site.publicId}/sales`, kept)} fileName="sales.csv">
+        <LiveMark siteId={site.siteId} of="sales" version={site.version} />
+        <DownloadLink href={filteredPath(`/api/sites/${site.siteId}/sales`, kept)} fileName="sales.csv">
           <Download className="size-3.5" />
           {words("csv")}
         </DownloadLink>
@@ -80,7 +80,7 @@ export default async function SalesPage({ params, searchParams }: SalesPageProps
         <Card aria-label={t("title")}>
           {sales.length > 0 ? (
             <SalesTable
-              siteId={site.publicId}
+              siteId={site.siteId}
               sales={sales}
               next={next}
               of={JSON.stringify(filter)}

@@ -21,12 +21,12 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function SettingsPage({ params }: { params: Promise<{ siteId: string }> }) {
   const site = await getSite((await params).siteId);
-  if (site.role !== "owner") return <OwnersOnly siteId={site.publicId} />;
+  if (site.role !== "owner") return <OwnersOnly siteId={site.siteId} />;
   const [t, archive, locale, delivery] = await Promise.all([
     getTranslations("settings"),
     getTranslations("archive"),
     getLocale(),
-    readPage(readSiteDelivery, site.publicId),
+    readPage(readSiteDelivery, site.siteId),
   ]);
   return (
     <>
@@ -38,7 +38,7 @@ export default async function SettingsPage({ params }: { params: Promise<{ siteI
             submit={t("save")}
             done={t("saved")}
             method="PATCH"
-            url={`/api/sites/${site.publicId}`}
+            url={`/api/sites/${site.siteId}`}
             values={site}
             choices={siteChoices(locale, site)}
           />
@@ -48,16 +48,16 @@ export default async function SettingsPage({ params }: { params: Promise<{ siteI
         <Card title={t("siteId")}>
           <CardBody className="grid gap-3">
             <p className="text-sm text-support text-pretty">{t("siteIdHint")}</p>
-            <SecretText value={site.publicId} label={t("siteId")} />
+            <SecretText value={site.siteId} label={t("siteId")} />
           </CardBody>
         </Card>
         {site.archivedAt === null ? (
-          <ArchiveSite publicId={site.publicId} name={site.name} />
+          <ArchiveSite siteId={site.siteId} name={site.name} />
         ) : (
           <Card title={archive("restoreTitle")}>
             <CardBody className="flex min-w-0 items-center gap-3 flex-wrap">
               <p className="text-sm text-support min-w-0 flex-1 min-w-60 text-pretty">{archive("restoreLead")}</p>
-              <RestoreSite publicId={site.publicId} name={site.name} />
+              <RestoreSite siteId={site.siteId} name={site.name} />
             </CardBody>
           </Card>
         )}

@@ -8,5 +8,5 @@ export const POST = handler({
   guard: siteMember("operator"),
   params: z.object({ id: z.uuid() }),
   body: doneByHandRequest,
-  run: ({ actor, params, body }) => finishByHand(actor.db, actor.publicId, { id: params.id, valueCents: body.valueCents }),
+  run: ({ actor, params, body }) => finishByHand(actor.db, actor.siteId, { id: params.id, valueCents: body.valueCents }),
 });

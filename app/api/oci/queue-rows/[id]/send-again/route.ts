@@ -8,5 +8,5 @@ export const POST = handler({
   guard: siteMember("operator"),
   params: z.object({ id: z.uuid() }),
   body: sendAgainRequest,
-  run: ({ actor, params }) => sendAgain(actor.db, actor.publicId, params.id),
+  run: ({ actor, params }) => sendAgain(actor.db, actor.siteId, params.id),
 });

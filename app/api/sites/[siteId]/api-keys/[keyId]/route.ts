@@ -10,7 +10,7 @@ const params = z.object({ keyId: z.uuid() });
 export const DELETE = handler({
   guard: siteMember("owner"),
   params,
-  run: ({ actor, params }) => revokeApiKey(actor.db, actor.publicId, params.keyId),
+  run: ({ actor, params }) => revokeApiKey(actor.db, actor.siteId, params.keyId),
 });
 
 /** PATCH /api/sites/:siteId/api-keys/:keyId takes scopes away from a key; it never gains one. */
@@ -18,5 +18,5 @@ export const PATCH = handler({
   guard: siteMember("owner"),
   params,
   body: apiKeyScopes,
-  run: ({ actor, params: { keyId }, body }) => narrowApiKey(actor.db, actor.publicId, { keyId, scopes: body.scopes }),
+  run: ({ actor, params: { keyId }, body }) => narrowApiKey(actor.db, actor.siteId, { keyId, scopes: body.scopes }),
 });

@@ -16,5 +16,5 @@ export const GET = handler({
   guard: siteMember("viewer"),
   query,
   run: ({ actor, query: { format, ...page } }) =>
-    format === "csv" ? countedEventsCsv(actor.db, actor.publicId, page.month) : readCountedEvents(actor.db, actor.publicId, page),
+    format === "csv" ? countedEventsCsv(actor.db, actor.siteId, page.month) : readCountedEvents(actor.db, actor.siteId, page),
 });

@@ -7,5 +7,5 @@ import { readLead } from "#lib/leads/desk-readers.ts";
 export const GET = handler({
   guard: siteMember("viewer"),
   params: z.object({ callId: z.uuid() }),
-  run: ({ actor, params }) => readLead(actor.db, actor.publicId, params.callId),
+  run: ({ actor, params }) => readLead(actor.db, actor.siteId, params.callId),
 });

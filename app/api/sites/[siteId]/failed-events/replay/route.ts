@@ -7,5 +7,5 @@ import { replayFailedEvents } from "#lib/tenancy/changes.ts";
 export const POST = handler({
   guard: siteMember("operator"),
   body: z.object({ ids: z.array(z.uuid()).min(1).max(200) }),
-  run: ({ actor, body }) => replayFailedEvents(actor.db, actor.publicId, body.ids),
+  run: ({ actor, body }) => replayFailedEvents(actor.db, actor.siteId, body.ids),
 });

@@ -7,5 +7,5 @@ import { handler } from "#lib/http/handler.ts";
 export const POST = handler({
   guard: siteMember("owner"),
   body: actionsInput,
-  run: ({ actor, body }) => chooseActions(actor.db, actor.publicId, body.actions),
+  run: ({ actor, body }) => chooseActions(actor.db, actor.siteId, body.actions),
 });

@@ -11,5 +11,5 @@ export const POST = handler({
   limits: { after: personLimit("google-ads", 30) },
   body: connectInput,
   run: async ({ actor, body, request }) =>
-    connectGoogleAds(actor.db, actor.publicId, body, await readConsent(request, { publicId: actor.publicId, userId: actor.user.id })),
+    connectGoogleAds(actor.db, actor.siteId, body, await readConsent(request, { siteId: actor.siteId, userId: actor.user.id })),
 });

@@ -3,4 +3,4 @@ import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
 
 /** POST /api/sites/:siteId/google-ads/disconnect deletes the stored credentials; rows wait for the next connection. */
-export const POST = handler({ guard: siteMember("owner"), run: ({ actor }) => disconnectGoogleAds(actor.db, actor.publicId) });
+export const POST = handler({ guard: siteMember("owner"), run: ({ actor }) => disconnectGoogleAds(actor.db, actor.siteId) });

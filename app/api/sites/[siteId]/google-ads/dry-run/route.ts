@@ -9,5 +9,5 @@ export const POST = handler({
   guard: siteMember("owner"),
   limits: { after: personLimit("google-ads", 30) },
   body: dryRunInput,
-  run: ({ actor, body }) => dryRun(actor.publicId, body.id),
+  run: ({ actor, body }) => dryRun(actor.siteId, body.id),
 });

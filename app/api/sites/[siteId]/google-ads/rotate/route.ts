@@ -11,5 +11,5 @@ export const POST = handler({
   limits: { after: personLimit("google-ads", 30) },
   body: rotateInput,
   run: async ({ actor, body, request }) =>
-    rotateGoogleAds(actor.db, actor.publicId, body, await readConsent(request, { publicId: actor.publicId, userId: actor.user.id })),
+    rotateGoogleAds(actor.db, actor.siteId, body, await readConsent(request, { siteId: actor.siteId, userId: actor.user.id })),
 });

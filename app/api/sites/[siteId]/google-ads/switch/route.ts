@@ -8,5 +8,5 @@ export const POST = handler({
   guard: siteMember("owner"),
   query: switchQuery,
   body: switchInput,
-  run: ({ actor, query, body }) => (query.preview ? previewSwitch : switchDelivery)(actor.db, actor.publicId, body.to),
+  run: ({ actor, query, body }) => (query.preview ? previewSwitch : switchDelivery)(actor.db, actor.siteId, body.to),
 });

@@ -7,5 +7,5 @@ import { personLimit } from "#lib/http/rate-limit.ts";
 export const POST = handler({
   guard: siteMember("owner"),
   limits: { after: personLimit("google-ads", 30) },
-  run: ({ actor }) => testGoogleAds(actor.db, actor.publicId),
+  run: ({ actor }) => testGoogleAds(actor.db, actor.siteId),
 });

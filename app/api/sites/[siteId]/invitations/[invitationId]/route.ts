@@ -9,5 +9,5 @@ export const DELETE = handler({
   guard: siteMember("owner"),
   params: z.object({ invitationId: z.uuid() }),
   run: ({ actor, params, request, rawBody }) =>
-    withdrawInvitation(actor.db, { publicId: actor.publicId, ...params, once: requestIdentity(request, rawBody) }),
+    withdrawInvitation(actor.db, { siteId: actor.siteId, ...params, once: requestIdentity(request, rawBody) }),
 });

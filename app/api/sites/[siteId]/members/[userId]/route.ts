@@ -13,7 +13,7 @@ export const PATCH = handler({
   params,
   body: memberRole,
   run: ({ actor, params, body, request, rawBody }) =>
-    changeMemberRole(actor.db, { publicId: actor.publicId, ...params, ...body, once: requestIdentity(request, rawBody) }),
+    changeMemberRole(actor.db, { siteId: actor.siteId, ...params, ...body, once: requestIdentity(request, rawBody) }),
 });
 
 /** DELETE /api/sites/:siteId/members/:userId removes a member, or oneself; the last owner stays. */
@@ -21,5 +21,5 @@ export const DELETE = handler({
   guard: siteMember("viewer"), // anyone may leave; SQL lets only owners remove others
   params,
   run: ({ actor, params, request, rawBody }) =>
-    removeMember(actor.db, { publicId: actor.publicId, ...params, once: requestIdentity(request, rawBody) }),
+    removeMember(actor.db, { siteId: actor.siteId, ...params, once: requestIdentity(request, rawBody) }),
 });

@@ -9,5 +9,5 @@ export const POST = handler({
   limits: { after: personLimit("sales-import", 120) },
   bodyMaxBytes: 2_000_000,
   body: importRequest,
-  run: ({ actor, body }) => importSales(actor.db, actor.publicId, body),
+  run: ({ actor, body }) => importSales(actor.db, actor.siteId, body),
 });

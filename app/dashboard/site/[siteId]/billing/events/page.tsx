@@ -35,10 +35,10 @@ export default async function CountedEventsPage({ params, searchParams }: Events
   const [t, locale, listed] = await Promise.all([
     getTranslations("billing.events"),
     getLocale(),
-    readPage(readCountedEvents, site.publicId, page),
+    readPage(readCountedEvents, site.siteId, page),
   ]);
   const format = billingFormat(locale);
-  const hrefOf = (month: string) => `${sitePath(site.publicId, "/billing/events")}?month=${month}`;
+  const hrefOf = (month: string) => `${sitePath(site.siteId, "/billing/events")}?month=${month}`;
   const thisMonth = new Date().toISOString().slice(0, 7);
   const months = Array.from({ length: keptMonths + 1 }, (_, index) => shiftMonth(thisMonth, index - keptMonths));
   return (
@@ -51,8 +51,8 @@ export default async function CountedEventsPage({ params, searchParams }: Events
             : t("count", { count: format.number(listed.total), month: format.month(listed.yearMonth) })
         }
       >
-        <LiveMark siteId={site.publicId} of="events" version={site.version} />
-        <DownloadLink href={eventsCsvUrl(site.publicId, listed.yearMonth)} fileName={`events-${listed.yearMonth}.csv`}>
+        <LiveMark siteId={site.siteId} of="events" version={site.version} />
+        <DownloadLink href={eventsCsvUrl(site.siteId, listed.yearMonth)} fileName={`events-${listed.yearMonth}.csv`}>
           <Download className="size-3.5" />
           {t("csv")}
         </DownloadLink>

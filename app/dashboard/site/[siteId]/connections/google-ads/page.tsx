@@ -31,14 +31,14 @@ interface GoogleAdsPageProps {
 const dryRunRows = 20;
 
 export default async function GoogleAdsPage({ params, searchParams }: GoogleAdsPageProps) {
-  const [{ siteId }, query] = await Promise.all([params, searchParams]);
-  const site = await getSite(siteId);
-  const { publicId, timezone } = site;
+  const [address, query] = await Promise.all([params, searchParams]);
+  const site = await getSite(address.siteId);
+  const { siteId, timezone } = site;
   const isOwner = site.role === "owner";
   const [t, state, delivery] = await Promise.all([
     getTranslations("googleAds"),
-    readPage(readConnection, publicId),
-    readPage(readSiteDelivery, publicId),
+    readPage(readConnection, siteId),
+    readPage(readSiteDelivery, siteId),
   ]);
   const now = new Date();
   const mayChange = isOwner && site.archivedAt === null;
@@ -51,12 +51,12 @@ export default async function GoogleAdsPage({ params, searchParams }: GoogleAdsP
       <PageHeader title={t("title")} note={t("lead")} />
       <Page>
         {state.syncMethod === "api" ? (
-          <StatusAlert siteId={publicId} status={status} timeZone={timezone} mayFix={mayChange} />
+          <StatusAlert siteId={siteId} status={status} timeZone={timezone} mayFix={mayChange} />
         ) : (
-          isOwner && <ScriptStatusAlert siteId={publicId} />
+          isOwner && <ScriptStatusAlert siteId={siteId} />
         )}
         <DeliveryWay
-          siteId={publicId}
+          siteId={siteId}
           current={state.syncMethod}
           connected={state.connected}
           hasProblem={status.tone === "blocked"}
@@ -66,7 +66,7 @@ export default async function GoogleAdsPage({ params, searchParams }: GoogleAdsP
         <ConnectionCard
           // A link to the form, and the way back from Google, open the card anew.
           key={`${query.connect}/${consent}/${state.connected}`}
-          siteId={publicId}
+          siteId={siteId}
           state={state}
           sealName={sealName}
           timeZone={timezone}
@@ -81,16 +81,16 @@ export default async function GoogleAdsPage({ params, searchParams }: GoogleAdsP
               state={state}
               timeZone={timezone}
               now={now.toISOString()}
-              reconnectPath={mayChange && state.syncMethod === "script" ? connectPath(publicId) : undefined}
+              reconnectPath={mayChange && state.syncMethod === "script" ? connectPath(siteId) : undefined}
             />
             <ConversionActions
-              siteId={publicId}
+              siteId={siteId}
               customerId={state.account?.customerId ?? ""}
               rows={actionRows(state, delivery)}
               signalsOff={!delivery.signalsEnabled}
               mayChange={mayChange}
             />
-            {mayChange && <DryRun siteId={publicId} rows={await readPage(readWaitingRows, publicId, dryRunRows)} timeZone={timezone} />}
+            {mayChange && <DryRun siteId={siteId} rows={await readPage(readWaitingRows, siteId, dryRunRows)} timeZone={timezone} />}
           </>
         )}
         {isOwner && state.syncMethod === "script" && <ScriptSection site={site} />}

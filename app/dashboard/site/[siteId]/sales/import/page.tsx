@@ -16,7 +16,7 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function ImportSalesPage({ params }: { params: Promise<{ siteId: string }> }) {
   const site = await getSite((await params).siteId);
   const t = await getTranslations("salesImport");
-  const back = <ButtonLink href={sitePath(site.publicId, "/sales")}>{t("back")}</ButtonLink>;
+  const back = <ButtonLink href={sitePath(site.siteId, "/sales")}>{t("back")}</ButtonLink>;
   return (
     <>
       <PageHeader title={t("title")}>{back}</PageHeader>
@@ -26,7 +26,7 @@ export default async function ImportSalesPage({ params }: { params: Promise<{ si
             {""}
           </EmptyState>
         ) : (
-          <ImportSales siteId={site.publicId} currency={site.currency} timezone={site.timezone} />
+          <ImportSales siteId={site.siteId} currency={site.currency} timezone={site.timezone} />
         )}
       </div>
     </>

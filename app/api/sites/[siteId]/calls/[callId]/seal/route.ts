@@ -10,5 +10,5 @@ export const POST = handler({
   params: z.object({ callId: z.uuid() }),
   body: sealRequest,
   run: async ({ actor, params, body, request, rawBody }) =>
-    serveOnce(await sealCall(actor.db, { publicId: actor.publicId, id: params.callId, body, once: requestIdentity(request, rawBody) })),
+    serveOnce(await sealCall(actor.db, { siteId: actor.siteId, id: params.callId, body, once: requestIdentity(request, rawBody) })),
 });

@@ -10,5 +10,5 @@ export const POST = handler({
   params: z.object({ callId: z.uuid() }),
   body: stageRequest,
   run: async ({ actor, params, body, request, rawBody }) =>
-    serveOnce(await changeCall(actor.db, { publicId: actor.publicId, id: params.callId, body, once: requestIdentity(request, rawBody) })),
+    serveOnce(await changeCall(actor.db, { siteId: actor.siteId, id: params.callId, body, once: requestIdentity(request, rawBody) })),
 });

@@ -11,5 +11,5 @@ export const POST = handler({
   limits: { after: personLimit("google-ads", 30) },
   body: accountInput,
   run: async ({ actor, body, request }) =>
-    listActions(actor.publicId, body, await readConsent(request, { publicId: actor.publicId, userId: actor.user.id })),
+    listActions(actor.siteId, body, await readConsent(request, { siteId: actor.siteId, userId: actor.user.id })),
 });

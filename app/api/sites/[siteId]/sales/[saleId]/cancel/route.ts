@@ -10,5 +10,5 @@ export const POST = handler({
   params: z.object({ saleId: z.uuid() }),
   body: cancelRequest,
   run: async ({ actor, params, body, request, rawBody }) =>
-    serveOnce(await cancelSale(actor.db, { publicId: actor.publicId, id: params.saleId, body, once: requestIdentity(request, rawBody) })),
+    serveOnce(await cancelSale(actor.db, { siteId: actor.siteId, id: params.saleId, body, once: requestIdentity(request, rawBody) })),
 });

@@ -10,5 +10,5 @@ export const POST = handler({
   params: z.object({ saleId: z.uuid() }),
   body: correctionRequest,
   run: async ({ actor, params, body, request, rawBody }) =>
-    serveOnce(await correctSale(actor.db, { publicId: actor.publicId, id: params.saleId, body, once: requestIdentity(request, rawBody) })),
+    serveOnce(await correctSale(actor.db, { siteId: actor.siteId, id: params.saleId, body, once: requestIdentity(request, rawBody) })),
 });

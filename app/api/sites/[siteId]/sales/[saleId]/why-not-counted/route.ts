@@ -7,5 +7,5 @@ import { readWhyNotCounted } from "#lib/oci/queue/why-not-counted.ts";
 export const GET = handler({
   guard: siteMember("viewer"),
   params: z.object({ saleId: z.uuid() }),
-  run: ({ actor, params }) => readWhyNotCounted(actor.db, actor.publicId, params.saleId),
+  run: ({ actor, params }) => readWhyNotCounted(actor.db, actor.siteId, params.saleId),
 });

@@ -25,21 +25,21 @@ export default async function InvoicePage({ params }: InvoicePageProps) {
   const [t, locale, invoice] = await Promise.all([
     getTranslations("billing.invoice"),
     getLocale(),
-    readPage(readInvoice, site.publicId, yearMonth),
+    readPage(readInvoice, site.siteId, yearMonth),
   ]);
   return (
     <>
       <PageHeader title={t("title", { month: billingFormat(locale).month(invoice.yearMonth) })}>
         <span className="flex min-w-0 items-center gap-2 print:hidden flex-wrap">
-          <DownloadLink href={invoiceUrl(site.publicId, yearMonth, "csv")} fileName={`invoice-${yearMonth}.csv`}>
+          <DownloadLink href={invoiceUrl(site.siteId, yearMonth, "csv")} fileName={`invoice-${yearMonth}.csv`}>
             <Download className="size-3.5" />
             {t("csv")}
           </DownloadLink>
-          <DownloadLink href={invoiceUrl(site.publicId, yearMonth)} fileName={`invoice-${yearMonth}.json`}>
+          <DownloadLink href={invoiceUrl(site.siteId, yearMonth)} fileName={`invoice-${yearMonth}.json`}>
             <Download className="size-3.5" />
             {t("proofFile")}
           </DownloadLink>
-          <DownloadLink href={eventsCsvUrl(site.publicId, yearMonth)} fileName={`events-${yearMonth}.csv`}>
+          <DownloadLink href={eventsCsvUrl(site.siteId, yearMonth)} fileName={`events-${yearMonth}.csv`}>
             <Download className="size-3.5" />
             {t("eventsFile")}
           </DownloadLink>
