@@ -28,7 +28,7 @@ export function testSteps(): TestStep[] {
       name: "types",
       commands: [
         ["next", "typegen"],
-        ["tsc", "--noEmit"],
+        ["tsc", "--noEmit", "--incremental", "false"],
       ],
     },
     { name: "lint", commands: [["biome", "ci", ".", ...plainFlags]] },
