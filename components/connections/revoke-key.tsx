@@ -8,6 +8,7 @@ import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
 
 export function RevokeKey({ siteId, keyId, name }: { siteId: string; keyId: string; name: string }) {
   const t = useTranslations("apiKeys");
+  const word = useTranslations();
   const { send, pending } = useSend();
   const [open, setOpen] = useState(false);
   const revoke = () =>
@@ -24,7 +25,7 @@ export function RevokeKey({ siteId, keyId, name }: { siteId: string; keyId: stri
       title={t("revokeQuestion", { name })}
       description={t("revokeConsequence")}
       confirm={t("revokeConfirm")}
-      cancel={t("keep")}
+      cancel={word("actions.keep")}
       pending={pending}
       onConfirm={revoke}
       trigger={

@@ -4,6 +4,7 @@ import { WhyButton } from "#components/delivery/why-button.tsx";
 import { Tag } from "#components/ui/badge.tsx";
 import { Cell } from "#components/ui/table.tsx";
 import { LiveTable } from "#components/workbench/live/live-table.tsx";
+import { saleStates } from "#lib/contracts/states.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
 import type { Sale } from "#lib/seal/sales-list.ts";
 import { DraftActions } from "./draft-actions.tsx";
@@ -24,24 +25,23 @@ interface SalesTableProps {
 }
 
 export function SalesTable({ siteId, sales, next, of, timeZone, editable }: SalesTableProps) {
-  const t = useTranslations("sales");
-  const words = useTranslations("channels");
+  const word = useTranslations();
   const locale = useLocale();
   const moneyOf = ({ amountCents, currency }: Sale) => siteFormat({ locale, timeZone, currency }).money(amountCents);
   const { dateTime } = siteFormat({ locale, timeZone });
   const columns = [
-    { key: "when", header: t("when"), width: "160px" },
-    { key: "amount", header: t("amount"), width: "130px", align: "end" as const },
-    { key: "what", header: t("what") },
-    { key: "from", header: t("from"), width: "190px", priority: 3 as const },
-    { key: "status", header: t("status"), width: "120px" },
-    { key: "delivery", header: t("delivery"), width: "190px", priority: 2 as const },
-    ...(editable ? [{ key: "actions", header: t("actions"), hidden: true, width: "210px" }] : []),
+    { key: "when", header: word("labels.when"), width: "160px" },
+    { key: "amount", header: word("labels.amount"), width: "130px", align: "end" as const },
+    { key: "what", header: word("labels.what") },
+    { key: "from", header: word("labels.from"), width: "190px", priority: 3 as const },
+    { key: "status", header: word("labels.state"), width: "120px" },
+    { key: "delivery", header: word("who.google"), width: "190px", priority: 2 as const },
+    ...(editable ? [{ key: "actions", header: word("labels.actions"), hidden: true, width: "210px" }] : []),
   ];
   const sourceOf = ({ externalRef, channel, matchedBy, callId }: Sale) => {
     const known = channels.find((name) => name === channel);
-    if (externalRef === null) return known ? words(known) : t("sources.desk");
-    return callId && matchedBy ? t(`matched.${matchedBy}`) : t("noMatch");
+    if (externalRef === null) return known ? word(`channels.${known}`) : word("sales.sources.desk");
+    return callId && matchedBy ? word(`sales.matched.${matchedBy}`) : word("blocks.NO_MATCH");
   };
   const rowOf = (sale: Sale) => (
     <tr className={sale.status === "CANCELED" ? "text-meta" : undefined}>
@@ -50,7 +50,7 @@ export function SalesTable({ siteId, sales, next, of, timeZone, editable }: Sale
       </Cell>
       <Cell at="main" align="end" className="font-semibold">
         {moneyOf(sale)}
-        {sale.valueSource === "PREDICTED" && <span className="text-meta text-xs"> {t("predicted")}</span>}
+        {sale.valueSource === "PREDICTED" && <span className="text-meta text-xs"> {word("sales.predicted")}</span>}
         <span className="desk:hidden font-medium text-support" data-untranslated>
           {" "}
           {sale.note ?? sale.externalRef}
@@ -64,7 +64,7 @@ export function SalesTable({ siteId, sales, next, of, timeZone, editable }: Sale
         {sourceOf(sale)}
       </Cell>
       <Cell at="end">
-        <Tag icon={statusIcons[sale.status]}>{t(`statuses.${sale.status}`)}</Tag>
+        <Tag icon={statusIcons[sale.status]}>{word(`states.${saleStates[sale.status]}`)}</Tag>
       </Cell>
       <Cell at="meta" priority={2}>
         <span className="flex min-w-0 items-center gap-2">
@@ -80,6 +80,12 @@ export function SalesTable({ siteId, sales, next, of, timeZone, editable }: Sale
     </tr>
   );
   return (
-    <LiveTable label={t("title")} columns={columns} of={of} next={next} rows={sales.map((sale) => ({ id: sale.id, row: rowOf(sale) }))} />
+    <LiveTable
+      label={word("nav.sales")}
+      columns={columns}
+      of={of}
+      next={next}
+      rows={sales.map((sale) => ({ id: sale.id, row: rowOf(sale) }))}
+    />
   );
 }

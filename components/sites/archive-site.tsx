@@ -43,7 +43,7 @@ export function ArchiveSite({ publicId, name }: { publicId: string; name: string
           <DialogFoot>
             <DialogClose render={<Button />}>{t("keep")}</DialogClose>
             <SubmitButton type="button" tone="destroy" pending={pending} disabled={!matches} onClick={archive}>
-              {t("confirm")}
+              {t("button")}
             </SubmitButton>
           </DialogFoot>
         </Dialog>

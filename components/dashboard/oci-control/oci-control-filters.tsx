@@ -34,6 +34,8 @@ export function OciControlFilters({ filter, codes, sort, search, onSearch, onSor
   );
 }
 
+const sharedLabels = { status: "labels.state", channel: "labels.channel", minAttempts: "labels.tries" } as const;
+
 /** The table of fields in the reader's words. Causes are those that something failed of, and one that came by a link. */
 function useFields(codes: QueueCharts["failedNow"], chosenCode: string | undefined): FilterField<FieldKey>[] {
   const t = useTranslations("oci.filters");
@@ -47,7 +49,8 @@ function useFields(codes: QueueCharts["failedNow"], chosenCode: string | undefin
   };
   return queueFields.map((field) => {
     const { key, kind } = field;
-    const label = t(key, { currency: site.currency });
+    const isShared = key === "status" || key === "channel" || key === "minAttempts";
+    const label = isShared ? messages(sharedLabels[key]) : t(key, { currency: site.currency });
     if (key === "errorCode")
       return { key, kind, label, isChip: true, options: isKnown ? causes : [...causes, { value: chosenCode, label: chosenCode }] };
     if (!("options" in field)) return { ...field, label };

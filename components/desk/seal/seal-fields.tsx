@@ -18,10 +18,11 @@ import type { SealDraftState } from "./seal-draft.ts";
 /** The amounts that this site seals most often. */
 export function AmountPresets({ draft }: { draft: SealDraftState }) {
   const t = useTranslations("desk.seal");
+  const word = useTranslations();
   const { currency, format } = useDesk();
   const name = useId();
   return (
-    <div className="grid grid-cols-2 gap-2 has-[>:only-child]:grid-cols-1" role="radiogroup" aria-label={t("amount")}>
+    <div className="grid grid-cols-2 gap-2 has-[>:only-child]:grid-cols-1" role="radiogroup" aria-label={word("labels.amount")}>
       {draft.presets.map(({ amountCents, label, isExpected }) => (
         <Choice
           key={amountCents}
@@ -71,9 +72,9 @@ export function OtherAmount({ draft: { other, error, currency, setCurrency }, au
 }
 
 export function NoteField({ draft: { note, setNote } }: { draft: SealDraftState }) {
-  const t = useTranslations("desk.seal");
+  const word = useTranslations();
   return (
-    <Field label={t("noteLabel")} hint={t("noteHint")}>
+    <Field label={word("labels.note")} hint={word("desk.seal.noteHint")}>
       {(control) => (
         <Textarea {...control} autoFocus maxLength={500} rows={2} value={note} onChange={(event) => setNote(event.target.value)} />
       )}

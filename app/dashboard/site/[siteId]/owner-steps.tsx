@@ -12,8 +12,9 @@ import { readApiKeys, readTeam } from "#lib/tenancy/readers.ts";
 import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
 
 async function ownerSteps({ publicId, domains, ociSyncMethod }: SiteSummary): Promise<ReadyStep[]> {
-  const [t, team, { lastEventAt }, googleStep] = await Promise.all([
+  const [t, actions, team, { lastEventAt }, googleStep] = await Promise.all([
     getTranslations("ready"),
+    getTranslations("actions"),
     readPage(readTeam, publicId),
     readPage(readIngestStatus, publicId),
     ociSyncMethod === "api" ? connectionStep(publicId) : keyStep(publicId),
@@ -27,7 +28,7 @@ async function ownerSteps({ publicId, domains, ociSyncMethod }: SiteSummary): Pr
       done: lastEventAt !== null,
       title: t(lastEventAt ? "snippetHere" : "snippet"),
       note: t(lastEventAt ? "snippetDone" : "snippetNote"),
-      action: { href: sitePath(publicId, "/connections"), label: t("snippetAction") },
+      action: { href: sitePath(publicId, "/connections"), label: actions("snippet") },
     },
     {
       key: "team",
@@ -35,7 +36,7 @@ async function ownerSteps({ publicId, domains, ociSyncMethod }: SiteSummary): Pr
       done: memberCount > 1,
       title: t(memberCount > 1 ? "teamHere" : "team"),
       note: memberCount > 1 ? t("teamDone", { count: memberCount }) : t("teamNote", { open: team.invitations.length }),
-      action: { href: sitePath(publicId, "/members"), label: t("teamAction") },
+      action: { href: sitePath(publicId, "/members"), label: actions("invite") },
     },
     googleStep,
   ];
@@ -43,29 +44,36 @@ async function ownerSteps({ publicId, domains, ociSyncMethod }: SiteSummary): Pr
 
 /** A script fetches conversions with a key. */
 async function keyStep(publicId: string): Promise<ReadyStep> {
-  const [t, keys] = await Promise.all([getTranslations("ready"), readPage(readApiKeys, publicId)]);
+  const [t, words, keys] = await Promise.all([getTranslations("ready"), getTranslations("apiKeys"), readPage(readApiKeys, publicId)]);
   const liveKeys = keys.filter((key) => !key.revokedAt).length;
   return {
     key: "apiKey",
     icon: KeyRound,
     done: liveKeys > 0,
-    title: t(liveKeys > 0 ? "apiKeyHere" : "apiKey"),
+    title: liveKeys > 0 ? t("apiKeyHere") : words("createTitle"),
     note: liveKeys > 0 ? t("apiKeyDone", { count: liveKeys }) : t("apiKeyNote"),
-    action: { href: sitePath(publicId, "/connections"), label: t("apiKeyAction") },
+    action: { href: sitePath(publicId, "/connections"), label: words("create") },
   };
 }
 
 /** A site that sends by API needs a connection that Google accepts. */
 async function connectionStep(publicId: string): Promise<ReadyStep> {
-  const [t, { connected, health }] = await Promise.all([getTranslations("ready"), readPage(readConnection, publicId)]);
+  const [t, word, { connected, health }] = await Promise.all([
+    getTranslations("ready"),
+    getTranslations(),
+    readPage(readConnection, publicId),
+  ]);
   const state = !connected ? "missing" : health?.blocked ? "blocked" : "here";
   return {
     key: "googleAds",
     icon: Plug,
     done: state === "here",
-    title: t(`googleAds.${state}.title`),
+    title: state === "here" ? word("kinds.connected") : t(`googleAds.${state}.title`),
     note: t(`googleAds.${state}.note`),
-    action: { href: connectPath(publicId), label: t(`googleAds.${state}.action`) },
+    action: {
+      href: connectPath(publicId),
+      label: word(({ missing: "googleAds.status.connect", blocked: "googleAds.status.reconnect", here: "actions.open" } as const)[state]),
+    },
   };
 }
 
