@@ -90,7 +90,7 @@ function DeliveryNote({ lead: { delivery }, sale }: { lead: DeskLead; sale: Desk
   const t = useTranslations("desk");
   const { format, siteId } = useDesk();
   const now = useNow(30_000);
-  if (sale.deliveryBlock) return <Consequence>{t(`seal.notTold.${sale.deliveryBlock}`)}</Consequence>;
+  if (sale.deliveryBlock) return <Consequence>{t(`seal.notSent.${sale.deliveryBlock}`)}</Consequence>;
   if (!delivery) return null;
   const { status, pendingAdjustment, notBefore } = delivery;
   const isRejected = status === "COMPLETED" && delivery.verdict === "REJECTED" && !pendingAdjustment;

@@ -102,8 +102,8 @@ export function SealConsequence({ lead, draft: { ready, other } }: { lead: DeskL
   return (
     <Consequence>
       {lead.clickBlock
-        ? t(`seal.notTold.${lead.clickBlock}`)
-        : t.rich("seal.told", {
+        ? t(`seal.notSent.${lead.clickBlock}`)
+        : t.rich("seal.willSend", {
             amount: format.money(ready.shownCents, ready.currency),
             day: format.day(at) === format.day(now) ? "today" : "other",
             time: format.moment(at, now),

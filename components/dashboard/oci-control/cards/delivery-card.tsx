@@ -97,6 +97,7 @@ function useBucketName(range: QueueCharts["range"]): (at: string) => string {
 
 function Health({ latency: { p50Seconds, p95Seconds } }: Pick<QueueCharts, "latency">) {
   const t = useTranslations("oci.charts");
+  const states = useTranslations("states");
   const { site, stats, format } = useControl();
   const { lastRun, circuit, blocked } = stats;
   // A worker takes a turn only where something is due: its last one says when something was sent, not whether it runs.
@@ -113,7 +114,7 @@ function Health({ latency: { p50Seconds, p95Seconds } }: Pick<QueueCharts, "late
           ? t("noLatency")
           : t("latency", { half: format.length(p50Seconds), most: format.length(p95Seconds) }),
     },
-    { name: t(site.ociSyncMethod), value: ran, tone: isBad && "text-failed" },
+    { name: states(site.ociSyncMethod), value: ran, tone: isBad && "text-failed" },
     ...(circuit && !blocked
       ? [{ name: t("circuit"), value: t(`circuits.${circuit.state}`) + (probe || ""), tone: circuit.state !== "CLOSED" && "text-retry" }]
       : []),

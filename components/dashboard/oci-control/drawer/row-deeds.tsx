@@ -42,6 +42,7 @@ export function RowDeeds({ row, story }: { row: QueueRow; story: QueueRowStory |
 /** Gives a person's work back to the API, after saying what happens when somebody has done it already. */
 function TryApi({ row }: { row: QueueRow }) {
   const t = useTranslations("oci.tryApi");
+  const word = useTranslations();
   const { actions, format } = useControl();
   const [open, setOpen] = useState(false);
   const risk = row.kind === "RETRACT" ? t("riskRetract") : t("riskRestate", { money: format.money(row.valueCents, row.currency) });
@@ -52,7 +53,7 @@ function TryApi({ row }: { row: QueueRow }) {
       title={t("title")}
       description={`${t("when")} ${risk} ${t("refused")}`}
       confirm={t("confirm")}
-      cancel={t("cancel")}
+      cancel={word("actions.leave")}
       destructive={false}
       pending={false}
       onConfirm={() => {

@@ -43,7 +43,7 @@ export function ExportPreview({ preview, onAgain }: ExportPreviewProps) {
       </Alert>
       <Totals preview={preview} />
       <LeftBehind warnings={preview.warnings} />
-      <Card title={t("title")} note={word("labels.conversions", { count: items.length })} end={again}>
+      <Card title={word("oci.tabs.export")} note={word("labels.conversions", { count: items.length })} end={again}>
         {items.length === 0 ? (
           <EmptyState icon={CircleCheck} title={t("empty")}>
             {t("emptyBody")}
@@ -112,7 +112,7 @@ function Items({ items }: Pick<Preview, "items">) {
     { key: "click", header: t("click"), width: "170px", priority: 3 as const },
   ];
   return (
-    <Table label={t("title")} columns={columns}>
+    <Table label={word("oci.tabs.export")} columns={columns}>
       {items.map((item) => {
         const [broken] = checkItem(item);
         const kind = item.gclid ? "gclid" : item.gbraid ? "gbraid" : "wbraid";
