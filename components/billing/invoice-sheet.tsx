@@ -9,21 +9,21 @@ import type { Invoice } from "#lib/billing/billing-shapes.ts";
 
 /** The invoice as it goes on paper: what was counted, what it costs, and how to prove it. */
 export function InvoiceSheet({ invoice, siteName }: { invoice: Invoice; siteName: string }) {
-  const word = useTranslations();
+  const t = useTranslations();
   const format = billingFormat(useLocale(), invoice.currency);
   return (
     <Card as="article" className={paper}>
       <div className="flex flex-wrap justify-between gap-4 px-6 pt-6 pb-5 max-desk:p-4">
         <div>
           <p className="text-base font-semibold tracking-[-0.003em]">{brandName}</p>
-          <p className="text-support text-sm">{word("billing.invoice.forSite", { site: siteName })}</p>
+          <p className="text-support text-sm">{t("billing.invoice.forSite", { site: siteName })}</p>
         </div>
         <Facts
           facts={[
-            [word("labels.month"), word("billing.invoice.monthUtc", { month: format.month(invoice.yearMonth) })],
-            [word("billing.invoice.frozen"), format.date(invoice.frozenAt)],
-            [word("billing.invoice.due"), format.date(invoice.dueAt)],
-            [word("labels.siteId"), <Id key="site">{invoice.site}</Id>],
+            [t("labels.month"), t("billing.invoice.monthUtc", { month: format.month(invoice.yearMonth) })],
+            [t("billing.invoice.frozen"), format.date(invoice.frozenAt)],
+            [t("billing.invoice.due"), format.date(invoice.dueAt)],
+            [t("labels.siteId"), <Id key="site">{invoice.site}</Id>],
           ]}
         />
       </div>
@@ -98,23 +98,21 @@ function InvoiceLines({ invoice }: { invoice: Invoice }) {
 }
 
 function InvoiceProof({ invoice }: { invoice: Invoice }) {
-  const word = useTranslations();
+  const t = useTranslations();
   const format = billingFormat(useLocale(), invoice.currency);
   return (
     <div className="grid gap-3 border-t border-line-1 px-6 pt-4 pb-6 max-desk:p-4">
-      <h2>{word("labels.proof")}</h2>
-      <p className="text-sm text-support text-pretty">
-        {word("billing.invoice.proofBody", { until: format.date(invoice.eventsKeptUntil) })}
-      </p>
+      <h2>{t("labels.proof")}</h2>
+      <p className="text-sm text-support text-pretty">{t("billing.invoice.proofBody", { until: format.date(invoice.eventsKeptUntil) })}</p>
       <Facts
         facts={[
-          [word("billing.invoice.contentHash"), <Id key="content">{invoice.contentHash}</Id>],
-          [word("billing.invoice.eventsDigest"), <Id key="events">{invoice.eventsDigest}</Id>],
+          [t("billing.invoice.contentHash"), <Id key="content">{invoice.contentHash}</Id>],
+          [t("billing.invoice.eventsDigest"), <Id key="events">{invoice.eventsDigest}</Id>],
         ]}
       />
       {invoice.corrections.map(({ inInvoice, events, eventCount }) => (
         <p key={inInvoice} className="text-sm text-support">
-          {word("billing.invoice.corrected", {
+          {t("billing.invoice.corrected", {
             count: format.number(events),
             total: format.number(eventCount),
             month: format.month(inInvoice),

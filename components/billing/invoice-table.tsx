@@ -13,18 +13,18 @@ const beside = "desk:pl-6";
 
 /** Closed months. What a customer has paid is not known here, so no invoice claims it. */
 export function InvoiceTable({ siteId, invoices, now }: { siteId: string; invoices: InvoiceSummary[]; now: string }) {
-  const word = useTranslations();
+  const t = useTranslations();
   const locale = useLocale();
   const columns = [
-    { key: "month", header: word("labels.month") },
-    { key: "events", header: word("labels.events"), width: "96px", align: "end" as const },
-    { key: "amount", header: word("labels.amount"), width: "120px", align: "end" as const },
-    { key: "state", header: word("labels.state"), width: "190px", className: beside },
-    { key: "proof", header: word("labels.proof"), width: "112px", priority: 2 as const },
-    { key: "actions", header: word("labels.actions"), hidden: true, width: "92px", align: "end" as const },
+    { key: "month", header: t("labels.month") },
+    { key: "events", header: t("labels.events"), width: "96px", align: "end" as const },
+    { key: "amount", header: t("labels.amount"), width: "120px", align: "end" as const },
+    { key: "state", header: t("labels.state"), width: "190px", className: beside },
+    { key: "proof", header: t("labels.proof"), width: "112px", priority: 2 as const },
+    { key: "actions", header: t("labels.actions"), hidden: true, width: "92px", align: "end" as const },
   ];
   return (
-    <Table label={word("billing.invoices.title")} columns={columns}>
+    <Table label={t("billing.invoices.title")} columns={columns}>
       {invoices.map(({ yearMonth, eventCount, totalCents, currency, contentHash, dueAt }) => {
         const format = billingFormat(locale, currency);
         const month = format.month(yearMonth);
@@ -51,7 +51,7 @@ export function InvoiceTable({ siteId, invoices, now }: { siteId: string; invoic
                   look="icon"
                   href={invoiceUrl(siteId, yearMonth, "csv")}
                   fileName={`invoice-${yearMonth}.csv`}
-                  label={word("billing.invoices.csv", { month })}
+                  label={t("billing.invoices.csv", { month })}
                 >
                   <Download />
                 </DownloadLink>
@@ -60,8 +60,8 @@ export function InvoiceTable({ siteId, invoices, now }: { siteId: string; invoic
                   size="sm"
                   icon
                   href={sitePath(siteId, `/billing/invoices/${yearMonth}`)}
-                  aria-label={word("billing.invoices.open", { month })}
-                  title={word("billing.invoices.open", { month })}
+                  aria-label={t("billing.invoices.open", { month })}
+                  title={t("billing.invoices.open", { month })}
                 >
                   <Printer />
                 </ButtonLink>

@@ -56,7 +56,7 @@ export function CreateKeyDialog({ siteId }: { siteId: string }) {
 }
 
 function CreateKeyForm({ siteId, onCreated }: { siteId: string; onCreated: (key: string) => void }) {
-  const word = useTranslations();
+  const t = useTranslations();
   const errorText = useErrorText();
   const { send, pending } = useSend();
   const [scopes, setScopes] = useState<KeyScope[]>(["script"]);
@@ -78,20 +78,20 @@ function CreateKeyForm({ siteId, onCreated }: { siteId: string; onCreated: (key:
   };
   return (
     <form ref={form} onSubmit={create} noValidate className="grid gap-4">
-      <Field label={word("labels.name")} hint={word("apiKeys.nameHint")} error={nameError && errorText(nameError)}>
+      <Field label={t("labels.name")} hint={t("apiKeys.nameHint")} error={nameError && errorText(nameError)}>
         {(control) => <Input {...control} name="name" autoComplete="off" maxLength={80} />}
       </Field>
       <ScopeChoice
         offered={keyScopes}
         chosen={scopes}
         onChoose={setScopes}
-        error={scopes.length === 0 ? word("apiKeys.scopesNone") : undefined}
+        error={scopes.length === 0 ? t("apiKeys.scopesNone") : undefined}
       />
       <FormFailure code={failure?.code} requestId={failure?.requestId ?? null} fields={failure?.fields} />
       <DialogFoot>
-        <DialogClose render={<Button />}>{word("actions.cancel")}</DialogClose>
+        <DialogClose render={<Button />}>{t("actions.cancel")}</DialogClose>
         <SubmitButton tone="primary" pending={pending} disabled={scopes.length === 0}>
-          {word("apiKeys.create")}
+          {t("apiKeys.create")}
         </SubmitButton>
       </DialogFoot>
     </form>

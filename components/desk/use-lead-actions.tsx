@@ -58,7 +58,7 @@ interface Options {
 
 /** Sends changes: shown at once, taken back with a reason if the server refuses. */
 function usePerform({ siteId, format, leads, onRead }: Options, undo: (lead: DeskLead) => void) {
-  const word = useTranslations();
+  const t = useTranslations();
   const toast = useToast();
   const errorText = useErrorText();
   const staleWords = useStaleWords(format);
@@ -101,10 +101,10 @@ function usePerform({ siteId, format, leads, onRead }: Options, undo: (lead: Des
   }
 
   function tellRefusal(change: Change, failure: SendFailure, key: string): void {
-    const notSaved = change.amount ? word("desk.seal.notSavedAmount", { amount: change.amount }) : word("desk.seal.notSaved");
+    const notSaved = change.amount ? t("desk.seal.notSavedAmount", { amount: change.amount }) : t("desk.seal.notSaved");
     const mayRepeat = failure.code === "OFFLINE" || failure.code === "REQUEST_IN_FLIGHT" || /UNAVAILABLE|INTERNAL/.test(failure.code);
     if (failure.code === "STALE_VERSION") toast.failed(`${staleWords(failure.facts, serverTime())} ${notSaved}`);
-    else if (mayRepeat) toast.failed(errorText(failure.code), { label: word("actions.tryAgain"), onPress: () => perform(change, key) });
+    else if (mayRepeat) toast.failed(errorText(failure.code), { label: t("actions.tryAgain"), onPress: () => perform(change, key) });
     else toast.failed(`${errorText(failure.code)} ${notSaved}`);
   }
   return (change: Change) => perform(change);
@@ -129,7 +129,7 @@ function expectedSale(lead: DeskLead, { amountCents, shownCents, currency, note 
 /** What an operator does. */
 export function useLeadActions(options: Options) {
   const { format, currency } = options;
-  const word = useTranslations();
+  const t = useTranslations();
   const serverTime = useServerTime();
   const [second, setSecond] = useState<SecondSale | null>(null);
   const perform = usePerform(options, (lead) => actions.undo(lead));
@@ -158,7 +158,7 @@ export function useLeadActions(options: Options) {
           expectedVersion: lead.version,
         },
         expect: { ...moved(lead), status: "sealed", sale: expectedSale(lead, draft) },
-        done: word("desk.seal.done", { amount }),
+        done: t("desk.seal.done", { amount }),
         isUndoable: true,
         amount,
         onRefused({ code, facts }) {
@@ -174,7 +174,7 @@ export function useLeadActions(options: Options) {
         path: `calls/${lead.id}/stage`,
         body: { to, ...withReason(reason), expectedVersion: lead.version },
         expect: { ...moved(lead), status: to },
-        done: word(`desk.seal.stageDone.${to}`),
+        done: t(`desk.seal.stageDone.${to}`),
         isUndoable: true,
       });
     },
@@ -184,7 +184,7 @@ export function useLeadActions(options: Options) {
         path: `calls/${lead.id}/undo`,
         body: { expectedVersion: lead.version },
         expect: { version: lead.version + 1, undoUntil: null },
-        done: word("desk.seal.undone"),
+        done: t("desk.seal.undone"),
       });
     },
     correct(lead: DeskLead, amountCents: number, reason: string) {
@@ -195,7 +195,7 @@ export function useLeadActions(options: Options) {
         path: `sales/${lead.sale.id}/correct`,
         body: { amountCents, ...withReason(reason), expectedVersion: lead.sale.version },
         expect: { sale: { ...lead.sale, amountCents, isPredicted: false } },
-        done: word("oci.adjust.corrected", { amount }),
+        done: t("oci.adjust.corrected", { amount }),
         amount,
       });
     },
@@ -206,7 +206,7 @@ export function useLeadActions(options: Options) {
         path: `sales/${lead.sale.id}/cancel`,
         body: { ...withReason(reason), expectedVersion: lead.sale.version },
         expect: { ...moved(lead), status: "cancelled", sale: { ...lead.sale, status: "CANCELED", amountCents: 0 } },
-        done: word("oci.adjust.cancelled"),
+        done: t("oci.adjust.cancelled"),
         isUndoable: true,
       });
     },

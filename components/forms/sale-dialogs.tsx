@@ -90,20 +90,20 @@ function CorrectDialog({ sale, path, date, money, onCorrect, pending = false, op
 }
 
 function CancelDialog({ sale, path, date, money, onCancel, pending = false, open, onOpenChange }: DialogProps) {
-  const word = useTranslations();
+  const t = useTranslations();
   const [reason, setReason] = useState("");
   return (
     <ConfirmDialog
       open={open}
       onOpenChange={onOpenChange}
-      title={word("oci.adjust.cancelTitle", { amount: money(sale.amountCents, sale.currency) })}
-      description={word(`oci.adjust.cancelPaths.${path}`, { date })}
-      confirm={word("actions.cancelSale")}
-      cancel={word("oci.adjust.keep")}
+      title={t("oci.adjust.cancelTitle", { amount: money(sale.amountCents, sale.currency) })}
+      description={t(`oci.adjust.cancelPaths.${path}`, { date })}
+      confirm={t("actions.cancelSale")}
+      cancel={t("oci.adjust.keep")}
       pending={pending}
       onConfirm={() => onCancel(reason)}
     >
-      <Field label={word("labels.reason")} hint={word("oci.adjust.reasonHint")}>
+      <Field label={t("labels.reason")} hint={t("oci.adjust.reasonHint")}>
         {(control) => <Input {...control} value={reason} maxLength={200} onChange={(event) => setReason(event.target.value)} />}
       </Field>
     </ConfirmDialog>

@@ -16,14 +16,14 @@ interface GoogleAdsLinkProps {
 
 /** Google Ads on the page of all connections: how delivery is doing, and the way to more. */
 export function GoogleAdsLink({ siteId, timeZone, delivery }: GoogleAdsLinkProps) {
-  const word = useTranslations();
+  const t = useTranslations();
   return (
     <Card
-      title={word("googleAds.title")}
-      note={word(`states.${delivery.way}`)}
+      title={t("googleAds.title")}
+      note={t(`states.${delivery.way}`)}
       end={
         <ButtonLink href={sitePath(siteId, "/connections/google-ads")} size="sm">
-          {word("actions.open")}
+          {t("actions.open")}
         </ButtonLink>
       }
     >

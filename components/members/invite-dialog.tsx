@@ -17,22 +17,16 @@ import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { type SiteRole, siteRoles } from "#lib/tenancy/site-fields.ts";
 
 export function InviteDialog({ siteId }: { siteId: string }) {
-  const word = useTranslations();
+  const t = useTranslations();
   const [open, setOpen] = useState(false);
   const trigger = (
     <Button tone="primary">
       <UserPlus />
-      {word("actions.invite")}
+      {t("actions.invite")}
     </Button>
   );
   return (
-    <Dialog
-      open={open}
-      onOpenChange={setOpen}
-      title={word("members.inviteTitle")}
-      description={word("members.inviteLead")}
-      trigger={trigger}
-    >
+    <Dialog open={open} onOpenChange={setOpen} title={t("members.inviteTitle")} description={t("members.inviteLead")} trigger={trigger}>
       <InviteForm siteId={siteId} onDone={() => setOpen(false)} />
     </Dialog>
   );

@@ -25,23 +25,23 @@ interface SalesTableProps {
 }
 
 export function SalesTable({ siteId, sales, next, of, timeZone, editable }: SalesTableProps) {
-  const word = useTranslations();
+  const t = useTranslations();
   const locale = useLocale();
   const moneyOf = ({ amountCents, currency }: Sale) => siteFormat({ locale, timeZone, currency }).money(amountCents);
   const { dateTime } = siteFormat({ locale, timeZone });
   const columns = [
-    { key: "when", header: word("labels.when"), width: "160px" },
-    { key: "amount", header: word("labels.amount"), width: "130px", align: "end" as const },
-    { key: "what", header: word("labels.what") },
-    { key: "from", header: word("labels.from"), width: "190px", priority: 3 as const },
-    { key: "status", header: word("labels.state"), width: "120px" },
-    { key: "delivery", header: word("who.google"), width: "190px", priority: 2 as const },
-    ...(editable ? [{ key: "actions", header: word("labels.actions"), hidden: true, width: "210px" }] : []),
+    { key: "when", header: t("labels.when"), width: "160px" },
+    { key: "amount", header: t("labels.amount"), width: "130px", align: "end" as const },
+    { key: "what", header: t("labels.what") },
+    { key: "from", header: t("labels.from"), width: "190px", priority: 3 as const },
+    { key: "status", header: t("labels.state"), width: "120px" },
+    { key: "delivery", header: t("who.google"), width: "190px", priority: 2 as const },
+    ...(editable ? [{ key: "actions", header: t("labels.actions"), hidden: true, width: "210px" }] : []),
   ];
   const sourceOf = ({ externalRef, channel, matchedBy, callId }: Sale) => {
     const known = channels.find((name) => name === channel);
-    if (externalRef === null) return known ? word(`channels.${known}`) : word("sales.sources.desk");
-    return callId && matchedBy ? word(`sales.matched.${matchedBy}`) : word("blocks.NO_MATCH");
+    if (externalRef === null) return known ? t(`channels.${known}`) : t("sales.sources.desk");
+    return callId && matchedBy ? t(`sales.matched.${matchedBy}`) : t("blocks.NO_MATCH");
   };
   const rowOf = (sale: Sale) => (
     <tr className={sale.status === "CANCELED" ? "text-meta" : undefined}>
@@ -50,7 +50,7 @@ export function SalesTable({ siteId, sales, next, of, timeZone, editable }: Sale
       </Cell>
       <Cell at="main" align="end" className="font-semibold">
         {moneyOf(sale)}
-        {sale.valueSource === "PREDICTED" && <span className="text-meta text-xs"> {word("sales.predicted")}</span>}
+        {sale.valueSource === "PREDICTED" && <span className="text-meta text-xs"> {t("sales.predicted")}</span>}
         <span className="desk:hidden font-medium text-support" data-untranslated>
           {" "}
           {sale.note ?? sale.externalRef}
@@ -64,7 +64,7 @@ export function SalesTable({ siteId, sales, next, of, timeZone, editable }: Sale
         {sourceOf(sale)}
       </Cell>
       <Cell at="end">
-        <Tag icon={statusIcons[sale.status]}>{word(`states.${saleStates[sale.status]}`)}</Tag>
+        <Tag icon={statusIcons[sale.status]}>{t(`states.${saleStates[sale.status]}`)}</Tag>
       </Cell>
       <Cell at="meta" priority={2}>
         <span className="flex min-w-0 items-center gap-2">
@@ -81,7 +81,7 @@ export function SalesTable({ siteId, sales, next, of, timeZone, editable }: Sale
   );
   return (
     <LiveTable
-      label={word("nav.sales")}
+      label={t("nav.sales")}
       columns={columns}
       of={of}
       next={next}

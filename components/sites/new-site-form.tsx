@@ -8,14 +8,14 @@ import type { SiteChoices } from "./site-choice-fields.tsx";
 import { SiteForm } from "./site-form.tsx";
 
 export function NewSiteForm({ choices }: { choices: SiteChoices }) {
-  const word = useTranslations();
+  const t = useTranslations();
   const router = useRouter();
   const locale = useLocale();
   return (
     <SiteForm
-      title={word("labels.aboutSite")}
-      submit={word("newSite.submit")}
-      done={word("newSite.done")}
+      title={t("labels.aboutSite")}
+      submit={t("newSite.submit")}
+      done={t("newSite.done")}
       method="POST"
       url="/api/sites"
       values={{ name: "", domains: [], currency: "TRY", timezone: defaultTimeZone, locale }}

@@ -88,18 +88,18 @@ export function CallBack({ phone }: { phone: string | null | undefined }) {
 
 /** Other leads of the same visit: one person may have called and written. */
 function Siblings({ detail: { siblings }, onChoose }: { detail: Detail; onChoose: (id: string) => void }) {
-  const word = useTranslations();
+  const t = useTranslations();
   const { format } = useDesk();
   if (siblings.length === 0) return null;
   return (
     <p className="w-full text-sm text-support">
-      {word("desk.detail.siblings")}{" "}
+      {t("desk.detail.siblings")}{" "}
       {siblings.map(({ id, channel, status, calledAt }) => (
         <button key={id} type="button" className="link mr-2" onClick={() => onChoose(id)}>
-          {word("desk.detail.sibling", {
-            channel: word(`channels.${channel}`),
+          {t("desk.detail.sibling", {
+            channel: t(`channels.${channel}`),
             time: format.time(calledAt),
-            status: word(`states.${status}`),
+            status: t(`states.${status}`),
           })}
         </button>
       ))}

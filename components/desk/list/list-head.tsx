@@ -62,7 +62,7 @@ function useFilterFields(filter: DeskFilter, campaigns: string[]): FilterField<k
 
 /** Which leads the list shows. The views are links: an address that can be shared, and that works before any script. */
 export function ListHead({ filter, base, open, figures, onFilter }: ListHeadProps) {
-  const word = useTranslations();
+  const t = useTranslations();
   const { format } = useDesk();
   const [isOpen, setOpen] = useState(false);
   useBackCloses(isOpen, () => setOpen(false));
@@ -78,8 +78,8 @@ export function ListHead({ filter, base, open, figures, onFilter }: ListHeadProp
   };
   return (
     <CardHead className="gap-1.5 pr-2.5 max-desk:flex-nowrap max-desk:px-3">
-      <h2 className="sr-only">{word("desk.list.label")}</h2>
-      <Segments as="nav" className="min-w-0 flex-1 *:min-w-0 *:flex-1 *:px-1.5 max-desk:*:px-1.5" aria-label={word("labels.view")}>
+      <h2 className="sr-only">{t("desk.list.label")}</h2>
+      <Segments as="nav" className="min-w-0 flex-1 *:min-w-0 *:flex-1 *:px-1.5 max-desk:*:px-1.5" aria-label={t("labels.view")}>
         {segments.map(([view, name]) => (
           <Link
             key={view}
@@ -87,7 +87,7 @@ export function ListHead({ filter, base, open, figures, onFilter }: ListHeadProp
             href={base + filterQuery({ ...filter, view })}
             aria-current={view === current ? "true" : undefined}
           >
-            {word(name)} <span className="font-normal">{format.number(counts[view])}</span>
+            {t(name)} <span className="font-normal">{format.number(counts[view])}</span>
           </Link>
         ))}
       </Segments>
@@ -96,13 +96,13 @@ export function ListHead({ filter, base, open, figures, onFilter }: ListHeadProp
         size="sm"
         icon
         className="relative"
-        aria-label={active > 0 ? word("desk.list.filters", { count: active }) : word("actions.filter")}
+        aria-label={active > 0 ? t("desk.list.filters", { count: active }) : t("actions.filter")}
         onClick={() => setOpen(true)}
       >
         <ListFilter />
         {active > 0 && <span className="absolute top-0.75 right-0.75 size-1.75 rounded-full bg-accent-mark" />}
       </Button>
-      <Dialog open={isOpen} onOpenChange={setOpen} title={word("desk.list.filterTitle")}>
+      <Dialog open={isOpen} onOpenChange={setOpen} title={t("desk.list.filterTitle")}>
         <FilterForm fields={fields} filter={textOf(filter)} onApply={apply} />
       </Dialog>
     </CardHead>

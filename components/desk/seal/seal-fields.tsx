@@ -72,9 +72,9 @@ export function OtherAmount({ draft: { other, error, currency, setCurrency }, au
 }
 
 export function NoteField({ draft: { note, setNote } }: { draft: SealDraftState }) {
-  const word = useTranslations();
+  const t = useTranslations();
   return (
-    <Field label={word("labels.note")} hint={word("desk.seal.noteHint")}>
+    <Field label={t("labels.note")} hint={t("desk.seal.noteHint")}>
       {(control) => (
         <Textarea {...control} autoFocus maxLength={500} rows={2} value={note} onChange={(event) => setNote(event.target.value)} />
       )}

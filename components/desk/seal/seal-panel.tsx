@@ -54,7 +54,7 @@ export function SealPanel({ lead }: { lead: DeskLead }) {
 
 /** The steps short of a sale, and the way out. The stage a lead has is pressed. */
 function StageButtons({ lead }: { lead: DeskLead }) {
-  const word = useTranslations();
+  const t = useTranslations();
   const { actions, isOffline } = useDesk();
   const [isJunking, setJunking] = useState(false);
   useKeys({ x: () => !isOffline && setJunking(true) });
@@ -68,11 +68,11 @@ function StageButtons({ lead }: { lead: DeskLead }) {
           aria-pressed={lead.status === stage}
           onClick={() => lead.status !== stage && actions.move(lead, stage)}
         >
-          {word(`states.${stage}`)}
+          {t(`states.${stage}`)}
         </Button>
       ))}
       <Button size="sm" tone="danger" disabled={isOffline} onClick={() => setJunking(true)} aria-keyshortcuts="x">
-        {word("states.junk")}
+        {t("states.junk")}
         <Kbd>{"X"}</Kbd>
       </Button>
       <JunkDialog lead={lead} open={isJunking} onOpenChange={setJunking} />

@@ -50,7 +50,7 @@ export function DaysReport({ report, span, onSpan, linkTo }: DaysReportProps) {
 
 /** The span in four figures: sent, counted, without a verdict, rejected. */
 function Totals({ report, rejectedHref }: { report: DeliveryDays; rejectedHref: string }) {
-  const word = useTranslations();
+  const t = useTranslations();
   const { format } = useControl();
   const sum = sumOfDays(report.days);
   const silent = isSilent(sum);
@@ -60,21 +60,21 @@ function Totals({ report, rejectedHref }: { report: DeliveryDays; rejectedHref: 
     {
       key: "oci.days.counted",
       figure: silent ? "–" : format.number(sum.confirmed + sum.duplicate),
-      note: silent ? word("oci.happens.handedNoVerdict") : format.sums(sum.confirmedCents),
+      note: silent ? t("oci.happens.handedNoVerdict") : format.sums(sum.confirmedCents),
     },
-    { key: "oci.days.open", figure: format.number(sum.waiting + none), note: word("oci.days.openSub", { waiting: sum.waiting, none }) },
+    { key: "oci.days.open", figure: format.number(sum.waiting + none), note: t("oci.days.openSub", { waiting: sum.waiting, none }) },
     {
       key: "states.REJECTED",
       figure: format.number(sum.rejected),
-      note: sum.sent > 0 ? word("oci.days.share", { share: format.percent(sum.rejected / sum.sent) }) : "",
+      note: sum.sent > 0 ? t("oci.days.share", { share: format.percent(sum.rejected / sum.sent) }) : "",
       link: sum.rejected > 0 && (
         <Link className="link" href={rejectedHref}>
-          {word("oci.days.showRejected")}
+          {t("oci.days.showRejected")}
         </Link>
       ),
     },
   ] as const;
-  return <FactTiles facts={facts.map((fact) => ({ ...fact, name: word(fact.key) }))} />;
+  return <FactTiles facts={facts.map((fact) => ({ ...fact, name: t(fact.key) }))} />;
 }
 
 /** What Google says of a day's conversions, from below: counted, no verdict given, verdict expected, rejected. Together they are what was sent. */
@@ -86,22 +86,22 @@ const series = [
 ] as const;
 
 function DaysChart({ report }: { report: DeliveryDays }) {
-  const word = useTranslations();
+  const t = useTranslations();
   const { format } = useControl();
   const days = sumByDay(report);
   const words = (index: number) => {
     const sum = days[index];
     if (!sum) return "";
     const [counted = 0, none = 0, waiting = 0, rejected = 0] = series.map(([, , value]) => value(sum));
-    return word("oci.days.tip", { day: format.day(sum.day), sent: sum.sent, counted, none, waiting, rejected });
+    return t("oci.days.tip", { day: format.day(sum.day), sent: sum.sent, counted, none, waiting, rejected });
   };
   return (
     <BarChart
       bars={days.map((sum) => ({ key: sum.day, parts: series.map(([, mark, value]) => ({ mark, value: value(sum) })) }))}
-      pick={word("oci.days.pick")}
+      pick={t("oci.days.pick")}
       words={words}
       label={(index) => format.day(days[index]?.day ?? report.to)}
-      legend={series.map(([name, mark]) => ({ mark, name: word(name) }))}
+      legend={series.map(([name, mark]) => ({ mark, name: t(name) }))}
     />
   );
 }

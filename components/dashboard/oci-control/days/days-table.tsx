@@ -15,7 +15,7 @@ interface DaysTableProps {
 
 /** The same days as figures, newest first. Days on which nothing was sent are left out. */
 export function DaysTable({ report, rejectedHref }: DaysTableProps) {
-  const word = useTranslations();
+  const t = useTranslations();
   const { format } = useControl();
   const days = sumByDay(report)
     .filter(({ sent, adjusted }) => sent + adjusted > 0)
@@ -29,7 +29,7 @@ export function DaysTable({ report, rejectedHref }: DaysTableProps) {
       <Link
         className="link text-failed"
         href={rejectedHref(sum.day, sum.day)}
-        aria-label={word("oci.days.showRejectedOf", { count: sum.rejected, day: format.day(sum.day) })}
+        aria-label={t("oci.days.showRejectedOf", { count: sum.rejected, day: format.day(sum.day) })}
       >
         {format.number(sum.rejected)}
       </Link>
@@ -46,17 +46,17 @@ export function DaysTable({ report, rejectedHref }: DaysTableProps) {
   ] as const;
   const headings = columns.map(({ key, ...column }) => ({
     key,
-    header: word(key),
+    header: t(key),
     align: "end" as const,
     ...("priority" in column && { priority: column.priority }),
   }));
   return (
-    <Table label={word("oci.days.title")} columns={[{ key: "day", header: word("labels.day"), width: "110px" }, ...headings]}>
+    <Table label={t("oci.days.title")} columns={[{ key: "day", header: t("labels.day"), width: "110px" }, ...headings]}>
       {days.map((sum) => (
         <tr key={sum.day}>
           <Cell at="main">{format.day(sum.day)}</Cell>
           <Cell at="wide" className="text-support desk:hidden">
-            {word("oci.days.line", {
+            {t("oci.days.line", {
               sent: sum.sent,
               counted: countedOf(sum),
               none: noneOf(sum),
@@ -65,7 +65,7 @@ export function DaysTable({ report, rejectedHref }: DaysTableProps) {
             })}{" "}
             {sum.rejected > 0 && (
               <Link className="link" href={rejectedHref(sum.day, sum.day)}>
-                {word("oci.days.showRejected")}
+                {t("oci.days.showRejected")}
               </Link>
             )}
           </Cell>

@@ -77,7 +77,7 @@ interface DeedProps {
 
 /** The button that does what "Fix" says, where a button can; and the way to all that share the cause. */
 function CureDeed({ row, state, cause, sameCause }: DeedProps) {
-  const word = useTranslations();
+  const t = useTranslations();
   const { site, mayAct, actions, filterBy } = useControl();
   // Where an owner puts it right; sending again comes after that and stands at the foot.
   const place = site.role === "owner" && mayAct ? places[cause.cure] : undefined;
@@ -95,17 +95,17 @@ function CureDeed({ row, state, cause, sameCause }: DeedProps) {
       )}
       {canRetry && (
         <Button tone="primary" onClick={() => actions.act(cause.cure === "reset" || byHand ? "RESET_TO_QUEUED" : "RETRY_SELECTED", [row])}>
-          {byHand ? word("actions.reset") : cause.cure === "reset" ? cause.deed : word("actions.sendAgain")}
+          {byHand ? t("actions.reset") : cause.cure === "reset" ? cause.deed : t("actions.sendAgain")}
         </Button>
       )}
       {canFree && (
         <Button tone="primary" onClick={() => actions.act("RESET_TO_QUEUED", [row])}>
-          {word("oci.drawer.freeNow")}
+          {t("oci.drawer.freeNow")}
         </Button>
       )}
       {errorCode && (
         <Button tone="ghost" className="first:-ml-3" onClick={() => filterBy({ status: "FAILED", errorCode })}>
-          {word("oci.drawer.showSame", { count: sameCause })}
+          {t("oci.drawer.showSame", { count: sameCause })}
         </Button>
       )}
     </div>

@@ -16,18 +16,18 @@ const sources = ["OPERATOR", "PREDICTED", "EXTERNAL"] as const;
 
 /** The tries, the money lines, other rows of the sale, and the proofs. */
 export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row } }: { story: QueueRowStory }) {
-  const word = useTranslations();
+  const t = useTranslations();
   const kinds = useTranslations("kinds");
   const { format, linkToRow, openRow } = useControl();
   const moveOf = useMoveOf();
   const sourceOf = (source: string) => {
     const known = sources.find((each) => each === source);
-    return known ? word(`oci.ledger.sources.${known}`) : source;
+    return known ? t(`oci.ledger.sources.${known}`) : source;
   };
   return (
     <>
       <Attempts attempts={attempts} />
-      <DrawerSection title={word("labels.ledger")}>
+      <DrawerSection title={t("labels.ledger")}>
         <ul>
           {ledger.map(({ id, kind, amountCents, deltaCents, currency, at, valueSource }) => (
             <Line key={id} end={<LedgerEnd {...{ kind, amountCents, deltaCents, currency, at }} />}>
@@ -38,7 +38,7 @@ export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row
         </ul>
       </DrawerSection>
       {siblings.length > 0 && (
-        <DrawerSection title={word("oci.ledger.siblings")}>
+        <DrawerSection title={t("oci.ledger.siblings")}>
           <ul>
             {siblings.map(({ id, status, kind, updatedAt }) => (
               <Line key={id} end={format.moment(updatedAt)}>
@@ -52,7 +52,7 @@ export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row
         </DrawerSection>
       )}
       {proofs.length > 0 && (
-        <DrawerSection title={word("oci.ledger.proofs")}>
+        <DrawerSection title={t("oci.ledger.proofs")}>
           <ul>
             {proofs.map((proof) => (
               <Line key={proof.id} end={format.moment(proof.at)}>
@@ -63,7 +63,7 @@ export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row
               </Line>
             ))}
           </ul>
-          <p className="mt-2 text-xs text-meta">{word("oci.ledger.proofsHint", { order: row.orderId })}</p>
+          <p className="mt-2 text-xs text-meta">{t("oci.ledger.proofsHint", { order: row.orderId })}</p>
         </DrawerSection>
       )}
     </>
@@ -72,11 +72,11 @@ export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row
 
 /** A proof's move in words. A sale that stays sealed was corrected. */
 function useMoveOf() {
-  const word = useTranslations();
+  const t = useTranslations();
   const stateOf = useStateWord();
   return ({ contract, from, to }: QueueRowStory["proofs"][number]) => {
     if (from === null || (from === to && contract !== "sale")) return stateOf(to);
-    return from === to ? word("kinds.corrected") : `${stateOf(from)} → ${stateOf(to)}`;
+    return from === to ? t("kinds.corrected") : `${stateOf(from)} → ${stateOf(to)}`;
   };
 }
 

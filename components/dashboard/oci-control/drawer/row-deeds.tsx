@@ -13,7 +13,7 @@ import type { QueueAction } from "#lib/oci/queue-types.ts";
 
 /** What can be done with this one; a row that is done says so. */
 export function RowDeeds({ row, story }: { row: QueueRow; story: QueueRowStory | null }) {
-  const word = useTranslations();
+  const t = useTranslations();
   const { site, actions } = useControl();
   // The list knows the newest state, the story what SQL allows in the state it saw.
   const can = (action: QueueAction) =>
@@ -24,17 +24,17 @@ export function RowDeeds({ row, story }: { row: QueueRow; story: QueueRowStory |
       {can("RETRY_SELECTED") && !isManual(row, site.ociSyncMethod) && (
         <Button onClick={() => actions.act("RETRY_SELECTED", [row])}>
           <RotateCw />
-          {word("actions.retry")}
+          {t("actions.retry")}
         </Button>
       )}
-      {can("RESET_TO_QUEUED") && <Button onClick={() => actions.act("RESET_TO_QUEUED", [row])}>{word("actions.reset")}</Button>}
+      {can("RESET_TO_QUEUED") && <Button onClick={() => actions.act("RESET_TO_QUEUED", [row])}>{t("actions.reset")}</Button>}
       {story?.canTryApi && isByHand(row, site.ociSyncMethod) && <TryApi row={row} />}
       {can("MARK_FAILED") && (
         <Button tone="danger" onClick={() => actions.act("MARK_FAILED", [row])}>
-          {word("actions.fail")}
+          {t("actions.fail")}
         </Button>
       )}
-      {isNone && <span className="text-xs text-support">{word("oci.drawer.nothingToDo")}</span>}
+      {isNone && <span className="text-xs text-support">{t("oci.drawer.nothingToDo")}</span>}
     </>
   );
 }

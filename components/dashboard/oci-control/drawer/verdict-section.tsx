@@ -76,9 +76,9 @@ export function VerdictSection({ story, row }: { story: QueueRowStory; row: Queu
 
 /** Only Data Manager answers later: nothing else looks as if it were waited for. */
 function NoVerdict({ transport }: Pick<Sent, "transport">) {
-  const word = useTranslations();
-  if (transport === "data_manager") return <Badge state="QUEUED">{word("oci.verdict.none")}</Badge>;
-  return transport === "ads_api" ? <Badge state="COMPLETED">{word("oci.verdict.accepted")}</Badge> : <Tag>{word("labels.noVerdict")}</Tag>;
+  const t = useTranslations();
+  if (transport === "data_manager") return <Badge state="QUEUED">{t("oci.verdict.none")}</Badge>;
+  return transport === "ads_api" ? <Badge state="COMPLETED">{t("oci.verdict.accepted")}</Badge> : <Tag>{t("labels.noVerdict")}</Tag>;
 }
 
 const ways = ["script", "data_manager", "ads_api", "by_hand"] as const;
@@ -86,7 +86,7 @@ const wayOf = (transport: string) => ways.find((way) => way === transport) ?? "o
 
 /** Queues once more what Google rejected or never answered for, and leads to the new row. `helps`: it is proposed, not only allowed. */
 function SendAgain({ row, helps }: { row: QueueRow; helps: boolean }) {
-  const word = useTranslations();
+  const t = useTranslations();
   const { site, openRow } = useControl();
   const { send, pending } = useSend();
   const queueAgain = () =>
@@ -94,12 +94,12 @@ function SendAgain({ row, helps }: { row: QueueRow; helps: boolean }) {
       method: "POST",
       url: `/api/oci/queue-rows/${row.id}/send-again`,
       body: { siteId: site.publicId },
-      done: word("oci.verdict.queuedAgain"),
+      done: t("oci.verdict.queuedAgain"),
       onDone: ({ rowId }) => typeof rowId === "string" && openRow(rowId),
     });
   return (
     <SubmitButton type="button" tone={helps ? "primary" : "plain"} pending={pending} onClick={queueAgain}>
-      {word("actions.sendAgain")}
+      {t("actions.sendAgain")}
     </SubmitButton>
   );
 }
