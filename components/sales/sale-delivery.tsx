@@ -4,7 +4,7 @@ import type { Sale } from "#lib/seal/sales-list.ts";
 
 const blocks = ["NO_CLICK_ID", "NO_CONSENT", "CLICK_EXPIRED", "NO_MATCH"] as const;
 
-/** How far Google has been told of a sale, or why it never is. */
+/** How far a sale is on its way to Google, or why it is never sent. */
 export function SaleDelivery({ delivery, status }: Pick<Sale, "delivery" | "status">) {
   const t = useTranslations();
   const { state, reason, verdict } = delivery;

@@ -41,7 +41,7 @@ test("a group with one cause is sent again from the preview, and undone", async 
     await scene.fail(group, 60, noAction);
     await scene.fail(await scene.some(1, 90), 50, unreadable);
     const page = await openControl(await visit(), team, team.operator);
-    await expect(page.getByRole("alert").getByText(/100\s?% of what ended has failed/)).toBeVisible();
+    await expect(page.getByRole("alert").getByText(/100\s?% of finished conversions failed/)).toBeVisible();
     const causes = page.getByRole("region", { name: "Causes" });
     await causes.getByRole("button", { name: "Show 3" }).click();
     await expect(page.locator("[data-row]")).toHaveCount(3);
