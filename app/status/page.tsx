@@ -16,7 +16,7 @@ export async function generateMetadata(): Promise<Metadata> {
 
 /** Which parts answer right now, measured while this page was made. */
 export default async function StatusPage() {
-  const [t, { ready, checks }] = await Promise.all([getTranslations("status"), readiness()]);
+  const [t, labels, { ready, checks }] = await Promise.all([getTranslations("status"), getTranslations("labels"), readiness()]);
   return (
     <PublicPage>
       <h1>{t("title")}</h1>
@@ -31,7 +31,7 @@ export default async function StatusPage() {
               <p className="text-xs text-meta">{t(`notes.${name}`)}</p>
             </div>
             {latencyMs !== null && name !== "migrations" && (
-              <span className="text-sm text-meta text-right whitespace-nowrap">{t("latency", { ms: Math.round(latencyMs) })}</span>
+              <span className="text-sm text-meta text-right whitespace-nowrap">{labels("ms", { ms: Math.round(latencyMs) })}</span>
             )}
             <Badge state={ok ? "COMPLETED" : "FAILED"}>
               {t(name === "migrations" ? (ok ? "current" : "outdated") : ok ? "answers" : "silent")}

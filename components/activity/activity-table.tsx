@@ -15,6 +15,7 @@ import {
   X,
 } from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
+import { useStateWord } from "#components/contracts/use-state-word.ts";
 import { Cell } from "#components/ui/table.tsx";
 import { LiveTable } from "#components/workbench/live/live-table.tsx";
 import type { ActivityEntry } from "#lib/contracts/activity.ts";
@@ -48,15 +49,15 @@ interface ActivityTableProps {
 /** Who did what, with what was before and after. */
 export function ActivityTable({ entries, next, of, timeZone }: ActivityTableProps) {
   const t = useTranslations("activity");
-  const words = useTranslations("channels");
+  const word = useTranslations();
   const locale = useLocale();
   const { dateTime } = siteFormat({ locale, timeZone });
   const columns = [
-    { key: "when", header: t("when"), width: "160px" },
-    { key: "who", header: t("who"), width: "170px" },
-    { key: "what", header: t("what"), width: "30%" },
+    { key: "when", header: word("labels.when"), width: "160px" },
+    { key: "who", header: word("labels.who"), width: "170px" },
+    { key: "what", header: word("labels.what"), width: "30%" },
     { key: "change", header: t("change") },
-    { key: "note", header: t("note"), width: "22%", priority: 3 as const },
+    { key: "note", header: word("labels.note"), width: "22%", priority: 3 as const },
   ];
   const whoOf = ({ actorKind, actorName }: ActivityEntry) => {
     if (actorKind === "system") return t("system");
@@ -66,7 +67,7 @@ export function ActivityTable({ entries, next, of, timeZone }: ActivityTableProp
   const subjectOf = ({ channel, calledAt, externalRef }: ActivityEntry) => {
     const known = channels.find((name) => name === channel);
     if (externalRef) return t("sale", { ref: externalRef });
-    return known && calledAt ? t("lead_call", { channel: words(known), date: dateTime(calledAt) }) : null;
+    return known && calledAt ? t("lead_call", { channel: word(`channels.${known}`), date: dateTime(calledAt) }) : null;
   };
   const rowOf = (entry: ActivityEntry) => {
     const Icon = icons[entry.kind];
@@ -81,7 +82,7 @@ export function ActivityTable({ entries, next, of, timeZone }: ActivityTableProp
         <Cell at="main">
           <span className="flex min-w-0 items-center gap-2">
             <Icon className="size-3.5 shrink-0 text-meta" />
-            <span className="font-medium">{t(`kinds.${entry.kind}`)}</span>
+            <span className="font-medium">{word(`kinds.${entry.kind}`)}</span>
             <span className="min-w-0 truncate text-meta max-desk:hidden">{subjectOf(entry)}</span>
           </span>
         </Cell>
@@ -97,7 +98,7 @@ export function ActivityTable({ entries, next, of, timeZone }: ActivityTableProp
   };
   return (
     <LiveTable
-      label={t("title")}
+      label={word("nav.activity")}
       columns={columns}
       of={of}
       next={next}
@@ -108,14 +109,10 @@ export function ActivityTable({ entries, next, of, timeZone }: ActivityTableProp
 
 /** The states, and the amounts where money moved. */
 function BeforeAfter({ entry, timeZone }: { entry: ActivityEntry; timeZone: string }) {
-  const t = useTranslations("activity");
   const locale = useLocale();
   const { from, to, amountCents, amountBeforeCents, currency } = entry;
   const money = (cents: number) => siteFormat({ locale, timeZone, ...(currency && { currency }) }).money(cents);
-  const stateOf = (state: string) => {
-    const key = `states.${state}` as Parameters<typeof t>[0]; // has() checks it before it is used
-    return t.has(key) ? t(key) : state;
-  };
+  const stateOf = useStateWord();
   const [before, after] =
     amountBeforeCents !== null && amountCents !== null
       ? [money(amountBeforeCents), money(amountCents)]

@@ -10,7 +10,7 @@ const footLink = "-mx-1 inline-flex min-h-10 items-center gap-1.5 px-1 hover:tex
 
 /** The frame of the pages before the dashboard: a form at the left, what the product proves at the right. */
 export function AuthPage({ title, lead, children }: { title: string; lead: ReactNode; children: ReactNode }) {
-  const t = useTranslations("auth");
+  const t = useTranslations();
   return (
     <div className="min-h-dvh desk:grid desk:grid-cols-2">
       <main className="grid grid-rows-[auto_1fr_auto] bg-surface-1 px-12 py-8 max-desk:min-h-dvh max-desk:px-5 max-desk:pt-5 max-desk:pb-4 desk:max-[1001px]:px-8">
@@ -27,10 +27,10 @@ export function AuthPage({ title, lead, children }: { title: string; lead: React
         </div>
         <div className="flex flex-wrap items-center gap-x-4 text-xs text-meta">
           <Link className={footLink} href="/privacy">
-            {t("privacy")}
+            {t("privacy.title")}
           </Link>
           <Link className={footLink} href="/status">
-            {t("status")}
+            {t("status.title")}
           </Link>
           <span className="min-w-0 flex-1" />
           <ThemeToggle words={footLink} />

@@ -16,6 +16,7 @@ import { idleForm } from "#lib/auth/form-state.ts";
 /** Asks for a link. It answers the same for every address, so that nobody learns who has an account. */
 export function ForgotPasswordForm() {
   const t = useTranslations("auth");
+  const word = useTranslations();
   const errorText = useErrorText();
   const [state, action] = useActionState(requestPasswordReset, idleForm);
   const form = useFocusInvalid(state.fields);
@@ -27,7 +28,7 @@ export function ForgotPasswordForm() {
           {t("linkSentNext", { email: state.values?.email ?? "" })}
         </Alert>
       )}
-      <Field label={t("email")} error={emailError && errorText(emailError)}>
+      <Field label={word("labels.email")} error={emailError && errorText(emailError)}>
         {(control) => (
           <Input
             {...control}

@@ -14,7 +14,7 @@ import { signIn } from "#lib/auth/actions.ts";
 import { idleForm } from "#lib/auth/form-state.ts";
 
 export function SignInForm({ next }: { next: string }) {
-  const t = useTranslations("auth");
+  const t = useTranslations();
   const errorText = useErrorText();
   const [state, action] = useActionState(signIn, idleForm);
   const form = useFocusInvalid(state.fields);
@@ -22,7 +22,7 @@ export function SignInForm({ next }: { next: string }) {
   return (
     <form ref={form} action={action} noValidate className="grid gap-5">
       <input type="hidden" name="next" value={next} />
-      <Field label={t("email")} error={errorOf("email")}>
+      <Field label={t("labels.email")} error={errorOf("email")}>
         {(control) => (
           <Input
             {...control}
@@ -36,11 +36,11 @@ export function SignInForm({ next }: { next: string }) {
         )}
       </Field>
       <Field
-        label={t("password")}
+        label={t("labels.password")}
         error={errorOf("password")}
         aside={
           <Link className="text-sm link tap -my-3" href="/forgot-password">
-            {t("forgot")}
+            {t("auth.forgot")}
           </Link>
         }
       >
@@ -48,9 +48,9 @@ export function SignInForm({ next }: { next: string }) {
       </Field>
       <FormFailure code={state.code} fields={state.fields} />
       <SubmitButton tone="primary" size="tall">
-        {t("signIn")}
+        {t("auth.signIn")}
       </SubmitButton>
-      <p className="text-sm text-support">{t("noAccount")}</p>
+      <p className="text-sm text-support">{t("auth.noAccount")}</p>
     </form>
   );
 }

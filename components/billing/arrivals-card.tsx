@@ -29,7 +29,9 @@ export function ArrivalsCard({ overview, eventsHref }: { overview: BillingOvervi
             <Icon className="text-meta" />
             <span className="min-w-0 flex-1 max-desk:basis-3/5">
               {t(`${reason}.name`)}
-              <span className="text-xs text-meta block">{t(`${reason}.note`)}</span>
+              <span className="text-xs text-meta block">
+                {t(reason === "consent" || reason === "privacy_signal" ? "notStored" : "notBilled")}
+              </span>
             </span>
             <span className="font-medium">{format.number(overview.drops[reason] ?? 0)}</span>
           </ListRow>

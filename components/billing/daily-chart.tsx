@@ -18,6 +18,7 @@ interface DailyChartProps {
 /** A bar per UTC day: counted is solid, expected is pale. */
 export function DailyChart({ days, today, currency }: DailyChartProps) {
   const t = useTranslations("billing.chart");
+  const word = useTranslations();
   const format = billingFormat(useLocale(), currency);
   const todayIndex = Math.max(
     0,
@@ -37,7 +38,7 @@ export function DailyChart({ days, today, currency }: DailyChartProps) {
   }));
   const labels = labelledDays(days.length, todayIndex).map((index) => ({
     index,
-    text: index === todayIndex ? t("today") : index === 0 ? format.shortDay(days[0]?.day ?? today) : String(index + 1),
+    text: index === todayIndex ? word("nav.today") : index === 0 ? format.shortDay(days[0]?.day ?? today) : String(index + 1),
   }));
   return (
     <>
@@ -54,11 +55,11 @@ export function DailyChart({ days, today, currency }: DailyChartProps) {
           {(active) => <Bars bars={bars} top={ticks.at(-1) ?? 1} active={active} />}
         </ChartFrame>
       </figure>
-      <AsTable summary={t("asTable")}>
+      <AsTable summary={word("workbench.asTable")}>
         <Table
           label={t("title")}
           columns={[
-            { key: "day", header: t("day") },
+            { key: "day", header: word("labels.day") },
             { key: "counted", header: t("counted"), align: "end" },
             { key: "expected", header: t("forecast"), align: "end" },
           ]}

@@ -34,10 +34,10 @@ export function EventsTable({ events, next, of }: Pick<CountedEvents, "events" |
 
 /** The months whose events are still kept: this one and three before it. */
 export function MonthChoice({ months, chosen, hrefOf }: { months: string[]; chosen: string; hrefOf: (month: string) => string }) {
-  const t = useTranslations("billing.events");
+  const t = useTranslations();
   const format = billingFormat(useLocale());
   return (
-    <Segments as="nav" aria-label={t("month")}>
+    <Segments as="nav" aria-label={t("labels.month")}>
       {months.map((month) => (
         <Link key={month} href={hrefOf(month)} aria-current={month === chosen ? "page" : undefined}>
           {format.monthName(month)}

@@ -9,21 +9,21 @@ import type { Invoice } from "#lib/billing/billing-shapes.ts";
 
 /** The invoice as it goes on paper: what was counted, what it costs, and how to prove it. */
 export function InvoiceSheet({ invoice, siteName }: { invoice: Invoice; siteName: string }) {
-  const t = useTranslations("billing.invoice");
+  const t = useTranslations();
   const format = billingFormat(useLocale(), invoice.currency);
   return (
     <Card as="article" className={paper}>
       <div className="flex flex-wrap justify-between gap-4 px-6 pt-6 pb-5 max-desk:p-4">
         <div>
           <p className="text-base font-semibold tracking-[-0.003em]">{brandName}</p>
-          <p className="text-support text-sm">{t("forSite", { site: siteName })}</p>
+          <p className="text-support text-sm">{t("billing.invoice.forSite", { site: siteName })}</p>
         </div>
         <Facts
           facts={[
-            [t("month"), t("monthUtc", { month: format.month(invoice.yearMonth) })],
-            [t("frozen"), format.date(invoice.frozenAt)],
-            [t("due"), format.date(invoice.dueAt)],
-            [t("siteId"), <Id key="site">{invoice.site}</Id>],
+            [t("labels.month"), t("billing.invoice.monthUtc", { month: format.month(invoice.yearMonth) })],
+            [t("billing.invoice.frozen"), format.date(invoice.frozenAt)],
+            [t("billing.invoice.due"), format.date(invoice.dueAt)],
+            [t("labels.siteId"), <Id key="site">{invoice.site}</Id>],
           ]}
         />
       </div>
@@ -35,6 +35,7 @@ export function InvoiceSheet({ invoice, siteName }: { invoice: Invoice; siteName
 
 function InvoiceLines({ invoice }: { invoice: Invoice }) {
   const t = useTranslations("billing.invoice");
+  const word = useTranslations();
   const format = billingFormat(useLocale(), invoice.currency);
   const lines = [
     {
@@ -64,9 +65,9 @@ function InvoiceLines({ invoice }: { invoice: Invoice }) {
     })),
   ];
   const columns = [
-    { key: "line", header: t("line") },
-    { key: "events", header: t("events"), width: "120px", align: "end" as const },
-    { key: "amount", header: t("amount"), width: "150px", align: "end" as const },
+    { key: "line", header: word("labels.line") },
+    { key: "events", header: word("labels.events"), width: "120px", align: "end" as const },
+    { key: "amount", header: word("labels.amount"), width: "150px", align: "end" as const },
   ];
   return (
     <Table label={t("lines")} columns={columns} className="desk:[&_:is(th,td):first-child]:pl-6 desk:[&_:is(th,td):last-child]:pr-6">
@@ -97,21 +98,25 @@ function InvoiceLines({ invoice }: { invoice: Invoice }) {
 }
 
 function InvoiceProof({ invoice }: { invoice: Invoice }) {
-  const t = useTranslations("billing.invoice");
+  const t = useTranslations();
   const format = billingFormat(useLocale(), invoice.currency);
   return (
     <div className="grid gap-3 border-t border-line-1 px-6 pt-4 pb-6 max-desk:p-4">
-      <h2>{t("proof")}</h2>
-      <p className="text-sm text-support text-pretty">{t("proofBody", { until: format.date(invoice.eventsKeptUntil) })}</p>
+      <h2>{t("labels.proof")}</h2>
+      <p className="text-sm text-support text-pretty">{t("billing.invoice.proofBody", { until: format.date(invoice.eventsKeptUntil) })}</p>
       <Facts
         facts={[
-          [t("contentHash"), <Id key="content">{invoice.contentHash}</Id>],
-          [t("eventsDigest"), <Id key="events">{invoice.eventsDigest}</Id>],
+          [t("billing.invoice.contentHash"), <Id key="content">{invoice.contentHash}</Id>],
+          [t("billing.invoice.eventsDigest"), <Id key="events">{invoice.eventsDigest}</Id>],
         ]}
       />
       {invoice.corrections.map(({ inInvoice, events, eventCount }) => (
         <p key={inInvoice} className="text-sm text-support">
-          {t("corrected", { count: format.number(events), total: format.number(eventCount), month: format.month(inInvoice) })}
+          {t("billing.invoice.corrected", {
+            count: format.number(events),
+            total: format.number(eventCount),
+            month: format.month(inInvoice),
+          })}
         </p>
       ))}
     </div>

@@ -14,18 +14,18 @@ const beside = "desk:pl-6";
 
 /** Closed months. What a customer has paid is not known here, so no invoice claims it. */
 export function InvoiceTable({ siteId, invoices, now }: { siteId: SiteId; invoices: InvoiceSummary[]; now: string }) {
-  const t = useTranslations("billing.invoices");
+  const t = useTranslations();
   const locale = useLocale();
   const columns = [
-    { key: "month", header: t("month") },
-    { key: "events", header: t("events"), width: "96px", align: "end" as const },
-    { key: "amount", header: t("amount"), width: "120px", align: "end" as const },
-    { key: "state", header: t("state"), width: "190px", className: beside },
-    { key: "proof", header: t("proof"), width: "112px", priority: 2 as const },
-    { key: "actions", header: t("actions"), hidden: true, width: "92px", align: "end" as const },
+    { key: "month", header: t("labels.month") },
+    { key: "events", header: t("labels.events"), width: "96px", align: "end" as const },
+    { key: "amount", header: t("labels.amount"), width: "120px", align: "end" as const },
+    { key: "state", header: t("labels.state"), width: "190px", className: beside },
+    { key: "proof", header: t("labels.proof"), width: "112px", priority: 2 as const },
+    { key: "actions", header: t("labels.actions"), hidden: true, width: "92px", align: "end" as const },
   ];
   return (
-    <Table label={t("title")} columns={columns}>
+    <Table label={t("billing.invoices.title")} columns={columns}>
       {invoices.map(({ yearMonth, eventCount, totalCents, currency, contentHash, dueAt }) => {
         const format = billingFormat(locale, currency);
         const month = format.month(yearMonth);
@@ -52,7 +52,7 @@ export function InvoiceTable({ siteId, invoices, now }: { siteId: SiteId; invoic
                   look="icon"
                   href={invoiceUrl(siteId, yearMonth, "csv")}
                   fileName={`invoice-${yearMonth}.csv`}
-                  label={t("csv", { month })}
+                  label={t("billing.invoices.csv", { month })}
                 >
                   <Download />
                 </DownloadLink>
@@ -61,8 +61,8 @@ export function InvoiceTable({ siteId, invoices, now }: { siteId: SiteId; invoic
                   size="sm"
                   icon
                   href={sitePath(siteId, `/billing/invoices/${yearMonth}`)}
-                  aria-label={t("open", { month })}
-                  title={t("open", { month })}
+                  aria-label={t("billing.invoices.open", { month })}
+                  title={t("billing.invoices.open", { month })}
                 >
                   <Printer />
                 </ButtonLink>

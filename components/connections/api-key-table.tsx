@@ -20,12 +20,13 @@ interface ApiKeyTableProps {
 
 export function ApiKeyTable({ siteId, keys, timeZone, editable }: ApiKeyTableProps) {
   const t = useTranslations("apiKeys");
+  const word = useTranslations();
   const columns = [
-    { key: "name", header: t("name") },
-    { key: "state", header: t("state"), width: "116px" },
+    { key: "name", header: word("labels.name") },
+    { key: "state", header: word("labels.state"), width: "116px" },
     { key: "scopes", header: t("scopesLabel"), width: "280px" },
     { key: "created", header: t("created"), width: "120px", priority: 2 as const },
-    { key: "actions", header: t("actions"), hidden: true, width: "156px", align: "end" as const },
+    { key: "actions", header: word("labels.actions"), hidden: true, width: "156px", align: "end" as const },
   ];
   return (
     <Table label={t("title")} columns={columns}>

@@ -18,6 +18,7 @@ const hiddenSecret = "•".repeat(24);
 /** The secret a telephone system signs its calls with. It is fetched only when asked for. */
 export function CallEventSecret({ siteId, editable }: { siteId: SiteId; editable: boolean }) {
   const t = useTranslations("callSecret");
+  const word = useTranslations();
   const toast = useToast();
   const errorText = useErrorText();
   const [secret, setSecret] = useState<string | null>(null);
@@ -62,7 +63,7 @@ export function CallEventSecret({ siteId, editable }: { siteId: SiteId; editable
             title={t("rotateQuestion")}
             description={t("rotateConsequence")}
             confirm={t("rotateConfirm")}
-            cancel={t("cancel")}
+            cancel={word("actions.cancel")}
             pending={pending}
             onConfirm={() => fetchSecret(true)}
             trigger={<Button>{t("rotate")}</Button>}

@@ -57,7 +57,7 @@ export function CreateKeyDialog({ siteId }: { siteId: SiteId }) {
 }
 
 function CreateKeyForm({ siteId, onCreated }: { siteId: SiteId; onCreated: (key: string) => void }) {
-  const t = useTranslations("apiKeys");
+  const t = useTranslations();
   const errorText = useErrorText();
   const { send, pending } = useSend();
   const [scopes, setScopes] = useState<KeyScope[]>(["script"]);
@@ -79,15 +79,20 @@ function CreateKeyForm({ siteId, onCreated }: { siteId: SiteId; onCreated: (key:
   };
   return (
     <form ref={form} onSubmit={create} noValidate className="grid gap-4">
-      <Field label={t("nameLabel")} hint={t("nameHint")} error={nameError && errorText(nameError)}>
+      <Field label={t("labels.name")} hint={t("apiKeys.nameHint")} error={nameError && errorText(nameError)}>
         {(control) => <Input {...control} name="name" autoComplete="off" maxLength={80} />}
       </Field>
-      <ScopeChoice offered={keyScopes} chosen={scopes} onChoose={setScopes} error={scopes.length === 0 ? t("scopesNone") : undefined} />
+      <ScopeChoice
+        offered={keyScopes}
+        chosen={scopes}
+        onChoose={setScopes}
+        error={scopes.length === 0 ? t("apiKeys.scopesNone") : undefined}
+      />
       <FormFailure code={failure?.code} requestId={failure?.requestId ?? null} fields={failure?.fields} />
       <DialogFoot>
-        <DialogClose render={<Button />}>{t("cancel")}</DialogClose>
+        <DialogClose render={<Button />}>{t("actions.cancel")}</DialogClose>
         <SubmitButton tone="primary" pending={pending} disabled={scopes.length === 0}>
-          {t("create")}
+          {t("apiKeys.create")}
         </SubmitButton>
       </DialogFoot>
     </form>

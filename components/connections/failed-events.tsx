@@ -12,6 +12,7 @@ import type { SiteId } from "#lib/site-ids.ts";
 /** Events that were counted but could not be stored: each with its reason, and a way to try them again. */
 export function FailedEvents({ siteId, events, timeZone }: { siteId: SiteId; events: FailedEvent[]; timeZone: string }) {
   const t = useTranslations("failedEvents");
+  const word = useTranslations();
   const { send, pending } = useSend();
   const replay = () =>
     send({
@@ -21,9 +22,9 @@ export function FailedEvents({ siteId, events, timeZone }: { siteId: SiteId; eve
       done: (value) => t("replayed", { count: Number(value.replayed) }),
     });
   const columns = [
-    { key: "reason", header: t("reason") },
+    { key: "reason", header: word("labels.reason") },
     { key: "received", header: t("received"), width: "160px" },
-    { key: "attempts", header: t("attempts"), width: "80px", align: "end" as const },
+    { key: "attempts", header: word("labels.tries"), width: "80px", align: "end" as const },
   ];
   return (
     <Card title={t("title")}>

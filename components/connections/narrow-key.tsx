@@ -13,6 +13,7 @@ import { ScopeChoice } from "./scope-choice.tsx";
 /** Takes uses away from a key. What stops is said before it does; a key never gets one back. */
 export function NarrowKey({ siteId, apiKey }: { siteId: SiteId; apiKey: ApiKey }) {
   const t = useTranslations("apiKeys");
+  const word = useTranslations();
   const { send, pending } = useSend();
   const [open, setOpen] = useState(false);
   const [kept, setKept] = useState(apiKey.scopes);
@@ -36,7 +37,7 @@ export function NarrowKey({ siteId, apiKey }: { siteId: SiteId; apiKey: ApiKey }
       title={t("narrowQuestion", { name })}
       description={t("narrowLead")}
       confirm={t("narrowConfirm", { count: lost.length })}
-      cancel={t("keep")}
+      cancel={word("actions.keep")}
       pending={pending}
       isReady={lost.length > 0 && kept.length > 0}
       onConfirm={narrow}

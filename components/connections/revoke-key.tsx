@@ -9,6 +9,7 @@ import type { SiteId } from "#lib/site-ids.ts";
 
 export function RevokeKey({ siteId, keyId, name }: { siteId: SiteId; keyId: string; name: string }) {
   const t = useTranslations("apiKeys");
+  const word = useTranslations();
   const { send, pending } = useSend();
   const [open, setOpen] = useState(false);
   const revoke = () =>
@@ -25,7 +26,7 @@ export function RevokeKey({ siteId, keyId, name }: { siteId: SiteId; keyId: stri
       title={t("revokeQuestion", { name })}
       description={t("revokeConsequence")}
       confirm={t("revokeConfirm")}
-      cancel={t("keep")}
+      cancel={word("actions.keep")}
       pending={pending}
       onConfirm={revoke}
       trigger={

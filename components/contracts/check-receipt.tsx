@@ -13,20 +13,20 @@ const steps = ["hash", "block", "chain"] as const;
 
 /** Says how a receipt is checked by somebody who does not trust us. */
 export function CheckReceipt() {
-  const t = useTranslations("receipt.check");
+  const t = useTranslations();
   const [open, setOpen] = useState(false);
   const trigger = (
     <Button>
       <ShieldCheck />
-      {t("open")}
+      {t("receipt.check.open")}
     </Button>
   );
   return (
-    <Dialog open={open} onOpenChange={setOpen} title={t("title")} description={t("lead")} trigger={trigger}>
+    <Dialog open={open} onOpenChange={setOpen} title={t("receipt.check.title")} description={t("receipt.check.lead")} trigger={trigger}>
       <ol className="grid gap-3 text-sm list-decimal ps-5">
         {steps.map((step) => (
           <li key={step} className="text-pretty">
-            {t(`steps.${step}`)}
+            {t(`receipt.check.steps.${step}`)}
           </li>
         ))}
       </ol>
@@ -35,7 +35,7 @@ export function CheckReceipt() {
         <CopyButton value={command} size="sm" />
       </SecretLine>
       <DialogFoot>
-        <DialogClose render={<Button tone="primary" />}>{t("close")}</DialogClose>
+        <DialogClose render={<Button tone="primary" />}>{t("actions.close")}</DialogClose>
       </DialogFoot>
     </Dialog>
   );

@@ -21,12 +21,13 @@ interface ProofReceiptProps {
 /** One move as a document to keep: what happened, who did it, its hash and its block. Copied as the JSON that a program checks. */
 export function ProofReceipt({ receipt, siteName, timeZone, holds }: ProofReceiptProps) {
   const t = useTranslations("receipt");
+  const word = useTranslations();
   const format = siteFormat({ locale: useLocale(), timeZone });
   const { block } = receipt;
   return (
     <Card
       title={t("card")}
-      end={block ? <Badge state="CONFIRMED">{t("sealed")}</Badge> : <Badge state="QUEUED">{t("waiting")}</Badge>}
+      end={block ? <Badge state="CONFIRMED">{word("kinds.sealed")}</Badge> : <Badge state="QUEUED">{t("waiting")}</Badge>}
       className={paper}
     >
       <CardBody className="grid gap-4">
@@ -37,22 +38,22 @@ export function ProofReceipt({ receipt, siteName, timeZone, holds }: ProofReceip
         )}
         <Facts
           facts={[
-            [t("site"), siteName],
+            [word("nav.site"), siteName],
             [
               t("move"),
               <span key="move" className="flex min-w-0 items-center gap-2 flex-wrap">
-                {t(`contracts.${contractOf(receipt)}`)}
+                {word(contractOf(receipt))}
                 <Tag>{receipt.from ?? "–"}</Tag>
                 <ArrowRight className="size-3.5 text-meta" aria-label={t("becomes")} />
                 <Tag>{receipt.to}</Tag>
               </span>,
             ],
             [
-              t("at"),
+              word("labels.when"),
               <time key="at" dateTime={receipt.occurred_at} title={receipt.occurred_at}>{`${format.dateTime(receipt.occurred_at)}`}</time>,
             ],
-            [t("by"), `${t(`actors.${receipt.actor_kind}`)}${receipt.actor_id ? ` ${receipt.actor_id}` : ""}`],
-            [t("record"), <Id key="record">{receipt.entity_id}</Id>],
+            [word("labels.who"), `${t(`actors.${receipt.actor_kind}`)}${receipt.actor_id ? ` ${receipt.actor_id}` : ""}`],
+            [word("labels.record"), <Id key="record">{receipt.entity_id}</Id>],
             [t("facts"), <Id key="facts">{receipt.facts}</Id>],
           ]}
         />
@@ -80,6 +81,7 @@ export function ProofReceipt({ receipt, siteName, timeZone, holds }: ProofReceip
   );
 }
 
-function contractOf({ contract }: Receipt): "call" | "sale" | "conversion" | "other" {
-  return contract === "call" || contract === "sale" || contract === "conversion" ? contract : "other";
+function contractOf({ contract }: Receipt) {
+  if (contract === "conversion") return "kinds.CONVERSION";
+  return contract === "call" ? "labels.lead" : contract === "sale" ? "labels.sale" : "labels.record";
 }

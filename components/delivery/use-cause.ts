@@ -17,15 +17,15 @@ export interface Cause {
 
 /** `syncMethod`: how the site sends to Google. */
 export function useCause(syncMethod: "script" | "api"): (code: string) => Cause {
-  const t = useTranslations("causes");
+  const t = useTranslations();
   return (code) => {
     const { name, fixer, cure } = causeOf(code, syncMethod);
     return {
-      what: t(`${name}.what`),
+      what: t(`causes.${name}.what`),
       who: t(`who.${fixer}`),
-      fix: t(`${name}.fix`),
+      fix: t(`causes.${name}.fix`),
       cure,
-      deed: t(`cure.${cure}`),
+      deed: t(`actions.${cure}`),
       helps: cure !== "none" && cure !== "wait",
     };
   };

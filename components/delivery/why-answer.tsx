@@ -105,7 +105,7 @@ interface PlaceLinkProps extends Pick<WhyAnswerProps, "siteId" | "openRowId" | "
 }
 
 function PlaceLink({ place, siteId, openRowId, onLeave }: PlaceLinkProps) {
-  const t = useTranslations("why.places");
+  const t = useTranslations("actions");
   if (!place || (place.to === "row" && place.rowId === openRowId)) return null;
   const href = place.to === "row" ? `${sitePath(siteId, "/oci-control")}?row=${place.rowId}` : sitePath(siteId, paths[place.to]);
   return (

@@ -31,6 +31,7 @@ async function fetchWhy(siteId: SiteId, saleId: string): Promise<WhyNotCounted |
 /** "Why was it not counted?": the first broken link from the click to Google's verdict, and what to do about it. */
 export function WhyButton({ siteId, saleId, timeZone, isCounted, look, openRowId }: WhyButtonProps) {
   const t = useTranslations("why");
+  const word = useTranslations();
   const [open, setOpen] = useState(false);
   const [answer, setAnswer] = useState<WhyNotCounted | "loading" | "failed">("loading");
   useBackCloses(open, () => setOpen(false));
@@ -54,7 +55,7 @@ export function WhyButton({ siteId, saleId, timeZone, isCounted, look, openRowId
         </div>
       )}
       {answer === "failed" && (
-        <EmptyState icon={CloudOff} title={t("failed")} action={<Button onClick={read}>{t("again")}</Button>}>
+        <EmptyState icon={CloudOff} title={t("failed")} action={<Button onClick={read}>{word("actions.tryAgain")}</Button>}>
           {t("failedBody")}
         </EmptyState>
       )}
@@ -62,7 +63,7 @@ export function WhyButton({ siteId, saleId, timeZone, isCounted, look, openRowId
         <WhyAnswer answer={answer} siteId={siteId} timeZone={timeZone} openRowId={openRowId} onLeave={() => setOpen(false)} />
       )}
       <DialogFoot>
-        <DialogClose render={<Button />}>{t("close")}</DialogClose>
+        <DialogClose render={<Button />}>{word("actions.close")}</DialogClose>
       </DialogFoot>
     </Dialog>
   );

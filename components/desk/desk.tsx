@@ -85,6 +85,7 @@ function useDeskLeads({ site: { siteId, version, currency }, filter, page, first
 export function Desk(props: DeskProps) {
   const { site, filter, page, figures, presets, figure } = props;
   const t = useTranslations("desk");
+  const word = useTranslations();
   const locale = useLocale();
   const { siteId, timezone: timeZone, currency, canAct } = site;
   const format = useMemo(() => deskFormat(locale, timeZone), [locale, timeZone]);
@@ -113,17 +114,17 @@ export function Desk(props: DeskProps) {
     { keys: "J K", label: t("help.move"), does: { j: () => chosen.step(1), k: () => chosen.step(-1) } },
     { keys: "Enter", label: t("help.open"), does: { Enter: open } },
     { keys: "S", label: t("help.seal") }, // the panel on the screen does it, and junk
-    { keys: "X", label: t("help.junk") },
+    { keys: "X", label: word("actions.markJunk") },
     { keys: "U", label: t("help.undo"), does: { u: undo } },
     { keys: "?", label: t("help.help"), does: { "?": () => setHelping(true) } },
-    { keys: "Esc", label: t("help.close") },
+    { keys: "Esc", label: word("actions.close") },
   ];
   useShortcuts(shortcuts);
 
   return (
     <DeskProvider value={{ siteId, timeZone, currency, canAct, isOffline, rules: figures.rules, presets, format, actions }}>
       <PageBar className="max-desk:flex-nowrap">
-        <h1 className="max-desk:sr-only">{t("title")}</h1>
+        <h1 className="max-desk:sr-only">{word("nav.today")}</h1>
         <span className="text-sm text-meta max-desk:hidden">
           {format.plainDay(figures.today, { weekday: "long", day: "numeric", month: "long" })}
         </span>
@@ -142,7 +143,7 @@ export function Desk(props: DeskProps) {
             tone="ghost"
             icon
             className="max-desk:hidden"
-            aria-label={t("shortcuts")}
+            aria-label={word("workbench.keys.title")}
             aria-keyshortcuts="?"
             onClick={() => setHelping(true)}
           >

@@ -59,7 +59,7 @@ interface Options {
 
 /** Sends changes: shown at once, taken back with a reason if the server refuses. */
 function usePerform({ siteId, format, leads, onRead }: Options, undo: (lead: DeskLead) => void) {
-  const t = useTranslations("desk.seal");
+  const t = useTranslations();
   const toast = useToast();
   const errorText = useErrorText();
   const staleWords = useStaleWords(format);
@@ -102,10 +102,10 @@ function usePerform({ siteId, format, leads, onRead }: Options, undo: (lead: Des
   }
 
   function tellRefusal(change: Change, failure: SendFailure, key: string): void {
-    const notSaved = change.amount ? t("notSavedAmount", { amount: change.amount }) : t("notSaved");
+    const notSaved = change.amount ? t("desk.seal.notSavedAmount", { amount: change.amount }) : t("desk.seal.notSaved");
     const mayRepeat = failure.code === "OFFLINE" || failure.code === "REQUEST_IN_FLIGHT" || /UNAVAILABLE|INTERNAL/.test(failure.code);
     if (failure.code === "STALE_VERSION") toast.failed(`${staleWords(failure.facts, serverTime())} ${notSaved}`);
-    else if (mayRepeat) toast.failed(errorText(failure.code), { label: t("tryAgain"), onPress: () => perform(change, key) });
+    else if (mayRepeat) toast.failed(errorText(failure.code), { label: t("actions.tryAgain"), onPress: () => perform(change, key) });
     else toast.failed(`${errorText(failure.code)} ${notSaved}`);
   }
   return (change: Change) => perform(change);
@@ -130,7 +130,7 @@ function expectedSale(lead: DeskLead, { amountCents, shownCents, currency, note 
 /** What an operator does. */
 export function useLeadActions(options: Options) {
   const { format, currency } = options;
-  const t = useTranslations("desk");
+  const t = useTranslations();
   const serverTime = useServerTime();
   const [second, setSecond] = useState<SecondSale | null>(null);
   const perform = usePerform(options, (lead) => actions.undo(lead));
@@ -159,7 +159,7 @@ export function useLeadActions(options: Options) {
           expectedVersion: lead.version,
         },
         expect: { ...moved(lead), status: "sealed", sale: expectedSale(lead, draft) },
-        done: t("seal.done", { amount }),
+        done: t("desk.seal.done", { amount }),
         isUndoable: true,
         amount,
         onRefused({ code, facts }) {
@@ -169,13 +169,13 @@ export function useLeadActions(options: Options) {
         },
       });
     },
-    move(lead: DeskLead, to: Exclude<LeadStatus, "sealed">, reason = "") {
+    move(lead: DeskLead, to: Exclude<LeadStatus, "sealed" | "cancelled">, reason = "") {
       perform({
         lead,
         path: `calls/${lead.id}/stage`,
         body: { to, ...withReason(reason), expectedVersion: lead.version },
         expect: { ...moved(lead), status: to },
-        done: t(`seal.stageDone.${to}`),
+        done: t(`desk.seal.stageDone.${to}`),
         isUndoable: true,
       });
     },
@@ -185,7 +185,7 @@ export function useLeadActions(options: Options) {
         path: `calls/${lead.id}/undo`,
         body: { expectedVersion: lead.version },
         expect: { version: lead.version + 1, undoUntil: null },
-        done: t("seal.undone"),
+        done: t("desk.seal.undone"),
       });
     },
     correct(lead: DeskLead, amountCents: number, reason: string) {
@@ -196,7 +196,7 @@ export function useLeadActions(options: Options) {
         path: `sales/${lead.sale.id}/correct`,
         body: { amountCents, ...withReason(reason), expectedVersion: lead.sale.version },
         expect: { sale: { ...lead.sale, amountCents, isPredicted: false } },
-        done: t("seal.corrected", { amount }),
+        done: t("oci.adjust.corrected", { amount }),
         amount,
       });
     },
@@ -207,7 +207,7 @@ export function useLeadActions(options: Options) {
         path: `sales/${lead.sale.id}/cancel`,
         body: { ...withReason(reason), expectedVersion: lead.sale.version },
         expect: { ...moved(lead), status: "cancelled", sale: { ...lead.sale, status: "CANCELED", amountCents: 0 } },
-        done: t("seal.stageDone.cancelled"),
+        done: t("oci.adjust.cancelled"),
         isUndoable: true,
       });
     },

@@ -13,7 +13,7 @@ function digestOf(error: unknown): string | null {
 
 /** A page that did not load: what happened, a way to try again, and the number support can look up. */
 export function LoadError({ error, retry }: { error: unknown; retry: () => void }) {
-  const t = useTranslations("ui");
+  const t = useTranslations();
   const errorText = useErrorText();
   const digest = digestOf(error);
   // Our own errors send "<CODE> <request id>"; any other digest is only a number for support.
@@ -23,17 +23,17 @@ export function LoadError({ error, retry }: { error: unknown; retry: () => void 
       <EmptyState
         icon={ServerCrash}
         heading="h1"
-        title={t("loadFailed")}
+        title={t("ui.loadFailed")}
         action={
           <Button tone="primary" onClick={retry}>
             <RotateCw />
-            {t("tryAgain")}
+            {t("actions.tryAgain")}
           </Button>
         }
       >
         {errorText(code)}
       </EmptyState>
-      {number && <p className="text-xs text-meta id px-4 pb-4 text-center">{t("supportNumber", { number })}</p>}
+      {number && <p className="text-xs text-meta id px-4 pb-4 text-center">{t("ui.supportNumber", { number })}</p>}
     </Card>
   );
 }

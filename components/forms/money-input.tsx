@@ -16,7 +16,7 @@ interface MoneyInputProps extends ComponentProps<"input"> {
 
 /** An amount with its sign before it and its currency behind. A currency without a sign of its own stands behind only. */
 export function MoneyInput({ currency, onCurrency, ...props }: MoneyInputProps) {
-  const t = useTranslations("desk.seal");
+  const t = useTranslations();
   const locale = useLocale();
   const sign = new Intl.NumberFormat(locale, { style: "currency", currency, currencyDisplay: "narrowSymbol" })
     .formatToParts(0)
@@ -34,7 +34,7 @@ export function MoneyInput({ currency, onCurrency, ...props }: MoneyInputProps) 
       {onCurrency ? (
         <select
           className={cn(affix, "right-1 min-h-6.5 cursor-pointer rounded-sm bg-transparent px-1 text-xs font-medium max-desk:min-h-10")}
-          aria-label={t("currency")}
+          aria-label={t("labels.currency")}
           value={currency}
           onChange={(event) => onCurrency(event.target.value)}
         >

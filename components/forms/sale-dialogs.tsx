@@ -46,6 +46,7 @@ type DialogProps = Omit<SaleDialogsProps, "asked" | "onAsk"> & { open: boolean; 
 
 function CorrectDialog({ sale, path, date, money, onCorrect, pending = false, open, onOpenChange }: DialogProps) {
   const t = useTranslations("oci.adjust");
+  const word = useTranslations();
   const paid = useAmount(sale.currency, "", sale.amountCents);
   const [isTried, setTried] = useState(false);
   const amount = money(sale.amountCents, sale.currency);
@@ -74,13 +75,13 @@ function CorrectDialog({ sale, path, date, money, onCorrect, pending = false, op
           )}
         </Field>
         <AmountReadings amount={paid} />
-        <Field label={t("reason")} hint={t("reasonHint")}>
+        <Field label={word("labels.reason")} hint={t("reasonHint")}>
           {(control) => <Input {...control} name="reason" maxLength={200} />}
         </Field>
         <DialogFoot>
           <DialogClose render={<Button />}>{t("keepAmount", { amount })}</DialogClose>
           <SubmitButton tone="primary" pending={pending}>
-            {paid.cents === null ? t("correct") : t("correctTo", { amount: money(paid.cents, sale.currency) })}
+            {paid.cents === null ? word("actions.correct") : t("correctTo", { amount: money(paid.cents, sale.currency) })}
           </SubmitButton>
         </DialogFoot>
       </form>
@@ -89,20 +90,20 @@ function CorrectDialog({ sale, path, date, money, onCorrect, pending = false, op
 }
 
 function CancelDialog({ sale, path, date, money, onCancel, pending = false, open, onOpenChange }: DialogProps) {
-  const t = useTranslations("oci.adjust");
+  const t = useTranslations();
   const [reason, setReason] = useState("");
   return (
     <ConfirmDialog
       open={open}
       onOpenChange={onOpenChange}
-      title={t("cancelTitle", { amount: money(sale.amountCents, sale.currency) })}
-      description={t(`cancelPaths.${path}`, { date })}
-      confirm={t("cancel")}
-      cancel={t("keep")}
+      title={t("oci.adjust.cancelTitle", { amount: money(sale.amountCents, sale.currency) })}
+      description={t(`oci.adjust.cancelPaths.${path}`, { date })}
+      confirm={t("actions.cancelSale")}
+      cancel={t("oci.adjust.keep")}
       pending={pending}
       onConfirm={() => onCancel(reason)}
     >
-      <Field label={t("reason")} hint={t("reasonHint")}>
+      <Field label={t("labels.reason")} hint={t("oci.adjust.reasonHint")}>
         {(control) => <Input {...control} value={reason} maxLength={200} onChange={(event) => setReason(event.target.value)} />}
       </Field>
     </ConfirmDialog>

@@ -23,6 +23,7 @@ const icons = { script: FileCode, api: Webhook };
 /** The two ways to Google, which one this site uses, and the switch to the other. */
 export function DeliveryWay({ siteId, current, connected, hasProblem, sendsPageViews, mayChange }: DeliveryWayProps) {
   const t = useTranslations("googleAds.way");
+  const states = useTranslations("states");
   const notes = {
     script: current === "api" && ` ${t("scriptUnused")}${sendsPageViews ? ` ${t("pageViewsScript")}` : ""}`,
     api: current === "script" && !connected && ` ${t("apiNeedsConnection")}`,
@@ -37,7 +38,7 @@ export function DeliveryWay({ siteId, current, connected, hasProblem, sendsPageV
             done={way === current}
             title={
               <p className="flex flex-wrap items-center gap-2 font-semibold">
-                {t(way)}
+                {states(way)}
                 {way === current && <Tag>{t("inUse")}</Tag>}
               </p>
             }

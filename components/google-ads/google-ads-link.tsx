@@ -17,14 +17,14 @@ interface GoogleAdsLinkProps {
 
 /** Google Ads on the page of all connections: how delivery is doing, and the way to more. */
 export function GoogleAdsLink({ siteId, timeZone, delivery }: GoogleAdsLinkProps) {
-  const t = useTranslations("googleAds");
+  const t = useTranslations();
   return (
     <Card
-      title={t("title")}
-      note={t(`way.${delivery.way}`)}
+      title={t("googleAds.title")}
+      note={t(`states.${delivery.way}`)}
       end={
         <ButtonLink href={sitePath(siteId, "/connections/google-ads")} size="sm">
-          {t("open")}
+          {t("actions.open")}
         </ButtonLink>
       }
     >

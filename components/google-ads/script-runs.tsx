@@ -10,11 +10,12 @@ import type { ScriptRunLine } from "#lib/oci/script/status.ts";
 /** What the script asked for lately, newest first. */
 export function ScriptRuns({ runs, timeZone }: { runs: ScriptRunLine[]; timeZone: string }) {
   const t = useTranslations("scriptRuns");
+  const word = useTranslations();
   const columns = [
-    { key: "what", header: t("what") },
-    { key: "result", header: t("result"), width: "38%" },
+    { key: "what", header: word("labels.what") },
+    { key: "result", header: word("labels.result"), width: "38%" },
     { key: "version", header: t("version"), width: "90px", priority: 2 as const },
-    { key: "at", header: t("at"), width: "130px", align: "end" as const },
+    { key: "at", header: word("labels.when"), width: "130px", align: "end" as const },
   ];
   return (
     <Card title={t("title")} note={runs.length > 0 && t("note")}>
@@ -46,12 +47,12 @@ export function ScriptRuns({ runs, timeZone }: { runs: ScriptRunLine[]; timeZone
 
 function RunResult({ run: { kind, counts, errorCode, times } }: { run: ScriptRunLine }) {
   const t = useTranslations("scriptRuns");
+  const word = useTranslations();
   if (errorCode) return <Badge state="FAILED">{t("failed", { code: errorCode, times })}</Badge>;
   const { seals = 0, signals = 0, pageViews = 0, skipped = 0, updated = 0, items = 0 } = counts;
   if (kind === "verify") return t("verified");
   if (kind === "preview") return t("previewed", { count: items });
-  if (kind === "ack") return t("acknowledged", { count: updated });
-  if (kind === "ack-failed") return t("reportedFailed", { count: updated });
+  if (kind === "ack" || kind === "ack-failed") return word("labels.conversions", { count: updated });
   const others = signals + pageViews;
   return [t("exported", { count: seals }), others > 0 && t("others", { count: others }), skipped > 0 && t("skipped", { count: skipped })]
     .filter(Boolean)

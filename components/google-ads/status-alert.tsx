@@ -39,6 +39,7 @@ export function StatusAlert({
 
 function FixLink({ siteId, code }: { siteId: SiteId; code: ConnectionStatus["code"] }) {
   const t = useTranslations("googleAds.status");
+  const word = useTranslations();
   const page = sitePath(siteId, "/connections/google-ads");
   if (code === "NOT_CONNECTED" || code === "BLOCKED")
     return (
@@ -49,7 +50,7 @@ function FixLink({ siteId, code }: { siteId: SiteId; code: ConnectionStatus["cod
   if (code === "NO_ACTION" || code === "ACTION_BLOCKED")
     return (
       <ButtonLink href={`${page}#actions`} size="sm">
-        {t("chooseAction")}
+        {word("actions.actions")}
       </ButtonLink>
     );
   return null;

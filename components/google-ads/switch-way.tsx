@@ -24,6 +24,7 @@ type Preview = z.output<typeof switchPreview>;
 /** Looks at what a switch means for what waits, shows it, and only then switches. */
 export function SwitchWay({ siteId, to, hasProblem }: SwitchWayProps) {
   const t = useTranslations("googleAds");
+  const actions = useTranslations("actions");
   const toast = useToast();
   const errorText = useErrorText();
   const { send, pending } = useSend();
@@ -62,7 +63,7 @@ export function SwitchWay({ siteId, to, hasProblem }: SwitchWayProps) {
         title={t(isApi ? "switch.apiQuestion" : "switch.scriptQuestion")}
         description={t("switch.lead")}
         confirm={t(isApi ? "switch.confirmApi" : "switch.confirmScript")}
-        cancel={t("switch.cancel")}
+        cancel={actions("leave")}
         pending={pending}
         isReady={!isApi || preview?.connected === true}
         destructive={false}

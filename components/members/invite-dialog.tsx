@@ -18,16 +18,16 @@ import type { SiteId } from "#lib/site-ids.ts";
 import { type SiteRole, siteRoles } from "#lib/tenancy/site-fields.ts";
 
 export function InviteDialog({ siteId }: { siteId: SiteId }) {
-  const t = useTranslations("members");
+  const t = useTranslations();
   const [open, setOpen] = useState(false);
   const trigger = (
     <Button tone="primary">
       <UserPlus />
-      {t("invite")}
+      {t("actions.invite")}
     </Button>
   );
   return (
-    <Dialog open={open} onOpenChange={setOpen} title={t("inviteTitle")} description={t("inviteLead")} trigger={trigger}>
+    <Dialog open={open} onOpenChange={setOpen} title={t("members.inviteTitle")} description={t("members.inviteLead")} trigger={trigger}>
       <InviteForm siteId={siteId} onDone={() => setOpen(false)} />
     </Dialog>
   );
@@ -36,6 +36,7 @@ export function InviteDialog({ siteId }: { siteId: SiteId }) {
 /** Lives as long as the dialog is open, so each invitation starts with an empty form. */
 function InviteForm({ siteId, onDone }: { siteId: SiteId; onDone: () => void }) {
   const t = useTranslations("members");
+  const word = useTranslations();
   const roles = useTranslations("roles");
   const errorText = useErrorText();
   const { send, pending } = useSend();
@@ -59,7 +60,7 @@ function InviteForm({ siteId, onDone }: { siteId: SiteId; onDone: () => void }) 
   };
   return (
     <form ref={form} onSubmit={invite} noValidate className="grid gap-4">
-      <Field label={t("email")} error={emailError && errorText(emailError)}>
+      <Field label={word("labels.email")} error={emailError && errorText(emailError)}>
         {(control) => <Input {...control} name="email" type="email" autoComplete="off" autoCapitalize="off" />}
       </Field>
       <Field label={t("role")} hint={t(`roleHints.${role}`)}>
@@ -79,7 +80,7 @@ function InviteForm({ siteId, onDone }: { siteId: SiteId; onDone: () => void }) 
       </Field>
       <FormFailure code={failure?.code} requestId={failure?.requestId ?? null} fields={failure?.fields} />
       <DialogFoot>
-        <DialogClose render={<Button />}>{t("cancel")}</DialogClose>
+        <DialogClose render={<Button />}>{word("actions.cancel")}</DialogClose>
         <SubmitButton tone="primary" pending={pending}>
           {t("sendInvitation")}
         </SubmitButton>

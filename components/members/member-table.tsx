@@ -19,17 +19,17 @@ interface MemberTableProps {
 
 /** The team. A site keeps at least one owner, so the last one's controls are off and say why. */
 export function MemberTable({ siteId, members, timeZone, editable }: MemberTableProps) {
-  const t = useTranslations("members");
+  const t = useTranslations();
   const roles = useTranslations("roles");
   const ownerCount = members.filter((member) => member.role === "owner").length;
   const columns = [
-    { key: "person", header: t("person") },
-    { key: "role", header: t("role"), width: "296px" },
-    { key: "joined", header: t("joined"), width: "128px", priority: 2 as const },
-    { key: "actions", header: t("actions"), hidden: true, width: "120px", align: "end" as const },
+    { key: "person", header: t("members.person") },
+    { key: "role", header: t("members.role"), width: "296px" },
+    { key: "joined", header: t("members.joined"), width: "128px", priority: 2 as const },
+    { key: "actions", header: t("labels.actions"), hidden: true, width: "120px", align: "end" as const },
   ];
   return (
-    <Table label={t("title")} columns={columns}>
+    <Table label={t("nav.members")} columns={columns}>
       {members.map((member) => {
         const lastOwner = member.role === "owner" && ownerCount === 1;
         return (
@@ -40,7 +40,7 @@ export function MemberTable({ siteId, members, timeZone, editable }: MemberTable
                 <div className="min-w-0 flex-1">
                   <p className="font-semibold wrap-anywhere">
                     {member.name}
-                    {member.isYou && <span className="text-meta font-normal"> {t("you")}</span>}
+                    {member.isYou && <span className="text-meta font-normal"> {t("members.you")}</span>}
                   </p>
                   <p className="text-xs text-meta wrap-anywhere">{member.email}</p>
                 </div>

@@ -34,6 +34,7 @@ export function OpenInvitations({ siteId, invitations, timeZone }: OpenInvitatio
 
 function InvitationRow({ siteId, invitation, timeZone }: { siteId: SiteId; invitation: Invitation; timeZone: string }) {
   const t = useTranslations("members");
+  const word = useTranslations();
   const roles = useTranslations("roles");
   const resend = useSend();
   const withdraw = useSend();
@@ -62,7 +63,7 @@ function InvitationRow({ siteId, invitation, timeZone }: { siteId: SiteId; invit
       <Tag>{roles(role)}</Tag>
       <div className="flex min-w-0 items-center gap-2">
         <SubmitButton type="button" size="sm" pending={resend.pending} onClick={sendAgain}>
-          {t("resend")}
+          {word("actions.sendAgain")}
         </SubmitButton>
         <ConfirmDialog
           open={asking}
@@ -70,7 +71,7 @@ function InvitationRow({ siteId, invitation, timeZone }: { siteId: SiteId; invit
           title={t("withdrawQuestion", { email })}
           description={t("withdrawConsequence")}
           confirm={t("withdrawConfirm")}
-          cancel={t("cancel")}
+          cancel={word("actions.cancel")}
           pending={withdraw.pending}
           onConfirm={takeBack}
           trigger={

@@ -12,6 +12,7 @@ import type { Member } from "#lib/tenancy/readers.ts";
 /** Ends a person's access. One who removes themself leaves the site's pages. */
 export function RemoveMember({ siteId, member: { userId, name, isYou } }: { siteId: SiteId; member: Member }) {
   const t = useTranslations("members");
+  const word = useTranslations();
   const router = useRouter();
   const { send, pending } = useSend();
   const [open, setOpen] = useState(false);
@@ -29,7 +30,7 @@ export function RemoveMember({ siteId, member: { userId, name, isYou } }: { site
       title={isYou ? t("leaveQuestion") : t("removeQuestion", { name })}
       description={isYou ? t("leaveConsequence") : t("removeConsequence")}
       confirm={isYou ? t("leave") : t("removeConfirm", { name })}
-      cancel={t("cancel")}
+      cancel={word("actions.cancel")}
       pending={pending}
       onConfirm={remove}
       trigger={

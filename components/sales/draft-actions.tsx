@@ -19,6 +19,7 @@ interface DraftActionsProps {
 /** What an operator does with a sale that another system reported. */
 export function DraftActions({ siteId, saleId, version, amount }: DraftActionsProps) {
   const t = useTranslations("sales");
+  const word = useTranslations();
   const seal = useSend();
   const discard = useSend();
   const [asking, setAsking] = useState(false);
@@ -35,15 +36,15 @@ export function DraftActions({ siteId, saleId, version, amount }: DraftActionsPr
         pending={seal.pending}
         onClick={() => seal.send({ ...change("confirm"), done: t("sealed", { amount }) })}
       >
-        {t("seal", { amount })}
+        {word("actions.seal", { amount })}
       </SubmitButton>
       <ConfirmDialog
         open={asking}
         onOpenChange={setAsking}
         title={t("discardQuestion", { amount })}
         description={t("discardConsequence")}
-        confirm={t("discardConfirm")}
-        cancel={t("keep")}
+        confirm={t("discard")}
+        cancel={word("actions.keep")}
         pending={discard.pending}
         onConfirm={() => discard.send({ ...change("cancel"), done: t("discarded"), onDone: () => setAsking(false) })}
         trigger={

@@ -15,15 +15,16 @@ const looks = { created: "QUEUED", known: "RETRY", sealed: "COMPLETED", refused:
 /** What each line would do, or did; lines with a problem first. */
 export function ImportPreview({ lines, timeZone }: { lines: ImportLine[]; timeZone: string }) {
   const t = useTranslations("salesImport");
+  const word = useTranslations();
   const locale = useLocale();
   const { dateTime } = siteFormat({ locale, timeZone });
   const ordered = [...lines].sort((a, b) => Number(b.result === "refused") - Number(a.result === "refused") || a.line - b.line);
   const columns = [
-    { key: "line", header: t("line"), width: "70px" },
+    { key: "line", header: word("labels.line"), width: "70px" },
     { key: "ref", header: t("ref"), width: "24%" },
     { key: "date", header: t("date"), width: "170px", priority: 3 as const },
-    { key: "amount", header: t("amount"), width: "130px", align: "end" as const },
-    { key: "result", header: t("result") },
+    { key: "amount", header: word("labels.amount"), width: "130px", align: "end" as const },
+    { key: "result", header: word("labels.result") },
   ];
   const reasonOf = (line: ImportLine) => {
     if (line.result === "refused") return t(`problems.${lineReason(line)}`);

@@ -21,6 +21,7 @@ interface ImportQuestionsProps {
 /** What a file can mean in two ways, asked once for all of its lines. */
 export function ImportQuestions({ questions: { dateOrder, amountMark }, onAnswer, onCancel }: ImportQuestionsProps) {
   const t = useTranslations("salesImport");
+  const word = useTranslations();
   const { date } = siteFormat({ locale: useLocale(), timeZone: "UTC" });
   const [choices, setChoices] = useState<ImportChoices>({});
   const isAnswered = (!dateOrder || choices.dateOrder) && (!amountMark || choices.amountMark);
@@ -54,7 +55,7 @@ export function ImportQuestions({ questions: { dateOrder, amountMark }, onAnswer
       </CardBody>
       <CardFoot className="gap-2">
         <Button tone="primary" disabled={!isAnswered} onClick={() => onAnswer(choices)}>
-          {t("questions.continue")}
+          {word("actions.continue")}
         </Button>
         {!isAnswered && <Button onClick={() => onAnswer(choices)}>{t("questions.without")}</Button>}
         <Button tone="ghost" onClick={onCancel}>

@@ -4,17 +4,17 @@ import type { Sale } from "#lib/seal/sales-list.ts";
 
 const blocks = ["NO_CLICK_ID", "NO_CONSENT", "CLICK_EXPIRED", "NO_MATCH"] as const;
 
-/** How far Google has been told of a sale, or why it never is. */
+/** How far a sale is on its way to Google, or why it is never sent. */
 export function SaleDelivery({ delivery, status }: Pick<Sale, "delivery" | "status">) {
-  const t = useTranslations("sales");
+  const t = useTranslations();
   const { state, reason, verdict } = delivery;
   if (state === "BLOCKED") {
     const block = blocks.find((known) => known === reason);
     return <Badge state="BLOCKED">{block && t(`blocks.${block}`)}</Badge>;
   }
-  if (state === "NONE") return <span className="text-meta">{status === "DRAFT" ? t("notYet") : "–"}</span>;
+  if (state === "NONE") return <span className="text-meta">{status === "DRAFT" ? t("sales.notYet") : "–"}</span>;
   // The row was closed because the sale was cancelled before Google heard of it: nothing failed.
-  if (state === "FAILED" && reason === "SALE_CANCELLED") return <span className="text-meta">{t("deliveries.never")}</span>;
+  if (state === "FAILED" && reason === "SALE_CANCELLED") return <span className="text-meta">{t("states.never")}</span>;
   const isJudged = state === "COMPLETED" && (verdict === "CONFIRMED" || verdict === "REJECTED");
   return <Badge state={isJudged ? verdict : state} />;
 }

@@ -4,6 +4,7 @@ import { WhyButton } from "#components/delivery/why-button.tsx";
 import { Tag } from "#components/ui/badge.tsx";
 import { Cell } from "#components/ui/table.tsx";
 import { LiveTable } from "#components/workbench/live/live-table.tsx";
+import { saleStates } from "#lib/contracts/states.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
 import type { Sale } from "#lib/seal/sales-list.ts";
 import type { SiteId } from "#lib/site-ids.ts";
@@ -25,24 +26,23 @@ interface SalesTableProps {
 }
 
 export function SalesTable({ siteId, sales, next, of, timeZone, editable }: SalesTableProps) {
-  const t = useTranslations("sales");
-  const words = useTranslations("channels");
+  const t = useTranslations();
   const locale = useLocale();
   const moneyOf = ({ amountCents, currency }: Sale) => siteFormat({ locale, timeZone, currency }).money(amountCents);
   const { dateTime } = siteFormat({ locale, timeZone });
   const columns = [
-    { key: "when", header: t("when"), width: "160px" },
-    { key: "amount", header: t("amount"), width: "130px", align: "end" as const },
-    { key: "what", header: t("what") },
-    { key: "from", header: t("from"), width: "190px", priority: 3 as const },
-    { key: "status", header: t("status"), width: "120px" },
-    { key: "delivery", header: t("delivery"), width: "190px", priority: 2 as const },
-    ...(editable ? [{ key: "actions", header: t("actions"), hidden: true, width: "210px" }] : []),
+    { key: "when", header: t("labels.when"), width: "160px" },
+    { key: "amount", header: t("labels.amount"), width: "130px", align: "end" as const },
+    { key: "what", header: t("labels.what") },
+    { key: "from", header: t("labels.from"), width: "190px", priority: 3 as const },
+    { key: "status", header: t("labels.state"), width: "120px" },
+    { key: "delivery", header: t("who.google"), width: "190px", priority: 2 as const },
+    ...(editable ? [{ key: "actions", header: t("labels.actions"), hidden: true, width: "210px" }] : []),
   ];
   const sourceOf = ({ externalRef, channel, matchedBy, callId }: Sale) => {
     const known = channels.find((name) => name === channel);
-    if (externalRef === null) return known ? words(known) : t("sources.desk");
-    return callId && matchedBy ? t(`matched.${matchedBy}`) : t("noMatch");
+    if (externalRef === null) return known ? t(`channels.${known}`) : t("sales.sources.desk");
+    return callId && matchedBy ? t(`sales.matched.${matchedBy}`) : t("blocks.NO_MATCH");
   };
   const rowOf = (sale: Sale) => (
     <tr className={sale.status === "CANCELED" ? "text-meta" : undefined}>
@@ -51,7 +51,7 @@ export function SalesTable({ siteId, sales, next, of, timeZone, editable }: Sale
       </Cell>
       <Cell at="main" align="end" className="font-semibold">
         {moneyOf(sale)}
-        {sale.valueSource === "PREDICTED" && <span className="text-meta text-xs"> {t("predicted")}</span>}
+        {sale.valueSource === "PREDICTED" && <span className="text-meta text-xs"> {t("sales.predicted")}</span>}
         <span className="desk:hidden font-medium text-support" data-untranslated>
           {" "}
           {sale.note ?? sale.externalRef}
@@ -65,7 +65,7 @@ export function SalesTable({ siteId, sales, next, of, timeZone, editable }: Sale
         {sourceOf(sale)}
       </Cell>
       <Cell at="end">
-        <Tag icon={statusIcons[sale.status]}>{t(`statuses.${sale.status}`)}</Tag>
+        <Tag icon={statusIcons[sale.status]}>{t(`states.${saleStates[sale.status]}`)}</Tag>
       </Cell>
       <Cell at="meta" priority={2}>
         <span className="flex min-w-0 items-center gap-2">
@@ -81,6 +81,12 @@ export function SalesTable({ siteId, sales, next, of, timeZone, editable }: Sale
     </tr>
   );
   return (
-    <LiveTable label={t("title")} columns={columns} of={of} next={next} rows={sales.map((sale) => ({ id: sale.id, row: rowOf(sale) }))} />
+    <LiveTable
+      label={t("nav.sales")}
+      columns={columns}
+      of={of}
+      next={next}
+      rows={sales.map((sale) => ({ id: sale.id, row: rowOf(sale) }))}
+    />
   );
 }

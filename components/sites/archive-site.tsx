@@ -44,7 +44,7 @@ export function ArchiveSite({ siteId, name }: { siteId: SiteId; name: string }) 
           <DialogFoot>
             <DialogClose render={<Button />}>{t("keep")}</DialogClose>
             <SubmitButton type="button" tone="destroy" pending={pending} disabled={!matches} onClick={archive}>
-              {t("confirm")}
+              {t("button")}
             </SubmitButton>
           </DialogFoot>
         </Dialog>

@@ -37,6 +37,7 @@ const timings = [
 export function DeliveryForm({ site, appUrl, delivery }: DeliveryFormProps) {
   const { siteId, currency } = site;
   const t = useTranslations("delivery");
+  const word = useTranslations();
   const tracker = useTranslations("tracker");
   const errorText = useErrorText();
   const { send, pending } = useSend();
@@ -84,7 +85,7 @@ export function DeliveryForm({ site, appUrl, delivery }: DeliveryFormProps) {
         <CardBody className="grid gap-5">
           <p className="text-sm text-support text-pretty">{t("lead")}</p>
           <Field
-            label={t("averageOrder", { currency })}
+            label={word("labels.averageOrder", { currency })}
             hint={t("averageOrderHint")}
             error={(errorOf("defaultAovCents") && order.problem) || undefined}
           >
@@ -158,7 +159,7 @@ export function DeliveryForm({ site, appUrl, delivery }: DeliveryFormProps) {
         </CardBody>
         <CardFoot>
           <SubmitButton tone="primary" pending={pending}>
-            {t("save")}
+            {word("actions.save")}
           </SubmitButton>
         </CardFoot>
       </form>

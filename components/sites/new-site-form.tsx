@@ -9,14 +9,14 @@ import type { SiteChoices } from "./site-choice-fields.tsx";
 import { SiteForm } from "./site-form.tsx";
 
 export function NewSiteForm({ choices }: { choices: SiteChoices }) {
-  const t = useTranslations("newSite");
+  const t = useTranslations();
   const router = useRouter();
   const locale = useLocale();
   return (
     <SiteForm
-      title={t("card")}
-      submit={t("submit")}
-      done={t("done")}
+      title={t("labels.aboutSite")}
+      submit={t("newSite.submit")}
+      done={t("newSite.done")}
       method="POST"
       url="/api/sites"
       values={{ name: "", domains: [], currency: "TRY", timezone: defaultTimeZone, locale }}

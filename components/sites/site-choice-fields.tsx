@@ -27,9 +27,10 @@ interface SiteChoiceFieldsProps {
 
 export function SiteChoiceFields({ values, choices, errorOf, onCurrency }: SiteChoiceFieldsProps) {
   const t = useTranslations("siteForm");
+  const word = useTranslations();
   return (
     <>
-      <Field label={t("timezone")} hint={t("timezoneHint")} error={errorOf("timezone")}>
+      <Field label={word("labels.timezone")} hint={t("timezoneHint")} error={errorOf("timezone")}>
         {(control) => (
           <Select {...control} name="timezone" defaultValue={values.timezone}>
             {choices.timeZones.map(({ region, zones }) => (
@@ -45,7 +46,7 @@ export function SiteChoiceFields({ values, choices, errorOf, onCurrency }: SiteC
         )}
       </Field>
       <FieldPair>
-        <Field label={t("currency")} hint={t("currencyHint")} error={errorOf("currency")}>
+        <Field label={word("labels.currency")} hint={t("currencyHint")} error={errorOf("currency")}>
           {(control) => (
             <Select {...control} name="currency" defaultValue={values.currency} onChange={(event) => onCurrency(event.target.value)}>
               {(["usualCurrencies", "otherCurrencies"] as const).map((group) => (
@@ -60,7 +61,7 @@ export function SiteChoiceFields({ values, choices, errorOf, onCurrency }: SiteC
             </Select>
           )}
         </Field>
-        <Field label={t("language")} hint={t("languageHint")} error={errorOf("locale")}>
+        <Field label={word("preferences.language")} hint={t("languageHint")} error={errorOf("locale")}>
           {(control) => (
             <Select {...control} name="locale" defaultValue={values.locale}>
               {locales.map((locale) => (

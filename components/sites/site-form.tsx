@@ -47,6 +47,7 @@ function readForm(form: HTMLFormElement): SiteValues {
 /** The fields of a site, to create it or to change it. */
 export function SiteForm({ values, choices, method, url, title, submit, done, onDone }: SiteFormProps) {
   const t = useTranslations("siteForm");
+  const word = useTranslations();
   const errorText = useErrorText();
   const { send, pending } = useSend();
   const [failure, setFailure] = useState<SendFailure | null>(null);
@@ -68,7 +69,7 @@ export function SiteForm({ values, choices, method, url, title, submit, done, on
     <Card title={title}>
       <form ref={form} onSubmit={save} noValidate>
         <CardBody className="grid gap-5">
-          <Field label={t("name")} hint={t("nameHint")} error={errorOf("name")}>
+          <Field label={word("labels.name")} hint={t("nameHint")} error={errorOf("name")}>
             {(control) => <Input {...control} name="name" defaultValue={values.name} autoComplete="organization" maxLength={120} />}
           </Field>
           <Field label={t("domains")} hint={t("domainsHint")} error={errorOf("domains")}>
@@ -90,7 +91,7 @@ export function SiteForm({ values, choices, method, url, title, submit, done, on
           {needsOrder && (
             <>
               <Field
-                label={t("averageOrder", { currency })}
+                label={word("labels.averageOrder", { currency })}
                 hint={t("averageOrderHint", { currency })}
                 error={(isOrderRefused && order.problem) || undefined}
               >

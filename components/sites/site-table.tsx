@@ -10,17 +10,17 @@ import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
 
 /** The reader's sites; the whole row opens one. */
 export function SiteTable({ sites }: { sites: SiteSummary[] }) {
-  const t = useTranslations("sites");
+  const t = useTranslations();
   const roles = useTranslations("roles");
   const columns = [
-    { key: "site", header: t("site") },
-    { key: "role", header: t("role"), width: "132px" },
-    { key: "currency", header: t("currency"), width: "96px", priority: 2 as const },
-    { key: "timezone", header: t("timezone"), width: "176px", priority: 2 as const },
-    { key: "open", header: t("open"), hidden: true, width: "48px" },
+    { key: "site", header: t("nav.site") },
+    { key: "role", header: t("sites.role"), width: "132px" },
+    { key: "currency", header: t("labels.currency"), width: "96px", priority: 2 as const },
+    { key: "timezone", header: t("labels.timezone"), width: "176px", priority: 2 as const },
+    { key: "open", header: t("actions.open"), hidden: true, width: "48px" },
   ];
   return (
-    <Table label={t("title")} columns={columns}>
+    <Table label={t("nav.sites")} columns={columns}>
       {sites.map((site) => (
         <tr
           key={site.siteId}
@@ -43,7 +43,7 @@ export function SiteTable({ sites }: { sites: SiteSummary[] }) {
               </div>
             </div>
           </Cell>
-          <Cell at="end">{site.archivedAt ? <Tag icon={Archive}>{t("archived")}</Tag> : <Tag>{roles(site.role)}</Tag>}</Cell>
+          <Cell at="end">{site.archivedAt ? <Tag icon={Archive}>{t("sites.archived")}</Tag> : <Tag>{roles(site.role)}</Tag>}</Cell>
           <Cell at="desk" priority={2}>
             {site.currency}
           </Cell>

@@ -24,12 +24,19 @@ export function weightOf(percent: string): number | null {
   return percent.trim() === "" || !(value >= 0 && value <= 1000) ? null : Number((value / 100).toFixed(6));
 }
 
+const stageWords = {
+  intent: "delivery.nameKeys.INTENT_CAPTURED",
+  qualified: "states.qualified",
+  meeting: "states.meeting",
+  sealed: "delivery.sealedStage",
+} as const;
 const first = "py-1 pr-2 text-left font-normal";
 const heading = cn(first, "text-xs leading-[inherit] text-meta");
 
 /** Each stage with its share of an average order and what that comes to, while it is being typed. */
 export function StageValues({ shares, onChange, averageOrderCents, currency, invalid }: StageValuesProps) {
   const t = useTranslations("delivery");
+  const word = useTranslations();
   const format = siteFormat({ locale: useLocale(), timeZone: "UTC", currency });
   const worth = (stage: keyof StageShares) => {
     const weight = weightOf(shares[stage]);
@@ -55,12 +62,12 @@ export function StageValues({ shares, onChange, averageOrderCents, currency, inv
         {weightedStages.map((stage) => (
           <tr key={stage}>
             <th scope="row" className={first}>
-              {t(`stageNames.${stage}`)}
+              {word(stageWords[stage])}
             </th>
             <td className="py-1">
               <Input
                 className="w-21"
-                aria-label={t("shareOf", { stage: t(`stageNames.${stage}`) })}
+                aria-label={t("shareOf", { stage: word(stageWords[stage]) })}
                 aria-invalid={invalid && weightOf(shares[stage]) === null}
                 value={shares[stage]}
                 inputMode="decimal"

@@ -9,7 +9,7 @@ const confirmedMs = 2000;
 
 /** Copies a value and says so on itself for two seconds. Where the browser refuses, the value stays selectable. */
 export function CopyButton({ value, label, ...look }: { value: string; label?: string } & Pick<ButtonLook, "tone" | "size">) {
-  const t = useTranslations("ui");
+  const t = useTranslations();
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return;
@@ -24,7 +24,7 @@ export function CopyButton({ value, label, ...look }: { value: string; label?: s
   return (
     <Button {...look} onClick={copy}>
       {copied ? <Check className="size-3.5 text-completed" /> : <Copy className="size-3.5" />}
-      <span aria-live="polite">{copied ? t("copied") : (label ?? t("copy"))}</span>
+      <span aria-live="polite">{copied ? t("ui.copied") : (label ?? t("actions.copy"))}</span>
     </Button>
   );
 }

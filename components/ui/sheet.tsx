@@ -22,7 +22,7 @@ interface SheetProps {
 
 /** A phone's panel from the bottom edge, within reach of the thumb. */
 export function Sheet({ open, onOpenChange, title, trigger, lead, note, children }: SheetProps) {
-  const t = useTranslations("ui");
+  const t = useTranslations();
   return (
     <Base.Root open={open} onOpenChange={onOpenChange}>
       {trigger && <Base.Trigger render={trigger} />}
@@ -39,7 +39,7 @@ export function Sheet({ open, onOpenChange, title, trigger, lead, note, children
               <Base.Title className={dialogTitle}>{title}</Base.Title>
               {note && <Base.Description className="truncate text-sm text-support">{note}</Base.Description>}
             </div>
-            <Base.Close render={<Button tone="ghost" icon aria-label={t("close")} />}>
+            <Base.Close render={<Button tone="ghost" icon aria-label={t("actions.close")} />}>
               <X className="size-5.5 stroke-[1.6]" />
             </Base.Close>
           </div>

@@ -26,12 +26,12 @@ export function ToastProvider({ children }: { children: ReactNode }) {
 }
 
 function ToastList() {
-  const t = useTranslations("ui");
+  const t = useTranslations();
   const { toasts } = Base.useToastManager();
   return (
     <Base.Viewport
       className="fixed right-4 bottom-4 z-60 grid w-[min(400px,calc(100vw-32px))] gap-2 outline-none max-desk:right-2 max-desk:bottom-[calc(var(--spacing-tabbar)+8px)] max-desk:left-2 max-desk:w-auto"
-      aria-label={t("notifications")}
+      aria-label={t("ui.notifications")}
     >
       {toasts.map((toast) => (
         <Base.Root key={toast.id} toast={toast} className={look} swipeDirection={["down", "right"]}>
@@ -44,7 +44,7 @@ function ToastList() {
             <Base.Title className="min-w-0 flex-1" render={<div />} />
           </Base.Content>
           {toast.actionProps && <Base.Action render={<Button size="sm" />} />}
-          <Base.Close render={<Button tone="ghost" icon size="sm" aria-label={t("close")} />}>
+          <Base.Close render={<Button tone="ghost" icon size="sm" aria-label={t("actions.close")} />}>
             <X className="size-3.5" />
           </Base.Close>
         </Base.Root>

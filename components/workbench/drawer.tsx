@@ -62,6 +62,7 @@ type HeadProps = Pick<DrawerProps, "name" | "onStep" | "onClose"> & { closeButto
 
 function DrawerHead({ name, onStep, onClose, closeButton }: HeadProps) {
   const t = useTranslations("workbench.drawer");
+  const word = useTranslations();
   const [isCopied, setCopied] = useState(false);
   const copy = () =>
     navigator.clipboard.writeText(window.location.href).then(
@@ -88,7 +89,7 @@ function DrawerHead({ name, onStep, onClose, closeButton }: HeadProps) {
       >
         {isCopied ? <Check className="size-4 text-completed" /> : <Link2 className="size-4" />}
       </Button>
-      <Button ref={closeButton} tone="ghost" size="sm" icon aria-label={t("close")} onClick={onClose}>
+      <Button ref={closeButton} tone="ghost" size="sm" icon aria-label={word("actions.close")} onClick={onClose}>
         <X className="size-4" />
       </Button>
     </div>

@@ -24,9 +24,9 @@ interface DialogProps {
 }
 
 export function ShortcutsDialog({ table, open, onOpenChange }: DialogProps) {
-  const t = useTranslations("workbench.keys");
+  const t = useTranslations();
   return (
-    <Dialog open={open} onOpenChange={onOpenChange} title={t("title")} description={t("sleep")}>
+    <Dialog open={open} onOpenChange={onOpenChange} title={t("workbench.keys.title")} description={t("workbench.keys.sleep")}>
       <dl className="grid grid-cols-[max-content_minmax(0,1fr)] gap-x-4 gap-y-2 text-sm">
         {table.map(({ keys, label }) => (
           <div key={keys} className="contents">
@@ -40,7 +40,7 @@ export function ShortcutsDialog({ table, open, onOpenChange }: DialogProps) {
         ))}
       </dl>
       <DialogFoot>
-        <DialogClose render={<Button tone="primary" />}>{t("close")}</DialogClose>
+        <DialogClose render={<Button tone="primary" />}>{t("actions.understood")}</DialogClose>
       </DialogFoot>
     </Dialog>
   );

@@ -3,4 +3,8 @@
 export const callStates = ["intent", "qualified", "meeting", "sealed", "junk", "cancelled"] as const;
 /** Proofs hold CANCELED so; everywhere else the word is spelled cancelled. */
 export const saleStatuses = ["DRAFT", "CONFIRMED", "CANCELED"] as const;
+/** Each as a key of the `states` messages: CONFIRMED alone is Google's verdict. */
+export const saleStates = { DRAFT: "DRAFT", CONFIRMED: "sealed", CANCELED: "cancelled" } as const;
 export const ledgerKinds = ["SEAL", "CORRECT", "CANCEL", "RESTORE"] as const;
+/** Each as a key of the `kinds` messages. */
+export const ledgerWords = { SEAL: "sealed", CORRECT: "corrected", CANCEL: "cancelled", RESTORE: "restored" } as const;

@@ -94,7 +94,7 @@ test("what the Google Ads API took looks accepted, and says where the rest is re
     await expect(drawer.getByText(/The Google Ads API answers at once.*can be read only in Google Ads\./)).toBeVisible();
     await drawer.getByRole("button", { name: "Why was it not counted?" }).click();
     const answer = page.getByRole("dialog", { name: "Why was it not counted?" });
-    await expect(answer.getByText("Google’s verdict: none on this way")).toBeAttached();
+    await expect(answer.getByText("Google's verdict: none on this way")).toBeAttached();
     await answer.getByRole("button", { name: "Close" }).click();
     await page.getByRole("button", { name: "Day by day" }).click();
     await expect(page.getByText(/What Google makes of that conversion can be read only in Google Ads\./)).toBeVisible();
@@ -133,7 +133,7 @@ test("why a sale was not counted is answered from the row, from the sale and fro
     const answer = page.getByRole("dialog", { name: "Why was it not counted?" });
     const expectAnswer = async () => {
       await expect(answer.getByText(/Google has not said yet whether it counts; we ask again at \d\d:\d\d\./)).toBeVisible();
-      await expect(answer.getByText("Google’s verdict: waiting")).toBeAttached();
+      await expect(answer.getByText("Google's verdict: waiting")).toBeAttached();
       await answer.getByRole("button", { name: "Close" }).click();
       await expect(answer).toBeHidden();
     };

@@ -133,7 +133,7 @@ test("offline the desk can be read and says why nothing can be sealed", async ({
   await desk.open(page, desk.team.operator, `?lead=${id}`);
   await expect(panel(page, shown).getByRole("button", { name: /^Seal ₺/ })).toBeEnabled();
   await page.context().setOffline(true);
-  await expect(page.getByText("You are offline. You can look, but not seal, until you are back.").first()).toBeVisible();
+  await expect(page.getByText("You are offline. You can look around, but sealing needs a connection.").first()).toBeVisible();
   await expect(panel(page, shown).getByRole("button", { name: /^Seal ₺/ })).toBeDisabled();
   await page.context().setOffline(false);
   await expect(panel(page, shown).getByRole("button", { name: /^Seal ₺/ })).toBeEnabled();

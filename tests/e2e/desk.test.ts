@@ -42,7 +42,9 @@ test("an operator seals a lead for an amount with a note, sees what follows, and
   await row(page, shown).getByRole("link").click();
   const detail = panel(page, shown);
   await detail.getByLabel("Other amount").fill("4.250");
-  await expect(detail.getByText(/Google is told ₺4,250 .*from .*when the click is 6 hours old.*You can undo until/)).toBeVisible();
+  await expect(
+    detail.getByText(/We'll send ₺4,250 to Google after .*Google needs the click to be 6 hours old\. You can undo until/),
+  ).toBeVisible();
   await detail.getByRole("button", { name: "Add a note" }).click();
   await detail.getByLabel("Note").fill("Part replaced");
   await detail.getByRole("button", { name: "Seal ₺4,250" }).click();

@@ -49,7 +49,7 @@ test("a file of sales is previewed with its errors, imported, and imported again
   ]);
 
   await page.getByRole("link", { name: "See the sales" }).click();
-  await page.getByLabel("Status", { exact: true }).selectOption("DRAFT");
+  await page.getByLabel("State", { exact: true }).selectOption("DRAFT");
   await expect(page).toHaveURL(/status=DRAFT/);
   const draft = page.getByRole("row").filter({ hasText: `${ref}-1` });
   await draft.getByRole("button", { name: "Seal ₺4,250.50" }).click();
@@ -112,13 +112,13 @@ test("an owner sets what stages are worth and sees it while typing", async ({ as
   await page.getByLabel("Average order (GBP)").fill("1,000.00");
   await page.getByLabel("Share of Qualified in percent").fill("25");
   await expect(values.getByRole("row").filter({ hasText: "Qualified" })).toContainText("£250");
-  await page.getByLabel("Wait after a seal (minutes)").fill("2000");
+  await page.getByLabel("Sending delay (minutes)").fill("2000");
   const card = page.getByRole("region", { name: "Values and delivery" });
   await card.getByRole("button", { name: "Save changes" }).click();
   await expect(card.getByText("This number is too small or too large.")).toBeVisible();
-  await page.getByLabel("Wait after a seal (minutes)").fill("0");
+  await page.getByLabel("Sending delay (minutes)").fill("0");
   await card.getByRole("button", { name: "Save changes" }).click();
-  await expect(page.getByText("Changes saved. They hold for what comes from now on.")).toBeVisible();
+  await expect(page.getByText("Changes saved. They apply from now on.")).toBeVisible();
   await page.reload();
   await expect(page.getByLabel("Share of Qualified in percent")).toHaveValue("25");
   await expect(page.getByLabel("Average order (GBP)")).toHaveValue("1000");

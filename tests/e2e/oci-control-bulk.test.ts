@@ -43,7 +43,7 @@ test("more rows than one request takes: progress, a refusal, a page that is left
     await giveUpAll(page);
     const run = page.getByRole("region", { name: "Progress" });
     await expect(run.getByText("25 of 55", { exact: true })).toBeVisible();
-    await expect(run.getByText(/Our database did not answer.*Stopped after 25 of 55\. What is done is done/)).toBeVisible();
+    await expect(run.getByText(/Our database did not answer.*Stopped after 25 of 55\. Finished rows stay changed/)).toBeVisible();
     await expect(run.getByRole("progressbar")).toHaveAttribute("value", "25");
     expect(await counted(site)).toEqual({ FAILED: 25, QUEUED: 30 });
 
@@ -58,7 +58,7 @@ test("more rows than one request takes: progress, a refusal, a page that is left
       const bar = document.querySelector("[data-slot=run-bar] progress");
       if (bar) window.sawProgress(String(bar.value));
     }).observe(document.body, { subtree: true, attributes: true, childList: true })`);
-    await run.getByRole("button", { name: "Go on" }).click();
+    await run.getByRole("button", { name: "Continue" }).click();
     await expect(page.getByText("55 conversions marked as failed.")).toBeVisible({ timeout: 30_000 });
     await expect(run).toHaveCount(0);
     expect([...seen], "the bar moved").toContain("50");
@@ -68,7 +68,7 @@ test("more rows than one request takes: progress, a refusal, a page that is left
       .getByRole("button", { name: /^Undo 9:\d\d/ })
       .first()
       .click();
-    await expect(run.getByText("Taking back")).toBeVisible({ timeout: 20_000 });
+    await expect(run.getByText("Undoing")).toBeVisible({ timeout: 20_000 });
     await expect(page.getByText("55 conversions are as before.")).toBeVisible({ timeout: 30_000 });
     expect(await counted(site)).toEqual({ QUEUED: 55 });
   });

@@ -17,7 +17,7 @@ test("the queue is worked through by keyboard alone", async ({ stack, visit }) =
     const rows = page.locator("[data-row]");
     await expect(rows).toHaveCount(2);
     await page.keyboard.press("?");
-    await expect(page.getByRole("dialog").getByText("Keys sleep while you type.")).toBeVisible();
+    await expect(page.getByRole("dialog").getByText("Shortcuts are off while you type.")).toBeVisible();
     // The next key comes while the dialog fades out: it acts all the same.
     await page.keyboard.press("Escape");
     await page.keyboard.press("j");
@@ -148,7 +148,7 @@ for (const { size, phone, theme } of [
       await expect(page.getByText("Timeline")).toBeVisible();
       await expectAccessible(page, "story");
       await page.getByRole("button", { name: "Close", exact: true }).last().click();
-      await page.getByRole("button", { name: "Next export" }).click();
+      await page.getByRole("button", { name: "Next upload" }).click();
       await expect(page.getByText("A dry run.")).toBeVisible();
       await expectAccessible(page, "export");
       expect(noise).toEqual([]);

@@ -41,7 +41,7 @@ test("a group with one cause is sent again from the preview, and undone", async 
     await scene.fail(group, 60, noAction);
     await scene.fail(await scene.some(1, 90), 50, unreadable);
     const page = await openControl(await visit(), team, team.operator);
-    await expect(page.getByRole("alert").getByText(/100\s?% of what ended has failed/)).toBeVisible();
+    await expect(page.getByRole("alert").getByText(/100\s?% of finished conversions failed/)).toBeVisible();
     const causes = page.getByRole("region", { name: "Causes" });
     await causes.getByRole("button", { name: "Show 3" }).click();
     await expect(page.locator("[data-row]")).toHaveCount(3);
@@ -75,7 +75,7 @@ test("stuck rows are one press away and go back to the queue", async ({ stack, v
     await expect(bar.getByText("2 selected")).toBeVisible();
     await expect(bar.getByRole("button", { name: /^Retry/ })).toBeDisabled();
     await bar.getByRole("button", { name: "Back to queue" }).click();
-    await page.getByRole("dialog").getByLabel("Forget the old errors too").check();
+    await page.getByRole("dialog").getByLabel("Clear the old errors too").check();
     await page.getByRole("dialog").getByRole("button", { name: "Put 2 back" }).click();
     await expect(page.getByText("2 conversions are back in the queue.")).toBeVisible();
     expect(await statusOf(sql, stuck)).toEqual(["QUEUED", "QUEUED"]);
@@ -94,7 +94,7 @@ test("marking as failed names the money and needs a reason; what cannot move is 
     await expect(dialog.getByText("Mark 2 conversions as failed?")).toBeVisible();
     await expect(dialog.getByText(/₺6,650 will not be sent/)).toBeVisible();
     await dialog.getByRole("button", { name: "Mark 2 failed" }).click();
-    await expect(dialog.getByText("Say why: later nobody remembers.")).toBeVisible();
+    await expect(dialog.getByText("Add a reason so your team knows why.")).toBeVisible();
     await dialog.getByLabel("Reason").fill("Paid back in cash");
     await dialog.getByRole("button", { name: "Mark 2 failed" }).click();
     await expect(page.getByText("1 conversion was skipped")).toBeVisible();
@@ -115,7 +115,7 @@ test("the navigation counts what needs a person, and nothing that was rightly no
     const page = await openControl(await visit(), team, team.viewer);
     const link = page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "OCI Control 2 conversions need you" });
     await expect(link).toBeVisible();
-    await expect(page.getByRole("button", { name: /^Failed/ })).toContainText("1 more rightly not sent");
+    await expect(page.getByRole("button", { name: /^Failed/ })).toContainText("1 intentionally not sent");
     await page.goto(`/dashboard/site/${team.siteId}/activity`);
     await expect(link).toBeVisible();
   });
@@ -141,9 +141,9 @@ test("the next export is shown as it would be handed out", async ({ stack, visit
   await withQueueSite(stack, async ({ team, scene, sql }) => {
     const ids = await scene.sealed([425_000, 240_000].map((amountCents) => ({ amountCents, sealedAgo: 30 })));
     const page = await openControl(await visit(), team, team.operator);
-    await page.getByRole("button", { name: "Next export" }).click();
+    await page.getByRole("button", { name: "Next upload" }).click();
     await expect(page.getByText("A dry run.")).toBeVisible();
-    await expect(page.getByRole("table", { name: "What would be handed out" }).getByRole("row")).toHaveCount(3);
+    await expect(page.getByRole("table", { name: "Next upload" }).getByRole("row")).toHaveCount(3);
     await expect(page.getByText("2 of 2")).toBeVisible();
     await expect(page.getByText("₺6,650")).toBeVisible();
     expect(await statusOf(sql, ids)).toEqual(["QUEUED", "QUEUED"]);
@@ -158,9 +158,9 @@ test("a correction that no script can make is done by hand", async ({ stack, vis
     const page = await openControl(await visit(), team, team.operator, "?kind=RESTATE");
     await page.locator("[data-row-link]").first().click();
     await expect(page.getByText("Adjustment type RESTATEMENT, adjusted value ₺1,990.")).toBeVisible();
-    await page.getByRole("button", { name: "Done by hand" }).click();
+    await page.getByRole("button", { name: "Mark as done" }).click();
     await page.getByRole("button", { name: "Yes, it is done" }).click();
-    await expect(page.getByText("Written down: corrected by hand.")).toBeVisible();
+    await expect(page.getByText("Recorded as corrected by hand.")).toBeVisible();
     const [row] = await sql`select status from public.offline_conversion_queue where kind = 'RESTATE' and site_id = ${team.siteUuid}`;
     expect(row?.status).toBe("COMPLETED");
   });

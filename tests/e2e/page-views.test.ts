@@ -5,12 +5,12 @@ import { expect, test } from "#tests/support/customer-site.ts";
 async function setViews(page: Page, siteId: SiteId, on: boolean): Promise<string> {
   await page.goto(`/dashboard/site/${siteId}/settings`);
   const card = page.getByRole("region", { name: "Values and delivery" });
-  await card.getByLabel("Age of the click (hours)").fill("0");
-  await card.getByLabel(/Tell Google of page views/).setChecked(on);
+  await card.getByLabel("Minimum click age (hours)").fill("0");
+  await card.getByLabel(/Also send page views/).setChecked(on);
   await card.getByRole("button", { name: "Save changes" }).click();
-  await expect(card.getByRole("status")).toContainText("Replace the line on your website.");
+  await expect(card.getByRole("status")).toContainText("Replace the snippet on your website.");
   await expect(card.getByRole("button", { name: "Copy" })).toBeVisible();
-  return String(await card.getByTitle("Line for your website").textContent());
+  return String(await card.getByTitle("Tracking snippet").textContent());
 }
 
 // Guarantee: the switch in Settings does what it says, from the visitor's browser to the script that hands views to Google, and back.
@@ -21,7 +21,7 @@ test("page views switched on in Settings reach the script's export once, and sto
   const line = await setViews(owner, customer.siteId, true);
   expect(line).toContain(' data-views="on" ');
   await owner.goto(`/dashboard/site/${customer.siteId}/connections`);
-  await expect(owner.getByTitle("Line for your website")).toHaveText(line);
+  await expect(owner.getByTitle("Tracking snippet")).toHaveText(line);
 
   customer.install(line);
   const page = await customer.visit(`/?gclid=${gclid}`);

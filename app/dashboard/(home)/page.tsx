@@ -11,27 +11,27 @@ import { PageHeader } from "#components/ui/page-header.tsx";
 import { listSites } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
-  const t = await getTranslations("sites");
-  return { title: t("title") };
+  const t = await getTranslations("nav");
+  return { title: t("sites") };
 }
 
 export default async function SitesPage() {
-  const [t, { sites, invitations, mayCreate }] = await Promise.all([getTranslations("sites"), listSites()]);
+  const [t, nav, { sites, invitations, mayCreate }] = await Promise.all([getTranslations("sites"), getTranslations("nav"), listSites()]);
   const newSite = mayCreate && (
     <ButtonLink href="/dashboard/sites/new" tone="primary">
       <Plus />
-      {t("new")}
+      {nav("newSite")}
     </ButtonLink>
   );
   return (
     <>
-      <PageHeader title={t("title")} note={sites.length > 0 && t("count", { count: sites.length })}>
+      <PageHeader title={nav("sites")} note={sites.length > 0 && t("count", { count: sites.length })}>
         {sites.length > 0 && newSite}
       </PageHeader>
       <Page>
         {invitations.length > 0 && <InvitationCard invitations={invitations} />}
         {sites.length > 0 ? (
-          <Card aria-label={t("title")}>
+          <Card aria-label={nav("sites")}>
             <SiteTable sites={sites} />
           </Card>
         ) : (

@@ -15,8 +15,8 @@ import { requireUser } from "#lib/auth/session.ts";
 import { parseTheme, themeCookie } from "#lib/i18n/theme.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
-  const t = await getTranslations("account");
-  return { title: t("title") };
+  const t = await getTranslations("nav");
+  return { title: t("account") };
 }
 
 function Fact({ label, children }: { label: string; children: ReactNode }) {
@@ -29,41 +29,36 @@ function Fact({ label, children }: { label: string; children: ReactNode }) {
 }
 
 export default async function AccountPage() {
-  const [t, preferences, user, jar] = await Promise.all([
-    getTranslations("account"),
-    getTranslations("preferences"),
-    requireUser(),
-    cookies(),
-  ]);
+  const [t, word, user, jar] = await Promise.all([getTranslations("account"), getTranslations(), requireUser(), cookies()]);
   return (
     <>
-      <PageHeader title={t("title")} />
+      <PageHeader title={word("nav.account")} />
       <Page narrow>
-        <Card title={t("you")}>
-          <Fact label={t("name")}>
+        <Card title={word("who.operator")}>
+          <Fact label={word("labels.name")}>
             <span className="font-medium wrap-anywhere">{user.name}</span>
           </Fact>
-          <Fact label={t("email")}>
+          <Fact label={word("labels.email")}>
             <span className="font-medium wrap-anywhere">{user.email}</span>
           </Fact>
-          <Fact label={t("password")}>
+          <Fact label={word("labels.password")}>
             <ButtonLink href="/new-password?next=/dashboard/account" size="sm">
               {t("changePassword")}
             </ButtonLink>
           </Fact>
         </Card>
         <Card title={t("preferences")} note={t("preferencesNote")}>
-          <Fact label={preferences("language")}>
+          <Fact label={word("preferences.language")}>
             <LanguageChoice />
           </Fact>
-          <Fact label={preferences("theme")}>
+          <Fact label={word("preferences.theme")}>
             <ThemeChoice theme={parseTheme(jar.get(themeCookie)?.value)} />
           </Fact>
         </Card>
         <form action={signOut}>
           <SubmitButton>
             <LogOut />
-            {t("signOut")}
+            {word("nav.signOut")}
           </SubmitButton>
         </form>
       </Page>

@@ -21,17 +21,18 @@ interface BarProps {
 /** The title, how fresh it is, and what belongs to the whole page. */
 export function ControlBar({ version, view: { tab, filter, span }, onTab, onHelp }: BarProps) {
   const t = useTranslations("oci");
+  const word = useTranslations();
   const { site, now, actions } = useControl();
   const isDays = tab === "days";
   const csvHref = isDays ? daysExportUrl(site.siteId, spanDays(span, site.timezone, now)) : exportUrl(site.siteId, apiFilter(filter, now));
   return (
-    <PageHeader title={t("title")} note={<LiveMark siteId={site.siteId} of="queue" version={version} />}>
+    <PageHeader title={word("nav.ociControl")} note={<LiveMark siteId={site.siteId} of="queue" version={version} />}>
       {actions.last && Date.parse(actions.last.undoUntil) > now.getTime() && (
         <Button tone="ghost" onClick={actions.undo}>
           <UndoLabel until={actions.last.undoUntil} />
         </Button>
       )}
-      <Segments aria-label={t("tabs.label")}>
+      <Segments aria-label={word("labels.view")}>
         {(["queue", "days", "export"] as const).map((each) => (
           <button key={each} type="button" aria-pressed={tab === each} onClick={() => onTab(each)}>
             {t(`tabs.${each}`)}
@@ -40,9 +41,9 @@ export function ControlBar({ version, view: { tab, filter, span }, onTab, onHelp
       </Segments>
       <ButtonAnchor href={csvHref} download aria-label={t(isDays ? "csvDaysLabel" : "csvLabel")} suppressHydrationWarning>
         <Download />
-        <span className="max-desk:hidden">{t("csv")}</span>
+        <span className="max-desk:hidden">{word("actions.csv")}</span>
       </ButtonAnchor>
-      <Button tone="ghost" icon className="max-desk:hidden" aria-label={t("shortcuts")} onClick={onHelp}>
+      <Button tone="ghost" icon className="max-desk:hidden" aria-label={word("workbench.keys.title")} onClick={onHelp}>
         <Keyboard />
       </Button>
     </PageHeader>

@@ -26,6 +26,7 @@ const retryKey = "R";
 /** Count and money of what is ticked, and what can be done with it. */
 export function OciControlBulkActions({ selection, matchingCount, hasMore, onAct }: BulkProps) {
   const t = useTranslations("oci.bulk");
+  const word = useTranslations();
   const { format } = useControl();
   const { rows, isMatching } = selection;
   if (selection.isEmpty) return null;
@@ -53,22 +54,22 @@ export function OciControlBulkActions({ selection, matchingCount, hasMore, onAct
       <span className="mx-1 h-5 w-px bg-line-2 max-desk:hidden" />
       <Button size="sm" disabled={!can("RETRY_SELECTED")} onClick={() => onAct("RETRY_SELECTED")}>
         <RotateCw className="size-3.5" />
-        {t("retry")}
+        {word("actions.retry")}
         <span className="contents max-desk:hidden" aria-hidden="true">
           <Kbd>{retryKey}</Kbd>
         </span>
       </Button>
       <Button size="sm" disabled={!can("RESET_TO_QUEUED")} onClick={() => onAct("RESET_TO_QUEUED")}>
-        {t("reset")}
+        {word("actions.reset")}
       </Button>
       <Button size="sm" tone="danger" className="max-desk:hidden" disabled={!can("MARK_FAILED")} onClick={() => onAct("MARK_FAILED")}>
-        {t("fail")}
+        {word("actions.fail")}
       </Button>
       <span className="contents desk:hidden">
         <Menu side="top" trigger={<Button size="sm" icon aria-label={t("more")} />} triggerContent={<Ellipsis />}>
           {can("MARK_FAILED") && (
             <MenuAction icon={CircleX} onSelect={() => onAct("MARK_FAILED")}>
-              {t("fail")}
+              {word("actions.fail")}
             </MenuAction>
           )}
           <MenuAction icon={ListChecks} onSelect={selection.chooseMatching}>

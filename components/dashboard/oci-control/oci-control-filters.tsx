@@ -34,6 +34,10 @@ export function OciControlFilters({ filter, codes, sort, search, onSearch, onSor
   );
 }
 
+/** Fields that are named as elsewhere. */
+const shared = { status: "labels.state", channel: "labels.channel", minAttempts: "labels.tries", verdict: "why.steps.verdict" } as const;
+const isShared = (key: FieldKey): key is keyof typeof shared => key in shared;
+
 /** The table of fields in the reader's words. Causes are those that something failed of, and one that came by a link. */
 function useFields(codes: QueueCharts["failedNow"], chosenCode: string | undefined): FilterField<FieldKey>[] {
   const t = useTranslations("oci.filters");
@@ -47,7 +51,7 @@ function useFields(codes: QueueCharts["failedNow"], chosenCode: string | undefin
   };
   return queueFields.map((field) => {
     const { key, kind } = field;
-    const label = t(key, { currency: site.currency });
+    const label = isShared(key) ? messages(shared[key]) : t(key, { currency: site.currency });
     if (key === "errorCode")
       return { key, kind, label, isChip: true, options: isKnown ? causes : [...causes, { value: chosenCode, label: chosenCode }] };
     if (!("options" in field)) return { ...field, label };

@@ -32,6 +32,7 @@ const heading =
 /** The queue. Rows keep their height and their place; on a phone each is a card. */
 export function OciControlTable({ rows, openId, selection }: TableProps) {
   const t = useTranslations("oci.table");
+  const labels = useTranslations("labels");
   const { mayAct } = useControl();
   const look = useTableLook();
   const isShown = (key: (typeof columns)[number][0]) => !look.hidden.some((hidden) => hidden === key);
@@ -48,7 +49,7 @@ export function OciControlTable({ rows, openId, selection }: TableProps) {
             ([key, className]) =>
               isShown(key) && (
                 <th key={key} scope="col" className={cn(heading, className)}>
-                  {t(key)}
+                  {labels(key)}
                 </th>
               ),
           )}

@@ -155,6 +155,7 @@ interface Deeds {
 
 function useShortcutTable({ search, step, tickHere, retryHere, letGo, onHelp }: Deeds): Shortcut[] {
   const t = useTranslations("oci.keys");
+  const word = useTranslations();
   const { mayAct, actions } = useControl();
   return [
     { keys: "/", label: t("search"), does: { "/": () => search.current?.focus() } },
@@ -163,7 +164,7 @@ function useShortcutTable({ search, step, tickHere, retryHere, letGo, onHelp }: 
     ...(mayAct
       ? [
           { keys: "x", label: t("select"), does: { x: tickHere } },
-          { keys: "r", label: t("retry"), does: { r: retryHere } },
+          { keys: "r", label: word("actions.retry"), does: { r: retryHere } },
           { keys: "u", label: t("undo"), does: { u: actions.undo } },
         ]
       : []),
@@ -174,6 +175,7 @@ function useShortcutTable({ search, step, tickHere, retryHere, letGo, onHelp }: 
 
 function Nothing({ filter }: { filter: ViewFilter }) {
   const t = useTranslations("oci.empty");
+  const word = useTranslations();
   const { site, filterBy } = useControl();
   if (Object.keys(filter).length === 0)
     return (
@@ -182,7 +184,7 @@ function Nothing({ filter }: { filter: ViewFilter }) {
       </EmptyState>
     );
   return (
-    <EmptyState icon={SearchX} title={t("noMatch")} action={<Button onClick={() => filterBy({})}>{t("clear")}</Button>}>
+    <EmptyState icon={SearchX} title={t("noMatch")} action={<Button onClick={() => filterBy({})}>{word("actions.clearFilters")}</Button>}>
       {filter.q
         ? t("noMatchSearch", { q: filter.q })
         : t(filter.stuck ? "noStuck" : filter.status === "FAILED" && !filter.errorCode ? "noFailed" : "noMatchBody")}

@@ -14,6 +14,7 @@ const alarmingShare = 0.2;
 /** What an operator must know before anything else: nothing is sent, too much fails, rows are stuck. The most urgent one only. */
 export function Warnings() {
   const t = useTranslations("oci.warnings");
+  const word = useTranslations();
   const { stats, format, causeOf, filterBy } = useControl();
   const { failedRatio, mainCause, stuckProcessing, totals } = stats;
   const stopped = useStopped();
@@ -25,7 +26,9 @@ export function Warnings() {
         tone="failed"
         title={t("failing", { share: format.percent(failedRatio), count: totals.FAILED - rightlyNotSent(stats) })}
         action={
-          <Button onClick={() => filterBy({ status: "FAILED", errorCode: mainCause.code })}>{t("show", { count: mainCause.count })}</Button>
+          <Button onClick={() => filterBy({ status: "FAILED", errorCode: mainCause.code })}>
+            {word("actions.show", { count: mainCause.count })}
+          </Button>
         }
       >
         {t("failingBody", { count: mainCause.count, what, fix })}
@@ -56,6 +59,7 @@ interface Stop {
 /** Why nothing, or not everything, is sent at the moment, the most urgent reason first. */
 function useStopped(): ReactNode {
   const t = useTranslations("oci.warnings");
+  const word = useTranslations();
   const { site, stats, now, format, causeOf } = useControl();
   const { blocked, blockedActions, connected, circuit, quotaUntil, totals, valueWaitingCents } = stats;
   const [missing] = stats.missingActions;
@@ -68,25 +72,31 @@ function useStopped(): ReactNode {
       </ButtonLink>
     );
   const toForm = (label: string) => link(label, connectPath(site.siteId));
-  const toActions = link(t("openConnections"), `${sitePath(site.siteId, "/connections/google-ads")}#actions`);
+  const toActions = link(word("actions.connections"), `${sitePath(site.siteId, "/connections/google-ads")}#actions`);
   function find(): Stop | null {
     if (site.isArchived)
       return {
         tone: "blocked",
         title: t("archived"),
         body: t("archivedBody"),
-        action: link(t("openSettings"), sitePath(site.siteId, "/settings")),
+        action: link(word("actions.settings"), sitePath(site.siteId, "/settings")),
       };
     if (connected === false)
-      return { tone: "blocked", title: t("notConnected"), body: t("notConnectedBody", waiting), action: toForm(t("connect")) };
+      return { tone: "blocked", title: t("notConnected"), body: t("notConnectedBody", waiting), action: toForm(word("actions.connect")) };
     if (blocked)
       return {
         tone: "blocked",
         title: t("paused", { time: format.moment(blocked.since) }),
         body: t("pausedBody", { count: waiting.count + stats.refusedAccess }),
-        action: toForm(t("reconnect")),
+        action: toForm(word("actions.reconnect")),
       };
-    if (missing) return { tone: "blocked", title: t("actionMissing", { name: missing }), body: t("actionMissingBody"), action: toActions };
+    if (missing)
+      return {
+        tone: "blocked",
+        title: word("why.links.actionMissing.what", { name: missing }),
+        body: t("actionMissingBody"),
+        action: toActions,
+      };
     if (action)
       return {
         tone: "blocked",

@@ -14,6 +14,7 @@ import { type ChartFigure, figureValue, periods } from "./figure-list.ts";
 /** One figure over 30 days, the 30 days before dashed. The tip follows the pointer and the arrow keys. */
 export function FigureChart({ figures, chosen }: { figures: DeskFigures; chosen: ChartFigure }) {
   const t = useTranslations("desk.chart");
+  const word = useTranslations();
   const { format } = useDesk();
   const { current, before } = periods(figures.days);
   const last = current.length - 1;
@@ -41,7 +42,7 @@ export function FigureChart({ figures, chosen }: { figures: DeskFigures; chosen:
             </span>
           </span>
           <button type="button" className="link text-xs" aria-expanded={isTable} onClick={() => setTable(!isTable)}>
-            {t("asTable")}
+            {word("workbench.asTable")}
           </button>
         </div>
         <ChartFrame
@@ -50,9 +51,9 @@ export function FigureChart({ figures, chosen }: { figures: DeskFigures; chosen:
           count={current.length}
           ticks={ticks}
           tickLabel={format.compact}
-          pick={t("day")}
+          pick={word("labels.day")}
           words={(index) => t("tip", { day: dayName(index), value: amount(now[index]), before: amount(then[index]) })}
-          labels={[0, 7, 14, 21, last].map((index) => ({ index, text: index === last ? t("today") : dayName(index, {}) }))}
+          labels={[0, 7, 14, 21, last].map((index) => ({ index, text: index === last ? word("nav.today") : dayName(index, {}) }))}
         >
           {(active) => <Lines now={now} then={then} top={ticks.at(-1) ?? 1} active={active ?? last} />}
         </ChartFrame>
@@ -61,7 +62,7 @@ export function FigureChart({ figures, chosen }: { figures: DeskFigures; chosen:
         <Table
           label={t(chosen)}
           columns={[
-            { key: "day", header: t("day") },
+            { key: "day", header: word("labels.day") },
             { key: "now", header: t("thisPeriod"), align: "end" },
             { key: "then", header: t("before"), align: "end" },
           ]}

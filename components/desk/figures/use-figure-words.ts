@@ -10,12 +10,13 @@ const knownCodes = ["CLICK_EXPIRED", "MAX_ATTEMPTS", "MANUAL_FAIL"] as const;
 /** Each figure with the line below it. */
 export function useFigureWords(figures: DeskFigures, format: DeskFormat, open: number): Record<FigureKey, { figure: string; sub: string }> {
   const t = useTranslations("desk.figures");
+  const word = useTranslations();
   const { days, currency, confirmed, waiting, failed, lastWeekMedianMinutes, otherCurrencySales } = figures;
   const today = days.at(-1);
   const lastWeek = days.at(-8);
   const duration = (minutes: number) =>
     minutes < 100
-      ? t("duration", { minutes: format.number(Math.round(minutes)) })
+      ? word("labels.minutes", { minutes: format.number(Math.round(minutes)) })
       : t("durationHours", { hours: format.number(Math.round(minutes / 60)) });
   const leads = today?.leads ?? 0;
   const sealed = today?.sealed ?? 0;

@@ -88,15 +88,19 @@ export function CallBack({ phone }: { phone: string | null | undefined }) {
 
 /** Other leads of the same visit: one person may have called and written. */
 function Siblings({ detail: { siblings }, onChoose }: { detail: Detail; onChoose: (id: string) => void }) {
-  const t = useTranslations("desk");
+  const t = useTranslations();
   const { format } = useDesk();
   if (siblings.length === 0) return null;
   return (
     <p className="w-full text-sm text-support">
-      {t("detail.siblings")}{" "}
+      {t("desk.detail.siblings")}{" "}
       {siblings.map(({ id, channel, status, calledAt }) => (
         <button key={id} type="button" className="link mr-2" onClick={() => onChoose(id)}>
-          {t("detail.sibling", { channel: t(`channel.${channel}`), time: format.time(calledAt), status: t(`status.${status}`) })}
+          {t("desk.detail.sibling", {
+            channel: t(`channels.${channel}`),
+            time: format.time(calledAt),
+            status: t(`states.${status}`),
+          })}
         </button>
       ))}
     </p>

@@ -11,19 +11,23 @@ import { channelIcons } from "../list/lead-state.ts";
 /** The facts of a lead in one line. What only the whole lead knows appears when it has been read. */
 export function LeadFacts({ lead, detail }: { lead: DeskLead; detail: LeadDetail | null }) {
   const t = useTranslations("desk");
+  const word = useTranslations();
   const { format } = useDesk();
   const now = useNow(60_000);
   const visit = detail?.visits.findLast(({ startedAt }) => startedAt <= lead.calledAt);
   const device = `detail.device.${visit?.device}` as "detail.device.mobile"; // has() checks it before it is used
   const block = lead.clickBlock ?? (lead.clickExpiresAt ? null : "NO_CLICK_ID");
   const facts: [LucideIcon, string][] = [
-    [channelIcons[lead.channel], t("detail.calledAt", { channel: t(`channel.${lead.channel}`), time: format.moment(lead.calledAt, now) })],
+    [
+      channelIcons[lead.channel],
+      t("detail.calledAt", { channel: word(`channels.${lead.channel}`), time: format.moment(lead.calledAt, now) }),
+    ],
     [MapPin, [visit?.city, visit?.country].filter(Boolean).join(", ")],
     [Repeat2, t("detail.visits", { count: lead.visitsBefore + 1 })],
     [MonitorSmartphone, t.has(device) ? t(device) : ""],
     [
       lead.clickBlock ? Unlink : Link2,
-      block ? t(`detail.${block}`) : t("detail.clickUntil", { date: format.date(lead.clickExpiresAt ?? "") }),
+      block ? word(`blocks.${block}`) : t("detail.clickUntil", { date: format.date(lead.clickExpiresAt ?? "") }),
     ],
   ];
   return (
@@ -60,7 +64,7 @@ export function ScoreReasons({ lead: { score, points, channel } }: { lead: DeskL
           return count === undefined ? null : (
             <li key={reason} className="flex">
               <Tag>
-                {reason === "conversion" ? t(`why.${channel}`) : t(`score.${reason}`)}{" "}
+                {reason === "conversion" ? t(`reached.${channel}`) : t(`score.${reason}`)}{" "}
                 <b className="font-semibold text-content">{format.points(count)}</b>
               </Tag>
             </li>

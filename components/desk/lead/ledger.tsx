@@ -1,6 +1,7 @@
 "use client";
 
 import { useTranslations } from "next-intl";
+import { ledgerWords } from "#lib/contracts/states.ts";
 import type { LeadDetail } from "#lib/leads/desk-shapes.ts";
 import { useDesk } from "../desk-context.tsx";
 
@@ -8,17 +9,17 @@ const line = "flex items-baseline gap-3 py-1.5";
 
 /** The lines that a sale's amount is the sum of, and the proof of every move, for whoever wants to check. */
 export function Ledger({ detail: { ledger, history } }: { detail: LeadDetail }) {
-  const t = useTranslations("desk.sale");
+  const t = useTranslations();
   const { format } = useDesk();
   if (history.length === 0) return null;
   return (
     <details className="mt-4 border-line-1 border-t">
-      <summary className="flex min-h-10 cursor-pointer items-center text-sm font-medium text-accent-text">{t("ledger")}</summary>
+      <summary className="flex min-h-10 cursor-pointer items-center text-sm font-medium text-accent-text">{t("labels.ledger")}</summary>
       <ul>
         {ledger.map(({ id, at, kind, deltaCents, currency, by }) => (
           <li key={id} className={`${line} text-sm`}>
             <span className="min-w-0 flex-1">
-              {t(`ledgerKinds.${kind}`)}
+              {t(`kinds.${ledgerWords[kind]}`)}
               <small className="block text-xs text-meta">{[by, format.dateTime(at)].filter(Boolean).join(" · ")}</small>
             </span>
             <b className="font-medium">{format.money(deltaCents, currency)}</b>
@@ -26,7 +27,7 @@ export function Ledger({ detail: { ledger, history } }: { detail: LeadDetail }) 
         ))}
         {history.map(({ proofId, at }) => (
           <li key={proofId} className={`${line} text-xs text-meta`}>
-            <span className="id min-w-0 flex-1">{t("proof", { id: proofId })}</span>
+            <span className="id min-w-0 flex-1">{t("desk.sale.proof", { id: proofId })}</span>
             <span>{format.dateTime(at)}</span>
           </li>
         ))}

@@ -54,6 +54,7 @@ const path = (words: ReactNode) => <span className="text-support">{words}</span>
 /** Lengths, devices and amounts as a journey writes them. */
 function useStepParts() {
   const t = useTranslations("desk.journey");
+  const word = useTranslations();
   const detail = useTranslations("desk.detail");
   const { format } = useDesk();
   return {
@@ -62,7 +63,9 @@ function useStepParts() {
       if (seconds < 5) return undefined;
       if (seconds < minuteSeconds) return t("seconds", { seconds });
       const minutes = Math.floor(seconds / minuteSeconds);
-      return seconds % minuteSeconds === 0 ? t("minutesOnly", { minutes }) : t("minutes", { minutes, seconds: seconds % minuteSeconds });
+      return seconds % minuteSeconds === 0
+        ? word("labels.minutes", { minutes })
+        : t("minutes", { minutes, seconds: seconds % minuteSeconds });
     },
     away(seconds: number) {
       if (seconds >= daySeconds) return t("awayDays", { count: Math.round(seconds / daySeconds) });
@@ -80,6 +83,7 @@ function useStepParts() {
 /** Each step of a journey as a picture and a sentence. */
 export function useJourneyStep(): (step: JourneyStep) => StepLook {
   const t = useTranslations("desk.journey");
+  const word = useTranslations();
   const { spent, away, device, money } = useStepParts();
   return (step) => {
     switch (step.kind) {
@@ -102,7 +106,7 @@ export function useJourneyStep(): (step: JourneyStep) => StepLook {
       case "hover":
         return { icon: Pointer, text: t("hover") };
       case "lead": {
-        const text = step.path ? t.rich(step.channel, { path: step.path, p: path }) : t(`${step.channel}Plain`);
+        const text = step.path ? t.rich(step.channel, { path: step.path, p: path }) : word(`desk.reached.${step.channel}`);
         return { icon: channelIcons[step.channel], text, ...(step.isThis ? { tone: "ok" } : { note: t("otherLead") }) };
       }
       case "consent":
@@ -114,7 +118,7 @@ export function useJourneyStep(): (step: JourneyStep) => StepLook {
       case "move": {
         const by = step.byYou ? t("byYou") : step.by ? t("by", { name: step.by }) : t("bySystem");
         const note = [by, step.note].filter(Boolean).join(" · ");
-        if (step.isUndo) return { icon: Undo2, text: t("undone"), note };
+        if (step.isUndo) return { icon: Undo2, text: word("kinds.undone"), note };
         const text = t.rich(step.to, { amount: money(step.amountCents, step.currency), b: bold });
         return { icon: moveIcons[step.to], tone: step.to === "sealed" ? "ok" : "plain", text, note };
       }

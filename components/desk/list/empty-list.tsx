@@ -19,6 +19,7 @@ interface EmptyListProps {
 /** Why the list is empty, and what to do about it. */
 export function EmptyList({ filter, base, figures, installHref }: EmptyListProps) {
   const t = useTranslations("desk.empty");
+  const word = useTranslations();
   const isUnfiltered = conditionCount(filter) === 0 && (filter.view === "open" || filter.view === "needs_you");
   const why = !figures.hasVisits ? "noVisit" : !figures.hasLeads ? "noLead" : isUnfiltered ? "noOpen" : "noMatch";
   const icons: Record<typeof why, LucideIcon> = { noVisit: Radio, noLead: Inbox, noOpen: Inbox, noMatch: ListFilter };
@@ -28,7 +29,7 @@ export function EmptyList({ filter, base, figures, installHref }: EmptyListProps
         {t("clear")}
       </ButtonLink>
     ) : (
-      why === "noVisit" && installHref && <ButtonLink href={installHref}>{t("showLine")}</ButtonLink>
+      why === "noVisit" && installHref && <ButtonLink href={installHref}>{word("actions.snippet")}</ButtonLink>
     );
   return (
     <EmptyState icon={icons[why]} title={t(why)} action={action}>

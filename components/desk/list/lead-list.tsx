@@ -41,13 +41,14 @@ function sectionsOf({ rows, needsYou }: Leads, dayOf: (at: string) => string): {
 /** The leads: what needs somebody, today, the days before. New ones wait above while somebody touches the list. */
 export function LeadList({ leads, page, currentId, listRef, needsYouHref, leadHref, onChoose, empty }: LeadListProps) {
   const t = useTranslations("desk.list");
+  const word = useTranslations();
   const { format } = useDesk();
   const today = format.day(useNow(60_000));
   const sections = sectionsOf(leads, format.day);
   const yesterday = format.day(new Date(Date.parse(`${today}T12:00:00Z`) - 86_400_000));
   const title = (key: string) => {
     if (key === "needsYou") return t("needsYou");
-    if (key === today) return t("today");
+    if (key === today) return word("nav.today");
     return key === yesterday ? t("yesterday") : format.plainDay(key, { weekday: "long", day: "numeric", month: "long" });
   };
   const counts: Record<string, number> = { needsYou: page.needsYouCount, [today]: page.todayCount };

@@ -108,6 +108,7 @@ function Why({ lead, now }: { lead: DeskLead; now: Date }) {
 /** At the end of the row stands what matters next: the amount, the stage, or how promising it is. */
 function RowEnd({ lead }: { lead: DeskLead }) {
   const t = useTranslations("desk");
+  const states = useTranslations("states");
   const { format } = useDesk();
   if (lead.status === "sealed" && lead.sale) {
     const look = deliveryLook(lead);
@@ -125,7 +126,7 @@ function RowEnd({ lead }: { lead: DeskLead }) {
         {...(lead.status === "qualified" && { icon: UserCheck })}
         {...(lead.status === "meeting" && { icon: CalendarCheck })}
       >
-        {t(`status.${lead.status}`)}
+        {states(lead.status)}
       </Tag>
     );
   return (

@@ -17,7 +17,12 @@ import { conditionCount, type FilterText, filterQuery } from "#lib/leads/desk-qu
 import type { DeskFigures } from "#lib/leads/desk-shapes.ts";
 import { useDesk } from "../desk-context.tsx";
 
-const segments = ["open", "sealed", "junk", "all"] as const;
+const segments = [
+  ["open", "states.intent"],
+  ["sealed", "states.sealed"],
+  ["junk", "labels.noSale"],
+  ["all", "labels.all"],
+] as const;
 const scores = ["25", "50", "75", "90"];
 
 interface ListHeadProps {
@@ -31,7 +36,8 @@ interface ListHeadProps {
 /** The fields of the filter; the address and the query use the same names. */
 function useFilterFields(filter: DeskFilter, campaigns: string[]): FilterField<keyof DeskFilter>[] {
   const t = useTranslations("desk.filter");
-  const channelWords = useTranslations("desk.channel");
+  const word = useTranslations();
+  const channelWords = useTranslations("channels");
   const known = filter.campaign && !campaigns.includes(filter.campaign) ? [filter.campaign, ...campaigns] : campaigns;
   const plain = (values: readonly string[]) => values.map((value) => ({ value, label: value }));
   const click = [
@@ -42,12 +48,12 @@ function useFilterFields(filter: DeskFilter, campaigns: string[]): FilterField<k
     {
       key: "channel",
       kind: "choice",
-      label: t("channel"),
+      label: word("labels.channel"),
       options: leadChannels.map((value) => ({ value, label: channelWords(value) })),
       isHalf: true,
     },
     { key: "score", kind: "choice", label: t("score"), options: plain(scores), isHalf: true },
-    { key: "click", kind: "choice", label: t("click"), options: click },
+    { key: "click", kind: "choice", label: word("labels.adClick"), options: click },
     { key: "from", kind: "day", label: t("from"), isHalf: true },
     { key: "to", kind: "day", label: t("to"), isHalf: true },
     ...(known.length > 0 ? [{ key: "campaign", kind: "choice", label: t("campaign"), options: plain(known) } as const] : []),
@@ -56,7 +62,7 @@ function useFilterFields(filter: DeskFilter, campaigns: string[]): FilterField<k
 
 /** Which leads the list shows. The views are links: an address that can be shared, and that works before any script. */
 export function ListHead({ filter, base, open, figures, onFilter }: ListHeadProps) {
-  const t = useTranslations("desk.list");
+  const t = useTranslations();
   const { format } = useDesk();
   const [isOpen, setOpen] = useState(false);
   useBackCloses(isOpen, () => setOpen(false));
@@ -72,16 +78,16 @@ export function ListHead({ filter, base, open, figures, onFilter }: ListHeadProp
   };
   return (
     <CardHead className="gap-1.5 pr-2.5 max-desk:flex-nowrap max-desk:px-3">
-      <h2 className="sr-only">{t("label")}</h2>
-      <Segments as="nav" className="min-w-0 flex-1 *:min-w-0 *:flex-1 *:px-1.5 max-desk:*:px-1.5" aria-label={t("view")}>
-        {segments.map((view) => (
+      <h2 className="sr-only">{t("desk.list.label")}</h2>
+      <Segments as="nav" className="min-w-0 flex-1 *:min-w-0 *:flex-1 *:px-1.5 max-desk:*:px-1.5" aria-label={t("labels.view")}>
+        {segments.map(([view, name]) => (
           <Link
             key={view}
             scroll={false}
             href={base + filterQuery({ ...filter, view })}
             aria-current={view === current ? "true" : undefined}
           >
-            {t(view)} <span className="font-normal">{format.number(counts[view])}</span>
+            {t(name)} <span className="font-normal">{format.number(counts[view])}</span>
           </Link>
         ))}
       </Segments>
@@ -90,13 +96,13 @@ export function ListHead({ filter, base, open, figures, onFilter }: ListHeadProp
         size="sm"
         icon
         className="relative"
-        aria-label={active > 0 ? t("filters", { count: active }) : t("filter")}
+        aria-label={active > 0 ? t("desk.list.filters", { count: active }) : t("actions.filter")}
         onClick={() => setOpen(true)}
       >
         <ListFilter />
         {active > 0 && <span className="absolute top-0.75 right-0.75 size-1.75 rounded-full bg-accent-mark" />}
       </Button>
-      <Dialog open={isOpen} onOpenChange={setOpen} title={t("filterTitle")}>
+      <Dialog open={isOpen} onOpenChange={setOpen} title={t("desk.list.filterTitle")}>
         <FilterForm fields={fields} filter={textOf(filter)} onApply={apply} />
       </Dialog>
     </CardHead>

@@ -24,6 +24,7 @@ interface JunkDialogProps {
 export function JunkDialog({ lead, open, onOpenChange }: JunkDialogProps) {
   useBackCloses(open, () => onOpenChange(false));
   const t = useTranslations("desk.junk");
+  const word = useTranslations();
   const { actions } = useDesk();
   const words = useLeadWords();
   const [reason, setReason] = useState<(typeof reasons)[number]>("spam");
@@ -37,7 +38,7 @@ export function JunkDialog({ lead, open, onOpenChange }: JunkDialogProps) {
     <Dialog open={open} onOpenChange={onOpenChange} title={t("title", { who: words.who(lead) })} description={t("body")}>
       <form className="grid gap-4" onSubmit={confirm}>
         <Choices>
-          <legend className="sr-only">{t("reason")}</legend>
+          <legend className="sr-only">{word("labels.reason")}</legend>
           {reasons.map((value) => (
             <Choice key={value} name="reason" checked={reason === value} onChange={() => setReason(value)}>
               {t(value)}
@@ -50,7 +51,7 @@ export function JunkDialog({ lead, open, onOpenChange }: JunkDialogProps) {
         <DialogFoot>
           <DialogClose render={<Button />}>{t("keep")}</DialogClose>
           <Button type="submit" tone="destroy">
-            {t("confirm")}
+            {word("actions.markJunk")}
           </Button>
         </DialogFoot>
       </form>

@@ -15,7 +15,7 @@ const title = "text-base font-semibold tracking-[-0.003em]";
 
 /** What can be done with a lead now; a viewer reads how it stands. */
 export function LeadPanel({ lead }: { lead: DeskLead }) {
-  const t = useTranslations("desk.status");
+  const t = useTranslations("states");
   const { canAct } = useDesk();
   if (lead.status === "sealed" && lead.sale) return <SalePanel lead={lead} sale={lead.sale} />;
   if (!isOpen(lead)) return <ClosedPanel lead={lead} />;
@@ -25,12 +25,13 @@ export function LeadPanel({ lead }: { lead: DeskLead }) {
 /** A lead that ended without a sale. It can be opened again. */
 function ClosedPanel({ lead }: { lead: DeskLead }) {
   const t = useTranslations("desk");
+  const labels = useTranslations("labels");
   const { canAct, actions, isOffline } = useDesk();
   const words = useLeadWords();
   const kind = lead.status === "cancelled" ? "cancelled" : "closed";
   return (
     <div className="grid gap-3">
-      <h3 className={title}>{t(`sale.${kind}Title`)}</h3>
+      <h3 className={title}>{kind === "closed" ? labels("noSale") : t("journey.cancelled")}</h3>
       <p className="text-sm text-support">{words.decided(lead)}</p>
       <p className="text-sm text-meta">{t(`sale.${kind}Body`)}</p>
       {canAct && (

@@ -19,7 +19,7 @@ interface PhoneSealProps {
 
 /** The seal on a phone: the usual amount is chosen, the button lies last, below the thumb. */
 export function PhoneSeal({ lead, detail, onDone }: PhoneSealProps) {
-  const t = useTranslations("desk.seal");
+  const t = useTranslations();
   const { format, actions, isOffline } = useDesk();
   const draft = useSealDraft();
   const [isWriting, setWriting] = useState<"amount" | "note" | null>(null);
@@ -40,7 +40,7 @@ export function PhoneSeal({ lead, detail, onDone }: PhoneSealProps) {
               onDone();
             }}
           >
-            {t(stage)}
+            {t(`states.${stage}`)}
           </Button>
         ))}
       </div>
@@ -50,18 +50,18 @@ export function PhoneSeal({ lead, detail, onDone }: PhoneSealProps) {
       <div className="flex gap-2 *:min-w-0 *:flex-1">
         <Button aria-pressed={isWriting === "amount"} onClick={() => setWriting("amount")}>
           <Pencil />
-          {t("other")}
+          {t("desk.seal.other")}
         </Button>
         <Button aria-pressed={isWriting === "note"} onClick={() => setWriting("note")}>
           <MessageSquareText />
-          {t("noteShort")}
+          {t("desk.seal.noteShort")}
         </Button>
       </div>
       {(ready || isOffline) && <SealConsequence lead={lead} draft={draft} />}
       <div className="flex gap-2 max-desk:*:min-h-13 max-desk:*:rounded-[12px]">
         <Button disabled={isOffline} onClick={() => setJunking(true)}>
           <Trash2 className="size-4.5" />
-          {t("junk")}
+          {t("states.junk")}
         </Button>
         <Button
           tone="primary"
@@ -73,7 +73,7 @@ export function PhoneSeal({ lead, detail, onDone }: PhoneSealProps) {
           }}
         >
           <Stamp className="size-4.5" />
-          {ready ? t("button", { amount: format.money(ready.shownCents, ready.currency) }) : t("noAmount")}
+          {ready ? t("actions.seal", { amount: format.money(ready.shownCents, ready.currency) }) : t("desk.seal.noAmount")}
         </Button>
       </div>
       <JunkDialog lead={lead} open={isJunking} onOpenChange={setJunking} />

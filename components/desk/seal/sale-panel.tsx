@@ -18,7 +18,7 @@ import { UndoButton } from "./undo-button.tsx";
 
 /** A sealed lead: what it was worth, who said so, what Google knows, and what can still be changed. */
 export function SalePanel({ lead, sale }: { lead: DeskLead; sale: DeskSale }) {
-  const t = useTranslations("desk.sale");
+  const t = useTranslations();
   const { siteId, timeZone, canAct, format, rules, actions, isOffline } = useDesk();
   const [asked, setAsked] = useState<SaleChange | null>(null);
   const now = useNow(60_000);
@@ -33,17 +33,17 @@ export function SalePanel({ lead, sale }: { lead: DeskLead; sale: DeskSale }) {
   });
   return (
     <div className="grid gap-3">
-      <h3 className="text-base font-semibold tracking-[-0.003em]">{t("title")}</h3>
+      <h3 className="text-base font-semibold tracking-[-0.003em]">{t("states.sealed")}</h3>
       <div>
         <div className="flex items-center gap-2">
           <b className="flex-1 text-2xl font-semibold tracking-[-0.028em]">{format.money(sale.amountCents, sale.currency)}</b>
           {state && <Badge state={state} />}
         </div>
         <p className="text-sm text-support">
-          {lead.changedByYou ? t("byYou", { time }) : lead.changedBy ? t("by", { name: lead.changedBy, time }) : time}
+          {lead.changedByYou ? t("desk.sale.byYou", { time }) : lead.changedBy ? t("desk.sale.by", { name: lead.changedBy, time }) : time}
         </p>
-        {sale.isPredicted && <p className="text-sm text-meta">{t("predicted")}</p>}
-        {sale.note && <p className="mt-1 text-sm text-support">{t("note", { note: sale.note })}</p>}
+        {sale.isPredicted && <p className="text-sm text-meta">{t("desk.sale.predicted")}</p>}
+        {sale.note && <p className="mt-1 text-sm text-support">{t("desk.sale.note", { note: sale.note })}</p>}
       </div>
       <DeliveryNote lead={lead} sale={sale} />
       {isSaved(sale) && <WhyButton siteId={siteId} saleId={sale.id} timeZone={timeZone} isCounted={verdict === "CONFIRMED"} look="small" />}
@@ -53,10 +53,10 @@ export function SalePanel({ lead, sale }: { lead: DeskLead; sale: DeskSale }) {
           <div className="my-1 h-px bg-line-1" />
           <div className="grid grid-cols-2 gap-1.5 *:px-1 max-desk:*:px-1">
             <Button size="sm" disabled={isOffline || !isSaved(sale)} onClick={() => setAsked("correct")}>
-              {t("correct")}
+              {t("actions.correct")}
             </Button>
             <Button size="sm" tone="danger" disabled={isOffline || !isSaved(sale)} onClick={() => setAsked("cancel")}>
-              {t("cancel")}
+              {t("actions.cancelSale")}
             </Button>
           </div>
           <SaleDialogs
@@ -86,7 +86,7 @@ function DeliveryNote({ lead: { delivery }, sale }: { lead: DeskLead; sale: Desk
   const t = useTranslations("desk");
   const { format, siteId } = useDesk();
   const now = useNow(30_000);
-  if (sale.deliveryBlock) return <Consequence>{t(`seal.notTold.${sale.deliveryBlock}`)}</Consequence>;
+  if (sale.deliveryBlock) return <Consequence>{t(`seal.notSent.${sale.deliveryBlock}`)}</Consequence>;
   if (!delivery) return null;
   const { status, pendingAdjustment, notBefore } = delivery;
   const isRejected = status === "COMPLETED" && delivery.verdict === "REJECTED" && !pendingAdjustment;

@@ -18,10 +18,11 @@ import type { SealDraftState } from "./seal-draft.ts";
 /** The amounts that this site seals most often. */
 export function AmountPresets({ draft }: { draft: SealDraftState }) {
   const t = useTranslations("desk.seal");
+  const word = useTranslations();
   const { currency, format } = useDesk();
   const name = useId();
   return (
-    <div className="grid grid-cols-2 gap-2 has-[>:only-child]:grid-cols-1" role="radiogroup" aria-label={t("amount")}>
+    <div className="grid grid-cols-2 gap-2 has-[>:only-child]:grid-cols-1" role="radiogroup" aria-label={word("labels.amount")}>
       {draft.presets.map(({ amountCents, label, isExpected }) => (
         <Choice
           key={amountCents}
@@ -71,9 +72,9 @@ export function OtherAmount({ draft: { other, error, currency, setCurrency }, au
 }
 
 export function NoteField({ draft: { note, setNote } }: { draft: SealDraftState }) {
-  const t = useTranslations("desk.seal");
+  const t = useTranslations();
   return (
-    <Field label={t("noteLabel")} hint={t("noteHint")}>
+    <Field label={t("labels.note")} hint={t("desk.seal.noteHint")}>
       {(control) => (
         <Textarea {...control} autoFocus maxLength={500} rows={2} value={note} onChange={(event) => setNote(event.target.value)} />
       )}
@@ -101,8 +102,8 @@ export function SealConsequence({ lead, draft: { ready, other } }: { lead: DeskL
   return (
     <Consequence>
       {lead.clickBlock
-        ? t(`seal.notTold.${lead.clickBlock}`)
-        : t.rich("seal.told", {
+        ? t(`seal.notSent.${lead.clickBlock}`)
+        : t.rich("seal.willSend", {
             amount: format.money(ready.shownCents, ready.currency),
             day: format.day(at) === format.day(now) ? "today" : "other",
             time: format.moment(at, now),

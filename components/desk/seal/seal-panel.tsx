@@ -15,6 +15,7 @@ import { AmountPresets, NoteField, OtherAmount, SealConsequence } from "./seal-f
 /** Seals an open lead: an amount, the button that names it, and below it what follows. */
 export function SealPanel({ lead }: { lead: DeskLead }) {
   const t = useTranslations("desk.seal");
+  const word = useTranslations();
   const { format, actions, isOffline } = useDesk();
   const draft = useSealDraft();
   const [hasNote, setHasNote] = useState(false);
@@ -33,7 +34,7 @@ export function SealPanel({ lead }: { lead: DeskLead }) {
       <OtherAmount draft={draft} onEnter={seal} />
       <Button tone="primary" size="big" disabled={!ready || isOffline} onClick={seal} aria-keyshortcuts="s">
         <Stamp />
-        {ready ? t("button", { amount: format.money(ready.shownCents, ready.currency) }) : t("noAmount")}
+        {ready ? word("actions.seal", { amount: format.money(ready.shownCents, ready.currency) }) : t("noAmount")}
         <Kbd onAccent>{"S"}</Kbd>
       </Button>
       <SealConsequence lead={lead} draft={draft} />
@@ -53,7 +54,7 @@ export function SealPanel({ lead }: { lead: DeskLead }) {
 
 /** The steps short of a sale, and the way out. The stage a lead has is pressed. */
 function StageButtons({ lead }: { lead: DeskLead }) {
-  const t = useTranslations("desk.seal");
+  const t = useTranslations();
   const { actions, isOffline } = useDesk();
   const [isJunking, setJunking] = useState(false);
   useKeys({ x: () => !isOffline && setJunking(true) });
@@ -67,11 +68,11 @@ function StageButtons({ lead }: { lead: DeskLead }) {
           aria-pressed={lead.status === stage}
           onClick={() => lead.status !== stage && actions.move(lead, stage)}
         >
-          {t(stage)}
+          {t(`states.${stage}`)}
         </Button>
       ))}
       <Button size="sm" tone="danger" disabled={isOffline} onClick={() => setJunking(true)} aria-keyshortcuts="x">
-        {t("junk")}
+        {t("states.junk")}
         <Kbd>{"X"}</Kbd>
       </Button>
       <JunkDialog lead={lead} open={isJunking} onOpenChange={setJunking} />

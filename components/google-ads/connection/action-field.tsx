@@ -82,6 +82,7 @@ const name = "conversion_action_resource_name";
 /** The conversion action of the connect form: chosen from Google's list once the account is filled in, or typed. */
 export function ActionField({ siteId, defaultValue, error, sealName, typedAccount, readAccount }: ActionFieldProps) {
   const t = useTranslations("googleAds.fields");
+  const word = useTranslations();
   const { list, problem, pending, load, forget } = useActionList(siteId);
   const [chosen, setChosen] = useState(defaultValue ?? "");
   const [listedAccount, setListedAccount] = useState(typedAccount);
@@ -112,7 +113,7 @@ export function ActionField({ siteId, defaultValue, error, sealName, typedAccoun
                 value={chosen}
                 onChange={(event) => setChosen(event.target.value)}
               >
-                <ActionOptions list={list} none={t("choose")} />
+                <ActionOptions list={list} none={word("actions.actions")} />
               </Select>
             ) : (
               <Input

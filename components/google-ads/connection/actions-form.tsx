@@ -29,6 +29,7 @@ interface ActionsFormProps {
 /** An action for each conversion, from Google's list; typed where Google does not show one. */
 export function ActionsForm({ siteId, customerId, rows, onDone }: ActionsFormProps) {
   const t = useTranslations("googleAds");
+  const word = useTranslations();
   const errorText = useErrorText();
   const names = useTranslations("delivery.nameKeys");
   const { send, pending } = useSend();
@@ -97,7 +98,7 @@ export function ActionsForm({ siteId, customerId, rows, onDone }: ActionsFormPro
                 {(control) =>
                   listed ? (
                     <Select {...control} value={value} onChange={(event) => set(event.target.value)}>
-                      <ActionOptions list={listed} none={t(row.key === "seal" ? "fields.choose" : "actions.notSent")} />
+                      <ActionOptions list={listed} none={row.key === "seal" ? word("actions.actions") : t("actions.notSent")} />
                     </Select>
                   ) : (
                     <Input
@@ -125,7 +126,7 @@ export function ActionsForm({ siteId, customerId, rows, onDone }: ActionsFormPro
         <SubmitButton tone="primary" pending={pending}>
           {t("actions.save")}
         </SubmitButton>
-        <Button onClick={onDone}>{t("actions.cancel")}</Button>
+        <Button onClick={onDone}>{word("actions.cancel")}</Button>
       </CardFoot>
     </form>
   );

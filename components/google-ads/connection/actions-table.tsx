@@ -12,11 +12,12 @@ import { OnePerClick } from "./action-field.tsx";
 /** The chosen actions as they stand. */
 export function ActionsTable({ rows }: { rows: ActionRow[] }) {
   const t = useTranslations("googleAds.actions");
+  const word = useTranslations();
   const columns = [
-    { key: "conversion", header: t("conversion"), width: "34%" },
+    { key: "conversion", header: word("kinds.CONVERSION"), width: "34%" },
     { key: "action", header: t("action") },
     { key: "counting", header: t("counting"), width: "160px" },
-    { key: "state", header: t("state"), width: "150px", align: "end" as const },
+    { key: "state", header: word("labels.state"), width: "150px", align: "end" as const },
   ];
   return (
     <>

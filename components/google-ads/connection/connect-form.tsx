@@ -35,6 +35,7 @@ interface ConnectFormProps {
 /** With a client of ours, Google's own page comes first and the form is for those who bring their own client. */
 export function ConnectForm(props: ConnectFormProps) {
   const t = useTranslations("googleAds.connect");
+  const word = useTranslations();
   const { siteId, state, hasOwnClient, isAllowed, onCancel } = props;
   const [isByHand, setByHand] = useState(!hasOwnClient || isAllowed);
   if (isByHand) return <AccountForm {...props} />;
@@ -52,7 +53,7 @@ export function ConnectForm(props: ConnectFormProps) {
         <Button onClick={() => setByHand(true)}>{t("byHand")}</Button>
         {onCancel && (
           <Button tone="ghost" onClick={onCancel}>
-            {t("cancel")}
+            {word("actions.cancel")}
           </Button>
         )}
       </CardFoot>
@@ -66,6 +67,7 @@ const accessFields = ["client_id", "client_secret", "refresh_token"] as const;
 /** Where the account comes from, with help for each field. Google is asked before anything is kept; what it does not like is said at the field. */
 function AccountForm({ siteId, state, sealName, isAllowed, onConnected, onCancel }: ConnectFormProps) {
   const t = useTranslations("googleAds");
+  const word = useTranslations();
   const fieldError = useFieldError();
   const { ask, pending, failure, test, finding } = useConnect(siteId);
   const [missing, setMissing] = useState<Record<string, string>>();
@@ -145,7 +147,7 @@ function AccountForm({ siteId, state, sealName, isAllowed, onConnected, onCancel
         <SubmitButton tone="primary" pending={pending}>
           {t(state.connected ? "connect.resubmit" : "connect.submit")}
         </SubmitButton>
-        {onCancel && <Button onClick={onCancel}>{t("connect.cancel")}</Button>}
+        {onCancel && <Button onClick={onCancel}>{word("actions.cancel")}</Button>}
       </CardFoot>
     </form>
   );

@@ -32,7 +32,7 @@ export interface ConnectionCardProps {
 /** The site's connection to Google's APIs: made, looked at, tested, renewed and ended here. */
 export function ConnectionCard(props: ConnectionCardProps) {
   const { siteId, state, sealName, timeZone, hasOwnClient, consent, isAsked, mayChange } = props;
-  const t = useTranslations("googleAds.connect");
+  const t = useTranslations();
   const startsOpen = isAsked || (!state.connected && (state.syncMethod === "api" || consent === "given"));
   const [isOpen, setOpen] = useState(startsOpen);
   const [isUsed, setUsed] = useState(false);
@@ -46,7 +46,7 @@ export function ConnectionCard(props: ConnectionCardProps) {
   };
   return (
     <div id="connect" className="scroll-mt-20 desk:scroll-mt-4">
-      <Card title={t("title")}>
+      <Card title={t("googleAds.connect.title")}>
         {mayChange && consent && !isUsed && (
           <ConsentAnswer siteId={siteId} consent={consent} connected={state.connected} onUsed={dropConsent} onConnected={connected} />
         )}
@@ -78,11 +78,11 @@ export function ConnectionCard(props: ConnectionCardProps) {
         ) : (
           <CardBody className="flex min-w-0 items-center gap-2 max-desk:flex-wrap">
             <p className="text-sm text-support min-w-0 flex-1 text-pretty">
-              {t("notConnected")} {!mayChange && t("ownerConnects")}
+              {t("googleAds.connect.notConnected")} {!mayChange && t("googleAds.connect.ownerConnects")}
             </p>
             {mayChange && (
               <Button tone="primary" onClick={() => setOpen(true)}>
-                {t("start")}
+                {t("actions.connect")}
               </Button>
             )}
           </CardBody>

@@ -23,9 +23,9 @@ export function ConnectionFacts({ state, timeZone }: { state: ConnectionState; t
   return (
     <Facts
       facts={[
-        account && [t("account.customer"), shownCustomerId(account.customerId)],
+        account && [t("fields.customer_id.label"), shownCustomerId(account.customerId)],
         account?.loginCustomerId && [t("account.manager"), shownCustomerId(account.loginCustomerId)],
-        transport && [t("account.transport"), t(`account.${transport}`)],
+        transport && [t("fields.transport.label"), t(`account.${transport}`)],
         account?.clientIdTail && [t("account.client"), t("account.clientTail", { tail: account.clientIdTail })],
         account?.hasDeveloperToken && [t("account.developerToken"), t("account.hasToken")],
         connectedAt && [t("account.connectedAt"), shownConnect(connectedAt)],

@@ -31,7 +31,7 @@ export function Disconnect({ siteId, syncMethod }: { siteId: SiteId; syncMethod:
       onConfirm={disconnect}
       trigger={
         <Button tone="danger" className="ml-auto max-desk:ml-0">
-          {t("account.disconnect")}
+          {t("disconnect.confirm")}
         </Button>
       }
     />

@@ -31,6 +31,7 @@ type Outcome = { row: WaitingRow; answer: DryRunAnswer } | { failed: string };
 /** Asks Google about a conversion that waits, without sending it. */
 export function DryRun({ siteId, rows, timeZone }: DryRunProps) {
   const t = useTranslations("googleAds.dryRun");
+  const kinds = useTranslations("kinds");
   const errorText = useErrorText();
   const locale = useLocale();
   const [chosen, setChosen] = useState(rows[0]?.id ?? "");
@@ -62,7 +63,7 @@ export function DryRun({ siteId, rows, timeZone }: DryRunProps) {
                   {rows.map((each) => (
                     <option key={each.id} value={each.id}>
                       {t("option", {
-                        kind: t(`kinds.${each.kind}`),
+                        kind: kinds(each.kind),
                         money: format(each).money(each.valueCents),
                         time: format(each).dateTime(each.conversionTime),
                         order: each.orderId,

@@ -75,12 +75,12 @@ interface HealthProps {
 }
 
 function StateBadge({ health, isIdle, hasQuota }: HealthProps) {
-  const t = useTranslations("googleAds.health");
+  const t = useTranslations();
   if (health.blocked) return <Badge state="BLOCKED" />;
   if (isIdle) return null;
-  if (hasQuota && health.state === "CLOSED") return <Badge state="RETRY">{t("badges.QUOTA")}</Badge>;
-  if (health.state === "CLOSED") return <Badge state="COMPLETED">{t("states.CLOSED")}</Badge>;
-  return <Badge state={health.state === "OPEN" ? "RETRY" : "PROCESSING"}>{t(`badges.${health.state}`)}</Badge>;
+  if (hasQuota && health.state === "CLOSED") return <Badge state="RETRY">{t("states.waiting")}</Badge>;
+  if (health.state === "CLOSED") return <Badge state="COMPLETED">{t("googleAds.health.states.CLOSED")}</Badge>;
+  return <Badge state={health.state === "OPEN" ? "RETRY" : "PROCESSING"}>{t(`googleAds.health.badges.${health.state}`)}</Badge>;
 }
 
 function Sending({ health: { state, blocked, failureCount }, isIdle, hasQuota }: HealthProps) {

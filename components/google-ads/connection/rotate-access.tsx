@@ -30,7 +30,7 @@ export function RotateAccess({ siteId, customerId, onConnected }: RotateProps) {
       onOpenChange={setOpen}
       title={t("rotate.title")}
       description={t("rotate.lead")}
-      trigger={<Button>{t("account.rotate")}</Button>}
+      trigger={<Button>{t("rotate.title")}</Button>}
     >
       <RotateForm
         siteId={siteId}
@@ -46,6 +46,7 @@ export function RotateAccess({ siteId, customerId, onConnected }: RotateProps) {
 
 function RotateForm({ siteId, customerId, onConnected }: RotateProps) {
   const t = useTranslations("googleAds");
+  const word = useTranslations();
   const fieldError = useFieldError();
   const { ask, pending, failure, test, finding } = useConnect(siteId);
   const [isEmpty, setEmpty] = useState(false);
@@ -74,7 +75,7 @@ function RotateForm({ siteId, customerId, onConnected }: RotateProps) {
         <ConnectionChecks test={test} customerId={customerId} failed={t("connect.unsaved")} isSaid={names.some((name) => errorOf(name))} />
       )}
       <DialogFoot>
-        <DialogClose render={<Button />}>{t("rotate.cancel")}</DialogClose>
+        <DialogClose render={<Button />}>{word("actions.cancel")}</DialogClose>
         <SubmitButton tone="primary" pending={pending}>
           {t("rotate.submit")}
         </SubmitButton>

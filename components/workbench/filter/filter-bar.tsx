@@ -92,7 +92,7 @@ function ChipSelect({ field: { label, any = label, options }, isFirst, value, on
 type PanelProps<Key extends string> = Pick<BarProps<Key>, "fields" | "filter" | "onFilter">;
 
 function MoreFilters<Key extends string>({ fields, filter, onFilter }: PanelProps<Key>) {
-  const t = useTranslations("filters");
+  const t = useTranslations();
   const [isOpen, setOpen] = useState(false);
   const count = countSet(fields, filter);
   const apply = (next: Filter<Key>) => {
@@ -103,7 +103,7 @@ function MoreFilters<Key extends string>({ fields, filter, onFilter }: PanelProp
     <Popover.Root open={isOpen} onOpenChange={setOpen}>
       <Popover.Trigger className={chip({ isOn: count > 0 })}>
         <Plus className="size-3.5 shrink-0" />
-        {t("more")}
+        {t("actions.more")}
         {count > 0 && <Count tone="act">{count}</Count>}
       </Popover.Trigger>
       <Popover.Portal>
@@ -111,7 +111,7 @@ function MoreFilters<Key extends string>({ fields, filter, onFilter }: PanelProp
           <Popover.Popup
             data-slot="popover"
             className="w-[min(340px,calc(100vw-32px))] rounded-lg bg-surface-pop p-4 shadow-lg outline-none"
-            aria-label={t("more")}
+            aria-label={t("actions.more")}
           >
             <FilterForm fields={fields} filter={filter} onApply={apply} />
           </Popover.Popup>
@@ -122,14 +122,14 @@ function MoreFilters<Key extends string>({ fields, filter, onFilter }: PanelProp
 }
 
 function PhoneFilters<Key extends string>({ fields, filter, onFilter }: PanelProps<Key>) {
-  const t = useTranslations("filters");
+  const t = useTranslations();
   const [isOpen, setOpen] = useState(false);
   useBackCloses(isOpen, () => setOpen(false));
   const count = countSet(fields, filter);
   const trigger = (
     <button type="button" className={`${chip({ isOn: count > 0 })} desk:hidden`}>
       <ListFilter className="size-3.5 shrink-0" />
-      {t("filter")}
+      {t("actions.filter")}
       {count > 0 && <Count tone="act">{count}</Count>}
     </button>
   );
@@ -138,7 +138,7 @@ function PhoneFilters<Key extends string>({ fields, filter, onFilter }: PanelPro
     onFilter(next);
   };
   return (
-    <Sheet open={isOpen} onOpenChange={setOpen} title={t("filter")} trigger={trigger}>
+    <Sheet open={isOpen} onOpenChange={setOpen} title={t("actions.filter")} trigger={trigger}>
       <FilterForm fields={fields} filter={filter} onApply={apply} />
     </Sheet>
   );

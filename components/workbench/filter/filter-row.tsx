@@ -38,7 +38,7 @@ interface RowFieldProps {
 }
 
 function RowField({ field: { kind, label, options, max }, value, isBusy, onChoose }: RowFieldProps) {
-  const t = useTranslations("filters");
+  const t = useTranslations();
   const id = useId();
   return (
     <div className="flex min-w-0 items-center gap-2 text-sm">
@@ -57,7 +57,7 @@ function RowField({ field: { kind, label, options, max }, value, isBusy, onChoos
         />
       ) : (
         <Select small id={id} value={value} onChange={(event) => onChoose(event.target.value)} aria-busy={isBusy}>
-          <option value="">{t("all")}</option>
+          <option value="">{t("labels.all")}</option>
           <Options options={options} />
         </Select>
       )}

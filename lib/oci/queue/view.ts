@@ -25,10 +25,10 @@ export const queueFields = [
   { key: "errorCode", kind: "choice", pattern: /^[A-Z][A-Z0-9_]{0,63}$/, isChip: true },
   { key: "days", kind: "choice", options: ["1", "7", "30", "90"], words: "oci.filters.lastDays", isChip: true },
   { key: "channel", kind: "choice", options: leadChannels, words: "channels", isHalf: true },
-  { key: "kind", kind: "choice", options: queueKinds, words: "oci.kinds", isHalf: true },
+  { key: "kind", kind: "choice", options: queueKinds, words: "kinds", isHalf: true },
   { key: "minValue", kind: "money", isHalf: true },
   { key: "maxValue", kind: "money", isHalf: true },
-  { key: "verdict", kind: "choice", options: verdicts, words: "oci.verdict.words", isHalf: true },
+  { key: "verdict", kind: "choice", options: verdicts, words: "states", isHalf: true },
   {
     key: "minAttempts",
     kind: "choice",

@@ -11,7 +11,7 @@ export interface WhyMessage {
   /** Names the sentence: `why.links.<key>.what`. */
   key: (typeof keys)[number];
   /** Names the fix: `why.links.<fixKey>.fix`. Null for a failure, a rejection and a try that did not work: their cause has the fix. */
-  fixKey: Exclude<WhyMessage["key"], CauseKey> | null;
+  fixKey: Exclude<WhyMessage["key"], keyof typeof sharedFixes> | (typeof sharedFixes)[keyof typeof sharedFixes];
   /** The code of that cause. */
   causeCode: string | null;
   step: WhyStep;
@@ -149,9 +149,21 @@ function partOf({ link, code, at }: Pick<WhyNotCounted, "link" | "code" | "at">)
   }
 }
 
-const causeKeys = ["failed", "rejected", "retries", "retriesSoon"] as const;
-type CauseKey = (typeof causeKeys)[number];
-const isToldByCause = (key: WhyMessage["key"]): key is CauseKey => causeKeys.some((known) => known === key);
+/** Sentences without a fix of their own. */
+const sharedFixes = {
+  ...({ failed: null, rejected: null, retries: null, retriesSoon: null } as const),
+  ...({
+    undoWindow: "nothing",
+    clickTooYoung: "nothing",
+    googleAsked: "nothing",
+    busy: "nothing",
+    quota: "nothing",
+    due: "nothing",
+  } as const),
+  ...({ circuitOpen: "nothing", inFlight: "nothing", verdictDue: "nothing", duplicate: "nothing", counted: "nothing" } as const),
+  ...({ unreadable: "blocked" } as const),
+};
+const isShared = (key: WhyMessage["key"]): key is keyof typeof sharedFixes => key in sharedFixes;
 const connectionKeys = new Set<WhyMessage["key"]>([
   "notConnected",
   "unreadable",
@@ -178,6 +190,6 @@ function placeOf(key: WhyMessage["key"], facts: WhyNotCounted["facts"]): FixPlac
 export function whyMessage({ link, code, at, facts }: WhyNotCounted): WhyMessage {
   const found = partOf({ link, code, at });
   const { key } = found;
-  const told = isToldByCause(key) ? { fixKey: null, causeCode: code ?? "TRANSIENT_ERROR" } : { fixKey: key, causeCode: null };
-  return { ...found, ...told, place: placeOf(key, facts) };
+  const fixKey = isShared(key) ? sharedFixes[key] : key;
+  return { ...found, fixKey, causeCode: fixKey === null ? (code ?? "TRANSIENT_ERROR") : null, place: placeOf(key, facts) };
 }

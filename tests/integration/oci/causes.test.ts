@@ -81,7 +81,7 @@ test("every code of Google has a cause, with words for what, who and how", () =>
     const { name, fixer, cure } = causeOf(code);
     expect(name).not.toBe("unknown");
     expect(en.causes[name]).toMatchObject({ what: expect.any(String), fix: expect.any(String) });
-    expect([en.causes.who[fixer], en.causes.cure[cure]]).not.toContain(undefined);
+    expect([en.who[fixer], en.actions[cure]]).not.toContain(undefined);
   });
 });
 

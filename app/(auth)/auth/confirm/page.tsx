@@ -20,15 +20,11 @@ interface Search {
 
 /** Where the links in our e-mails lead. Opening it spends nothing: mail scanners open links too. */
 export default async function ConfirmPage({ searchParams }: { searchParams: Promise<Search> }) {
-  const [t, errors, { token_hash: tokenHash, type, spent }] = await Promise.all([
-    getTranslations("auth"),
-    getTranslations("errors"),
-    searchParams,
-  ]);
+  const [t, word, { token_hash: tokenHash, type, spent }] = await Promise.all([getTranslations("auth"), getTranslations(), searchParams]);
   if (spent || typeof tokenHash !== "string") {
     return (
       <AuthPage title={t("newPasswordTitle")} lead={t("newPasswordNoLink")}>
-        <Alert tone="failed">{errors("LINK_EXPIRED")}</Alert>
+        <Alert tone="failed">{word("errors.LINK_EXPIRED")}</Alert>
         <ButtonLink href="/forgot-password" tone="primary" size="tall">
           {t("askForLink")}
         </ButtonLink>
@@ -45,7 +41,7 @@ export default async function ConfirmPage({ searchParams }: { searchParams: Prom
         <input type="hidden" name="token_hash" value={tokenHash} />
         <input type="hidden" name="type" value={type} />
         <SubmitButton tone="primary" size="tall">
-          {t("confirmContinue")}
+          {word("actions.continue")}
         </SubmitButton>
       </form>
     </AuthPage>

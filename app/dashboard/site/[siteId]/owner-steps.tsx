@@ -13,8 +13,9 @@ import { readApiKeys, readTeam } from "#lib/tenancy/readers.ts";
 import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
 
 async function ownerSteps({ siteId, domains, ociSyncMethod }: SiteSummary): Promise<ReadyStep[]> {
-  const [t, team, { lastEventAt }, googleStep] = await Promise.all([
+  const [t, actions, team, { lastEventAt }, googleStep] = await Promise.all([
     getTranslations("ready"),
+    getTranslations("actions"),
     readPage(readTeam, siteId),
     readPage(readIngestStatus, siteId),
     ociSyncMethod === "api" ? connectionStep(siteId) : keyStep(siteId),
@@ -28,7 +29,7 @@ async function ownerSteps({ siteId, domains, ociSyncMethod }: SiteSummary): Prom
       done: lastEventAt !== null,
       title: t(lastEventAt ? "snippetHere" : "snippet"),
       note: t(lastEventAt ? "snippetDone" : "snippetNote"),
-      action: { href: sitePath(siteId, "/connections"), label: t("snippetAction") },
+      action: { href: sitePath(siteId, "/connections"), label: actions("snippet") },
     },
     {
       key: "team",
@@ -36,7 +37,7 @@ async function ownerSteps({ siteId, domains, ociSyncMethod }: SiteSummary): Prom
       done: memberCount > 1,
       title: t(memberCount > 1 ? "teamHere" : "team"),
       note: memberCount > 1 ? t("teamDone", { count: memberCount }) : t("teamNote", { open: team.invitations.length }),
-      action: { href: sitePath(siteId, "/members"), label: t("teamAction") },
+      action: { href: sitePath(siteId, "/members"), label: actions("invite") },
     },
     googleStep,
   ];
@@ -44,29 +45,36 @@ async function ownerSteps({ siteId, domains, ociSyncMethod }: SiteSummary): Prom
 
 /** A script fetches conversions with a key. */
 async function keyStep(siteId: SiteId): Promise<ReadyStep> {
-  const [t, keys] = await Promise.all([getTranslations("ready"), readPage(readApiKeys, siteId)]);
+  const [t, words, keys] = await Promise.all([getTranslations("ready"), getTranslations("apiKeys"), readPage(readApiKeys, siteId)]);
   const liveKeys = keys.filter((key) => !key.revokedAt).length;
   return {
     key: "apiKey",
     icon: KeyRound,
     done: liveKeys > 0,
-    title: t(liveKeys > 0 ? "apiKeyHere" : "apiKey"),
+    title: liveKeys > 0 ? t("apiKeyHere") : words("createTitle"),
     note: liveKeys > 0 ? t("apiKeyDone", { count: liveKeys }) : t("apiKeyNote"),
-    action: { href: sitePath(siteId, "/connections"), label: t("apiKeyAction") },
+    action: { href: sitePath(siteId, "/connections"), label: words("create") },
   };
 }
 
 /** A site that sends by API needs a connection that Google accepts. */
 async function connectionStep(siteId: SiteId): Promise<ReadyStep> {
-  const [t, { connected, health }] = await Promise.all([getTranslations("ready"), readPage(readConnection, siteId)]);
+  const [t, word, { connected, health }] = await Promise.all([
+    getTranslations("ready"),
+    getTranslations(),
+    readPage(readConnection, siteId),
+  ]);
   const state = !connected ? "missing" : health?.blocked ? "blocked" : "here";
   return {
     key: "googleAds",
     icon: Plug,
     done: state === "here",
-    title: t(`googleAds.${state}.title`),
+    title: state === "here" ? word("kinds.connected") : t(`googleAds.${state}.title`),
     note: t(`googleAds.${state}.note`),
-    action: { href: connectPath(siteId), label: t(`googleAds.${state}.action`) },
+    action: {
+      href: connectPath(siteId),
+      label: word(({ missing: "googleAds.status.connect", blocked: "googleAds.status.reconnect", here: "actions.open" } as const)[state]),
+    },
   };
 }
 

@@ -10,16 +10,16 @@ import { PageHeader } from "#components/ui/page-header.tsx";
 import { listSites } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
-  const t = await getTranslations("newSite");
-  return { title: t("title") };
+  const t = await getTranslations("nav");
+  return { title: t("newSite") };
 }
 
 export default async function NewSitePage() {
-  const [t, locale, { mayCreate }] = await Promise.all([getTranslations("newSite"), getLocale(), listSites()]);
+  const [t, nav, locale, { mayCreate }] = await Promise.all([getTranslations("newSite"), getTranslations("nav"), getLocale(), listSites()]);
   if (!mayCreate) {
     return (
       <>
-        <PageHeader title={t("title")} />
+        <PageHeader title={nav("newSite")} />
         <Card>
           <EmptyState icon={Lock} title={t("notAllowed")} action={<ButtonLink href="/dashboard">{t("back")}</ButtonLink>}>
             {t("notAllowedNext")}
@@ -30,7 +30,7 @@ export default async function NewSitePage() {
   }
   return (
     <>
-      <PageHeader title={t("title")} note={t("lead")} />
+      <PageHeader title={nav("newSite")} note={t("lead")} />
       <div className="max-w-160">
         <NewSiteForm choices={siteChoices(locale)} />
       </div>

@@ -52,6 +52,7 @@ function useFactsOf() {
 
 function QuestionForm({ question, isRunning }: { question: Question; isRunning: boolean }) {
   const t = useTranslations("oci.actions");
+  const word = useTranslations();
   const { actions, format } = useControl();
   const { action, preview } = question;
   const { count, cents, skipped, byHand } = useFactsOf()(question);
@@ -72,7 +73,7 @@ function QuestionForm({ question, isRunning }: { question: Question; isRunning: 
       {byHand > 0 && <p className="text-sm text-support">{t("someByHand", { count: byHand })}</p>}
       {preview && <PreviewFacts preview={preview} />}
       {isFailing && (
-        <Field label={t("reason")} hint={t("reasonHint")} error={isMissing ? t("reasonMissing") : undefined}>
+        <Field label={word("labels.reason")} hint={t("reasonHint")} error={isMissing ? t("reasonMissing") : undefined}>
           {(control) => <Textarea {...control} maxLength={500} value={reason} onChange={(event) => setReason(event.target.value)} />}
         </Field>
       )}
@@ -82,7 +83,7 @@ function QuestionForm({ question, isRunning }: { question: Question; isRunning: 
         </Checkbox>
       )}
       <DialogFoot>
-        <DialogClose render={<Button disabled={isRunning} />}>{t("cancel")}</DialogClose>
+        <DialogClose render={<Button disabled={isRunning} />}>{word("actions.cancel")}</DialogClose>
         <SubmitButton tone={isFailing ? "destroy" : "primary"} pending={isRunning} disabled={count === 0}>
           {t(`do.${action}`, { count })}
         </SubmitButton>

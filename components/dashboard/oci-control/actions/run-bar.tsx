@@ -13,6 +13,7 @@ const track =
 /** How far a long action is; when it stopped, how far it got, why, and the ways on: the rest of it, back, or leave it so. */
 export function RunBar() {
   const t = useTranslations("oci.actions");
+  const deeds = useTranslations("actions");
   const errorText = useErrorText();
   const { actions, format } = useControl();
   const { run } = actions;
@@ -45,14 +46,14 @@ export function RunBar() {
         ) : (
           <>
             <Button size="sm" tone="primary" onClick={actions.goOn}>
-              {t("goOn")}
+              {deeds("continue")}
             </Button>
             {job.action !== "UNDO" && job.outcome.affected > 0 && (
               <Button size="sm" onClick={actions.undoRun}>
                 {t("undoSome", { count: job.outcome.affected })}
               </Button>
             )}
-            <Button size="sm" tone="ghost" icon aria-label={t("leaveSo")} title={t("leaveSo")} onClick={actions.leaveRun}>
+            <Button size="sm" tone="ghost" icon aria-label={deeds("leave")} title={deeds("leave")} onClick={actions.leaveRun}>
               <X />
             </Button>
           </>

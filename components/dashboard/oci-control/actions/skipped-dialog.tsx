@@ -11,7 +11,7 @@ import { CountList } from "./count-list.tsx";
 
 /** Which rows an action left as they were, each with its reason. */
 export function SkippedDialog({ rows }: { rows: readonly QueueRow[] }) {
-  const t = useTranslations("oci.actions");
+  const t = useTranslations();
   const states = useTranslations("states");
   const { outcome, closeOutcome } = useControl().actions;
   useBackCloses(outcome !== null, closeOutcome);
@@ -24,7 +24,7 @@ export function SkippedDialog({ rows }: { rows: readonly QueueRow[] }) {
     name: <span className="id">{shortOrder(orders.get(id) ?? id)}</span>,
     value: (
       <span className="font-normal text-support">
-        {t(`skipped.${reason}`)}
+        {t(`oci.actions.skipped.${reason}`)}
         {status && ` (${states(status)})`}
       </span>
     ),
@@ -33,13 +33,15 @@ export function SkippedDialog({ rows }: { rows: readonly QueueRow[] }) {
     <Dialog
       open={outcome !== null}
       onOpenChange={(open) => !open && closeOutcome()}
-      title={t("skippedTitle", { count: skippedCount })}
-      description={t("skippedBody", { count: affected })}
+      title={t("oci.actions.skippedTitle", { count: skippedCount })}
+      description={t("oci.actions.skippedBody", { count: affected })}
     >
       <CountList className="max-h-80 overflow-auto" lines={lines} />
-      {skippedCount > skipped.length && <p className="text-xs text-meta">{t("skippedMore", { count: skippedCount - skipped.length })}</p>}
+      {skippedCount > skipped.length && (
+        <p className="text-xs text-meta">{t("oci.actions.skippedMore", { count: skippedCount - skipped.length })}</p>
+      )}
       <DialogFoot>
-        <DialogClose render={<Button tone="primary" />}>{t("understood")}</DialogClose>
+        <DialogClose render={<Button tone="primary" />}>{t("actions.understood")}</DialogClose>
       </DialogFoot>
     </Dialog>
   );

@@ -53,7 +53,7 @@ export function CausesCard({ causes, filter, onRetry }: CausesCardProps) {
 type LineProps = Pick<CausesCardProps, "filter" | "onRetry"> & { cause: QueueCharts["failedNow"][number] };
 
 function CauseLine({ cause: { code, category, count, valueCents }, filter, onRetry }: LineProps) {
-  const t = useTranslations("oci.causesCard");
+  const t = useTranslations();
   const { format, mayAct, blocked, causeOf, filterBy } = useControl();
   const { what, fix, helps } = causeOf(code);
   const isOn = filter.errorCode === code && filter.status === "FAILED";
@@ -78,11 +78,11 @@ function CauseLine({ cause: { code, category, count, valueCents }, filter, onRet
       </div>
       {isOn && mayAct && helps ? (
         <Button size="sm" onClick={() => onRetry(group)}>
-          {t("retry", { count })}
+          {t("oci.causesCard.retry", { count })}
         </Button>
       ) : (
         <Button size="sm" aria-pressed={isOn} onClick={() => filterBy(isOn ? {} : group)}>
-          {t(isOn ? "showAll" : "show", { count })}
+          {isOn ? t("oci.causesCard.showAll") : t("actions.show", { count })}
         </Button>
       )}
     </div>

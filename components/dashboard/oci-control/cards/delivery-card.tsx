@@ -20,15 +20,15 @@ interface DeliveryCardProps {
 }
 
 const series = [
-  ["delivered", "bg-completed-mark fill-completed-mark"],
-  ["retried", "bg-retry-mark fill-retry-mark"],
-  ["failed", "bg-failed-mark fill-failed-mark"],
+  ["delivered", "bg-completed-mark fill-completed-mark", "oci.charts.delivered"],
+  ["retried", "bg-retry-mark fill-retry-mark", "oci.charts.retried"],
+  ["failed", "bg-failed-mark fill-failed-mark", "states.FAILED"],
 ] as const;
 
 /** Delivery over time, and below it how long it takes and whether it runs. */
 export function DeliveryCard({ charts, range, onRange }: DeliveryCardProps) {
   const t = useTranslations("oci.charts");
-  const charted = useTranslations("workbench");
+  const word = useTranslations();
   const { site } = useControl();
   const buckets = chartBuckets(charts, site.timezone);
   const name = useBucketName(charts.range);
@@ -37,7 +37,7 @@ export function DeliveryCard({ charts, range, onRange }: DeliveryCardProps) {
     return t("tip", { when: name(at), delivered, failed, retried });
   };
   const choice = (
-    <Segments aria-label={t("range")}>
+    <Segments aria-label={word("labels.period")}>
       {chartRanges.map((each) => (
         <button key={each} type="button" aria-pressed={each === range} aria-label={t(`ranges.${each}`)} onClick={() => onRange(each)}>
           {t(`short.${each}`)}
@@ -53,16 +53,16 @@ export function DeliveryCard({ charts, range, onRange }: DeliveryCardProps) {
         pick={t("pick")}
         words={words}
         label={(index) => (index === buckets.length - 1 ? t("now") : name(buckets[index]?.at ?? ""))}
-        legend={series.map(([key, mark]) => ({ mark, name: t(key) }))}
+        legend={series.map(([, mark, name]) => ({ mark, name: word(name) }))}
       />
       <div className="mt-auto">
         <Health latency={charts.latency} />
-        <AsTable summary={charted("asTable")}>
+        <AsTable summary={word("workbench.asTable")}>
           <Table
             label={t("delivery")}
             columns={[
-              { key: "at", header: t(charts.range === "24h" ? "hour" : "day") },
-              ...series.map(([key]) => ({ key, header: t(key), align: "end" as const })),
+              { key: "at", header: word(charts.range === "24h" ? "oci.charts.hour" : "labels.day") },
+              ...series.map(([key, , name]) => ({ key, header: word(name), align: "end" as const })),
             ]}
           >
             {buckets.map(({ at, delivered, retried, failed }) => (
@@ -97,6 +97,7 @@ function useBucketName(range: QueueCharts["range"]): (at: string) => string {
 
 function Health({ latency: { p50Seconds, p95Seconds } }: Pick<QueueCharts, "latency">) {
   const t = useTranslations("oci.charts");
+  const states = useTranslations("states");
   const { site, stats, format } = useControl();
   const { lastRun, circuit, blocked } = stats;
   // A worker takes a turn only where something is due: its last one says when something was sent, not whether it runs.
@@ -113,7 +114,7 @@ function Health({ latency: { p50Seconds, p95Seconds } }: Pick<QueueCharts, "late
           ? t("noLatency")
           : t("latency", { half: format.length(p50Seconds), most: format.length(p95Seconds) }),
     },
-    { name: t(site.ociSyncMethod), value: ran, tone: isBad && "text-failed" },
+    { name: states(site.ociSyncMethod), value: ran, tone: isBad && "text-failed" },
     ...(circuit && !blocked
       ? [{ name: t("circuit"), value: t(`circuits.${circuit.state}`) + (probe || ""), tone: circuit.state !== "CLOSED" && "text-retry" }]
       : []),

@@ -50,58 +50,58 @@ export function DaysReport({ report, span, onSpan, linkTo }: DaysReportProps) {
 
 /** The span in four figures: sent, counted, without a verdict, rejected. */
 function Totals({ report, rejectedHref }: { report: DeliveryDays; rejectedHref: string }) {
-  const t = useTranslations("oci.days");
+  const t = useTranslations();
   const { format } = useControl();
   const sum = sumOfDays(report.days);
   const silent = isSilent(sum);
   const none = sum.noVerdict + sum.unknown;
   const facts = [
-    { key: "sent", figure: format.number(sum.sent), note: format.sums(sum.sentCents) },
+    { key: "states.sent", figure: format.number(sum.sent), note: format.sums(sum.sentCents) },
     {
-      key: "counted",
+      key: "oci.days.counted",
       figure: silent ? "–" : format.number(sum.confirmed + sum.duplicate),
-      note: silent ? t("silent") : format.sums(sum.confirmedCents),
+      note: silent ? t("oci.happens.handedNoVerdict") : format.sums(sum.confirmedCents),
     },
-    { key: "open", figure: format.number(sum.waiting + none), note: t("openSub", { waiting: sum.waiting, none }) },
+    { key: "oci.days.open", figure: format.number(sum.waiting + none), note: t("oci.days.openSub", { waiting: sum.waiting, none }) },
     {
-      key: "rejected",
+      key: "states.REJECTED",
       figure: format.number(sum.rejected),
-      note: sum.sent > 0 ? t("share", { share: format.percent(sum.rejected / sum.sent) }) : "",
+      note: sum.sent > 0 ? t("oci.days.share", { share: format.percent(sum.rejected / sum.sent) }) : "",
       link: sum.rejected > 0 && (
         <Link className="link" href={rejectedHref}>
-          {t("showRejected")}
+          {t("oci.days.showRejected")}
         </Link>
       ),
     },
   ] as const;
-  return <FactTiles facts={facts.map((fact) => ({ ...fact, name: t(`totals.${fact.key}`) }))} />;
+  return <FactTiles facts={facts.map((fact) => ({ ...fact, name: t(fact.key) }))} />;
 }
 
 /** What Google says of a day's conversions, from below: counted, no verdict given, verdict expected, rejected. Together they are what was sent. */
 const series = [
-  ["counted", "bg-completed-mark fill-completed-mark", ({ confirmed, duplicate }: DaySum) => confirmed + duplicate],
-  ["noVerdict", "bg-queued-mark fill-queued-mark", ({ unknown, noVerdict }: DaySum) => unknown + noVerdict],
-  ["waiting", "bg-processing-mark fill-processing-mark", ({ waiting }: DaySum) => waiting],
-  ["rejected", "bg-failed-mark fill-failed-mark", ({ rejected }: DaySum) => rejected],
+  ["oci.days.counted", "bg-completed-mark fill-completed-mark", ({ confirmed, duplicate }: DaySum) => confirmed + duplicate],
+  ["oci.days.noVerdict", "bg-queued-mark fill-queued-mark", ({ unknown, noVerdict }: DaySum) => unknown + noVerdict],
+  ["oci.days.waiting", "bg-processing-mark fill-processing-mark", ({ waiting }: DaySum) => waiting],
+  ["states.REJECTED", "bg-failed-mark fill-failed-mark", ({ rejected }: DaySum) => rejected],
 ] as const;
 
 function DaysChart({ report }: { report: DeliveryDays }) {
-  const t = useTranslations("oci.days");
+  const t = useTranslations();
   const { format } = useControl();
   const days = sumByDay(report);
   const words = (index: number) => {
     const sum = days[index];
     if (!sum) return "";
     const [counted = 0, none = 0, waiting = 0, rejected = 0] = series.map(([, , value]) => value(sum));
-    return t("tip", { day: format.day(sum.day), sent: sum.sent, counted, none, waiting, rejected });
+    return t("oci.days.tip", { day: format.day(sum.day), sent: sum.sent, counted, none, waiting, rejected });
   };
   return (
     <BarChart
       bars={days.map((sum) => ({ key: sum.day, parts: series.map(([, mark, value]) => ({ mark, value: value(sum) })) }))}
-      pick={t("pick")}
+      pick={t("oci.days.pick")}
       words={words}
       label={(index) => format.day(days[index]?.day ?? report.to)}
-      legend={series.map(([name, mark]) => ({ mark, name: t(`series.${name}`) }))}
+      legend={series.map(([name, mark]) => ({ mark, name: t(name) }))}
     />
   );
 }

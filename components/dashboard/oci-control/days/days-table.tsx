@@ -15,7 +15,7 @@ interface DaysTableProps {
 
 /** The same days as figures, newest first. Days on which nothing was sent are left out. */
 export function DaysTable({ report, rejectedHref }: DaysTableProps) {
-  const t = useTranslations("oci.days");
+  const t = useTranslations();
   const { format } = useControl();
   const days = sumByDay(report)
     .filter(({ sent, adjusted }) => sent + adjusted > 0)
@@ -29,34 +29,34 @@ export function DaysTable({ report, rejectedHref }: DaysTableProps) {
       <Link
         className="link text-failed"
         href={rejectedHref(sum.day, sum.day)}
-        aria-label={t("showRejectedOf", { count: sum.rejected, day: format.day(sum.day) })}
+        aria-label={t("oci.days.showRejectedOf", { count: sum.rejected, day: format.day(sum.day) })}
       >
         {format.number(sum.rejected)}
       </Link>
     );
   const columns = [
-    { key: "sent", cell: (sum: DaySum) => format.number(sum.sent) },
-    { key: "counted", cell: (sum: DaySum) => (isSilent(sum) ? "–" : format.number(countedOf(sum))) },
-    { key: "waiting", cell: (sum: DaySum) => format.number(sum.waiting) },
-    { key: "noVerdict", cell: (sum: DaySum) => format.number(noneOf(sum)), priority: 3 },
-    { key: "rejected", cell: rejectedOf },
-    { key: "adjusted", cell: (sum: DaySum) => format.number(sum.adjusted), priority: 3 },
-    { key: "sentValue", cell: (sum: DaySum) => format.sums(sum.sentCents), priority: 2 },
-    { key: "countedValue", cell: (sum: DaySum) => (isSilent(sum) ? "–" : format.sums(sum.confirmedCents)), at: "end" },
+    { key: "states.sent", cell: (sum: DaySum) => format.number(sum.sent) },
+    { key: "oci.days.columns.counted", cell: (sum: DaySum) => (isSilent(sum) ? "–" : format.number(countedOf(sum))) },
+    { key: "states.waiting", cell: (sum: DaySum) => format.number(sum.waiting) },
+    { key: "labels.noVerdict", cell: (sum: DaySum) => format.number(noneOf(sum)), priority: 3 },
+    { key: "states.REJECTED", cell: rejectedOf },
+    { key: "oci.days.columns.adjusted", cell: (sum: DaySum) => format.number(sum.adjusted), priority: 3 },
+    { key: "oci.days.columns.sentValue", cell: (sum: DaySum) => format.sums(sum.sentCents), priority: 2 },
+    { key: "oci.days.columns.countedValue", cell: (sum: DaySum) => (isSilent(sum) ? "–" : format.sums(sum.confirmedCents)), at: "end" },
   ] as const;
   const headings = columns.map(({ key, ...column }) => ({
     key,
-    header: t(`columns.${key}`),
+    header: t(key),
     align: "end" as const,
     ...("priority" in column && { priority: column.priority }),
   }));
   return (
-    <Table label={t("title")} columns={[{ key: "day", header: t("day"), width: "110px" }, ...headings]}>
+    <Table label={t("oci.days.title")} columns={[{ key: "day", header: t("labels.day"), width: "110px" }, ...headings]}>
       {days.map((sum) => (
         <tr key={sum.day}>
           <Cell at="main">{format.day(sum.day)}</Cell>
           <Cell at="wide" className="text-support desk:hidden">
-            {t("line", {
+            {t("oci.days.line", {
               sent: sum.sent,
               counted: countedOf(sum),
               none: noneOf(sum),
@@ -65,7 +65,7 @@ export function DaysTable({ report, rejectedHref }: DaysTableProps) {
             })}{" "}
             {sum.rejected > 0 && (
               <Link className="link" href={rejectedHref(sum.day, sum.day)}>
-                {t("showRejected")}
+                {t("oci.days.showRejected")}
               </Link>
             )}
           </Cell>

@@ -17,6 +17,7 @@ interface SpanChoiceProps {
 /** The last 7, 30 or 90 days, or any two days at most 92 apart. */
 export function SpanChoice({ span, from, to, onSpan }: SpanChoiceProps) {
   const t = useTranslations("oci.days");
+  const word = useTranslations();
   const { site, now } = useControl();
   const days = { from, to };
   const choose = (end: "from" | "to", day: string) => {
@@ -29,7 +30,7 @@ export function SpanChoice({ span, from, to, onSpan }: SpanChoiceProps) {
   };
   return (
     <span className="flex min-w-0 flex-wrap items-center gap-2">
-      <Segments aria-label={t("span")}>
+      <Segments aria-label={word("labels.period")}>
         {daySpans.map((length) => (
           <button key={length} type="button" aria-pressed={"last" in span && span.last === length} onClick={() => onSpan({ last: length })}>
             {t("last", { days: length })}

@@ -14,6 +14,7 @@ import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 /** Correct the amount or cancel the sale, with the days that are left at Google and how the change gets there. */
 export function AdjustSection({ story: { sale, row, siblings } }: { story: QueueRowStory }) {
   const t = useTranslations("oci.adjust");
+  const word = useTranslations();
   const { site, mayAct, now, format } = useControl();
   const { send, pending } = useSend();
   const [asked, setAsked] = useState<SaleChange | null>(null);
@@ -54,10 +55,10 @@ export function AdjustSection({ story: { sale, row, siblings } }: { story: Queue
       {mayAct && (
         <div className="mt-2.5 flex min-w-0 items-center gap-2">
           <Button size="sm" disabled={isOld} onClick={() => setAsked("correct")}>
-            {t("correct")}
+            {word("actions.correct")}
           </Button>
           <Button size="sm" tone="danger" disabled={isOld} onClick={() => setAsked("cancel")}>
-            {t("cancel")}
+            {word("actions.cancelSale")}
           </Button>
           <SaleDialogs
             sale={sale}

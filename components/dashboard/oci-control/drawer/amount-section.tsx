@@ -18,16 +18,20 @@ interface AmountProps {
 
 /** How much, of whom, and what is the matter: What, Who, Fix. */
 export function AmountSection({ row, story, sameCause }: AmountProps) {
-  const t = useTranslations("oci");
-  const channels = useTranslations("channels");
+  const t = useTranslations();
   const { site, format } = useControl();
-  const facts = [row.channel && channels(row.channel), row.phoneEnding && `••• ${row.phoneEnding}`, row.clickKind, t(`kinds.${row.kind}`)];
+  const facts = [
+    row.channel && t(`channels.${row.channel}`),
+    row.phoneEnding && `••• ${row.phoneEnding}`,
+    row.clickKind,
+    t(`kinds.${row.kind}`),
+  ];
   const worth = row.kind === "RETRACT" ? (story?.ledger.at(0)?.amountCents ?? 0) : row.valueCents;
   return (
     <DrawerSection>
       <div className="text-2xl font-semibold tracking-[-0.028em]">
         {row.kind === "RETRACT"
-          ? t("drawer.takeBack", { money: format.money(worth, row.currency) })
+          ? t("oci.drawer.takeBack", { money: format.money(worth, row.currency) })
           : format.exactMoney(worth, row.currency)}
       </div>
       <p className="mt-0.5 text-sm text-support">{facts.filter(Boolean).join(" · ")}</p>

@@ -13,7 +13,7 @@ import { CureFacts } from "./cure-facts.tsx";
 /** A correction that neither a script nor an API makes: why, the steps in Google Ads, and the button that says they are done. */
 export function ByHandCard({ row }: { row: QueueRow }) {
   const t = useTranslations("oci.byHand");
-  const labels = useTranslations("oci.drawer");
+  const word = useTranslations();
   const { site, mayAct, format } = useControl();
   const { send, pending } = useSend();
   const [open, setOpen] = useState(false);
@@ -31,8 +31,8 @@ export function ByHandCard({ row }: { row: QueueRow }) {
     <CureFacts
       tone="retry"
       facts={[
-        { name: labels("what"), value: isRetraction ? t("retract") : t("restate", { money }) },
-        { name: labels("who"), value: t("whoBody") },
+        { name: word("labels.what"), value: isRetraction ? t("retract") : t("restate", { money }) },
+        { name: word("labels.who"), value: t("whoBody") },
         { name: t("why"), value: t(`reasons.${row.byHandReason ?? "SCRIPT"}`) },
       ]}
     >

@@ -28,6 +28,7 @@ function toneOf(state: RowState, isRefused: boolean): CureTone {
 /** What is the matter with a row, who can fix it, and how. */
 export function CureCard({ row, sameCause }: { row: QueueRow; sameCause: number }) {
   const t = useTranslations("oci.drawer");
+  const word = useTranslations();
   const { blocked, isConnected, now, causeOf, linkToRow, openRow } = useControl();
   const { line, next } = useWhatHappens()(row);
   const reason = obstacleOf(row) ?? reasonOf(row);
@@ -44,8 +45,8 @@ export function CureCard({ row, sameCause }: { row: QueueRow; sameCause: number 
     <CureFacts
       tone={tone}
       facts={[
-        { name: t("what"), value: told.line },
-        { name: t("who"), value: (tone !== "plain" || reason) && who },
+        { name: word("labels.what"), value: told.line },
+        { name: word("labels.who"), value: (tone !== "plain" || reason) && who },
         { name: t(tone === "failed" || tone === "blocked" ? "fix" : "then"), value: told.next },
         { name: t("code"), value: code && <span className="id block text-xs">{code}</span> },
       ]}
@@ -77,7 +78,7 @@ interface DeedProps {
 
 /** The button that does what "Fix" says, where a button can; and the way to all that share the cause. */
 function CureDeed({ row, state, cause, sameCause }: DeedProps) {
-  const t = useTranslations("oci.drawer");
+  const t = useTranslations();
   const { site, mayAct, actions, filterBy } = useControl();
   // Where an owner puts it right; sending again comes after that and stands at the foot.
   const place = site.role === "owner" && mayAct ? places[cause.cure] : undefined;
@@ -95,17 +96,17 @@ function CureDeed({ row, state, cause, sameCause }: DeedProps) {
       )}
       {canRetry && (
         <Button tone="primary" onClick={() => actions.act(cause.cure === "reset" || byHand ? "RESET_TO_QUEUED" : "RETRY_SELECTED", [row])}>
-          {byHand ? t("backToQueue") : cause.cure === "reset" ? cause.deed : t("retryNow")}
+          {byHand ? t("actions.reset") : cause.cure === "reset" ? cause.deed : t("actions.sendAgain")}
         </Button>
       )}
       {canFree && (
         <Button tone="primary" onClick={() => actions.act("RESET_TO_QUEUED", [row])}>
-          {t("freeNow")}
+          {t("oci.drawer.freeNow")}
         </Button>
       )}
       {errorCode && (
         <Button tone="ghost" className="first:-ml-3" onClick={() => filterBy({ status: "FAILED", errorCode })}>
-          {t("showSame", { count: sameCause })}
+          {t("oci.drawer.showSame", { count: sameCause })}
         </Button>
       )}
     </div>

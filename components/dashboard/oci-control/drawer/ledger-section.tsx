@@ -3,10 +3,12 @@
 import Link from "next/link";
 import { useTranslations } from "next-intl";
 import type { ReactNode } from "react";
+import { useStateWord } from "#components/contracts/use-state-word.ts";
 import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { Badge } from "#components/ui/badge.tsx";
 import { DrawerSection } from "#components/workbench/drawer.tsx";
 import { RowLink } from "#components/workbench/row-link.tsx";
+import { ledgerWords } from "#lib/contracts/states.ts";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 
 /** Where an amount came from. */
@@ -14,29 +16,29 @@ const sources = ["OPERATOR", "PREDICTED", "EXTERNAL"] as const;
 
 /** The tries, the money lines, other rows of the sale, and the proofs. */
 export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row } }: { story: QueueRowStory }) {
-  const t = useTranslations("oci.ledger");
-  const kinds = useTranslations("oci.kinds");
+  const t = useTranslations();
+  const kinds = useTranslations("kinds");
   const { format, linkToRow, openRow } = useControl();
   const moveOf = useMoveOf();
   const sourceOf = (source: string) => {
     const known = sources.find((each) => each === source);
-    return known ? t(`sources.${known}`) : source;
+    return known ? t(`oci.ledger.sources.${known}`) : source;
   };
   return (
     <>
       <Attempts attempts={attempts} />
-      <DrawerSection title={t("title")}>
+      <DrawerSection title={t("labels.ledger")}>
         <ul>
           {ledger.map(({ id, kind, amountCents, deltaCents, currency, at, valueSource }) => (
             <Line key={id} end={<LedgerEnd {...{ kind, amountCents, deltaCents, currency, at }} />}>
-              <span>{t(`kinds.${kind}`)}</span>
+              <span>{kinds(ledgerWords[kind])}</span>
               <span className="min-w-0 truncate text-xs text-meta">{sourceOf(valueSource)}</span>
             </Line>
           ))}
         </ul>
       </DrawerSection>
       {siblings.length > 0 && (
-        <DrawerSection title={t("siblings")}>
+        <DrawerSection title={t("oci.ledger.siblings")}>
           <ul>
             {siblings.map(({ id, status, kind, updatedAt }) => (
               <Line key={id} end={format.moment(updatedAt)}>
@@ -50,7 +52,7 @@ export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row
         </DrawerSection>
       )}
       {proofs.length > 0 && (
-        <DrawerSection title={t("proofs")}>
+        <DrawerSection title={t("oci.ledger.proofs")}>
           <ul>
             {proofs.map((proof) => (
               <Line key={proof.id} end={format.moment(proof.at)}>
@@ -61,7 +63,7 @@ export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row
               </Line>
             ))}
           </ul>
-          <p className="mt-2 text-xs text-meta">{t("proofsHint", { order: row.orderId })}</p>
+          <p className="mt-2 text-xs text-meta">{t("oci.ledger.proofsHint", { order: row.orderId })}</p>
         </DrawerSection>
       )}
     </>
@@ -70,12 +72,11 @@ export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row
 
 /** A proof's move in words. A sale that stays sealed was corrected. */
 function useMoveOf() {
-  const t = useTranslations("oci.ledger");
-  const states = useTranslations("activity.states");
-  const stateOf = (state: string) => (states.has(state as never) ? states(state as never) : state); // a contract may name more than the screens know
+  const t = useTranslations();
+  const stateOf = useStateWord();
   return ({ contract, from, to }: QueueRowStory["proofs"][number]) => {
     if (from === null || (from === to && contract !== "sale")) return stateOf(to);
-    return from === to ? t("kinds.CORRECT") : `${stateOf(from)} → ${stateOf(to)}`;
+    return from === to ? t("kinds.corrected") : `${stateOf(from)} → ${stateOf(to)}`;
   };
 }
 
@@ -104,9 +105,10 @@ function LedgerEnd({ kind, amountCents, deltaCents, currency, at }: Omit<LedgerL
 /** Each time the row was handed out: when, how long, what came back, and the request that Google knows it by. */
 function Attempts({ attempts }: Pick<QueueRowStory, "attempts">) {
   const t = useTranslations("oci.ledger");
+  const word = useTranslations();
   const { format } = useControl();
   if (attempts.length === 0) return null;
-  const length = (ms: number) => (ms < 1000 ? t("ms", { ms }) : format.length(ms / 1000));
+  const length = (ms: number) => (ms < 1000 ? word("labels.ms", { ms }) : format.length(ms / 1000));
   return (
     <DrawerSection title={t("attempts")}>
       <ul>

@@ -13,7 +13,7 @@ import type { QueueAction } from "#lib/oci/queue-types.ts";
 
 /** What can be done with this one; a row that is done says so. */
 export function RowDeeds({ row, story }: { row: QueueRow; story: QueueRowStory | null }) {
-  const t = useTranslations("oci.drawer");
+  const t = useTranslations();
   const { site, actions } = useControl();
   const can = (action: QueueAction) => row.allowedActions.includes(action);
   return (
@@ -21,17 +21,17 @@ export function RowDeeds({ row, story }: { row: QueueRow; story: QueueRowStory |
       {can("RETRY_SELECTED") && !isManual(row, site.ociSyncMethod) && (
         <Button onClick={() => actions.act("RETRY_SELECTED", [row])}>
           <RotateCw />
-          {t("sendAgain")}
+          {t("actions.retry")}
         </Button>
       )}
-      {can("RESET_TO_QUEUED") && <Button onClick={() => actions.act("RESET_TO_QUEUED", [row])}>{t("backToQueue")}</Button>}
+      {can("RESET_TO_QUEUED") && <Button onClick={() => actions.act("RESET_TO_QUEUED", [row])}>{t("actions.reset")}</Button>}
       {story?.canTryApi && isByHand(row, site.ociSyncMethod) && <TryApi row={row} />}
       {can("MARK_FAILED") && (
         <Button tone="danger" onClick={() => actions.act("MARK_FAILED", [row])}>
-          {t("markFailed")}
+          {t("actions.fail")}
         </Button>
       )}
-      {row.allowedActions.length === 0 && <span className="text-xs text-support">{t("nothingToDo")}</span>}
+      {row.allowedActions.length === 0 && <span className="text-xs text-support">{t("oci.drawer.nothingToDo")}</span>}
     </>
   );
 }
@@ -39,6 +39,7 @@ export function RowDeeds({ row, story }: { row: QueueRow; story: QueueRowStory |
 /** Gives a person's work back to the API, after saying what happens when somebody has done it already. */
 function TryApi({ row }: { row: QueueRow }) {
   const t = useTranslations("oci.tryApi");
+  const word = useTranslations();
   const { actions, format } = useControl();
   const [open, setOpen] = useState(false);
   const risk = row.kind === "RETRACT" ? t("riskRetract") : t("riskRestate", { money: format.money(row.valueCents, row.currency) });
@@ -49,7 +50,7 @@ function TryApi({ row }: { row: QueueRow }) {
       title={t("title")}
       description={`${t("when")} ${risk} ${t("refused")}`}
       confirm={t("confirm")}
-      cancel={t("cancel")}
+      cancel={word("actions.leave")}
       destructive={false}
       pending={false}
       onConfirm={() => {

@@ -1,5 +1,6 @@
 import { CircleCheck, CircleX, Clock, Hand, type LucideIcon, Pencil, RotateCw, Send, Stamp, Undo2 } from "lucide-react";
 import type { TimelineTone } from "#components/ui/timeline.tsx";
+import { ledgerWords } from "#lib/contracts/states.ts";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 
 type Move = QueueRowStory["transitions"][number];
@@ -17,8 +18,6 @@ export interface TimelineEvent {
   lengthMs?: number;
   note?: string;
 }
-
-const ledgerWords = { SEAL: "sealed", CORRECT: "corrected", CANCEL: "cancelled", RESTORE: "restored" } as const;
 
 const words = {
   undone: [Undo2, "act"],

@@ -24,6 +24,7 @@ type Sent = QueueRowStory["dispatches"][number];
 /** What we did and what Google says of it, side by side: the one never replaces the other. */
 export function VerdictSection({ story, row }: { story: QueueRowStory; row: QueueRow }) {
   const t = useTranslations("oci.verdict");
+  const word = useTranslations();
   const { mayAct, firstPollSeconds, now, format, causeOf } = useControl();
   const sent = story.dispatches.at(-1);
   if (!sent) return null;
@@ -40,7 +41,7 @@ export function VerdictSection({ story, row }: { story: QueueRowStory; row: Queu
         </div>
         {sent.verdict ? (
           <div>
-            <Badge state={looks[sent.verdict]}>{t(`words.${sent.verdict}`)}</Badge>
+            <Badge state={looks[sent.verdict]}>{word(`states.${sent.verdict}`)}</Badge>
             <span className="text-xs text-support">
               {sent.verdictAt && t("answered", { time: format.moment(sent.verdictAt) })}
               {cause && <span className="block font-medium">{cause.what}</span>}
@@ -75,9 +76,9 @@ export function VerdictSection({ story, row }: { story: QueueRowStory; row: Queu
 
 /** Only Data Manager answers later: nothing else looks as if it were waited for. */
 function NoVerdict({ transport }: Pick<Sent, "transport">) {
-  const t = useTranslations("oci.verdict");
-  if (transport === "data_manager") return <Badge state="QUEUED">{t("none")}</Badge>;
-  return transport === "ads_api" ? <Badge state="COMPLETED">{t("accepted")}</Badge> : <Tag>{t("never")}</Tag>;
+  const t = useTranslations();
+  if (transport === "data_manager") return <Badge state="QUEUED">{t("oci.verdict.none")}</Badge>;
+  return transport === "ads_api" ? <Badge state="COMPLETED">{t("oci.verdict.accepted")}</Badge> : <Tag>{t("labels.noVerdict")}</Tag>;
 }
 
 const ways = ["script", "data_manager", "ads_api", "by_hand"] as const;
@@ -85,7 +86,7 @@ const wayOf = (transport: string) => ways.find((way) => way === transport) ?? "o
 
 /** Queues once more what Google rejected or never answered for, and leads to the new row. `helps`: it is proposed, not only allowed. */
 function SendAgain({ row, helps }: { row: QueueRow; helps: boolean }) {
-  const t = useTranslations("oci.verdict");
+  const t = useTranslations();
   const { site, openRow } = useControl();
   const { send, pending } = useSend();
   const queueAgain = () =>
@@ -93,12 +94,12 @@ function SendAgain({ row, helps }: { row: QueueRow; helps: boolean }) {
       method: "POST",
       url: `/api/oci/queue-rows/${row.id}/send-again`,
       body: { siteId: site.siteId },
-      done: t("queuedAgain"),
+      done: t("oci.verdict.queuedAgain"),
       onDone: ({ rowId }) => typeof rowId === "string" && openRow(rowId),
     });
   return (
     <SubmitButton type="button" tone={helps ? "primary" : "plain"} pending={pending} onClick={queueAgain}>
-      {t("sendAgain")}
+      {t("actions.sendAgain")}
     </SubmitButton>
   );
 }

@@ -22,6 +22,7 @@ interface ExportPreviewProps {
 /** What the next export would hand out if it ran now. Looking changes nothing. */
 export function ExportPreview({ preview, onAgain }: ExportPreviewProps) {
   const t = useTranslations("oci.export");
+  const word = useTranslations();
   if (!preview)
     return (
       <Alert tone="completed" title={t("api")}>
@@ -42,7 +43,7 @@ export function ExportPreview({ preview, onAgain }: ExportPreviewProps) {
       </Alert>
       <Totals preview={preview} />
       <LeftBehind warnings={preview.warnings} />
-      <Card title={t("title")} note={t("count", { count: items.length })} end={again}>
+      <Card title={word("oci.tabs.export")} note={word("labels.conversions", { count: items.length })} end={again}>
         {items.length === 0 ? (
           <EmptyState icon={CircleCheck} title={t("empty")}>
             {t("emptyBody")}
@@ -100,17 +101,18 @@ const mask = (id: string) => (id.length > 12 ? `${id.slice(0, 6)}…${id.slice(-
 /** Each conversion as the script would upload it. */
 function Items({ items }: Pick<Preview, "items">) {
   const t = useTranslations("oci.export");
+  const word = useTranslations();
   const { format } = useControl();
   const columns = [
     { key: "check", header: t("check"), width: "132px" },
-    { key: "value", header: t("value"), width: "96px", align: "end" as const },
+    { key: "value", header: word("labels.value"), width: "96px", align: "end" as const },
     { key: "name", header: t("name") },
     { key: "time", header: t("time"), width: "230px" },
-    { key: "order", header: t("order"), width: "150px", priority: 2 as const },
+    { key: "order", header: word("labels.order"), width: "150px", priority: 2 as const },
     { key: "click", header: t("click"), width: "170px", priority: 3 as const },
   ];
   return (
-    <Table label={t("title")} columns={columns}>
+    <Table label={word("oci.tabs.export")} columns={columns}>
       {items.map((item) => {
         const [broken] = checkItem(item);
         const kind = item.gclid ? "gclid" : item.gbraid ? "gbraid" : "wbraid";

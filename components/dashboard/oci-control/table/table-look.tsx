@@ -74,6 +74,7 @@ interface MenuProps {
 /** Which columns, how high, in which order. */
 export function TableLookMenu({ sort, onSort }: MenuProps) {
   const t = useTranslations("oci.table");
+  const labels = useTranslations("labels");
   const { density, hidden, shows } = useTableLook();
   const toggle = (column: OptionalColumn) =>
     store({ density, hidden: shows(column) ? [...hidden, column] : hidden.filter((each) => each !== column) });
@@ -81,7 +82,7 @@ export function TableLookMenu({ sort, onSort }: MenuProps) {
     <Menu trigger={<Button tone="ghost" size="sm" icon aria-label={t("look")} />} triggerContent={<Columns3 />}>
       {optionalColumns.map((column) => (
         <MenuCheck key={column} checked={shows(column)} onChange={() => toggle(column)}>
-          {t(column)}
+          {labels(column)}
         </MenuCheck>
       ))}
       <MenuSeparator />

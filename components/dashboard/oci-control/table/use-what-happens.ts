@@ -16,6 +16,7 @@ const say = (line: string, next: string, bad = false): Happening => ({ line, nex
 /** A row in two lines: what is happening to it, and what comes next. */
 export function useWhatHappens(): (row: QueueRow) => Happening {
   const t = useTranslations("oci.happens");
+  const word = useTranslations();
   const { blocked, isConnected, now, site, format, causeOf } = useControl();
   const isLater = (moment: string | null) => moment !== null && Date.parse(moment) > now.getTime();
   /** What a waiting row waits for besides its time. */
@@ -51,7 +52,7 @@ export function useWhatHappens(): (row: QueueRow) => Happening {
       case "STUCK":
         return say(t("stuck", { age: format.age(row.claimedAt ?? row.updatedAt) }), t("stuckNext"), true);
       case "PROCESSING":
-        return say(t("processing", { time: format.moment(row.claimedAt ?? row.updatedAt) }), t("processingNext"));
+        return say(t("processing", { time: format.moment(row.claimedAt ?? row.updatedAt) }), word("actions.none"));
       case "QUEUED":
         // The server's clock may be a moment ahead of this one.
         if (Date.parse(row.notBefore) > now.getTime() + 60_000)
@@ -66,7 +67,7 @@ export function useWhatHappens(): (row: QueueRow) => Happening {
       case "COMPLETED":
         return completed(row);
       case "FAILED":
-        return say(cause ? asLine(cause.what) : t("failed"), cause?.fix ?? "");
+        return say(cause ? asLine(cause.what) : word("states.FAILED"), cause?.fix ?? "");
     }
   };
 

@@ -17,8 +17,8 @@ import { activityFilter, activityKinds, readActivity } from "#lib/contracts/acti
 import { getVersionedSite } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
-  const t = await getTranslations("activity");
-  return { title: t("title") };
+  const t = await getTranslations("nav");
+  return { title: t("activity") };
 }
 
 interface ActivityPageProps {
@@ -29,9 +29,9 @@ interface ActivityPageProps {
 export default async function ActivityPage({ params, searchParams }: ActivityPageProps) {
   const site = await getVersionedSite((await params).siteId, "activity");
   const filter = activityFilter.parse(await searchParams);
-  const [t, words, { entries, actors, next }] = await Promise.all([
+  const [t, word, { entries, actors, next }] = await Promise.all([
     getTranslations("activity"),
-    getTranslations("filters"),
+    getTranslations(),
     readPage(readActivity, site.siteId, filter),
   ]);
   const path = sitePath(site.siteId, "/activity");
@@ -40,34 +40,39 @@ export default async function ActivityPage({ params, searchParams }: ActivityPag
   const { cursor: _, ...kept } = filter;
   return (
     <>
-      <PageHeader title={t("title")} note={t("lead")}>
+      <PageHeader title={word("nav.activity")} note={t("lead")}>
         <LiveMark siteId={site.siteId} of="activity" version={site.version} />
         <DownloadLink href={filteredPath(`/api/sites/${site.siteId}/activity`, kept)} fileName="activity.csv">
           <Download className="size-3.5" />
-          {words("csv")}
+          {word("actions.csv")}
         </DownloadLink>
       </PageHeader>
       <Page>
         <FilterRow
           fields={[
-            { key: "actor", kind: "choice", label: t("filterActor"), options: actors.map(({ id, name }) => ({ value: id, label: name })) },
+            {
+              key: "actor",
+              kind: "choice",
+              label: word("labels.who"),
+              options: actors.map(({ id, name }) => ({ value: id, label: name })),
+            },
             {
               key: "kind",
               kind: "choice",
-              label: t("filterKind"),
-              options: activityKinds.map((value) => ({ value, label: t(`kinds.${value}`) })),
+              label: word("labels.what"),
+              options: activityKinds.map((value) => ({ value, label: word(`kinds.${value}`) })),
             },
-            { key: "day", kind: "day", label: t("filterDay"), max: today },
+            { key: "day", kind: "day", label: word("labels.day"), max: today },
           ]}
         />
-        <Card aria-label={t("title")}>
+        <Card aria-label={word("nav.activity")}>
           {entries.length > 0 ? (
             <ActivityTable entries={entries} next={next} of={JSON.stringify(filter)} timeZone={site.timezone} />
           ) : (
             <EmptyState
               icon={History}
               title={filtered ? t("noneFiltered") : t("none")}
-              action={filtered && <ButtonLink href={path}>{words("clear")}</ButtonLink>}
+              action={filtered && <ButtonLink href={path}>{word("actions.clearFilters")}</ButtonLink>}
             >
               {filtered ? "" : t("noneBody")}
             </EmptyState>

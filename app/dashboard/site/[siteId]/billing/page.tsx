@@ -24,8 +24,8 @@ import { daysOf } from "#lib/billing/year-month.ts";
 import { getSite } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
-  const t = await getTranslations("billing");
-  return { title: t("title") };
+  const t = await getTranslations("nav");
+  return { title: t("billing") };
 }
 
 interface BillingPageProps {
@@ -38,8 +38,9 @@ const invoicesShown = 12;
 
 export default async function BillingPage({ params, searchParams }: BillingPageProps) {
   const site = await getSite((await params).siteId);
-  const [t, locale, overview, invoices] = await Promise.all([
+  const [t, nav, locale, overview, invoices] = await Promise.all([
     getTranslations("billing"),
+    getTranslations("nav"),
     getLocale(),
     readPage(readBillingOverview, site.siteId),
     readPage(readInvoices, site.siteId),
@@ -52,7 +53,7 @@ export default async function BillingPage({ params, searchParams }: BillingPageP
   const lastDay = daysOf(overview.yearMonth).at(-1) ?? overview.yearMonth;
   return (
     <>
-      <PageHeader title={t("title")} note={t("period", { from: 1, to: format.longDay(lastDay) })}>
+      <PageHeader title={nav("billing")} note={t("period", { from: 1, to: format.longDay(lastDay) })}>
         <CountedNote overview={overview} timeZone={site.timezone} />
       </PageHeader>
       <div className={billingColumns}>

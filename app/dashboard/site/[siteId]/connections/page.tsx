@@ -19,15 +19,16 @@ import type { SiteId } from "#lib/site-ids.ts";
 import { getSite, readApiKeys, readSiteDelivery } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
-  const t = await getTranslations("connections");
-  return { title: t("title") };
+  const t = await getTranslations("nav");
+  return { title: t("connections") };
 }
 
 export default async function ConnectionsPage({ params }: { params: Promise<{ siteId: string }> }) {
   const site = await getSite((await params).siteId);
   if (site.role !== "owner") return <OwnersOnly siteId={site.siteId} />;
-  const [t, keys, { lastEventAt, failed }, googleAds, { pageViewsEnabled }] = await Promise.all([
+  const [t, nav, keys, { lastEventAt, failed }, googleAds, { pageViewsEnabled }] = await Promise.all([
     getTranslations("connections"),
+    getTranslations("nav"),
     readPage(readApiKeys, site.siteId),
     readPage(readIngestStatus, site.siteId),
     readGoogleAds(site.siteId, site.ociSyncMethod),
@@ -36,7 +37,7 @@ export default async function ConnectionsPage({ params }: { params: Promise<{ si
   const editable = site.archivedAt === null;
   return (
     <>
-      <PageHeader title={t("title")} note={t("lead")} />
+      <PageHeader title={nav("connections")} note={t("lead")} />
       <Page>
         <TrackerCard site={site} appUrl={env().APP_URL} reportsViews={pageViewsEnabled} lastEventAt={lastEventAt} editable={editable} />
         {failed > 0 && (

@@ -11,22 +11,23 @@ import { readPage } from "#lib/auth/session.ts";
 import { getSite, readTeam } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
-  const t = await getTranslations("members");
-  return { title: t("title") };
+  const t = await getTranslations("nav");
+  return { title: t("members") };
 }
 
 export default async function MembersPage({ params }: { params: Promise<{ siteId: string }> }) {
   const site = await getSite((await params).siteId);
   if (site.role !== "owner") return <OwnersOnly siteId={site.siteId} />;
-  const [t, { members, invitations }] = await Promise.all([getTranslations("members"), readPage(readTeam, site.siteId)]);
+  const [t, nav, team] = await Promise.all([getTranslations("members"), getTranslations("nav"), readPage(readTeam, site.siteId)]);
+  const { members, invitations } = team;
   const editable = site.archivedAt === null;
   return (
     <>
-      <PageHeader title={t("title")} note={t("count", { count: members.length })}>
+      <PageHeader title={nav("members")} note={t("count", { count: members.length })}>
         {editable && <InviteDialog siteId={site.siteId} />}
       </PageHeader>
       <Page>
-        <Card aria-label={t("title")}>
+        <Card aria-label={nav("members")}>
           <MemberTable siteId={site.siteId} members={members} timeZone={site.timezone} editable={editable} />
         </Card>
         {invitations.length > 0 && <OpenInvitations siteId={site.siteId} invitations={invitations} timeZone={site.timezone} />}

@@ -8,8 +8,8 @@ import { readView } from "#lib/oci/queue/view.ts";
 import { getVersionedSite } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
-  const t = await getTranslations("oci");
-  return { title: t("title") };
+  const t = await getTranslations("nav");
+  return { title: t("ociControl") };
 }
 
 interface OciControlPageProps {

@@ -13,13 +13,13 @@ import { filteredPath, PageLinks } from "#components/ui/page-links.tsx";
 import { FilterRow } from "#components/workbench/filter/filter-row.tsx";
 import { LiveMark } from "#components/workbench/live/live-mark.tsx";
 import { readPage } from "#lib/auth/session.ts";
-import { saleStatuses } from "#lib/contracts/states.ts";
+import { saleStates, saleStatuses } from "#lib/contracts/states.ts";
 import { readSales, saleDeliveries, saleSources, salesFilter } from "#lib/seal/sales-list.ts";
 import { getVersionedSite } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
-  const t = await getTranslations("sales");
-  return { title: t("title") };
+  const t = await getTranslations("nav");
+  return { title: t("sales") };
 }
 
 interface SalesPageProps {
@@ -30,9 +30,9 @@ interface SalesPageProps {
 export default async function SalesPage({ params, searchParams }: SalesPageProps) {
   const site = await getVersionedSite((await params).siteId, "sales");
   const filter = salesFilter.parse(await searchParams);
-  const [t, words, { sales, next }] = await Promise.all([
+  const [t, word, { sales, next }] = await Promise.all([
     getTranslations("sales"),
-    getTranslations("filters"),
+    getTranslations(),
     readPage(readSales, site.siteId, filter),
   ]);
   const editable = site.role !== "viewer" && site.archivedAt === null;
@@ -41,11 +41,11 @@ export default async function SalesPage({ params, searchParams }: SalesPageProps
   const { cursor: _, ...kept } = filter;
   return (
     <>
-      <PageHeader title={t("title")}>
+      <PageHeader title={word("nav.sales")}>
         <LiveMark siteId={site.siteId} of="sales" version={site.version} />
         <DownloadLink href={filteredPath(`/api/sites/${site.siteId}/sales`, kept)} fileName="sales.csv">
           <Download className="size-3.5" />
-          {words("csv")}
+          {word("actions.csv")}
         </DownloadLink>
         {editable && (
           <ButtonLink href={`${path}/import`} size="sm" tone="primary">
@@ -60,24 +60,24 @@ export default async function SalesPage({ params, searchParams }: SalesPageProps
             {
               key: "status",
               kind: "choice",
-              label: t("filterStatus"),
-              options: saleStatuses.map((value) => ({ value, label: t(`statuses.${value}`) })),
+              label: word("labels.state"),
+              options: saleStatuses.map((value) => ({ value, label: word(`states.${saleStates[value]}`) })),
             },
             {
               key: "source",
               kind: "choice",
-              label: t("filterSource"),
+              label: word("labels.from"),
               options: saleSources.map((value) => ({ value, label: t(`sources.${value}`) })),
             },
             {
               key: "delivery",
               kind: "choice",
-              label: t("filterDelivery"),
-              options: saleDeliveries.map((value) => ({ value, label: t(`deliveries.${value}`) })),
+              label: word("who.google"),
+              options: saleDeliveries.map((value) => ({ value, label: word(`states.${value === "failed" ? "FAILED" : value}`) })),
             },
           ]}
         />
-        <Card aria-label={t("title")}>
+        <Card aria-label={word("nav.sales")}>
           {sales.length > 0 ? (
             <SalesTable
               siteId={site.siteId}
@@ -91,7 +91,7 @@ export default async function SalesPage({ params, searchParams }: SalesPageProps
             <EmptyState
               icon={BadgeCheck}
               title={filtered ? t("noneFiltered") : t("none")}
-              action={filtered && <ButtonLink href={path}>{words("clear")}</ButtonLink>}
+              action={filtered && <ButtonLink href={path}>{word("actions.clearFilters")}</ButtonLink>}
             >
               {filtered ? "" : t("noneBody")}
             </EmptyState>

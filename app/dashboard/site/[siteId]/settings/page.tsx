@@ -15,27 +15,27 @@ import { env } from "#lib/env.ts";
 import { getSite, readSiteDelivery } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
-  const t = await getTranslations("settings");
-  return { title: t("title") };
+  const t = await getTranslations("nav");
+  return { title: t("settings") };
 }
 
 export default async function SettingsPage({ params }: { params: Promise<{ siteId: string }> }) {
   const site = await getSite((await params).siteId);
   if (site.role !== "owner") return <OwnersOnly siteId={site.siteId} />;
-  const [t, archive, locale, delivery] = await Promise.all([
+  const [t, word, locale, delivery] = await Promise.all([
     getTranslations("settings"),
-    getTranslations("archive"),
+    getTranslations(),
     getLocale(),
     readPage(readSiteDelivery, site.siteId),
   ]);
   return (
     <>
-      <PageHeader title={t("title")} />
+      <PageHeader title={word("nav.settings")} />
       <Page narrow>
         {site.archivedAt === null && (
           <SiteForm
-            title={t("card")}
-            submit={t("save")}
+            title={word("labels.aboutSite")}
+            submit={word("actions.save")}
             done={t("saved")}
             method="PATCH"
             url={`/api/sites/${site.siteId}`}
@@ -45,18 +45,18 @@ export default async function SettingsPage({ params }: { params: Promise<{ siteI
         )}
         {/* A form of the old currency would offer the old average order in the new one. */}
         {site.archivedAt === null && <DeliveryForm key={site.currency} site={site} appUrl={env().APP_URL} delivery={delivery} />}
-        <Card title={t("siteId")}>
+        <Card title={word("labels.siteId")}>
           <CardBody className="grid gap-3">
             <p className="text-sm text-support text-pretty">{t("siteIdHint")}</p>
-            <SecretText value={site.siteId} label={t("siteId")} />
+            <SecretText value={site.siteId} label={word("labels.siteId")} />
           </CardBody>
         </Card>
         {site.archivedAt === null ? (
           <ArchiveSite siteId={site.siteId} name={site.name} />
         ) : (
-          <Card title={archive("restoreTitle")}>
+          <Card title={word("archive.restoreTitle")}>
             <CardBody className="flex min-w-0 items-center gap-3 flex-wrap">
-              <p className="text-sm text-support min-w-0 flex-1 min-w-60 text-pretty">{archive("restoreLead")}</p>
+              <p className="text-sm text-support min-w-0 flex-1 min-w-60 text-pretty">{word("archive.restoreLead")}</p>
               <RestoreSite siteId={site.siteId} name={site.name} />
             </CardBody>
           </Card>

@@ -32,8 +32,9 @@ const keptMonths = 3;
 export default async function CountedEventsPage({ params, searchParams }: EventsPageProps) {
   const site = await getVersionedSite((await params).siteId, "events");
   const page = await searchParams;
-  const [t, locale, listed] = await Promise.all([
+  const [t, words, locale, listed] = await Promise.all([
     getTranslations("billing.events"),
+    getTranslations("filters"),
     getLocale(),
     readPage(readCountedEvents, site.siteId, page),
   ]);
@@ -71,10 +72,10 @@ export default async function CountedEventsPage({ params, searchParams }: Events
             <EventsTable events={listed.events} next={listed.next} of={`${listed.yearMonth} ${page.cursor}`} />
           )}
         </Card>
-        <nav className="flex min-w-0 items-center justify-between gap-2" aria-label={t("pages")}>
-          {page.cursor ? <ButtonLink href={hrefOf(listed.yearMonth)}>{t("first")}</ButtonLink> : <span />}
+        <nav className="flex min-w-0 items-center justify-between gap-2" aria-label={words("pages")}>
+          {page.cursor ? <ButtonLink href={hrefOf(listed.yearMonth)}>{words("first")}</ButtonLink> : <span />}
           {listed.next && (
-            <ButtonLink href={`${hrefOf(listed.yearMonth)}&cursor=${encodeURIComponent(listed.next)}`}>{t("next")}</ButtonLink>
+            <ButtonLink href={`${hrefOf(listed.yearMonth)}&cursor=${encodeURIComponent(listed.next)}`}>{words("next")}</ButtonLink>
           )}
         </nav>
       </Page>

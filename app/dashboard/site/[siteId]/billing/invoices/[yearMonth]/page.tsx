@@ -16,14 +16,16 @@ interface InvoicePageProps {
 
 export async function generateMetadata({ params }: InvoicePageProps): Promise<Metadata> {
   const [t, locale, { yearMonth }] = await Promise.all([getTranslations("billing.invoice"), getLocale(), params]);
-  return { title: /^\d{4}-(0[1-9]|1[0-2])$/.test(yearMonth) ? t("title", { month: billingFormat(locale).month(yearMonth) }) : t("line") };
+  const isMonth = /^\d{4}-(0[1-9]|1[0-2])$/.test(yearMonth);
+  return { title: t("title", { month: isMonth ? billingFormat(locale).month(yearMonth) : yearMonth }) };
 }
 
 export default async function InvoicePage({ params }: InvoicePageProps) {
   const { siteId, yearMonth } = await params;
   const site = await getSite(siteId);
-  const [t, locale, invoice] = await Promise.all([
+  const [t, actions, locale, invoice] = await Promise.all([
     getTranslations("billing.invoice"),
+    getTranslations("actions"),
     getLocale(),
     readPage(readInvoice, site.siteId, yearMonth),
   ]);
@@ -33,7 +35,7 @@ export default async function InvoicePage({ params }: InvoicePageProps) {
         <span className="flex min-w-0 items-center gap-2 print:hidden flex-wrap">
           <DownloadLink href={invoiceUrl(site.siteId, yearMonth, "csv")} fileName={`invoice-${yearMonth}.csv`}>
             <Download className="size-3.5" />
-            {t("csv")}
+            {actions("csv")}
           </DownloadLink>
           <DownloadLink href={invoiceUrl(site.siteId, yearMonth)} fileName={`invoice-${yearMonth}.json`}>
             <Download className="size-3.5" />
