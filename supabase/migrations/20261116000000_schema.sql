@@ -142,6 +142,15 @@ as $$ select interval '54 days' $$;
 create function private.undo_window() returns interval
 language sql immutable parallel safe set search_path = ''
 as $$ select interval '10 minutes' $$;
+create function private.max_free_waits() returns int
+language sql immutable parallel safe set search_path = ''
+as $$ select 20 $$;
+create function private.claim_doubt() returns interval
+language sql immutable parallel safe set search_path = ''
+as $$ select interval '45 minutes' $$;
+create function private.event_arrival_window() returns interval
+language sql immutable parallel safe set search_path = ''
+as $$ select interval '25 hours' $$;
 
 -- 01_ground/refusals.sql
 create function private.fail(p_status int, p_code text, p_detail jsonb default null) returns void
@@ -2454,7 +2463,7 @@ begin
     where e.session_id = p_session.id
       and e.happened_at <= p_at
       and e.received_at >= p_session.started_at
-      and e.received_at <= p_session.last_seen_at + interval '25 hours';
+      and e.received_at <= p_session.last_seen_at + private.event_arrival_window();
   return v_scored;
 end
 $$;
@@ -3019,7 +3028,7 @@ declare
     when 'meeting' then 'MEETING_BOOKED' end;
   v_sale public.sales;
 begin
-  if p_call.status not in ('junk', 'cancelled') then
+  if p_call.status <> all (private.ended_lead_states()) then
     perform private.emit_signal(p_call.id, 'INTENT_CAPTURED', p_call.called_at);
     if v_stage is not null then
       perform private.emit_signal(p_call.id, v_stage, p_call.status_at);
@@ -6432,7 +6441,8 @@ begin
           from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text,
             words text, "retryAt" timestamptz, free boolean, "byHand" text)) o
         join public.offline_conversion_queue w on w.id = o.id
-        cross join lateral (select o.asks_to_wait and w.free_waits < 20 as is_free,
+        cross join lateral (select
+          o.asks_to_wait and w.free_waits < private.max_free_waits() as is_free,
           o.asks_to_wait or o.category in ('TRANSIENT', 'RATE_LIMIT') as is_passing,
           case when w.kind = 'CONVERSION' then null
             when o.by_hand is null and o.code = 'CONVERSION_NOT_FOUND'
@@ -6651,7 +6661,7 @@ begin
         -- An operator's undo moves a row back under the claim it had: only claims count attempts.
         when (select count(distinct t.attempt_count) > 1 from public.queue_transitions t
               where t.queue_id = q.id and t.to_status = 'PROCESSING'
-                and t.created_at > private.current_moment() - interval '45 minutes')
+                and t.created_at > private.current_moment() - private.claim_doubt())
           then 'CLAIMED_TWICE' end as reason
       from public.offline_conversion_queue q where q.id = any (v_ids)) j;
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_ACK_FAILED');
@@ -9107,7 +9117,7 @@ begin
     from (select g.id, case
         when p_claims ->> g.id::text <> coalesce(g.last_claim::text, '') then 'STALE_CLAIM'
         when p_claims ? g.id::text or g.dispatch_status <> 'PROCESSING' then null
-        when g.claimed_before_at > v_now - interval '45 minutes' then 'CLAIMED_TWICE' end as reason
+        when g.claimed_before_at > v_now - private.claim_doubt() then 'CLAIMED_TWICE' end as reason
       from public.marketing_signals g where g.id = any (p_ids) and g.site_id = p_site_id
       order by g.id for update) j;
   update public.marketing_signals g
@@ -9280,7 +9290,7 @@ begin
               as category,
             o.is_old or coalesce(r.category, 'TRANSIENT') in ('TRANSIENT', 'RATE_LIMIT')
               as is_passing,
-            w.free_waits < 20 and (o.is_old or r.free
+            w.free_waits < private.max_free_waits() and (o.is_old or r.free
               and coalesce(r.category, 'TRANSIENT') in ('TRANSIENT', 'RATE_LIMIT')) is true
               as is_free,
             case when c.status = any (private.ended_lead_states()) then 'CALL_IS_JUNK'
@@ -9747,7 +9757,7 @@ as $$
   from (
     select x.* from private.events x
     where x.session_id = p_visit.id and x.received_at
-      between p_visit.started_at and p_visit.last_seen_at + interval '25 hours'
+      between p_visit.started_at and p_visit.last_seen_at + private.event_arrival_window()
     order by x.happened_at, x.id limit 100) e
 $$;
 create function private.lead_visits(p_call public.calls) returns jsonb

@@ -106,7 +106,8 @@ begin
           from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text,
             words text, "retryAt" timestamptz, free boolean, "byHand" text)) o
         join public.offline_conversion_queue w on w.id = o.id
-        cross join lateral (select o.asks_to_wait and w.free_waits < 20 as is_free,
+        cross join lateral (select
+          o.asks_to_wait and w.free_waits < private.max_free_waits() as is_free,
           o.asks_to_wait or o.category in ('TRANSIENT', 'RATE_LIMIT') as is_passing,
           case when w.kind = 'CONVERSION' then null
             when o.by_hand is null and o.code = 'CONVERSION_NOT_FOUND'

@@ -35,8 +35,8 @@ grant execute on function public.ack_offline_conversions(uuid, uuid[], uuid)
 --   Safe     against late news: a row that is not PROCESSING any more stays what it is. Safe to
 --            repeat: the answer says what holds.
 --   Refuses  by row: STALE_CLAIM when the given claim is not the row's newest; CLAIMED_TWICE when
---            none is given and two claims of the last 45 minutes could be meant, a lease (15) and a
---            script's longest run (30): recovery brings the row back.
+--            none is given and two claims within private.claim_doubt() could be meant: recovery
+--            brings the row back.
 --   Returns  {updated: rows that were handed out and are known not to have arrived, refused,
 --            reasons: {id: why}}.
 --   Callers  service role only.
@@ -62,7 +62,7 @@ begin
         -- An operator's undo moves a row back under the claim it had: only claims count attempts.
         when (select count(distinct t.attempt_count) > 1 from public.queue_transitions t
               where t.queue_id = q.id and t.to_status = 'PROCESSING'
-                and t.created_at > private.current_moment() - interval '45 minutes')
+                and t.created_at > private.current_moment() - private.claim_doubt())
           then 'CLAIMED_TWICE' end as reason
       from public.offline_conversion_queue q where q.id = any (v_ids)) j;
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_ACK_FAILED');

@@ -137,7 +137,7 @@ begin
     from (select g.id, case
         when p_claims ->> g.id::text <> coalesce(g.last_claim::text, '') then 'STALE_CLAIM'
         when p_claims ? g.id::text or g.dispatch_status <> 'PROCESSING' then null
-        when g.claimed_before_at > v_now - interval '45 minutes' then 'CLAIMED_TWICE' end as reason
+        when g.claimed_before_at > v_now - private.claim_doubt() then 'CLAIMED_TWICE' end as reason
       from public.marketing_signals g where g.id = any (p_ids) and g.site_id = p_site_id
       order by g.id for update) j;
   update public.marketing_signals g

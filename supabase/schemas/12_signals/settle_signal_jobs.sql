@@ -98,7 +98,7 @@ begin
               as category,
             o.is_old or coalesce(r.category, 'TRANSIENT') in ('TRANSIENT', 'RATE_LIMIT')
               as is_passing,
-            w.free_waits < 20 and (o.is_old or r.free
+            w.free_waits < private.max_free_waits() and (o.is_old or r.free
               and coalesce(r.category, 'TRANSIENT') in ('TRANSIENT', 'RATE_LIMIT')) is true
               as is_free,
             case when c.status = any (private.ended_lead_states()) then 'CALL_IS_JUNK'
