@@ -1,6 +1,6 @@
 /** The states of the contracts, as SQL stores them. A conversion's states are the queue's: lib/oci/queue-types.ts. */
 
 export const callStates = ["intent", "qualified", "meeting", "sealed", "junk", "cancelled"] as const;
-/** Proofs hold CANCELED so; everywhere else the word is spelled cancelled. */
+/** Proofs hold the spelling CANCELED; everywhere else it is cancelled. */
 export const saleStatuses = ["DRAFT", "CONFIRMED", "CANCELED"] as const;
 export const ledgerKinds = ["SEAL", "CORRECT", "CANCEL", "RESTORE"] as const;

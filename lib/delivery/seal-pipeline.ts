@@ -3,7 +3,7 @@ import { callRpc } from "#lib/db/call-rpc.ts";
 import { maxAttempts } from "#lib/oci/limits.ts";
 import { claimAnswer, groupList, type Pipeline, settledAnswer, settledRow, storable, storableText } from "./pipeline.ts";
 
-/** As many as SQL lists: fair share sees every site that waits, and so does its promise that none waits for ever. */
+/** As many as SQL lists: fair share must see every waiting site to serve each of them in turn. */
 const groupsMax = 10_000;
 
 /** Sealed conversions and their corrections, from offline_conversion_queue. */

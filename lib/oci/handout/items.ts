@@ -91,7 +91,7 @@ export function signalItem(row: z.output<typeof signalRow>, site: ExportSite, cl
 
 const masked = (click: string) => (click.length >= 16 ? `${click.slice(0, 6)}…${click.slice(-4)}` : click && "…");
 
-/** For a person who looks: enough of a click id to tell two apart, too little to use it. SQL does the same with the other pipelines. */
+/** Masked for people: enough of a click id to tell two apart, too little to use it. SQL does the same with the other pipelines. */
 export function maskClicks<T extends { gclid: string; wbraid: string; gbraid: string }>(view: T): T {
   return { ...view, gclid: masked(view.gclid), wbraid: masked(view.wbraid), gbraid: masked(view.gbraid) };
 }
@@ -111,7 +111,7 @@ export interface Unexportable {
   words: string;
 }
 
-/** Why a conversion can never be sent as it is, in words for the operator who finds it among the failed; null when it can. */
+/** Why a conversion can never be sent as it is, as a message for the operator who finds it among the failed; null when it can. */
 export function whyUnexportable(row: z.output<typeof sealRow> & { isExpired: boolean }, site: ExportSite): Unexportable | null {
   if (!row.gclid && !row.wbraid && !row.gbraid)
     return { id: row.id, code: "NO_CLICK_ID", words: "The lead has no Google click id any more, so Google cannot match it to an ad." };

@@ -3,7 +3,7 @@ import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { chartRanges } from "#lib/oci/queue-types.ts";
 import { causeCount, centsByCurrency, moment } from "./shapes.ts";
 
-/** What became of a site's conversions over a span of time. */
+/** The outcomes of a site's conversions over a span of time. */
 
 export const queueChartsQuery = z.object({ siteId: z.string(), range: z.enum(chartRanges).default("7d") });
 

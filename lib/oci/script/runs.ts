@@ -19,7 +19,7 @@ export async function recordScriptRun(publicId: string, run: ScriptRun, request:
   }
 }
 
-/** Runs a script's call and notes what became of it. */
+/** Runs a script's call and notes its outcome. */
 export async function recorded<T>(
   { publicId, kind, request }: { publicId: string; kind: ScriptRun["kind"]; request: Request },
   run: () => Promise<{ answer: T; counts: Record<string, number> }>,
