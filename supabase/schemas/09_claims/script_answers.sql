@@ -32,7 +32,7 @@ grant execute on function public.ack_offline_conversions(uuid, uuid[], uuid)
 --   Moves    PROCESSING -> FAILED. TRANSIENT and RATE_LIMIT come back by themselves while attempts
 --            are left; VALIDATION and AUTH do not.
 --   Takes    p_claims {id: claim}, for the ids that came with one.
---   Safe     against late news: a row that is not PROCESSING any more stays what it is. Safe to
+--   Safe     against a late report: a row that is no longer PROCESSING stays as it is. Safe to
 --            repeat: the answer says what holds.
 --   Refuses  by row: STALE_CLAIM when the given claim is not the row's newest; CLAIMED_TWICE when
 --            none is given and two claims within private.claim_doubt() could be meant: recovery
@@ -51,7 +51,7 @@ declare
   v_ids uuid[] := private.of_this_site(p_site_id, p_ids);
   v_reasons jsonb;
 begin
-  -- With the rows: whose claim it is must still be true when it is ended.
+  -- Locks the rows too: the claim must not change before it is ended.
   perform private.lock_with_sales(v_ids);
   select coalesce(array_agg(j.id) filter (where j.reason is null), '{}'),
       coalesce(jsonb_object_agg(j.id, j.reason) filter (where j.reason is not null), '{}')
@@ -87,12 +87,12 @@ grant execute on function public.fail_offline_conversions(
     uuid, uuid[], text, text, text, int, uuid, jsonb)
   to opsmantik_app, service_role;
 
--- fail_unexportable_rows: conversions that can never be sent as they are. An operator sees them
--- instead of their being claimed in vain.
+-- fail_unexportable_rows: fails conversions that can never be sent as they are, so that an operator
+-- sees them and no claim wastes an attempt on them.
 --   Takes    p_rows [{id, code, words}]
 --   Moves    QUEUED/RETRY -> FAILED VALIDATION.
---   Safe     against a late answer: it holds no sale, so it must not wait for a row; one in
---            somebody's hands is left for the next export.
+--   Safe     against a late answer: it holds no sale, so it must not wait for a row; a locked
+--            one is left for the next export.
 --   Returns  {failed}.
 --   Callers  service role only.
 create function public.fail_unexportable_rows(
