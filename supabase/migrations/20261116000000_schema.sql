@@ -5280,7 +5280,8 @@ begin
   end if;
   perform private.close_waiting(
     p_sale_id, array_remove('{RESTATE,RETRACT}', v_needed), 'SUPERSEDED',
-    case when v_standing.id is null then 'Google rejected the conversion: there is nothing to adjust.'
+    case when v_standing.id is null
+      then 'Google rejected the conversion: there is nothing to adjust.'
       else 'A later change of the sale made this one needless.' end);
   if v_needed is null then
     return;
@@ -5339,7 +5340,8 @@ begin
       greatest(case when v_needed = p_again then p_not_before end,
         case when v_needed = 'RESTATE' then (
           select v_now + interval '1 day' from public.offline_conversion_queue q
-          where q.id = v_standing.queue_id and q.handed_vias_differ and q.handed_values_differ) end));
+          where q.id = v_standing.queue_id and q.handed_vias_differ
+            and q.handed_values_differ) end));
   end if;
 end
 $$;

@@ -35,7 +35,7 @@ export function useActionList(siteId: string) {
 
 interface ActionOptionsProps {
   list: readonly ListedAction[];
-  /** The words for no choice. */
+  /** The label for no choice. */
   none: string;
 }
 

@@ -23,7 +23,7 @@ export interface Question {
 type LastAction = Pick<Outcome, "actionIds" | "affected"> & { undoUntil: string };
 const undoShownMs = 20_000;
 
-/** Asks, does, tells, and takes back. `onChanged` lets the server draw the page again at once. */
+/** Asks, acts, reports the result and undoes. `onChanged` lets the server draw the page again at once. */
 export function useActions({ publicId: siteId, ociSyncMethod }: Pick<ControlSite, "publicId" | "ociSyncMethod">, onChanged: () => void) {
   const t = useTranslations("oci.actions");
   const toast = useToast();
@@ -33,7 +33,7 @@ export function useActions({ publicId: siteId, ociSyncMethod }: Pick<ControlSite
   const [last, setLast] = useState<LastAction | null>(null);
   const { run, start, stop, drop, isRunning } = useJob(siteId);
 
-  /** Two at once could not both be told how far they are. */
+  /** One at a time: the bar shows the progress of one action. */
   function isBusy(): boolean {
     if (isRunning()) toast.failed(t("oneAtATime"));
     return isRunning();
@@ -63,7 +63,7 @@ export function useActions({ publicId: siteId, ociSyncMethod }: Pick<ControlSite
     if (result.skippedCount > 0) setOutcome(result);
   }
 
-  /** Once something was done the question, which was about the rows as they were, is answered. */
+  /** Closes the question after an action: it was about the rows as they were before. */
   async function work(job: Job): Promise<void> {
     const ended = await start(job, () => setQuestion(null));
     onChanged();

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import type { SendFailure } from "#components/forms/send-json.ts";
 import { advance, type Job } from "./job.ts";
 
-/** A job under way, or one that stopped: by a hand, by leaving the page, or by a refusal. */
+/** A job under way, or one that stopped: by the operator, by leaving the page, or by a refusal. */
 export interface Run {
   job: Job;
   state: "running" | "stopped";
@@ -39,7 +39,7 @@ function keptJob(siteId: string): Job | null {
   }
 }
 
-/** Runs one job at a time and keeps what is not done. A page that is left stops after the request that is on its way. */
+/** Runs one job at a time and stores what is not done. A page that is left stops after the current request. */
 export function useJob(siteId: string) {
   const [run, setRun] = useState<Run | null>(null);
   const isStopped = useRef(false);
@@ -59,12 +59,12 @@ export function useJob(siteId: string) {
     stop: () => {
       isStopped.current = true;
     },
-    /** Lets go of a job that stopped; what it did stays done. */
+    /** Drops a job that stopped; what it did stays done. */
     drop() {
       keepJob(siteId, null);
       setRun(null);
     },
-    /** Null: it stopped midway and waits to be gone on with. */
+    /** Null: it stopped midway and can be resumed. */
     async start(job: Job, onBegun: () => void): Promise<Ended | null> {
       isStopped.current = false;
       isRunning.current = true;

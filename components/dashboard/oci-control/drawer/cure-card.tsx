@@ -11,7 +11,7 @@ import type { QueueRow } from "#lib/oci/queue/rows.ts";
 import { useWhatHappens } from "../table/use-what-happens.ts";
 import { CureFacts, type CureTone } from "./cure-facts.tsx";
 
-/** Google's own words: of the last real attempt, where the row only waits since. */
+/** Google's own message; of the last real attempt if the row was only deferred since. */
 function codeOf(row: QueueRow): string {
   const isWaiting = row.status === "RETRY";
   const code = isWaiting ? row.attemptErrorCode : row.providerErrorCode;
@@ -24,7 +24,7 @@ function toneOf(state: RowState, isRefused: boolean): CureTone {
   return state === "BLOCKED" ? "blocked" : state === "RETRY" ? "retry" : "plain";
 }
 
-/** What is the matter with a row, who can fix it, and how. */
+/** What is wrong with a row, who can fix it, and how. */
 export function CureCard({ row, sameCause }: { row: QueueRow; sameCause: number }) {
   const t = useTranslations("oci.drawer");
   const { blocked, isConnected, now, causeOf, linkToRow, openRow } = useControl();
@@ -78,7 +78,7 @@ interface DeedProps {
 function CureDeed({ row, state, cause, sameCause }: DeedProps) {
   const t = useTranslations("oci.drawer");
   const { site, mayAct, actions, filterBy } = useControl();
-  // Where an owner puts it right; sending again comes after that and stands at the foot.
+  // Where an owner fixes it; sending again comes after that, at the foot.
   const place = site.role === "owner" && mayAct ? places[cause.cure] : undefined;
   const canRetry = mayAct && !place && cause.helps && (state === "FAILED" || state === "RETRY");
   const byHand = isManual(row, site.ociSyncMethod); // back in the queue it is a person's work again; nothing is sent

@@ -68,7 +68,7 @@ export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row
   );
 }
 
-/** A proof's move in words. A sale that stays sealed was corrected. */
+/** A proof's move as text. A sale that stays sealed was corrected. */
 function useMoveOf() {
   const t = useTranslations("oci.ledger");
   const states = useTranslations("activity.states");

@@ -15,7 +15,7 @@ import type { QueueAction } from "#lib/oci/queue-types.ts";
 export function RowDeeds({ row, story }: { row: QueueRow; story: QueueRowStory | null }) {
   const t = useTranslations("oci.drawer");
   const { site, actions } = useControl();
-  // The list knows the newest state, the story what SQL allows in the state it saw.
+  // The list has the newest state; the story has what SQL allowed in the state it read.
   const can = (action: QueueAction) =>
     canTake(action, row, site.ociSyncMethod) && (!story || story.row.status !== row.status || story.allowedActions.includes(action));
   const isNone = !can("RETRY_SELECTED") && !can("RESET_TO_QUEUED") && !can("MARK_FAILED");
@@ -39,7 +39,7 @@ export function RowDeeds({ row, story }: { row: QueueRow; story: QueueRowStory |
   );
 }
 
-/** Gives a person's work back to the API, after saying what happens when somebody has done it already. */
+/** Gives a person's work back to the API, after saying what happens if somebody has already done it. */
 function TryApi({ row }: { row: QueueRow }) {
   const t = useTranslations("oci.tryApi");
   const { actions, format } = useControl();
