@@ -8,7 +8,7 @@ interface CatalogFunction {
   session: boolean;
 }
 
-/** What a caller passes for each SQL type. Everything else is a mistake we want to hear of. */
+/** What a caller passes for each SQL type. Any other type fails the build. */
 const argumentTypes: Record<string, string> = {
   text: "string",
   uuid: "string",
