@@ -132,7 +132,7 @@ export const settledAnswer = z.object({ completed: z.number(), failed: z.number(
 
 /** A result as settle takes it. */
 export function settledRow({ id, status, message, retryAt, isFreeWait, isJudged: _judged, blocksAction: _blocks, ...rest }: UploadResult) {
-  return { id, outcome: status, ...rest, words: message, retryAt: retryAt?.toISOString(), free: isFreeWait };
+  return { id, outcome: status, ...rest, message, retryAt: retryAt?.toISOString(), free: isFreeWait };
 }
 
 /** Text that Postgres takes: no U+0000 and no half of a character. A cut can leave one, and a click id may contain one. */

@@ -25,7 +25,7 @@ export const sealPipeline: Pipeline = {
         p_limit: limit,
         p_until: until.toISOString(),
         p_code: code,
-        p_words: storableText(message),
+        p_message: storableText(message),
         p_jitter_seconds: jitterSeconds,
         p_max_attempts: maxAttempts(),
       },

@@ -6270,7 +6270,7 @@ as $$
 $$;
 create function public.defer_offline_conversion_jobs(
   p_site_id uuid, p_provider_key text, p_limit int, p_until timestamptz, p_code text,
-  p_words text, p_jitter_seconds int default 0, p_max_attempts int default private.max_attempts()
+  p_message text, p_jitter_seconds int default 0, p_max_attempts int default private.max_attempts()
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -6289,7 +6289,7 @@ begin
     set status = 'RETRY',
         next_retry_at = p_until + random() * make_interval(secs => p_jitter_seconds),
         provider_error_code = left(p_code, 64), provider_error_category = 'TRANSIENT',
-        last_error = left(p_words, 1024), updated_at = private.current_moment()
+        last_error = left(p_message, 1024), updated_at = private.current_moment()
     where q.id = any (v_due.row_ids);
   get diagnostics v_deferred = row_count;
   if v_deferred > 0 then
@@ -6426,8 +6426,8 @@ begin
               then coalesce(left(o.code, 64), 'UNKNOWN') else left(o.code, 64) end,
           provider_error_category = case when b.is_over then 'PERMANENT' else o.category end,
           last_error = left(case when b.is_over
-            then concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.words) else o.words end, 1024),
-          attempt_error = left(o.words, 1024), attempt_error_code = left(o.code, 64),
+            then concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.message) else o.message end, 1024),
+          attempt_error = left(o.message, 1024), attempt_error_code = left(o.code, 64),
           attempt_error_category = o.category,
           -- Refused, or asked to wait: a conversion of which no other hand-out can be at Google
           -- may go under another action next, or to another account.
@@ -6436,12 +6436,12 @@ begin
                 where d.sale_id = q.sale_id and d.verdict is distinct from 'REJECTED')
             then q.conversion_action end
       from (
-          select r.id, r.outcome, r.words, r."retryAt" as retry_at, r.code,
+          select r.id, r.outcome, r.message, r."retryAt" as retry_at, r.code,
             coalesce(r.category, 'TRANSIENT') as category,
             coalesce(r.free, false) and r.outcome = 'RETRY' as asks_to_wait,
             r."byHand" as by_hand
           from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text,
-            words text, "retryAt" timestamptz, free boolean, "byHand" text)) o
+            message text, "retryAt" timestamptz, free boolean, "byHand" text)) o
         join public.offline_conversion_queue w on w.id = o.id
         cross join lateral (select
           o.asks_to_wait and w.free_waits < private.max_free_waits() as is_free,
@@ -6642,7 +6642,7 @@ begin
 end
 $$;
 create function public.fail_offline_conversions(
-  p_site_id uuid, p_ids uuid[], p_code text, p_category text, p_words text,
+  p_site_id uuid, p_ids uuid[], p_code text, p_category text, p_message text,
   p_max_attempts int default private.max_attempts(), p_key_id uuid default null,
   p_claims jsonb default null
 ) returns jsonb
@@ -6673,7 +6673,7 @@ begin
       'outcome', 'FAILED',
       'code', p_code,
       'category', p_category,
-      'words', p_words)), '[]')
+      'message', p_message)), '[]')
     from unnest(v_ids) i), p_max_attempts);
   return jsonb_build_object(
     'updated', (
@@ -6694,8 +6694,8 @@ declare
 begin
   perform private.act(('api_key', p_key_id)::private.actor, 'UNEXPORTABLE');
   with given as materialized (
-    select r.id, r.code, r.words
-    from jsonb_to_recordset(p_rows) r (id uuid, code text, words text)),
+    select r.id, r.code, r.message
+    from jsonb_to_recordset(p_rows) r (id uuid, code text, message text)),
   free as materialized (
     select q.id from public.offline_conversion_queue q
     where q.id in (select g.id from given g) and q.site_id = p_site_id
@@ -6703,7 +6703,7 @@ begin
     for update skip locked)
   update public.offline_conversion_queue q
     set status = 'FAILED', next_retry_at = null, provider_error_code = left(g.code, 64),
-        provider_error_category = 'VALIDATION', last_error = left(g.words, 1024),
+        provider_error_category = 'VALIDATION', last_error = left(g.message, 1024),
         updated_at = private.current_moment()
     from free f join given g on g.id = f.id where q.id = f.id;
   get diagnostics v_failed = row_count;
@@ -9103,7 +9103,7 @@ begin
 end
 $$;
 create function public.fail_marketing_signals(
-  p_site_id uuid, p_ids uuid[], p_category text, p_words text,
+  p_site_id uuid, p_ids uuid[], p_category text, p_message text,
   p_max_attempts int default private.max_attempts(), p_claims jsonb default null
 ) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -9127,7 +9127,7 @@ begin
         claim_token = null, claimed_at = null, updated_at = v_now,
         next_retry_at = case when l.is_again
           then v_now + private.retry_delay(g.attempt_count - g.attempt_base) end,
-        last_error = left(p_words, 1024),
+        last_error = left(p_message, 1024),
         provider_error_code = null, provider_error_category = null
     from (
       select x.id, p_category in ('TRANSIENT', 'RATE_LIMIT')
@@ -9266,14 +9266,14 @@ begin
             then g.conversion_action end,
           last_error = case when o.nothing is not null then o.nothing
             when o.is_passing and not o.is_again
-              then left(concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.words), 1024)
-            else left(o.words, 1024) end,
+              then left(concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.message), 1024)
+            else left(o.message, 1024) end,
           provider_error_code = case when o.nothing is not null then null
             when o.is_passing and not o.is_again then 'MAX_ATTEMPTS' else left(o.code, 64) end,
           provider_error_category = case when o.nothing is not null then null
             when o.is_passing and not o.is_again then 'PERMANENT' else o.category end
       from (
-        select r.id, r.code, r.words, p.category,
+        select r.id, r.code, r.message, p.category,
           case when not v_is_old or r.category is distinct from 'RATE_LIMIT' then r."retryAt" end
             as retry_at,
           p.is_passing, p.nothing,
@@ -9282,7 +9282,7 @@ begin
           p.is_free, p.nothing is null and p.is_passing
             and (p.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_again
         from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text,
-            words text, "retryAt" timestamptz, free boolean)
+            message text, "retryAt" timestamptz, free boolean)
           join public.marketing_signals w on w.id = r.id and w.site_id = p_site_id
           join public.calls c on c.id = w.call_id
           cross join lateral (

@@ -99,8 +99,8 @@ export async function reportFailed(machine: SiteMachine, failure: z.output<typeo
   const { seals, signals, pageViews, unknown } = sortIds(failure.queueIds);
   const { siteId, keyId } = machine;
   const { errorCode, errorCategory, errorMessage } = failure;
-  const words = errorMessage || errorCode;
-  const common = { p_site_id: siteId, p_category: errorCategory, p_words: words, p_max_attempts: maxAttempts() };
+  const message = errorMessage || errorCode;
+  const common = { p_site_id: siteId, p_category: errorCategory, p_message: message, p_max_attempts: maxAttempts() };
   const none = { updated: 0, refused: [], reasons: {} };
   const [ofSeals, ofSignals] = [claimsOf("seal_", failure.claims), claimsOf("signal_", failure.claims)];
   const sealed = seals.length

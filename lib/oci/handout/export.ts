@@ -103,7 +103,7 @@ export async function exportForScript(machine: SiteMachine): Promise<Exported> {
     const page = await callRpc("get_export_page", { p_site_id: machine.siteId, ...limits() }, exportPage);
     const { sendable, unsendable } = judge(page);
     if (unsendable.length > 0) {
-      const rows = unsendable.map(({ id, code, words }) => ({ id, code, words }));
+      const rows = unsendable.map(({ id, code, message }) => ({ id, code, message }));
       await callRpc("fail_unexportable_rows", { p_site_id: machine.siteId, p_rows: rows, p_key_id: machine.keyId }, z.unknown());
       skipped += unsendable.length;
     }

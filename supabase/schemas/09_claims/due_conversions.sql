@@ -50,7 +50,7 @@ grant execute on function public.list_offline_conversion_groups(int, int)
 --   Callers  service role only.
 create function public.defer_offline_conversion_jobs(
   p_site_id uuid, p_provider_key text, p_limit int, p_until timestamptz, p_code text,
-  p_words text, p_jitter_seconds int default 0, p_max_attempts int default private.max_attempts()
+  p_message text, p_jitter_seconds int default 0, p_max_attempts int default private.max_attempts()
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -69,7 +69,7 @@ begin
     set status = 'RETRY',
         next_retry_at = p_until + random() * make_interval(secs => p_jitter_seconds),
         provider_error_code = left(p_code, 64), provider_error_category = 'TRANSIENT',
-        last_error = left(p_words, 1024), updated_at = private.current_moment()
+        last_error = left(p_message, 1024), updated_at = private.current_moment()
     where q.id = any (v_due.row_ids);
   get diagnostics v_deferred = row_count;
   if v_deferred > 0 then

@@ -50,7 +50,7 @@ end
 $$;
 
 -- end_claims: these rows were not delivered. Called with their sales locked.
---   Takes    p_results [{id, outcome RETRY|FAILED, code?, category?, words?, retryAt?, free?,
+--   Takes    p_results [{id, outcome RETRY|FAILED, code?, category?, message?, retryAt?, free?,
 --            byHand?}]. Without a code nobody answered: the sender threw.
 --   Moves    PROCESSING -> RETRY or FAILED, only under the given claim (null: any claim).
 --            TRANSIENT and RATE_LIMIT get a time for the next try while attempts are left, and
@@ -89,8 +89,8 @@ begin
               then coalesce(left(o.code, 64), 'UNKNOWN') else left(o.code, 64) end,
           provider_error_category = case when b.is_over then 'PERMANENT' else o.category end,
           last_error = left(case when b.is_over
-            then concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.words) else o.words end, 1024),
-          attempt_error = left(o.words, 1024), attempt_error_code = left(o.code, 64),
+            then concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.message) else o.message end, 1024),
+          attempt_error = left(o.message, 1024), attempt_error_code = left(o.code, 64),
           attempt_error_category = o.category,
           -- Refused, or asked to wait: a conversion of which no other hand-out can be at Google
           -- may go under another action next, or to another account.
@@ -99,12 +99,12 @@ begin
                 where d.sale_id = q.sale_id and d.verdict is distinct from 'REJECTED')
             then q.conversion_action end
       from (
-          select r.id, r.outcome, r.words, r."retryAt" as retry_at, r.code,
+          select r.id, r.outcome, r.message, r."retryAt" as retry_at, r.code,
             coalesce(r.category, 'TRANSIENT') as category,
             coalesce(r.free, false) and r.outcome = 'RETRY' as asks_to_wait,
             r."byHand" as by_hand
           from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text,
-            words text, "retryAt" timestamptz, free boolean, "byHand" text)) o
+            message text, "retryAt" timestamptz, free boolean, "byHand" text)) o
         join public.offline_conversion_queue w on w.id = o.id
         cross join lateral (select
           o.asks_to_wait and w.free_waits < private.max_free_waits() as is_free,

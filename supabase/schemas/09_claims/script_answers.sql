@@ -41,7 +41,7 @@ grant execute on function public.ack_offline_conversions(uuid, uuid[], uuid)
 --            reasons: {id: why}}.
 --   Callers  service role only.
 create function public.fail_offline_conversions(
-  p_site_id uuid, p_ids uuid[], p_code text, p_category text, p_words text,
+  p_site_id uuid, p_ids uuid[], p_code text, p_category text, p_message text,
   p_max_attempts int default private.max_attempts(), p_key_id uuid default null,
   p_claims jsonb default null
 ) returns jsonb
@@ -72,7 +72,7 @@ begin
       'outcome', 'FAILED',
       'code', p_code,
       'category', p_category,
-      'words', p_words)), '[]')
+      'message', p_message)), '[]')
     from unnest(v_ids) i), p_max_attempts);
   return jsonb_build_object(
     'updated', (
@@ -89,7 +89,7 @@ grant execute on function public.fail_offline_conversions(
 
 -- fail_unexportable_rows: fails conversions that can never be sent as they are, so that an operator
 -- sees them and no claim wastes an attempt on them.
---   Takes    p_rows [{id, code, words}]
+--   Takes    p_rows [{id, code, message}]
 --   Moves    QUEUED/RETRY -> FAILED VALIDATION.
 --   Safe     against a late answer: it holds no sale, so it must not wait for a row; a locked
 --            one is left for the next export.
@@ -105,8 +105,8 @@ declare
 begin
   perform private.act(('api_key', p_key_id)::private.actor, 'UNEXPORTABLE');
   with given as materialized (
-    select r.id, r.code, r.words
-    from jsonb_to_recordset(p_rows) r (id uuid, code text, words text)),
+    select r.id, r.code, r.message
+    from jsonb_to_recordset(p_rows) r (id uuid, code text, message text)),
   free as materialized (
     select q.id from public.offline_conversion_queue q
     where q.id in (select g.id from given g) and q.site_id = p_site_id
@@ -114,7 +114,7 @@ begin
     for update skip locked)
   update public.offline_conversion_queue q
     set status = 'FAILED', next_retry_at = null, provider_error_code = left(g.code, 64),
-        provider_error_category = 'VALIDATION', last_error = left(g.words, 1024),
+        provider_error_category = 'VALIDATION', last_error = left(g.message, 1024),
         updated_at = private.current_moment()
     from free f join given g on g.id = f.id where q.id = f.id;
   get diagnostics v_failed = row_count;

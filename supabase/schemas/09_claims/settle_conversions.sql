@@ -1,7 +1,7 @@
 -- settle_offline_conversion_jobs: what the provider said of a worker's rows of one site.
 --   Takes    p_token: the claim under which they were handed out.
 --            p_results [{id, outcome COMPLETED|RETRY|FAILED, transport?, requestId?, recordIndex?,
---            verdict?, code?, category?, words?, retryAt?, free?, byHand?}]
+--            verdict?, code?, category?, message?, retryAt?, free?, byHand?}]
 --            p_batch: finish_batch's, with provider, firstPollSeconds? and customerId?, the account
 --            that it went to. Null: nothing is known of the batch, and recovery ends it.
 --   Moves    to COMPLETED from anything but COMPLETED, if the row was ever claimed by p_token: a

@@ -36,7 +36,7 @@ export const failure = (code: string, category = "VALIDATION"): Result => ({
   outcome: "FAILED",
   code,
   category,
-  words: `${code} said Google`,
+  message: `${code} said Google`,
 });
 
 /** A conversion that Data Manager took; `answer` is what it says later. */
@@ -100,6 +100,13 @@ export const deferred = (team: Team, code: string, minute = 1) =>
   service(
     db.sql,
     "defer_offline_conversion_jobs",
-    { p_site_id: team.siteId, p_provider_key: "google_ads", p_limit: 10, p_until: minutesLater(minute + 60), p_code: code, p_words: code },
+    {
+      p_site_id: team.siteId,
+      p_provider_key: "google_ads",
+      p_limit: 10,
+      p_until: minutesLater(minute + 60),
+      p_code: code,
+      p_message: code,
+    },
     minutesLater(minute),
   );
