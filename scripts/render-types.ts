@@ -11,7 +11,7 @@ interface CatalogFunction {
 /** Arguments that name a site: the two ids of a site must not be mixed up. */
 const siteArguments: Record<string, string> = { p_site_id: "SiteUuid", p_public_id: "SiteId" };
 
-/** What a caller passes for each SQL type. Everything else is a mistake we want to hear of. */
+/** What a caller passes for each SQL type. Any other type fails the build. */
 const argumentTypes: Record<string, string> = {
   text: "string",
   uuid: "string",

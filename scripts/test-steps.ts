@@ -65,7 +65,7 @@ function e2eStep(): TestStep {
     name: "e2e",
     needs: ["build"],
     commands: [["playwright", "test", "--reporter=list,json"]],
-    // Playwright decides on colours itself, and Node warns in every worker when both have a say.
+    // Playwright sets colours itself, and Node warns in every worker when both are set.
     env: { PLAYWRIGHT_JSON_OUTPUT_FILE: report, NO_COLOR: undefined },
     countTests: () => {
       const stats = readReport(report, playwrightReport)?.stats;
@@ -78,7 +78,7 @@ function reportPath(name: string): string {
   const folder = join(localDir(), "test-reports");
   mkdirSync(folder, { recursive: true });
   const path = join(folder, `${name}.json`);
-  // The numbers of an earlier run must not pass for this one's.
+  // The report of an earlier run must not be taken for this one's.
   rmSync(path, { force: true });
   return path;
 }

@@ -35,7 +35,7 @@ function readKeys(): Required<KeyRing> {
   }
 }
 
-/** "moved" when an owner connected anew meanwhile: the next round looks again. */
+/** "moved" when an owner reconnected meanwhile: the next round reads it again. */
 async function reseal(sql: postgres.Sql, ring: KeyRing, row: SealedRow): Promise<"resealed" | "moved" | "does not open"> {
   const place = credentialsPlace(row.siteUuid, row.providerKey);
   let next: SealedSecret;
@@ -49,7 +49,7 @@ async function reseal(sql: postgres.Sql, ring: KeyRing, row: SealedRow): Promise
   return answer?.done === "true" ? "resealed" : "moved";
 }
 
-/** Batch after batch, until only what does not open is left. */
+/** Batch after batch, until only credentials that no key opens are left. */
 async function rotate(sql: postgres.Sql, ring: Required<KeyRing>): Promise<{ resealed: number; left: number }> {
   let resealed = 0;
   for (;;) {

@@ -1,7 +1,7 @@
 /**
  * `npm run verify:proofs -- [postgres://owner@…]`: hashes every proof and every block again and names the first broken link.
  * Without an address it takes DATABASE_URL, and without that the running demo. The login must be able to read the tables: the app's
- * own role can not. Exits 1 when something is wrong, 2 when it could not look.
+ * own role cannot. Exits 1 when something is wrong, 2 when it could not check.
  */
 import postgres from "postgres";
 import { verifyProofs } from "#lib/contracts/verify-proofs.ts";

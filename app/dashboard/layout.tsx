@@ -8,7 +8,7 @@ import { parseTheme, themeCookie } from "#lib/i18n/theme.ts";
 import { readOpenLeads } from "#lib/leads/desk-readers.ts";
 import { listSites } from "#lib/tenancy/readers.ts";
 
-/** The shell stands even when the database is away: the page inside then says what is wrong. */
+/** The shell is shown even when the database is down: the page inside then says what is wrong. */
 async function shellSites(): Promise<{ sites: ShellSite[]; mayCreate: boolean; open: Record<string, number> }> {
   try {
     const [{ sites, mayCreate }, open] = await Promise.all([listSites(), readPage(readOpenLeads)]);

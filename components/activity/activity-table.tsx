@@ -18,6 +18,7 @@ import { useLocale, useTranslations } from "next-intl";
 import { useStateWord } from "#components/contracts/use-state-word.ts";
 import { Cell } from "#components/ui/table.tsx";
 import { LiveTable } from "#components/workbench/live/live-table.tsx";
+import { leadChannels } from "#lib/channels.ts";
 import type { ActivityEntry } from "#lib/contracts/activity.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
 
@@ -36,7 +37,6 @@ const icons: Record<ActivityEntry["kind"], LucideIcon> = {
   switched: ArrowLeftRight,
   other: CheckCheck,
 };
-const channels = ["phone", "whatsapp", "form"] as const;
 
 interface ActivityTableProps {
   entries: ActivityEntry[];
@@ -65,7 +65,7 @@ export function ActivityTable({ entries, next, of, timeZone }: ActivityTableProp
     return actorKind === "api_key" ? t("apiKey", { name: actorName }) : actorName;
   };
   const subjectOf = ({ channel, calledAt, externalRef }: ActivityEntry) => {
-    const known = channels.find((name) => name === channel);
+    const known = leadChannels.find((name) => name === channel);
     if (externalRef) return t("sale", { ref: externalRef });
     return known && calledAt ? t("lead_call", { channel: word(`channels.${known}`), date: dateTime(calledAt) }) : null;
   };

@@ -8,7 +8,7 @@ import { type BillingOverview, type DropReason, dropReasons } from "#lib/billing
 
 const icons: Record<DropReason, LucideIcon> = { duplicate: Copy, bot: Bot, consent: ShieldOff, privacy_signal: EyeOff, quota: OctagonX };
 
-/** Everything that knocked this month: what was billed, and what was turned away and why. */
+/** All events that arrived this month: those billed, and those refused with their reason. */
 export function ArrivalsCard({ overview, eventsHref }: { overview: BillingOverview; eventsHref: string }) {
   const t = useTranslations("billing.arrivals");
   const format = billingFormat(useLocale(), overview.currency);

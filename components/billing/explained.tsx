@@ -8,7 +8,7 @@ import type { BillingOverview, InvoiceSummary } from "#lib/billing/billing-shape
 import type { SiteId } from "#lib/site-ids.ts";
 import { DownloadLink, eventsCsvUrl, invoiceUrl } from "./download-link.tsx";
 
-/** What one unit is, in plain words, with the way to every single one. */
+/** What one unit is, with a link to every single one. */
 export function HowCounted({ overview, eventsHref }: { overview: BillingOverview; eventsHref: string }) {
   const t = useTranslations("billing.how");
   const format = billingFormat(useLocale(), overview.currency);
@@ -30,7 +30,7 @@ export function HowCounted({ overview, eventsHref }: { overview: BillingOverview
   );
 }
 
-/** The newest invoice's proof and its events, for whoever wants to count again. */
+/** The newest invoice's proof and its events, for anyone who wants to recount. */
 export function CheckYourself({ siteId, newest }: { siteId: SiteId; newest: InvoiceSummary | undefined }) {
   const t = useTranslations("billing.check");
   const format = billingFormat(useLocale(), newest?.currency);

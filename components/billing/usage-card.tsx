@@ -79,7 +79,7 @@ function UsageTrack({ used, expected, limit, format }: TrackProps) {
   );
 }
 
-/** One sentence: what happens to this month if it goes on like this. */
+/** One sentence: how this month ends if it continues like this. */
 function UsageNote({ overview, forecast }: UsageProps) {
   const t = useTranslations("billing.note");
   const format = billingFormat(useLocale(), overview.currency);

@@ -19,7 +19,7 @@ interface TrackerCardProps {
   editable: boolean;
 }
 
-/** The line that makes a website heard, and how its visitors' wishes are honoured. */
+/** The tracker's line for the website, and its privacy settings. */
 export function TrackerCard({ site, appUrl, reportsViews, lastEventAt, editable }: TrackerCardProps) {
   const t = useTranslations("tracker");
   const { send, pending } = useSend();

@@ -4,12 +4,12 @@ import { useTranslations } from "next-intl";
 import { type Cure, causeOf } from "#lib/oci/queue/causes.ts";
 
 export interface Cause {
-  /** What happened, who can fix it, what to do: in plain words, without the code. */
+  /** What happened, who can fix it, what to do; without the code. */
   what: string;
   who: string;
   fix: string;
   cure: Cure;
-  /** The word on the button that does it. */
+  /** The label of the button that does it. */
   deed: string;
   /** Whether sending it again can work, at once or after "fix". */
   helps: boolean;

@@ -71,7 +71,7 @@ const looks = {
   none: { icon: Minus, tone: "plain", className: "font-medium" },
 } as const;
 
-/** Every step up to the broken one is done. Those after it were not reached, but for the seal: a person may have made it all the same. */
+/** Every step up to the broken one is done. Those after it were not reached, except the seal, which a person may have made anyway. */
 function stateOf(index: number, { step, tone }: WhyMessage, isSealed: boolean): keyof typeof looks {
   const broken = whySteps.indexOf(step);
   if (tone === "counted" || index < broken) return "done";

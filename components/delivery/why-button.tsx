@@ -19,7 +19,7 @@ interface WhyButtonProps {
   /** Google confirmed it: the question is then another one. */
   isCounted: boolean;
   look: "link" | "small" | "icon";
-  /** The row that is open beside it: the answer does not lead to where the reader is. */
+  /** The row that is open beside it: the answer does not link to it. */
   openRowId?: string;
 }
 

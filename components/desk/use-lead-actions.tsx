@@ -75,7 +75,7 @@ function usePerform({ siteId, format, leads, onRead }: Options, undo: (lead: Des
     );
   }
 
-  /** The key belongs to the intention: trying again with it can not seal twice. */
+  /** The key belongs to the intention: trying again with it cannot seal twice. */
   async function send(change: Change, key: string): Promise<void> {
     const { lead, path, body } = change;
     const expected = { ...change.expect, changedByYou: true, changedAt: serverTime().toISOString() };
@@ -89,7 +89,7 @@ function usePerform({ siteId, format, leads, onRead }: Options, undo: (lead: Des
       if (sent.code === "OFFLINE") return;
     }
     const detail = await readLead(siteId, lead.id);
-    // Taken, but how the lead is now could not be read: what the next look finds holds.
+    // The server took the change, but the lead could not be read: the next read shows it.
     if (detail) onRead(detail);
     else if (sent.ok) leads.patch({ ...lead, ...expected });
     leads.forget(lead.id);

@@ -1,4 +1,4 @@
-/** After so long an answer is not waited for any more: a change that waits for it must not hang. */
+/** The longest wait for an answer, so that a change that needs it does not hang. */
 const waitMs = 10_000;
 
 /** Asks one of our JSON routes. Null: no connection, or an answer that is not one. */

@@ -30,7 +30,7 @@ interface SaleDialogsProps {
   pending?: boolean;
 }
 
-/** Asks what a sealed sale was really worth, or whether it did not happen after all, and says what Google gets to know of it. */
+/** Asks what a sealed sale was really worth, or whether it did not happen after all, and says what is sent to Google. */
 export function SaleDialogs({ asked, onAsk, ...sale }: SaleDialogsProps) {
   useBackCloses(asked !== null, () => onAsk(null));
   const shown = (change: SaleChange) => ({ open: asked === change, onOpenChange: (open: boolean) => onAsk(open ? change : null) });

@@ -1,6 +1,6 @@
 export interface SendFailure {
   ok: false;
-  /** A key of the `errors` messages, or a code this version has no words for yet. */
+  /** A key of the `errors` messages, or a code this version has no message for. */
   code: string;
   requestId: string | null;
   /** Code of the first error of each field. An error inside a list counts for the list. */

@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { type MarkMeaning, readAmount } from "#lib/valuation/read-amount.ts";
 
-/** An amount while it is being typed. What a mark means is forgotten as soon as the text or the currency changes. `present` is no new amount. */
+/** An amount while it is being typed. The chosen meaning of a mark is dropped when the text or the currency changes. `present` does not count as a new amount. */
 export function useAmount(currency: string, initial = "", present: number | null = null) {
   const t = useTranslations("amount");
   const [text, setText] = useState(initial);
@@ -22,7 +22,7 @@ export function useAmount(currency: string, initial = "", present: number | null
     cents: reading.ok && !isSame ? reading.cents : null,
     /** Two readings, and nobody has chosen one. The readings ask; the field is not wrong. */
     isOpen: !reading.ok && reading.code === "AMOUNT_AMBIGUOUS",
-    /** Why there is no amount, in words. */
+    /** The message that says why there is no amount. */
     problem: isSame ? t("same") : reading.ok ? null : (problems[reading.code] ?? t("invalid")),
   };
 }

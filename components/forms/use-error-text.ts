@@ -2,7 +2,7 @@
 
 import { useTranslations } from "next-intl";
 
-/** Words for an error code; a code this version does not know reads as INTERNAL. */
+/** The message of an error code; an unknown code reads as INTERNAL. */
 export function useErrorText(): (code: string) => string {
   const t = useTranslations("errors");
   return (code) => {

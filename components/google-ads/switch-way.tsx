@@ -21,7 +21,7 @@ interface SwitchWayProps {
 
 type Preview = z.output<typeof switchPreview>;
 
-/** Looks at what a switch means for what waits, shows it, and only then switches. */
+/** Shows what a switch means for waiting conversions before it switches. */
 export function SwitchWay({ siteId, to, hasProblem }: SwitchWayProps) {
   const t = useTranslations("googleAds");
   const actions = useTranslations("actions");

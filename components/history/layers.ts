@@ -1,5 +1,5 @@
 /**
- * On a phone, Back closes what lies over the page before it leaves the page. Each open sheet, drawer or question is a layer, and the
+ * On a phone, Back closes what covers the page before it leaves the page. Each open sheet, drawer or question is a layer, and the
  * history has one entry for each, so that Back and the close button go the same way. A desk has no such entries.
  *
  * Opening, closing and Back come in any order and within one tick; so nothing here reacts to a single event. The number of open layers
@@ -38,8 +38,8 @@ function follow(): void {
   const isOurs = isGoing;
   isGoing = false;
   for (const layer of layers.slice(layerDepth()).reverse()) layer.close();
-  // One that must not close now, such as a question whose answer is on its way, gets its entry back. An entry without its layer, to which
-  // Forward or another page's Back led, is left: the page there may open it again.
+  // A layer that must not close now, such as a question whose answer is under way, gets its entry back. An entry without its layer, reached by
+  // Forward or by another page's Back, is left: the page there may open it again.
   setTimeout(() => (isOurs || layerDepth() < layers.length) && settle());
 }
 
@@ -55,7 +55,7 @@ export function openLayer(close: () => void): () => void {
   };
 }
 
-/** Goes somewhere else after a layer that closes now has given its entry back: the browser can not do both at once. */
+/** Goes somewhere else after a layer that closes now has given its entry back: the browser cannot do both at once. */
 export function afterLayers(go: () => void): void {
   if (layers.length === 0) go();
   else window.addEventListener("popstate", () => setTimeout(go), { once: true });

@@ -3,7 +3,7 @@ import { csvLine } from "#lib/csv/csv.ts";
 import type { ImportResult } from "#lib/seal/import-sales.ts";
 import { type ImportRow, importStepMax, type LineProblem, type ReadImport } from "#lib/seal/read-import.ts";
 
-/** One line of a file with what became of it, here or in the database. */
+/** One line of a file with its result, here or in the database. */
 export interface ImportLine {
   line: number;
   ref: string;
@@ -17,7 +17,7 @@ export interface ImportLine {
 
 const knownFields = ["occurred_at", "customer_phone", "external_ref"] as const;
 
-/** The words for a refused line: a key of the `salesImport.problems` messages. */
+/** The message for a refused line: a key of `salesImport.problems`. */
 export function lineReason({ problem, field, code }: ImportLine): LineProblem | (typeof knownFields)[number] | "other" {
   if (problem) return problem;
   if (code === "EXTERNAL_REF_CONFLICT") return "external_ref";
@@ -49,8 +49,8 @@ interface ImportSteps {
 }
 
 /**
- * The file in steps that the database takes in one statement each. `bodyOf` gets the results so far. When a step fails the lines of
- * the steps before it are there, and its code.
+ * The file in steps that the database takes in one statement each. `bodyOf` gets the results so far. When a step fails, the result has the
+ * lines of the steps before it, and its code.
  */
 async function inSteps(
   { read, post, onProgress }: ImportSteps,
@@ -80,7 +80,7 @@ export const previewLines = (steps: ImportSteps) =>
 /** A step that fails loses nothing: the same file can be sent again. */
 export const importLines = (steps: ImportSteps, seal: boolean) => inSteps(steps, () => ({ seal }));
 
-/** The result as a file: what was read, and what became of it. `words` says a reason. */
+/** The result as a file: what was read, and its outcome. `words` gives the reason. */
 export function resultCsv(lines: ImportLine[], words: (line: ImportLine) => string): string {
   const ordered = [...lines].sort((a, b) => a.line - b.line);
   const cells = ordered.map((line) => [

@@ -4,7 +4,7 @@ import type { Sale } from "#lib/seal/sales-list.ts";
 
 const blocks = ["NO_CLICK_ID", "NO_CONSENT", "CLICK_EXPIRED", "NO_MATCH"] as const;
 
-/** How far a sale is on its way to Google, or why it is never sent. */
+/** How far a sale has come on its way to Google, or why it is never sent. */
 export function SaleDelivery({ delivery, status }: Pick<Sale, "delivery" | "status">) {
   const t = useTranslations();
   const { state, reason, verdict } = delivery;
@@ -13,7 +13,7 @@ export function SaleDelivery({ delivery, status }: Pick<Sale, "delivery" | "stat
     return <Badge state="BLOCKED">{block && t(`blocks.${block}`)}</Badge>;
   }
   if (state === "NONE") return <span className="text-meta">{status === "DRAFT" ? t("sales.notYet") : "–"}</span>;
-  // The row was closed because the sale was cancelled before Google heard of it: nothing failed.
+  // The sale was cancelled before it was sent, which closed the row: nothing failed.
   if (state === "FAILED" && reason === "SALE_CANCELLED") return <span className="text-meta">{t("states.never")}</span>;
   const isJudged = state === "COMPLETED" && (verdict === "CONFIRMED" || verdict === "REJECTED");
   return <Badge state={isJudged ? verdict : state} />;

@@ -4,6 +4,7 @@ import { WhyButton } from "#components/delivery/why-button.tsx";
 import { Tag } from "#components/ui/badge.tsx";
 import { Cell } from "#components/ui/table.tsx";
 import { LiveTable } from "#components/workbench/live/live-table.tsx";
+import { leadChannels } from "#lib/channels.ts";
 import { saleStates } from "#lib/contracts/states.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
 import type { Sale } from "#lib/seal/sales-list.ts";
@@ -12,7 +13,6 @@ import { DraftActions } from "./draft-actions.tsx";
 import { SaleDelivery } from "./sale-delivery.tsx";
 
 const statusIcons = { DRAFT: CircleDashed, CONFIRMED: CircleCheck, CANCELED: CircleSlash };
-const channels = ["phone", "whatsapp", "form"] as const;
 
 interface SalesTableProps {
   siteId: SiteId;
@@ -40,7 +40,7 @@ export function SalesTable({ siteId, sales, next, of, timeZone, editable }: Sale
     ...(editable ? [{ key: "actions", header: t("labels.actions"), hidden: true, width: "210px" }] : []),
   ];
   const sourceOf = ({ externalRef, channel, matchedBy, callId }: Sale) => {
-    const known = channels.find((name) => name === channel);
+    const known = leadChannels.find((name) => name === channel);
     if (externalRef === null) return known ? t(`channels.${known}`) : t("sales.sources.desk");
     return callId && matchedBy ? t(`sales.matched.${matchedBy}`) : t("blocks.NO_MATCH");
   };

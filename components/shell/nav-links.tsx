@@ -61,7 +61,7 @@ interface NavCountProps {
   words: "waiting" | "warnings";
 }
 
-/** How many there ask for a person, in words for whoever hovers or listens; none is no news. */
+/** How many things there need a person, with a text for pointers and screen readers; nothing for 0. */
 function NavCount({ item, siteId, look, tone, words }: NavCountProps) {
   const t = useTranslations("nav");
   const [count] = useNavCount(item, siteId);

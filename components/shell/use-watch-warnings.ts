@@ -8,7 +8,7 @@ import { useNavCount } from "./nav-counts.tsx";
 
 const askAgainMs = 60_000;
 
-/** How many conversions of a site need a person, asked now and then while the tab is seen. A `live` page tells by itself. */
+/** How many conversions of a site need a person, asked now and then while the tab is seen. A `live` page reports it itself. */
 export function useWatchWarnings(siteId: SiteId | undefined, live: boolean): void {
   const [, setCount] = useNavCount("ociControl", siteId ?? "");
   useEffect(() => {

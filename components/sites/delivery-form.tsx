@@ -33,7 +33,7 @@ const timings = [
   ["needsYouAfterHours", "needsYou"],
 ] as const;
 
-/** What leads are worth, when Google is told, and under which names. */
+/** What leads are worth, when conversions are sent, and under which names. */
 export function DeliveryForm({ site, appUrl, delivery }: DeliveryFormProps) {
   const { siteId, currency } = site;
   const t = useTranslations("delivery");

@@ -10,12 +10,12 @@ const box = [
   "indeterminate:after:mt-0 indeterminate:after:h-0.5 indeterminate:after:w-2 indeterminate:after:rotate-0 indeterminate:after:rounded-[1px] indeterminate:after:border-0 indeterminate:after:bg-accent-on",
 ];
 
-/** The box alone, for a cell whose words stand elsewhere; it needs an aria-label. `indeterminate` shows a dash. */
+/** The box alone, for a cell whose label is elsewhere; it needs an aria-label. `indeterminate` shows a dash. */
 export function CheckboxInput({ className, ...props }: BoxProps) {
   return <input type="checkbox" className={cn(box, className)} {...props} />;
 }
 
-/** A tick box with its words; the words are part of the target. */
+/** A tick box with its label; the label is part of the target. */
 export function Checkbox({ children, ...props }: Omit<BoxProps, "className"> & { children: ReactNode }) {
   return (
     <label className="tap min-w-0 gap-2 text-sm">

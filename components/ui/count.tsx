@@ -9,7 +9,7 @@ const count = cva("h-4.5 min-w-5 rounded-full px-1.5 text-center text-xs leading
   defaultVariants: { tone: "plain" },
 });
 
-/** How many, beside the words they count. */
+/** A number beside the label of what it counts. */
 export function Count({ tone, className, ...props }: VariantProps<typeof count> & ComponentProps<"span">) {
   return <span className={cn(count({ tone }), className)} {...props} />;
 }

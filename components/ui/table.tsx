@@ -4,7 +4,7 @@ import { cn } from "./cn.ts";
 
 interface Column {
   key: string;
-  /** Words for the column; an action column has words too, hidden from sight. */
+  /** The column's heading; an action column has one too, hidden from sight. */
   header: ReactNode;
   hidden?: boolean;
   width?: string;

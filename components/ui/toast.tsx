@@ -11,7 +11,7 @@ const resultShownMs = 6000;
 const look =
   "flex items-center gap-2.5 rounded-lg bg-surface-pop py-2.75 pr-2.5 pl-3.5 text-sm shadow-lg transition-[opacity,translate] unseen:translate-y-2 unseen:opacity-0 data-limited:hidden";
 
-/** Results of deeds, announced politely at the corner. Base UI may not add <style> elements: the page's policy forbids them. */
+/** Results of actions, announced politely in the corner. Base UI may not add <style> elements: the page's policy forbids them. */
 export function ToastProvider({ children }: { children: ReactNode }) {
   return (
     <CSPProvider disableStyleElements>

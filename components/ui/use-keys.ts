@@ -4,7 +4,7 @@ import { useEffectEvent, useLayoutEffect } from "react";
 
 type Keys = Partial<Record<string, () => void>>;
 
-/** Walking goes on while the key is held; every other deed is done once. */
+/** Moving continues while the key is held; every other action runs once. */
 const walking = new Set(["j", "k"]);
 const closing = "[data-closed]";
 const overlays = ["[data-slot=dialog]", "[data-slot=sheet]", "[data-slot=popover]", "[role=menu]"]
@@ -28,7 +28,7 @@ const isHeld = (event: KeyboardEvent) =>
   event.ctrlKey || event.metaKey || event.altKey || event.isComposing || (event.repeat && !walking.has(event.key));
 
 /**
- * One key for each deed. Keys sleep while somebody types, holds another key, or answers a question.
+ * One key for each action. Keys do nothing while somebody types, holds another key, or a dialog is open.
  * They act on what is shown, from its first frame: the effect event and the layout effect are both in place before the browser paints.
  */
 export function useKeys(keys: Keys): void {

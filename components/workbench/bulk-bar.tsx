@@ -1,7 +1,7 @@
 import { cva } from "class-variance-authority";
 import type { ReactNode } from "react";
 
-/** The bar that lies over the end of a list: what is ticked, or how far a long action is. On a phone it stands above the tab bar. */
+/** The bar over the end of a list: what is ticked, or the progress of a long action. On a phone it is above the tab bar. */
 export const overList = cva(
   "sticky bottom-4 z-3 mx-auto flex max-w-full rounded-[12px] bg-surface-pop text-sm shadow-lg max-desk:fixed max-desk:inset-x-2 max-desk:bottom-[calc(var(--spacing-tabbar)+8px)] max-desk:m-0 max-desk:grid max-desk:w-auto max-desk:max-w-none",
   {

@@ -2,7 +2,7 @@
 
 import type { ComponentProps, MouseEvent } from "react";
 
-/** A link that opens a row on this page; a new tab is the reader's wish. */
+/** A link that opens a row on this page; a modified click still opens a new tab. */
 export function RowLink({ href, onOpen, children, ...props }: ComponentProps<"a"> & { href: string; onOpen: () => void }) {
   const follow = (event: MouseEvent) => {
     if (event.metaKey || event.ctrlKey || event.shiftKey) return;

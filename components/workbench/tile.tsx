@@ -33,7 +33,7 @@ interface TileProps extends Fact {
   onPress: () => void;
 }
 
-/** A figure that filters the list; pressed again it lets go. */
+/** A figure that filters the list; pressing it again removes the filter. */
 export function Tile({ name, figure, note, icon: Icon, tone, isPressed, onPress }: TileProps) {
   return (
     <button

@@ -28,7 +28,7 @@ export function useSelection<Row extends { id: string }>(rows: readonly Row[]) {
     isEmpty: !isMatching && ids.size === 0,
     clear,
     chooseMatching: () => setMatching(true),
-    /** Shift carries the tick from the last one pressed to this one. */
+    /** Shift ticks every row from the last one pressed to this one. */
     toggle(id: string, withShift: boolean) {
       const between = withShift && anchor.current ? rowsBetween(rows, anchor.current, id) : [id];
       const next = new Set(isMatching ? rows.map((row) => row.id) : ids);

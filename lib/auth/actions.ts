@@ -52,7 +52,7 @@ function formError(error: unknown, values: Record<string, string>): FormState {
   return { status: "error", code: "INTERNAL", values };
 }
 
-/** Parses a form, or tells which field is wrong. */
+/** Parses a form, or says which field is wrong. */
 function parseForm<T>(schema: z.ZodType<T>, form: FormData): { value: T } | { failed: FormState } {
   const given = Object.fromEntries([...form].filter((entry): entry is [string, string] => typeof entry[1] === "string"));
   const parsed = schema.safeParse(given);
@@ -110,7 +110,7 @@ export async function setNewPassword(_previous: FormState, form: FormData): Prom
     if (!data) return { status: "error", code: "LINK_EXPIRED" };
     const { error } = await db.auth.updateUser(parsed.value);
     if (error) throw authFailure(error);
-    await db.auth.signOut({ scope: "others" }); // whoever knew the old password is out
+    await db.auth.signOut({ scope: "others" }); // sessions opened with the old password end
   } catch (error) {
     return formError(error, {});
   }

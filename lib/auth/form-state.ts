@@ -1,4 +1,4 @@
-/** What a form's action answers. Codes become words in the reader's language (messages: errors.<code>). */
+/** What a form's action answers. Codes become messages in the reader's language (errors.<code>). */
 export interface FormState {
   status: "idle" | "ok" | "error";
   code?: string;

@@ -9,7 +9,7 @@ export interface SessionUser {
 
 /** The user behind a session, verified by its token; null when nobody is signed in. Throws when Auth does not answer. */
 export async function readSessionUser(db: SessionClient): Promise<SessionUser | null> {
-  // A cookie that somebody mangled makes the client throw: nobody is signed in with it.
+  // A damaged cookie makes the client throw; it signs nobody in.
   const { data, error } = await db.auth.getClaims().catch(() => ({ data: null, error: null }));
   if (error && (error.name === "AuthRetryableFetchError" || (error.status ?? 0) >= 500)) {
     throw new AppError("AUTH_UNAVAILABLE", { cause: error });
@@ -17,7 +17,7 @@ export async function readSessionUser(db: SessionClient): Promise<SessionUser | 
   const claims = data?.claims;
   if (!claims || typeof claims.sub !== "string") return null;
   const email = claims.email ?? "";
-  // Hosted tokens carry the metadata; where they do not, Auth knows it.
+  // Hosted tokens carry the metadata; otherwise Auth is asked.
   const metadata = claims.user_metadata ?? (await db.auth.getUser()).data.user?.user_metadata;
   const fullName: unknown = metadata?.full_name;
   return {

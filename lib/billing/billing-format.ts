@@ -3,7 +3,7 @@ import { siteFormat } from "#lib/i18n/site-format.ts";
 
 const intlLocales: Record<Locale, string> = { en: "en-GB", tr: "tr-TR" };
 
-/** Billing's words for months, days and money. Its calendar is UTC, and an invoice shows every cent. */
+/** Formats of months, days and money in billing. Its calendar is UTC, and an invoice shows every cent. */
 export function billingFormat(locale: Locale, currency?: string) {
   const tag = intlLocales[locale];
   const onDay = (options: Intl.DateTimeFormatOptions) => (day: string) =>

@@ -62,7 +62,7 @@ function expectation(counts: Map<string, number>, today: string, monthDays: stri
   return (day) => byWeekday[weekday(day)] ?? overall;
 }
 
-/** Days from the first one counted up to yesterday: a quiet day in between is a day with nothing, a day before the first is no day. */
+/** Days from the first one counted up to yesterday: a quiet day in between counts as 0; days before the first do not count. */
 function wholeDays(first: string, today: string): string[] {
   const days: string[] = [];
   for (let at = Date.parse(`${first}T00:00:00Z`); at < Date.parse(`${today}T00:00:00Z`); at += 86_400_000) {

@@ -4,10 +4,10 @@ import { log } from "#lib/platform/log.ts";
 import { redis } from "#lib/platform/redis.ts";
 import { shiftMonth } from "./year-month.ts";
 
-/** The crons of billing. Each repeats short calls until nothing is left, or until its time is over and the next run goes on. */
+/** The crons of billing. Each repeats short calls until nothing is left or its time is over; the next run continues. */
 
 const budgetMs = 20_000;
-/** A cron that missed its days catches up this far; the ledger keeps a month without an invoice as long as it takes. */
+/** A cron that missed its days catches up this many months; the ledger keeps a month until its invoice exists. */
 const catchUpMonths = 3;
 const usageKeySeconds = 40 * 86_400;
 
@@ -41,7 +41,7 @@ export async function reconcileUsage(): Promise<{ reconciled: number; drifted: n
   return { reconciled: all.length, drifted: drifted.length };
 }
 
-/** `usage:{site}:{month}` is for whoever wants a quick figure. Without Redis there is none, and nothing else changes. */
+/** `usage:{site}:{month}` is a quick figure for readers. Without Redis it is missing, and nothing else changes. */
 async function correctRedis(rows: Reconciled): Promise<void> {
   if (rows.length === 0) return;
   try {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { parseCsv } from "#lib/csv/csv.ts";
 import type { Invoice } from "./billing-shapes.ts";
 
-/** Recounts and re-hashes an invoice from its own text and the month's events, with nothing of ours but this file. */
+/** Recounts and re-hashes an invoice from its own text and the month's events, with no other code of ours. */
 
 export interface CountedKey {
   at: string;
@@ -11,7 +11,7 @@ export interface CountedKey {
 }
 
 export interface InvoiceCheck {
-  /** Whether the invoice says what it said when it was frozen. */
+  /** Whether the invoice is unchanged since it was frozen. */
   hashMatches: boolean;
   /** Whether its lines add up. */
   sumMatches: boolean;

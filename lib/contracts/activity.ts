@@ -18,7 +18,7 @@ export const activityKinds = [
   "switched",
 ] as const;
 
-/** The log's filter, as it stands in the address. What is unknown there filters nothing. */
+/** The log's filter, from the address. Unknown keys and values are ignored. */
 export const activityFilter = z.object({
   actor: z.uuid().optional().catch(undefined),
   kind: z.enum(activityKinds).optional().catch(undefined),

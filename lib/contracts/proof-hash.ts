@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ProofReceipt } from "./proof-receipt.ts";
 
-/** Computes proofs and blocks again from what a receipt says, with nothing of ours but this file. Postgres writes the same. */
+/** Computes proofs and blocks again from what a receipt says, with no other code of ours. Postgres computes the same. */
 
 type ProvenFields = Omit<ProofReceipt, "hash" | "block">;
 
@@ -33,7 +33,7 @@ export const genesisRoot = "0".repeat(64);
 
 export const blockRoot = (previousRoot: string, hashes: string[]) => sha256(previousRoot + hashes.join(""));
 
-/** What is wrong with a receipt, in a sentence; null when it holds. A receipt without a block says so itself and is not wrong. */
+/** What is wrong with a receipt, in a sentence; null when it holds. A receipt without a block is not wrong: its proof is not sealed yet. */
 export function receiptFault(receipt: ProofReceipt): string | null {
   const { hash, block, ...fields } = receipt;
   if (proofHash(fields) !== hash) return "its fields do not give its hash";

@@ -19,7 +19,7 @@ export const proofReceipt = z.object({
   request_hash: z.string().nullable(),
   occurred_at: z.string(),
   hash: sha256,
-  /** Null until the sealer came by, about a minute. */
+  /** Null until the sealer has run, about a minute. */
   block: z.object({ number: z.number(), root: sha256, previous_root: sha256, sealed_at: z.string(), hashes: z.array(sha256) }).nullable(),
 });
 export type ProofReceipt = z.output<typeof proofReceipt>;

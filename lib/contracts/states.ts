@@ -1,7 +1,7 @@
 /** The states of the contracts, as SQL stores them. A conversion's states are the queue's: lib/oci/queue-types.ts. */
 
 export const callStates = ["intent", "qualified", "meeting", "sealed", "junk", "cancelled"] as const;
-/** Proofs hold CANCELED so; everywhere else the word is spelled cancelled. */
+/** Proofs hold the spelling CANCELED; everywhere else it is cancelled. */
 export const saleStatuses = ["DRAFT", "CONFIRMED", "CANCELED"] as const;
 /** Each as a key of the `states` messages: CONFIRMED alone is Google's verdict. */
 export const saleStates = { DRAFT: "DRAFT", CONFIRMED: "sealed", CANCELED: "cancelled" } as const;

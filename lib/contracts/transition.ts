@@ -8,7 +8,7 @@ import type { GuardContext } from "#lib/http/handler.ts";
 import type { KeyScope } from "#lib/tenancy/site-fields.ts";
 import { type ProofReceipt, proofReceipt, readProof } from "./proof-receipt.ts";
 
-/** The wire names are the agreed ones. Strict: a misspelt expected_version would otherwise protect nobody. */
+/** The wire names are the agreed ones. Strict: a misspelt expected_version would otherwise be ignored. */
 export const transitionRequest = z
   .strictObject({
     idempotency_key: z.unknown().optional(), // requireIdentity says what is wrong with it
@@ -27,7 +27,7 @@ type Move = z.output<typeof transitionRequest>;
 
 const ownScopes: Record<string, KeyScope> = { call: "calls", sale: "sales" };
 
-/** What a key needs for a move: the scope of what it moves, or `contracts`, which is for all. What the body names is a claim: SQL asks again. */
+/** The scopes a key needs for a move: that of what it moves, or `contracts`, which covers all. SQL checks again, because the body only claims what it moves. */
 export function transitionScopes({ rawBody }: Pick<GuardContext, "rawBody">): KeyScope[] {
   const own = ownScopes[String(claimedField(rawBody, "contract"))];
   return own ? [own, "contracts"] : ["contracts"];

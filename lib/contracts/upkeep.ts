@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
 
-/** The crons of contracts. Each repeats short calls until nothing is left, or until its rounds are over and the next run goes on. */
+/** The crons of contracts. Each repeats short calls until nothing is left or its rounds are over; the next run continues. */
 
 const sealing = z.object({ proofs: z.number(), blocks: z.number(), waiting: z.number().nullable() });
 const purging = z.object({ purged: z.number() });
@@ -11,7 +11,7 @@ const sealRoundsMax = 5;
 const purgeBatch = 5000;
 const purgeRoundsMax = 100;
 
-/** `waiting` is what is left: proofs of transactions that are still open, or more than one run can take. Null: another run is at it. */
+/** `waiting` is what is left: proofs of transactions that are still open, or more than one run can take. Null: another run is doing it. */
 export async function sealProofs(): Promise<z.output<typeof sealing>> {
   const total: z.output<typeof sealing> = { proofs: 0, blocks: 0, waiting: null };
   for (let round = 0; round < sealRoundsMax; round++) {

@@ -99,7 +99,7 @@ async function contentFault(tx: Sql, block: Block): Promise<FaultInBlock | null>
   return null;
 }
 
-/** Proofs in no block: those the sealer has on its list are early, all others were put there, or their block was taken away. */
+/** Proofs in no block: those on the sealer's list are new; any other was inserted, or its block was removed. */
 async function walkUnsealed(tx: Sql, verdict: ChainVerdict): Promise<ChainFault | null> {
   const reading = tx<(Proof & { listed: boolean })[]>`
     select ${proofColumns(tx)}, u.proof_id is not null as listed

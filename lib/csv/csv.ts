@@ -4,8 +4,8 @@ type CsvValue = string | number | null;
 const opensFormula = /^[=+\-@\t\r\n]/;
 
 /**
- * One cell by RFC 4180. Event names come from strangers' browsers: a text that a spreadsheet would run is made inert by an
- * apostrophe. Numbers are ours and stay numbers.
+ * One cell by RFC 4180. Event names come from strangers' browsers: an apostrophe keeps a spreadsheet from running a text as
+ * a formula. Numbers are ours and stay numbers.
  */
 export function csvCell(value: CsvValue): string {
   if (value === null) return "";

@@ -11,7 +11,7 @@ interface PagedCsv<Row> {
   read: (cursor: string | undefined) => Promise<{ rows: Row[]; next: string | null }>;
 }
 
-/** A list as a file, read page by page while it is sent. The first page is read before anything is answered, so a refusal is still a refusal. */
+/** A list as a file, read page by page while it is sent. The first page is read before the answer begins, so a refusal still has its status. */
 export async function pagedCsv<Row>({ name, bom = false, columns, read }: PagedCsv<Row>): Promise<Response> {
   const first = await read(undefined);
   async function* lines() {

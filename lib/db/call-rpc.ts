@@ -38,7 +38,7 @@ export async function callRpc<Name extends ServiceFunction, Result>(
 
 const triesMax = 3;
 
-/** Two transactions that meet crosswise: Postgres ends one of them, which is simply tried again. */
+/** A deadlock: Postgres ends one of the two transactions, and we try it again. */
 export async function retryDeadlocks<T>(run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode, isErrorCode } from "#lib/platform/app-error.ts";
 
-/** What both drivers tell of a failure. */
+/** What both drivers report of a failure. */
 interface DriverError {
   code?: string | undefined;
   message: string;

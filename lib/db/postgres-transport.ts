@@ -31,10 +31,10 @@ const types = {
   uuids: { to: 2951, from: [2951], ...asArray },
 };
 
-/** The words of the driver, the system (ECONNRESET, ENOTFOUND, …) and the server for a connection that is gone or never came. */
+/** Codes of the driver, the system (ECONNRESET, ENOTFOUND, …) and the server for a connection that was lost or never opened. */
 const isLost = (code = "") => /^(CONNECT|E[A-Z]|57P0)/.test(code);
 
-/** The driver knows no deadline for a query: one that waits for a connection that never comes would wait for ever. */
+/** The driver has no deadline for a query: without one, a query could wait for a connection for ever. */
 async function within<T>(deadlineMs: number, query: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject({ code: "CONNECT_TIMEOUT", message: `no answer in ${deadlineMs} ms` }), deadlineMs);
@@ -43,9 +43,9 @@ async function within<T>(deadlineMs: number, query: Promise<T>): Promise<T> {
 
 /**
  * The direct transport: postgres.js as the role opsmantik_app.
- * A pool that lost a connection is left and a new one opened. A connection that closes while a query is being written to it never works
- * again (postgres.js 3.4.9), and after each failure the driver waits longer before it looks again, up to 20 s. What still
- * runs in the old pool ends there; then its connections idle out.
+ * A pool that lost a connection is replaced by a new one. A connection that closes while a query is being written to it never works
+ * again (postgres.js 3.4.9), and after each failure the driver waits longer before it reconnects, up to 20 s. Queries
+ * that still run in the old pool finish there; then its connections idle out.
  */
 export function postgresTransport({
   url,
@@ -58,8 +58,8 @@ export function postgresTransport({
       max: poolMax,
       types,
       prepare,
-      // Else each connection first asks for the types of arrays, and nobody catches it when the connection is lost over that question: the process
-      // ends (postgres.js 3.4.9).
+      // Otherwise each connection first queries the array types. If it is lost during that query, the error is uncaught and the process ends
+      // (postgres.js 3.4.9).
       fetch_types: false,
       connect_timeout: 5,
       idle_timeout: 30,

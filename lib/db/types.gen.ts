@@ -42,15 +42,15 @@ export interface Database {
       create_site_api_key: { Args: { p_public_id: SiteId; p_name: string; p_scopes?: string[] }; Returns: Json };
       database_readiness: { Args: Record<never, never>; Returns: Json };
       decline_invitation: { Args: { p_invitation_id: string }; Returns: Json };
-      defer_offline_conversion_jobs: { Args: { p_site_id: SiteUuid; p_provider_key: string; p_limit: number; p_until: string; p_code: string; p_words: string; p_jitter_seconds?: number; p_max_attempts?: number }; Returns: Json };
+      defer_offline_conversion_jobs: { Args: { p_site_id: SiteUuid; p_provider_key: string; p_limit: number; p_until: string; p_code: string; p_message: string; p_jitter_seconds?: number; p_max_attempts?: number }; Returns: Json };
       delivery_days: { Args: { p_public_id: SiteId; p_from?: string; p_to?: string }; Returns: Json };
       desk_figures: { Args: { p_public_id: SiteId }; Returns: Json };
       desk_lead: { Args: { p_public_id: SiteId; p_call_id: string }; Returns: Json };
       desk_leads: { Args: { p_public_id: SiteId; p_filter?: Json }; Returns: Json };
       disconnect_provider: { Args: { p_public_id: SiteId }; Returns: Json };
       ensure_event_partitions: { Args: Record<never, never>; Returns: Json };
-      fail_marketing_signals: { Args: { p_site_id: SiteUuid; p_ids: string[]; p_category: string; p_words: string; p_max_attempts?: number; p_claims?: Json }; Returns: Json };
-      fail_offline_conversions: { Args: { p_site_id: SiteUuid; p_ids: string[]; p_code: string; p_category: string; p_words: string; p_max_attempts?: number; p_key_id?: string; p_claims?: Json }; Returns: Json };
+      fail_marketing_signals: { Args: { p_site_id: SiteUuid; p_ids: string[]; p_category: string; p_message: string; p_max_attempts?: number; p_claims?: Json }; Returns: Json };
+      fail_offline_conversions: { Args: { p_site_id: SiteUuid; p_ids: string[]; p_code: string; p_category: string; p_message: string; p_max_attempts?: number; p_key_id?: string; p_claims?: Json }; Returns: Json };
       fail_unexportable_rows: { Args: { p_site_id: SiteUuid; p_rows: Json; p_key_id?: string }; Returns: Json };
       fold_drops: { Args: Record<never, never>; Returns: Json };
       fold_queue_counts: { Args: Record<never, never>; Returns: Json };
@@ -168,10 +168,10 @@ export const serviceFunctions = {
   conversion_job: ["p_site_id", "p_id"],
   count_drops: ["p_site_id", "p_reason", "p_drops"],
   database_readiness: [],
-  defer_offline_conversion_jobs: ["p_site_id", "p_provider_key", "p_limit", "p_until", "p_code", "p_words", "p_jitter_seconds", "p_max_attempts"],
+  defer_offline_conversion_jobs: ["p_site_id", "p_provider_key", "p_limit", "p_until", "p_code", "p_message", "p_jitter_seconds", "p_max_attempts"],
   ensure_event_partitions: [],
-  fail_marketing_signals: ["p_site_id", "p_ids", "p_category", "p_words", "p_max_attempts", "p_claims"],
-  fail_offline_conversions: ["p_site_id", "p_ids", "p_code", "p_category", "p_words", "p_max_attempts", "p_key_id", "p_claims"],
+  fail_marketing_signals: ["p_site_id", "p_ids", "p_category", "p_message", "p_max_attempts", "p_claims"],
+  fail_offline_conversions: ["p_site_id", "p_ids", "p_code", "p_category", "p_message", "p_max_attempts", "p_key_id", "p_claims"],
   fail_unexportable_rows: ["p_site_id", "p_rows", "p_key_id"],
   fold_drops: [],
   fold_queue_counts: [],

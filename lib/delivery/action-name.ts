@@ -14,7 +14,7 @@ export function toActionName(text: string, customerId: string): string {
   return number && account ? `customers/${account}/conversionActions/${number}` : given;
 }
 
-/** `customers/1/conversionActions/2` → 2; what is no such name comes back as it is. */
+/** `customers/1/conversionActions/2` → 2; any other text comes back unchanged. */
 export function actionNumber(action: string): string {
   return /\/conversionActions\/(\d+)$/.exec(action)?.[1] ?? action;
 }

@@ -9,7 +9,7 @@ export interface ActionRow {
   key: ConversionKey | null;
   conversionName: string;
   action: string | null;
-  /** What Google calls the action; null where it told us nothing. */
+  /** Google's name of the action; null where we do not know it. */
   googleName: string | null;
   countingType: string | null;
   blocked: ConnectionState["actions"][number]["blocked"];

@@ -7,7 +7,7 @@ type ListedAction = ActionList["actions"][number];
 
 /**
  * What Google calls each action, and how it counts. A script sends by name, so what it may have sent must not go to an action of another name.
- * An account whose list cannot be read is used all the same, without that safeguard.
+ * An account whose list cannot be read is still used, without that safeguard.
  */
 export async function actionsAtGoogle(opening: Promise<ProviderConnection> | ProviderConnection): Promise<Map<string, ListedAction>> {
   try {

@@ -38,8 +38,8 @@ export function factsOf(jobs: ClaimedJob[], outcome: Outcome): BatchFacts {
 }
 
 /**
- * One success proves that the provider is well. Rows that it refused, judged or asked to wait were answered; nothing but failures is not. A throw is
- * a failure, also where it spends no attempt, unless the provider asked for a wait.
+ * One success proves that the provider works. So does a row that it refused, judged or asked to wait for; only failures do not. A throw is
+ * a failure, even if it spends no attempt, unless the provider asked us to wait.
  */
 function outcomeOf(results: UploadResult[], thrown: unknown): BatchFacts["outcome"] {
   if (results.some(({ status }) => status === "COMPLETED")) return "success";
@@ -59,7 +59,7 @@ function blockedActions(jobs: ClaimedJob[], results: UploadResult[]): NonNullabl
   return [...blocked.values()];
 }
 
-/** A number beyond any date makes a Date that nothing can write. */
+/** A number beyond any date makes a Date that cannot be formatted. */
 export function realTime(at: Date | undefined): Date | undefined {
   return at && !Number.isNaN(at.getTime()) ? at : undefined;
 }

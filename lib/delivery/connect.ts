@@ -69,10 +69,10 @@ function requireOwnAction({ customer_id, transport, conversion_action_resource_n
   parseInput(z.object({ conversion_action_resource_name: own }), { conversion_action_resource_name });
 }
 
-/** A consent that has run out is no new access. */
+/** An expired consent gives no new access. */
 const newAccess = rotateInput.extend({ refresh_token: z.string("REQUIRED") });
 
-/** The same account with a new refresh token. It is kept when it opens the account, whatever Google has against the chosen actions. */
+/** The same account with a new refresh token. It is kept when it opens the account, even if Google refuses the chosen actions. */
 export async function rotateGoogleAds(
   db: SessionClient,
   siteId: SiteId,
@@ -89,7 +89,7 @@ export async function rotateGoogleAds(
 }
 
 const accountFields: (string | null)[] = ["customer_id", "login_customer_id"];
-/** Whatever was not looked at (no answer, a code that nobody knows) opens nothing. Of the refusals of actions some are about the account. */
+/** No answer or an unknown code does not count as opening the account. Some refusals of actions are about the account. */
 const opensAccount = ({ checks }: ConnectionTest) =>
   checks.every(
     ({ ok, isRequired, isOfAction, code = "UNKNOWN" }) =>
@@ -139,7 +139,7 @@ export async function testGoogleAds(db: SessionClient, siteId: SiteId): Promise<
   return { connected: true, released: await recordTest(connection, test, passedNames(tried)), test: withRefused(test, tried) };
 }
 
-/** A test of the account, without what opens it: some answers repeat what they were asked with. */
+/** A test of the account, without its secrets: some answers repeat the request. */
 async function askGoogle(connection: ProviderConnection): Promise<ConnectionTest> {
   const { checks, error, ...test } = await orUnavailable(googleAds().testConnection(connection));
   const cleaned = <Said extends { message?: string }>(said: Said): Said =>
@@ -153,7 +153,7 @@ interface TriedAction {
   code: string | null;
 }
 
-/** Every chosen action and what Google has against it. One was tested with the connection; the others are tried here. */
+/** Every chosen action and why Google refuses it, if it does. One was tested with the connection; the others are tested here. */
 async function tryActions(db: SessionClient, siteId: SiteId, connection: ProviderConnection, test: ConnectionTest): Promise<TriedAction[]> {
   if (!opensAccount(test)) return [];
   const { actions } = await readConnection(db, siteId);

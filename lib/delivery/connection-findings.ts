@@ -1,5 +1,5 @@
 /**
- * What Google says against a connection, in groups that one sentence explains and one fix ends. The sentences are in the message files under
+ * Why Google refuses a connection, in groups with one explanation and one fix each. The sentences are in the message files under
  * `googleAds.findings`. A form shows a finding at the field that has to change.
  */
 
@@ -130,7 +130,7 @@ const findings = new Map<string, Finding>(
   ),
 );
 
-/** What a code says of the connection. One that nobody has met yet is `unknown`, and is shown as it is beside the sentence. */
+/** What a code says about the connection. A code that is not listed is `unknown`, and is shown beside the sentence. */
 export function findingOf(code: string): Finding {
   return findings.get(code.toUpperCase()) ?? { name: "unknown", field: null };
 }

@@ -5,13 +5,13 @@ export interface ConnectionStatus {
   tone: "blocked" | "retry" | "completed";
   /** What Google said, where the code alone does not say it. */
   errorCode?: string;
-  /** Until when it waits by itself, or since when it stands. */
+  /** When it continues by itself, or since when it is stopped. */
   at?: string;
   /** The conversion that waits for an action. */
   conversionName?: string;
 }
 
-/** How a site's connection to Google's APIs is doing: the first thing that keeps conversions from going out, or that nothing does. */
+/** The state of a site's connection to Google's APIs: the first thing that keeps conversions from being sent, or that nothing does. */
 export function connectionStatus({ connected, actions, missingActions, health, testError }: ConnectionState, now: Date): ConnectionStatus {
   if (!connected) return { code: "NOT_CONNECTED", tone: "blocked" };
   const blocked = health?.blocked;

@@ -20,8 +20,8 @@ export async function openConnection(siteUuid: SiteUuid, providerKey: string): P
 }
 
 /**
- * Errors are shown to operators and stored: what opens an account is taken out of them, whoever wrote them, and what the log would not show in
- * full is not shown here either. What is left can be stored.
+ * Errors are stored and shown to operators. Secrets are removed from them, whoever wrote the text, and what the log redacts is redacted here
+ * too. The result can be stored.
  */
 export function withoutSecrets(message: string, { credentials }: ProviderConnection): string {
   const { refresh_token, client_secret, developer_token } = credentials;

@@ -8,7 +8,7 @@ import { acquireSlot, whileHolding } from "./semaphore.ts";
 import { notSent, type SentBatch, sendBatch } from "./send-batch.ts";
 import { settleBatch } from "./settle-batch.ts";
 
-/** What became of a group's rows in this run. */
+/** The outcomes of a group's rows in this run. */
 export interface Tally {
   claimed: number;
   completed: number;

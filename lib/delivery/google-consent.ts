@@ -47,7 +47,7 @@ export async function startConsent(who: Asker): Promise<Response> {
   return redirect(url.href);
 }
 
-/** Google sends the owner back. The state says who asked for which site; nobody else may bring the answer. */
+/** Google sends the owner back. The state says who asked for which site; only that person may return with it. */
 export async function finishConsent(userId: string, { state, code, error }: z.output<typeof callbackQuery>): Promise<Response> {
   const asked = await openToken(stateKind, state);
   if (!asked || asked.userId !== userId) {

@@ -49,7 +49,7 @@ export interface BatchFacts {
   errorCode?: string;
   errorCategory?: string;
   quotaUntil?: string;
-  /** Whoever comes with the same OAuth client waits, too. */
+  /** Every site with the same OAuth client waits too. */
   isQuotaShared?: boolean;
   block?: { code: string; message: string };
   blockActions?: { conversionName: string; code: string; message: string }[];
@@ -133,15 +133,15 @@ export const settledAnswer = z.object({ completed: z.number(), failed: z.number(
 
 /** A result as settle takes it. */
 export function settledRow({ id, status, message, retryAt, isFreeWait, isJudged: _judged, blocksAction: _blocks, ...rest }: UploadResult) {
-  return { id, outcome: status, ...rest, words: message, retryAt: retryAt?.toISOString(), free: isFreeWait };
+  return { id, outcome: status, ...rest, message, retryAt: retryAt?.toISOString(), free: isFreeWait };
 }
 
-/** Text that Postgres takes: no U+0000 and no half of a character, which a cut leaves and which a click id may hold from the start. */
+/** Text that Postgres takes: no U+0000 and no half of a character. A cut can leave one, and a click id may contain one. */
 export function storableText(text: string): string {
   return text.toWellFormed().replaceAll("\u0000", "\uFFFD");
 }
 
-/** Plain data as JSON that the database takes, whatever stands in its texts. */
+/** Plain data as JSON that the database takes, whatever its texts contain. */
 export function storable(value: unknown): Json {
   return JSON.parse(JSON.stringify(value, (_key, part) => (typeof part === "string" ? storableText(part) : part)));
 }

@@ -35,7 +35,7 @@ interface PollOptions {
   now?: () => Date;
 }
 
-/** Asks Google what became of accepted requests. One that fails does not stop the others; it is asked again later. */
+/** Asks Google for the verdicts on accepted requests. A poll that fails does not stop the others and is repeated later. */
 export async function pollVerdicts({ deadlineMs, provider = googleAds(), now = () => new Date() }: PollOptions) {
   const budget = startBudget(deadlineMs);
   const polls = await callRpc("claim_verdict_polls", { p_limit: pollsMax, p_lease_seconds: leaseSeconds }, duePolls);
@@ -76,10 +76,10 @@ interface Reading {
 const stillProcessing: VerdictAnswer = { status: "PROCESSING", verdicts: [], rest: null };
 const neverDecided: VerdictAnswer = { status: "LOST", verdicts: [], rest: "UNKNOWN" };
 
-/** Google's answer. What it has not decided in a week, it will not; nothing is known of those rows, which is said as UNKNOWN. */
+/** Google's answer. After a week without a decision the rows get the verdict UNKNOWN. */
 async function readAnswer(poll: DuePoll, { provider, connection, signal, now }: Reading): Promise<VerdictAnswer> {
   const read = connection ? await provider.readVerdicts(poll, connection, signal).catch(tryLater(poll)) : stillProcessing;
-  // That this account may not see what another one sent says nothing of what it may send, and the site may come back to the other one.
+  // This account may not see another account's requests. That does not mean that it may not send, and the site may return to the other account.
   const answer = !poll.isSameAccount && (read.block || read.status === "LOST") ? stillProcessing : read;
   if (answer.block && connection) await blockProvider(poll, connection, answer.block);
   const ageMs = now().getTime() - Date.parse(poll.sentAt);

@@ -61,7 +61,7 @@ async function deferOpen(pipeline: Pipeline, group: DeliveryGroup): Promise<Tall
   return deferRows(pipeline, group, deferMax, { ...circuitOpen, until: new Date(group.nextProbeAt) });
 }
 
-/** As many groups at once as uploads may run. One that throws does not take the others with it. */
+/** As many groups at once as uploads may run. One that throws does not stop the others. */
 function inTurn(pipeline: Pipeline, groups: DeliveryGroup[], work: (group: DeliveryGroup) => Promise<Tally>): Promise<Tally[]> {
   return sideBySide(groups, {
     max: env().CONCURRENCY_GLOBAL_PER_PROVIDER || sideBySideMax,

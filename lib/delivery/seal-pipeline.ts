@@ -3,7 +3,7 @@ import { callRpc } from "#lib/db/call-rpc.ts";
 import { maxAttempts } from "#lib/oci/limits.ts";
 import { claimAnswer, groupList, type Pipeline, settledAnswer, settledRow, storable, storableText } from "./pipeline.ts";
 
-/** As many as SQL lists: fair share sees every site that waits, and so does its promise that none waits for ever. */
+/** As many as SQL lists: fair share must see every waiting site to serve each of them in turn. */
 const groupsMax = 10_000;
 
 /** Sealed conversions and their corrections, from offline_conversion_queue. */
@@ -25,7 +25,7 @@ export const sealPipeline: Pipeline = {
         p_limit: limit,
         p_until: until.toISOString(),
         p_code: code,
-        p_words: storableText(message),
+        p_message: storableText(message),
         p_jitter_seconds: jitterSeconds,
         p_max_attempts: maxAttempts(),
       },

@@ -34,7 +34,7 @@ export const stagingCron: Guard<null> = (context) => {
   return machine;
 };
 
-/** For staging, where nobody sits at a form: credentials go into the vault as they are, untested. */
+/** For staging: stores credentials in the vault without a form and without a test. */
 export async function seedCredentials({ site_id, credentials }: z.output<typeof seedInput>) {
   const siteUuid = "siteUuid" in site_id ? site_id.siteUuid : await siteUuidOf(site_id.siteId);
   const connection = { ...sealedConnection(siteUuid, credentials), sealAction: credentials.conversion_action_resource_name };

@@ -9,7 +9,7 @@ import type { SiteUuid } from "#lib/site-ids.ts";
  * the time at which it counts as dead. Redis's own clock decides: two workers' clocks may differ by more than a lease.
  */
 
-/** Both or neither, and the dead are forgotten first. */
+/** Takes both slots or neither, after removing expired holders. */
 const acquireScript = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -23,7 +23,7 @@ for i = 1, isCapped and 2 or 1 do
 end
 return 1`;
 
-/** Only what is still held: a holder that was taken for dead does not come back beside its successor. */
+/** Only what is still held: a holder that was presumed dead cannot return beside its successor. */
 const renewScript = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -19,9 +19,9 @@ interface Sending {
   now(): Date;
 }
 
-/** A wait this long is Google's wish, not a failed try. */
+/** From this length on, Google asked us to wait; the try did not fail. */
 const freeWaitMinMs = 10 * 60_000;
-/** After the run's end an adapter says at once what was decided. One that ignores the signal must not hold the run for longer. */
+/** How long an adapter may take after the run's end to say what was decided. One that ignores the signal must not hold the run for longer. */
 const graceMs = 1_000;
 
 /** Sends claimed rows. Never throws: whatever the adapter does, every row gets a result. */
@@ -64,13 +64,13 @@ async function uploadJobs(claim: Claim, { provider, connection, signal }: Sendin
   }
 }
 
-/** A row that nobody has decided: it is sent again with the same order id, so Google counts it once. */
+/** A row without a decision: it is sent again with the same order id, so Google counts it once. */
 function undecided({ id, via }: ClaimedJob, thrown: unknown, { now }: Sending): UploadResult {
   const base = { id, status: "RETRY" as const, transport: via };
   if (thrown === undefined)
     return { ...base, category: "TRANSIENT", code: "NO_RESULT", message: "The provider's answer did not name this row." };
   const message = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
-  // What nobody answered was no try of this row's. What was answered, also with a 5xx, was.
+  // Without an answer no attempt is spent. Any answer, also a 5xx, spends one.
   if (thrown instanceof ProviderTransientError && thrown.isUnanswered) return { ...base, category: "TRANSIENT", message, isFreeWait: true };
   if (!(thrown instanceof ProviderRateLimitError)) return { ...base, category: "TRANSIENT", message };
   const retryAt = realTime(thrown.quota?.until);

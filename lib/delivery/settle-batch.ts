@@ -7,13 +7,13 @@ import type { SentBatch } from "./send-batch.ts";
 
 const firstPauseMs = 250;
 const pauseMaxMs = 4_000;
-/** Of errors other than a missing database: one of them is a deadlock at worst, the rest does not pass by itself. */
+/** For errors other than a missing database. Only a deadlock among them passes by itself. */
 const triesMax = 3;
 
 /**
- * Stores what became of a batch. A database that is away is asked again until the run's time is up. One that refuses the data is told the
- * outcomes without what was said about them: a message never costs an outcome. Null when it was not stored: recovery brings the rows back,
- * and sending them again is a duplicate at Google.
+ * Stores what became of a batch. If the database is down, tries again until the run's time is up. If it refuses the data, stores the outcomes
+ * without their messages: a message never costs an outcome. Null when nothing was stored: recovery requeues the rows, and sending them again is
+ * a duplicate at Google.
  */
 export async function settleBatch(
   pipeline: Pipeline,

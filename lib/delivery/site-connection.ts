@@ -21,7 +21,7 @@ export async function requireConnection(siteId: SiteId): Promise<ProviderConnect
   return connection;
 }
 
-/** A person waits for the answer: what a worker would try again later is said at once. */
+/** A person waits for the answer, so failures that a worker would retry later are reported at once. */
 export async function orUnavailable<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -1,7 +1,7 @@
 import type { GuardContext } from "#lib/http/handler.ts";
 import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
 
-/** A field of a JSON body that nobody has checked yet; undefined when the body is no object or has none. */
+/** A field of an unchecked JSON body; undefined when the body is no object or lacks the field. */
 export function claimedField(rawBody: string, name: string): unknown {
   try {
     const body: unknown = JSON.parse(rawBody);

@@ -12,7 +12,7 @@ export const keyOrMember =
   async (context) => {
     const { headers } = context.request;
     if (headers.has("x-api-key")) return { kind: "key", ...(await siteApiKey(scopesFor)(context)) };
-    // A program that forgot its key is told so, not that it is another site's page.
+    // A program without a key gets UNAUTHENTICATED, not CROSS_SITE_REQUEST.
     if (!headers.has("cookie")) throw new AppError("UNAUTHENTICATED", { detail: "Send a key of the site in x-api-key, or sign in." });
     return { kind: "member", ...(await signedIn(context)) };
   };

@@ -35,14 +35,14 @@ export function bearer(request: Request): string {
   return request.headers.get("authorization")?.match(/^Bearer (\S+)$/)?.[1] ?? "";
 }
 
-/** Anyone. A route that says so has decided so. */
+/** No check at all, chosen on purpose by the route. */
 export const anyone: Guard<null> = () => null;
 
-/** The site that a key speaks for, or null. `scopes` are those that would do, the narrowest first; the one it has is noted as used. */
+/** The site that a key speaks for, or null. Any of `scopes` is enough, the narrowest first; the one that the key has is noted as used. */
 export const authenticateKey = (key: string, scopes: KeyScope[]): Promise<SiteMachine | null> =>
   callRpc("authenticate_api_key", { p_key_hash: sha256(key).toString("hex"), p_scopes: scopes }, siteMachine);
 
-/** A key can do what its owner chose, and nothing else: the one in a script that many can read seals no leads. */
+/** A key can do only what its owner chose: many people can read the key in a script, so it seals no leads. */
 export function requireScope(machine: SiteMachine, needs: KeyScope[]): void {
   if (needs.some((scope) => machine.scopes.includes(scope))) return;
   throw new AppError("INSUFFICIENT_SCOPE", {

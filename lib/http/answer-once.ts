@@ -30,7 +30,7 @@ function checkedKey(key: unknown): string {
 
 /**
  * Which request this is: its key, from the header or from the body, and a hash over what was sent, byte for byte.
- * The same key with another hash is somebody's mistake, and SQL says so.
+ * SQL refuses the same key with another hash.
  */
 export function requestIdentity(request: Request, rawBody: string, bodyKey?: unknown): RequestIdentity {
   const given = [headerKey(request), bodyKey].filter((key) => key !== undefined).map(checkedKey);

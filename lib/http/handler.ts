@@ -7,7 +7,7 @@ import { problemResponse } from "./problem.ts";
 import { enforceLimit, type RateLimit } from "./rate-limit.ts";
 import { readBody } from "./read-body.ts";
 
-/** What a guard may look at: the request as it came, before anything in it is believed. */
+/** What a guard gets: the request as it came, with nothing checked yet. */
 export interface GuardContext {
   request: Request;
   rawBody: string;
@@ -29,14 +29,14 @@ interface Route<Actor, Params, Query, Body> {
   bodyMaxBytes?: number;
   /** Where a contract fixes another shape than problem+json for refusals. */
   refuse?: (error: unknown, requestId: string) => Response | Promise<Response>;
-  /** On every answer of the route, also on refusals before anybody is known. */
+  /** On every answer of the route, also on refusals before the guard. */
   headers?: Record<string, string>;
   run(input: { actor: Actor; params: Params; query: Query; body: Body; request: Request; rawBody: string }): unknown;
 }
 
 type RouteHandler = (request: Request, context: { params: Promise<Record<string, string | string[] | undefined>> }) => Promise<Response>;
 
-/** Marks what handler() built; a test finds route files that were made in another way. */
+/** Marks what handler() built; a test finds routes that were not. */
 export const builtByHandler = Symbol("built by handler()");
 
 /** The only way to make a route. The order is fixed: limit, guard over the raw body, limit, params, query, body, run. */

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { AppError } from "#lib/platform/app-error.ts";
 
-/** Sentences for the codes that our schemas use as messages; a form shows its own words for the code. */
+/** Sentences for the codes that our schemas use as messages; a form shows its own text for the code. */
 const fieldSentences: Record<string, string> = {
   REQUIRED: "is required",
   TOO_LONG: "is too long",

@@ -37,7 +37,7 @@ interface Verdict {
   retryAfterSeconds: number;
 }
 
-/** An outage would otherwise write one line per request: at most one per limit in this time. */
+/** During an outage, at most one log line per limit in this time instead of one per request. */
 const outageLogEveryMs = 10_000;
 const outageLoggedAt = new Map<string, number>();
 
@@ -79,7 +79,7 @@ export function clientAddress(headers: Headers): string {
 
 const aMinute = { windowSeconds: 60, whenRedisIsDown: "fail-open" as const };
 
-/** So many a minute from one address, before anybody is known: guessing keys costs the database nothing beyond that. */
+/** So many a minute from one address, before the guard: guessing keys costs the database no more than that. */
 export const addressLimit = (name: string, requests: number): RateLimit => ({
   ...aMinute,
   name,
@@ -95,7 +95,7 @@ export const personLimit = (name: string, requests: number): RateLimit<{ user: {
   key: ({ actor }) => actor.user.id,
 });
 
-/** How many callers one process remembers while Redis is away; beyond it the oldest are forgotten. */
+/** How many callers one process remembers while Redis is down; beyond that it forgets the oldest. */
 const rememberedCallersMax = 10_000;
 
 const windows = new Map<string, { endsAt: number; count: number }>();

@@ -17,7 +17,7 @@ export async function readBody(request: Request, maxBytes = defaultMaxBytes): Pr
       throw new AppError("PAYLOAD_TOO_LARGE", {
         detail: `The body is larger than ${maxBytes} bytes.`,
         extra: { maxBytes },
-        // What is left of the body stands before the next request on this connection.
+        // The rest of the body would be read as the next request on this connection.
         headers: { connection: "close" },
       });
     }

@@ -1,6 +1,6 @@
 import type { Locale } from "./locale.ts";
 
-/** For the one page that stands when even the layout failed, where no messages are loaded. */
+/** For the page that is shown when even the layout failed and no messages are loaded. */
 export const lastWords: Record<Locale, { title: string; body: string; retry: string; number: string }> = {
   en: {
     title: "OpsMantik did not load",

@@ -20,7 +20,7 @@ export interface Candidate {
   olderEid?: string;
   /** The whole label: two different buttons pressed in the same moment are two events. */
   label: string | null;
-  /** null: the event names nobody. It is then a visitor of its own, never one with all others that name nobody. */
+  /** null: the event names nobody. It then counts as a visitor of its own, not as one visitor with all other nameless events. */
   visitor: string | null;
   captured: Omit<CapturedEvent, "visitor">;
 }
@@ -41,7 +41,7 @@ export async function admitEvents(siteUuid: SiteUuid, candidates: Candidate[], r
       ...(captured.intentStamp !== null && { r: reporterCodes[captured.reporter] }),
     };
   });
-  // Two batches with the same events under different keys can meet in the middle.
+  // Two batches with the same events under different keys can deadlock.
   return retryDeadlocks(() => callRpc("admit_events", { p_site_id: siteUuid, p_events: events as unknown as Json }, admission)); // plain data
 }
 

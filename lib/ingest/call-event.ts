@@ -86,7 +86,7 @@ const resendSeconds = (body: z.output<typeof callEventBody>) =>
 
 /**
  * The click's id, else the system's own, else the body itself: a system that signs and sends the same body again reports the same
- * call. The stamp of the time window before tells that a resend fell into the next one.
+ * call. The stamp of the previous time window recognises a resend that fell into the next one.
  */
 function stampOf({ signedAtSeconds, rawBody }: SignedSystem, body: z.output<typeof callEventBody>): { stamp: string; olderStamp?: string } {
   const given = body.intent_stamp ?? body.event_id;
@@ -132,7 +132,7 @@ export async function reportCall(actor: SignedSystem, body: z.output<typeof call
     );
   }
   if (results[0] === "duplicate") {
-    // This system told of the call before. It may know the number only now.
+    // This system reported the call before. It may know the number only now.
     const added = { p_site_id: actor.siteUuid, p_intent_stamp: stamp, p_phone: body.phone_number ?? "" };
     if (body.phone_number !== null) await callRpc("add_caller_number", added, z.object({ added: z.number() }));
   }

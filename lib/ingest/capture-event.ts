@@ -31,7 +31,7 @@ export function requestFacts(headers: Headers, trackerVersion: number | null = n
   };
 }
 
-/** Who an event says it is of: the first-party id, else the session, else the event itself; null when it says nothing. */
+/** The event's visitor: the first-party id, else the session, else the event itself; null when it names none. */
 export function visitorOf({ meta, sid, eid }: WireEvent): string | null {
   return meta.fp ?? sid ?? eid;
 }
@@ -49,7 +49,7 @@ export function withoutClickIds(address: string): string {
   return address.replace(/(clid|braid)(=|%3D)[^&#%]*/gi, "$1$2");
 }
 
-/** From the wire to what is kept. Without marketing consent the click ids and the number are gone before anything is stored. */
+/** From the wire to what is stored. Without marketing consent click ids and number are removed before anything is stored. */
 export function captureEvent(event: WireEvent, site: IngestSite, facts: RequestFacts): Omit<CapturedEvent, "visitor"> {
   const scopes = scopesOf(event);
   const { marketing } = consentOf(scopes, site.consentMode);
@@ -81,7 +81,7 @@ export function captureEvent(event: WireEvent, site: IngestSite, facts: RequestF
     marketingConsent: marketing,
     marketingDefault: marketing,
     intentStamp: isCall ? (event.meta.intent_stamp ?? event.eid) : null,
-    phone: null, // a click on a `tel:` link tells which number was called, the site's own, and not who calls
+    phone: null, // a `tel:` link has the site's own number, not the caller's
   };
 }
 
@@ -92,7 +92,7 @@ interface Consent {
   marketing: boolean;
 }
 
-/** A site without a consent manager sends no scopes and stands for both itself; scopes that are sent always count. */
+/** A site without a consent manager sends no scopes and vouches for both; scopes that are sent always count. */
 export function consentOf(scopes: readonly string[] | undefined, mode: IngestSite["consentMode"]): Consent {
   if (!scopes) return { analytics: mode === "off", marketing: mode === "off" };
   return { analytics: scopes.includes("analytics"), marketing: scopes.includes("marketing") };

@@ -41,7 +41,7 @@ export async function drainEvents(): Promise<Drained> {
   return total;
 }
 
-/** The whole batch at once; when something in it cannot be stored, one by one, so that only that one waits. */
+/** Stores the whole batch at once. If that fails, one by one, so that only the event that cannot be stored waits. */
 async function storeBatch({ token, rows }: Batch): Promise<Drained> {
   const readable = rows.flatMap((row) => {
     const parsed = capturedEvent.safeParse(row.payload);

@@ -28,7 +28,7 @@ const number = z
 /** How long ago it happened, by the sender's own clock: a difference, so it does not matter what that clock shows. At most a day. */
 export const age = number.transform((value) => Math.min(Math.max(value ?? 0, 0), ageMaxMs));
 
-/** Scopes that are sent always count: ones that cannot be read grant nothing. */
+/** Scopes that are sent always count; unreadable ones grant nothing. */
 export const scopes = z
   .array(z.string().max(40))
   .max(10)

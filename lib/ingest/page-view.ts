@@ -60,7 +60,7 @@ const withoutConsent = () => new Response(null, { status: 204, headers: { "x-ops
 
 /**
  * Keeps a page view that came through an ad, for the script's next export: a volume signal, never billed and never the only copy of
- * anything. Nothing is kept where the site's owner did not ask for it, nor against the visitor's last word, nor without the visitor's id:
+ * anything. Nothing is kept if the site's switch is off, if the visitor's last choice refuses it, or without the visitor's id:
  * a withdrawal could not find it.
  */
 export async function trackPageView(

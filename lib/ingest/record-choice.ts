@@ -14,11 +14,11 @@ interface Choice {
   version: number | null;
 }
 
-/** Whose refusal this process has written down last: a visitor who browses without marketing costs one call, not one per event. */
+/** The refusals that this process stored last: a visitor who browses without marketing costs one call, not one per event. */
 const knownRefusals = new Map<string, string>();
 const rememberedMax = 10_000;
 
-/** What a visitor chose, applied at once to everything that Google has not got. Never billed, and safe to repeat. */
+/** Applies a visitor's choice at once to everything that Google does not have. Never billed, and safe to repeat. */
 export async function recordChoice({ site, siteId }: TrackerPage, choice: Choice): Promise<void> {
   const { visitor, scopes, page } = choice;
   knownRefusals.delete(`${siteId}/${visitor}`);
@@ -30,8 +30,8 @@ export async function recordChoice({ site, siteId }: TrackerPage, choice: Choice
 }
 
 /**
- * Events of visitors without marketing consent say so, each of them. It is applied at once and not when the worker comes, also for events
- * that are then dropped or find no room in the plan. The newest of each visitor counts.
+ * Each event of a visitor without marketing consent repeats the refusal. It is applied at once, before the worker runs, also for events that
+ * are then dropped or exceed the plan. The newest of each visitor counts.
  */
 export async function recordRefusals(page: TrackerPage & { trackerVersion: number | null }, events: WireEvent[]): Promise<void> {
   const newest = new Map<string, WireEvent>();

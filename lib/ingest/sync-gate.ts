@@ -74,7 +74,7 @@ export async function syncEvents(page: TrackerPage & Batch, request: Request): P
   );
 }
 
-/** Asked of each event: a queue that was filled before the visitor agreed must not cost those after it. */
+/** Checked for each event: events from before the visitor agreed must not cost those after it. */
 function hasAnalyticsConsent(event: WireEvent, site: TrackerPage["site"]): boolean {
   return consentOf(scopesOf(event), site.consentMode).analytics;
 }

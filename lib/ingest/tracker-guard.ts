@@ -21,7 +21,7 @@ export const trackerHeaders = {
     "retry-after, x-request-id, x-opsmantik-dedup, x-opsmantik-fallback, x-opsmantik-overage, x-opsmantik-quota-exceeded, x-opsmantik-ratelimit, x-opsmantik-consent-missing, x-opsmantik-error-code",
 };
 
-/** The question a browser asks before it sends application/json. Our own tracker sends text/plain, which needs no such question. */
+/** The preflight request that a browser sends before application/json. Our own tracker sends text/plain, which needs none. */
 export const preflight = handler({
   headers: {
     ...trackerHeaders,

@@ -18,7 +18,7 @@ const rememberedSitesMax = 10_000;
 
 /**
  * Tells the worker that a site has events: at most once per site and second from this process, delivered after that second has
- * ended, so that it finds them all. The events themselves are in Postgres; false means only that they will wait for the cron.
+ * ended, so that it finds them all. The events themselves are in Postgres; false only means that they wait for the cron.
  */
 export function wakeWorker(siteId: SiteId, now = Date.now()): Promise<boolean> {
   const second = Math.floor(now / 1000);

@@ -4,7 +4,7 @@ import { views } from "./desk-shapes.ts";
 
 const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 
-/** What an address of the desk says, as text; whatever cannot be read is left out, so that an old link still opens. */
+/** The desk's filter, from the address. What cannot be read is ignored, so that an old link still opens. */
 export const deskFilter = z.object({
   view: z.enum(views).optional().catch(undefined),
   channel: z.enum(leadChannels).optional().catch(undefined),

@@ -35,7 +35,7 @@ function visitSteps(visit: Visit, isReturn: boolean): JourneyStep[] {
   let page: Extract<JourneyStep, { kind: "page" }> | undefined;
   for (const event of visit.events) {
     const path = event.path ?? "/";
-    if (page) page.seconds = secondsBetween(page.at, event.at); // until the last thing that was heard of it
+    if (page) page.seconds = secondsBetween(page.at, event.at); // until the last event on it
     if (event.isLead) {
       steps.push({
         kind: "lead",
@@ -57,7 +57,7 @@ function visitSteps(visit: Visit, isReturn: boolean): JourneyStep[] {
   return steps;
 }
 
-/** Tracker and telephone system may tell of one call seconds apart: the lead's own event is the nearest of its channel. */
+/** Tracker and telephone system may report one call seconds apart: the lead's own event is the nearest of its channel. */
 function markThisLead(steps: JourneyStep[], { calledAt, channel, pagePath }: LeadDetail): void {
   const distance = (step: JourneyStep) => ("at" in step ? Math.abs(secondsBetween(step.at, calledAt)) : Infinity);
   const leads = steps.filter((step) => step.kind === "lead" && step.channel === channel);
@@ -111,7 +111,7 @@ function stepsToCome(lead: LeadDetail, sendFrom: string | null): JourneyStep[] {
   return last.verdict ? [] : [todo("confirm")];
 }
 
-/** `sendFrom` is when Google would be told if the lead were sealed now. */
+/** `sendFrom` is when the conversion would be sent if the lead were sealed now. */
 export function journeyOf(lead: LeadDetail, sendFrom: string | null): JourneyStep[] {
   const steps: JourneyStep[] = [];
   let lastHeard: string | undefined;

@@ -1,4 +1,4 @@
-/** The queue's closed lists, as SQL stores them and screens show them. Nothing here is more than a list, so that a browser may load it. */
+/** The queue's closed lists, as SQL stores them and screens show them. Only lists, so that a browser may load the file. */
 
 export const queueStatuses = ["QUEUED", "RETRY", "PROCESSING", "COMPLETED", "FAILED"] as const;
 export const errorCategories = ["VALIDATION", "AUTH", "TRANSIENT", "RATE_LIMIT", "PERMANENT", "DETERMINISTIC_SKIP"] as const;

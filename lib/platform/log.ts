@@ -3,7 +3,7 @@ import { currentRequestId } from "./request-context.ts";
 
 type Level = "info" | "warn" | "error";
 
-/** Lines of this turn of the event loop: a write for each would be 6 % of a request's time. */
+/** Lines of this turn of the event loop, written together: one write each would take 6 % of a request's time. */
 let waiting = "";
 
 function flush(): void {
@@ -12,12 +12,12 @@ function flush(): void {
   if (lines) process.stdout.write(lines);
 }
 
-// When no further turn comes: process.exit(), or an error nobody caught. Pipes and files are written to before write() returns.
+// For process.exit() and uncaught errors, after which no further turn comes. Pipes and files are written before write() returns.
 process.on("exit", flush);
-// Before whatever listens for the error itself, which may end the process without an exit event.
+// Registered before other listeners of the error, which may end the process without an exit event.
 process.on("uncaughtExceptionMonitor", flush);
 
-/** One JSON object a line on stdout, which is where Vercel and every log drain look. Errors are out before the call returns. */
+/** One JSON object a line on stdout, which is where Vercel and every log drain look. Errors are written before the call returns. */
 function write(level: Level, message: string, fields: Record<string, unknown> = {}): void {
   const requestId = currentRequestId();
   const safe = redact(fields) as Record<string, unknown>; // redact keeps an object an object

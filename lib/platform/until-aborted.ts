@@ -5,7 +5,7 @@ interface AbortLimits {
   errorOf(): Error;
 }
 
-/** What the work comes to, or an error once the signal and the time after it are over. Whatever it does then, nobody waits for it. */
+/** The work's result, or an error once the signal and the time after it are over. The work is then no longer awaited. */
 export function untilAborted<T>(work: Promise<T>, { signal, graceMs = 0, errorOf }: AbortLimits): Promise<T> {
   if (!signal) return work;
   const { promise: aborted, reject } = Promise.withResolvers<never>();

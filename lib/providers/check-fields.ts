@@ -1,6 +1,6 @@
 /**
- * Checks JSON against Google's published fields. The table is extracted from the npm packages that it names (npm run fields:extract); what
- * Google documents and those lack stands in google-fields-extra.json with its source.
+ * Checks JSON against Google's published fields. The table is extracted from the npm packages that it names (npm run fields:extract); fields that
+ * Google documents and the packages lack are in google-fields-extra.json with their source.
  */
 
 import published from "./google-fields.json" with { type: "json" };

@@ -1,5 +1,5 @@
 /**
- * A conversion's time as each of Google's doors wants it. All three name the same second; fractions are cut off. The local ones
+ * A conversion's time as each of Google's APIs wants it. All three name the same second; fractions are cut off. The local ones
  * carry their offset, so an hour that a zone has twice, or never, stays exact. What cannot be expressed throws: a conversion
  * must never go out with another time than its own.
  */

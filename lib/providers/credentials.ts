@@ -16,7 +16,7 @@ const conversionActionName = z
   .trim()
   .regex(/^customers\/\d+\/conversionActions\/\d+$/, "is customers/<id>/conversionActions/<id>");
 
-/** What opens a site's Google account, under the names of the runbook. It lies sealed in provider_credentials. */
+/** The credentials of a site's Google account, under the runbook's names. They are encrypted in provider_credentials. */
 export const credentialsSchema = z.object({
   customer_id: customerId,
   login_customer_id: customerId.optional(),
@@ -40,7 +40,7 @@ export function sealCredentials(credentials: Credentials, siteUuid: SiteUuid, pr
   return sealSecret(JSON.stringify(credentials), credentialsPlace(siteUuid, providerKey));
 }
 
-/** Throws the vault's errors, and CREDENTIALS_UNREADABLE for what opens and is something else. The message names fields, never their content. */
+/** Throws the vault's errors, and CREDENTIALS_UNREADABLE when the decrypted text is not what we expect. The message names fields, never their content. */
 export function openCredentials(sealed: SealedSecret, siteUuid: SiteUuid, providerKey: string): Credentials {
   const parsed = credentialsSchema.safeParse(parseJson(openSecret(sealed, credentialsPlace(siteUuid, providerKey))));
   if (parsed.success) return parsed.data;

@@ -33,7 +33,7 @@ export interface ConversionJob {
 
 export type ErrorCategory = "VALIDATION" | "AUTH" | "TRANSIENT" | "RATE_LIMIT";
 
-/** What became of one job. */
+/** The outcome of one job. */
 export interface UploadResult {
   id: string;
   status: "COMPLETED" | "RETRY" | "FAILED";
@@ -93,7 +93,7 @@ interface RowVerdict {
   reason: string;
   /** The same row, sent again later, can succeed. */
   retryable: boolean;
-  /** A duplicate by its click and time: of another sale, where this row never left before. record_verdicts knows whether it did. */
+  /** A duplicate by its click and time: another sale's, if this row was never sent before. record_verdicts knows whether it was. */
   byClick?: boolean;
 }
 

@@ -35,7 +35,7 @@ export class ProviderTransientError extends ProviderError {
     this.code = code;
   }
 
-  /** Not even an error came back. */
+  /** No answer at all. */
   get isUnanswered(): boolean {
     return this.code !== "UNAVAILABLE";
   }
@@ -45,7 +45,7 @@ export function isProviderError(error: unknown): error is ProviderRateLimitError
   return error instanceof ProviderError;
 }
 
-/** An error of ours, about an answer that nobody foresaw: it is told as Google's failure, so that it carries what was decided before. */
+/** An error in our own code, about an unexpected answer: it counts as Google's failure, so that it carries what was decided before. */
 export function asProviderError(error: unknown): ProviderRateLimitError | ProviderTransientError {
   if (isProviderError(error)) return error;
   log.error("an answer of the provider was not understood", { error });

@@ -33,7 +33,7 @@ function sampleJob(connection: ProviderConnection): IngestJob {
 
 type Finding = (ProviderBlock & { isOfAction?: boolean }) | undefined;
 
-/** What stands in the way; a call that got no answer is a finding, too. */
+/** What is wrong; a call without an answer is a finding too. */
 async function find(look: () => Promise<Finding>): Promise<Finding> {
   try {
     return await look();

@@ -55,7 +55,7 @@ export const salesLimits = { before: addressLimit("sales-address", 300), after: 
 
 /**
  * A point is always the decimal mark here, so hundredths are the same in every currency: "12.500" is 12.50. SQL knows the site's
- * currency; it refuses codes that are none and hundredths of a currency that has no decimals.
+ * currency and rejects unknown codes and fractions the currency does not have.
  */
 function centsOf({ amount, amount_cents }: z.output<typeof externalSaleRequest>): number | undefined {
   if (amount === undefined) return amount_cents;

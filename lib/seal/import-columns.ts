@@ -1,4 +1,4 @@
-/** Which column of a file means what, by the words people put above it, in Turkish and English. */
+/** Which column of a file means what, by its heading in Turkish or English. */
 const names = {
   externalRef: [
     "external_ref",

@@ -86,8 +86,8 @@ interface Line {
 }
 
 /**
- * A file's text to rows, each with its line number, and what could not be read. Nothing is guessed: an unreadable line is a problem,
- * and what has two readings is asked about once, for the whole file.
+ * A file's text to rows, each with its line number, and what could not be read. An unreadable line is a problem,
+ * and a value with two readings is asked about once, for the whole file.
  */
 export function readImport(text: string, site: ImportSite, choices: ImportChoices = {}): ReadImport {
   const [header = [], ...body] = parseCsv(text.replace(/^\ufeff/, ""), delimiterOf(text));

@@ -7,7 +7,7 @@ import type { SiteId } from "#lib/site-ids.ts";
 export const saleSources = ["desk", "elsewhere"] as const;
 export const saleDeliveries = ["sent", "waiting", "never", "failed"] as const;
 
-/** The list's filter, as it stands in the address. What is unknown there filters nothing. */
+/** The list's filter, from the address. Unknown keys and values are ignored. */
 export const salesFilter = z.object({
   status: z.enum(saleStatuses).optional().catch(undefined),
   source: z.enum(saleSources).optional().catch(undefined),

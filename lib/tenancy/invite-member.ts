@@ -26,7 +26,7 @@ async function mailSignInLink(email: string): Promise<boolean> {
   return !error;
 }
 
-/** Nobody's inbox is filled by us, whoever invites it, to however many sites. */
+/** Protects an inbox, whoever invites it and to however many sites. */
 const mailsToOneAddress = (email: string): RateLimit => ({
   name: "invite-address",
   requests: 5,
@@ -45,8 +45,8 @@ interface Invite {
 const invited = z.object({ invitationId: z.string(), email: z.string() });
 
 /**
- * Invites an address. The invitation stands even when its mail could not be sent: `mailed` says so,
- * and the invited person finds it after signing in in any way.
+ * Invites an address. The invitation is valid even when its mail could not be sent (`mailed` says so):
+ * the invited person finds it after any sign-in.
  */
 export async function inviteMember(db: SessionClient, { siteId, email, role, once }: Invite) {
   await enforceLimit(mailsToOneAddress(email), { request: new Request(env().APP_URL), actor: undefined });
@@ -57,8 +57,8 @@ export async function inviteMember(db: SessionClient, { siteId, email, role, onc
 }
 
 /**
- * A mail can not be taken back with a transaction, so it is sent at most once: by the request that made the invitation.
- * Whether it went out is then the last word of the answer. A repeat sends none; where the first died before it could tell, it says "not mailed".
+ * A mail cannot be rolled back, so only the request that made the invitation sends it.
+ * `mailed` is stored after sending. A retry never sends again; if the first request died before it stored `mailed`, the retry says false.
  */
 async function inviteOnce(db: SessionClient, args: InviteArgs, key: string): Promise<Response> {
   const answer = await callAsUser(db, "invite_site_member", args, onceAnswer);

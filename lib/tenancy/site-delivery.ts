@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { boundedText } from "#lib/platform/bounded-text.ts";
 
-/** What a site's leads are worth and what Google is told of them. SQL checks the same bounds; these name the field first. */
+/** What a site's leads are worth and what is sent to Google. SQL checks the same bounds; these name the field first. */
 
 export const weightedStages = ["intent", "qualified", "meeting", "sealed"] as const;
 export const conversionKeys = ["seal", "MEETING_BOOKED", "SEAL_PENDING", "INTENT_CAPTURED", "page_view"] as const;

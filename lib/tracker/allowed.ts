@@ -11,7 +11,7 @@ export let marketing: boolean | undefined;
 
 export const withoutMarketing = ["analytics"];
 
-/** What is no decision never undoes a refusal of marketing. */
+/** Only a decision can undo a refusal of marketing. */
 export function allow(granted: string[] | undefined, isDecision: boolean | undefined): void {
   scopes = !isDecision && stored.k ? withoutMarketing : granted;
   const allows = (scope: string) => !scopes || scopes.includes(scope);
@@ -19,7 +19,7 @@ export function allow(granted: string[] | undefined, isDecision: boolean | undef
   marketing = active && allows("marketing");
 }
 
-/** Loads, and follows what the visitor said in another tab. Whether this one is still active. */
+/** Loads, and follows the visitor's choice in another tab. True if this tab is still active. */
 export function reload(): boolean | undefined {
   const { v } = stored;
   load();

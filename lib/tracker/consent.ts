@@ -14,7 +14,7 @@ export function consent(granted?: string[], isDefault?: boolean): void {
   const isDecision = granted && !isDefault;
   allow(granted, isDecision);
   if (isDecision && stored.v && !(active && (marketing || stored.k))) {
-    // The server must hear what was taken away. A newer choice of the same visitor says all that the older one did.
+    // The server must learn of a withdrawal. A newer choice of the same visitor includes the older one.
     stored.c = [
       ...(stored.c || []).filter(({ fp }) => fp !== stored.v).slice(-99),
       { fp: stored.v, consent_scopes: granted, t: Date.now(), u: bounded(shownPage()) },
@@ -50,7 +50,7 @@ export function followConsentMode(): void {
     if (entry?.[0] !== "consent") return;
     const { analytics_storage, ad_storage, region } = entry[2] || {};
     const isUpdate = entry[1] === "update";
-    // Which region a visitor is in is Google's knowledge: a default for one grants nothing, and a denial anywhere holds.
+    // Only Google knows the visitor's region: a default for one region grants nothing, and a denial for any region counts.
     const decide = (value: unknown, before: boolean | undefined) =>
       value ? value === "granted" && (isUpdate || (!region && before !== false)) : before;
     analytics = decide(analytics_storage, analytics);

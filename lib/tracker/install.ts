@@ -14,7 +14,7 @@ export const endpoint = (path: string) => new URL(path, script?.src);
 export const reportsViews = views != null;
 export const consentRequired = consent === "required";
 /**
- * The visitor asked not to be tracked, and the site said that it listens; or the page came without TLS, whose events the
- * server refuses and whose browser offers neither random ids nor locks.
+ * The visitor asked not to be tracked, and the site respects that; or the page came without TLS: the server refuses its
+ * events, and the browser offers neither random ids nor locks.
  */
 export const refused = !crypto.randomUUID || (dnt === "respect" && (navigator.doNotTrack === "1" || navigator.globalPrivacyControl));

@@ -77,7 +77,7 @@ export function listen(): void {
   });
   on("pageshow", (event) => {
     if (event.persisted) {
-      // Out of the browser's cache, where nobody hears what other pages store.
+      // From the browser's cache, where a page gets no storage events.
       load();
       if (!stored.v) leave();
       forgetPage();

@@ -26,7 +26,7 @@ function begin(): void {
   load();
   if (stored.c?.[0]) flush();
   if (refused) {
-    // What an earlier visit stored goes too.
+    // Also erases what an earlier visit stored.
     consent([]);
     return;
   }

@@ -29,22 +29,22 @@ export function flush(): void {
 }
 
 /**
- * With a lock, or the reason why there is none. Without either for a page that goes away, which cannot wait for its turn: it sends a
- * second copy at worst, which the server knows by its eid.
+ * Called with a lock, or with the reason why there is none; with neither for a page that is being left, which cannot wait for its turn. At worst
+ * it sends a second copy, which the server recognises by its eid.
  */
 export async function send(turn?: unknown): Promise<unknown> {
-  // Firefox before 133 ends the requests of a page that is left, also those under way. A beacon outlives it but hears no answer: the
+  // Firefox before 133 ends the requests of a page that is left, also those under way. A beacon outlives it but gets no answer: the
   // events stay queued, and the next page learns that the server has them.
   const beacon = !(turn || "keepalive" in Request.prototype);
   load();
   const now = Date.now();
   const waitMs = (stored.w as number) - now;
-  // What the visitor decided goes before what they did, and is all that is sent without consent.
+  // Choices are sent before events, and without consent only choices are sent.
   const choice = stored.c?.[0];
   const batch = stored.q.filter((event) => beacon || !inFlight.includes(event.eid)).slice(0, batchMax);
   while (batch[1] && JSON.stringify(batch).length > batchMaxChars) batch.pop();
   if (!choice && !(active && batch[0])) return;
-  // More than a day is a clock that was wrong when it was written.
+  // More than a day means that the clock was wrong.
   if (waitMs > 0 && waitMs < dayMs) return flushSoon(waitMs);
 
   const aged = <Item extends { t: number }>(item: Item) => ({ ...item, t: now - item.t });
@@ -61,7 +61,7 @@ export async function send(turn?: unknown): Promise<unknown> {
     status = response.status;
     pauseSeconds = Math.min(+(response.headers.get("retry-after") as string) || (status === 429 ? 600 : 0), 8e4);
     const { results } = await response.json();
-    // What found no room in the plan stays: sent again without the others, it is answered with a 429.
+    // Events over the plan stay queued: sent again alone, they get a 429.
     done = ids.filter((_id, index) => results[index] !== "quota");
   } catch {
     // The network failed, or the answer is one without results.

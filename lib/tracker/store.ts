@@ -57,7 +57,7 @@ export function load(): void {
   try {
     if (!unwritable) stored = JSON.parse(localStorage[storeKey] || 0) || {};
   } catch {
-    // The copy in memory is good.
+    // The copy in memory stays in use.
   }
   // A day is as long as the server is asked to take an event; one from far in the future had a wrong clock.
   stored.q = (stored.q || []).filter((event) => Math.abs(Date.now() - event.t) < dayMs);
@@ -74,12 +74,12 @@ export function save(): void {
   }
 }
 
-/** Forgets the visitor, on this page. What the server must still hear of their choices stays. */
+/** Forgets the visitor, on this page. Choices that the server has not confirmed stay. */
 export function forget(): void {
   stored = { q: [], c: stored.c };
 }
 
-/** The same in the browser. Where storage is full, a choice may not fit: it stays in memory, and the visitor must be gone all the same. */
+/** The same in the browser. If storage is full, a choice may not fit: it stays in memory, and the visitor is erased anyway. */
 export function erase(): void {
   forget();
   save();

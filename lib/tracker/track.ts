@@ -72,8 +72,8 @@ export function viewPage(): void {
 }
 
 /**
- * Reports the page that is shown, once, as soon as marketing is granted, if it belongs to the visit that an ad click began. Tried once: a
- * view is volume, and a lost one is nobody's lead.
+ * Reports the page that is shown, once, as soon as marketing is granted, if it belongs to the visit that an ad click began. Sent once: a
+ * view is a volume signal, and a lost one costs no lead.
  */
 export function reportView(): void {
   if (!reportsViews || !marketing || !stored.g || stored.p !== stored.s || !firstOnPage("pv")) return;

@@ -16,7 +16,7 @@ export function readAddress(): void {
   });
 }
 
-/** Takes down who this is and what led here, as far as consent allows. */
+/** Stores who this is and what led here, as far as consent allows. */
 export function keepVisit(): void {
   const now = Date.now();
   stored.v ||= crypto.randomUUID();
@@ -35,6 +35,6 @@ export function keepVisit(): void {
     stored.p = stored.s;
   }
   landedClick = null;
-  // Older than what Google accepts, and never this visit's reason.
+  // Older than Google accepts, and never what began this visit.
   if (stored.g && Math.abs(now - (stored.g.cts as number)) > clickDays * dayMs) stored.g = null;
 }

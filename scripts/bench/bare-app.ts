@@ -1,4 +1,4 @@
-/** The measure for our gate: a Next app with nothing but one INSERT, with and without one Upstash call before it. Never shipped. */
+/** What our gate is compared with: a Next app with only one INSERT, with and without one Upstash call before it. Never shipped. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -23,7 +23,7 @@ export async function insert(request) {
 const files: Record<string, string> = {
   "package.json": JSON.stringify({ name: "bench-bare-app", private: true, type: "module" }),
   "next.config.mjs": `export default { turbopack: { root: ${JSON.stringify(checkoutDir)} }, poweredByHeader: false };`,
-  "instrumentation.js": "export function register() {}", // else Next finds ours, further up
+  "instrumentation.js": "export function register() {}", // otherwise Next finds ours, further up
   "app/layout.js": "export default function Layout({ children }) { return <html lang='en'><body>{children}</body></html>; }",
   "app/page.js": "export default function Page() { return null; }",
   "lib/insert.js": insertRoute,

@@ -1,7 +1,7 @@
 /**
  * How many moves a second the contract kernel makes through the service door, for one site and for many: node scripts/bench/contracts.ts
  *   --seconds 2   length of one burst     --rounds 3   interleaved rounds; the median counts
- * Each caller moves a call of its own, so whatever one site loses against many is a lock that its moves share.
+ * Each caller moves a call of its own, so what one site loses against many is due to a lock that its moves share.
  * Load and Postgres share this machine: read the ratios, which come from the same minutes, not the absolute figures.
  */
 

@@ -54,7 +54,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** Five calls of something that changes nothing, or nothing more. */
+/** Five calls of something that changes nothing, or nothing after the first call. */
 async function fiveTimes(work: () => Promise<unknown>): Promise<number[]> {
   const taken: number[] = [];
   for (let turn = 0; turn < 5; turn++) taken.push(await timed(work));
@@ -73,7 +73,7 @@ async function untilDone(step: () => Promise<{ more: boolean; waiting?: number }
   return taken;
 }
 
-/** Rows as the gate writes them, without the note that each is late: the gate wrote them four weeks long. */
+/** Rows as the gate writes them over four weeks, without the note that each is late. */
 async function fillLedger(sql: postgres.Sql, { siteUuid }: Team, size: number): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`set local session_replication_role = replica`;

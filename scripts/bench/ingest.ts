@@ -1,5 +1,5 @@
 /**
- * How fast the gate is, against what it stands on, in one run with interleaved rounds: node scripts/bench/ingest.ts
+ * How fast the gate is, compared with bare routes, in one run with interleaved rounds: node scripts/bench/ingest.ts
  *   --seconds 1      length of one burst          --rounds 5        bursts of each kind and number of connections
  *   --rows 5000000   fills ingest_idempotency first, in this run's throw-away database, and compares p99 before and after
  * Load, app, Redis and Postgres share this machine: read the ratios, not the absolute figures. A ratio is taken within each round,

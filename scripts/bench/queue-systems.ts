@@ -7,7 +7,7 @@ import type { Team } from "#tests/fixtures/team.ts";
 
 export const workerCount = 4;
 
-/** Something that hands out jobs and is told that they are done. */
+/** Something that hands out jobs and records that they are done. */
 export interface QueueSystem {
   name: string;
   fill(rows: number): Promise<void>;
@@ -51,7 +51,7 @@ export function ours({ adminUrl, appUrl, team, saleId }: { adminUrl: string; app
   };
 }
 
-/** The least that any queue on Postgres can do: two updates of each row by its key. Nothing is written down, nothing can fail. */
+/** The least that any queue on Postgres can do: two updates of each row by its key. Nothing is recorded, nothing can fail. */
 export function floor(adminUrl: string): QueueSystem {
   const sql = postgres(adminUrl, { max: workerCount, onnotice: () => {} });
   let next = 1;
@@ -78,7 +78,7 @@ export function floor(adminUrl: string): QueueSystem {
 const rivals = createRequire(new URL("./rivals/package.json", import.meta.url));
 export const hasRivals = () => existsSync(new URL("./rivals/node_modules", import.meta.url));
 // Installed apart from the app, so the compiler cannot know them.
-// biome-ignore lint/suspicious/noExplicitAny: as said
+// biome-ignore lint/suspicious/noExplicitAny: see above
 const load = (name: string): Promise<any> => import(pathToFileURL(rivals.resolve(name)).href);
 
 export async function pgBoss(connectionString: string): Promise<QueueSystem> {

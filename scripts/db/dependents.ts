@@ -5,7 +5,7 @@ export interface Dependent {
   name: string;
 }
 
-// A view hangs on what it reads by its rule, a function on a view by the type of its rows.
+// A view depends on what it reads by its rule, a function on a view by the type of its rows.
 const query = `
 with recursive gone(classid, objid, depth) as (
   select 'pg_proc'::regclass::oid, f::regprocedure::oid, 0 from unnest($1::text[]) f

@@ -2,7 +2,7 @@ import type { Phase, Statement } from "./read-schemas.ts";
 
 const phases: Phase[] = ["ground", "object", "part", "row"];
 
-/** An order that works: by phase, then as folders and files stand, but for objects that another needs first. */
+/** An order that works: by phase, then in the order of folders and files, except for objects that another one needs first. */
 export function orderStatements(statements: Statement[]): Statement[] {
   const makers = Map.groupBy(
     statements.filter(({ makes }) => makes),

@@ -29,7 +29,7 @@ const isGone = ({ to }: Difference) => to === undefined;
 const head = (definition?: string) => definition?.split("\n LANGUAGE ")[0];
 const needsDrop = (one: Difference) => !isNew(one) && (one.kind === "function" ? head(one.from) !== head(one.to) : true);
 
-/** What has to be done to the database behind `sql` for the differences to go away. */
+/** What has to be done to the database behind `sql` to remove the differences. */
 export async function planUpgrade(sql: postgres.Sql, all: Difference[], schemas: Schemas): Promise<Upgrade> {
   const tables = new Map(all.filter(({ kind }) => kind === "table").map((one) => [one.name, one]));
   const differences = all.filter((one) => !isPartOf(one, tables));

@@ -32,7 +32,7 @@ export function readSchemas(dir: string): Statement[] {
 
 function classify(file: string, text: string): Statement {
   const makes = /^create (?:type|table|view|function)\s+([\w.]+)/.exec(text)?.[1];
-  // A body is not looked at when its function is made; only the arguments and the result have to exist.
+  // A body is not checked when its function is made; only the arguments and the result have to exist.
   const head = text.startsWith("create function") ? text.replace(/\sas \$.*$/s, "") : text;
   return { file, text, phase: phaseOf(text, file), ...(makes && { makes }), needs: [...new Set(head.match(ourNames))] };
 }

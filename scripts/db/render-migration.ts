@@ -1,7 +1,7 @@
 import { orderStatements } from "./order-statements.ts";
 import { readSchemas } from "./read-schemas.ts";
 
-/** Until the first release there is one migration, made anew each time. */
+/** Until the first release there is one migration, rendered again each time. */
 export const baselineName = "20261116000000_schema.sql";
 
 const head = `-- Rendered from supabase/schemas by \`npm run db:render\`. Read and edit it there.

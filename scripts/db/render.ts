@@ -1,4 +1,4 @@
-/** npm run db:render: writes the migration anew from supabase/schemas, until the first release. */
+/** npm run db:render: renders the migration from supabase/schemas, until the first release. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { baselineName, renderMigration } from "./render-migration.ts";

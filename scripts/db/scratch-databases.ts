@@ -14,7 +14,7 @@ export interface ScratchDatabase {
   sql: postgres.Sql;
 }
 
-/** Kept on its server, which is thrown away in the end: it takes longer to make than all else. */
+/** Kept on its server, which is thrown away in the end: it takes the longest to make. */
 const templateName = "scratch_template";
 
 /** Gives `work` databases to build and compare: each begins with what hosted Supabase has, and nothing of ours. */
@@ -65,7 +65,7 @@ export async function applySchemas(sql: postgres.Sql, schemasDir: string): Promi
   const statements = orderStatements(readSchemas(schemasDir));
   await sql.begin(async (tx) => {
     await tx`set local check_function_bodies = off`;
-    // Sent without waiting for each other's answer; one connection runs them in this order all the same.
+    // Sent without waiting for answers; one connection still runs them in this order.
     await Promise.all(statements.map((one) => tx.unsafe(one.text).catch((error: Error) => refuse(one, error))));
   });
   return statements;
@@ -75,7 +75,7 @@ function refuse({ file, text }: Statement, error: Error): never {
   throw new Error(`${file}: ${error.message}\n${text.slice(0, 200)}`, { cause: error });
 }
 
-/** Makes every function again with its body looked at: nothing did when they were made in any order. */
+/** Makes every function again with its body checked, which was off while they were made in any order. */
 export async function checkBodies(sql: Pick<postgres.Sql, "unsafe">): Promise<void> {
   await sql.unsafe(`do $$
 declare

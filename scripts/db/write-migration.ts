@@ -23,8 +23,8 @@ export interface MigrationOptions {
 }
 
 /**
- * Writes the migration that brings a database from the migrations so far to the schemas, and tries it. A file of that name that is there
- * already is somebody's work: it is only tried.
+ * Writes the migration that brings a database from the migrations so far to the schemas, and tries it. An existing file of that
+ * name is somebody's work: it is only tried.
  */
 export async function writeMigration({ serverUrl, supabaseDir, name, at }: MigrationOptions): Promise<MigrationOutcome> {
   const dir = migrationsIn(supabaseDir);

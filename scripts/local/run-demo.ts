@@ -22,7 +22,7 @@ Starts OpsMantik with Postgres, a Supabase gateway, Redis, QStash and a simulate
   --no-open   do not open a browser
   --help      show this`;
 
-/** Every ten minutes on Vercel. Whoever seals a lead in the demo sees it confirmed while they look. */
+/** Every ten minutes on Vercel; here often, so that a lead sealed in the demo is confirmed while somebody watches. */
 const deliveryCrons = ["/api/cron/process-offline-conversions", "/api/cron/providers/poll-verdicts"];
 
 const options = commandOptions(usage);

@@ -142,6 +142,15 @@ as $$ select interval '54 days' $$;
 create function private.undo_window() returns interval
 language sql immutable parallel safe set search_path = ''
 as $$ select interval '10 minutes' $$;
+create function private.max_free_waits() returns int
+language sql immutable parallel safe set search_path = ''
+as $$ select 20 $$;
+create function private.claim_doubt() returns interval
+language sql immutable parallel safe set search_path = ''
+as $$ select interval '45 minutes' $$;
+create function private.event_arrival_window() returns interval
+language sql immutable parallel safe set search_path = ''
+as $$ select interval '25 hours' $$;
 
 -- 01_ground/refusals.sql
 create function private.fail(p_status int, p_code text, p_detail jsonb default null) returns void
@@ -2454,7 +2463,7 @@ begin
     where e.session_id = p_session.id
       and e.happened_at <= p_at
       and e.received_at >= p_session.started_at
-      and e.received_at <= p_session.last_seen_at + interval '25 hours';
+      and e.received_at <= p_session.last_seen_at + private.event_arrival_window();
   return v_scored;
 end
 $$;
@@ -3019,7 +3028,7 @@ declare
     when 'meeting' then 'MEETING_BOOKED' end;
   v_sale public.sales;
 begin
-  if p_call.status not in ('junk', 'cancelled') then
+  if p_call.status <> all (private.ended_lead_states()) then
     perform private.emit_signal(p_call.id, 'INTENT_CAPTURED', p_call.called_at);
     if v_stage is not null then
       perform private.emit_signal(p_call.id, v_stage, p_call.status_at);
@@ -4374,7 +4383,7 @@ declare
     private.lock_calls(array(select private.candidate_calls(p_site, p_sale))));
   v_call public.calls;
 begin
-  -- Asked again under the locks: whoever held one of them may have sold the call or made it junk.
+  -- Checked again under the locks: their last holder may have sold the call or made it junk.
   select c.* into v_call
     from private.candidate_calls(p_site, p_sale) with ordinality f (id, place)
     join public.calls c on c.id = f.id
@@ -4877,7 +4886,7 @@ begin
   select s.* into v_sibling
     from public.calls c join public.sales s on s.call_id = c.id and s.status = 'CONFIRMED'
     where c.session_id = p_call.session_id and c.id <> p_call.id
-      -- An undo restores what stood side by side before.
+      -- An undo restores sales that existed side by side before.
       and (not p_is_undo or c.status_at > p_call.status_at)
     limit 1;
   if v_sibling.id is not null then
@@ -5035,7 +5044,7 @@ as $$
       case when d.id is not null then d.conversion_action else o.conversion_action end,
       o.id is not null, o.handed_value_cents,
       coalesce(o.handed_values_differ, false), o.handed_via, coalesce(o.handed_vias_differ, false),
-      case when p_kind = 'CONVERSION'   -- the sale's time where the click had to be forgotten
+      case when p_kind = 'CONVERSION'   -- the sale's time if the click was erased
         then coalesce(p_sale.clicked_at, p_sale.occurred_at) + private.click_life()
         else p_sale.occurred_at + private.adjustments_end() end,
       greatest(n.now + make_interval(mins => s.send_delay_minutes), p_sale.occurred_at,
@@ -5077,7 +5086,7 @@ language sql immutable set search_path = ''
 as $$
   select 'Google takes no correction 54 days after the sale; it keeps the last value it was sent.'
 $$;
-create function private.may_tell(p_sale public.sales, p_kind text) returns boolean
+create function private.may_send(p_sale public.sales, p_kind text) returns boolean
 language sql immutable
 as $$
   select p_sale.delivery_block is null and (p_kind <> 'CONVERSION'
@@ -5198,33 +5207,33 @@ create view private.standing_dispatches as
 
 -- 08_queue/follow_ledger.sql
 create function private.needed_kind(
-  p_sale public.sales, p_told private.standing_dispatches, p_again text
+  p_sale public.sales, p_standing private.standing_dispatches, p_again text
 ) returns text
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  -- One that only may be there is sent again with its order id, if it still can be: by itself when
-  -- nobody answered, else when a person asks for it.
-  v_is_again boolean := p_told.verdict is not distinct from 'UNKNOWN'
-    and (p_told.kind = p_again or exists (select from public.offline_conversion_queue q
-      where q.sale_id = p_sale.id and q.kind = p_told.kind
-        and q.status = any (private.open_states()) and q.created_at >= p_told.dispatched_at));
-  v_is_resendable boolean := p_told.id is null
+  -- One that may have arrived is sent again with its order id, if it still can be: automatically if
+  -- nobody answered, otherwise when a person asks for it.
+  v_is_again boolean := p_standing.verdict is not distinct from 'UNKNOWN'
+    and (p_standing.kind = p_again or exists (select from public.offline_conversion_queue q
+      where q.sale_id = p_sale.id and q.kind = p_standing.kind
+        and q.status = any (private.open_states()) and q.created_at >= p_standing.dispatched_at));
+  v_is_resendable boolean := p_standing.id is null
     or (coalesce(p_sale.gclid, p_sale.wbraid, p_sale.gbraid) is not null
-      and p_told.verdict is not distinct from 'UNKNOWN'
-      and (p_told.verdict_reason is not distinct from 'NEVER_ANSWERED'
-        or v_is_again and p_told.kind = 'CONVERSION'));
+      and p_standing.verdict is not distinct from 'UNKNOWN'
+      and (p_standing.verdict_reason is not distinct from 'NEVER_ANSWERED'
+        or v_is_again and p_standing.kind = 'CONVERSION'));
 begin
   return case
     when v_is_resendable and p_sale.status = 'CONFIRMED' then 'CONVERSION'
-    when p_told.id is null or p_told.kind = 'RETRACT' then null
+    when p_standing.id is null or p_standing.kind = 'RETRACT' then null
     when p_sale.status = 'CANCELED' then 'RETRACT'
-    when p_told.value_cents <> p_sale.amount_cents or not p_told.is_certain
-      or v_is_again and p_told.kind = 'RESTATE'
-      -- One that was handed out since and never completed may have arrived all the same.
+    when p_standing.value_cents <> p_sale.amount_cents or not p_standing.is_certain
+      or v_is_again and p_standing.kind = 'RESTATE'
+      -- One that was handed out since and never completed may have arrived.
       or exists (select from public.offline_conversion_queue q
         where q.sale_id = p_sale.id and q.kind = 'RESTATE' and q.status <> 'COMPLETED'
-          and q.created_at >= p_told.dispatched_at
+          and q.created_at >= p_standing.dispatched_at
           and (q.handed_value_cents <> p_sale.amount_cents or q.handed_values_differ))
       then 'RESTATE' end;
 end
@@ -5237,7 +5246,7 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
   v_sale public.sales;
-  v_told private.standing_dispatches;
+  v_standing private.standing_dispatches;
   v_newest public.revenue_snapshots := private.newest_snapshot(p_sale_id);
   v_needed text;
 begin
@@ -5250,28 +5259,29 @@ begin
     if not private.assume_arrival(p_sale_id) then
       return;
     end if;
-    -- As with a success that comes late: Google must be told when the sale changes.
+    -- As with a late success: changes of the sale must be sent to Google.
     update public.sales s set delivery_block = null, updated_at = v_now
       where s.id = p_sale_id returning s.* into v_sale;
   end if;
-  -- Google Ads is the platform that rows are for.
-  select d.* into v_told from private.standing_dispatches d
+  -- Rows are for Google Ads.
+  select d.* into v_standing from private.standing_dispatches d
     where d.sale_id = p_sale_id and d.provider_key = 'google_ads';
-  if v_told.id is null and v_sale.status = 'CANCELED' and private.assume_arrival(p_sale_id) then
-    select d.* into v_told from private.standing_dispatches d
+  if v_standing.id is null and v_sale.status = 'CANCELED' and private.assume_arrival(p_sale_id) then
+    select d.* into v_standing from private.standing_dispatches d
       where d.sale_id = p_sale_id and d.provider_key = 'google_ads';
   end if;
-  v_needed := private.needed_kind(v_sale, v_told, p_again);
+  v_needed := private.needed_kind(v_sale, v_standing, p_again);
 
   if v_needed is distinct from 'CONVERSION' then
     perform private.close_waiting(p_sale_id, '{CONVERSION}',
       case when v_sale.status = 'CANCELED' then 'SALE_CANCELLED'
-        when v_told.verdict_reason = 'NEVER_ANSWERED' then 'NO_CONSENT' else 'SUPERSEDED' end,
+        when v_standing.verdict_reason = 'NEVER_ANSWERED' then 'NO_CONSENT' else 'SUPERSEDED' end,
       'The sale changed before Google was told.');
   end if;
   perform private.close_waiting(
     p_sale_id, array_remove('{RESTATE,RETRACT}', v_needed), 'SUPERSEDED',
-    case when v_told.id is null then 'Google rejected the conversion: there is nothing to adjust.'
+    case when v_standing.id is null
+      then 'Google rejected the conversion: there is nothing to adjust.'
       else 'A later change of the sale made this one needless.' end);
   if v_needed is null then
     return;
@@ -5286,8 +5296,8 @@ begin
     where q.sale_id = p_sale_id and q.kind = v_needed
       and q.status = any (private.waiting_states()) and q.snapshot_id <> v_newest.id;
   if v_needed = 'CONVERSION' then
-    -- The row of a sale that was cancelled and sealed again goes on; it is the same conversion with
-    -- the same order id.
+    -- The row of a sale that was cancelled and sealed again is queued again: the same conversion
+    -- with the same order id.
     update public.offline_conversion_queue q
       set status = 'QUEUED', snapshot_id = v_newest.id, value_cents = v_newest.amount_cents,
           next_retry_at = null, attempt_base = q.attempt_count,
@@ -5302,7 +5312,7 @@ begin
         order by x.created_at desc, x.id desc limit 1);
   end if;
   if v_needed = p_again
-     -- The sale was cancelled when Google rejected it for now, and came back.
+     -- Google rejected it temporarily while the sale was cancelled; the sale came back.
      or (v_needed = 'CONVERSION' and exists (select from public.provider_dispatches d
            where d.sale_id = p_sale_id and d.kind = 'CONVERSION' and d.verdict = 'REJECTED'
            having count(*) < 5 and (array_agg(d.is_retryable
@@ -5312,7 +5322,7 @@ begin
      or not exists (select from public.offline_conversion_queue q
        where q.sale_id = p_sale_id and q.kind = v_needed
          and (q.status = any (private.open_states()) or v_needed = 'CONVERSION'
-           -- One that failed with this very value is for an operator to try again: by itself it
+           -- An operator retries one that failed with this value: retried automatically, it
            -- would fail for ever.
            or (q.status = 'FAILED' and q.snapshot_id = v_newest.id
              and q.provider_error_code <> 'SUPERSEDED')
@@ -5325,12 +5335,13 @@ begin
         when exists (select from public.provider_dispatches d
           where d.sale_id = p_sale_id and d.kind = 'CONVERSION' and d.click_kind = 'wbraid'
             and d.verdict is distinct from 'REJECTED') then 'WBRAID_ONLY'
-        when private.is_elsewhere(v_sale.site_id, v_told.conversion_action)
+        when private.is_elsewhere(v_sale.site_id, v_standing.conversion_action)
           then 'OTHER_ACCOUNT' end,
       greatest(case when v_needed = p_again then p_not_before end,
         case when v_needed = 'RESTATE' then (
           select v_now + interval '1 day' from public.offline_conversion_queue q
-          where q.id = v_told.queue_id and q.handed_vias_differ and q.handed_values_differ) end));
+          where q.id = v_standing.queue_id and q.handed_vias_differ
+            and q.handed_values_differ) end));
   end if;
 end
 $$;
@@ -5419,11 +5430,11 @@ begin
       q.provider_key, q.created_at, s.status as sale_status,
       -- An adjustment that a later one replaced would undo what Google was sent since.
       coalesce(q.provider_error_code in ('SUPERSEDED', 'NO_CONSENT', 'NEVER_ARRIVED'), false)
-        -- Google takes it no more.
+        -- Google no longer takes it.
         or q.kind <> 'CONVERSION' and q.click_expires_at <= private.current_moment()
         -- Nothing may be sent of a sale whose visitor withdrew consent.
-        or not private.may_tell(s, q.kind)
-        -- A retraction of a sale that lives.
+        or not private.may_send(s, q.kind)
+        -- A retraction of a confirmed sale.
         or q.kind = 'RETRACT' and s.status <> 'CANCELED' as is_over,
       private.waits_for_person(q.kind, q.status, q.by_hand_reason, t.oci_sync_method)
         and not (p_over_api and t.oci_sync_method = 'api'
@@ -5437,7 +5448,7 @@ begin
       left join public.sales s on s.id = q.sale_id
       left join public.sites t on t.id = q.site_id
       left join private.queue_action_rows u on u.action_id = p_undoes and u.queue_id = g.id),
-  judged as materialized (   -- its verdict is looked at three times
+  judged as materialized (   -- it is read three times
     select a.*, case
       when a.status is null then 'NOT_FOUND'
       when a.version <> a.version_now then 'CHANGED_SINCE'
@@ -5465,7 +5476,7 @@ begin
             and o.status = any (private.open_states()))
         then 'ALREADY_QUEUED' end as why
     from aimed a)
-  -- Two closed rows of one sale can not both be opened: the newest is.
+  -- Two closed rows of one sale cannot both be opened: the newest is.
   select j.id, j.place, j.status, j.to_status, coalesce(j.why, case
       when not p_alone and j.status = 'FAILED' and j.to_status <> 'FAILED' and row_number() over (
           partition by j.sale_id, j.provider_key, j.kind, j.why is null and j.status = 'FAILED'
@@ -5538,7 +5549,7 @@ begin
           else q.last_error end
     where q.id = v_row.id;
   if v_row.status = 'PROCESSING' then
-    -- It may have arrived, and the sale may have come to nothing meanwhile.
+    -- It may have arrived, and the sale may have been cancelled meanwhile.
     perform private.follow_ledger(v_row.sale_id);
   end if;
   v_proof_id := private.prove(p_site.id, p_actor, jsonb_build_object(
@@ -6117,7 +6128,7 @@ begin
           claimed_at = null, claim_token = null, next_retry_at = null, updated_at = v_now,
           last_error = null, provider_error_code = null, provider_error_category = null,
           attempt_error = null, attempt_error_code = null, attempt_error_category = null,
-          -- Of the only hand-out nothing is left open: this is its answer.
+          -- This is the answer to the only hand-out, so none is left open.
           may_have_arrived = q.may_have_arrived and q.attempt_count > 1,
           -- A person entered what the sale is worth; everybody else sends what was handed out.
           snapshot_id = case i.transport
@@ -6131,7 +6142,7 @@ begin
         and (q.attempt_count > 0 or i.transport = 'by_hand')
         and (p_token is null or p_token = any (q.claims))
       returning q.*, i.transport, i.record_index, i.verdict,
-        -- Which of the values that left Google kept, is known when they are one or Google says so.
+        -- Which value Google kept is certain if only one was sent, or if Google confirms it.
         i.transport = 'by_hand' or not q.handed_values_differ and (
           i.verdict is not distinct from 'CONFIRMED' or q.kind <> 'CONVERSION'
           or not exists (select from public.provider_dispatches x where x.sale_id = q.sale_id
@@ -6159,8 +6170,8 @@ begin
       where d.transport = 'data_manager' and d.provider_request_id is not null and d.verdict is null
       group by d.site_id, d.provider_request_id, d.provider_key
       on conflict (site_id, request_id) do nothing)
-  -- Most sales are worth what Google was sent, with nothing else waiting: they need no second look
-  -- (a third of an ack's time).
+  -- Most sales are worth what was sent, with nothing else waiting: follow_ledger is skipped for
+  -- them (a third of an ack's time).
   select count(*),
       array_agg(distinct d.sale_id) filter (where d.kind = 'RETRACT' or not d.is_certain
         or s.status <> 'CONFIRMED' or s.amount_cents <> d.value_cents
@@ -6169,7 +6180,7 @@ begin
             and (o.status = any (private.waiting_states()) or o.next_retry_at is not null))),
       array_agg(distinct d.sale_id) filter (where s.delivery_block is not null)
     into v_moved, v_changed, v_unblocked from done d join public.sales s on s.id = d.sale_id;
-  -- In flight when consent was withdrawn, and arrived: Google must be told when the sale changes.
+  -- It arrived although consent was withdrawn meanwhile: changes of the sale must be sent.
   if v_unblocked is not null then
     update public.sales s set delivery_block = null, updated_at = v_now
       where s.id = any (v_unblocked);
@@ -6273,7 +6284,7 @@ as $$
 $$;
 create function public.defer_offline_conversion_jobs(
   p_site_id uuid, p_provider_key text, p_limit int, p_until timestamptz, p_code text,
-  p_words text, p_jitter_seconds int default 0, p_max_attempts int default private.max_attempts()
+  p_message text, p_jitter_seconds int default 0, p_max_attempts int default private.max_attempts()
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -6292,7 +6303,7 @@ begin
     set status = 'RETRY',
         next_retry_at = p_until + random() * make_interval(secs => p_jitter_seconds),
         provider_error_code = left(p_code, 64), provider_error_category = 'TRANSIENT',
-        last_error = left(p_words, 1024), updated_at = private.current_moment()
+        last_error = left(p_message, 1024), updated_at = private.current_moment()
     where q.id = any (v_due.row_ids);
   get diagnostics v_deferred = row_count;
   if v_deferred > 0 then
@@ -6429,8 +6440,8 @@ begin
               then coalesce(left(o.code, 64), 'UNKNOWN') else left(o.code, 64) end,
           provider_error_category = case when b.is_over then 'PERMANENT' else o.category end,
           last_error = left(case when b.is_over
-            then concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.words) else o.words end, 1024),
-          attempt_error = left(o.words, 1024), attempt_error_code = left(o.code, 64),
+            then concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.message) else o.message end, 1024),
+          attempt_error = left(o.message, 1024), attempt_error_code = left(o.code, 64),
           attempt_error_category = o.category,
           -- Refused, or asked to wait: a conversion of which no other hand-out can be at Google
           -- may go under another action next, or to another account.
@@ -6439,14 +6450,15 @@ begin
                 where d.sale_id = q.sale_id and d.verdict is distinct from 'REJECTED')
             then q.conversion_action end
       from (
-          select r.id, r.outcome, r.words, r."retryAt" as retry_at, r.code,
+          select r.id, r.outcome, r.message, r."retryAt" as retry_at, r.code,
             coalesce(r.category, 'TRANSIENT') as category,
             coalesce(r.free, false) and r.outcome = 'RETRY' as asks_to_wait,
             r."byHand" as by_hand
           from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text,
-            words text, "retryAt" timestamptz, free boolean, "byHand" text)) o
+            message text, "retryAt" timestamptz, free boolean, "byHand" text)) o
         join public.offline_conversion_queue w on w.id = o.id
-        cross join lateral (select o.asks_to_wait and w.free_waits < 20 as is_free,
+        cross join lateral (select
+          o.asks_to_wait and w.free_waits < private.max_free_waits() as is_free,
           o.asks_to_wait or o.category in ('TRANSIENT', 'RATE_LIMIT') as is_passing,
           case when w.kind = 'CONVERSION' then null
             when o.by_hand is null and o.code = 'CONVERSION_NOT_FOUND'
@@ -6473,7 +6485,7 @@ begin
     into v_missing, v_answer, v_changed from ended e join public.sales s on s.id = e.sale_id;
   perform private.disprove_arrival(q) from public.offline_conversion_queue q
     where q.id = any (v_missing);
-  -- What changed while the row was in flight must not be tried again.
+  -- A row whose sale changed while it was in flight must not be tried again.
   foreach v_sale_id in array coalesce(v_changed, '{}') loop
     perform private.follow_ledger(v_sale_id);
   end loop;
@@ -6543,7 +6555,7 @@ begin
             then coalesce(s.customer_hash, c.caller_hash) end as phone,
           case when said.consent is not null then s.email_hash end as email) person
       where q.id = i.id and s.delivery_block is null
-        -- What the visitor said since; what Google has may still be corrected.
+        -- The visitor's choice since then; what Google has may still be corrected.
         and (q.kind <> 'CONVERSION'
           or coalesce(choice.is_given or choice.chosen_at <= s.occurred_at, true))
         and (s.status = 'CONFIRMED') = (q.kind <> 'RETRACT')
@@ -6644,7 +6656,7 @@ begin
 end
 $$;
 create function public.fail_offline_conversions(
-  p_site_id uuid, p_ids uuid[], p_code text, p_category text, p_words text,
+  p_site_id uuid, p_ids uuid[], p_code text, p_category text, p_message text,
   p_max_attempts int default private.max_attempts(), p_key_id uuid default null,
   p_claims jsonb default null
 ) returns jsonb
@@ -6654,7 +6666,7 @@ declare
   v_ids uuid[] := private.of_this_site(p_site_id, p_ids);
   v_reasons jsonb;
 begin
-  -- With the rows: whose claim it is must still be true when it is ended.
+  -- Locks the rows too: the claim must not change before it is ended.
   perform private.lock_with_sales(v_ids);
   select coalesce(array_agg(j.id) filter (where j.reason is null), '{}'),
       coalesce(jsonb_object_agg(j.id, j.reason) filter (where j.reason is not null), '{}')
@@ -6665,7 +6677,7 @@ begin
         -- An operator's undo moves a row back under the claim it had: only claims count attempts.
         when (select count(distinct t.attempt_count) > 1 from public.queue_transitions t
               where t.queue_id = q.id and t.to_status = 'PROCESSING'
-                and t.created_at > private.current_moment() - interval '45 minutes')
+                and t.created_at > private.current_moment() - private.claim_doubt())
           then 'CLAIMED_TWICE' end as reason
       from public.offline_conversion_queue q where q.id = any (v_ids)) j;
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_ACK_FAILED');
@@ -6675,7 +6687,7 @@ begin
       'outcome', 'FAILED',
       'code', p_code,
       'category', p_category,
-      'words', p_words)), '[]')
+      'message', p_message)), '[]')
     from unnest(v_ids) i), p_max_attempts);
   return jsonb_build_object(
     'updated', (
@@ -6696,8 +6708,8 @@ declare
 begin
   perform private.act(('api_key', p_key_id)::private.actor, 'UNEXPORTABLE');
   with given as materialized (
-    select r.id, r.code, r.words
-    from jsonb_to_recordset(p_rows) r (id uuid, code text, words text)),
+    select r.id, r.code, r.message
+    from jsonb_to_recordset(p_rows) r (id uuid, code text, message text)),
   free as materialized (
     select q.id from public.offline_conversion_queue q
     where q.id in (select g.id from given g) and q.site_id = p_site_id
@@ -6705,7 +6717,7 @@ begin
     for update skip locked)
   update public.offline_conversion_queue q
     set status = 'FAILED', next_retry_at = null, provider_error_code = left(g.code, 64),
-        provider_error_category = 'VALIDATION', last_error = left(g.words, 1024),
+        provider_error_category = 'VALIDATION', last_error = left(g.message, 1024),
         updated_at = private.current_moment()
     from free f join given g on g.id = f.id where q.id = f.id;
   get diagnostics v_failed = row_count;
@@ -6794,7 +6806,7 @@ create view private.sendable_queue as
     and (x.click_expires_at > (select private.current_moment())) is true
     and x.by_hand_reason is null
     and (x.kind = 'CONVERSION' or x.adjusts_via is not null)
-    and exists (select from public.sales s where s.id = x.sale_id and private.may_tell(s, x.kind)
+    and exists (select from public.sales s where s.id = x.sale_id and private.may_send(s, x.kind)
       and (s.status = 'CANCELED') = (x.kind = 'RETRACT'))
     and not exists (select from private.held_sales h where x.kind = 'CONVERSION'
       and h.sale_id = x.sale_id and h.provider_key = x.provider_key)
@@ -6837,7 +6849,7 @@ begin
   if p_token is null then   -- below, null is any claim
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "token"}');
   end if;
-  -- Before the sales, always: connecting anew holds it while it opens rows that were refused
+  -- Always before the sales: a new connection holds it while it requeues rows that were refused
   -- access.
   if p_batch is not null and (private.hold_provider(p_site_id, p_batch ->> 'provider')
         is distinct from (p_batch ->> 'credentialsVersion')::int
@@ -6933,7 +6945,7 @@ begin
   select count(*), array_agg(distinct c.sale_id) filter (where c.id in (select l.id from lost l)
       and (c.kind <> 'CONVERSION' or s.status <> 'CONFIRMED' or s.delivery_block is not null))
     into v_capped, v_changed from capped c join public.sales s on s.id = c.sale_id;
-  -- What was given up may have arrived, or been in flight with an older value than the sale's.
+  -- A failed row may have arrived, or been in flight with an older value than the sale's.
   foreach v_sale_id in array coalesce(v_changed, '{}') loop
     perform private.follow_ledger(v_sale_id);
   end loop;
@@ -6955,7 +6967,7 @@ language plpgsql security definer set search_path = ''
 as $$
 declare
   v_age interval := make_interval(mins => greatest(p_min_age_minutes, 1));
-  -- First, while no sale is held: what a batch is finished with comes before the sales.
+  -- First, while no sale is locked: finishing a batch takes locks that come before sales.
   v_batches jsonb := private.end_dead_batches(v_age);
   v_recovered int := private.recover_claims(v_age);
   v_retried int := private.retry_due();
@@ -8440,8 +8452,8 @@ declare
   v_now timestamptz := private.current_moment();
   v_rejections int;
 begin
-  -- Withdrawn while Google was deciding: what is left says nothing of the customer, and the sale
-  -- was not blocked because Google seemed to have it.
+  -- Consent was withdrawn while Google was deciding: the identifiers are erased, but the sale was
+  -- not blocked, because Google seemed to have it.
   update public.sales s set delivery_block = 'NO_CONSENT', updated_at = v_now
     where s.id = p_sale_id and s.delivery_block is null
       and coalesce(s.gclid, s.wbraid, s.gbraid) is null
@@ -8514,7 +8526,7 @@ begin
         and (x.verdict is null
           or (x.verdict = 'UNKNOWN' and coalesce(s.verdict, v_rest) <> 'UNKNOWN'))
       returning d.queue_id, d.sale_id, d.kind, d.verdict, d.verdict_reason, s.retryable),
-  told as (   -- a screen that shows the row looks again when there is news of it
+  touched as (   -- so that screens read the row again
     update public.offline_conversion_queue q set updated_at = v_now
       where q.id in (select j.queue_id from judged j))
   select count(*), coalesce(jsonb_agg(to_jsonb(j) order by j.sale_id)
@@ -8545,7 +8557,7 @@ begin
   judged as (
     update public.marketing_signals g
       set verdict = case when s.is_by_click and not x.may_have_arrived then 'REJECTED'
-            -- One that left before, and that nobody answered for, may count.
+            -- One that was sent before without an answer may count.
             when s.verdict = 'REJECTED' and x.may_have_arrived then 'UNKNOWN'
             else coalesce(s.verdict, p_rest) end,
           verdict_reason = left(s.reason, 256), verdict_at = private.current_moment()
@@ -8610,8 +8622,8 @@ as $$
   select case
     when not private.is_in_doubt(p_row) then 'ILLEGAL_MOVE'
     when private.open_row(p_row) is not null then 'ALREADY_QUEUED'
-    when not private.may_tell(s, p_row.kind)
-      -- Google takes the adjustment no more.
+    when not private.may_send(s, p_row.kind)
+      -- Google no longer takes the adjustment.
       or p_row.kind <> 'CONVERSION' and p_row.click_expires_at <= private.current_moment()
       or private.needed_kind(s, d, p_row.kind) is distinct from p_row.kind
       then 'ILLEGAL_MOVE' end
@@ -9105,7 +9117,7 @@ begin
 end
 $$;
 create function public.fail_marketing_signals(
-  p_site_id uuid, p_ids uuid[], p_category text, p_words text,
+  p_site_id uuid, p_ids uuid[], p_category text, p_message text,
   p_max_attempts int default private.max_attempts(), p_claims jsonb default null
 ) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -9121,7 +9133,7 @@ begin
     from (select g.id, case
         when p_claims ->> g.id::text <> coalesce(g.last_claim::text, '') then 'STALE_CLAIM'
         when p_claims ? g.id::text or g.dispatch_status <> 'PROCESSING' then null
-        when g.claimed_before_at > v_now - interval '45 minutes' then 'CLAIMED_TWICE' end as reason
+        when g.claimed_before_at > v_now - private.claim_doubt() then 'CLAIMED_TWICE' end as reason
       from public.marketing_signals g where g.id = any (p_ids) and g.site_id = p_site_id
       order by g.id for update) j;
   update public.marketing_signals g
@@ -9129,7 +9141,7 @@ begin
         claim_token = null, claimed_at = null, updated_at = v_now,
         next_retry_at = case when l.is_again
           then v_now + private.retry_delay(g.attempt_count - g.attempt_base) end,
-        last_error = left(p_words, 1024),
+        last_error = left(p_message, 1024),
         provider_error_code = null, provider_error_category = null
     from (
       select x.id, p_category in ('TRANSIENT', 'RATE_LIMIT')
@@ -9268,14 +9280,14 @@ begin
             then g.conversion_action end,
           last_error = case when o.nothing is not null then o.nothing
             when o.is_passing and not o.is_again
-              then left(concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.words), 1024)
-            else left(o.words, 1024) end,
+              then left(concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.message), 1024)
+            else left(o.message, 1024) end,
           provider_error_code = case when o.nothing is not null then null
             when o.is_passing and not o.is_again then 'MAX_ATTEMPTS' else left(o.code, 64) end,
           provider_error_category = case when o.nothing is not null then null
             when o.is_passing and not o.is_again then 'PERMANENT' else o.category end
       from (
-        select r.id, r.code, r.words, p.category,
+        select r.id, r.code, r.message, p.category,
           case when not v_is_old or r.category is distinct from 'RATE_LIMIT' then r."retryAt" end
             as retry_at,
           p.is_passing, p.nothing,
@@ -9284,7 +9296,7 @@ begin
           p.is_free, p.nothing is null and p.is_passing
             and (p.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_again
         from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text,
-            words text, "retryAt" timestamptz, free boolean)
+            message text, "retryAt" timestamptz, free boolean)
           join public.marketing_signals w on w.id = r.id and w.site_id = p_site_id
           join public.calls c on c.id = w.call_id
           cross join lateral (
@@ -9294,7 +9306,7 @@ begin
               as category,
             o.is_old or coalesce(r.category, 'TRANSIENT') in ('TRANSIENT', 'RATE_LIMIT')
               as is_passing,
-            w.free_waits < 20 and (o.is_old or r.free
+            w.free_waits < private.max_free_waits() and (o.is_old or r.free
               and coalesce(r.category, 'TRANSIENT') in ('TRANSIENT', 'RATE_LIMIT')) is true
               as is_free,
             case when c.status = any (private.ended_lead_states()) then 'CALL_IS_JUNK'
@@ -9761,7 +9773,7 @@ as $$
   from (
     select x.* from private.events x
     where x.session_id = p_visit.id and x.received_at
-      between p_visit.started_at and p_visit.last_seen_at + interval '25 hours'
+      between p_visit.started_at and p_visit.last_seen_at + private.event_arrival_window()
     order by x.happened_at, x.id limit 100) e
 $$;
 create function private.lead_visits(p_call public.calls) returns jsonb
@@ -10462,7 +10474,7 @@ begin
   end if;
   if p_text ~ '^[0-9+() .•-]+$' then
     if length(v_digits) < 4 then
-      return '{}';   -- three digits are half of everybody
+      return '{}';   -- three digits match too many
     end if;
     -- Text, so that the prefix is a constant to the planner and the index is used; calls first,
     -- because a join would guess how many there are.
@@ -10511,8 +10523,8 @@ as $$
     'createdFrom', 'q.created_at >= ($2 ->> ''createdFrom'')::timestamptz',
     'createdTo', 'q.created_at < ($2 ->> ''createdTo'')::timestamptz',
     'updatedFrom', 'q.updated_at >= ($2 ->> ''updatedFrom'')::timestamptz',
-    -- No row is changed before it is made (an hour covers transactions that overlap): the walk
-    -- through the newest rows begins there and not today.
+    -- No row is changed before it is made (an hour covers transactions that overlap), so the walk
+    -- through the rows can begin there instead of at the newest.
     'updatedTo', 'q.updated_at < ($2 ->> ''updatedTo'')::timestamptz
       and q.created_at < ($2 ->> ''updatedTo'')::timestamptz + interval ''1 hour''',
     'minAttempts', 'q.attempt_count >= ($2 ->> ''minAttempts'')::int',
@@ -10561,8 +10573,7 @@ declare
   v_branch text;
   v_found uuid[];
 begin
-  -- No index leads with the provider: a site has one, and a name that nobody has must not make it
-  -- read every row.
+  -- No index leads with the provider: a site has one, and an unknown name must not read every row.
   if p_filter ? 'provider' and not exists (
       select from private.queue_totals(array[p_site_id]) t
       where t.provider_key = p_filter ->> 'provider') then
@@ -11256,7 +11267,7 @@ as $$
         order by x.dispatched_at desc limit 1000) d
       join public.sales s on s.id = d.sale_id
     where s.status = case d.kind when 'RETRACT' then 'CANCELED' else 'CONFIRMED' end
-      and private.may_tell(s, d.kind)
+      and private.may_send(s, d.kind)
       and not exists (select from public.provider_dispatches o
         where o.sale_id = d.sale_id and o.provider_key = d.provider_key
           and case when o.verdict is distinct from 'REJECTED' and d.kind = 'CONVERSION' then true

@@ -9,7 +9,7 @@ import { expect, test } from "#tests/support/e2e-test.ts";
 import { alive, openControl, statusOf } from "#tests/support/queue-scene.ts";
 
 const refusedAction = { outcome: "FAILED", code: "INVALID_CONVERSION_ACTION_ID", category: "VALIDATION" } as const;
-const unavailable = { outcome: "RETRY", code: "UNAVAILABLE", category: "TRANSIENT", words: "503 Service unavailable" } as const;
+const unavailable = { outcome: "RETRY", code: "UNAVAILABLE", category: "TRANSIENT", message: "503 Service unavailable" } as const;
 
 // Guarantee: whoever asks why nothing is sent reads it on top of the page, with the time at which it goes on.
 test("an open circuit, a lost access and the reason of a row are shown", async ({ stack, visit }) => {

@@ -3,7 +3,7 @@ import { expectAccessible } from "#tests/support/accessibility.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
 import { openControl, statusOf, withQueueSite } from "#tests/support/queue-scene.ts";
 
-const noAction = { code: "NO_CONVERSION_ACTION_FOUND", category: "VALIDATION", words: "No conversion action named Sale exists." };
+const noAction = { code: "NO_CONVERSION_ACTION_FOUND", category: "VALIDATION", message: "No conversion action named Sale exists." };
 
 // Guarantee: everything that a mouse does here a keyboard does too, and keys sleep while somebody types.
 test("the queue is worked through by keyboard alone", async ({ stack, visit }) => {

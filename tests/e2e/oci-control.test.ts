@@ -4,8 +4,8 @@ import { change } from "#tests/fixtures/leads.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
 import { alive, openControl, statusOf, withQueueSite } from "#tests/support/queue-scene.ts";
 
-const noAction = { code: "NO_CONVERSION_ACTION_FOUND", category: "VALIDATION", words: "No conversion action named Sale exists." };
-const unreadable = { code: "UNPARSEABLE_GCLID", category: "VALIDATION", words: "The gclid cannot be decoded." };
+const noAction = { code: "NO_CONVERSION_ACTION_FOUND", category: "VALIDATION", message: "No conversion action named Sale exists." };
+const unreadable = { code: "UNPARSEABLE_GCLID", category: "VALIDATION", message: "The gclid cannot be decoded." };
 
 // Guarantee: an operator finds out why one conversion failed without asking anybody, and can send a colleague the link.
 test("why one failed: what, who and fix, under an address of its own", async ({ stack, visit }) => {

@@ -4,7 +4,7 @@ import { openDeskSite } from "#tests/support/desk-site.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
 import { openControl, withQueueSite } from "#tests/support/queue-scene.ts";
 
-const noAction = { code: "NO_CONVERSION_ACTION_FOUND", category: "VALIDATION", words: "No conversion action named Sale exists." };
+const noAction = { code: "NO_CONVERSION_ACTION_FOUND", category: "VALIDATION", message: "No conversion action named Sale exists." };
 const historyLength = (page: Page) => page.evaluate(() => window.history.length);
 
 // Guarantee: on a phone Back closes what lies over the page, one layer at a time, and only then leaves it.

@@ -197,7 +197,7 @@ test("every function of ours pins its search path, and those that are granted re
   expect(loose.map((row) => row.name)).toEqual([
     "private.api_never_adjusts(text)",
     "private.current_moment()",
-    "private.may_tell(sales,text)",
+    "private.may_send(sales,text)",
     "private.retry_delay(integer)",
     "private.uuid_v7()",
     "private.waits_for_person(text,text,text,text)",

@@ -31,7 +31,7 @@ export async function failAuth(sql: postgres.Sql, team: Team, at: Date = minutes
   const { id } = await sealLead(sql, team);
   const { token, rows } = await claimForWorker(sql, team, { at });
   if (!rows.some((row) => row.id === id)) throw new Error("The row was not claimed.");
-  const results = rows.map((row) => ({ id: row.id, outcome: "FAILED", code: "invalid_grant", category: "AUTH", words: "revoked" }));
+  const results = rows.map((row) => ({ id: row.id, outcome: "FAILED", code: "invalid_grant", category: "AUTH", message: "revoked" }));
   await service(sql, "settle_offline_conversion_jobs", { p_site_id: team.siteUuid, p_token: token, p_results: results }, at);
   return id;
 }

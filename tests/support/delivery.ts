@@ -1,11 +1,11 @@
 import type postgres from "postgres";
 
 /**
- * Somebody who hands over and hears back: the site's script for conversions, by the product's own functions. Adjustments are moved
+ * Sends and answers: the site's script for conversions, by the product's own functions. Adjustments are moved
  * here as a worker moves them, because over a script a person makes them, and then nothing is ever in flight.
  */
 
-/** QUEUED/RETRY -> PROCESSING with the newest value, unless the sale came to nothing. Gives the row's id, or null when none waited. */
+/** QUEUED/RETRY -> PROCESSING with the newest value, unless the sale was cancelled. Gives the row's id, or null when none waited. */
 export async function claim(sql: postgres.Sql, saleId: string, at = new Date()): Promise<string | null> {
   return await sql.begin(async (tx) => {
     await tx`select set_config('opsmantik.now', ${at.toISOString()}, true), private.act(('system', null)::private.actor, 'CLAIM')`;
@@ -25,7 +25,7 @@ export async function claim(sql: postgres.Sql, saleId: string, at = new Date()):
   });
 }
 
-/** PROCESSING -> COMPLETED: what was claimed is what Google was told; the ledger may have gone on since. */
+/** PROCESSING -> COMPLETED: what was claimed is what was sent; the ledger may have changed since. */
 export async function succeed(sql: postgres.Sql, queueId: string, at = new Date()): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`select set_config('opsmantik.now', ${at.toISOString()}, true), private.act(('system', null)::private.actor, 'UPLOADED')`;
@@ -45,7 +45,7 @@ export async function succeed(sql: postgres.Sql, queueId: string, at = new Date(
   });
 }
 
-/** PROCESSING -> RETRY: nobody knows better than to try again. */
+/** PROCESSING -> RETRY: without an answer it is tried again. */
 export async function retryLater(sql: postgres.Sql, queueId: string, at = new Date()): Promise<void> {
   await sql`update public.offline_conversion_queue set status = 'RETRY', claimed_at = null, claim_token = null, updated_at = ${at}
     where id = ${queueId}`;

@@ -5,7 +5,7 @@ import type { Team } from "#tests/fixtures/team.ts";
 /** Why a row stays; null when it may move. */
 export type Why = string | null;
 
-/** What the rules look at, read without them. */
+/** The facts that the rules use, read without them. */
 export interface Facts {
   id: string;
   kind: string;
@@ -34,7 +34,7 @@ const takes: Record<QueueAction, string[]> = {
   MARK_FAILED: ["QUEUED", "RETRY", "PROCESSING"],
 };
 
-/** The rules as docs/api/oci-control.md tells them. None of these scenes was given up and delivered by another row. */
+/** The rules as docs/api/oci-control.md states them. None of these scenes was given up and delivered by another row. */
 export function expected(row: Facts, action: QueueAction): Why {
   if (!takes[action].includes(row.status)) return "ILLEGAL_MOVE";
   if (action === "MARK_FAILED") return row.kind === "RETRACT" && row.is_followed ? "ILLEGAL_MOVE" : null;

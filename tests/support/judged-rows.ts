@@ -8,10 +8,10 @@ import { recordVerdict } from "./verdicts.ts";
 
 const kinds = ["CONVERSION", "RESTATE", "RETRACT"] as const;
 type Kind = (typeof kinds)[number];
-/** What becomes of a row before its sale changes. BY_HAND: the API refused the adjustment, so it waits for a person. */
+/** What happens to a row before its sale changes. BY_HAND: the API refused the adjustment, so it waits for a person. */
 const ends = ["QUEUED", "PROCESSING", "RETRY", "BY_HAND", "FAILED", "COMPLETED", "UNKNOWN", "REJECTED"] as const;
 type End = (typeof ends)[number];
-/** What becomes of its sale then. FOLLOWED: it is cancelled and its lead is sealed anew. */
+/** What happens to its sale then. FOLLOWED: it is cancelled and its lead is sealed again. */
 const fates = ["LIVES", "CANCELED", "CORRECTED", "WITHDRAWN", "FOLLOWED"] as const;
 type Fate = (typeof fates)[number];
 

@@ -76,11 +76,11 @@ export const settle = (claimed: Claim, results: object[], minute: number, batch:
   );
 export const all = ({ rows }: Claim, result: object) => rows.map(({ id }) => ({ id, ...result }));
 export const sent = { outcome: "COMPLETED", transport: "data_manager", requestId: "req-1", recordIndex: 0 };
-export const later = { outcome: "RETRY", category: "TRANSIENT", code: "UNAVAILABLE", words: "down" };
+export const later = { outcome: "RETRY", category: "TRANSIENT", code: "UNAVAILABLE", message: "down" };
 export const signal = async (): Promise<postgres.Row> => {
   const [row] = await db.sql`select * from public.marketing_signals where site_id = ${team.siteUuid} order by created_at limit 1`;
   if (!row) throw new Error("There is no signal.");
   return row;
 };
 export const recover = (minute: number) => service(db.sql, "recover_marketing_signals", {}, minutesLater(minute));
-export const refused = { outcome: "FAILED", category: "AUTH", code: "invalid_grant", words: "revoked" };
+export const refused = { outcome: "FAILED", category: "AUTH", code: "invalid_grant", message: "revoked" };

@@ -65,7 +65,7 @@ const failed = ({ team, id }: Subject, category: string) =>
   service(
     db.sql,
     "fail_offline_conversions",
-    { p_site_id: team.siteUuid, p_ids: [id], p_code: "X", p_category: category, p_words: "words" },
+    { p_site_id: team.siteUuid, p_ids: [id], p_code: "X", p_category: category, p_message: "words" },
     minutesLater(2),
   );
 const settle = ({ id, team, token }: Subject, result: Record<string, unknown>) =>
@@ -100,7 +100,7 @@ export const functions: Record<string, { on: () => Team; run: (row: Subject) => 
           p_limit: 10,
           p_until: minutesLater(50),
           p_code: "CIRCUIT_OPEN",
-          p_words: "CIRCUIT_OPEN",
+          p_message: "CIRCUIT_OPEN",
         },
         now,
       ),
@@ -138,7 +138,7 @@ export const functions: Record<string, { on: () => Team; run: (row: Subject) => 
   },
   "settle_offline_conversion_jobs RETRY, nobody answered": {
     on: () => api,
-    run: (each) => settle(each, { outcome: "RETRY", category: "TRANSIENT", words: "socket hang up" }),
+    run: (each) => settle(each, { outcome: "RETRY", category: "TRANSIENT", message: "socket hang up" }),
     to: row("—", "—", "RETRY, again later", "RETRY, again later", "—", "—", "—"),
   },
   "settle_offline_conversion_jobs RETRY, a wait that Google asks for": {
@@ -159,7 +159,7 @@ export const functions: Record<string, { on: () => Team; run: (row: Subject) => 
   fail_unexportable_rows: {
     on: () => script,
     run: ({ id, team }) =>
-      service(db.sql, "fail_unexportable_rows", { p_site_id: team.siteUuid, p_rows: [{ id, code: "NO_CLICK_ID", words: "w" }] }, now),
+      service(db.sql, "fail_unexportable_rows", { p_site_id: team.siteUuid, p_rows: [{ id, code: "NO_CLICK_ID", message: "w" }] }, now),
     to: row("FAILED NO_CLICK_ID", "FAILED NO_CLICK_ID", "—", "—", "—", "—", "—"),
   },
   recover_stuck_offline_conversion_jobs: {

@@ -8,9 +8,9 @@ import { startUpstashRest } from "#scripts/local/redis/upstash.ts";
 export interface TestRedis {
   engine: RedisEngine;
   rest: { url: string; token: string };
-  /** Ends Redis itself; what stands in front of it goes on answering that it is gone. */
+  /** Ends Redis itself; the REST server in front of it keeps answering that it is gone. */
   stopServer(): Promise<void>;
-  /** Ends what stands in front of it: nobody answers there. */
+  /** Ends the REST server in front of it, so that connections are refused. */
   stopRest(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import type { Team } from "#tests/fixtures/team.ts";
 
 export type Verdict = "CONFIRMED" | "REJECTED" | "DUPLICATE" | "UNKNOWN";
 
-/** What a poll of Data Manager came to, as record_verdicts takes it. */
+/** The result of a poll of Data Manager, as record_verdicts takes it. */
 export interface VerdictAnswer {
   status: "PROCESSING" | "SUCCESS" | "PARTIAL_SUCCESS" | "FAILED" | "LOST";
   verdicts?: { index: number; verdict: Verdict; reason?: string; retryable?: boolean; byClick?: boolean }[];
@@ -25,7 +25,7 @@ export const recordAnswer = (sql: postgres.Sql, team: Team, requestId: string, a
     at,
   );
 
-/** Google's last word on the first place of a request. A rejection is for good unless it says otherwise. */
+/** Google's final verdict on the first row of a request. A rejection is for good unless it says otherwise. */
 export function recordVerdict(
   sql: postgres.Sql,
   team: Team,

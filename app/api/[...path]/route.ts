@@ -2,7 +2,7 @@ import { anyone } from "#lib/guards/machine.ts";
 import { handler } from "#lib/http/handler.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 
-/** Addresses below /api that do not exist: the same answer as for what is not yours, in the shape a program can read. */
+/** Unknown addresses below /api: the same 404 as for what is not yours, as problem+json. */
 export const GET = handler({
   guard: anyone,
   run: () => {

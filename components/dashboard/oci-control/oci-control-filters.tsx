@@ -18,7 +18,7 @@ interface FiltersProps extends Pick<ControlView, "filter" | "sort"> {
   onSort: (sort: ControlView["sort"]) => void;
 }
 
-/** Narrows the list. What can be chosen stands in the table of fields (control-view). */
+/** Narrows the list. The fields are in `queueFields` (lib/oci/queue/view.ts). */
 export function OciControlFilters({ filter, codes, sort, search, onSearch, onSort }: FiltersProps) {
   const t = useTranslations("oci.filters");
   const { filterBy } = useControl();
@@ -38,7 +38,7 @@ export function OciControlFilters({ filter, codes, sort, search, onSearch, onSor
 const shared = { status: "labels.state", channel: "labels.channel", minAttempts: "labels.tries", verdict: "why.steps.verdict" } as const;
 const isShared = (key: FieldKey): key is keyof typeof shared => key in shared;
 
-/** The table of fields in the reader's words. Causes are those that something failed of, and one that came by a link. */
+/** The table of fields in the reader's language. Causes are those of failed rows, and one that came by a link. */
 function useFields(codes: QueueCharts["failedNow"], chosenCode: string | undefined): FilterField<FieldKey>[] {
   const t = useTranslations("oci.filters");
   const messages = useTranslations();

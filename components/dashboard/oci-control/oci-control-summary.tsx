@@ -20,7 +20,7 @@ const looks: Record<Status, { icon: LucideIcon; tone: string }> = {
   FAILED: { icon: CircleX, tone: "text-failed" },
 };
 
-/** Where every conversion stands. Each figure is a filter; pressed again it lets go. */
+/** How many conversions are in each state. Each figure is a filter; pressing it again removes the filter. */
 export function OciControlSummary({ filter }: { filter: ViewFilter }) {
   const t = useTranslations("oci.tiles");
   const states = useTranslations("states");

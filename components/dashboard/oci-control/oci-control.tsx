@@ -28,7 +28,7 @@ interface OciControlProps {
 /** How often ages in the table move on. */
 const ageMs = 10_000;
 
-/** Every conversion of a site: where it stands, why it failed, what to do, and the button that does it. */
+/** Every conversion of a site: its state, why it failed, what to do, and the button that does it. */
 export function OciControl({ site, version, drawn }: OciControlProps) {
   const t = useTranslations("oci");
   const router = useRouter();

@@ -5,7 +5,7 @@ export const channelIcons: Record<DeskLead["channel"], LucideIcon> = { phone: Ph
 
 export const isOpen = ({ status }: Pick<DeskLead, "status">) => status === "intent" || status === "qualified" || status === "meeting";
 
-/** A sale that the server has told of. One that is only expected has no id or no version to change it by. */
+/** A sale that the server has stored. One that is only expected has no id or no version. */
 export const isSaved = ({ id, version }: DeskSale): boolean => id !== "" && version > 0;
 
 /** A slow read from before a change must not bring the old state back. */

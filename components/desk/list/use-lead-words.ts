@@ -9,7 +9,7 @@ const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 const signs = ["returningAdUser", "scroll90", "scroll50", "hoverIntent"] as const;
 
-/** A lead in words: who, why it matters, where it came from. */
+/** A lead as text: who, why it matters, where it came from. */
 export function useLeadWords() {
   const t = useTranslations("desk");
   const word = useTranslations();

@@ -5,10 +5,10 @@ import { useAmount } from "#components/forms/use-amount.ts";
 import { useDesk } from "../desk-context.tsx";
 import type { SealDraft } from "../use-lead-actions.tsx";
 
-/** What the operator is about to seal. The usual amount is chosen before anybody chooses: that makes it two taps. */
+/** What the operator is about to seal. The usual amount is preselected, so a seal takes two taps. */
 export function useSealDraft() {
   const desk = useDesk();
-  const [presets] = useState(desk.presets); // they do not move under a hand
+  const [presets] = useState(desk.presets); // so that they do not change while somebody uses them
   const [chosenCents, setChosenCents] = useState(() => presets.find(({ isUsual }) => isUsual)?.amountCents ?? null);
   const [currency, setCurrency] = useState(desk.currency);
   const other = useAmount(currency);

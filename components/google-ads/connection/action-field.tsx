@@ -36,7 +36,7 @@ export function useActionList(siteId: SiteId) {
 
 interface ActionOptionsProps {
   list: readonly ListedAction[];
-  /** The words for no choice. */
+  /** The label for no choice. */
   none: string;
 }
 

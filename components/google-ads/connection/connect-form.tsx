@@ -64,7 +64,7 @@ export function ConnectForm(props: ConnectFormProps) {
 const accountFields = ["customer_id", "conversion_action_resource_name"] as const;
 const accessFields = ["client_id", "client_secret", "refresh_token"] as const;
 
-/** Where the account comes from, with help for each field. Google is asked before anything is kept; what it does not like is said at the field. */
+/** Where the account comes from, with help for each field. The credentials are tested with Google before they are stored; what is wrong is shown at its field. */
 function AccountForm({ siteId, state, sealName, isAllowed, onConnected, onCancel }: ConnectFormProps) {
   const t = useTranslations("googleAds");
   const word = useTranslations();

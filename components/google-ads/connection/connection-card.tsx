@@ -22,7 +22,7 @@ export interface ConnectionCardProps {
   sealName: string;
   timeZone: string;
   hasOwnClient: boolean;
-  /** What Google's own page came to, when the owner has just been there. */
+  /** The result of Google's consent page, when the owner has just been there. */
   consent: "given" | "refused" | null;
   /** Start with the form. */
   isAsked: boolean;
@@ -39,7 +39,7 @@ export function ConnectionCard(props: ConnectionCardProps) {
   const [lastTest, setLastTest] = useState<{ test: ConnectionTest; actions: ConnectionState["actions"] } | null>(null);
   const shown = mayChange && isOpen;
   const connected = (test: ConnectionTest) => setLastTest({ test, actions: state.actions });
-  /** What Google allowed is stored now: neither this page nor a reload may offer it again. */
+  /** The consent is stored now: neither this page nor a reload may offer it again. */
   const dropConsent = () => {
     setUsed(true);
     window.history.replaceState(null, "", window.location.pathname);
@@ -109,7 +109,7 @@ interface ConsentAnswerProps {
   onConnected: (test: ConnectionTest) => void;
 }
 
-/** After a visit to Google's page: what came of it. An account that is connected already takes the new access with one press. */
+/** After a visit to Google's page: its result. An account that is connected already takes the new access with one press. */
 function ConsentAnswer({ siteId, consent, connected, onUsed, onConnected }: ConsentAnswerProps) {
   const t = useTranslations("googleAds");
   const { ask, pending, failure, test } = useConnect(siteId);

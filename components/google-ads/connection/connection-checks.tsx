@@ -20,7 +20,7 @@ interface ConnectionChecksProps {
   isSaid?: boolean;
 }
 
-/** What a test found, thing by thing, in words. */
+/** What a test found, check by check. */
 export function ConnectionChecks({ test, customerId, failed, isSaid = false }: ConnectionChecksProps) {
   const t = useTranslations("googleAds.test");
   const isPartly = test.ok && test.checks.some(({ name, ok }) => name === "ads_api_adjustments" && !ok);

@@ -92,7 +92,7 @@ export function DryRun({ siteId, rows, timeZone }: DryRunProps) {
   );
 }
 
-/** Google's answer: taken, or what is wrong, which field, and Google's own words below. */
+/** Google's answer: taken, or what is wrong, which field, and Google's own message below. */
 function GoogleAnswer({ row, answer }: { row: WaitingRow; answer: DryRunAnswer }) {
   const t = useTranslations("googleAds");
   const locale = useLocale();

@@ -18,11 +18,11 @@ interface FrameProps {
   /** Lines begin and end at the edges; bars have room on both sides. */
   isLine?: boolean;
   className?: string;
-  /** Draws the marks into 1000 × 100; `active` is the moment under the hand. */
+  /** Draws the marks into 1000 × 100; `active` is the chosen moment. */
   children: (active: number | null) => ReactNode;
 }
 
-/** Axes, gridlines and a hand on the chart: the tip follows the pointer and the arrow keys. */
+/** Axes, gridlines and a tip that follows the pointer and the arrow keys. */
 export function ChartFrame({
   count,
   start = count - 1,

@@ -22,14 +22,14 @@ interface SearchBoxProps {
   onSearch: (text: string) => void;
 }
 
-/** Finds a row. It asks when the typing rests, and at once on Enter. */
+/** Finds a row. It searches when typing pauses, and at once on Enter. */
 export function SearchBox({ value, label, placeholder, box, inputMode, read = (text) => text.trim(), onSearch }: SearchBoxProps) {
   const t = useTranslations("filters");
   const [text, setText] = useState(value);
   const follow = useEffectEvent((given: string) => {
     if (document.activeElement !== box.current) setText(given);
   });
-  useEffect(() => follow(value), [value]); // the address changed by another hand, such as Back
+  useEffect(() => follow(value), [value]); // something else changed the address, such as Back
   const search = () => {
     const wanted = read(text);
     if (wanted !== undefined && wanted !== value) onSearch(wanted);

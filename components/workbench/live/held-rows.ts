@@ -1,4 +1,4 @@
-/** How a list takes what the server draws next: as it is, or, while somebody is at it, without moving anything. */
+/** How a list takes what the server draws next: as it is, or, while somebody uses it, without moving anything. */
 
 export interface ListPage<Row> {
   rows: readonly Row[];
@@ -7,7 +7,7 @@ export interface ListPage<Row> {
 }
 
 export interface HeldRows<Row> extends ListPage<Row> {
-  /** New rows that wait until nobody is at the list. */
+  /** New rows that wait until nobody uses the list. */
   waiting: readonly Row[];
   /** The reader asked for more than the server's page: rows below it stay. */
   isEnlarged: boolean;
@@ -17,7 +17,7 @@ export interface HeldRows<Row> extends ListPage<Row> {
 
 interface Taking<Row> {
   isTouched: boolean;
-  /** Rows that left the server's list stay where somebody is: their news are read in another way. */
+  /** Rows that left the server's list stay while somebody uses it; their changes are read by id. */
   keepsGone?: boolean;
   /** True for a row that was read before the one that is shown. */
   isOlder?: ((row: Row, shown: Row) => boolean) | undefined;
@@ -35,7 +35,7 @@ export const startRows = <Row extends Named>({ rows, next }: ListPage<Row>): Hel
   freshIds: new Set(),
 });
 
-/** The rows with what changed, each in its place. The same list when nothing did. */
+/** The rows with their changes, each in its place. The same list when nothing did. */
 export function patchRows<Row extends Named>(rows: readonly Row[], changed: readonly Row[], isOlder?: Taking<Row>["isOlder"]) {
   const news = new Map(changed.map((row) => [row.id, row]));
   if (!rows.some(({ id }) => news.has(id))) return rows;

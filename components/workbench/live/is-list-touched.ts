@@ -1,6 +1,6 @@
 import { isAsking } from "#components/ui/use-keys.ts";
 
-/** Whether a hand or the keyboard is on the list, it is scrolled, or something lies over it: then nothing may move in it. */
+/** Whether somebody uses the list: pointer or focus on it, scrolled, or covered by something. Then nothing may move in it. */
 export function isListTouched(list: HTMLElement | null): boolean {
   if (!list) return false;
   const isHovered = window.matchMedia("(hover: hover)").matches && list.matches(":hover");

@@ -8,10 +8,10 @@ import { shortLength } from "#lib/i18n/short-time.ts";
 import { type LiveOptions, useLive } from "./use-live.ts";
 import { useOffline } from "./use-offline.ts";
 
-/** Three looks missed: what stands here may not be true any more. */
+/** After three missed reads the page may be out of date. */
 const staleMs = 15_000;
 
-/** Keeps the page true, and says how fresh it is: nobody has to trust it blindly. */
+/** Keeps the page up to date, and says how fresh it is. */
 export function LiveMark(options: LiveOptions) {
   const t = useTranslations("workbench.live");
   const locale = useLocale();

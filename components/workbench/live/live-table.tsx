@@ -15,7 +15,7 @@ interface LiveTableProps extends Omit<ComponentProps<typeof Table>, "children"> 
   next: string | null;
 }
 
-/** A table that the server draws, row by row, and that does not move under a hand. */
+/** A table that the server draws, row by row, and that does not move while somebody uses it. */
 export function LiveTable({ of, rows, next, ...table }: LiveTableProps) {
   const t = useTranslations("workbench");
   const list = useRef<HTMLDivElement>(null);

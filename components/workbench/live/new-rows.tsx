@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** Stands above a list that somebody is at: so many new rows wait to be shown. */
+/** Shown above a list that somebody uses: how many new rows wait. */
 export function NewRows({ count, onShow, children }: { count: number; onShow: () => void; children: ReactNode }) {
   return (
     <output className="block">

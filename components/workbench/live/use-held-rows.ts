@@ -8,16 +8,16 @@ const lookMs = 1000;
 interface Options<Row> {
   /** What the list is of: its filter and order. Another one starts afresh. */
   of: string;
-  /** Somebody is at the list: see isListTouched. */
+  /** Somebody uses the list: see isListTouched. */
   isTouched: () => boolean;
   isOlder?: (row: Row, shown: Row) => boolean;
-  /** Reads shown rows that the server's page does not contain: they left the filter, or lie further down. Without it those that left go. */
+  /** Reads shown rows that the server's page does not contain: they left the filter, or lie further down. Without it, rows that left the filter disappear. */
   readOthers?: (ids: string[]) => Promise<readonly Row[] | null>;
 }
 
 /**
- * Shows the server's newest page. While somebody is at the list, known rows change where they stand, new ones wait, nothing moves;
- * a second after nobody is at it, the list is as the server drew it.
+ * Shows the server's newest page. While somebody uses the list, known rows change in place, new ones wait, and nothing moves;
+ * a second after that, the list is as the server drew it.
  */
 export function useHeldRows<Row extends { id: string }>(page: ListPage<Row>, { of, isTouched, isOlder, readOthers }: Options<Row>) {
   const [held, setHeld] = useState<HeldRows<Row>>(() => startRows(page));

@@ -7,7 +7,7 @@ import type { VersionTopic } from "#lib/tenancy/site-version.ts";
 
 const lookMs = 4000;
 const lookMaxMs = 30_000;
-/** The page may have waited in a tab or a cache: the first look comes early. */
+/** The page may have waited in a tab or a cache, so the first question comes early. */
 const firstLookMs = 500;
 /** Some things change with time alone, such as a claim that gets stuck: they are read once a minute. */
 const rereadMs = 60_000;

@@ -16,7 +16,7 @@ const claims = z
   .refine((given) => Object.keys(given).length <= idsMax, "TOO_MANY")
   .default({});
 
-/** A success is a success under whichever claim, so an ack takes them and does not look at them. */
+/** A success counts under any claim, so an ack accepts claims and ignores them. */
 export const ackBody = z.object({ siteId: siteIdShape, queueIds, claims });
 export const ackFailedBody = z.object({
   siteId: siteIdShape,
@@ -34,7 +34,7 @@ const patterns = {
   pageViews: /^(pv_(?:[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}))$/,
 };
 
-/** Ids by the pipeline their prefix names. Nothing is guessed: an id that is none of the three is refused. */
+/** Ids by the pipeline their prefix names. An id with another prefix is refused. */
 function sortIds(ids: string[]) {
   const given = [...new Set(ids)];
   const of = (pattern: RegExp) => given.flatMap((id) => pattern.exec(id)?.[1] ?? []);
@@ -42,7 +42,7 @@ function sortIds(ids: string[]) {
   return { ...sorted, unknown: given.filter((id) => !Object.values(patterns).some((pattern) => pattern.test(id))) };
 }
 
-/** The claims of one pipeline, by the ids that SQL knows. One that is empty was never given. */
+/** The claims of one pipeline, by the ids that SQL knows. An empty one counts as missing. */
 const claimsOf = (prefix: string, given: Record<string, string>) =>
   Object.fromEntries(
     Object.entries(given).flatMap(([id, claim]) => (claim && id.startsWith(prefix) ? [[id.slice(prefix.length), claim]] : [])),
@@ -55,7 +55,7 @@ export interface AckAnswer {
   ok: true;
   /** How many of these ids are acknowledged now, by this call or an earlier one: the same call gets the same answer. */
   updated: number;
-  /** `reasons` says why an id is refused whose row was claimed again: somebody else has it now. */
+  /** `reasons` says why an id is refused whose row was claimed again since. */
   warnings?: Partial<Warnings>;
 }
 interface Warnings {
@@ -85,7 +85,7 @@ export async function acknowledge(machine: SiteMachine, ids: string[]): Promise<
   });
 }
 
-/** Redis that fails must not keep the seals that are already acknowledged. */
+/** A failing Redis must not undo the seals that are already acknowledged. */
 async function cleanUp(siteId: SiteId, ids: string[]): Promise<{ done: string[]; refused: string[]; failed: string[] }> {
   try {
     return { ...(await forgetPageViews(siteId, ids)), failed: [] };
@@ -95,13 +95,13 @@ async function cleanUp(siteId: SiteId, ids: string[]): Promise<{ done: string[];
   }
 }
 
-/** The script could not hand these over. Page views have no failures: they come again by themselves. */
+/** The script could not hand these over. Page views have no failures: they are exported again by themselves. */
 export async function reportFailed(machine: SiteMachine, failure: z.output<typeof ackFailedBody>): Promise<AckAnswer> {
   const { seals, signals, pageViews, unknown } = sortIds(failure.queueIds);
   const { siteUuid, keyId } = machine;
   const { errorCode, errorCategory, errorMessage } = failure;
-  const words = errorMessage || errorCode;
-  const common = { p_site_id: siteUuid, p_category: errorCategory, p_words: words, p_max_attempts: maxAttempts() };
+  const message = errorMessage || errorCode;
+  const common = { p_site_id: siteUuid, p_category: errorCategory, p_message: message, p_max_attempts: maxAttempts() };
   const none = { updated: 0, refused: [], reasons: {} };
   const [ofSeals, ofSignals] = [claimsOf("seal_", failure.claims), claimsOf("signal_", failure.claims)];
   const sealed = seals.length

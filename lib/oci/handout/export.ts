@@ -45,7 +45,7 @@ function judge({ seals, site }: ExportPage): { sendable: ExportPage["seals"]; un
   return { sendable: seals.filter(({ id }) => !unsendable.some((each) => each.id === id)), unsendable };
 }
 
-/** Page views are the least of the three: without Redis the others still go out. */
+/** Page views matter least: without Redis the others are still exported. */
 async function pageViewsOf(site: ExportSite, limit: number, read: typeof peekPageViews): Promise<ViewPage & { isDown: boolean }> {
   if (!site.pageViews) return { views: [], isFull: false, isDown: false };
   try {
@@ -93,8 +93,8 @@ export interface Exported {
 }
 
 /**
- * Hands a page of conversions to a script, seals first. What cannot be sent is told to the operators before anything is claimed;
- * the claim comes last, so that nothing which can fail stands between it and the answer; and the answer holds only what was claimed.
+ * Hands a page of conversions to a script, seals first. Rows that cannot be sent are failed with a reason before anything is claimed.
+ * The claim comes last, so that nothing that can fail is between it and the answer. The answer holds only what was claimed.
  */
 export async function exportForScript(machine: SiteMachine): Promise<Exported> {
   let skipped = 0;
@@ -102,7 +102,7 @@ export async function exportForScript(machine: SiteMachine): Promise<Exported> {
     const page = await callRpc("get_export_page", { p_site_id: machine.siteUuid, ...limits() }, exportPage);
     const { sendable, unsendable } = judge(page);
     if (unsendable.length > 0) {
-      const rows = unsendable.map(({ id, code, words }) => ({ id, code, words }));
+      const rows = unsendable.map(({ id, code, message }) => ({ id, code, message }));
       await callRpc("fail_unexportable_rows", { p_site_id: machine.siteUuid, p_rows: rows, p_key_id: machine.keyId }, z.unknown());
       skipped += unsendable.length;
     }

@@ -92,7 +92,7 @@ export function signalItem(row: z.output<typeof signalRow>, site: ExportSite, cl
 
 const masked = (click: string) => (click.length >= 16 ? `${click.slice(0, 6)}…${click.slice(-4)}` : click && "…");
 
-/** For a person who looks: enough of a click id to tell two apart, too little to use it. SQL does the same with the other pipelines. */
+/** Masked for people: enough of a click id to tell two apart, too little to use it. SQL does the same with the other pipelines. */
 export function maskClicks<T extends { gclid: string; wbraid: string; gbraid: string }>(view: T): T {
   return { ...view, gclid: masked(view.gclid), wbraid: masked(view.wbraid), gbraid: masked(view.gbraid) };
 }
@@ -109,23 +109,23 @@ export function pageViewItem(
 export interface Unexportable {
   id: string;
   code: "NO_CLICK_ID" | "CLICK_EXPIRED" | "INVALID_CONVERSION_TIME";
-  words: string;
+  message: string;
 }
 
-/** Why a conversion can never be sent as it is, in words for the operator who finds it among the failed; null when it can. */
+/** Why a conversion can never be sent as it is, as a message for the operator who finds it among the failed; null when it can. */
 export function whyUnexportable(row: z.output<typeof sealRow> & { isExpired: boolean }, site: ExportSite): Unexportable | null {
   if (!row.gclid && !row.wbraid && !row.gbraid)
-    return { id: row.id, code: "NO_CLICK_ID", words: "The lead has no Google click id any more, so Google cannot match it to an ad." };
+    return { id: row.id, code: "NO_CLICK_ID", message: "The lead has no Google click id any more, so Google cannot match it to an ad." };
   if (row.isExpired)
     return {
       id: row.id,
       code: "CLICK_EXPIRED",
-      words: "The click is older than 90 days; Google takes no conversion for it any more.",
+      message: "The click is older than 90 days; Google takes no conversion for it any more.",
     };
   try {
     sealItem(row, site);
     return null;
   } catch {
-    return { id: row.id, code: "INVALID_CONVERSION_TIME", words: "The time of the sale cannot be written in the site's time zone." };
+    return { id: row.id, code: "INVALID_CONVERSION_TIME", message: "The time of the sale cannot be written in the site's time zone." };
   }
 }

@@ -4,7 +4,7 @@
  * Ids are returned as one text with commas: the in-process fallback mixes up longer lists.
  */
 
-/** Both were lists before. What an old list holds counts as seen now; nothing is left to turn three days after the last list was written. */
+/** Both were lists before. What an old list holds counts as seen now. Three days after the last list was written none is left to convert. */
 const sorted = `#!lua flags=allow-key-locking
 local function sorted(key, now)
   local kind = redis.call('TYPE', key)

@@ -7,7 +7,7 @@ import { acknowledgeViews, keepView, returnViews, takeViews } from "./page-view-
 
 /**
  * Pipeline C in Redis. A view waits in pv:queue, is moved to pv:processing when it is handed out, and leaves both when it is
- * acknowledged. pv:claims remembers when each was handed out, so that what nobody acknowledges comes back; pv:visitor which views are
+ * acknowledged. pv:claims remembers when each was handed out, so that unacknowledged ones are exported again; pv:visitor which views are
  * a visitor's, so that a withdrawal finds them; pv:acked what was acknowledged, so that the same call gets the same answer.
  */
 const queueOf = (siteId: SiteId) => `pv:queue:${siteId}`;
@@ -22,11 +22,11 @@ const keptSeconds = 3 * 86_400;
 const oldestOf = (now: Date) => now.getTime() - keptSeconds * 1000;
 
 /**
- * A full queue takes no new view, so that what waits grows old enough to leave: with six hours' wait 8,300 an hour get through, and
- * above that still as many. 500 bytes each: 25 MB of Redis for a site at its bound.
+ * A full queue takes no new view, so that waiting views grow old enough to be exported: with six hours' wait 8,300 an hour, even when
+ * more come. 500 bytes each: 25 MB of Redis for a site at its bound.
  */
 const waitingMax = 50_000;
-/** So that one browser can fill a hundredth of it, and a withdrawal is one short command. */
+/** So one browser can fill at most a hundredth of it, and a withdrawal is one short command. */
 const ofVisitorMax = 500;
 
 const view = z.object({ gclid: z.string(), wbraid: z.string(), gbraid: z.string(), viewedAt: z.string(), visitor: z.string() });
@@ -51,7 +51,7 @@ async function readViews(ids: string[]): Promise<WaitingView[]> {
   });
 }
 
-/** Of these visitors, those who refused marketing last. Postgres knows, also of withdrawals that came while Redis was down. */
+/** The visitors among these whose last choice refuses marketing. Postgres also knows withdrawals that came while Redis was down. */
 export async function refusedMarketing(siteUuid: SiteUuid, visitors: string[]): Promise<Set<string>> {
   const args = { p_site_id: siteUuid, p_visitors: [...new Set(visitors)] };
   return new Set(await callRpc("visitors_without_marketing", args, z.array(z.string())));
@@ -116,7 +116,7 @@ async function drop(siteId: SiteId, ids: string[]): Promise<void> {
     .exec();
 }
 
-/** Forgets delivered views, now or by an earlier call; refused are those of another site and of nobody. */
+/** Forgets delivered views, now or by an earlier call. Refuses ids of another site and unknown ids. */
 export async function forgetPageViews(siteId: SiteId, ids: string[], now = new Date()): Promise<{ done: string[]; refused: string[] }> {
   if (ids.length === 0) return { done: [], refused: [] };
   const keys = [queueOf(siteId), processingOf(siteId), claims, ackedOf(siteId), ...ids.map(dataOf)];

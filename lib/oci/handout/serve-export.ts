@@ -7,7 +7,7 @@ import { exportForScript, previewExport } from "./export.ts";
 
 export const exportQuery = z.object({ siteId: siteIdShape, markAsExported: z.enum(["true", "false"]).default("false") });
 
-/** A script that marks gets the flat list of what it now holds; everybody else a preview that changes nothing. */
+/** With markAsExported a script gets the flat list of what it claimed; everybody else gets a preview that changes nothing. */
 export async function serveExport(actor: Exporter, isMarking: boolean, request: Request): Promise<Response> {
   if (actor.kind === "member") {
     if (isMarking) throw new AppError("FORBIDDEN", { detail: "Only the site's script takes conversions; a person sees the preview." });

@@ -24,7 +24,7 @@ const selected = z.strictObject({
   ...options,
   reason: reason.optional(),
   ids: z.array(z.uuid()).min(1).max(1000),
-  /** Send what waits for a person, too: only by name, because somebody may have done it in Google Ads already. */
+  /** Also sends rows that wait for a person, by id only, because somebody may already have done it in Google Ads. */
   overApi: z.boolean().optional(),
 });
 const previewed = z.strictObject({
@@ -37,7 +37,7 @@ const previewed = z.strictObject({
 
 /**
  * Rows by id, or all that a preview froze. Failing what a filter matched needs a reason: only a person at the dashboard does that,
- * and nobody remembers later why four hundred rows were given up.
+ * and otherwise nobody remembers later why four hundred rows were given up.
  */
 export const queueActionRequest = z
   .union([selected, previewed])
@@ -62,7 +62,7 @@ export const queueActionAnswer = z.object({
   done: z.number(),
   total: z.number(),
   cursor: z.string().nullable(),
-  /** Until when it can be taken back; null for what can not. */
+  /** Until when it can be undone; null when it cannot. */
   undoUntil: moment.nullable(),
 });
 export type QueueActionAnswer = z.output<typeof queueActionAnswer>;

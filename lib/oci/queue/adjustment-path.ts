@@ -36,7 +36,7 @@ interface Circumstances {
 
 const dayMs = 86_400_000;
 
-/** The same rule as follow_ledger and adjustment_bases, told before the change is made. SQL decides; this only says what will happen. */
+/** The same rule as follow_ledger and adjustment_bases, shown before the change is made. SQL decides; this only says what will happen. */
 export function adjustmentPath(
   { deliveryBlock, atGoogle, adjustableUntil }: Adjustable,
   { syncMethod, wasRejected, isInFlight, now }: Circumstances,

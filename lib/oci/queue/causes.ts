@@ -1,6 +1,6 @@
 /**
  * Why conversions fail, who can do something about it, and what. Every code that the system, the script or Google can leave on a row is here;
- * the texts are in the message files under `causes`. A code that nobody has met yet is UNKNOWN, and is shown as it is beside the text.
+ * the texts are in the message files under `causes`. A code that is not listed is UNKNOWN, and is shown beside the text.
  */
 
 /** Who can make it work. host: whoever runs this installation. */
@@ -144,7 +144,7 @@ const groups = {
 
 type CauseName = keyof typeof groups;
 export interface Cause {
-  /** Names the words: `causes.<name>.what` and `causes.<name>.fix`; who is `causes.who.<fixer>`. */
+  /** Names the messages: `causes.<name>.what` and `causes.<name>.fix`; who is `causes.who.<fixer>`. */
   name: CauseName;
   fixer: Fixer;
   cure: Cure;
@@ -159,7 +159,7 @@ const causes = new Map<string, Cause>(
 /** Data Manager says the same with a prefix. */
 const prefix = /^PROCESSING_ERROR_(REASON_)?/;
 
-/** Causes that are fixed elsewhere on the other way to Google: a script has no connection, and an API's action is chosen by its number. */
+/** Causes whose fix differs between script and API: a script has no connection, and an API's action is chosen by its number. */
 const instead: Record<SyncMethod, Partial<Record<CauseName, CauseName>>> = {
   script: { accessLost: "scriptAccess" },
   api: { conversionAction: "chosenAction" },

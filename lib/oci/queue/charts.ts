@@ -4,7 +4,7 @@ import { chartRanges } from "#lib/oci/queue-types.ts";
 import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
 import { causeCount, centsByCurrency, moment } from "./shapes.ts";
 
-/** What became of a site's conversions over a span of time. */
+/** The outcomes of a site's conversions over a span of time. */
 
 export const queueChartsQuery = z.object({ siteId: siteIdShape, range: z.enum(chartRanges).default("7d") });
 

@@ -17,8 +17,8 @@ export async function foldQueueCounts(): Promise<{ folded: number }> {
 }
 
 /**
- * Counts the queue step by step and corrects the running figures; what 20 seconds do not reach, the next run goes on with. A difference is a
- * defect somewhere: it is logged and kept.
+ * Counts the queue step by step and corrects the running figures; the next run continues what 20 seconds do not reach. A difference is a
+ * defect: it is logged and kept.
  */
 export async function reconcileQueueCounts() {
   const until = Date.now() + budgetMs;

@@ -66,5 +66,5 @@ export function sumByDay({ from, to, days }: { from: string; to: string; days: D
 /** The whole span as one line. */
 export const sumOfDays = (days: DeliveryLine[]): DaySum => days.reduce(addLine, emptySum(""));
 
-/** Google gives no verdict on anything that was sent: how much of it counts is not known, and not 0. */
+/** Google gives no verdict on anything that was sent: how much of it counts is unknown, not 0. */
 export const isSilent = ({ sent, noVerdict }: Pick<DaySum, "sent" | "noVerdict">) => sent > 0 && noVerdict === sent;

@@ -64,7 +64,7 @@ const columns: [string, (line: DeliveryLine) => string | number][] = [
   ["adjustments_rejected", (line) => line.adjustmentsRejected],
 ];
 
-/** What we sent against what Google says, a line per day and currency. It is read before anything is answered, so a refusal is still one. */
+/** What we sent against what Google says, a line per day and currency. It is read before the answer begins, so a refusal still has its status. */
 export async function deliveryCsv(db: SessionClient, siteId: SiteId, { bom, ...span }: DaySpan & { bom: boolean }): Promise<Response> {
   const { from, to, days } = await readDeliveryDays(db, siteId, span);
   return pagedCsv({ name: `delivery-${from}-${to}.csv`, bom, columns, read: async () => ({ rows: days, next: null }) });

@@ -11,7 +11,7 @@ import { readQueueRows } from "./rows.ts";
 import { readQueueStats } from "./stats.ts";
 import { apiFilter, type ControlView, rowsPerPage, spanDays } from "./view.ts";
 
-/** A row that is not there any more, or never was: the list shows without it. */
+/** A row that does not exist: the list shows without it. */
 function nothing(error: unknown): null {
   if (error instanceof AppError && error.code === "NOT_FOUND") return null;
   throw error;

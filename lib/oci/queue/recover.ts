@@ -11,7 +11,7 @@ export const attemptCapQuery = z.object({
   min_age_minutes: z.coerce.number().int().min(0).max(1440).default(15),
 });
 
-/** Brings back what was handed out and never answered for, in all three pipelines. */
+/** Requeues what was handed out and got no answer, in all three pipelines. */
 export async function recoverProcessing(minAgeMinutes: number) {
   const rows = await callRpc(
     "recover_stuck_offline_conversion_jobs",

@@ -17,6 +17,6 @@ export const doneByHandRequest = z.strictObject({ siteId: siteIdShape, valueCent
 
 const finished = z.object({ ok: z.literal(true), proof_id: z.string().optional() });
 
-/** SQL refuses a value that is not the row's by now: the sale changed while the person was at Google's. */
+/** SQL refuses a value that is no longer the row's: the sale changed while the person was in Google Ads. */
 export const finishByHand = (db: SessionClient, siteId: SiteId, done: { id: string; valueCents: number }) =>
   callAsUser(db, "complete_adjustment_by_hand", { p_public_id: siteId, p_done: done }, finished);

@@ -5,7 +5,7 @@ import type { QueueStats } from "./stats.ts";
 
 export type RowState = QueueRow["status"] | "STUCK" | "CONFIRMED" | "BLOCKED";
 
-/** A claim that old has lost whoever held it; recovery takes the row back. */
+/** A claim this old is presumed dead; the recovery sweep requeues the row. */
 const stuckAfterMinutes = 15;
 
 const isStuck = (row: QueueRow, now: Date) =>
@@ -15,7 +15,7 @@ const isStuck = (row: QueueRow, now: Date) =>
 export const blockedProviders = ({ perProvider, connected }: Pick<QueueStats, "perProvider" | "connected">): ReadonlySet<string> =>
   new Set(perProvider.filter(({ blocked }) => blocked !== null || connected === false).map(({ provider }) => provider));
 
-/** Why a row was let wait without asking Google: the circuit is open, too much is being sent. Null for a row that was tried. */
+/** Why a row was deferred without asking Google: the circuit is open, or too many uploads run. Null for a row that was tried. */
 export const deferralOf = (row: Pick<QueueRow, "status" | "providerErrorCode" | "attemptErrorCode">): string | null =>
   row.status === "RETRY" && row.providerErrorCode !== row.attemptErrorCode ? row.providerErrorCode : null;
 
@@ -31,7 +31,7 @@ export function reasonOf(row: QueueRow): string | null {
   return row.attemptErrorCode ?? (row.attemptError === null ? null : "TRANSIENT_ERROR");
 }
 
-/** The state in which a row is shown: stuck and blocked are views of the stored one, confirmed is Google's word beside it. */
+/** The state in which a row is shown: stuck and blocked are derived from the stored one, confirmed from Google's verdict. */
 export function rowState(row: QueueRow, blocked: ReadonlySet<string>, now: Date): RowState {
   if (isStuck(row, now)) return "STUCK";
   if (row.status === "COMPLETED") return row.verdict === "CONFIRMED" ? "CONFIRMED" : "COMPLETED";
@@ -44,7 +44,7 @@ export function rowState(row: QueueRow, blocked: ReadonlySet<string>, now: Date)
 export const isManual = (row: Pick<QueueRow, "kind" | "byHandReason">, syncMethod: "script" | "api") =>
   row.kind !== "CONVERSION" && (syncMethod === "script" || row.byHandReason !== null);
 
-/** Such work that waits to be done. */
+/** Such a correction that is still to be made. */
 export const isByHand = (row: Pick<QueueRow, "kind" | "status" | "byHandReason">, syncMethod: "script" | "api") =>
   isManual(row, syncMethod) && (row.status === "QUEUED" || row.status === "RETRY");
 
@@ -57,17 +57,17 @@ export function sumByCurrency(rows: readonly Pick<QueueRow, "currency" | "valueC
 
 type Failed = QueueStats["failedCauses"][number];
 
-/** Failed, and somebody must decide. What was rightly not sent, what nobody can mend and what a person gave up asks nobody any more. */
+/** Failed, and somebody must decide. Ignores rows skipped on purpose, rows nobody can fix, and rows an operator gave up on. */
 export function asksSomebody({ code, category }: Pick<Failed, "code" | "category">): boolean {
   const { name, fixer } = causeOf(code);
   return category !== "DETERMINISTIC_SKIP" && fixer !== "nobody" && name !== "givenUp";
 }
 
-/** How many were rightly not sent: the sale was cancelled, a later value took its place. They are stored as FAILED and are no failure. */
+/** How many were skipped on purpose: the sale was cancelled, or a later value replaced it. They are stored as FAILED but are no failures. */
 export const rightlyNotSent = ({ failedCauses }: Pick<QueueStats, "failedCauses">) =>
   failedCauses.filter(({ category }) => category === "DETERMINISTIC_SKIP").reduce((sum, { count }) => sum + count, 0);
 
-/** How many conversions need a person: failures and rejections that ask somebody, stuck ones, and corrections that are made by hand. */
+/** How many conversions need a person: failures and rejections that somebody must decide on, stuck rows, and corrections to be made by hand. */
 export const needsPerson = ({
   failedCauses,
   rejectedCauses,
@@ -79,8 +79,8 @@ export const needsPerson = ({
 type Sent = Pick<QueueRowStory["dispatches"][number], "at" | "nextCheckAt">;
 
 /**
- * Where a conversion without a verdict stands. first: Google is asked for the first time. again: it was asked, and is asked once more.
- * due: with the next run. none: nobody asks any more.
+ * When Google is asked about a conversion without a verdict. first: for the first time. again: it was asked, and is asked once more.
+ * due: with the next run. none: it is not asked any more.
  */
 export function verdictWait({ at, nextCheckAt }: Sent, { firstPollSeconds, now }: { firstPollSeconds: number; now: Date }) {
   if (nextCheckAt === null) return "none";

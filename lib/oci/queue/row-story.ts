@@ -116,14 +116,14 @@ export const queueRowStory = z.object({
     currency: z.string(),
     clickKind: clickKind.nullable(),
     clickId: z.string().nullable(),
-    /** It was sent with one, and what was sent is not kept any more. */
+    /** It was sent with one, which has been deleted since. */
     clickForgotten: z.boolean(),
   }),
   proofs: z.array(z.object({ id: z.string(), contract: z.string(), from: z.string().nullable(), to: z.string(), at: moment })),
   siblings: z.array(queueRow),
-  /** A person's work that the API may make by now: RETRY_SELECTED with overApi sends it. */
+  /** A person's work that the API may be able to make now: RETRY_SELECTED with overApi sends it. */
   canTryApi: z.boolean(),
-  /** Google rejected it or never said what became of it, and an operator may send it once more. */
+  /** Google rejected it or gave no verdict, and an operator may send it once more. */
   canSendAgain: z.boolean(),
 });
 export type QueueRowStory = z.output<typeof queueRowStory>;

@@ -19,7 +19,7 @@ interface QueueField {
   isHalf?: true;
 }
 
-/** `days` is the page's own word: the API takes a moment, an address that is shared tomorrow wants a length. */
+/** `days` exists only in the page's address, so that a link shared today still means "the last 7 days" tomorrow; the API takes a moment. */
 export const queueFields = [
   { key: "status", kind: "choice", options: queueStatuses, words: "states", isChip: true },
   { key: "errorCode", kind: "choice", pattern: /^[A-Z][A-Z0-9_]{0,63}$/, isChip: true },
@@ -103,7 +103,7 @@ export function readView(params: URLSearchParams): ControlView {
   };
 }
 
-/** The shortest address that shows the same again. */
+/** The shortest address that shows the same. */
 export function writeView({ tab, filter, sort, range, span, row }: ControlView): string {
   const params = new URLSearchParams(Object.entries(filter).filter(([, value]) => value));
   if (tab !== "queue") params.set("tab", tab);

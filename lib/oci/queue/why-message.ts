@@ -15,7 +15,7 @@ export interface WhyMessage {
   /** The code of that cause. */
   causeCode: string | null;
   step: WhyStep;
-  /** counted: nothing is broken. waits: it goes on by itself. broken: it does not. none: the way ends here, and nothing more is said. */
+  /** counted: nothing is broken. waits: it continues by itself. broken: it does not. none: it was sent a way that gives no verdict. */
   tone: "counted" | "waits" | "broken" | "none";
   place: FixPlace | null;
 }
@@ -186,7 +186,7 @@ function placeOf(key: WhyMessage["key"], facts: WhyNotCounted["facts"]): FixPlac
   return row ? { to: "row", rowId: row } : null;
 }
 
-/** Which sentence tells a broken link, and where its fix is. A thrown attempt has no code: Google did not answer. */
+/** Which sentence explains a broken link, and where its fix is. A thrown attempt has no code: Google did not answer. */
 export function whyMessage({ link, code, at, facts }: WhyNotCounted): WhyMessage {
   const found = partOf({ link, code, at });
   const { key } = found;

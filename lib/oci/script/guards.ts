@@ -13,7 +13,7 @@ import { openScriptSession } from "./session.ts";
 
 const perMinute = (name: string, requests: number) => ({ name, requests, windowSeconds: 60, whenRedisIsDown: "fail-closed" as const });
 
-/** Before anybody is known, by site and address: whoever reads a page's public id must not be able to lock the script out. */
+/** Before the guard, by site and address: somebody who knows a public id must not be able to lock the script out. */
 const verifyAddressLimit: RateLimit<string> = {
   ...perMinute("oci-verify-address", 10),
   key: ({ request, actor }) => `${actor}:${clientAddress(request.headers)}`,
@@ -56,7 +56,7 @@ export const scriptKey: Guard<SiteMachine> = async (context) => {
   throw new AppError("INVALID_CREDENTIALS", { detail: "This site and this API key do not belong together." });
 };
 
-/** The five-minute token that the Google Ads Script got for its key. It dies with the key, and when the key is no longer for scripts. */
+/** The five-minute token that the Google Ads Script got for its key. It ends with the key, and when the key loses the scope `script`. */
 export const scriptSession: Guard<SiteMachine> = async (context) => {
   const session = await openScriptSession(bearer(context.request), env().OCI_SESSION_SECRET);
   const machine = session && (await callRpc("api_key_site", { p_key_id: session.keyId }, siteMachine));

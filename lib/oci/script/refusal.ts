@@ -1,6 +1,6 @@
 import { problemResponse } from "#lib/http/problem.ts";
 
-/** What a Google Ads Script is told when it is refused: the shape that scripts in the field read. */
+/** A refusal in the shape that installed Google Ads Scripts read. */
 export async function scriptRefusal(error: unknown, requestId: string): Promise<Response> {
   const problem = problemResponse(error, requestId);
   const { title, code, detail } = await problem.json();

@@ -20,7 +20,7 @@ export async function recordScriptRun(siteId: SiteId, run: ScriptRun, request: R
   }
 }
 
-/** Runs a script's call and notes what became of it. */
+/** Runs a script's call and notes its outcome. */
 export async function recorded<T>(
   { siteId, kind, request }: { siteId: SiteId; kind: ScriptRun["kind"]; request: Request },
   run: () => Promise<{ answer: T; counts: Record<string, number> }>,

@@ -36,7 +36,7 @@ export interface Diagnosis {
   errorCode?: string;
 }
 
-/** In one sentence how the script of a site that sends by it is doing: the first thing that is wrong, or that nothing is. */
+/** The state of a script site's script in one sentence: the first thing that is wrong, or that nothing is. */
 export function diagnose(status: ScriptStatus, currentVersion: string): Diagnosis {
   const [last] = status.runs;
   if (!last) return status.hasKey ? { code: "NEVER_RAN", tone: "retry" } : { code: "NO_KEY", tone: "retry" };

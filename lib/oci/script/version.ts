@@ -1,4 +1,4 @@
-/** Whether a script is older than the one we give out now; one that says nothing of itself is. */
+/** True if the installed script is behind the current release. A script that sends no version counts as old. */
 export function isOlder(version: string | null, current: string): boolean {
   const numbers = (text: string) => text.split(".").map(Number);
   const [given, latest] = [numbers(version ?? "0"), numbers(current)];

@@ -28,7 +28,7 @@ type RowVerdict = VerdictAnswer["verdicts"][number];
 
 const stillAtWork: VerdictAnswer = { status: "PROCESSING", verdicts: [], rest: null };
 
-/** What became of the rows of a request that Data Manager accepted. Google has an answer after half an hour or later. */
+/** The verdicts on the rows of a request that Data Manager accepted. Google has them after half an hour or later. */
 export async function readVerdicts(
   request: { requestId: string; rowCount: number },
   connection: ProviderConnection,
@@ -69,7 +69,7 @@ function verdictsOf({ requestStatusPerDestination: [destination] }: z.output<typ
   }
 }
 
-/** A row with several reasons keeps the worst: a duplicate is at Google whatever else is said; a lasting fault stands above a passing one. */
+/** A row with several reasons keeps the worst: a duplicate is at Google whatever else is said; a permanent fault outranks a temporary one. */
 function namedRows(errorCounts: readonly ErrorCount[]): RowVerdict[] {
   const rows = new Map<number, RowVerdict>();
   for (const { reason, recordIndices } of errorCounts) {
@@ -99,7 +99,7 @@ function allFailed(named: RowVerdict[], vague: readonly ErrorCount[], rowCount: 
   const seen = new Set(named.map(({ index }) => index));
   if (seen.size === rowCount) return { verdicts: named, rest: null };
   if (duplicates > 0 && duplicates < reasons.length) return { verdicts: named, rest: "UNKNOWN" };
-  // One passing fault among them is reason enough to try all again: a lasting one is then rejected by itself.
+  // One temporary fault among them is enough to try all again: a row with a permanent one is then rejected by itself.
   const shared = reasons.toSorted((a, b) => rank(b) - rank(a))[0];
   const others = Array.from({ length: rowCount }, (_, index) => index).filter((index) => !seen.has(index));
   return { verdicts: [...named, ...others.flatMap((index) => (shared ? [{ ...shared, index }] : []))], rest: null };

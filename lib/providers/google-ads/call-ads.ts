@@ -33,7 +33,7 @@ export function sunsetWarning(version: string, now: Date): string | null {
   return `Google switches off version ${version} of the Ads API around ${sunset}`;
 }
 
-/** Once per process, so that a log is not filled by every upload. */
+/** Once per process, not with every upload. */
 export function warnOfSunset(version: string, now = new Date()): void {
   const warning = sunsetWarning(version, now);
   if (warning === null || warned.has(version)) return;

@@ -69,9 +69,9 @@ function readUpload(
 }
 
 /**
- * Each row by the errors that name it. One that Google lists as taken is taken, whatever an error says that names no row: called failed, it
- * would be cut off from its correction. The others share the errors that name none. A row that Google neither refused nor lists as taken is
- * tried again: should it be there after all, the order id makes the second one a duplicate. A dry run has no list.
+ * Each row by the errors that name it. A row that Google lists as taken is COMPLETED, whatever an error without a row says: as FAILED it
+ * could not be corrected later. The other rows share the errors that name no row. A row that Google neither refused nor lists as taken is
+ * tried again: if it did arrive, the order id makes the second one a duplicate. A dry run has no list.
  */
 function rowResults(
   jobs: ConversionJob[],

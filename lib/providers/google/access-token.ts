@@ -25,7 +25,7 @@ interface CachedToken {
   expiresAt: number;
 }
 
-/** One per site and version of its credentials. The promise is kept, so whoever asks meanwhile shares the one request. */
+/** One per site and version of its credentials. The promise is cached, so concurrent callers share one request. */
 const cache = new Map<string, CachedToken>();
 
 const granted = z.object({ access_token: z.string().min(1), expires_in: z.number().optional(), scope: z.string().optional() });

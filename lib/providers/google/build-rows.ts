@@ -22,7 +22,7 @@ export function clickIds({ gclid, gbraid, wbraid }: ConversionJob) {
   return wbraid ? { wbraid } : null;
 }
 
-/** A hashed number leaves only with the visitor's consent. A sale from elsewhere brings its e-mail hash by its own right. */
+/** A hashed number is sent only with the visitor's consent. A sale from elsewhere has an e-mail hash only with its customer's consent. */
 export function identifierHashes({ phoneHash, emailHash, consent }: ConversionJob) {
   return { phoneHash: consent === "GRANTED" ? phoneHash : null, emailHash };
 }

@@ -47,7 +47,7 @@ function readAnswer(answer: JsonAnswer): GoogleAnswer {
 
 /**
  * A call with the site's own access. A 401 gets a fresh token and one more try. Credentials that Google refuses look like a 401 whose code
- * says why, so that whoever reads answers has one case for both.
+ * says why, so that both are one case for the reader of the answer.
  */
 export async function callGoogle(call: GoogleCall): Promise<GoogleAnswer> {
   const first = await callOnce(call);
@@ -57,7 +57,7 @@ export async function callGoogle(call: GoogleCall): Promise<GoogleAnswer> {
 }
 
 async function callOnce({ url, method = "POST", headers = {}, body, connection, signal }: GoogleCall) {
-  // The token is everybody's who asks for it meanwhile, so the end of one caller does not end its request.
+  // Concurrent callers share the token's request, so aborting one caller does not abort it.
   const errorOf = () => new ProviderTransientError("the run ended before Google gave an access token", "TIMEOUT");
   const access = await untilAborted(accessToken(connection), { signal, errorOf });
   if (!access.ok) {

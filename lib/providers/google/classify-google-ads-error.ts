@@ -12,7 +12,7 @@ export interface ErrorRule {
   isProviderFailure?: boolean;
   /** Google has it already: success. */
   isDuplicate?: boolean;
-  /** It is known by its click and time, not by our order id: a row that never left before is another sale. */
+  /** Google knows it by its click and time, not by our order id: if the row was never sent before, that is another sale. */
   isByClick?: boolean;
   /** The account refuses us: the whole site stops until somebody acts. */
   blocksAccount?: boolean;
@@ -152,7 +152,7 @@ const rules = new Map<string, ErrorRule>(
   }),
 );
 
-/** A code that nobody has met yet is kept as it is, retried within the cap and shown. */
+/** A code that is not listed is kept as it is, retried within the cap and shown. */
 const unknown: ErrorRule = { status: "RETRY", category: "TRANSIENT" };
 
 /** What the token endpoint refuses has this family, whatever its code is. */

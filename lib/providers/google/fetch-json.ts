@@ -15,8 +15,8 @@ interface FetchLimits {
 }
 
 /**
- * An answer without what must never reach a log or a row, should Google repeat it. It is taken out of the parsed texts: JSON has many
- * spellings of one text.
+ * Removes secrets from an answer, in case Google repeats them: they must not reach a log or a row. Works on the parsed texts, because JSON has
+ * many spellings of one text.
  */
 function parseJson(text: string, secrets: readonly (string | undefined)[]): unknown {
   const cleaned = (part: string) =>

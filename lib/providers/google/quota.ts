@@ -1,13 +1,13 @@
 import type { QuotaEnd } from "#lib/providers/port.ts";
 import type { GoogleError } from "./read-errors.ts";
 
-/** From here on it is a wait that Google asks for, and no longer an ordinary "slow down". */
+/** From this length on, Google asks us to wait; below it is an ordinary rate limit. */
 const freeFromMs = 10 * 60_000;
 /** For a daily quota without a time: Google's day ends somewhere in the next 24 hours, and a row has 20 free waits. */
 const dailyWaitMs = 6 * 60 * 60_000;
-/** A used-up day is asked again so seldom that a row's 20 free waits outlast it, whatever delay Google names. */
+/** After a daily quota we ask so rarely that a row's 20 free waits outlast the day, whatever delay Google names. */
 const dailyWaitMinMs = 75 * 60_000;
-/** No answer shuts a site for longer: quotas end with Google's day, and a number beyond any date is a mistake. */
+/** No answer stops a site for longer: quotas end with Google's day, and a larger number is a mistake. */
 const waitMaxMs = 24 * 60 * 60_000;
 /** Data Manager names the period. The Ads API counts operations a day by access level: "Number of operations for explorer access". */
 const daily = /per.?day|daily|operations for \w+ access/i;

@@ -90,7 +90,7 @@ function eventIndex(field: string): number | null {
   return index === undefined ? null : Number(index);
 }
 
-/** Where Google's own error is missing, nobody of the API answered: its address is gone, and with it the version. */
+/** Without an error of Google's own, the API did not answer: its address, and so its version, is gone. */
 const silentCodes: Record<number, string> = { 404: "UNSUPPORTED_VERSION" };
 
 /** Every error of a google.rpc.Status, whichever API sent it. An answer that says nothing gives its status as the code. */

@@ -8,8 +8,8 @@ import { type AnswerContext, rowResult } from "./row-result.ts";
 import type { Batch, BatchAnswer } from "./send-batches.ts";
 
 /**
- * What a refused request (4xx) means for its rows. The account's fault is everybody's. Otherwise one bad row can be behind it: the rows that
- * Google names get their result and the others are sent again; where it names none, halves find it. An ordinary 429 throws.
+ * What a refused request (4xx) means for its rows. A fault of the account is the result of every row. Otherwise one bad row can be the cause: the rows
+ * that Google names get their result and the others are sent again; if it names none, halving the batch finds it. An ordinary 429 throws.
  */
 export function readRefusal(jobs: ConversionJob[], answer: GoogleAnswer, context: AnswerContext): BatchAnswer {
   const resultOf = (job: ConversionJob) => rowResult(job, answer.errors, context);
@@ -47,7 +47,7 @@ function withoutNamedRows(
   return { results, ...blockOf(results), ...(rest.length > 0 && { again: [{ jobs: rest, refusal }] }) };
 }
 
-/** No part of the rows would fare better: the account, the conversion action or the request's own fields are at fault. */
+/** Sending fewer rows would not help: the account, the conversion action or the request's own fields are at fault. */
 function isAboutRequest({ code, family, field = "" }: GoogleError, httpStatus: number): boolean {
   const { status, blocksAction, blocksAccount } = classifyGoogleAdsError(code, httpStatus, family);
   return status !== "FAILED" || blocksAction === true || blocksAccount === true || /^(destinations|encoding|validate)/.test(field);

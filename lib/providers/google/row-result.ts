@@ -8,7 +8,7 @@ export interface AnswerContext {
   /** 200 for the errors of single rows. */
   httpStatus: number;
   requestId?: string;
-  /** The site delivers by Data Manager, so what the Ads API refuses costs it that correction and nothing else. */
+  /** The site delivers by Data Manager, so a refusal of the Ads API costs only that correction. */
   isAdsApiOptional?: boolean;
 }
 
@@ -22,11 +22,11 @@ function ruleFor(job: ConversionJob, { code, family }: GoogleError, { httpStatus
   if (bare === "CONVERSION_ALREADY_RETRACTED" && job.kind !== "RETRACT") return refusedRow;
   if (rule.isByClick && !job.mayHaveArrived) return refusedRow;
   if (bare === "CLICK_NOT_FOUND" && (job.gclid || job.gbraid || job.wbraid)) return refusedRow;
-  // Only what ends the token ends Data Manager with it. Whether Data Manager takes the action, it says itself.
+  // Only a dead token also stops Data Manager. Data Manager itself says whether it takes the action.
   return isAdsApiOptional && (rule.blocksAccount || rule.blocksAction) && !rule.isOfToken ? { ...rule, lacksAccess: true } : rule;
 }
 
-/** With several errors the worst decides. Above all stands that Google has the conversion: the others then say why not twice. */
+/** With several errors the worst decides. "Google has the conversion" outranks all: the others then say why it is not taken twice. */
 function rank(rule: ErrorRule): number {
   const order = [
     rule.isDuplicate,
@@ -47,7 +47,7 @@ function messageOf(errors: readonly GoogleError[]): string {
     .slice(0, messageMax);
 }
 
-/** What the errors about one row make of it. */
+/** The result of a row, from the errors about it. */
 export function rowResult(job: ConversionJob, errors: readonly GoogleError[], context: AnswerContext): UploadResult {
   const judged = errors.map((error) => ({ code: bareCode(error.code), field: error.field, rule: ruleFor(job, error, context) }));
   const worst = judged.toSorted((a, b) => rank(a.rule) - rank(b.rule))[0];

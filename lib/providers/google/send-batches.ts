@@ -70,7 +70,7 @@ export async function sendBatches(
   return upload;
 }
 
-/** Refused for another row's sake, as far as anybody knows: it has a code of its own and spends no attempt. */
+/** Refused together with other rows, and never tried alone: it has its own code and spends no attempt. */
 function leftOver({ id, via }: ConversionJob, refusal: Batch["refusal"]): UploadResult {
   const message = `Not tried alone yet. Google refused the request: ${refusal?.code}: ${refusal?.message}`;
   return { id, transport: via, status: "RETRY", category: "TRANSIENT", code: "REFUSED_WITH_OTHERS", message, isFreeWait: true };

@@ -9,7 +9,7 @@ export interface CronTickerOptions {
   often?: string[];
   oftenSeconds?: number;
   now?: () => Date;
-  /** Where failures are told; the console when not given. */
+  /** Where failures are reported; the console when not given. */
   report?: (line: string) => void;
 }
 
@@ -50,7 +50,7 @@ export function startCronTicker(options: CronTickerOptions): CronTicker {
     if (failure) report(`cron ${job.path}: ${failure}`);
   }
 
-  /** A run that takes longer than a few seconds is no news here. */
+  /** A run that takes longer than a few seconds is not reported. */
   async function callOften(path: string): Promise<void> {
     if (running.has(path)) return;
     const failure = await run({ path, schedule: `every ${oftenSeconds} seconds` });

@@ -4,7 +4,7 @@ import { localDir } from "../process/state-dir.ts";
 import type { Stack } from "../stack.ts";
 import type { DemoSeed } from "./seed-demo.ts";
 
-/** What a running demo tells other tools about itself. */
+/** What other tools can read about a running demo. */
 export interface DemoFile extends DemoSeed {
   pid: number;
   baseUrl: string;

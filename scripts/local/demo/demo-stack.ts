@@ -35,7 +35,7 @@ export async function startDemoStack(
   const logDir = join(localDir(), "logs");
   const stack = await startOnKeptData({ mode: "demo", stateDir: dir, logDir, siteUrl: `http://localhost:${port}` });
   stopList.add(stack.stop);
-  // Whoever stops Postgres or Redis wants to see what the app makes of it.
+  // Somebody who stops Postgres or Redis wants to see how the app reacts.
   surviveLostConnections();
   for (const death of stack.deaths)
     death.then(({ message }) => console.warn(`\n${message}\nThe app goes on without it. Start again to have it back.`));
@@ -44,7 +44,7 @@ export async function startDemoStack(
   return { stack, seeded, port, logDir };
 }
 
-/** Data that another version left is not upgraded: it is forgotten, and made anew. */
+/** Data of another version is not upgraded: it is deleted and made again. */
 export async function startOnKeptData(options: StackOptions): Promise<Stack> {
   try {
     return await startStack(options);

@@ -11,7 +11,7 @@ export type LeadMove =
   | { change: "correct_sale"; amountCents: number; reason: string }
   | { change: "cancel_sale"; reason: string };
 
-/** One visit and, where somebody reached out, what became of it. */
+/** One visit and, where somebody reached out, its outcome. */
 export interface PlannedVisit {
   visitor: string;
   steps: VisitStep[];
@@ -29,7 +29,7 @@ interface Chance {
   pick: <T>(list: readonly T[]) => T;
 }
 
-/** The month before `now` as one site lived it. The same site gives the same month, told from another day. */
+/** The month before `now` on one site. The same site gives the same month, counted back from another day. */
 export function planLeads(story: LeadStory, seed: number, now: Date): PlannedVisit[] {
   const next = seededRandom(seed);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)] as T;

@@ -1,4 +1,4 @@
-/** What the demo's leads are about: the words, prices and places of two believable businesses. */
+/** What the demo's leads are about: the texts, prices and places of two believable businesses. */
 export interface LeadStory {
   /** Hours of the day, in UTC, in which people reach out. */
   hours: [first: number, last: number];

@@ -1,4 +1,4 @@
-/** Demo billing: a plan per site, some months of counted events, their invoices, and what was turned away. */
+/** Demo billing: a plan per site, some months of counted events, their invoices, and what was refused. */
 
 import { createHash } from "node:crypto";
 import type postgres from "postgres";

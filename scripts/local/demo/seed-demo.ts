@@ -18,7 +18,7 @@ interface DemoSite {
   syncMethod: "script" | "api";
   /** The script's key on a site that sends by script, else the CRM's. */
   apiKey: string;
-  /** Moves leads and sales; the script's key can not. */
+  /** Moves leads and sales; the script's key cannot. */
   crmKey: string;
   callEventSecret: string;
 }

@@ -1,4 +1,4 @@
-/** Demo leads: a month of visits, and what two people made of them, through the product's own functions at their own times. */
+/** Demo leads: a month of visits, and what two people did with them, through the product's own functions at their own times. */
 
 import { createHash } from "node:crypto";
 import type postgres from "postgres";
@@ -20,7 +20,7 @@ interface Desk {
   people: { owner: string; operator: string };
 }
 
-/** Each site's month is one transaction: a start that is interrupted leaves none of it, and the next one tells it whole. */
+/** Each site's month is one transaction: an interrupted start leaves none of it, and the next one makes all of it. */
 export async function seedLeads(sql: postgres.Sql, sites: LeadSite[], people: Desk["people"], now = new Date()): Promise<void> {
   for (const [index, story] of leadStories.entries()) {
     const site = sites[index];

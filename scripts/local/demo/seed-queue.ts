@@ -8,14 +8,18 @@ export async function addTroubles(scene: QueueScene): Promise<void> {
   const day = 24 * 60;
   const [toCorrect = "", ...others] = await scene.some(3, 3 * day);
   await scene.deliver([toCorrect, ...others], 3 * day - 40);
-  const refusal = { code: "NO_CONVERSION_ACTION_FOUND", category: "VALIDATION", words: "No conversion action named OpsMantik_Won exists." };
+  const refusal = {
+    code: "NO_CONVERSION_ACTION_FOUND",
+    category: "VALIDATION",
+    message: "No conversion action named OpsMantik_Won exists.",
+  };
   await scene.fail(await scene.some(4, 4 * day), 4 * day - 60, refusal);
   await scene.fail(await scene.some(1, day), day - 60, refusal);
-  const unreadable = { code: "UNPARSEABLE_GCLID", category: "VALIDATION", words: "The gclid cannot be decoded." };
+  const unreadable = { code: "UNPARSEABLE_GCLID", category: "VALIDATION", message: "The gclid cannot be decoded." };
   await scene.fail(await scene.some(2, 2 * day), 2 * day - 30, unreadable);
-  const locked = { code: "USER_PERMISSION_DENIED", category: "AUTH", words: "The user has no access to the account." };
+  const locked = { code: "USER_PERMISSION_DENIED", category: "AUTH", message: "The user has no access to the account." };
   await scene.fail(await scene.some(1, 5 * 60), 4 * 60, locked);
-  const broken = { code: "APPLY_FAILED", category: "TRANSIENT", words: "Exception: Service timed out: Google Ads" };
+  const broken = { code: "APPLY_FAILED", category: "TRANSIENT", message: "Exception: Service timed out: Google Ads" };
   await scene.fail(await scene.some(3, 110), 60, broken);
   await scene.recover(28);
   await scene.claim(await scene.some(2, 50), 22);

@@ -41,7 +41,7 @@ const template = (file: string, subject: string) => ({
   content_path: join(checkoutDir, "supabase/templates", file),
 });
 
-/** A query that is written at the moment at which Postgres goes away is never answered by the driver. */
+/** The driver never answers a query that is written at the moment Postgres goes down. */
 async function withinDeadline(answer: Response | Promise<Response>): Promise<Response> {
   const { promise: late, resolve } = Promise.withResolvers<Response>();
   const timer = setTimeout(() => resolve(Response.json({ message: "The database did not answer." }, { status: 503 })), 5_000);

@@ -6,7 +6,7 @@ function isLostConnection(error: unknown): boolean {
 }
 
 /**
- * The gateway and its driver leave errors behind that nobody catches when Postgres goes away, and Node ends a process for
+ * When Postgres goes down, the gateway and its driver leave uncaught errors, and Node ends a process for
  * that. Here it is an outage like any other: requests fail until Postgres is back.
  */
 export function surviveLostConnections(): void {

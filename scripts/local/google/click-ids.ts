@@ -8,7 +8,7 @@ const gclidPattern = /^(gclid-|Cj0KCQ|CjwKCA|EAIaIQ)[\w-]+$/;
 const braidPattern = /^[\w-]{6,}$/;
 const braidIsNone = /^(gclid-|Cj0KCQ|EAIaIQ)/;
 
-/** An id says by itself what Google will find: one that holds such a word meets that fate. */
+/** A click id chooses its outcome: one that contains such a word gets that error. */
 const fates: [string, ClickProblem][] = [
   ["Unparseable", "unparseable"],
   ["TooRecent", "too recent"],

@@ -15,7 +15,7 @@ export const faultTargets = {
   ads_api: ["uploadClickConversions", "uploadConversionAdjustments", "search"],
 } as const;
 
-/** The first fault that meets this call, which it also counts. */
+/** The first fault that matches this call; the match is counted. */
 export function takeFault({ store }: Sim, call: Call): Fault | null {
   for (const [id, fault] of store.entries("faults")) {
     if (!matches(fault, call)) continue;

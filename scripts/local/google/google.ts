@@ -53,7 +53,7 @@ function serveAdmin(sim: Sim, call: Call, response: ServerResponse): void {
   sendJson(response, status, body);
 }
 
-/** Everything up to the commit happens at once, so no call sees another's half. Only then does the caller hear of it, or not. */
+/** Everything up to the commit happens in one step, so no call sees half of another. Only then is the caller answered, or not. */
 async function serve(sim: Sim, call: Call, response: ServerResponse, signal: AbortSignal): Promise<void> {
   processDue(sim);
   const fault = takeFault(sim, call);
@@ -79,7 +79,7 @@ function handle(sim: Sim, call: Call): Answer {
   }
 }
 
-/** The simulator lies as soon as it answers with a field that Google does not have. */
+/** The simulator must not answer with a field that Google does not have. */
 function checkOwn(answer: Answer): Answer {
   const problems = answer.message ? checkFields(answer.message, JSON.parse(JSON.stringify(answer.body))) : [];
   if (problems.length > 0) throw new Error(`The simulator's answer is none of Google's: ${problems.join("; ")}`);
@@ -107,7 +107,7 @@ function record(
   });
 }
 
-/** The connection ends without a word, at once or after a while. */
+/** The connection ends without an answer, at once or after a while. */
 async function hangUp(response: ServerResponse, { delayMs = 0 }: Fault, signal: AbortSignal): Promise<void> {
   if (delayMs > 0) await sleep(delayMs, undefined, { signal });
   response.destroy();

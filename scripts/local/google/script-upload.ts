@@ -1,4 +1,4 @@
-/** What a script's CSV upload becomes. The script never learns of it; whoever plays Google's part in a test gets the counts. */
+/** What a script's CSV upload becomes. The script never learns of it; a test that simulates Google gets the counts. */
 import { bookConversion, changeConversion, findConversion, tally, type Upload } from "./book.ts";
 import { findClickProblem } from "./click-ids.ts";
 import type { Sim } from "./sim.ts";

@@ -212,8 +212,9 @@ export interface Fault {
   seed?: number;
   draws?: number;
   /**
-   * status: refused without being looked at. timeout: dropped unseen. timeout_after_accept: done, but nobody is told. slow: done, told
-   * late. partial: the rows of `errors` fail. revoked: the person took the grant back. malformed: done, the answer is cut in half.
+   * status: refused without being processed. timeout: dropped without being processed. timeout_after_accept: processed, never answered.
+   * slow: processed, answered late. partial: the rows of `errors` fail. revoked: the person took the grant back. malformed: processed, the
+   * answer is cut in half.
    */
   kind: (typeof faultKinds)[number];
   status?: number;

@@ -27,8 +27,8 @@ interface JournalLine {
 }
 
 /**
- * The simulator's memory. Every call ends with one line of a journal that holds all it changed, written before the answer leaves: a kill
- * loses nothing that a caller was told of, and a start reads the journal again. Without a folder it lives in memory only.
+ * The simulator's memory. Every call ends with one line of a journal that holds all it changed, written before the answer: a kill
+ * loses nothing that was answered, and a start reads the journal again. Without a folder it lives in memory only.
  */
 export class Store {
   readonly log: CallRecord[] = [];

@@ -30,7 +30,7 @@ alter table supabase_migrations.schema_migrations
 // Any constant: two migrators on one database wait for each other.
 const migrationLock = 4_817_003;
 
-/** The database was made from other migrations than these. It is never upgraded by half: half old, half new fits nothing. */
+/** The database was made from other migrations than these. It is never half-upgraded: that would match no version. */
 export class OtherHistoryError extends Error {
   constructor(fileNames: string[]) {
     super(`This database was made from other versions of ${fileNames.join(", ")}.`);

@@ -1,6 +1,6 @@
 /**
  * Splits a migration into statements as the Supabase CLI does: at every top-level semicolon, which is dropped, with
- * comments kept. Quotes, dollar quotes, nested comments and `begin atomic … end` bodies are passed over whole.
+ * comments kept. Quotes, dollar quotes, nested comments and `begin atomic … end` bodies are skipped as a whole.
  */
 export function splitSql(text: string): string[] {
   const statements: string[] = [];

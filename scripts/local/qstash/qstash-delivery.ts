@@ -58,7 +58,7 @@ export function failureReport(message: QstashMessage, { status, body, headers }:
   });
 }
 
-/** Signed anew for every attempt, as the signature is valid for five minutes only. */
+/** Signed again for every attempt, because the signature is valid for five minutes only. */
 function sign(url: string, body: string, key: string): Promise<string> {
   const nowSeconds = Math.floor(Date.now() / 1_000);
   const bodyHash = createHash("sha256").update(body).digest("base64url");

@@ -23,3 +23,21 @@ as $$ select interval '54 days' $$;
 create function private.undo_window() returns interval
 language sql immutable parallel safe set search_path = ''
 as $$ select interval '10 minutes' $$;
+
+-- max_free_waits: how often a wait that Google asked for, or a call without an answer, gives a row
+-- its attempt back.
+create function private.max_free_waits() returns int
+language sql immutable parallel safe set search_path = ''
+as $$ select 20 $$;
+
+-- claim_doubt: how long a script's report without a claim may be about an earlier claim: a lease
+-- (15 minutes) and the longest run of a script (30 minutes).
+create function private.claim_doubt() returns interval
+language sql immutable parallel safe set search_path = ''
+as $$ select interval '45 minutes' $$;
+
+-- event_arrival_window: how long after the last event of a visit another one may be received. An
+-- event is at most a day old when it arrives; the hour is a margin.
+create function private.event_arrival_window() returns interval
+language sql immutable parallel safe set search_path = ''
+as $$ select interval '25 hours' $$;

@@ -2,7 +2,7 @@
 
 -- store_events: stores leased events and marks them stored, in one transaction.
 --   Takes    p_rows [{id, visitor, receivedAt, category, action, label, value, url, …}] as
---            lib/leads reads them from the payload.
+--            lib/ingest/drain.ts reads them from the payload.
 --   Moves    PROCESSING -> RECOVERED, only rows still under p_token: a redelivery or a second
 --            worker changes nothing.
 --   Safe     against workers with events of the same visitor: visitors are locked in order first.

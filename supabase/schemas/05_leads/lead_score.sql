@@ -40,7 +40,7 @@ begin
     where e.session_id = p_session.id
       and e.happened_at <= p_at
       and e.received_at >= p_session.started_at
-      and e.received_at <= p_session.last_seen_at + interval '25 hours';
+      and e.received_at <= p_session.last_seen_at + private.event_arrival_window();
   return v_scored;
 end
 $$;

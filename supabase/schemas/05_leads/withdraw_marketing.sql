@@ -119,7 +119,7 @@ declare
     when 'meeting' then 'MEETING_BOOKED' end;
   v_sale public.sales;
 begin
-  if p_call.status not in ('junk', 'cancelled') then
+  if p_call.status <> all (private.ended_lead_states()) then
     perform private.emit_signal(p_call.id, 'INTENT_CAPTURED', p_call.called_at);
     if v_stage is not null then
       perform private.emit_signal(p_call.id, v_stage, p_call.status_at);

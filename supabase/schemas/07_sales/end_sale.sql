@@ -1,6 +1,6 @@
 -- The end of a sale, and its retraction.
 
--- end_sale: a sealed sale is worth nothing any more; what Google has is taken back.
+-- end_sale: sets a sealed sale's worth to 0 and takes back what Google has.
 create function private.end_sale(p_sale_id uuid, p_actor private.actor) returns public.sales
 language plpgsql security definer set search_path = ''
 as $$
@@ -50,7 +50,7 @@ as $$
 $$;
 
 -- retract_after_all: p_sale follows another sale of its call that Google may still have. The
--- retraction of the other one was given up before and is tried again, or both would count. A sale
+-- failed retraction of the other one is tried again, or both would count. A sale
 -- from elsewhere without a call of its own follows the sale of its customer's call.
 create function private.retract_after_all(p_sale public.sales, p_actor private.actor) returns void
 language plpgsql security definer set search_path = ''

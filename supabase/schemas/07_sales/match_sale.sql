@@ -52,7 +52,7 @@ declare
     private.lock_calls(array(select private.candidate_calls(p_site, p_sale))));
   v_call public.calls;
 begin
-  -- Asked again under the locks: whoever held one of them may have sold the call or made it junk.
+  -- Checked again under the locks: their last holder may have sold the call or made it junk.
   select c.* into v_call
     from private.candidate_calls(p_site, p_sale) with ordinality f (id, place)
     join public.calls c on c.id = f.id

@@ -60,7 +60,7 @@ begin
   select s.* into v_sibling
     from public.calls c join public.sales s on s.call_id = c.id and s.status = 'CONFIRMED'
     where c.session_id = p_call.session_id and c.id <> p_call.id
-      -- An undo restores what stood side by side before.
+      -- An undo restores sales that existed side by side before.
       and (not p_is_undo or c.status_at > p_call.status_at)
     limit 1;
   if v_sibling.id is not null then

@@ -1,9 +1,9 @@
 -- How a sale gets rows on the queue, and how waiting ones are closed.
 
--- enqueue: a row for what Google has to be sent of a sale. It keeps the name and the action that
--- the sale was sent under before: under another one the order id would be a new conversion. A
--- conversion that is queued once more also remembers that an earlier hand-out of it may have
--- arrived, and with what.
+-- enqueue: queues a row with what is to be sent to Google of a sale. It keeps the name and the
+-- action that the sale was sent under before: under another one the order id would be a new
+-- conversion. A conversion that is queued once more also remembers that an earlier hand-out of it
+-- may have arrived, and with what.
 --   Takes    p_not_before: when Google asked to wait longer than the settings say.
 create function private.enqueue(
   p_sale public.sales, p_kind text, p_by_hand_reason text default null,
@@ -23,7 +23,7 @@ as $$
       case when d.id is not null then d.conversion_action else o.conversion_action end,
       o.id is not null, o.handed_value_cents,
       coalesce(o.handed_values_differ, false), o.handed_via, coalesce(o.handed_vias_differ, false),
-      case when p_kind = 'CONVERSION'   -- the sale's time where the click had to be forgotten
+      case when p_kind = 'CONVERSION'   -- the sale's time if the click was erased
         then coalesce(p_sale.clicked_at, p_sale.occurred_at) + private.click_life()
         else p_sale.occurred_at + private.adjustments_end() end,
       greatest(n.now + make_interval(mins => s.send_delay_minutes), p_sale.occurred_at,
@@ -46,8 +46,8 @@ as $$
     on conflict do nothing
 $$;
 
--- close_waiting: rows of a sale that need not be sent any more, with what a new connection would
--- bring back. What is in flight is left: its answer will be compared.
+-- close_waiting: closes rows of a sale that need not be sent any more, also those that a new
+-- connection would requeue. Rows in flight are left: their answer will be compared.
 create function private.close_waiting(
   p_sale_id uuid, p_kinds text[], p_code text, p_message text
 ) returns void
@@ -70,10 +70,10 @@ as $$
   select 'Google takes no correction 54 days after the sale; it keeps the last value it was sent.'
 $$;
 
--- may_tell: whether Google may be sent something of this kind about a sale. A conversion needs the
--- click, which is forgotten when consent is withdrawn; what Google has can be adjusted without it.
--- No search_path of its own: the planner then writes it into the query, which asks for many rows.
-create function private.may_tell(p_sale public.sales, p_kind text) returns boolean
+-- may_send: whether Google may be sent something of this kind about a sale. A conversion needs the
+-- click, which is erased when consent is withdrawn; what Google has can be adjusted without it.
+-- No search_path of its own, so that the planner inlines it: queries call it for many rows.
+create function private.may_send(p_sale public.sales, p_kind text) returns boolean
 language sql immutable
 as $$
   select p_sale.delivery_block is null and (p_kind <> 'CONVERSION'

@@ -1,34 +1,34 @@
--- needed_kind: what Google must be sent for it to have what the ledger says of a sale; null when it
--- has that.
---   Takes    p_told: what Google has of the sale; null when it has nothing. p_again as below.
+-- needed_kind: what must be sent so that Google has what the ledger says of a sale; null when it
+-- has that already.
+--   Takes    p_standing: what Google has of the sale; null when it has nothing. p_again as below.
 create function private.needed_kind(
-  p_sale public.sales, p_told private.standing_dispatches, p_again text
+  p_sale public.sales, p_standing private.standing_dispatches, p_again text
 ) returns text
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  -- One that only may be there is sent again with its order id, if it still can be: by itself when
-  -- nobody answered, else when a person asks for it.
-  v_is_again boolean := p_told.verdict is not distinct from 'UNKNOWN'
-    and (p_told.kind = p_again or exists (select from public.offline_conversion_queue q
-      where q.sale_id = p_sale.id and q.kind = p_told.kind
-        and q.status = any (private.open_states()) and q.created_at >= p_told.dispatched_at));
-  v_is_resendable boolean := p_told.id is null
+  -- One that may have arrived is sent again with its order id, if it still can be: automatically if
+  -- nobody answered, otherwise when a person asks for it.
+  v_is_again boolean := p_standing.verdict is not distinct from 'UNKNOWN'
+    and (p_standing.kind = p_again or exists (select from public.offline_conversion_queue q
+      where q.sale_id = p_sale.id and q.kind = p_standing.kind
+        and q.status = any (private.open_states()) and q.created_at >= p_standing.dispatched_at));
+  v_is_resendable boolean := p_standing.id is null
     or (coalesce(p_sale.gclid, p_sale.wbraid, p_sale.gbraid) is not null
-      and p_told.verdict is not distinct from 'UNKNOWN'
-      and (p_told.verdict_reason is not distinct from 'NEVER_ANSWERED'
-        or v_is_again and p_told.kind = 'CONVERSION'));
+      and p_standing.verdict is not distinct from 'UNKNOWN'
+      and (p_standing.verdict_reason is not distinct from 'NEVER_ANSWERED'
+        or v_is_again and p_standing.kind = 'CONVERSION'));
 begin
   return case
     when v_is_resendable and p_sale.status = 'CONFIRMED' then 'CONVERSION'
-    when p_told.id is null or p_told.kind = 'RETRACT' then null
+    when p_standing.id is null or p_standing.kind = 'RETRACT' then null
     when p_sale.status = 'CANCELED' then 'RETRACT'
-    when p_told.value_cents <> p_sale.amount_cents or not p_told.is_certain
-      or v_is_again and p_told.kind = 'RESTATE'
-      -- One that was handed out since and never completed may have arrived all the same.
+    when p_standing.value_cents <> p_sale.amount_cents or not p_standing.is_certain
+      or v_is_again and p_standing.kind = 'RESTATE'
+      -- One that was handed out since and never completed may have arrived.
       or exists (select from public.offline_conversion_queue q
         where q.sale_id = p_sale.id and q.kind = 'RESTATE' and q.status <> 'COMPLETED'
-          and q.created_at >= p_told.dispatched_at
+          and q.created_at >= p_standing.dispatched_at
           and (q.handed_value_cents <> p_sale.amount_cents or q.handed_values_differ))
       then 'RESTATE' end;
 end
@@ -39,8 +39,8 @@ $$;
 -- rejection, so that what Google has plus what is queued always equals the ledger. Data Manager
 -- takes a while: what it accepted first can overwrite what the Ads API was sent since. After a
 -- switch between them, a value that may have gone both ways is corrected a day later.
---   Takes    p_again: a kind that is queued although Google rejected this very value of it, or
---            never said what became of it; and p_not_before, how long that waits.
+--   Takes    p_again: a kind that is queued although Google rejected this value of it or gave no
+--            verdict; and p_not_before, how long that waits.
 create function private.follow_ledger(
   p_sale_id uuid, p_again text default null, p_not_before timestamptz default null
 ) returns void
@@ -49,7 +49,7 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
   v_sale public.sales;
-  v_told private.standing_dispatches;
+  v_standing private.standing_dispatches;
   v_newest public.revenue_snapshots := private.newest_snapshot(p_sale_id);
   v_needed text;
 begin
@@ -62,28 +62,29 @@ begin
     if not private.assume_arrival(p_sale_id) then
       return;
     end if;
-    -- As with a success that comes late: Google must be told when the sale changes.
+    -- As with a late success: changes of the sale must be sent to Google.
     update public.sales s set delivery_block = null, updated_at = v_now
       where s.id = p_sale_id returning s.* into v_sale;
   end if;
-  -- Google Ads is the platform that rows are for.
-  select d.* into v_told from private.standing_dispatches d
+  -- Rows are for Google Ads.
+  select d.* into v_standing from private.standing_dispatches d
     where d.sale_id = p_sale_id and d.provider_key = 'google_ads';
-  if v_told.id is null and v_sale.status = 'CANCELED' and private.assume_arrival(p_sale_id) then
-    select d.* into v_told from private.standing_dispatches d
+  if v_standing.id is null and v_sale.status = 'CANCELED' and private.assume_arrival(p_sale_id) then
+    select d.* into v_standing from private.standing_dispatches d
       where d.sale_id = p_sale_id and d.provider_key = 'google_ads';
   end if;
-  v_needed := private.needed_kind(v_sale, v_told, p_again);
+  v_needed := private.needed_kind(v_sale, v_standing, p_again);
 
   if v_needed is distinct from 'CONVERSION' then
     perform private.close_waiting(p_sale_id, '{CONVERSION}',
       case when v_sale.status = 'CANCELED' then 'SALE_CANCELLED'
-        when v_told.verdict_reason = 'NEVER_ANSWERED' then 'NO_CONSENT' else 'SUPERSEDED' end,
+        when v_standing.verdict_reason = 'NEVER_ANSWERED' then 'NO_CONSENT' else 'SUPERSEDED' end,
       'The sale changed before Google was told.');
   end if;
   perform private.close_waiting(
     p_sale_id, array_remove('{RESTATE,RETRACT}', v_needed), 'SUPERSEDED',
-    case when v_told.id is null then 'Google rejected the conversion: there is nothing to adjust.'
+    case when v_standing.id is null
+      then 'Google rejected the conversion: there is nothing to adjust.'
       else 'A later change of the sale made this one needless.' end);
   if v_needed is null then
     return;
@@ -98,8 +99,8 @@ begin
     where q.sale_id = p_sale_id and q.kind = v_needed
       and q.status = any (private.waiting_states()) and q.snapshot_id <> v_newest.id;
   if v_needed = 'CONVERSION' then
-    -- The row of a sale that was cancelled and sealed again goes on; it is the same conversion with
-    -- the same order id.
+    -- The row of a sale that was cancelled and sealed again is queued again: the same conversion
+    -- with the same order id.
     update public.offline_conversion_queue q
       set status = 'QUEUED', snapshot_id = v_newest.id, value_cents = v_newest.amount_cents,
           next_retry_at = null, attempt_base = q.attempt_count,
@@ -114,7 +115,7 @@ begin
         order by x.created_at desc, x.id desc limit 1);
   end if;
   if v_needed = p_again
-     -- The sale was cancelled when Google rejected it for now, and came back.
+     -- Google rejected it temporarily while the sale was cancelled; the sale came back.
      or (v_needed = 'CONVERSION' and exists (select from public.provider_dispatches d
            where d.sale_id = p_sale_id and d.kind = 'CONVERSION' and d.verdict = 'REJECTED'
            having count(*) < 5 and (array_agg(d.is_retryable
@@ -124,7 +125,7 @@ begin
      or not exists (select from public.offline_conversion_queue q
        where q.sale_id = p_sale_id and q.kind = v_needed
          and (q.status = any (private.open_states()) or v_needed = 'CONVERSION'
-           -- One that failed with this very value is for an operator to try again: by itself it
+           -- An operator retries one that failed with this value: retried automatically, it
            -- would fail for ever.
            or (q.status = 'FAILED' and q.snapshot_id = v_newest.id
              and q.provider_error_code <> 'SUPERSEDED')
@@ -137,20 +138,21 @@ begin
         when exists (select from public.provider_dispatches d
           where d.sale_id = p_sale_id and d.kind = 'CONVERSION' and d.click_kind = 'wbraid'
             and d.verdict is distinct from 'REJECTED') then 'WBRAID_ONLY'
-        when private.is_elsewhere(v_sale.site_id, v_told.conversion_action)
+        when private.is_elsewhere(v_sale.site_id, v_standing.conversion_action)
           then 'OTHER_ACCOUNT' end,
       greatest(case when v_needed = p_again then p_not_before end,
         case when v_needed = 'RESTATE' then (
           select v_now + interval '1 day' from public.offline_conversion_queue q
-          where q.id = v_told.queue_id and q.handed_vias_differ and q.handed_values_differ) end));
+          where q.id = v_standing.queue_id and q.handed_vias_differ
+            and q.handed_values_differ) end));
   end if;
 end
 $$;
 
--- assume_arrival: a conversion will not be sent again, and nobody answered for one of its
--- hand-outs, so Google may have it, also when it rejected another one of them. A dispatch with the
--- verdict UNKNOWN says so: it can then be adjusted and taken back. What is in flight is left, its
--- answer is still to come. Called with the sale locked.
+-- assume_arrival: a conversion will not be sent again, but one of its hand-outs got no answer, so
+-- Google may have it, even if it rejected another hand-out. Writes a dispatch with the verdict
+-- UNKNOWN, so that it can be adjusted and taken back. Leaves rows in flight: their answer is still
+-- to come. Called with the sale locked.
 --   Returns  whether one was written.
 create function private.assume_arrival(p_sale_id uuid) returns boolean
 language plpgsql security definer set search_path = ''

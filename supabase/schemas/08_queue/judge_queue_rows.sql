@@ -16,10 +16,10 @@ as $$
     when 'MARK_FAILED' then private.open_states() end
 $$;
 
--- waits_for_person: an adjustment that neither the site's script nor an API makes. Nobody can say
--- whether somebody made it in Google Ads already, so it is not sent unless an operator says so.
--- This one and the next have no search_path of their own: the planner then writes them into the
--- query, which asks for many rows.
+-- waits_for_person: an adjustment that neither the site's script nor an API makes. Somebody
+-- may already have made it in Google Ads, so it is not sent unless an operator says so.
+-- This one and the next have no search_path of their own, so that the planner inlines them: queries
+-- call them for many rows.
 create function private.waits_for_person(
   p_kind text, p_status text, p_by_hand_reason text, p_sync_method text
 ) returns boolean
@@ -34,8 +34,8 @@ create function private.api_never_adjusts(p_by_hand_reason text) returns boolean
 language sql immutable
 as $$ select coalesce(p_by_hand_reason in ('WBRAID_ONLY', 'OTHER_ACCOUNT'), false) $$;
 
--- is_followed: whether another sale of the same lead lives. The retraction of the first one cannot
--- then be given up: both would count at Google.
+-- is_followed: whether the same lead has another confirmed sale. Then the retraction of the first
+-- one cannot be given up: both would count at Google.
 create function private.is_followed(p_sale_id uuid) returns boolean
 language sql stable security definer set search_path = ''
 as $$
@@ -46,15 +46,15 @@ as $$
     where s.id = p_sale_id)
 $$;
 
--- judge_queue_rows: for each row of an action where it would go, or why it stays.
+-- judge_queue_rows: for each row of an action its next state, or why it stays.
 --   Takes    p_action: an operator's action, UNDO, or SEND_AGAIN, which queues another row.
 --            p_undoes, for UNDO: rows go back to what they were before that action.
---            p_versions: null when any version will do.
---            p_over_api: what waits for a person is sent all the same, if an API can make it.
+--            p_versions: null for any version.
+--            p_over_api: also sends what waits for a person, if an API can make it.
 --            p_alone: each row is judged as if it were the only one.
 --   Returns  skipped, null when the row may move. The reasons: NOT_FOUND (also another site's row),
 --            CHANGED_SINCE (another version), ILLEGAL_MOVE, SALE_CANCELLED, BY_HAND (it waits for a
---            person), ALREADY_QUEUED (another row of the sale says the same).
+--            person), ALREADY_QUEUED (another row of the sale does the same).
 --   Safe     for a hundred thousand rows: no function is called for each of them. One plan is kept:
 --            planning took longer than judging a row (2 ms).
 create function private.judge_queue_rows(
@@ -81,11 +81,11 @@ begin
       q.provider_key, q.created_at, s.status as sale_status,
       -- An adjustment that a later one replaced would undo what Google was sent since.
       coalesce(q.provider_error_code in ('SUPERSEDED', 'NO_CONSENT', 'NEVER_ARRIVED'), false)
-        -- Google takes it no more.
+        -- Google no longer takes it.
         or q.kind <> 'CONVERSION' and q.click_expires_at <= private.current_moment()
         -- Nothing may be sent of a sale whose visitor withdrew consent.
-        or not private.may_tell(s, q.kind)
-        -- A retraction of a sale that lives.
+        or not private.may_send(s, q.kind)
+        -- A retraction of a confirmed sale.
         or q.kind = 'RETRACT' and s.status <> 'CANCELED' as is_over,
       private.waits_for_person(q.kind, q.status, q.by_hand_reason, t.oci_sync_method)
         and not (p_over_api and t.oci_sync_method = 'api'
@@ -99,7 +99,7 @@ begin
       left join public.sales s on s.id = q.sale_id
       left join public.sites t on t.id = q.site_id
       left join private.queue_action_rows u on u.action_id = p_undoes and u.queue_id = g.id),
-  judged as materialized (   -- its verdict is looked at three times
+  judged as materialized (   -- it is read three times
     select a.*, case
       when a.status is null then 'NOT_FOUND'
       when a.version <> a.version_now then 'CHANGED_SINCE'
@@ -127,7 +127,7 @@ begin
             and o.status = any (private.open_states()))
         then 'ALREADY_QUEUED' end as why
     from aimed a)
-  -- Two closed rows of one sale can not both be opened: the newest is.
+  -- Two closed rows of one sale cannot both be opened: the newest is.
   select j.id, j.place, j.status, j.to_status, coalesce(j.why, case
       when not p_alone and j.status = 'FAILED' and j.to_status <> 'FAILED' and row_number() over (
           partition by j.sale_id, j.provider_key, j.kind, j.why is null and j.status = 'FAILED'

@@ -1,5 +1,5 @@
--- move_conversion: a row of the queue, moved through the contract endpoint. A fresh budget of
--- attempts comes with it.
+-- move_conversion: moves a row of the queue through the contract endpoint and gives it all its
+-- attempts again.
 --   Moves    FAILED/RETRY/QUEUED/PROCESSING -> QUEUED, QUEUED/RETRY/PROCESSING -> FAILED.
 --            COMPLETED never changes.
 --   Takes    p_args {id, to, reason?, requestHash?}. Codes of one's own and cleared errors are for
@@ -57,7 +57,7 @@ begin
           else q.last_error end
     where q.id = v_row.id;
   if v_row.status = 'PROCESSING' then
-    -- It may have arrived, and the sale may have come to nothing meanwhile.
+    -- It may have arrived, and the sale may have been cancelled meanwhile.
     perform private.follow_ledger(v_row.sale_id);
   end if;
   v_proof_id := private.prove(p_site.id, p_actor, jsonb_build_object(

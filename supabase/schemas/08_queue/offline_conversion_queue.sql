@@ -1,5 +1,5 @@
--- The queue: what Google has to be sent. Every row belongs to a sealed sale; every change of a row
--- is written down beside it.
+-- The queue: what is to be sent to Google. Every row belongs to a sealed sale; queue_transitions
+-- records every change of a row.
 
 create table public.offline_conversion_queue (
   id uuid primary key default private.uuid_v7(),
@@ -26,15 +26,15 @@ create table public.offline_conversion_queue (
   claim_token uuid,
   claims uuid[] not null default '{}',             -- the row's last 50 claims, newest first
   identifiers_hash text,                           -- over dispatch_identifiers, of the last claim
-  click_kind text,                                 -- the kind of click id it left by, likewise
-  -- What the last claim handed out: a success that comes late says this, whatever the row says by
+  click_kind text,                                 -- the kind of click id sent, likewise
+  -- What the last claim handed out: a late success is booked with this, whatever the row says by
   -- then.
   handed_snapshot_id uuid,
   handed_value_cents bigint,
-  -- Claims handed out different values, and nobody can say which of them Google kept.
+  -- Claims handed out different values; which of them Google kept is unknown.
   handed_values_differ boolean not null default false,
   handed_via text,                                 -- the API of the last claim; null: a script
-  -- Claims gave it to both APIs, which do not keep to each other's order.
+  -- Claims gave it to both APIs, and the later one may be processed first.
   handed_vias_differ boolean not null default false,
   -- A hand-out ended without an answer, of this row or of one before it.
   may_have_arrived boolean not null default false,
@@ -79,14 +79,15 @@ create table public.offline_conversion_queue (
     or (kind <> 'CONVERSION' and by_hand_reason in
       ('NO_ADS_API_ACCESS', 'SENT_BY_SCRIPT', 'WBRAID_ONLY', 'NO_VERDICT', 'OTHER_ACCOUNT')))
 ) with (
-  -- A row is updated three or four times within minutes and then never again: room on its page
-  -- keeps it there, and vacuum must come by count, not by share of a table that is mostly history.
+  -- A row is updated three or four times within minutes and then never again. Free space on its
+  -- page keeps it there, and vacuum starts by count, not by share of a table that is mostly
+  -- history.
   fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.02
 );
 -- Most indexes hold only the rows that are open or only those that are closed: an update writes
 -- into every index that takes the row, so a claim must not pay for the filters of a screen.
--- The claim's ORDER BY, exactly: a claim reads its rows off this index whatever the backlog.
+-- Exactly the claim's ORDER BY: a claim reads its rows from this index, whatever the backlog.
 create index idx_offline_conversion_queue_eligible_scan on public.offline_conversion_queue
   (site_id, provider_key, next_retry_at nulls first, created_at, id)
   where status in ('QUEUED', 'RETRY');
@@ -145,7 +146,7 @@ create trigger queue_rows_are_never_deleted before delete on public.offline_conv
   for each row execute function private.refuse_change();
 create trigger queue_is_never_truncated before truncate on public.offline_conversion_queue
   for each statement execute function private.refuse_change();
--- Whatever changes, one order id is one conversion at Google: one name, one time, one currency.
+-- One order id is always one conversion at Google: one name, one time, one currency.
 create trigger rows_stay_the_same_conversion
   before update of site_id, sale_id, kind, order_id, currency, conversion_time
   on public.offline_conversion_queue for each row execute function private.refuse_change();
@@ -168,7 +169,7 @@ create trigger changes_are_counted after update on public.offline_conversion_que
   referencing old table as before_rows new table as after_rows
   for each statement execute function private.count_changed_queue_rows();
 
--- require_sealed_sale: trigger; nothing unsealed goes to Google, whoever writes. A conversion needs
+-- require_sealed_sale: trigger; nothing unsealed is queued, whoever writes. A conversion needs
 -- a sealed sale, a retraction a sale that Google has.
 create function private.require_sealed_sale() returns trigger
 language plpgsql security definer set search_path = ''
@@ -187,8 +188,8 @@ $$;
 create trigger only_sealed_sales_are_queued before insert on public.offline_conversion_queue
   for each row execute function private.require_sealed_sale();
 
--- take_channel: trigger; the channel of the lead stands on the row. A filter that has to look at a
--- call per row can not be fast.
+-- take_channel: trigger; copies the lead's channel to the row. A filter that reads a call per row
+-- cannot be fast.
 create function private.take_channel() returns trigger
 language plpgsql security definer set search_path = ''
 as $$

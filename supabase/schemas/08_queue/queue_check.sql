@@ -1,5 +1,5 @@
--- The check of the counts: each night the queue is counted in steps, while its rows go on moving,
--- and compared with what is kept.
+-- The check of the counts: each night the queue is counted in steps, while its rows keep moving,
+-- and compared with the stored counts.
 
 -- The check that is under way: which site, and up to where its rows were counted.
 create table private.queue_check (
@@ -13,7 +13,7 @@ alter table private.queue_check enable row level security;
 
 insert into private.queue_check default values;
 
--- What the rows counted so far come to, kept up to date while the check goes on.
+-- The sums of the rows counted so far, kept up to date while the check runs.
 create table private.queue_check_counts (
   provider_key text not null,
   status text not null,
@@ -26,7 +26,7 @@ create table private.queue_check_counts (
 );
 alter table private.queue_check_counts enable row level security;
 
--- What a full count found, kept for whoever asks whether the figures can be believed.
+-- What each full count found, as evidence that the figures are right.
 create table private.queue_count_checks (
   id bigint generated always as identity primary key,
   checked_at timestamptz not null,

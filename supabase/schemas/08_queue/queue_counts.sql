@@ -45,8 +45,8 @@ begin
 end
 $$;
 
--- count_changed_queue_rows: trigger; appends what changed rows add and take away, and what became
--- of them.
+-- count_changed_queue_rows: trigger; appends what changed rows add and take away, and their
+-- outcomes.
 create function private.count_changed_queue_rows() returns trigger
 language plpgsql security definer set search_path = ''
 as $$

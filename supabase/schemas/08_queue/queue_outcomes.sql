@@ -1,4 +1,4 @@
--- What became of rows, by quarter of an hour: every time zone's days begin at one.
+-- Outcomes of rows by quarter of an hour: every time zone's days begin at one.
 create table private.queue_outcomes (
   site_id uuid not null,
   quarter timestamptz not null,
@@ -19,7 +19,7 @@ create table private.queue_outcome_deltas (
 create index outcome_deltas_of_a_site on private.queue_outcome_deltas (site_id);
 alter table private.queue_outcome_deltas enable row level security;
 
--- outcomes_since: what became of a site's rows, by quarter of an hour. Kept as counts, so that
+-- outcomes_since: the outcomes of a site's rows, by quarter of an hour. Kept as counts, so that
 -- ninety busy days are some thousand lines.
 create function private.outcomes_since(p_site_id uuid, p_from timestamptz)
 returns table (quarter timestamptz, outcome text, code text, row_count bigint)

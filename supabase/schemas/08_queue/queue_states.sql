@@ -6,7 +6,7 @@ create function private.queue_states() returns text[]
 language sql immutable parallel safe set search_path = ''
 as $$ select array['QUEUED', 'RETRY', 'PROCESSING', 'COMPLETED', 'FAILED'] $$;
 
--- waiting_states: to be sent, and nobody has claimed it.
+-- waiting_states: to be sent, not claimed.
 create function private.waiting_states() returns text[]
 language sql immutable parallel safe set search_path = ''
 as $$ select array['QUEUED', 'RETRY'] $$;

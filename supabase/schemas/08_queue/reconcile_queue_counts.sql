@@ -1,7 +1,7 @@
 -- part_end: where the next part of a site's rows ends: after p_rows rows, at a full hour. Appended
--- lines know the hour of their rows and no more, so the rows of one hour stay together.
+-- lines know only the hour of their rows, so the rows of one hour stay together.
 -- Each state is read in the order of its index and the heads are merged: p_rows + 1 rows are read.
--- Left to itself the planner, which does not know p_rows, may read and sort everything.
+-- Otherwise the planner, which does not know p_rows, may read and sort everything.
 create function private.part_end(p_site_id uuid, p_from timestamptz, p_rows int) returns timestamptz
 language sql stable security definer set search_path = '' set enable_sort = off
 as $$
@@ -70,7 +70,7 @@ as $$
   select coalesce(sum(t.row_count), 0)::bigint from counted t
 $$;
 
--- correct_counts: compare the base of a site with the finished sum and set it right. Lines that are
+-- correct_counts: compare the base of a site with the finished sum and correct it. Lines that are
 -- not folded yet are in neither.
 create function private.correct_counts(p_site_id uuid) returns jsonb
 language sql security definer set search_path = ''
@@ -94,13 +94,13 @@ as $$
 $$;
 
 -- reconcile_queue_counts: one step of a check of all counts. The check counts the queue site by
--- site, writes down what was wrong and sets it right.
+-- site, records what was wrong and corrects it.
 --   A step   counts at most p_limit rows, or one hour of one site when that has more. It ends after
---            100 sites. The next step goes on.
+--            100 sites. The next step continues.
 --   Safe     while others write: a row that changes after it was counted changes the sum, too, with
 --            the line that its writer appended.
 --   Returns  {rowsCounted, drift, more}: rows and wrong lines of this check so far, and whether it
---            goes on. rowsCounted is null when another cron folds or counts: nothing was done.
+--            continues. rowsCounted is null when another cron folds or counts: nothing was done.
 --   Callers  service role only (daily cron).
 create function public.reconcile_queue_counts(p_limit int default 5000) returns jsonb
 language plpgsql security definer set search_path = ''

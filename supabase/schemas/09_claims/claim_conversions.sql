@@ -50,7 +50,7 @@ grant execute on function public.claim_offline_conversion_rows_for_script_export
 -- lock_due: lock up to p_limit rows of one (site, provider) that could be sent now, and give them
 -- with their sales.
 --   Takes    p_transport: the API that the site sends by; vias says which one takes each row.
---   Reads    them off idx_offline_conversion_queue_eligible_scan in order: first the never
+--   Reads    them from idx_offline_conversion_queue_eligible_scan in order: first the never
 --            deferred, then the due. Two scans, because one with "is null or <= now" would walk
 --            every row that waits for later. Hashed or sorted, a claim of fifty would read every
 --            sale there is.

@@ -1,4 +1,4 @@
--- Answers: what became of rows that were handed out.
+-- Answers: the outcomes of rows that were handed out.
 
 -- complete_rows: Google has these. Called with their sales locked.
 --   Moves    any but COMPLETED -> COMPLETED, if the row was ever handed out (or a person did it by
@@ -35,7 +35,7 @@ begin
           claimed_at = null, claim_token = null, next_retry_at = null, updated_at = v_now,
           last_error = null, provider_error_code = null, provider_error_category = null,
           attempt_error = null, attempt_error_code = null, attempt_error_category = null,
-          -- Of the only hand-out nothing is left open: this is its answer.
+          -- This is the answer to the only hand-out, so none is left open.
           may_have_arrived = q.may_have_arrived and q.attempt_count > 1,
           -- A person entered what the sale is worth; everybody else sends what was handed out.
           snapshot_id = case i.transport
@@ -49,7 +49,7 @@ begin
         and (q.attempt_count > 0 or i.transport = 'by_hand')
         and (p_token is null or p_token = any (q.claims))
       returning q.*, i.transport, i.record_index, i.verdict,
-        -- Which of the values that left Google kept, is known when they are one or Google says so.
+        -- Which value Google kept is certain if only one was sent, or if Google confirms it.
         i.transport = 'by_hand' or not q.handed_values_differ and (
           i.verdict is not distinct from 'CONFIRMED' or q.kind <> 'CONVERSION'
           or not exists (select from public.provider_dispatches x where x.sale_id = q.sale_id
@@ -77,8 +77,8 @@ begin
       where d.transport = 'data_manager' and d.provider_request_id is not null and d.verdict is null
       group by d.site_id, d.provider_request_id, d.provider_key
       on conflict (site_id, request_id) do nothing)
-  -- Most sales are worth what Google was sent, with nothing else waiting: they need no second look
-  -- (a third of an ack's time).
+  -- Most sales are worth what was sent, with nothing else waiting: follow_ledger is skipped for
+  -- them (a third of an ack's time).
   select count(*),
       array_agg(distinct d.sale_id) filter (where d.kind = 'RETRACT' or not d.is_certain
         or s.status <> 'CONFIRMED' or s.amount_cents <> d.value_cents
@@ -87,7 +87,7 @@ begin
             and (o.status = any (private.waiting_states()) or o.next_retry_at is not null))),
       array_agg(distinct d.sale_id) filter (where s.delivery_block is not null)
     into v_moved, v_changed, v_unblocked from done d join public.sales s on s.id = d.sale_id;
-  -- In flight when consent was withdrawn, and arrived: Google must be told when the sale changes.
+  -- It arrived although consent was withdrawn meanwhile: changes of the sale must be sent.
   if v_unblocked is not null then
     update public.sales s set delivery_block = null, updated_at = v_now
       where s.id = any (v_unblocked);
@@ -102,15 +102,15 @@ $$;
 
 -- complete_adjustment_by_hand: where no script and no API corrects a conversion, a person does it
 -- in Google Ads and says so here.
---   Takes    p_done {id, valueCents}: the row and the value that was entered. Another value than
---            the sale's by now is refused.
+--   Takes    p_done {id, valueCents}: the row and the value that was entered. A value
+--            other than the sale's current one is refused.
 --   Moves    QUEUED/RETRY -> COMPLETED, of a RESTATE or RETRACT that waits for a person. FAILED ->
 --            COMPLETED as well, of a retraction that holds back another sale of the lead, at any
 --            age: nothing else would ever release that one.
 --   Safe     to repeat.
 --   Refuses  409 STALE_VERSION with the value it should be; 409 ILLEGAL_MOVE for a conversion, an
---            adjustment that an API makes, a row that does not wait, or one that Google takes no
---            more.
+--            adjustment that an API makes, a row that does not wait, or one that Google no longer
+--            takes.
 --   Callers  operators.
 create function public.complete_adjustment_by_hand(p_public_id text, p_done jsonb) returns jsonb
 language plpgsql security definer set search_path = ''

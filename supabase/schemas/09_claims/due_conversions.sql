@@ -1,6 +1,6 @@
 -- list_offline_conversion_groups: which (site, provider) have something due for a worker.
 --   Reads    each due row of each connected site once, some 10 µs a row: half a second when 50,000
---            are due, which a site's backlog is only after an outage. Rows that wait for later are
+--            are due, which happens only after an outage. Rows that wait for later are
 --            not read.
 --   Returns  [{site_id, provider_key, queued_count (what could be claimed now), min_next_retry_at
 --            (null when a row was never deferred), min_created_at, state, probe_limit,
@@ -41,17 +41,16 @@ $$;
 grant execute on function public.list_offline_conversion_groups(int, int)
   to opsmantik_app, service_role;
 
--- defer_offline_conversion_jobs: let due rows wait, because nothing may be sent now (circuit,
+-- defer_offline_conversion_jobs: defers due rows, because nothing may be sent now (circuit,
 -- semaphore). No attempt is spent.
 --   Moves    QUEUED/RETRY -> RETRY, at most p_limit rows; each waits up to p_jitter_seconds longer,
---            so that they do not come back as one. The error of the last real attempt stays where
---            it is.
+--            so that they do not return together. The error of the last real attempt stays.
 --   Writes   STARTED and FINISHED in the ledger of attempts, when a row was deferred.
 --   Returns  {deferred}.
 --   Callers  service role only.
 create function public.defer_offline_conversion_jobs(
   p_site_id uuid, p_provider_key text, p_limit int, p_until timestamptz, p_code text,
-  p_words text, p_jitter_seconds int default 0, p_max_attempts int default private.max_attempts()
+  p_message text, p_jitter_seconds int default 0, p_max_attempts int default private.max_attempts()
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -70,7 +69,7 @@ begin
     set status = 'RETRY',
         next_retry_at = p_until + random() * make_interval(secs => p_jitter_seconds),
         provider_error_code = left(p_code, 64), provider_error_category = 'TRANSIENT',
-        last_error = left(p_words, 1024), updated_at = private.current_moment()
+        last_error = left(p_message, 1024), updated_at = private.current_moment()
     where q.id = any (v_due.row_ids);
   get diagnostics v_deferred = row_count;
   if v_deferred > 0 then
@@ -84,7 +83,7 @@ grant execute on function public.defer_offline_conversion_jobs(
   to opsmantik_app, service_role;
 
 -- conversion_job: one row as a worker would be handed it now, without claiming it. For a dry run:
--- Google says whether it would take the row, and neither side keeps anything.
+-- Google says whether it would take the row, and neither side stores anything.
 --   Returns  a row as claim_offline_conversion_jobs_v2 gives it, and isChosenAction: whether its
 --            action is the one that its name means now. Null when it is not this site's, when the
 --            site is not connected, or without a conversion action for its name.

@@ -1,5 +1,5 @@
 -- retry_delay: 2, 4, 8 … minutes, at most an hour, each up to a quarter more or less, so that
--- what failed together does not return together. Inlined, like uuid_v7: an answer asks it for each
+-- what failed together does not return together. Inlined, like uuid_v7: an answer calls it for each
 -- of a thousand rows.
 create function private.retry_delay(p_attempts int) returns interval
 language sql volatile
@@ -9,7 +9,7 @@ as $$
     * (0.75 + pg_catalog.random() * 0.5)
 $$;
 
--- may_be_under_another: whether Google may have what an adjustment is for under another action than
+-- may_be_under_another: whether Google may have the adjusted conversion under another action than
 -- the adjustment's: one that a script named, or one that was chosen before.
 create function private.may_be_under_another(p_row public.offline_conversion_queue) returns boolean
 language sql stable security definer set search_path = ''
@@ -23,9 +23,9 @@ as $$
       where q.sale_id = p_row.sale_id and q.kind = 'CONVERSION')
 $$;
 
--- disprove_arrival: for a day Google could not find what we only assumed it to have, under the one
--- action that it left for. It never arrived: there is nothing to adjust, and nothing for a person
--- to do. Called with the sale locked.
+-- disprove_arrival: for a day Google could not find a conversion that we only assumed it to have,
+-- under the one action that it was sent to. It never arrived: there is nothing to adjust, and
+-- nothing for a person to do. Called with the sale locked.
 create function private.disprove_arrival(p_row public.offline_conversion_queue) returns void
 language plpgsql security definer set search_path = ''
 as $$
@@ -50,15 +50,15 @@ end
 $$;
 
 -- end_claims: these rows were not delivered. Called with their sales locked.
---   Takes    p_results [{id, outcome RETRY|FAILED, code?, category?, words?, retryAt?, free?,
+--   Takes    p_results [{id, outcome RETRY|FAILED, code?, category?, message?, retryAt?, free?,
 --            byHand?}]. Without a code nobody answered: the sender threw.
---   Moves    PROCESSING -> RETRY or FAILED, only under the given claim (null: whichever it is).
+--   Moves    PROCESSING -> RETRY or FAILED, only under the given claim (null: any claim).
 --            TRANSIENT and RATE_LIMIT get a time for the next try while attempts are left, and
---            MAX_ATTEMPTS when none is; everything else is final.
+--            MAX_ATTEMPTS when none is left; everything else is final.
 --            free: Google asked to wait, so the attempt is given back, at most 20 times a row.
 --            Without a code nobody answered: each such wait is twice as long as the one before.
---            byHand: no API makes this adjustment. The row waits for a person. So it does when
---            Google did not find what may be under another action.
+--            byHand: no API makes this adjustment. The row waits for a person, as it
+--            does when Google did not find what may be under another action.
 --   Returns  {failed, retried}.
 create function private.end_claims(p_token uuid, p_results jsonb, p_max_attempts int) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -89,8 +89,8 @@ begin
               then coalesce(left(o.code, 64), 'UNKNOWN') else left(o.code, 64) end,
           provider_error_category = case when b.is_over then 'PERMANENT' else o.category end,
           last_error = left(case when b.is_over
-            then concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.words) else o.words end, 1024),
-          attempt_error = left(o.words, 1024), attempt_error_code = left(o.code, 64),
+            then concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.message) else o.message end, 1024),
+          attempt_error = left(o.message, 1024), attempt_error_code = left(o.code, 64),
           attempt_error_category = o.category,
           -- Refused, or asked to wait: a conversion of which no other hand-out can be at Google
           -- may go under another action next, or to another account.
@@ -99,14 +99,15 @@ begin
                 where d.sale_id = q.sale_id and d.verdict is distinct from 'REJECTED')
             then q.conversion_action end
       from (
-          select r.id, r.outcome, r.words, r."retryAt" as retry_at, r.code,
+          select r.id, r.outcome, r.message, r."retryAt" as retry_at, r.code,
             coalesce(r.category, 'TRANSIENT') as category,
             coalesce(r.free, false) and r.outcome = 'RETRY' as asks_to_wait,
             r."byHand" as by_hand
           from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text,
-            words text, "retryAt" timestamptz, free boolean, "byHand" text)) o
+            message text, "retryAt" timestamptz, free boolean, "byHand" text)) o
         join public.offline_conversion_queue w on w.id = o.id
-        cross join lateral (select o.asks_to_wait and w.free_waits < 20 as is_free,
+        cross join lateral (select
+          o.asks_to_wait and w.free_waits < private.max_free_waits() as is_free,
           o.asks_to_wait or o.category in ('TRANSIENT', 'RATE_LIMIT') as is_passing,
           case when w.kind = 'CONVERSION' then null
             when o.by_hand is null and o.code = 'CONVERSION_NOT_FOUND'
@@ -133,7 +134,7 @@ begin
     into v_missing, v_answer, v_changed from ended e join public.sales s on s.id = e.sale_id;
   perform private.disprove_arrival(q) from public.offline_conversion_queue q
     where q.id = any (v_missing);
-  -- What changed while the row was in flight must not be tried again.
+  -- A row whose sale changed while it was in flight must not be tried again.
   foreach v_sale_id in array coalesce(v_changed, '{}') loop
     perform private.follow_ledger(v_sale_id);
   end loop;

@@ -1,6 +1,6 @@
 -- Claims: how a row of the queue is handed to whoever sends it. A claim spends one attempt, takes
 -- the newest value of the sale, and gives its caller exactly the rows it claimed. Claims and
--- answers are plpgsql with generic plans throughout: a function in SQL is planned anew at each
+-- answers are plpgsql with generic plans throughout: an SQL function is planned again at each
 -- call, and planning took longer than changing fifty rows.
 
 -- hand_out: claim rows that the caller has locked.
@@ -9,9 +9,9 @@
 --            may have delivered uses Google's name of that action, so that it counts once.
 --   Moves    QUEUED/RETRY -> PROCESSING.
 --   Writes   what is handed out: name, snapshot and value on the row, ids in dispatch_identifiers.
---            Hashes of the phone number and the e-mail address leave only where the customer agreed
---            in so many words: the visitor's newest choice, or a sale from elsewhere that says so.
---   Returns  the rows as they must be sent, in the order given. A row whose sale came to nothing
+--            Hashes of the phone number and the e-mail address are sent only where the customer
+--            agreed explicitly: by the visitor's newest choice, or in a sale from elsewhere.
+--   Returns  the rows as they must be sent, in the order given. A row whose sale was cancelled
 --            meanwhile is left out.
 create function private.hand_out(
   p_ids uuid[], p_sale_ids uuid[], p_vias text[], p_token uuid, p_name text
@@ -74,7 +74,7 @@ begin
             then coalesce(s.customer_hash, c.caller_hash) end as phone,
           case when said.consent is not null then s.email_hash end as email) person
       where q.id = i.id and s.delivery_block is null
-        -- What the visitor said since; what Google has may still be corrected.
+        -- The visitor's choice since then; what Google has may still be corrected.
         and (q.kind <> 'CONVERSION'
           or coalesce(choice.is_given or choice.chosen_at <= s.occurred_at, true))
         and (s.status = 'CONFIRMED') = (q.kind <> 'RETRACT')

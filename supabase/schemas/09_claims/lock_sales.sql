@@ -1,9 +1,9 @@
--- Locks are taken in one order everywhere: sales by id, then their queue rows. Who changes rows
--- without their sales never waits for one.
+-- Locks are taken in one order everywhere: sales by id, then their queue rows. Whoever
+-- changes rows without their sales never waits for a row.
 
--- lock_sales_of: the sales of these rows. Enough for an answer: whoever decides by what was
--- delivered holds them. Claims and sweeps of waiting rows do not, but skip what somebody has; an
--- answer that meets one of them waits, and looks at the row anew.
+-- lock_sales_of: locks the sales of these rows. That is enough for an answer: everybody who decides
+-- by what was delivered locks them. Claims and sweeps of waiting rows do not, but skip locked rows;
+-- an answer that meets one of them waits and reads the row again.
 create function private.lock_sales_of(p_ids uuid[]) returns void
 language plpgsql security definer set search_path = ''
 as $$
@@ -15,8 +15,8 @@ begin
 end
 $$;
 
--- lock_with_sales: the rows as well, for a person's action, which decides by what the row is: no
--- claim may change it meanwhile.
+-- lock_with_sales: locks the rows as well, for a person's action, which decides by the row's state:
+-- no claim may change it meanwhile.
 create function private.lock_with_sales(p_ids uuid[]) returns void
 language plpgsql security definer set search_path = ''
 as $$

@@ -32,16 +32,16 @@ grant execute on function public.ack_offline_conversions(uuid, uuid[], uuid)
 --   Moves    PROCESSING -> FAILED. TRANSIENT and RATE_LIMIT come back by themselves while attempts
 --            are left; VALIDATION and AUTH do not.
 --   Takes    p_claims {id: claim}, for the ids that came with one.
---   Safe     against late news: a row that is not PROCESSING any more stays what it is. Safe to
+--   Safe     against a late report: a row that is no longer PROCESSING stays as it is. Safe to
 --            repeat: the answer says what holds.
 --   Refuses  by row: STALE_CLAIM when the given claim is not the row's newest; CLAIMED_TWICE when
---            none is given and two claims of the last 45 minutes could be meant, a lease (15) and a
---            script's longest run (30): recovery brings the row back.
+--            none is given and two claims within private.claim_doubt() could be meant: recovery
+--            brings the row back.
 --   Returns  {updated: rows that were handed out and are known not to have arrived, refused,
 --            reasons: {id: why}}.
 --   Callers  service role only.
 create function public.fail_offline_conversions(
-  p_site_id uuid, p_ids uuid[], p_code text, p_category text, p_words text,
+  p_site_id uuid, p_ids uuid[], p_code text, p_category text, p_message text,
   p_max_attempts int default private.max_attempts(), p_key_id uuid default null,
   p_claims jsonb default null
 ) returns jsonb
@@ -51,7 +51,7 @@ declare
   v_ids uuid[] := private.of_this_site(p_site_id, p_ids);
   v_reasons jsonb;
 begin
-  -- With the rows: whose claim it is must still be true when it is ended.
+  -- Locks the rows too: the claim must not change before it is ended.
   perform private.lock_with_sales(v_ids);
   select coalesce(array_agg(j.id) filter (where j.reason is null), '{}'),
       coalesce(jsonb_object_agg(j.id, j.reason) filter (where j.reason is not null), '{}')
@@ -62,7 +62,7 @@ begin
         -- An operator's undo moves a row back under the claim it had: only claims count attempts.
         when (select count(distinct t.attempt_count) > 1 from public.queue_transitions t
               where t.queue_id = q.id and t.to_status = 'PROCESSING'
-                and t.created_at > private.current_moment() - interval '45 minutes')
+                and t.created_at > private.current_moment() - private.claim_doubt())
           then 'CLAIMED_TWICE' end as reason
       from public.offline_conversion_queue q where q.id = any (v_ids)) j;
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_ACK_FAILED');
@@ -72,7 +72,7 @@ begin
       'outcome', 'FAILED',
       'code', p_code,
       'category', p_category,
-      'words', p_words)), '[]')
+      'message', p_message)), '[]')
     from unnest(v_ids) i), p_max_attempts);
   return jsonb_build_object(
     'updated', (
@@ -87,12 +87,12 @@ grant execute on function public.fail_offline_conversions(
     uuid, uuid[], text, text, text, int, uuid, jsonb)
   to opsmantik_app, service_role;
 
--- fail_unexportable_rows: conversions that can never be sent as they are. An operator sees them
--- instead of their being claimed in vain.
---   Takes    p_rows [{id, code, words}]
+-- fail_unexportable_rows: fails conversions that can never be sent as they are, so that an operator
+-- sees them and no claim wastes an attempt on them.
+--   Takes    p_rows [{id, code, message}]
 --   Moves    QUEUED/RETRY -> FAILED VALIDATION.
---   Safe     against a late answer: it holds no sale, so it must not wait for a row; one in
---            somebody's hands is left for the next export.
+--   Safe     against a late answer: it holds no sale, so it must not wait for a row; a locked
+--            one is left for the next export.
 --   Returns  {failed}.
 --   Callers  service role only.
 create function public.fail_unexportable_rows(
@@ -105,8 +105,8 @@ declare
 begin
   perform private.act(('api_key', p_key_id)::private.actor, 'UNEXPORTABLE');
   with given as materialized (
-    select r.id, r.code, r.words
-    from jsonb_to_recordset(p_rows) r (id uuid, code text, words text)),
+    select r.id, r.code, r.message
+    from jsonb_to_recordset(p_rows) r (id uuid, code text, message text)),
   free as materialized (
     select q.id from public.offline_conversion_queue q
     where q.id in (select g.id from given g) and q.site_id = p_site_id
@@ -114,7 +114,7 @@ begin
     for update skip locked)
   update public.offline_conversion_queue q
     set status = 'FAILED', next_retry_at = null, provider_error_code = left(g.code, 64),
-        provider_error_category = 'VALIDATION', last_error = left(g.words, 1024),
+        provider_error_category = 'VALIDATION', last_error = left(g.message, 1024),
         updated_at = private.current_moment()
     from free f join given g on g.id = f.id where q.id = f.id;
   get diagnostics v_failed = row_count;

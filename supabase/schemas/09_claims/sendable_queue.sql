@@ -14,16 +14,16 @@ create view private.held_sales as
     or (r.kind = 'RETRACT' and 'RETRACT' <> (select d.kind from private.standing_dispatches d
       where d.sale_id = o.id and d.provider_key = r.provider_key));
 
--- sendable_queue: the one rule of which rows a worker may be handed now. Listing, claiming and
--- deferring all read this, so whatever is counted can be claimed. How many attempts a row has is
--- the caller's setting; whether anything of the (site, provider) may be sent is open_connections.
--- Only the queue is read by name, so that "for update" locks its rows and nothing else. "Is true"
--- keeps the planner from the index by expiry, which holds every row that waits for later.
--- What a script may have uploaded counts under the action with the row's name: sent to one that
--- Google calls something else, it would count twice. What left for an action of another account
--- is nothing that the present one can be told. A row that has its action needs no line for its
--- name; an adjustment of what only a script sent takes the seal's where its name has none: over the
--- Ads API, Google refuses what it does not find.
+-- sendable_queue: the one rule that says which rows a worker may be handed now. Listing, claiming
+-- and deferring all read this, so whatever is counted can be claimed. How many attempts a row has
+-- is the caller's setting; whether anything of the (site, provider) may be sent is
+-- open_connections. Only the queue is read by name, so that "for update" locks its rows and nothing
+-- else. "Is true" keeps the planner from the index by expiry, which holds every row that waits for
+-- later. What a script may have uploaded counts under the action with the row's name: sent to one
+-- that Google calls something else, it would count twice. A row that was sent to an action of
+-- another account cannot go to this one. A row that has its action needs no line for its name; an
+-- adjustment of what only a script sent takes the seal's where its name has none: over the Ads API,
+-- Google refuses what it does not find.
 --   adjusts_via  for an adjustment: data_manager (or what the site's transport is) or ads_api.
 create view private.sendable_queue as
   select x.* from (
@@ -40,7 +40,7 @@ create view private.sendable_queue as
     and (x.click_expires_at > (select private.current_moment())) is true
     and x.by_hand_reason is null
     and (x.kind = 'CONVERSION' or x.adjusts_via is not null)
-    and exists (select from public.sales s where s.id = x.sale_id and private.may_tell(s, x.kind)
+    and exists (select from public.sales s where s.id = x.sale_id and private.may_send(s, x.kind)
       and (s.status = 'CANCELED') = (x.kind = 'RETRACT'))
     and not exists (select from private.held_sales h where x.kind = 'CONVERSION'
       and h.sale_id = x.sale_id and h.provider_key = x.provider_key)

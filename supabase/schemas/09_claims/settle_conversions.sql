@@ -1,14 +1,14 @@
 -- settle_offline_conversion_jobs: what the provider said of a worker's rows of one site.
 --   Takes    p_token: the claim under which they were handed out.
 --            p_results [{id, outcome COMPLETED|RETRY|FAILED, transport?, requestId?, recordIndex?,
---            verdict?, code?, category?, words?, retryAt?, free?, byHand?}]
+--            verdict?, code?, category?, message?, retryAt?, free?, byHand?}]
 --            p_batch: finish_batch's, with provider, firstPollSeconds? and customerId?, the account
---            that it went to. Null: nothing is told of the batch, and recovery ends it.
+--            that it went to. Null: nothing is known of the batch, and recovery ends it.
 --   Moves    to COMPLETED from anything but COMPLETED, if the row was ever claimed by p_token: a
 --            success is a success, however late. To RETRY or FAILED only while p_token holds it.
---            A refused access says nothing of credentials that came since: such rows are tried
---            again, and nothing is blocked. Nor does a quota: its rows wait as after any failure.
---            The same where the site went to its script since.
+--            A refusal of access does not count for newer credentials: such rows are tried again,
+--            and nothing is blocked. A quota does not either: its rows wait as after any failure.
+--            The same holds if the site switched to its script since.
 --   Safe     to repeat: what was settled is not settled again. Rows of another site are neither
 --            changed nor revealed.
 --   Returns  {completed, retried, failed, stale}: stale results met a row that somebody else has
@@ -33,7 +33,7 @@ begin
   if p_token is null then   -- below, null is any claim
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "token"}');
   end if;
-  -- Before the sales, always: connecting anew holds it while it opens rows that were refused
+  -- Always before the sales: a new connection holds it while it requeues rows that were refused
   -- access.
   if p_batch is not null and (private.hold_provider(p_site_id, p_batch ->> 'provider')
         is distinct from (p_batch ->> 'credentialsVersion')::int

@@ -1,6 +1,6 @@
--- Sweeps: what happens to rows of which nobody ever heard again, that were tried too often, or
--- whose click is too old. Ids are passed on in arrays: the planner takes a CTE of a thousand rows
--- for one row, and two of them joined to a third took minutes.
+-- Sweeps: what happens to rows without an answer, rows that were tried too often, and rows whose
+-- click is too old. Ids are passed on in arrays: the planner expects one row from a
+-- CTE of a thousand, and two of them joined to a third took minutes.
 
 -- stuck_after: a claim this old is presumed dead; the recovery sweep requeues the row.
 create function private.stuck_after() returns interval
@@ -58,7 +58,7 @@ begin
   select count(*), array_agg(distinct c.sale_id) filter (where c.id in (select l.id from lost l)
       and (c.kind <> 'CONVERSION' or s.status <> 'CONFIRMED' or s.delivery_block is not null))
     into v_capped, v_changed from capped c join public.sales s on s.id = c.sale_id;
-  -- What was given up may have arrived, or been in flight with an older value than the sale's.
+  -- A failed row may have arrived, or been in flight with an older value than the sale's.
   foreach v_sale_id in array coalesce(v_changed, '{}') loop
     perform private.follow_ledger(v_sale_id);
   end loop;
@@ -67,8 +67,8 @@ end
 $$;
 grant execute on function public.oci_attempt_cap(int, int) to opsmantik_app, service_role;
 
--- free_sales: of these sales those that nobody holds, locked in order of id. The sale first, as
--- everywhere: what its holder wrote before can then be seen.
+-- free_sales: locks those of these sales that are not locked yet, in order of id. The sale first,
+-- as everywhere: what its last holder wrote is then visible.
 create function private.free_sales(p_sale_ids uuid[]) returns uuid[]
 language plpgsql security definer set search_path = ''
 as $$
@@ -79,16 +79,15 @@ begin
 end
 $$;
 
--- recover_stuck_offline_conversion_jobs: what nobody answered for comes back.
+-- recover_stuck_offline_conversion_jobs: requeues claims without an answer.
 --   Moves    PROCESSING, claimed more than p_min_age_minutes ago -> RETRY, to be claimed at once.
 --            FAILED with a time for the next try that has come -> RETRY; when a newer row of the
---            sale says the same, it stays FAILED for good.
---            QUEUED/RETRY conversions whose click Google takes no more -> FAILED CLICK_EXPIRED, and
---            adjustments 54 days after their conversion -> FAILED ADJUSTMENT_EXPIRED.
+--            sale does the same, it stays FAILED for good.
+--            QUEUED/RETRY conversions whose click Google no longer takes -> FAILED CLICK_EXPIRED,
+--            and adjustments 54 days after their conversion -> FAILED ADJUSTMENT_EXPIRED.
 --   Writes   FINISHED, as WORKER_LOST, for batches of that age that nobody finished. A probe whose
 --            lease ran out opens its circuit again.
---   Safe     against a late answer: rows in somebody's hands are skipped, and a success still wins
---            after this.
+--   Safe     against a late answer: locked rows are skipped, and a success still wins after this.
 --   Returns  {recovered, retried, expired, endedBatches}; at most 2,000 of each a call.
 --   Callers  service role only (cron, every 10 minutes).
 create function public.recover_stuck_offline_conversion_jobs(p_min_age_minutes int default 15)
@@ -97,7 +96,7 @@ language plpgsql security definer set search_path = ''
 as $$
 declare
   v_age interval := make_interval(mins => greatest(p_min_age_minutes, 1));
-  -- First, while no sale is held: what a batch is finished with comes before the sales.
+  -- First, while no sale is locked: finishing a batch takes locks that come before sales.
   v_batches jsonb := private.end_dead_batches(v_age);
   v_recovered int := private.recover_claims(v_age);
   v_retried int := private.retry_due();
@@ -195,7 +194,7 @@ begin
 end
 $$;
 
--- expire_waiting: QUEUED/RETRY -> FAILED, of rows that Google takes no more.
+-- expire_waiting: QUEUED/RETRY -> FAILED, of rows that Google no longer takes.
 create function private.expire_waiting() returns int
 language plpgsql security definer set search_path = ''
 as $$

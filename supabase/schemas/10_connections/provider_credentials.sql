@@ -98,7 +98,7 @@ grant execute on function public.list_sealed_credentials(text, int) to opsmantik
 
 -- reseal_credentials: stores the same credentials, sealed with another vault key. Their version
 -- stays.
---   Safe     against an owner who connects anew meanwhile: only the version that was opened is
+--   Safe     against an owner who reconnects meanwhile: only the version that was opened is
 --            replaced. Safe to repeat: a line that has the key already is left alone.
 --   Returns  {resealed}.
 --   Callers  service role only.

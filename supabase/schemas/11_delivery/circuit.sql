@@ -11,7 +11,7 @@ as $$
   select private.current_moment() + interval '5 minutes' + random() * interval '60 seconds'
 $$;
 
--- pass_gate: whether rows of the (site, provider) may be claimed now, and by how much.
+-- pass_gate: whether rows of the (site, provider) may be claimed now, and how many.
 --   Takes    p_token: the claim's token, which becomes the probe's when this caller probes.
 --   Moves    OPEN -> HALF_OPEN when the probe time has come: this caller probes, nobody else.
 --            HALF_OPEN -> OPEN with a new probe time when the probe's lease has run out.
@@ -89,17 +89,17 @@ as $$
     where h.site_id = p_site_id and h.provider_key = p_provider_key and h.probe_token = p_token
 $$;
 
--- note_outcome: what a batch says of the provider's health.
+-- note_outcome: applies a batch's outcome to the provider's health.
 --   Takes    p_outcome success, transient, definite (refused, but answered) or none (never asked);
---            p_batch: whose outcome it is. Null: whoever may decide now.
---   Moves    CLOSED: success forgets the failures before it; the fifth transient failure in a row
---            opens; definite answers count for nothing.
+--            p_batch: whose outcome it is. Null: it belongs to no batch and counts in every state.
+--   Moves    CLOSED: success resets the count of failures; the fifth transient failure in a row
+--            opens; definite answers do not count.
 --            HALF_OPEN: only the probe's own outcome moves. An answer closes, anything else opens
 --            again.
 --            OPEN: a success that belongs to no batch closes. Batches that were claimed before the
 --            circuit opened change nothing: nobody can say whether they came before the failures.
 --   Safe     from many workers at once: the fifth failure opens once, and a failure after it does
---            not push the probe away.
+--            not delay the probe.
 --   Returns  {state, failureCount, nextProbeAt}, or null for a (site, provider) never connected.
 create function private.note_outcome(
   p_site_id uuid, p_provider_key text, p_outcome text, p_batch uuid, p_code text
@@ -157,8 +157,8 @@ as $$
     'state', p_state, 'failureCount', p_failure_count, 'nextProbeAt', p_next_probe_at)
 $$;
 
--- record_provider_outcome: the same for the runbook and for tests, with the seed's arguments.
---   Takes    p_probe: the batch whose outcome it is; null: whoever may decide now.
+-- record_provider_outcome: the same for the runbook and for tests, with the agreed arguments.
+--   Takes    p_probe: as p_batch of note_outcome.
 --   Returns  {state, failureCount, nextProbeAt}, or null for a (site, provider) never connected.
 --   Callers  service role only.
 create function public.record_provider_outcome(

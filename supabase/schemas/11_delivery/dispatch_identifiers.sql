@@ -1,7 +1,6 @@
 -- Click ids, hashed telephone numbers and e-mail addresses as they were handed out. A dispatch is
--- permanent, and these must be erasable: so they sit here, and the row and its dispatch keep a
--- salted hash. With the salt gone too, nobody can find out by trying whether a click id was the
--- one.
+-- permanent, and these must be erasable: so they are here, and the row and its dispatch keep a
+-- salted hash. Once the salt is deleted too, nobody can test whether a click id was the one.
 
 create table public.dispatch_identifiers (
   queue_id uuid primary key,
@@ -17,9 +16,9 @@ create table public.dispatch_identifiers (
 create index identifiers_by_age on public.dispatch_identifiers (handed_at);
 alter table public.dispatch_identifiers enable row level security;
 
--- forget_identifiers: deletes what was handed out of these sales. The hashes stay and say nothing
--- any more. Called with the sales locked, or by itself.
---   Safe     against a claim under way: it holds its rows, so this waits and forgets what it wrote.
+-- forget_identifiers: deletes the identifiers that were handed out of these sales. Their hashes
+-- stay, but can no longer be tested. Called with the sales locked, or by itself.
+--   Safe     against a claim under way: it holds its rows, so this waits and deletes what it wrote.
 create function private.forget_identifiers(p_sale_ids uuid[]) returns void
 language plpgsql security definer set search_path = ''
 as $$

@@ -33,7 +33,7 @@ create table public.provider_dispatches (
   constraint verdict_is_known check (verdict in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN')),
   constraint click_kind_is_known check (click_kind in ('gclid', 'gbraid', 'wbraid')),
   constraint verdict_reason_is_bounded check (char_length(verdict_reason) <= 256),
-  -- It would take a value of 0 for a conversion worth nothing, and go on counting it.
+  -- Data Manager would take a value of 0 as a conversion worth 0, and keep counting it.
   constraint data_manager_cannot_retract check (kind <> 'RETRACT' or transport <> 'data_manager')
 );
 create index dispatches_of_a_sale on public.provider_dispatches (sale_id, dispatched_at desc);
@@ -58,8 +58,8 @@ create trigger dispatches_are_never_truncated before truncate on public.provider
   for each statement execute function private.refuse_change();
 
 -- standing_dispatches: what Google has of each sale: the newest dispatch that it did not reject, on
--- whichever transport. Whatever decides by "Google has it" reads this. An API adjusts only what it
--- finds; what a person adjusted by hand is there only while a conversion of the sale is.
+-- whichever transport. Everything that decides by "Google has it" reads this. An API adjusts only
+-- what it finds; an adjustment by hand counts only while a conversion of the sale does.
 create view private.standing_dispatches as
   select distinct on (d.sale_id, d.provider_key) d.*
   from public.provider_dispatches d where d.verdict is distinct from 'REJECTED'
@@ -68,8 +68,8 @@ create view private.standing_dispatches as
         and c.verdict is distinct from 'REJECTED'))
   order by d.sale_id, d.provider_key, d.dispatched_at desc, d.id desc;
 
--- delivered_sales: sales that Google counts, or has taken and not yet decided about. Whatever of
--- their conversion was given up before is not sent again.
+-- delivered_sales: sales that Google counts, or has accepted without a verdict yet. Their earlier
+-- failed conversions are not sent again.
 create view private.delivered_sales as
   select d.sale_id, d.provider_key from public.provider_dispatches d
   where d.kind = 'CONVERSION' and coalesce(d.verdict, 'CONFIRMED') in ('CONFIRMED', 'DUPLICATE');
@@ -77,10 +77,10 @@ create view private.delivered_sales as
 -- adjustment_bases: what an adjustment of a sale starts from, and what it waits for.
 --   waits_for  VERDICT: Data Manager has not said whether it took the conversion, and an adjustment
 --              of one that it did not take is a new conversion there. DAY: a script or a person
---              sent it, nobody tells us when Google has it, and a day later it has.
---   takes_restatements  Data Manager has it for certain and corrects the value itself. It wants to
---              be told the click again, which is forgotten when consent is withdrawn; the Ads API
---              needs no more than the order id.
+--              sent it; we do not learn when Google has it, but a day later it has.
+--   takes_restatements  Data Manager has it for certain and corrects the value itself. It wants
+--              the click again, which is erased when consent is withdrawn; the Ads API needs only
+--              the order id.
 create view private.adjustment_bases as
   select d.sale_id, d.provider_key,
     case

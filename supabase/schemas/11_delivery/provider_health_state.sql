@@ -1,10 +1,11 @@
--- Providers: how a site's API delivery stands. The credentials, the circuit, the block, the ledger
--- of attempts and its counters. provider_key is the ad platform; a site has one connection to it.
--- Locks: the health row of the (site, provider) first, then sales by id, then queue rows. Whoever
--- holds a sale already never waits for a health row: it takes hold_provider before the sales.
+-- Providers: the state of a site's API delivery. The credentials, the circuit, the block, the
+-- ledger of attempts and its counters. provider_key is the ad platform; a site has one connection
+-- to it. Locks: the health row of the (site, provider) first, then sales by id, then queue rows.
+-- Whoever holds a sale already never waits for a health row: it takes hold_provider before the
+-- sales.
 
 -- The circuit and the block of a (site, provider). They are separate: the circuit opens when the
--- provider is ill and closes by itself, the block waits for a person.
+-- provider fails and closes by itself, the block waits for a person.
 create table public.provider_health_state (
   site_id uuid not null references public.sites (id),
   provider_key text not null,
@@ -60,11 +61,11 @@ end
 $$;
 
 -- note_quota: Google asked us to wait. The site's health row is locked.
---   Writes   quota_until of the site; with p_is_shared also of every site that comes with the same
+--   Writes   quota_until of the site; with p_is_shared also of every site with the same
 --            OAuth client (known by the end of its id): the quota is the client's, and asking for
 --            each site would spend an attempt of its rows.
---   Safe     beside other batches: a site whose health row is locked is passed over, as whoever
---            holds it is about to be told the same.
+--   Safe     beside other batches: a site whose health row is locked is skipped, because its
+--            holder is about to get the same answer.
 create function private.note_quota(
   p_site_id uuid, p_provider_key text, p_until timestamptz, p_is_shared boolean
 ) returns void

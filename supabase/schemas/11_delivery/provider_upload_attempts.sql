@@ -37,8 +37,8 @@ create trigger attempts_are_permanent before update or delete on public.provider
 create trigger attempts_are_never_truncated before truncate on public.provider_upload_attempts
   for each statement execute function private.refuse_change();
 
--- record_deferral: rows were let wait without asking the provider. Both lines of the ledger, no
--- try in the metrics, nothing about the provider's health.
+-- record_deferral: rows were deferred without asking the provider. Writes both lines of the ledger,
+-- no try in the metrics, and nothing to the provider's health.
 create function private.record_deferral(
   p_site_id uuid, p_provider_key text, p_count int, p_code text
 ) returns void

@@ -1,4 +1,4 @@
--- Rows that were tried, and what became of each try. Deferrals are no tries.
+-- Rows that were tried, and the outcome of each try. Deferrals are no tries.
 create table public.provider_upload_metrics (
   site_id uuid not null references public.sites (id),
   provider_key text not null,

@@ -16,8 +16,8 @@ declare
   v_now timestamptz := private.current_moment();
   v_rejections int;
 begin
-  -- Withdrawn while Google was deciding: what is left says nothing of the customer, and the sale
-  -- was not blocked because Google seemed to have it.
+  -- Consent was withdrawn while Google was deciding: the identifiers are erased, but the sale was
+  -- not blocked, because Google seemed to have it.
   update public.sales s set delivery_block = 'NO_CONSENT', updated_at = v_now
     where s.id = p_sale_id and s.delivery_block is null
       and coalesce(s.gclid, s.wbraid, s.gbraid) is null
@@ -37,12 +37,12 @@ $$;
 -- record_verdicts: what Google says of one request.
 --   Takes    p_answer {status PROCESSING|SUCCESS|PARTIAL_SUCCESS|FAILED|LOST, verdicts: [{index,
 --            verdict, reason?, retryable?, byClick?}], rest: verdict|null, nextPollAt?}. byClick: a
---            duplicate by its click and time, which is another sale's where ours never left before:
---            REJECTED then. Places that are not named get the rest. A final answer leaves none
---            without a verdict: what it does not speak of is UNKNOWN.
---   Moves    no row; its updated_at says that there is news of it. A dispatch's verdict is set
---            once; only UNKNOWN changes later. A rejection brings the queue in line: what waits to
---            adjust it is closed, and what Google may take later is queued again.
+--            duplicate by its click and time, which is another sale's if ours was never sent
+--            before: REJECTED then. Places that are not named get the rest. After a final answer
+--            every row has a verdict: UNKNOWN if it is not mentioned.
+--   Moves    no row; its updated_at changes, so that screens read it again. A dispatch's verdict is
+--            set once; only UNKNOWN changes later. A rejection brings the queue in line: what waits
+--            to adjust it is closed, and what Google may take later is queued again.
 --   Safe     to repeat, from two pollers at once, and beside whoever changes the sale: the request
 --            is locked, then the sales by id.
 --   Returns  {recorded, rejected, queuedAgain}.
@@ -105,7 +105,7 @@ begin
         and (x.verdict is null
           or (x.verdict = 'UNKNOWN' and coalesce(s.verdict, v_rest) <> 'UNKNOWN'))
       returning d.queue_id, d.sale_id, d.kind, d.verdict, d.verdict_reason, s.retryable),
-  told as (   -- a screen that shows the row looks again when there is news of it
+  touched as (   -- so that screens read the row again
     update public.offline_conversion_queue q set updated_at = v_now
       where q.id in (select j.queue_id from judged j))
   select count(*), coalesce(jsonb_agg(to_jsonb(j) order by j.sale_id)
@@ -140,7 +140,7 @@ begin
   judged as (
     update public.marketing_signals g
       set verdict = case when s.is_by_click and not x.may_have_arrived then 'REJECTED'
-            -- One that left before, and that nobody answered for, may count.
+            -- One that was sent before without an answer may count.
             when s.verdict = 'REJECTED' and x.may_have_arrived then 'UNKNOWN'
             else coalesce(s.verdict, p_rest) end,
           verdict_reason = left(s.reason, 256), verdict_at = private.current_moment()

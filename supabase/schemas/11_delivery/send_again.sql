@@ -1,11 +1,11 @@
--- send_again: an operator sends once more what Google rejected, or never said anything about. A new
--- row with the same order id, and the same action where Google may have it: if it took the first
+-- send_again: an operator sends again what Google rejected or gave no verdict on. Queues a new row
+-- with the same order id, and the same action where Google may have it: if it took the first
 -- one after all, it counts once.
 --   Takes    p_id: the row whose dispatch was rejected, or is UNKNOWN.
 --   Safe     to repeat: while one waits, that one is given.
 --   Returns  {ok, rowId}.
 --   Refuses  409 ILLEGAL_MOVE for a row of which Google said something else, or nothing yet, or
---            when the sale needs this no more.
+--            when the sale no longer needs this.
 --   Callers  operators.
 create function public.send_again(p_public_id text, p_id uuid) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -58,8 +58,8 @@ as $$
   select case
     when not private.is_in_doubt(p_row) then 'ILLEGAL_MOVE'
     when private.open_row(p_row) is not null then 'ALREADY_QUEUED'
-    when not private.may_tell(s, p_row.kind)
-      -- Google takes the adjustment no more.
+    when not private.may_send(s, p_row.kind)
+      -- Google no longer takes the adjustment.
       or p_row.kind <> 'CONVERSION' and p_row.click_expires_at <= private.current_moment()
       or private.needed_kind(s, d, p_row.kind) is distinct from p_row.kind
       then 'ILLEGAL_MOVE' end
@@ -69,8 +69,8 @@ as $$
   where s.id = p_row.sale_id
 $$;
 
--- is_in_doubt: whether Google rejected what this row sent, or never said what became of it and has
--- nothing newer of the sale.
+-- is_in_doubt: whether Google rejected what this row sent, or gave no verdict on it and has nothing
+-- newer of the sale.
 create function private.is_in_doubt(p_row public.offline_conversion_queue) returns boolean
 language sql stable security definer set search_path = ''
 as $$

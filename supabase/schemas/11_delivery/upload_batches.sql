@@ -29,7 +29,8 @@ begin
 end
 $$;
 
--- finish_batch: what became of a batch. The caller has taken hold_provider before anything else.
+-- finish_batch: records the outcome of a batch. The caller has taken hold_provider before anything
+-- else.
 --   Takes    p_batch {outcome success|transient|definite|none, credentialsVersion, durationMs?,
 --            requestId?, errorCode?, errorCategory?, quotaUntil?, isQuotaShared?,
 --            block? {code, message}, blockActions? [{conversionName, action?, code, message}]} and
@@ -103,9 +104,9 @@ as $$
         on r."conversionName" = b ->> 'conversionName' and r.code = b ->> 'code'))
 $$;
 
--- end_dead_batches: batches of workers that never answered are finished as WORKER_LOST, and probes
--- whose lease has run out open their circuit again. Their rows are the sweeps' work.
---   Safe     against a late answer: whatever somebody holds is left for the next sweep.
+-- end_dead_batches: finishes batches of workers that never answered as WORKER_LOST, and reopens the
+-- circuits of probes whose lease has run out. The sweeps take care of their rows.
+--   Safe     against a late answer: what is locked is left for the next sweep.
 --   Returns  {ended, reopened}; at most 2,000 of each a call.
 create function private.end_dead_batches(p_min_age interval) returns jsonb
 language plpgsql security definer set search_path = ''

@@ -121,7 +121,7 @@ grant execute on function public.ack_marketing_signals(uuid, uuid[]) to opsmanti
 --            reasons: {id: why}}.
 --   Callers  service role only.
 create function public.fail_marketing_signals(
-  p_site_id uuid, p_ids uuid[], p_category text, p_words text,
+  p_site_id uuid, p_ids uuid[], p_category text, p_message text,
   p_max_attempts int default private.max_attempts(), p_claims jsonb default null
 ) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -137,7 +137,7 @@ begin
     from (select g.id, case
         when p_claims ->> g.id::text <> coalesce(g.last_claim::text, '') then 'STALE_CLAIM'
         when p_claims ? g.id::text or g.dispatch_status <> 'PROCESSING' then null
-        when g.claimed_before_at > v_now - interval '45 minutes' then 'CLAIMED_TWICE' end as reason
+        when g.claimed_before_at > v_now - private.claim_doubt() then 'CLAIMED_TWICE' end as reason
       from public.marketing_signals g where g.id = any (p_ids) and g.site_id = p_site_id
       order by g.id for update) j;
   update public.marketing_signals g
@@ -145,7 +145,7 @@ begin
         claim_token = null, claimed_at = null, updated_at = v_now,
         next_retry_at = case when l.is_again
           then v_now + private.retry_delay(g.attempt_count - g.attempt_base) end,
-        last_error = left(p_words, 1024),
+        last_error = left(p_message, 1024),
         provider_error_code = null, provider_error_category = null
     from (
       select x.id, p_category in ('TRANSIENT', 'RATE_LIMIT')

@@ -1,6 +1,6 @@
--- sendable_signals: the one rule of which signals may be sent now. Script and workers read it and
--- add the attempts that the caller allows. The site has signals switched on, the signal is due, its
--- click is old enough for Google and not too old, and consent was given and not withdrawn.
+-- sendable_signals: the one rule that says which signals may be sent now. Script and workers read
+-- it and add the attempts that the caller allows. The site has signals switched on, the signal is
+-- due, its click is old enough for Google and not too old, and consent was given and not withdrawn.
 --   oci_sync_method  who sends for the site: its script, or workers by API.
 --   consent          GRANTED where the visitor chose marketing; null where nobody asked.
 create view private.sendable_signals as

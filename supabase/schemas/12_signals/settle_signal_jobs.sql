@@ -72,14 +72,14 @@ begin
             then g.conversion_action end,
           last_error = case when o.nothing is not null then o.nothing
             when o.is_passing and not o.is_again
-              then left(concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.words), 1024)
-            else left(o.words, 1024) end,
+              then left(concat_ws(': ', 'MAX_ATTEMPTS_EXCEEDED', o.message), 1024)
+            else left(o.message, 1024) end,
           provider_error_code = case when o.nothing is not null then null
             when o.is_passing and not o.is_again then 'MAX_ATTEMPTS' else left(o.code, 64) end,
           provider_error_category = case when o.nothing is not null then null
             when o.is_passing and not o.is_again then 'PERMANENT' else o.category end
       from (
-        select r.id, r.code, r.words, p.category,
+        select r.id, r.code, r.message, p.category,
           case when not v_is_old or r.category is distinct from 'RATE_LIMIT' then r."retryAt" end
             as retry_at,
           p.is_passing, p.nothing,
@@ -88,7 +88,7 @@ begin
           p.is_free, p.nothing is null and p.is_passing
             and (p.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_again
         from jsonb_to_recordset(p_results) r (id uuid, outcome text, code text, category text,
-            words text, "retryAt" timestamptz, free boolean)
+            message text, "retryAt" timestamptz, free boolean)
           join public.marketing_signals w on w.id = r.id and w.site_id = p_site_id
           join public.calls c on c.id = w.call_id
           cross join lateral (
@@ -98,7 +98,7 @@ begin
               as category,
             o.is_old or coalesce(r.category, 'TRANSIENT') in ('TRANSIENT', 'RATE_LIMIT')
               as is_passing,
-            w.free_waits < 20 and (o.is_old or r.free
+            w.free_waits < private.max_free_waits() and (o.is_old or r.free
               and coalesce(r.category, 'TRANSIENT') in ('TRANSIENT', 'RATE_LIMIT')) is true
               as is_free,
             case when c.status = any (private.ended_lead_states()) then 'CALL_IS_JUNK'

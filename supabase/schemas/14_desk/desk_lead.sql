@@ -62,7 +62,7 @@ as $$
   where s.call_id = p_call_id
 $$;
 
--- visit_events: the first 100 events of a visit. Events arrive up to a day after they happened.
+-- visit_events: the first 100 events of a visit.
 create function private.visit_events(p_visit public.sessions) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
@@ -76,7 +76,7 @@ as $$
   from (
     select x.* from private.events x
     where x.session_id = p_visit.id and x.received_at
-      between p_visit.started_at and p_visit.last_seen_at + interval '25 hours'
+      between p_visit.started_at and p_visit.last_seen_at + private.event_arrival_window()
     order by x.happened_at, x.id limit 100) e
 $$;
 

@@ -1,5 +1,5 @@
--- The activity log: every proven move of a site, in words that people know, with who made it and
--- what was before.
+-- The activity log: every proven move of a site, in everyday terms, with who made it and what was
+-- before.
 
 -- activity_kind: what people call a move.
 create function private.activity_kind(p_proof public.transition_proofs) returns text

@@ -81,7 +81,7 @@ $$;
 -- act_on_queue: an operator's action on rows of the queue, answered once per key.
 --   Takes    p_action {action, ids} or {action, previewId, digest}, and reason?, errorCode?,
 --            errorCategory?, clearErrors?
---            overApi, with RETRY_SELECTED and ids: what waits for a person is sent all the same.
+--            overApi, with RETRY_SELECTED and ids: also sends what waits for a person.
 --   Returns  {status, replayed, body}; the body {ok, actionId, affected, skipped, skippedCount,
 --            done, total, cursor, undoUntil}: repeat while there is a cursor.
 --   Callers  operators.
@@ -114,8 +114,8 @@ end
 $$;
 grant execute on function public.act_on_queue(text, jsonb, text, text) to authenticated;
 
--- undo_on_rows: the effect behind undo_queue_action: rows that nobody touched since go back, a
--- batch a call. Begun in time it may end late.
+-- undo_on_rows: the effect behind undo_queue_action: restores the rows that have not changed since,
+-- one batch a call. It must begin in time, but may end later.
 --   Refuses  409 UNDO_EXPIRED after ten minutes; 409 NOTHING_TO_UNDO for an undo, or when it is
 --            done already.
 create function private.undo_on_rows(p_args jsonb) returns jsonb

@@ -10,8 +10,8 @@ $$;
 -- change_queue_rows: one batch of an action.
 --   Moves    as the action says, or back for UNDO. QUEUED clears claim and next_retry_at and gives
 --            a fresh budget; errors stay unless clearErrors.
---            An adjustment that the API refused goes to it once more with overApi, which an
---            operator says of rows by name; else it stays a person's work. No API ever adjusts
+--            An adjustment that the API refused is sent to it again only with overApi, for rows
+--            chosen by id; otherwise it stays a person's work. No API ever adjusts
 --            what was found by a wbraid, or what another account has.
 --   Safe     against claims, answers and the ledger at the same time: sales are locked before rows,
 --            both in order of id.

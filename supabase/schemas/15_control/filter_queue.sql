@@ -15,7 +15,7 @@ begin
   end if;
   if p_text ~ '^[0-9+() .•-]+$' then
     if length(v_digits) < 4 then
-      return '{}';   -- three digits are half of everybody
+      return '{}';   -- three digits match too many
     end if;
     -- Text, so that the prefix is a constant to the planner and the index is used; calls first,
     -- because a join would guess how many there are.
@@ -70,8 +70,8 @@ as $$
     'createdFrom', 'q.created_at >= ($2 ->> ''createdFrom'')::timestamptz',
     'createdTo', 'q.created_at < ($2 ->> ''createdTo'')::timestamptz',
     'updatedFrom', 'q.updated_at >= ($2 ->> ''updatedFrom'')::timestamptz',
-    -- No row is changed before it is made (an hour covers transactions that overlap): the walk
-    -- through the newest rows begins there and not today.
+    -- No row is changed before it is made (an hour covers transactions that overlap), so the walk
+    -- through the rows can begin there instead of at the newest.
     'updatedTo', 'q.updated_at < ($2 ->> ''updatedTo'')::timestamptz
       and q.created_at < ($2 ->> ''updatedTo'')::timestamptz + interval ''1 hour''',
     'minAttempts', 'q.attempt_count >= ($2 ->> ''minAttempts'')::int',
@@ -83,7 +83,7 @@ as $$
 $$;
 
 -- queue_conditions: a filter as SQL text, from a closed set.
---   Refuses  400 VALIDATION_FAILED for a key that nobody knows.
+--   Refuses  400 VALIDATION_FAILED for an unknown key.
 create function private.queue_conditions(p_filter jsonb) returns text
 language plpgsql immutable set search_path = ''
 as $$
@@ -127,8 +127,7 @@ declare
   v_branch text;
   v_found uuid[];
 begin
-  -- No index leads with the provider: a site has one, and a name that nobody has must not make it
-  -- read every row.
+  -- No index leads with the provider: a site has one, and an unknown name must not read every row.
   if p_filter ? 'provider' and not exists (
       select from private.queue_totals(array[p_site_id]) t
       where t.provider_key = p_filter ->> 'provider') then

@@ -1,4 +1,4 @@
--- What operators do with rows of the queue: retry, reset, give up, take back. Always set-based: a
+-- What operators do with rows of the queue: retry, reset, mark failed, undo. Always set-based: a
 -- thousand rows are one statement, one line in the ledger of transitions each, one proof each, and
 -- one record of who did it and why.
 
@@ -27,7 +27,7 @@ create table public.queue_actions (
 create index actions_of_a_site on public.queue_actions (site_id, created_at desc, id desc);
 alter table public.queue_actions enable row level security;
 
--- Each row of an action, before and after. What was left alone says why.
+-- Each row of an action, before and after; for a skipped row the reason.
 create table private.queue_action_rows (
   action_id uuid not null references public.queue_actions (id),
   place int not null,

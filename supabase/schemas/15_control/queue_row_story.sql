@@ -1,5 +1,5 @@
--- OCI Control's drawer: one row's whole story. Its parts are plpgsql, which keeps their plans: made
--- anew for each look, they took longer than the reading.
+-- OCI Control's drawer: one row's whole story. Its parts are plpgsql, which keeps their plans:
+-- planning them each time took longer than reading.
 
 -- queue_row_story: everything that is known of one row: the seal, the ledger, each move with who
 -- and why, each attempt, what was sent and its verdict, and what an operator may do with it.
@@ -61,8 +61,8 @@ $$;
 grant execute on function public.queue_row_story(text, uuid, int) to authenticated;
 
 -- row_choices: what else an operator may do with a row now, as the judge says it.
---   Returns  {canTryApi, canSendAgain}. canTryApi: it waits for a person, and the API may make it
---            by now, so an operator may try it there once more (overApi).
+--   Returns  {canTryApi, canSendAgain}. canTryApi: it waits for a person, and an
+--            API may be able to make it now, so an operator may try that once more (overApi).
 create function private.row_choices(p_site_id uuid, p_id uuid) returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -168,8 +168,8 @@ as $$
     'nextCheckAt', private.next_verdict_check(p_sent))
 $$;
 
--- next_verdict_check: when Google is asked next what became of a dispatch; null when it said so, or
--- will not.
+-- next_verdict_check: when Google is next asked for a dispatch's verdict; null when it gave one, or
+-- never will.
 create function private.next_verdict_check(p_sent public.provider_dispatches) returns timestamptz
 language sql stable security definer set search_path = ''
 as $$

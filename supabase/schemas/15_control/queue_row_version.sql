@@ -1,5 +1,4 @@
--- queue_row_version: another number whenever anything about the row changed that an operator
--- decides by.
+-- queue_row_version: changes whenever something changes that an operator decides by.
 create function private.queue_row_version(q public.offline_conversion_queue) returns bigint
 language sql immutable set search_path = ''
 as $$
@@ -8,8 +7,8 @@ as $$
     q.provider_error_code), 0)
 $$;
 
--- The same as a view, for many rows: a function call costs 20 µs and a preview looks at a hundred
--- thousand. Undoing compares one with the other.
+-- The same as a view, for many rows: a function call costs 20 µs, and a preview reads a hundred
+-- thousand rows. Undoing compares one with the other.
 create view private.versioned_queue as
   select q.*, hashtextextended(concat_ws('|', q.status, q.attempt_count, q.attempt_base,
     q.snapshot_id, extract(epoch from q.updated_at),

@@ -32,8 +32,8 @@ end
 $$;
 
 -- queue_rows: a page of a site's rows.
---   Takes    p_max_attempts, without a default: a reader that forgot it would show another
---            number of tries than the claims allow.
+--   Takes    p_max_attempts, without a default: a reader that left it out would show another
+--            number of attempts than the claims allow.
 --            p_filter: the keys of queue_conditions, and sort 'created' (default) or 'updated'. At
 --            most 1,000 rows a page.
 --   Returns  {siteId, rows, nextCursor}. In the order of creation no row is skipped or comes twice,

@@ -1,5 +1,5 @@
--- action_obstacle: why no API may be given a row because of its conversion action, as
--- sendable_queue decides it; null when that is well. `at` is since when Google refuses the action.
+-- action_obstacle: why a row's conversion action keeps it from an API, as sendable_queue decides;
+-- null when nothing does. `at` is since when Google refuses the action.
 create function private.action_obstacle(
   p_row public.offline_conversion_queue, out code text, out at timestamptz
 )

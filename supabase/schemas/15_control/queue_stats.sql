@@ -1,14 +1,14 @@
--- OCI Control's figures: how the queue stands now. The larger parts are plpgsql, which keeps their
--- plans.
+-- OCI Control's figures: the state of the queue now. The larger parts are plpgsql, which keeps
+-- their plans.
 
--- connected_health: how delivery stands on each site that sends by API and is connected.
+-- connected_health: the health of each site that sends by API and is connected.
 create view private.connected_health as
   select h.* from public.provider_health_state h
     join public.sites s on s.id = h.site_id and s.oci_sync_method = 'api'
     join public.provider_credentials c
       on c.site_id = h.site_id and c.provider_key = h.provider_key;
 
--- health_of: {circuit, blocked}: how delivery by API stands on these sites, of several the worst.
+-- health_of: {circuit, blocked} of delivery by API on these sites; the worst of several.
 -- Null where no site sends by API or none is connected; blocked also where none is.
 create function private.health_of(p_sites uuid[], p_provider_key text default null) returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -33,8 +33,8 @@ begin
 end
 $$;
 
--- next_due: when the first row of a site in this state may be sent; what waits for a person never
--- is.
+-- next_due: when the first row of a site in this state may be sent, without rows that wait for a
+-- person.
 create function private.next_due(p_site_id uuid, p_status text) returns timestamptz
 language sql stable security definer set search_path = ''
 as $$
@@ -63,7 +63,7 @@ as $$
         order by x.dispatched_at desc limit 1000) d
       join public.sales s on s.id = d.sale_id
     where s.status = case d.kind when 'RETRACT' then 'CANCELED' else 'CONFIRMED' end
-      and private.may_tell(s, d.kind)
+      and private.may_send(s, d.kind)
       and not exists (select from public.provider_dispatches o
         where o.sale_id = d.sale_id and o.provider_key = d.provider_key
           and case when o.verdict is distinct from 'REJECTED' and d.kind = 'CONVERSION' then true
@@ -125,7 +125,7 @@ begin
 end
 $$;
 
--- connections_json: how the connections of some sites stand, and the last run of script or worker.
+-- connections_json: the state of some sites' connections, and the last run of script or worker.
 create function private.connections_json(p_sites uuid[]) returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$

@@ -2,7 +2,7 @@
 
 -- why_not_counted: the first broken link between the click and Google's verdict.
 --   Returns  {saleId, link, code, at, facts}. The links and their codes, in the order of the chain:
---            CANCELLED (the code says what became of it at Google), CLICK (NO_CLICK_ID, NO_MATCH),
+--            CANCELLED (the code says what happened at Google), CLICK (NO_CLICK_ID, NO_MATCH),
 --            CONSENT, CLICK_AGE, ARCHIVED (the site; nothing waiting is sent), SEAL (a draft),
 --            HELD (an earlier sale of the lead must be taken back first),
 --            WAITS (UNDO_WINDOW, CLICK_TOO_YOUNG, GOOGLE_ASKED), CONNECTION, BLOCKED,
@@ -103,7 +103,7 @@ as $$
     else private.link('CLICK', p_block, null) end
 $$;
 
--- why_cancelled: the link for a cancelled sale; its code says what became of it at Google.
+-- why_cancelled: the link for a cancelled sale; its code says what happened at Google.
 create function private.why_cancelled(p_site public.sites, p_sale public.sales) returns jsonb
 language sql stable security definer set search_path = ''
 as $$

@@ -80,7 +80,7 @@ async function refusedClaim() {
   const settle = {
     p_site_id: team.siteUuid,
     p_token: token,
-    p_results: [{ id, outcome: "FAILED", code: "invalid_grant", category: "AUTH", words: "revoked" }],
+    p_results: [{ id, outcome: "FAILED", code: "invalid_grant", category: "AUTH", message: "revoked" }],
     p_batch: { provider: "google_ads", ...batch, ...refused },
   };
   return { id, settle };

@@ -91,7 +91,7 @@ test("a release leaves alone what was given up, what was cancelled, and what Goo
   const { id: other } = await sealLead(db.sql, team);
   await recordTest([defaultNames.seal]);
   const claim = await claimForWorker(db.sql, team, { at: minutesLater(11), limit: 100 });
-  const answers = claim.rows.map(({ id }) => ({ id, ...refusal, ...(id === other && { code: "INVALID_CURRENCY" }), words: "w" }));
+  const answers = claim.rows.map(({ id }) => ({ id, ...refusal, ...(id === other && { code: "INVALID_CURRENCY" }), message: "w" }));
   const settle = {
     p_site_id: team.siteUuid,
     p_token: claim.token,
@@ -114,7 +114,7 @@ test("another action that is chosen while the refusal is written waits for it, a
   const settle = {
     p_site_id: team.siteUuid,
     p_token: token,
-    p_results: [{ id, ...refusal, words: "gone" }],
+    p_results: [{ id, ...refusal, message: "gone" }],
     p_batch: { provider: "google_ads", ...batch, ...blocking },
   };
   const chosen = await whileOpen(

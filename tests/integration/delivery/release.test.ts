@@ -39,7 +39,7 @@ async function refusedClaim() {
   const settle = {
     p_site_id: team.siteUuid,
     p_token: token,
-    p_results: [{ id, outcome: "FAILED", code: "invalid_grant", category: "AUTH", words: "revoked" }],
+    p_results: [{ id, outcome: "FAILED", code: "invalid_grant", category: "AUTH", message: "revoked" }],
     p_batch: { provider: "google_ads", ...batch, ...refused },
   };
   return { id, settle };
@@ -84,7 +84,7 @@ test("a release leaves alone what no worker failed, and what failed for another 
   await service(
     db.sql,
     "fail_offline_conversions",
-    { p_site_id: team.siteUuid, p_ids: [scripted], p_code: "AUTH", p_category: "AUTH", p_words: "x" },
+    { p_site_id: team.siteUuid, p_ids: [scripted], p_code: "AUTH", p_category: "AUTH", p_message: "x" },
     minutesLater(2),
   );
   await callAs(db.sql, team.owner, (tx) => tx`select public.switch_delivery(${team.siteId}, 'api')`);

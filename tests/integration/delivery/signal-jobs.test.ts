@@ -76,7 +76,7 @@ describe("settling", () => {
     for (let attempt = 1, minute = 2; attempt <= 5; attempt += 1, minute += 120) {
       const batch = attempt === 1 ? claimed : await claim(minute);
       expect(batch.rows).toHaveLength(1);
-      await settle(batch, all(batch, { outcome: "RETRY", category: "TRANSIENT", words: "threw" }), minute, null);
+      await settle(batch, all(batch, { outcome: "RETRY", category: "TRANSIENT", message: "threw" }), minute, null);
       if (attempt < 5) expect(await signal()).toMatchObject({ dispatch_status: "PENDING", provider_error_code: null, last_error: "threw" });
     }
     expect(await signal()).toMatchObject({
@@ -116,7 +116,7 @@ describe("settling", () => {
   });
 
   test("a refusal of the signal itself is final", async () => {
-    await settle(claimed, all(claimed, { outcome: "FAILED", category: "VALIDATION", code: "UNPARSEABLE_GCLID", words: "no" }), 2);
+    await settle(claimed, all(claimed, { outcome: "FAILED", category: "VALIDATION", code: "UNPARSEABLE_GCLID", message: "no" }), 2);
     expect(await signal()).toMatchObject({
       dispatch_status: "FAILED",
       provider_error_code: "UNPARSEABLE_GCLID",

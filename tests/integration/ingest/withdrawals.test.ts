@@ -99,7 +99,7 @@ describe("a withdrawal", () => {
       const answer = { p_site_id: site.siteUuid, p_ids: [String(row?.id)] };
       if (outcome === "ack") await service(app.db.sql, "ack_offline_conversions", answer);
       else {
-        const failure = { ...answer, p_code: "APPLY_FAILED", p_category: "TRANSIENT", p_words: "no" };
+        const failure = { ...answer, p_code: "APPLY_FAILED", p_category: "TRANSIENT", p_message: "no" };
         await service(app.db.sql, "fail_offline_conversions", failure);
       }
       expect((await saleOf(app, saleId)).rows).toEqual(rows);

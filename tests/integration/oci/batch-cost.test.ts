@@ -76,7 +76,7 @@ test("the script's rows: claimed, failed, tried again, recovered, capped, opened
 
   await at("get_export_page", { p_site_id: team.siteUuid, p_max_attempts: 5, p_limit: batch }, 1);
   expect((await claim(1)).rows).toHaveLength(batch);
-  const failure = { p_code: "APPLY_FAILED", p_category: "TRANSIENT", p_words: "threw" };
+  const failure = { p_code: "APPLY_FAILED", p_category: "TRANSIENT", p_message: "threw" };
   expect(await at("fail_offline_conversions", { ...about, ...failure }, 2)).toMatchObject({ updated: batch });
   expect(await at("recover_stuck_offline_conversion_jobs", {}, 10)).toMatchObject({ retried: batch });
   await claim(11);
@@ -95,7 +95,7 @@ test("the worker's rows: deferred, claimed, settled one way and the other; expir
   await sealMany(team);
   const p_provider_key = "google_ads";
   const late = minutesLater(10).toISOString();
-  const deferral = { p_site_id: team.siteUuid, p_provider_key, p_limit: 5000, p_until: late, p_code: "CIRCUIT_OPEN", p_words: "open" };
+  const deferral = { p_site_id: team.siteUuid, p_provider_key, p_limit: 5000, p_until: late, p_code: "CIRCUIT_OPEN", p_message: "open" };
   expect(await costOf(() => service(watched, "defer_offline_conversion_jobs", deferral, minutesLater(1)))).toEqual({ deferred: batch });
   const claim = (minute: number) => setBased(() => claimForWorker(watched, team, { at: minutesLater(minute) }));
   const first = await claim(11);
@@ -143,7 +143,7 @@ test("signals: claimed, failed, recovered, sent", async () => {
     expect(rows).toHaveLength(batch);
     return { p_site_id: team.siteUuid, p_ids: rows.map(({ id }) => id) };
   };
-  await at("fail_marketing_signals", { ...(await claim(1)), p_category: "TRANSIENT", p_words: "threw" }, 2);
+  await at("fail_marketing_signals", { ...(await claim(1)), p_category: "TRANSIENT", p_message: "threw" }, 2);
   await claim(20);
   await at("recover_marketing_signals", {}, 40);
   expect(await at("ack_marketing_signals", await claim(41), 42)).toMatchObject({ updated: batch });
@@ -173,7 +173,7 @@ test("signals of a worker: listed, claimed, failed, recovered, sent", async () =
   };
   const groups = await setBased(() => service<{ site_id: string }[]>(watched, "list_signal_groups", {}, minutesLater(1)));
   expect(groups).toContainEqual(expect.objectContaining({ site_id: team.siteUuid, queued_count: batch }));
-  expect(await settle(await claim(1), { outcome: "RETRY", category: "TRANSIENT", words: "threw" }, 2)).toMatchObject({ retried: batch });
+  expect(await settle(await claim(1), { outcome: "RETRY", category: "TRANSIENT", message: "threw" }, 2)).toMatchObject({ retried: batch });
   await claim(20);
   await costOf(() => service(watched, "recover_marketing_signals", {}, minutesLater(40)));
   const sent = { outcome: "COMPLETED", transport: "data_manager", requestId: "req-1" };

@@ -139,7 +139,7 @@ async function recoveredRows(count: number): Promise<string[]> {
 // Mutation that breaks it: drop skip locked from fail_unexportable_rows: the two wait for each other.
 test("a late ack of rows that an export is failing", async () => {
   const [first = "", second = "", third = ""] = await recoveredRows(3);
-  const p_rows = [second, third, first].map((id) => ({ id, code: "NO_CLICK_ID", words: "words" }));
+  const p_rows = [second, third, first].map((id) => ({ id, code: "NO_CLICK_ID", message: "words" }));
   const done = new AbortController();
   let outcomes: Promise<Record<string, unknown>[]> = Promise.resolve([]);
   await db.sql.begin(async (tx) => {

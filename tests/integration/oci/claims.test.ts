@@ -102,7 +102,7 @@ describe("a failure", () => {
     service(
       app.db.sql,
       "fail_offline_conversions",
-      { p_site_id: site.siteUuid, p_ids: [id], p_code: "X", p_category: "TRANSIENT", p_words: "threw", ...more },
+      { p_site_id: site.siteUuid, p_ids: [id], p_code: "X", p_category: "TRANSIENT", p_message: "threw", ...more },
       minutesLater(minute),
     );
 

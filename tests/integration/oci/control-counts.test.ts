@@ -58,7 +58,7 @@ test(`after ${rounds} random moves the kept counts equal a full count`, { timeou
       service(
         db.sql,
         "fail_offline_conversions",
-        { ...about(pick(rows, 4)), p_code: pick(codes, 1)[0], p_category: random() < 0.5 ? "TRANSIENT" : "VALIDATION", p_words: "w" },
+        { ...about(pick(rows, 4)), p_code: pick(codes, 1)[0], p_category: random() < 0.5 ? "TRANSIENT" : "VALIDATION", p_message: "w" },
         at,
       ),
     (at) => service(db.sql, "recover_stuck_offline_conversion_jobs", {}, at),
@@ -173,7 +173,7 @@ test("a check in steps finds what is wrong and nothing else, while rows move and
   const random = seededRandom(11);
   const some = () => ids.filter(() => random() < 0.3);
   const about = (chosen: string[]) => ({ p_site_id: site.siteUuid, p_ids: chosen });
-  const failure = { p_code: "APPLY_FAILED", p_category: "TRANSIENT", p_words: "w" };
+  const failure = { p_code: "APPLY_FAILED", p_category: "TRANSIENT", p_message: "w" };
   for (const planted of [0, 5]) {
     await db.sql`insert into private.queue_counts select ${site.siteUuid}, 'google_ads', 'COMPLETED', 'TRY', '', '', ${planted}, 0 where ${planted} > 0
       on conflict (site_id, provider_key, status, currency, code, category) do update set row_count = private.queue_counts.row_count + ${planted}`;

@@ -107,7 +107,7 @@ describe("the export", () => {
     const [row] = await rowsIn(db.sql, team, "QUEUED", 1, 123_456);
     const id = String(row?.id);
     await claimForScript(db.sql, team, [id], minutesLater(1));
-    const about = { p_site_id: team.siteUuid, p_ids: [id], p_code: "APPLY_FAILED", p_category: "VALIDATION", p_words: words };
+    const about = { p_site_id: team.siteUuid, p_ids: [id], p_code: "APPLY_FAILED", p_category: "VALIDATION", p_message: words };
     await service(db.sql, "fail_offline_conversions", about, minutesLater(2));
     const response = await get(exportRoute, { query: "&errorCode=APPLY_FAILED" });
     expect(response.headers.get("content-type")).toBe("text/csv; charset=utf-8");

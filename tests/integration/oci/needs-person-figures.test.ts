@@ -86,7 +86,7 @@ test("refused access counts what a worker met, not what a script did", async () 
   await switchDelivery(db.sql, team, "script");
   const { id } = await sealLead(db.sql, team);
   await claimForScript(db.sql, team, [id], minutesLater(2));
-  const failure = { p_site_id: team.siteUuid, p_ids: [id], p_code: "USER_PERMISSION_DENIED", p_category: "AUTH", p_words: "x" };
+  const failure = { p_site_id: team.siteUuid, p_ids: [id], p_code: "USER_PERMISSION_DENIED", p_category: "AUTH", p_message: "x" };
   await service(db.sql, "fail_offline_conversions", failure, minutesLater(3));
   await switchDelivery(db.sql, team, "api");
   await failAuth(db.sql, team, minutesLater(4));

@@ -198,7 +198,7 @@ describe("after consent is withdrawn", () => {
   });
 
   // Guarantee: what can never be handed out again does not stand at the head of the site's queue for ever, before rows that can.
-  // Mutation that breaks it: let may_tell look at the block alone.
+  // Mutation that breaks it: let may_send look at the block alone.
   test("a row that was given up in flight is not queued again, whoever asks", async () => {
     const { team, sealed } = await inFlight();
     const failed = await act(db.sql, { action: "MARK_FAILED", ids: [sealed.id] }, { team, at: minutesLater(2) });

@@ -21,7 +21,7 @@ const fail = (row: Sealed, minute: number, category = "TRANSIENT") =>
   service(
     db.sql,
     "fail_offline_conversions",
-    { p_site_id: team.siteUuid, p_ids: [row.id], p_code: "APPLY_FAILED", p_category: category, p_words: "apply() threw" },
+    { p_site_id: team.siteUuid, p_ids: [row.id], p_code: "APPLY_FAILED", p_category: category, p_message: "apply() threw" },
     minutesLater(minute),
   );
 const errorsOf = async ({ id }: Sealed) => {

@@ -67,7 +67,7 @@ describe("ack-failed", () => {
     const { id } = await sealLead(app.db.sql, site);
     for (let attempt = 1; attempt <= 5; attempt++) {
       await claimForScript(app.db.sql, site, [id], minutesLater(attempt * 200));
-      const args = { p_site_id: site.siteUuid, p_ids: [id], p_code: "APPLY_FAILED", p_category: "TRANSIENT", p_words: "threw" };
+      const args = { p_site_id: site.siteUuid, p_ids: [id], p_code: "APPLY_FAILED", p_category: "TRANSIENT", p_message: "threw" };
       await service(app.db.sql, "fail_offline_conversions", args, minutesLater(attempt * 200 + 1));
       await service(app.db.sql, "recover_stuck_offline_conversion_jobs", {}, minutesLater(attempt * 200 + 100));
     }

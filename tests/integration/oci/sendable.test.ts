@@ -118,7 +118,7 @@ describe("listed is what is claimed, with", () => {
     const groups = await listGroups(db.sql, minutesLater(3), [team.siteUuid]);
     const { rows } = await claim(3);
     expect([groups[0]?.queued_count ?? 0, rows.length]).toEqual([left, left]);
-    const deferral = { ...provider(), p_limit: 100, p_until: minutesLater(60), p_code: "CIRCUIT_OPEN", p_words: "w" };
+    const deferral = { ...provider(), p_limit: 100, p_until: minutesLater(60), p_code: "CIRCUIT_OPEN", p_message: "w" };
     await service(db.sql, "recover_stuck_offline_conversion_jobs", {}, minutesLater(30));
     expect(await service(db.sql, "defer_offline_conversion_jobs", deferral, minutesLater(30))).toEqual({ deferred: left });
   });

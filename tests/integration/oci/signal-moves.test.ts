@@ -39,7 +39,7 @@ const fail = (team: Team, ids: string[], minute: number, category = "TRANSIENT")
   service(
     db.sql,
     "fail_marketing_signals",
-    { p_site_id: team.siteUuid, p_ids: ids, p_category: category, p_words: "threw" },
+    { p_site_id: team.siteUuid, p_ids: ids, p_category: category, p_message: "threw" },
     minutesLater(minute),
   );
 const recover = (minute: number) => service(db.sql, "recover_marketing_signals", {}, minutesLater(minute));

@@ -41,15 +41,15 @@ const defer = (code: string, minute: number, until = minute + 5) =>
   service(
     db.sql,
     "defer_offline_conversion_jobs",
-    { p_site_id: team.siteUuid, p_provider_key: "google_ads", p_limit: 100, p_until: minutesLater(until), p_code: code, p_words: code },
+    { p_site_id: team.siteUuid, p_provider_key: "google_ads", p_limit: 100, p_until: minutesLater(until), p_code: code, p_message: code },
     minutesLater(minute),
   );
-const unavailable: Result = { outcome: "RETRY", category: "TRANSIENT", code: "UNAVAILABLE", words: "try later" };
+const unavailable: Result = { outcome: "RETRY", category: "TRANSIENT", code: "UNAVAILABLE", message: "try later" };
 const tooRecent = (minute: number): Result => ({
   outcome: "RETRY",
   category: "TRANSIENT",
   code: "TOO_RECENT_EVENT",
-  words: "too recent",
+  message: "too recent",
   free: true,
   retryAt: minutesLater(minute + 1).toISOString(),
 });
@@ -85,7 +85,7 @@ describe("a wait that Google asks for", () => {
 
 // Guarantee: Google being away costs no sale. Mutation: drop free from the rows of a batch that nobody answered.
 describe("a provider that is away", () => {
-  const unanswered: Result = { outcome: "RETRY", category: "TRANSIENT", words: "could not be reached", free: true };
+  const unanswered: Result = { outcome: "RETRY", category: "TRANSIENT", message: "could not be reached", free: true };
   const awayUntil = async (end: number) => {
     for (let minute = 1; minute <= end; minute += 10) {
       const claimed = await claim(minute);
@@ -148,7 +148,7 @@ describe("the error of the last real attempt", () => {
   // Mutation that breaks it: coalesce the code to UNKNOWN for RETRY as well.
   test("of a sender that threw has no code; used up, it is MAX_ATTEMPTS", async () => {
     const { id } = await sealLead(db.sql, team);
-    const threw: Result = { outcome: "RETRY", category: "TRANSIENT", words: "socket hang up" };
+    const threw: Result = { outcome: "RETRY", category: "TRANSIENT", message: "socket hang up" };
     await attempt(threw, 100);
     expect(await readRow(db.sql, id)).toMatchObject({
       status: "RETRY",
@@ -168,7 +168,7 @@ describe("the error of the last real attempt", () => {
   });
 });
 
-const revoked: Result = { outcome: "FAILED", category: "AUTH", code: "invalid_grant", words: "revoked" };
+const revoked: Result = { outcome: "FAILED", category: "AUTH", code: "invalid_grant", message: "revoked" };
 const block = { code: "invalid_grant", message: "Reconnect Google." };
 
 // Guarantee: new credentials are never blamed for what the old ones met, and no sale is left behind by a refusal that came late.

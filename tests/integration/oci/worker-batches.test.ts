@@ -37,10 +37,10 @@ const defer = (code: string, minute: number, until = minute + 5) =>
   service(
     db.sql,
     "defer_offline_conversion_jobs",
-    { p_site_id: team.siteUuid, p_provider_key: "google_ads", p_limit: 100, p_until: minutesLater(until), p_code: code, p_words: code },
+    { p_site_id: team.siteUuid, p_provider_key: "google_ads", p_limit: 100, p_until: minutesLater(until), p_code: code, p_message: code },
     minutesLater(minute),
   );
-const unavailable: Result = { outcome: "RETRY", category: "TRANSIENT", code: "UNAVAILABLE", words: "try later" };
+const unavailable: Result = { outcome: "RETRY", category: "TRANSIENT", code: "UNAVAILABLE", message: "try later" };
 
 const ledgerOf = (token: string) =>
   db.sql`select phase, claimed_count as claimed, completed_count as completed, failed_count as failed, retry_count as retried, error_code as code

@@ -12,7 +12,7 @@ const cents = ({ random }: StormScene) => random.integer(100, 900_000);
 /** So many leads of one site, called minutes ago and sealed now. */
 export async function seal(scene: StormScene, site: StormSite, leads: number): Promise<void> {
   const { stack, random } = scene;
-  // What a script sends, nobody hears of again: there only good clicks make sense.
+  // A script gets no verdicts, so only good clicks make sense there.
   const fate: Fate =
     site.name === "switching"
       ? null
@@ -57,7 +57,7 @@ export async function cancel(scene: StormScene, sale: StormSale): Promise<void> 
   scene.bars.push({ saleId, why: "cancelled", mark: await transitionMark(scene) });
 }
 
-/** A cancelled sale comes back: the same one, unless Google may have been told to forget it. */
+/** A cancelled sale comes back: the same one, unless its retraction may have arrived. */
 export async function restore(scene: StormScene, { saleId, callId, site, visitor, fate }: StormSale): Promise<void> {
   const { stack, random, bars } = scene;
   const at = stack.clock.now();

@@ -11,7 +11,7 @@ const roundsMax = 60;
 /** Backoff, leases and probes need minutes, free waits six hours, and a script's conversions a day before they are adjusted. */
 const stepMinutes = [20, 20, 20, 60, 6.5 * 60, 20, 20, 25 * 60];
 
-/** Every site has its first account again. What nobody answered for at another one waits for that one, so its owner goes there once more. */
+/** Every site has its first account again. Rows without an answer at another account wait for that one, so its owner connects it once more. */
 export async function drain(scene: StormScene, workers: StormWorkers): Promise<void> {
   const { stack, sites } = scene;
   await stack.google.admin("DELETE", "/faults");

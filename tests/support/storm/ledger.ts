@@ -10,7 +10,7 @@ export interface BookedSale {
   status: "CONFIRMED" | "CANCELED";
   amountCents: number;
   block: string | null;
-  /** How often anything of it was handed out, and how often Google's acceptance was written down. */
+  /** How often anything of it was handed out, and how often Google's acceptance was recorded. */
   claims: number;
   dispatches: number;
   /** Hand-outs whose answer never came or said nothing of the row (killed, timed out, lease run out), or that a person took from their worker. */
@@ -51,7 +51,7 @@ export const readClaims = (sql: postgres.Sql) => sql<{ saleId: string; mark: num
   select q.sale_id as "saleId", t.id::int as mark from public.queue_transitions t join public.offline_conversion_queue q on q.id = t.queue_id
   where q.kind = 'CONVERSION' and t.to_status = 'PROCESSING' and t.reason in ('WORKER_CLAIM', 'SCRIPT_EXPORT') order by t.id`;
 
-/** What must be none when everything has come to rest. Deferrals have no attempt and are in no total. */
+/** What must be 0 when everything has ended. Deferrals have no attempt and are in no total. */
 export async function readLeftovers(sql: postgres.Sql): Promise<Record<string, number>> {
   const [left] = await sql<Record<string, number>[]>`
     select (select count(*)::int from public.offline_conversion_queue where status = 'PROCESSING') as "stuck rows",

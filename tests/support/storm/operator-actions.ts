@@ -30,7 +30,7 @@ export async function actOnRows(scene: StormScene, site: StormSite, action: Queu
   if (done && takesBack) await orRefused(scene, "UNDO", () => undo(stack.sql(), String(done.body.actionId), options));
 }
 
-/** Everything that failed is tried again, but for what was rightly not sent. */
+/** Everything that failed is tried again, except rows skipped on purpose. */
 export async function retryAll(scene: StormScene, { team }: StormSite): Promise<void> {
   const { stack } = scene;
   const failed = await stack.sql()`
@@ -71,7 +71,7 @@ export async function workByHand(scene: StormScene, { team, accounts }: StormSit
     const { customerId, actionId } = places.get(orderId) ?? { customerId: accounts[0], actionId: "1005" };
     const value = kind === "RETRACT" ? null : valueCents / 100;
     const { isFound } = await stack.google.admin("POST", "/by-hand", { customerId, actionId, orderId, value });
-    // What is not there a day after nobody answered for it is not coming.
+    // A conversion without an answer that Google does not have after a day never arrived.
     const isDone = isFound || (isAssumed && sentAt.getTime() < dayAgo);
     if (!isDone) left += 1;
     else
@@ -86,7 +86,7 @@ export async function workByHand(scene: StormScene, { team, accounts }: StormSit
   return left;
 }
 
-/** Of what Google never said anything, a person sends again what is not there. */
+/** Of conversions without a verdict, a person sends again those that Google does not have. */
 export async function sendUnknownAgain(scene: StormScene, { team }: StormSite): Promise<void> {
   const { stack } = scene;
   const there = new Set((await stack.google.conversions()).map(({ orderId }) => orderId));

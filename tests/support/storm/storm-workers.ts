@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { childEnv } from "#scripts/local/process/service-process.ts";
 import type { Order, Outcome } from "./worker-in-child.ts";
 
-/** What became of an order: it was done, it failed as a cron run can, or the worker died over it. */
+/** The outcome of an order: it was done, it failed as a cron run can, or the worker died over it. */
 export type Result = { end: "done" | "failed"; outcome: Outcome } | { end: "killed" };
 
 interface Worker {

@@ -4,7 +4,7 @@ import { service } from "#tests/fixtures/service.ts";
 
 import { accepted, api, type Case, cancel, day, db, failure, rejected, script, send, taken } from "./why-scene.ts";
 
-/** Sales that went to Google, or were cancelled, and what became of them. */
+/** Sales that were sent to Google, or were cancelled, and their outcome. */
 export const sentCases: Record<string, Case> = {
   "an attempt without an answer yet": {
     link: "IN_FLIGHT",

@@ -188,7 +188,7 @@ export const waitingCases: Record<string, Case> = {
     make: async () => {
       const team = await api();
       const row = await sealLead(db.sql, team);
-      await send(team, { outcome: "RETRY", code: "UNAVAILABLE", category: "TRANSIENT", words: "503" });
+      await send(team, { outcome: "RETRY", code: "UNAVAILABLE", category: "TRANSIENT", message: "503" });
       await deferred(team, "CONCURRENCY_LIMIT", 90);
       return { team, ...row };
     },
@@ -202,7 +202,7 @@ export const waitingCases: Record<string, Case> = {
     make: async () => {
       const team = await api();
       const row = await sealLead(db.sql, team);
-      await send(team, { outcome: "RETRY", code: "UNAVAILABLE", category: "TRANSIENT", words: "503" });
+      await send(team, { outcome: "RETRY", code: "UNAVAILABLE", category: "TRANSIENT", message: "503" });
       await deferred(team, "VAULT_KEY_MISSING", 90);
       return { team, ...row };
     },

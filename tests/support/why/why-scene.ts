@@ -36,7 +36,7 @@ export const failure = (code: string, category = "VALIDATION"): Result => ({
   outcome: "FAILED",
   code,
   category,
-  words: `${code} said Google`,
+  message: `${code} said Google`,
 });
 
 /** A conversion that Data Manager took; `answer` is what it says later. */
@@ -106,7 +106,7 @@ export const deferred = (team: Team, code: string, minute = 1) =>
       p_limit: 10,
       p_until: minutesLater(minute + 60),
       p_code: code,
-      p_words: code,
+      p_message: code,
     },
     minutesLater(minute),
   );

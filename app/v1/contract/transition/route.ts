@@ -8,7 +8,7 @@ import { addressLimit } from "#lib/http/rate-limit.ts";
 export const POST = handler({
   guard: keyOrMember(transitionScopes),
   limits: {
-    before: addressLimit("transition-address", 1200), // what one key may, its one server may
+    before: addressLimit("transition-address", 1200), // one server may use a key's whole allowance
     after: {
       name: "transition",
       requests: 1200,

@@ -6,13 +6,13 @@ import type { SiteId } from "#lib/site-ids.ts";
 export interface Choices {
   reason?: string;
   clearErrors?: boolean;
-  /** Send what waits for a person, too. */
+  /** Also sends rows that wait for a person. */
   overApi?: boolean;
 }
 
 export type Target = { ids: string[] } | { preview: Pick<QueueActionPreview, "previewId" | "digest" | "count"> };
 
-/** What became of an action; several parts when more rows were ticked than one request takes. */
+/** The result of an action; several parts when more rows were ticked than one request takes. */
 export interface Outcome {
   actionIds: string[];
   affected: number;
@@ -21,7 +21,7 @@ export interface Outcome {
   undoUntil: string | null;
 }
 
-/** An action that takes several requests. It can stop between two of them and be gone on with, here or after a reload. */
+/** An action that takes several requests. It can stop between two of them and be resumed, here or after a reload. */
 export interface Job {
   action: QueueAction | "UNDO";
   /** What is still to be asked; the first one may be half done, and the server knows how far it is. */
@@ -29,7 +29,7 @@ export interface Job {
   done: number;
   total: number;
   outcome: Outcome;
-  /** How things stood before the first of the steps: an answer counts for the whole step. */
+  /** The counts before the first of the steps: an answer counts for the whole step. */
   before: { done: number; outcome: Outcome };
 }
 
@@ -58,7 +58,7 @@ export function actionJob(siteId: SiteId, action: QueueAction, target: Target, c
   );
 }
 
-/** Takes an action back, its last part first, as far as nobody touched the rows since. */
+/** Undoes an action, its last part first, for rows that have not changed since. */
 export function undoJob(siteId: SiteId, { actionIds, affected }: Pick<Outcome, "actionIds" | "affected">): Job {
   const steps = actionIds.toReversed().map((id) => ({ url: `/api/oci/queue-actions/${id}/undo`, body: { siteId } }));
   return newJob("UNDO", steps, affected);
@@ -92,7 +92,7 @@ interface Hooks {
   isStopped: () => boolean;
 }
 
-/** One request after the other until nothing is left, somebody stops it, or one is refused. What was done stays done and is told. */
+/** Sends one request after the other until nothing is left, somebody stops it, or one is refused. Reports what was done. */
 export async function advance(job: Job, { onProgress, isStopped }: Hooks): Promise<{ job: Job; failure: SendFailure | null }> {
   let current = job;
   for (let step = current.steps[0]; step && !isStopped(); step = current.steps[0]) {

@@ -10,7 +10,7 @@ import { overList } from "#components/workbench/bulk-bar.tsx";
 const track =
   "h-1.5 w-full appearance-none overflow-hidden rounded-[3px] border-0 bg-surface-3 [&::-moz-progress-bar]:bg-accent-mark [&::-webkit-progress-bar]:bg-surface-3 [&::-webkit-progress-value]:bg-accent-mark";
 
-/** How far a long action is; when it stopped, how far it got, why, and the ways on: the rest of it, back, or leave it so. */
+/** The progress of a long action. After a stop: how far it got, why, and the choices: continue, undo, or leave it. */
 export function RunBar() {
   const t = useTranslations("oci.actions");
   const deeds = useTranslations("actions");

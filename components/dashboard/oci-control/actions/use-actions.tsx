@@ -22,7 +22,7 @@ export interface Question {
 type LastAction = Pick<Outcome, "actionIds" | "affected"> & { undoUntil: string };
 const undoShownMs = 20_000;
 
-/** Asks, does, tells, and takes back. `onChanged` lets the server draw the page again at once. */
+/** Asks, acts, reports the result and undoes. `onChanged` lets the server draw the page again at once. */
 export function useActions({ siteId }: Pick<ControlSite, "siteId">, onChanged: () => void) {
   const t = useTranslations("oci.actions");
   const toast = useToast();
@@ -32,7 +32,7 @@ export function useActions({ siteId }: Pick<ControlSite, "siteId">, onChanged: (
   const [last, setLast] = useState<LastAction | null>(null);
   const { run, start, stop, drop, isRunning } = useJob(siteId);
 
-  /** Two at once could not both be told how far they are. */
+  /** One at a time: the bar shows the progress of one action. */
   function isBusy(): boolean {
     if (isRunning()) toast.failed(t("oneAtATime"));
     return isRunning();
@@ -62,7 +62,7 @@ export function useActions({ siteId }: Pick<ControlSite, "siteId">, onChanged: (
     if (result.skippedCount > 0) setOutcome(result);
   }
 
-  /** Once something was done the question, which was about the rows as they were, is answered. */
+  /** Closes the question after an action: it was about the rows as they were before. */
   async function work(job: Job): Promise<void> {
     const ended = await start(job, () => setQuestion(null));
     onChanged();

@@ -5,7 +5,7 @@ import type { SendFailure } from "#components/forms/send-json.ts";
 import type { SiteId } from "#lib/site-ids.ts";
 import { advance, type Job } from "./job.ts";
 
-/** A job under way, or one that stopped: by a hand, by leaving the page, or by a refusal. */
+/** A job under way, or one that stopped: by the operator, by leaving the page, or by a refusal. */
 export interface Run {
   job: Job;
   state: "running" | "stopped";
@@ -40,7 +40,7 @@ function keptJob(siteId: SiteId): Job | null {
   }
 }
 
-/** Runs one job at a time and keeps what is not done. A page that is left stops after the request that is on its way. */
+/** Runs one job at a time and stores what is not done. A page that is left stops after the current request. */
 export function useJob(siteId: SiteId) {
   const [run, setRun] = useState<Run | null>(null);
   const isStopped = useRef(false);
@@ -60,12 +60,12 @@ export function useJob(siteId: SiteId) {
     stop: () => {
       isStopped.current = true;
     },
-    /** Lets go of a job that stopped; what it did stays done. */
+    /** Drops a job that stopped; what it did stays done. */
     drop() {
       keepJob(siteId, null);
       setRun(null);
     },
-    /** Null: it stopped midway and waits to be gone on with. */
+    /** Null: it stopped midway and can be resumed. */
     async start(job: Job, onBegun: () => void): Promise<Ended | null> {
       isStopped.current = false;
       isRunning.current = true;

@@ -2,7 +2,7 @@ import type { QueueCharts } from "#lib/oci/queue/charts.ts";
 
 type Bucket = QueueCharts["activity"][number];
 
-/** A week by the hour is 168 bars: on a card they are hairs. Its hours are put together into days of the site's zone. */
+/** A week by the hour is 168 bars, too thin for a card. Its hours are put together into days of the site's zone. */
 export function chartBuckets({ activity, range }: Pick<QueueCharts, "activity" | "range">, timeZone: string): Bucket[] {
   if (range !== "7d") return activity;
   const day = new Intl.DateTimeFormat("en-CA", { timeZone, dateStyle: "short" });

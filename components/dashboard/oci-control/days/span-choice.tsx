@@ -22,7 +22,7 @@ export function SpanChoice({ span, from, to, onSpan }: SpanChoiceProps) {
   const days = { from, to };
   const choose = (end: "from" | "to", day: string) => {
     if (!isDay(day)) return; // half typed
-    // The other end follows: a span never turns around and never grows too long.
+    // The other end follows, so that a span is never reversed or too long.
     const chosen = { ...days, [end]: day };
     const ordered = chosen.from <= chosen.to ? chosen : { from: day, to: day };
     const between = daysBetween(ordered.from, ordered.to);

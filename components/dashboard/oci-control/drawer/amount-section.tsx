@@ -16,7 +16,7 @@ interface AmountProps {
   sameCause: number;
 }
 
-/** How much, of whom, and what is the matter: What, Who, Fix. */
+/** The amount, the lead, and what is wrong: What, Who, Fix. */
 export function AmountSection({ row, story, sameCause }: AmountProps) {
   const t = useTranslations();
   const { site, format } = useControl();

@@ -12,7 +12,7 @@ import type { SiteId } from "#lib/site-ids.ts";
 import { useWhatHappens } from "../table/use-what-happens.ts";
 import { CureFacts, type CureTone } from "./cure-facts.tsx";
 
-/** Google's own words: of the last real attempt, where the row only waits since. */
+/** Google's own message; of the last real attempt if the row was only deferred since. */
 function codeOf(row: QueueRow): string {
   const isWaiting = row.status === "RETRY";
   const code = isWaiting ? row.attemptErrorCode : row.providerErrorCode;
@@ -25,7 +25,7 @@ function toneOf(state: RowState, isRefused: boolean): CureTone {
   return state === "BLOCKED" ? "blocked" : state === "RETRY" ? "retry" : "plain";
 }
 
-/** What is the matter with a row, who can fix it, and how. */
+/** What is wrong with a row, who can fix it, and how. */
 export function CureCard({ row, sameCause }: { row: QueueRow; sameCause: number }) {
   const t = useTranslations("oci.drawer");
   const word = useTranslations();
@@ -80,7 +80,7 @@ interface DeedProps {
 function CureDeed({ row, state, cause, sameCause }: DeedProps) {
   const t = useTranslations();
   const { site, mayAct, actions, filterBy } = useControl();
-  // Where an owner puts it right; sending again comes after that and stands at the foot.
+  // Where an owner fixes it; sending again comes after that, at the foot.
   const place = site.role === "owner" && mayAct ? places[cause.cure] : undefined;
   const canRetry = mayAct && !place && cause.helps && (state === "FAILED" || state === "RETRY");
   const byHand = isManual(row, site.ociSyncMethod); // back in the queue it is a person's work again; nothing is sent

@@ -8,12 +8,12 @@ export type CureTone = NonNullable<VariantProps<typeof card>["tone"]>;
 
 interface CureFactsProps {
   tone: CureTone;
-  /** The first one is what is the matter. What has no value is left out. */
+  /** The first one says what is wrong. Facts without a value are left out. */
   facts: readonly { name: string; value: ReactNode }[];
   children: ReactNode;
 }
 
-/** What is the matter, who can do something, and what: with the buttons that do it. */
+/** What is wrong, who can fix it, and how, with the buttons that do it. */
 export function CureFacts({ tone, facts, children }: CureFactsProps) {
   return (
     <div className={card({ tone })}>

@@ -70,7 +70,7 @@ export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row
   );
 }
 
-/** A proof's move in words. A sale that stays sealed was corrected. */
+/** A proof's move as text. A sale that stays sealed was corrected. */
 function useMoveOf() {
   const t = useTranslations();
   const stateOf = useStateWord();

@@ -36,7 +36,7 @@ export function RowDeeds({ row, story }: { row: QueueRow; story: QueueRowStory |
   );
 }
 
-/** Gives a person's work back to the API, after saying what happens when somebody has done it already. */
+/** Gives a person's work back to the API, after saying what happens if somebody has already done it. */
 function TryApi({ row }: { row: QueueRow }) {
   const t = useTranslations("oci.tryApi");
   const word = useTranslations();

@@ -7,7 +7,7 @@ import { DrawerSection } from "#components/workbench/drawer.tsx";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 import { adsApiTime, dataManagerTime, scriptTime } from "#lib/providers/conversion-time.ts";
 
-/** Each of Google's doors writes the same second in its own way. */
+/** Each of Google's APIs writes the same second in its own way. */
 function timeAs(transport: string, at: Date, timeZone: string): string {
   if (transport === "data_manager") return dataManagerTime(at);
   return transport === "ads_api" ? adsApiTime(at, timeZone) : scriptTime(at, timeZone);
@@ -23,7 +23,7 @@ const moneyFields = ({ valueCents, currency }: QueueRowStory["payload"]): Field[
   ["conversionCurrency", currency],
 ];
 
-/** What Google was told, or would be told now, field by field. The names are Google's, so they stay as they are. */
+/** What was sent to Google, or would be sent now, field by field. The names are Google's and are not translated. */
 export function SentSection({ story: { row, payload, dispatches } }: { story: QueueRowStory }) {
   const t = useTranslations("oci.sent");
   const { site } = useControl();

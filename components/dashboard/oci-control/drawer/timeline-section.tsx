@@ -8,7 +8,7 @@ import { DrawerSection } from "#components/workbench/drawer.tsx";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 import { type TimelineEvent, timelineOf } from "./timeline.ts";
 
-/** Everything that happened, oldest first, each with its hand. */
+/** Everything that happened, oldest first, each with who did it. */
 export function TimelineSection({ story }: { story: QueueRowStory }) {
   const t = useTranslations("oci.timeline");
   const { format, causeOf } = useControl();

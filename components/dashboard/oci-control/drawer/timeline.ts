@@ -58,7 +58,7 @@ export function timelineOf({ ledger, transitions, attempts, dispatches }: QueueR
     attempt: 0,
     money: amountCents,
   }));
-  // A verdict moves nothing; the dispatches tell of it below.
+  // A verdict moves nothing; it comes from the dispatches below.
   const moved = transitions.filter(({ from, to }) => !(from === "COMPLETED" && to === "COMPLETED"));
   const moves = moved.map((move, index): TimelineEvent => {
     const ended = attempts.find((attempt) => attempt.endedAt === move.at);

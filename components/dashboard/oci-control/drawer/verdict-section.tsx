@@ -74,7 +74,7 @@ export function VerdictSection({ story, row }: { story: QueueRowStory; row: Queu
   }
 }
 
-/** Only Data Manager answers later: nothing else looks as if it were waited for. */
+/** Only Data Manager answers later; for the other ways nothing is shown as pending. */
 function NoVerdict({ transport }: Pick<Sent, "transport">) {
   const t = useTranslations();
   if (transport === "data_manager") return <Badge state="QUEUED">{t("oci.verdict.none")}</Badge>;
@@ -84,7 +84,7 @@ function NoVerdict({ transport }: Pick<Sent, "transport">) {
 const ways = ["script", "data_manager", "ads_api", "by_hand"] as const;
 const wayOf = (transport: string) => ways.find((way) => way === transport) ?? "other";
 
-/** Queues once more what Google rejected or never answered for, and leads to the new row. `helps`: it is proposed, not only allowed. */
+/** Queues again what Google rejected or gave no verdict on, and opens the new row. `helps`: it is recommended, not only allowed. */
 function SendAgain({ row, helps }: { row: QueueRow; helps: boolean }) {
   const t = useTranslations();
   const { site, openRow } = useControl();

@@ -15,12 +15,12 @@ interface Options {
 
 /** The API gives at most this many at once. */
 const pageMax = 200;
-/** A change may commit after a later one: what was read then is asked for again. */
+/** A change may commit after a later one, so rows are read again from a little before the last read. */
 const overlapMs = 20_000;
 
 const isOlder = (row: QueueRow, shown: QueueRow) => Date.parse(row.updatedAt) < Date.parse(shown.updatedAt);
 
-/** The list as the server drew it, held while somebody is at it; more comes from below when asked for. */
+/** The list as the server drew it, held while somebody uses it; more rows are loaded on request. */
 export function useQueueRows({ page, of }: QueueTabData, { view, isTouched }: Options) {
   const { site, stats } = useControl();
   const [isLoading, setLoading] = useState(false);

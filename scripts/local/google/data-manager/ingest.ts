@@ -1,4 +1,4 @@
-/** POST /v1/events:ingest takes all events of a request or none. What becomes of each is told later, by requestStatus. */
+/** POST /v1/events:ingest takes all events of a request or none. The verdict on each comes later, by requestStatus. */
 import type { FieldViolation } from "../failures.ts";
 import { parseJson } from "../parse-json.ts";
 import type { Sim } from "../sim.ts";

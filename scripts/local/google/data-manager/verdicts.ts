@@ -1,4 +1,4 @@
-/** What Data Manager makes of accepted events once it gets to them, and GET /v1/requestStatus:retrieve, which tells. */
+/** The verdicts on accepted events, and GET /v1/requestStatus:retrieve, which returns them. */
 import { mayReach } from "../access.ts";
 import { bookConversion, changeConversion, findConversion, tally, type Upload } from "../book.ts";
 import { type ClickProblem, findClickProblem } from "../click-ids.ts";

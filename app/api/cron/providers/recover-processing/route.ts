@@ -4,6 +4,6 @@ import { recoverProcessing, recoverQuery } from "#lib/oci/queue/recover.ts";
 
 export const maxDuration = 60;
 
-/** GET /api/cron/providers/recover-processing (every 10 minutes) brings back what was handed out and never answered for. */
+/** GET /api/cron/providers/recover-processing (every 10 minutes) requeues what was handed out and got no answer. */
 export const GET = handler({ guard: cron, query: recoverQuery, run: ({ query }) => recoverProcessing(query.min_age_minutes) });
 export const POST = GET;

@@ -3,7 +3,7 @@ import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
 import { readQueueRowStory } from "#lib/oci/queue/row-story.ts";
 
-/** GET /api/oci/queue-rows/:id tells all that is known of one conversion. */
+/** GET /api/oci/queue-rows/:id gives everything that is known of one conversion. */
 export const GET = handler({
   guard: siteMember("viewer"),
   params: z.object({ id: z.uuid() }),

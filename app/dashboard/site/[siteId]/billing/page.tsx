@@ -97,7 +97,7 @@ export default async function BillingPage({ params, searchParams }: BillingPageP
   );
 }
 
-/** When the running figure was last held against the ledger, and whether it had to be put right. */
+/** When the running figure was last compared with the ledger, and whether it had to be corrected. */
 async function CountedNote({ overview, timeZone }: { overview: BillingOverview; timeZone: string }) {
   const [t, locale] = await Promise.all([getTranslations("billing"), getLocale()]);
   const { reconciledAt, drift } = overview;

@@ -64,7 +64,7 @@ export default async function GoogleAdsPage({ params, searchParams }: GoogleAdsP
           mayChange={mayChange}
         />
         <ConnectionCard
-          // A link to the form, and the way back from Google, open the card anew.
+          // A link to the form, and the return from Google, open the card again.
           key={`${query.connect}/${consent}/${state.connected}`}
           siteId={siteId}
           state={state}
