@@ -1,7 +1,7 @@
 import { type NextRequest, NextResponse } from "next/server";
 import { sessionClient } from "#lib/db/session-client.ts";
 import { env } from "#lib/env.ts";
-import { newRequestId } from "#lib/platform/request-context.ts";
+import { newRequestId } from "#lib/platform/log.ts";
 
 /** Pages only: machine routes pay nothing for it, and handler() guards the others. Public files are named one by one. */
 export const config = {

@@ -6,7 +6,7 @@
 
 import postgres from "postgres";
 import { credentialsPlace } from "#lib/providers/credentials.ts";
-import type { SiteUuid } from "#lib/site-ids.ts";
+import type { SiteUuid } from "#lib/site.ts";
 import { type KeyRing, keyRing, openSecret, type SealedSecret, sealSecret } from "#lib/vault/secret.ts";
 import { readDemoFile } from "./local/demo/demo-file.ts";
 

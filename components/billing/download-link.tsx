@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { ButtonAnchor } from "#components/ui/button.tsx";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 interface DownloadLinkProps {
   href: string;

@@ -5,7 +5,7 @@ import { Card } from "#components/ui/card.tsx";
 import { Prose } from "#components/ui/prose.tsx";
 import { billingFormat } from "#lib/billing/billing-format.ts";
 import type { BillingOverview, InvoiceSummary } from "#lib/billing/billing-shapes.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { DownloadLink, eventsCsvUrl, invoiceUrl } from "./download-link.tsx";
 
 /** What one unit is, with a link to every single one. */

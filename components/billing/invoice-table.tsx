@@ -6,7 +6,7 @@ import { cn } from "#components/ui/cn.ts";
 import { Cell, Table } from "#components/ui/table.tsx";
 import { billingFormat, shortHash } from "#lib/billing/billing-format.ts";
 import type { InvoiceSummary } from "#lib/billing/billing-shapes.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { DownloadLink, invoiceUrl } from "./download-link.tsx";
 
 /** Amounts end and words begin side by side: they need room between them. */

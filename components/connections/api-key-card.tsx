@@ -6,7 +6,7 @@ import { useState } from "react";
 import { Card, CardFoot } from "#components/ui/card.tsx";
 import { Checkbox } from "#components/ui/checkbox.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import type { ApiKey } from "#lib/tenancy/readers.ts";
 import { ApiKeyTable } from "./api-key-table.tsx";
 import { CreateKeyDialog } from "./create-key-dialog.tsx";

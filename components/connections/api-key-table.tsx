@@ -6,7 +6,7 @@ import { Tag } from "#components/ui/badge.tsx";
 import { cn } from "#components/ui/cn.ts";
 import { Cell, Table } from "#components/ui/table.tsx";
 import { DateText, TimeAgo } from "#components/ui/time.tsx";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import type { ApiKey } from "#lib/tenancy/readers.ts";
 import { NarrowKey } from "./narrow-key.tsx";
 import { RevokeKey } from "./revoke-key.tsx";

@@ -11,7 +11,7 @@ import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
 import { SecretLine, SecretText } from "#components/ui/secret-text.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { useToast } from "#components/ui/toast.tsx";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 const hiddenSecret = "•".repeat(24);
 

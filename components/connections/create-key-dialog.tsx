@@ -14,7 +14,7 @@ import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import { SecretText } from "#components/ui/secret-text.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { type KeyScope, keyScopes } from "#lib/tenancy/site-fields.ts";
 import { ScopeChoice } from "./scope-choice.tsx";
 

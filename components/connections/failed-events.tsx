@@ -7,7 +7,7 @@ import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { Cell, Table } from "#components/ui/table.tsx";
 import { DateText } from "#components/ui/time.tsx";
 import type { FailedEvent } from "#lib/ingest/failed-events.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 /** Events that were counted but could not be stored: each with its reason, and a way to try them again. */
 export function FailedEvents({ siteId, events, timeZone }: { siteId: SiteId; events: FailedEvent[]; timeZone: string }) {

@@ -6,7 +6,7 @@ import { useSend } from "#components/forms/use-send.ts";
 import { Alert } from "#components/ui/alert.tsx";
 import { Button } from "#components/ui/button.tsx";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import type { ApiKey } from "#lib/tenancy/readers.ts";
 import { ScopeChoice } from "./scope-choice.tsx";
 

@@ -10,7 +10,7 @@ import { shortMoment } from "#lib/i18n/short-time.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
 import { type FixPlace, type WhyMessage, whyMessage, whySteps } from "#lib/oci/queue/why-message.ts";
 import type { WhyNotCounted } from "#lib/oci/queue/why-not-counted.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 interface WhyAnswerProps {
   answer: WhyNotCounted;

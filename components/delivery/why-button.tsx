@@ -9,7 +9,7 @@ import { Dialog, DialogClose, DialogFoot } from "#components/ui/dialog.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import { Skeleton } from "#components/ui/skeleton.tsx";
 import type { WhyNotCounted } from "#lib/oci/queue/why-not-counted.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { WhyAnswer } from "./why-answer.tsx";
 
 interface WhyButtonProps {

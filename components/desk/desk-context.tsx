@@ -3,7 +3,7 @@
 import { createContext, useContext } from "react";
 import type { DeskFormat } from "#lib/i18n/desk-format.ts";
 import type { AmountPreset, DeskRules } from "#lib/leads/desk-shapes.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import type { LeadActions } from "./use-lead-actions.tsx";
 
 export interface DeskTools {

@@ -22,7 +22,7 @@ import { type DeskFormat, deskFormat } from "#lib/i18n/desk-format.ts";
 import type { DeskFilter } from "#lib/leads/desk-filter.ts";
 import { type FilterText, filterQuery } from "#lib/leads/desk-query.ts";
 import type { AmountPreset, DeskFigures, DeskPage, LeadDetail as Detail } from "#lib/leads/desk-shapes.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { DeskProvider } from "./desk-context.tsx";
 import { deskGrid } from "./desk-look.ts";
 import type { ChartFigure } from "./figures/figure-list.ts";

@@ -1,6 +1,6 @@
 import { getJson } from "#components/forms/get-json.ts";
 import type { DeskLead, DeskPage, LeadDetail } from "#lib/leads/desk-shapes.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 /** What the desk asks for besides what the server draws. */
 

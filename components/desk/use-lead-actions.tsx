@@ -9,7 +9,7 @@ import { useServerTime } from "#components/workbench/live/clock.tsx";
 import { UndoLabel } from "#components/workbench/undo-label.tsx";
 import type { DeskFormat } from "#lib/i18n/desk-format.ts";
 import type { DeskLead, LeadDetail, LeadStatus } from "#lib/leads/desk-shapes.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { isSaved } from "./list/lead-state.ts";
 import { useStaleWords } from "./list/use-lead-words.ts";
 import type { Leads } from "./list/use-leads.ts";

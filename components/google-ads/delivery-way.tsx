@@ -5,7 +5,7 @@ import { useTranslations } from "next-intl";
 import { Tag } from "#components/ui/badge.tsx";
 import { Card } from "#components/ui/card.tsx";
 import { StepRow } from "#components/ui/step-row.tsx";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { SwitchWay } from "./switch-way.tsx";
 
 interface DeliveryWayProps {

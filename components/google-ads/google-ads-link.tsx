@@ -4,7 +4,7 @@ import { ButtonLink } from "#components/ui/button.tsx";
 import { Card, CardBody } from "#components/ui/card.tsx";
 import type { ConnectionStatus } from "#lib/delivery/connection-status.ts";
 import type { Diagnosis } from "#lib/oci/script/status.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { ScriptDiagnosis } from "./script-diagnosis.tsx";
 import { StatusAlert } from "./status-alert.tsx";
 

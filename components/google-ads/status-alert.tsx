@@ -7,7 +7,7 @@ import { ButtonLink } from "#components/ui/button.tsx";
 import { findingOf } from "#lib/delivery/connection-findings.ts";
 import type { ConnectionStatus } from "#lib/delivery/connection-status.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 interface StatusAlertProps {
   siteId: SiteId;

@@ -11,7 +11,7 @@ import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { useToast } from "#components/ui/toast.tsx";
 import { switchPreview } from "#lib/delivery/connection-shapes.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 interface SwitchWayProps {
   siteId: SiteId;

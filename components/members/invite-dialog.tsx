@@ -14,7 +14,7 @@ import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import { Select } from "#components/ui/select.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { type SiteRole, siteRoles } from "#lib/tenancy/site-fields.ts";
 
 export function InviteDialog({ siteId }: { siteId: SiteId }) {

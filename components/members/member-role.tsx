@@ -5,7 +5,7 @@ import { useId, useState } from "react";
 import { useSend } from "#components/forms/use-send.ts";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
 import { Select } from "#components/ui/select.tsx";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import type { Member } from "#lib/tenancy/readers.ts";
 import { type SiteRole, siteRoles } from "#lib/tenancy/site-fields.ts";
 

@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { Avatar } from "#components/ui/avatar.tsx";
 import { Cell, Table } from "#components/ui/table.tsx";
 import { DateText } from "#components/ui/time.tsx";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import type { Member } from "#lib/tenancy/readers.ts";
 import { MemberRole } from "./member-role.tsx";
 import { RemoveMember } from "./remove-member.tsx";

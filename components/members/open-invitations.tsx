@@ -11,7 +11,7 @@ import { Count } from "#components/ui/count.tsx";
 import { ListRow } from "#components/ui/list-row.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { DateText } from "#components/ui/time.tsx";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import type { Invitation } from "#lib/tenancy/readers.ts";
 
 interface OpenInvitationsProps {

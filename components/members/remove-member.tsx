@@ -6,7 +6,7 @@ import { useState } from "react";
 import { useSend } from "#components/forms/use-send.ts";
 import { Button } from "#components/ui/button.tsx";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import type { Member } from "#lib/tenancy/readers.ts";
 
 /** Ends a person's access. One who removes themself leaves the site's pages. */

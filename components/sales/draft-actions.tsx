@@ -6,7 +6,7 @@ import { useSend } from "#components/forms/use-send.ts";
 import { Button } from "#components/ui/button.tsx";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 interface DraftActionsProps {
   siteId: SiteId;

@@ -21,7 +21,7 @@ import {
   type ReadImport,
   readImport,
 } from "#lib/seal/read-import.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { type ImportLine, importLines, lineReason, previewLines, resultCsv } from "./import-lines.ts";
 import { ImportPreview } from "./import-preview.tsx";
 import { ImportQuestions } from "./import-questions.tsx";

@@ -8,7 +8,7 @@ import { leadChannels } from "#lib/channels.ts";
 import { saleStates } from "#lib/contracts/states.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
 import type { Sale } from "#lib/seal/sales-list.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { DraftActions } from "./draft-actions.tsx";
 import { SaleDelivery } from "./sale-delivery.tsx";
 

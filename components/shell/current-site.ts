@@ -1,7 +1,7 @@
 "use client";
 
 import { useParams } from "next/navigation";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import type { SiteRole } from "#lib/tenancy/site-fields.ts";
 
 /** What the shell knows of a site: enough to name it and to choose its pages. */

@@ -1,5 +1,5 @@
 import { BadgeCheck, History, Inbox, type LucideIcon, Plug, ReceiptText, Send, Settings2, Users } from "lucide-react";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import type { SiteRole } from "#lib/tenancy/site-fields.ts";
 
 export interface NavItem {

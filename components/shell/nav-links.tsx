@@ -5,7 +5,7 @@ import { usePathname } from "next/navigation";
 import { useTranslations } from "next-intl";
 import { cn } from "#components/ui/cn.ts";
 import { Count } from "#components/ui/count.tsx";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import type { ShellSite } from "./current-site.ts";
 import { useNavCount } from "./nav-counts.tsx";
 import { type NavItem, sitePath } from "./nav-items.ts";

@@ -3,7 +3,7 @@ import { useTranslations } from "next-intl";
 import { ButtonLink } from "#components/ui/button.tsx";
 import { Card } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { sitePath } from "./nav-items.ts";
 
 /** A page of the owners', reached by an address: it says who can help instead of pretending not to exist. */

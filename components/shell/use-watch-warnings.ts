@@ -3,7 +3,7 @@
 import { useEffect } from "react";
 import { needsPerson } from "#lib/oci/queue/row-state.ts";
 import type { QueueStats } from "#lib/oci/queue/stats.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { useNavCount } from "./nav-counts.tsx";
 
 const askAgainMs = 60_000;

@@ -10,7 +10,7 @@ import { Dialog, DialogClose, DialogFoot } from "#components/ui/dialog.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input } from "#components/ui/input.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 /** Closes the site after its name was typed, so that nobody closes the wrong one. */
 export function ArchiveSite({ siteId, name }: { siteId: SiteId; name: string }) {

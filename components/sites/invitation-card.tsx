@@ -12,7 +12,7 @@ import { ListRow } from "#components/ui/list-row.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { DateText } from "#components/ui/time.tsx";
 import { defaultTimeZone } from "#lib/i18n/locale.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import type { MyInvitation } from "#lib/tenancy/readers.ts";
 
 /** Sites that asked the reader to join them. */

@@ -4,7 +4,7 @@ import { useRouter } from "next/navigation";
 import { useLocale, useTranslations } from "next-intl";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { defaultTimeZone } from "#lib/i18n/locale.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import type { SiteChoices } from "./site-choice-fields.tsx";
 import { SiteForm } from "./site-form.tsx";
 

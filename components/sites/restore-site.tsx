@@ -3,7 +3,7 @@
 import { useTranslations } from "next-intl";
 import { useSend } from "#components/forms/use-send.ts";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 /** Opens an archived site again. */
 export function RestoreSite({ siteId, name }: { siteId: SiteId; name: string }) {

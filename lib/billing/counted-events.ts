@@ -1,6 +1,6 @@
 import { pagedCsv } from "#lib/csv/paged-csv.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { type CountedEvents, countedEvents } from "./billing-shapes.ts";
 
 interface EventsPage {

@@ -1,5 +1,5 @@
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { billingOverview, invoice, invoiceSummaries } from "./billing-shapes.ts";
 
 export const readBillingOverview = (db: SessionClient, siteId: SiteId) =>

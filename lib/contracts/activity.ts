@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { pagedCsv } from "#lib/csv/paged-csv.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 export const activityKinds = [
   "sealed",

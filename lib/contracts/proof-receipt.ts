@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
-import { siteIdShape } from "#lib/site-ids.ts";
+import { siteIdShape } from "#lib/site.ts";
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 

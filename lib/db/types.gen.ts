@@ -1,5 +1,5 @@
 // Generated from the database by `npm run types:generate`; a test fails when it is not current. Do not edit.
-import type { SiteId, SiteUuid } from "#lib/site-ids.ts";
+import type { SiteId, SiteUuid } from "#lib/site.ts";
 
 export type Json = string | number | boolean | null | { [key: string]: Json | undefined } | Json[];
 

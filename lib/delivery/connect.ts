@@ -5,7 +5,7 @@ import { parseInput } from "#lib/http/parse-input.ts";
 import { type Credentials, credentialsSchema, describeAccount, sealCredentials } from "#lib/providers/credentials.ts";
 import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import type { ConnectionTest, ProviderConnection } from "#lib/providers/port.ts";
-import type { SiteId, SiteUuid } from "#lib/site-ids.ts";
+import type { SiteId, SiteUuid } from "#lib/site.ts";
 import { siteDelivery } from "#lib/tenancy/site-delivery.ts";
 import { actionsAtGoogle, knownOf } from "./actions-at-google.ts";
 import { withoutSecrets } from "./connection.ts";

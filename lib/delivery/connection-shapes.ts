@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { circuitStates } from "#lib/oci/queue-types.ts";
-import { syncMethods } from "#lib/tenancy/site-lists.ts";
+import { syncMethods } from "#lib/site.ts";
 
 /** What the screens of a Google Ads connection send and get. Times are ISO 8601. No shape here holds a secret on its way out. */
 

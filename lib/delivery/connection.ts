@@ -3,7 +3,7 @@ import { callRpc } from "#lib/db/call-rpc.ts";
 import { redact } from "#lib/platform/redact.ts";
 import { openCredentials } from "#lib/providers/credentials.ts";
 import type { ProviderConnection } from "#lib/providers/port.ts";
-import type { SiteUuid } from "#lib/site-ids.ts";
+import type { SiteUuid } from "#lib/site.ts";
 import { storableText } from "./pipeline.ts";
 
 const messageMax = 1000;

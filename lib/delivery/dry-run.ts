@@ -3,7 +3,7 @@ import { callRpc } from "#lib/db/call-rpc.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import type { UploadResult } from "#lib/providers/port.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { withoutSecrets } from "./connection.ts";
 import type { DryRunAnswer } from "./connection-shapes.ts";
 import { jobRow } from "./pipeline.ts";

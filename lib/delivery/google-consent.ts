@@ -5,7 +5,7 @@ import { AppError } from "#lib/platform/app-error.ts";
 import { openToken, sealToken } from "#lib/platform/sealed-token.ts";
 import { exchangeCode } from "#lib/providers/google/exchange-code.ts";
 import { googleHosts, googleScopes } from "#lib/providers/google/hosts.ts";
-import { siteIdShape } from "#lib/site-ids.ts";
+import { siteIdShape } from "#lib/site.ts";
 import type { Consent } from "./connect.ts";
 import { orUnavailable } from "./site-connection.ts";
 

@@ -3,7 +3,7 @@ import { leadChannels } from "#lib/channels.ts";
 import type { Json } from "#lib/db/types.gen.ts";
 import { circuitStates, queueKinds } from "#lib/oci/queue-types.ts";
 import type { ConversionJob, UploadResult } from "#lib/providers/port.ts";
-import { type SiteUuid, siteUuidShape } from "#lib/site-ids.ts";
+import { type SiteUuid, siteUuidShape } from "#lib/site.ts";
 import type { ShareGroup } from "./fair-share.ts";
 
 /** One (site, provider) with due rows. */

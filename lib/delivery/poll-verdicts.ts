@@ -5,7 +5,7 @@ import { firstPollSeconds } from "#lib/oci/limits.ts";
 import { log } from "#lib/platform/log.ts";
 import { googleAds } from "#lib/providers/google-ads-platform.ts";
 import type { Provider, ProviderConnection, VerdictAnswer } from "#lib/providers/port.ts";
-import { siteUuidShape } from "#lib/site-ids.ts";
+import { siteUuidShape } from "#lib/site.ts";
 import { openConnection, withoutSecrets } from "./connection.ts";
 import { storable } from "./pipeline.ts";
 import { sideBySide, startBudget } from "./run-budget.ts";

@@ -5,9 +5,8 @@ import type { Provider } from "#lib/providers/port.ts";
 import { deferRows, deliverGroup, emptyTally, type Run, type Tally } from "./deliver-group.ts";
 import { fairShare } from "./fair-share.ts";
 import type { DeliveryGroup, Pipeline } from "./pipeline.ts";
+import { sealPipeline, signalPipeline } from "./pipelines.ts";
 import { sideBySide, startBudget } from "./run-budget.ts";
-import { sealPipeline } from "./seal-pipeline.ts";
-import { signalPipeline } from "./signal-pipeline.ts";
 
 export interface RunOptions {
   /** Rows that may be claimed in this run. */

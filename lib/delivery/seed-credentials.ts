@@ -5,7 +5,7 @@ import { cron } from "#lib/guards/machine.ts";
 import type { Guard } from "#lib/http/handler.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { credentialsSchema } from "#lib/providers/credentials.ts";
-import { siteIdShape, siteUuidShape } from "#lib/site-ids.ts";
+import { siteIdShape, siteUuidShape } from "#lib/site.ts";
 import { sealedConnection } from "./connect.ts";
 import { siteUuidOf } from "./site-connection.ts";
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { env } from "#lib/env.ts";
 import { log } from "#lib/platform/log.ts";
 import { redis } from "#lib/platform/redis.ts";
-import type { SiteUuid } from "#lib/site-ids.ts";
+import type { SiteUuid } from "#lib/site.ts";
 
 /**
  * How many uploads run at once, for one (site, provider) and for a provider altogether. Each holder is a member of a sorted set, scored with

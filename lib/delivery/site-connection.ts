@@ -3,7 +3,7 @@ import { callRpc } from "#lib/db/call-rpc.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import type { ProviderConnection } from "#lib/providers/port.ts";
 import { isProviderError } from "#lib/providers/provider-error.ts";
-import { type SiteId, type SiteUuid, siteUuidShape } from "#lib/site-ids.ts";
+import { type SiteId, type SiteUuid, siteUuidShape } from "#lib/site.ts";
 import { openConnection } from "./connection.ts";
 
 export const providerKey = "google_ads";

@@ -1,5 +1,5 @@
 import type { GuardContext } from "#lib/http/handler.ts";
-import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
+import { type SiteId, siteIdShape } from "#lib/site.ts";
 
 /** A field of an unchecked JSON body; undefined when the body is no object or lacks the field. */
 export function claimedField(rawBody: string, name: string): unknown {

@@ -4,7 +4,7 @@ import { callAsUser, type SessionClient, sessionClient } from "#lib/db/session-c
 import { env } from "#lib/env.ts";
 import type { Guard, GuardContext } from "#lib/http/handler.ts";
 import { AppError } from "#lib/platform/app-error.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { hasRole, type SiteRole, siteSummary } from "#lib/tenancy/site-fields.ts";
 import { claimedSiteId } from "./claimed-site-id.ts";
 

@@ -1,11 +1,9 @@
 import type { z } from "zod";
 import { AppError } from "#lib/platform/app-error.ts";
-import { log } from "#lib/platform/log.ts";
-import { newRequestId, withRequestId } from "#lib/platform/request-context.ts";
+import { log, newRequestId, withRequestId } from "#lib/platform/log.ts";
 import { parseInput, parseJson } from "./parse-input.ts";
 import { problemResponse } from "./problem.ts";
 import { enforceLimit, type RateLimit } from "./rate-limit.ts";
-import { readBody } from "./read-body.ts";
 
 /** What a guard gets: the request as it came, with nothing checked yet. */
 export interface GuardContext {
@@ -87,4 +85,30 @@ async function answer<Actor, Params, Query, Body>(
   if (result instanceof Response) return result;
   if (result === undefined) throw new AppError("INTERNAL", { detail: "The route answered nothing." });
   return Response.json(result);
+}
+
+const defaultMaxBytes = 64 * 1024;
+
+/** Reads the body, counting what arrives: a content-length header may lie. Stops reading at the limit. */
+async function readBody(request: Request, maxBytes = defaultMaxBytes): Promise<string> {
+  if (!request.body) return "";
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const reader = request.body.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    size += value.byteLength;
+    if (size > maxBytes) {
+      await reader.cancel();
+      throw new AppError("PAYLOAD_TOO_LARGE", {
+        detail: `The body is larger than ${maxBytes} bytes.`,
+        extra: { maxBytes },
+        // The rest of the body would be read as the next request on this connection.
+        headers: { connection: "close" },
+      });
+    }
+    chunks.push(value);
+  }
+  return Buffer.concat(chunks).toString("utf8");
 }

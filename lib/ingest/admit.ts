@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { callRpc, retryDeadlocks } from "#lib/db/call-rpc.ts";
 import type { Json } from "#lib/db/types.gen.ts";
-import type { SiteUuid } from "#lib/site-ids.ts";
-import type { CapturedEvent } from "./captured-event.ts";
+import type { SiteUuid } from "#lib/site.ts";
+import type { CapturedEvent } from "./event-shape.ts";
 
 const admission = z.object({
   results: z.array(z.enum(["accepted", "duplicate", "enriched", "quota"])),

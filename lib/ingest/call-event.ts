@@ -6,10 +6,9 @@ import type { Guard } from "#lib/http/handler.ts";
 import type { RateLimit } from "#lib/http/rate-limit.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { boundedText } from "#lib/platform/bounded-text.ts";
-import { type SiteId, type SiteUuid, siteIdShape, siteUuidShape } from "#lib/site-ids.ts";
-import { consentModes } from "#lib/tenancy/site-lists.ts";
+import { consentModes, type SiteId, type SiteUuid, siteIdShape, siteUuidShape } from "#lib/site.ts";
 import { admitEvents } from "./admit.ts";
-import type { CapturedEvent } from "./captured-event.ts";
+import type { CapturedEvent } from "./event-shape.ts";
 import { wakeWorker } from "./wake-worker.ts";
 
 const signatureWindowSeconds = 300;

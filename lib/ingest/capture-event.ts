@@ -1,5 +1,4 @@
-import type { CapturedEvent } from "./captured-event.ts";
-import type { WireEvent } from "./event-shape.ts";
+import type { CapturedEvent, WireEvent } from "./event-shape.ts";
 import type { IngestSite } from "./site-cache.ts";
 
 const utmKeys = ["source", "medium", "campaign", "content", "term"] as const;

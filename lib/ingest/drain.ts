@@ -3,9 +3,9 @@ import { channelOf, isLeadAction } from "#lib/channels.ts";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import type { Json } from "#lib/db/types.gen.ts";
 import { log } from "#lib/platform/log.ts";
-import { siteUuidShape } from "#lib/site-ids.ts";
-import type { CapturedEvent } from "./captured-event.ts";
-import { capturedEvent } from "./captured-event.ts";
+import { siteUuidShape } from "#lib/site.ts";
+import type { CapturedEvent } from "./event-shape.ts";
+import { capturedEvent } from "./event-shape.ts";
 
 const batch = z.object({
   token: z.uuid(),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 const ingestStatus = z.object({ lastEventAt: z.string().nullable(), failed: z.number() });
 const failedEvents = z.array(z.object({ id: z.string(), receivedAt: z.string(), attempts: z.number(), reason: z.string() }));

@@ -1,4 +1,4 @@
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
 import { tracker } from "./tracker.gen.ts";
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { clientAddress, type RateLimit } from "#lib/http/rate-limit.ts";
 import { keepPageView, refusedMarketing } from "#lib/oci/handout/page-views.ts";
 import { AppError } from "#lib/platform/app-error.ts";
-import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
+import { type SiteId, siteIdShape } from "#lib/site.ts";
 import { consentOf } from "./capture-event.ts";
 import { age } from "./event-shape.ts";
 import { refusal } from "./read-batch.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "#lib/platform/app-error.ts";
-import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
+import { type SiteId, siteIdShape } from "#lib/site.ts";
 import { age, optional, scopes } from "./event-shape.ts";
 
 /** The codes a client of /api/sync may meet in a 400 or 429; they never change. */

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
-import { type SiteId, siteUuidShape } from "#lib/site-ids.ts";
-import { consentModes } from "#lib/tenancy/site-lists.ts";
+import { consentModes, type SiteId, siteUuidShape } from "#lib/site.ts";
 
 const ingestSite = z
   .object({

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import { clientAddress, type RateLimit } from "#lib/http/rate-limit.ts";
 import { log } from "#lib/platform/log.ts";
-import type { SiteUuid } from "#lib/site-ids.ts";
+import type { SiteUuid } from "#lib/site.ts";
 import { type Admission, admitEvents, type Candidate } from "./admit.ts";
 import { captureEvent, consentOf, requestFacts, scopesOf, visitorOf } from "./capture-event.ts";
 import { eventsPerRequestMax, type WireEvent, wireEvent } from "./event-shape.ts";

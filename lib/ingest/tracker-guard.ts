@@ -1,7 +1,7 @@
 import { isbot } from "isbot";
 import { type Guard, handler } from "#lib/http/handler.ts";
 import { AppError } from "#lib/platform/app-error.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { refusal } from "./read-batch.ts";
 import { type IngestSite, siteForIngest } from "./site-cache.ts";
 

@@ -1,7 +1,7 @@
 import { Client } from "@upstash/qstash";
 import { env } from "#lib/env.ts";
 import { log } from "#lib/platform/log.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 const workerPath = "/api/workers/ingest";
 

@@ -1,6 +1,6 @@
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { AppError } from "#lib/platform/app-error.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { type DeskFilter, filterForReader } from "./desk-filter.ts";
 import { amountPresets, deskFigures, deskPage, leadDetail, openLeads } from "./desk-shapes.ts";
 

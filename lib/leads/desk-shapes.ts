@@ -2,7 +2,7 @@ import { z } from "zod";
 import { leadChannels } from "#lib/channels.ts";
 import { callStates, ledgerKinds, saleStatuses } from "#lib/contracts/states.ts";
 import { clickKinds, queueKinds, queueStatuses, transports, verdicts } from "#lib/oci/queue-types.ts";
-import { syncMethods } from "#lib/tenancy/site-lists.ts";
+import { syncMethods } from "#lib/site.ts";
 
 /** What the desk's readers answer. Numbers are masked in SQL; only a lead's own page, for operators, has the whole one. */
 

@@ -1,5 +1,6 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { randomUUID } from "node:crypto";
 import { redact } from "./redact.ts";
-import { currentRequestId } from "./request-context.ts";
 
 type Level = "info" | "warn" | "error";
 
@@ -31,3 +32,24 @@ export const log = {
   warn: (message: string, fields?: Record<string, unknown>) => write("warn", message, fields),
   error: (message: string, fields?: Record<string, unknown>) => write("error", message, fields),
 };
+
+interface RequestContext {
+  requestId: string;
+}
+
+const storage = new AsyncLocalStorage<RequestContext>();
+
+/** An id that sorts by time and that a person can read out: `req_` + 26 characters. */
+export function newRequestId(): string {
+  // The end of a UUID, because Node keeps random bytes ready for those and asks the system for others each time.
+  return `req_${Date.now().toString(36).padStart(9, "0")}${randomUUID().replaceAll("-", "").slice(-17)}`;
+}
+
+export function withRequestId<T>(requestId: string, run: () => T): T {
+  return storage.run({ requestId }, run);
+}
+
+/** The id of the request being served, when there is one. */
+function currentRequestId(): string | undefined {
+  return storage.getStore()?.requestId;
+}

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "#lib/platform/app-error.ts";
-import type { SiteUuid } from "#lib/site-ids.ts";
+import type { SiteUuid } from "#lib/site.ts";
 import { openSecret, type SealedSecret, type SecretPlace, sealSecret } from "#lib/vault/secret.ts";
 
 /** A Google customer id as people copy it (123-456-7890) becomes the ten digits that the APIs take. */

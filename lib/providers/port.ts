@@ -1,5 +1,5 @@
 import type { LeadChannel } from "#lib/channels.ts";
-import type { SiteUuid } from "#lib/site-ids.ts";
+import type { SiteUuid } from "#lib/site.ts";
 import type { Credentials } from "./credentials.ts";
 
 /** The way a conversion goes to Google by API. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { onceAnswer, type RequestIdentity } from "#lib/http/answer-once.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 /** What an operator does with a lead. Each is one SQL function; it checks the role, decides, and answers once per key. */
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { importRowsMax, importStepMax } from "./read-import.ts";
 
 /** Lines of a file, checked field by field in SQL: a bad line is a result of its own, not a refusal of the file. */

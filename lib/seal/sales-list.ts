@@ -2,7 +2,7 @@ import { z } from "zod";
 import { saleStatuses } from "#lib/contracts/states.ts";
 import { pagedCsv } from "#lib/csv/paged-csv.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 export const saleSources = ["desk", "elsewhere"] as const;
 export const saleDeliveries = ["sent", "waiting", "never", "failed"] as const;

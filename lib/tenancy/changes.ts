@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { onceAnswer, type RequestIdentity, serveOnce } from "#lib/http/answer-once.ts";
-import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
+import { type SiteId, siteIdShape } from "#lib/site.ts";
 import type { deliveryInput } from "./site-delivery.ts";
 import {
   type apiKeyInput,

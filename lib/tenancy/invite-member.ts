@@ -6,7 +6,7 @@ import { env } from "#lib/env.ts";
 import { onceAnswer, type RequestIdentity, serveOnce } from "#lib/http/answer-once.ts";
 import { enforceLimit, type RateLimit } from "#lib/http/rate-limit.ts";
 import { log } from "#lib/platform/log.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import type { SiteRole } from "./site-fields.ts";
 
 type InviteArgs = { p_public_id: SiteId; p_email: string; p_role: SiteRole } & RequestIdentity;

@@ -2,7 +2,7 @@ import { cache } from "react";
 import { z } from "zod";
 import { readPage } from "#lib/auth/session.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
-import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
+import { type SiteId, siteIdShape } from "#lib/site.ts";
 import { siteDelivery } from "./site-delivery.ts";
 import { keyScopes, type SiteSummary, siteRoles, siteSummary } from "./site-fields.ts";
 import { readSiteVersion, type VersionTopic } from "./site-version.ts";

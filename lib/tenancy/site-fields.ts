@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { boundedText } from "#lib/platform/bounded-text.ts";
-import { siteIdShape } from "#lib/site-ids.ts";
+import { consentModes, siteIdShape, syncMethods } from "#lib/site.ts";
 import { currencyDecimals } from "#lib/valuation/currencies.ts";
-import { consentModes, syncMethods } from "./site-lists.ts";
 
 /** In falling order of rights. */
 export const siteRoles = ["owner", "operator", "viewer"] as const;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 /** Which screen asks. */
 const topics = ["leads", "queue", "sales", "activity", "events"] as const;

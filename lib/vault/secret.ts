@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 import { env, isVaultKey } from "#lib/env.ts";
 import { AppError } from "#lib/platform/app-error.ts";
-import type { SiteUuid } from "#lib/site-ids.ts";
+import type { SiteUuid } from "#lib/site.ts";
 
 export interface SealedSecret {
   keyId: string;

@@ -3,7 +3,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { Agent, request } from "node:http";
 import postgres from "postgres";
-import type { SiteId, SiteUuid } from "#lib/site-ids.ts";
+import type { SiteId, SiteUuid } from "#lib/site.ts";
 
 export interface LoadOrder {
   /** "driver" inserts through postgres.js without any HTTP; the others post to the url. */

@@ -6,7 +6,7 @@
 
 import { parseArgs } from "node:util";
 import type postgres from "postgres";
-import type { SiteUuid } from "#lib/site-ids.ts";
+import type { SiteUuid } from "#lib/site.ts";
 import { copyRows } from "#tests/fixtures/bulk-rows.ts";
 import { sealLead } from "#tests/fixtures/queue.ts";
 import { createApiTeam } from "#tests/fixtures/queue-team.ts";

@@ -1,4 +1,4 @@
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { expect, fillSignIn, linkIn, mailTo, test } from "#tests/support/e2e-test.ts";
 
 test("signing in leads back to where one wanted to go, and signing out closes it", async ({ visit, stack }) => {

@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import { type SiteId, siteUuidShape } from "#lib/site-ids.ts";
+import { type SiteId, siteUuidShape } from "#lib/site.ts";
 import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
 import { QueueScene } from "#tests/fixtures/queue-scene.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";

@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { expect, test } from "#tests/support/customer-site.ts";
 
 async function setViews(page: Page, siteId: SiteId, on: boolean): Promise<string> {

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import { devices } from "@playwright/test";
 import postgres from "postgres";
 import { installSnippet } from "#lib/ingest/install-snippet.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { closeServer, listenLocal } from "#scripts/local/process/local-server.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
 

@@ -4,7 +4,7 @@ import { devices, type Page } from "@playwright/test";
 import postgres from "postgres";
 import { installSnippet } from "#lib/ingest/install-snippet.ts";
 import type { ExportItem } from "#lib/oci/handout/items.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { closeServer, listenLocal } from "#scripts/local/process/local-server.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { createKey, createSite } from "#tests/fixtures/site.ts";

@@ -4,7 +4,7 @@ import { POST as callEvent } from "#app/api/call-event/route.ts";
 import { GET as recoverCron } from "#app/api/cron/ingest/recover/route.ts";
 import { POST as sync } from "#app/api/sync/route.ts";
 import { POST as workerRoute } from "#app/api/workers/ingest/route.ts";
-import { type SiteId, type SiteUuid, siteUuidShape } from "#lib/site-ids.ts";
+import { type SiteId, type SiteUuid, siteUuidShape } from "#lib/site.ts";
 import { closeServer, listenLocal, readBody } from "#scripts/local/process/local-server.ts";
 import { type Qstash, startQstash } from "#scripts/local/qstash/qstash.ts";
 import { createSite } from "#tests/fixtures/site.ts";

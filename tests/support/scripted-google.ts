@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { checkFields } from "#lib/providers/check-fields.ts";
 import type { ConversionJob, ProviderConnection } from "#lib/providers/port.ts";
-import { siteUuidShape } from "#lib/site-ids.ts";
+import { siteUuidShape } from "#lib/site.ts";
 import { closeServer, listenLocal, readBody, sendJson } from "#scripts/local/process/local-server.ts";
 
 interface ScriptedAnswer {

@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type OutgoingHttpHeaders } from
 import { test as base, expect, type Page } from "@playwright/test";
 import { installSnippet } from "#lib/ingest/install-snippet.ts";
 import { tracker } from "#lib/ingest/tracker.gen.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { closeServer, listenLocal, readBody } from "#scripts/local/process/local-server.ts";
 
 interface SentEvent {

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { actionJob, advance, type Job, undoJob } from "#components/dashboard/oci-control/actions/job.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 afterEach(() => vi.unstubAllGlobals());
 

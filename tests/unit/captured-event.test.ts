@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { captureEvent, requestFacts, visitorOf } from "#lib/ingest/capture-event.ts";
-import { capturedEvent } from "#lib/ingest/captured-event.ts";
 import { storedRow } from "#lib/ingest/drain.ts";
-import { wireEvent } from "#lib/ingest/event-shape.ts";
-import type { SiteUuid } from "#lib/site-ids.ts";
+import { capturedEvent, wireEvent } from "#lib/ingest/event-shape.ts";
+import type { SiteUuid } from "#lib/site.ts";
 
 const site = {
   siteUuid: "00000000-0000-4000-8000-000000000000" as SiteUuid,

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { sealItem } from "#lib/oci/handout/items.ts";
 import { eventOf } from "#lib/providers/data-manager/event-of.ts";
-import { adjustmentRow, conversionRow } from "#lib/providers/google-ads/conversion-rows.ts";
+import { adjustmentRow, conversionRow } from "#lib/providers/google-ads/upload-rows.ts";
 import type { ConversionJob } from "#lib/providers/port.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { centsOfAmount, checkCents } from "#lib/valuation/currency-cents.ts";
 import { chooseConversionValue } from "#tests/models/conversion-value.ts";
 import { everyCase } from "#tests/support/every-case.ts";

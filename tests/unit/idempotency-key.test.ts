@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { idempotencyKey } from "#lib/ingest/admit.ts";
-import type { SiteUuid } from "#lib/site-ids.ts";
+import type { SiteUuid } from "#lib/site.ts";
 
 const parts = {
   siteUuid: "site" as SiteUuid,

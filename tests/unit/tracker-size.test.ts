@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { installSnippet } from "#lib/ingest/install-snippet.ts";
 import { tracker } from "#lib/ingest/tracker.gen.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { releasedIntegrity } from "#lib/tracker/releases.ts";
 import { compressedBytes, integrityOf, renderTracker } from "#scripts/render-tracker.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { AppError } from "#lib/platform/app-error.ts";
-import type { SiteUuid } from "#lib/site-ids.ts";
+import type { SiteUuid } from "#lib/site.ts";
 import { keyRing, openSecret, sealSecret } from "#lib/vault/secret.ts";
 
 const keyOf = (text: string) => Buffer.alloc(32, text).toString("base64");

@@ -1,7 +1,7 @@
 import { getJson } from "#components/forms/get-json.ts";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 import type { QueueRows } from "#lib/oci/queue/rows.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 /** What this page asks for besides what the server draws: rows further down, and the story of a row that somebody opens. */
 

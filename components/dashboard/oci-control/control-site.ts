@@ -1,4 +1,4 @@
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 /** The site that OCI Control shows, as its page gives it. */
 export interface ControlSite {

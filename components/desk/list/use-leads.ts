@@ -7,7 +7,7 @@ import { isListTouched } from "#components/workbench/live/is-list-touched.ts";
 import { useExpected } from "#components/workbench/live/use-expected.ts";
 import { useHeldRows } from "#components/workbench/live/use-held-rows.ts";
 import type { DeskLead, DeskPage } from "#lib/leads/desk-shapes.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { readLeads, readPage } from "../read-leads.ts";
 import { isOlderLead } from "./lead-state.ts";
 

@@ -11,7 +11,7 @@ import { Select } from "#components/ui/select.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { chooseListed, toActionName } from "#lib/delivery/action-name.ts";
 import { type ActionList, actionList } from "#lib/delivery/connection-shapes.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 type ListedAction = ActionList["actions"][number];
 

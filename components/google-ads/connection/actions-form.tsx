@@ -16,7 +16,7 @@ import { Skeleton } from "#components/ui/skeleton.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { chooseListed, toActionName } from "#lib/delivery/action-name.ts";
 import type { ActionRow } from "#lib/delivery/action-rows.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { ActionOptions, OnePerClick, useActionList } from "./action-field.tsx";
 
 interface ActionsFormProps {

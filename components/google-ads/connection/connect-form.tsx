@@ -13,7 +13,7 @@ import { Select } from "#components/ui/select.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { shownCustomerId, toActionName } from "#lib/delivery/action-name.ts";
 import type { ConnectionState } from "#lib/delivery/connection-shapes.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { ActionField } from "./action-field.tsx";
 import { ConnectField, type TextFieldName, useFieldError } from "./connect-field.tsx";
 import { ConnectionChecks } from "./connection-checks.tsx";

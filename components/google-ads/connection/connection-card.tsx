@@ -8,7 +8,7 @@ import { Button } from "#components/ui/button.tsx";
 import { Card, CardBody, CardFoot } from "#components/ui/card.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import type { ConnectionState } from "#lib/delivery/connection-shapes.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { ConnectForm } from "./connect-form.tsx";
 import { ConnectionChecks } from "./connection-checks.tsx";
 import { ConnectionFacts } from "./connection-facts.tsx";

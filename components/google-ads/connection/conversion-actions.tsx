@@ -5,7 +5,7 @@ import { useState } from "react";
 import { Button } from "#components/ui/button.tsx";
 import { Card } from "#components/ui/card.tsx";
 import type { ActionRow } from "#lib/delivery/action-rows.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { ActionsForm } from "./actions-form.tsx";
 import { ActionsTable } from "./actions-table.tsx";
 

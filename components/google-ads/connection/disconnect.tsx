@@ -5,7 +5,7 @@ import { useState } from "react";
 import { useSend } from "#components/forms/use-send.ts";
 import { Button } from "#components/ui/button.tsx";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 /** Ends the connection, after saying what then waits. */
 export function Disconnect({ siteId, syncMethod }: { siteId: SiteId; syncMethod: "script" | "api" }) {

@@ -16,7 +16,7 @@ import { findingOf } from "#lib/delivery/connection-findings.ts";
 import { type DryRunAnswer, dryRunAnswer } from "#lib/delivery/connection-shapes.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 export type WaitingRow = Pick<QueueRow, "id" | "kind" | "orderId" | "valueCents" | "currency" | "conversionTime">;
 

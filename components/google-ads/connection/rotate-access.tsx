@@ -7,7 +7,7 @@ import { useFocusInvalid } from "#components/forms/use-focus-invalid.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Dialog, DialogClose, DialogFoot } from "#components/ui/dialog.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { ConnectField, useFieldError } from "./connect-field.tsx";
 import { ConnectionChecks } from "./connection-checks.tsx";
 import { type ConnectionTest, givenFields, useConnect } from "./use-connect.ts";

@@ -5,7 +5,7 @@ import type { SendFailure } from "#components/forms/send-json.ts";
 import { useSend } from "#components/forms/use-send.ts";
 import { findingOf } from "#lib/delivery/connection-findings.ts";
 import { type ConnectAnswer, connectAnswer } from "#lib/delivery/connection-shapes.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 export type ConnectionTest = ConnectAnswer["test"];
 

@@ -3,7 +3,7 @@ import { callRpc } from "#lib/db/call-rpc.ts";
 import type { SiteMachine } from "#lib/guards/machine.ts";
 import { maxAttempts } from "#lib/oci/limits.ts";
 import { log } from "#lib/platform/log.ts";
-import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
+import { type SiteId, siteIdShape } from "#lib/site.ts";
 import { forgetPageViews } from "./page-views.ts";
 
 const idsMax = 1000;

@@ -5,7 +5,7 @@ import type { SiteMachine } from "#lib/guards/machine.ts";
 import type { SiteMember } from "#lib/guards/member.ts";
 import { maxAttempts } from "#lib/oci/limits.ts";
 import { log } from "#lib/platform/log.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import {
   type ExportItem,
   type ExportSite,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { scriptTime } from "#lib/providers/conversion-time.ts";
-import { siteIdShape } from "#lib/site-ids.ts";
+import { siteIdShape } from "#lib/site.ts";
 
 /** One conversion as the script uploads it. Ids say which pipeline it came through: seal_, signal_ or pv_. */
 export interface ExportItem {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import { redis } from "#lib/platform/redis.ts";
-import { type SiteId, type SiteUuid, siteIdShape, siteUuidShape } from "#lib/site-ids.ts";
+import { type SiteId, type SiteUuid, siteIdShape, siteUuidShape } from "#lib/site.ts";
 import { acknowledgeViews, keepView, returnViews, takeViews } from "./page-view-scripts.ts";
 
 /**

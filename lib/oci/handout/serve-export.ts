@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Exporter } from "#lib/oci/script/guards.ts";
 import { recorded } from "#lib/oci/script/runs.ts";
 import { AppError } from "#lib/platform/app-error.ts";
-import { siteIdShape } from "#lib/site-ids.ts";
+import { siteIdShape } from "#lib/site.ts";
 import { exportForScript, previewExport } from "./export.ts";
 
 export const exportQuery = z.object({ siteId: siteIdShape, markAsExported: z.enum(["true", "false"]).default("false") });

@@ -3,7 +3,7 @@ import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { onceAnswer, type RequestIdentity } from "#lib/http/answer-once.ts";
 import { maxAttempts } from "#lib/oci/limits.ts";
 import { queueActions } from "#lib/oci/queue-types.ts";
-import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
+import { type SiteId, siteIdShape } from "#lib/site.ts";
 import { queueFilter, queueRow } from "./rows.ts";
 import { actor, category, centsByCurrency, moment, status } from "./shapes.ts";
 

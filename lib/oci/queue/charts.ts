@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { chartRanges } from "#lib/oci/queue-types.ts";
-import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
+import { type SiteId, siteIdShape } from "#lib/site.ts";
 import { causeCount, centsByCurrency, moment } from "./shapes.ts";
 
 /** The outcomes of a site's conversions over a span of time. */

@@ -2,7 +2,7 @@ import type { SessionClient } from "#lib/db/session-client.ts";
 import { previewExport } from "#lib/oci/handout/export.ts";
 import { firstPollSeconds } from "#lib/oci/limits.ts";
 import { AppError } from "#lib/platform/app-error.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
 import { readQueueCharts } from "./charts.ts";
 import { readDeliveryDays } from "./days.ts";

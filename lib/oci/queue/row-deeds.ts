@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
-import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
+import { type SiteId, siteIdShape } from "#lib/site.ts";
 
 /** What an operator does with one row by name: send it again, or say that its correction was made in Google Ads. */
 

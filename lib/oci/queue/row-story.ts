@@ -3,7 +3,7 @@ import { ledgerKinds, saleStatuses } from "#lib/contracts/states.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { maxAttempts } from "#lib/oci/limits.ts";
 import { transports } from "#lib/oci/queue-types.ts";
-import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
+import { type SiteId, siteIdShape } from "#lib/site.ts";
 import { queueRow } from "./rows.ts";
 import { actor, clickKind, kind, moment, status, verdict } from "./shapes.ts";
 

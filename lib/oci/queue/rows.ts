@@ -4,7 +4,7 @@ import { pagedCsv } from "#lib/csv/paged-csv.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { maxAttempts } from "#lib/oci/limits.ts";
 import { queueActions } from "#lib/oci/queue-types.ts";
-import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
+import { type SiteId, siteIdShape } from "#lib/site.ts";
 import { category, clickKind, flag, kind, moment, status, verdict } from "./shapes.ts";
 
 /** Rows of the queue: which ones a reader asks for, what each holds, and how they are read. */

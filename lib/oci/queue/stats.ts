@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { circuitStates } from "#lib/oci/queue-types.ts";
-import { type SiteId, siteIdShape } from "#lib/site-ids.ts";
+import { type SiteId, siteIdShape } from "#lib/site.ts";
 import { category, causeCount, centsByCurrency, moment, status } from "./shapes.ts";
 
 /** The figures of the queue: of one site, or of all sites of the reader. */

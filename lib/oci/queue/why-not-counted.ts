@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { transports } from "#lib/oci/queue-types.ts";
-import type { SiteId } from "#lib/site-ids.ts";
-import { syncMethods } from "#lib/tenancy/site-lists.ts";
+import type { SiteId } from "#lib/site.ts";
+import { syncMethods } from "#lib/site.ts";
 
 /** The links from a click to Google's verdict, as why_not_counted names them. */
 export const deliveryLinks = [

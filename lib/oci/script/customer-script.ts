@@ -1,4 +1,4 @@
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import "server-only";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

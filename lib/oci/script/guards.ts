@@ -7,7 +7,7 @@ import { type SiteMember, siteMember } from "#lib/guards/member.ts";
 import type { Guard, GuardContext } from "#lib/http/handler.ts";
 import { clientAddress, enforceLimit, type RateLimit } from "#lib/http/rate-limit.ts";
 import { AppError } from "#lib/platform/app-error.ts";
-import { siteIdShape } from "#lib/site-ids.ts";
+import { siteIdShape } from "#lib/site.ts";
 import { recordScriptRun } from "./runs.ts";
 import { openScriptSession } from "./session.ts";
 

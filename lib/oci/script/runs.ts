@@ -2,7 +2,7 @@ import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { log } from "#lib/platform/log.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 export interface ScriptRun {
   kind: "verify" | "export" | "preview" | "ack" | "ack-failed";

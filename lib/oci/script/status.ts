@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
-import type { SiteId } from "#lib/site-ids.ts";
-import { syncMethods } from "#lib/tenancy/site-lists.ts";
+import type { SiteId } from "#lib/site.ts";
+import { syncMethods } from "#lib/site.ts";
 import { isOlder } from "./version.ts";
 
 const scriptStatus = z.object({

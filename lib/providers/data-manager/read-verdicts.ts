@@ -2,7 +2,7 @@ import { z } from "zod";
 import { callGoogle } from "#lib/providers/google/call-google.ts";
 import { bareCode, classifyGoogleAdsError, isKnownCode } from "#lib/providers/google/classify-google-ads-error.ts";
 import { googleHosts } from "#lib/providers/google/hosts.ts";
-import { quotaWait } from "#lib/providers/google/quota.ts";
+import { quotaWait } from "#lib/providers/google/row-result.ts";
 import type { ProviderConnection, VerdictAnswer } from "#lib/providers/port.ts";
 import { ProviderRateLimitError, ProviderTransientError } from "#lib/providers/provider-error.ts";
 

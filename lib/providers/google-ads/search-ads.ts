@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { bareCode } from "#lib/providers/google/classify-google-ads-error.ts";
-import { quotaWait } from "#lib/providers/google/quota.ts";
+import { quotaWait } from "#lib/providers/google/row-result.ts";
 import type { ConversionActionList, ProviderBlock, ProviderConnection } from "#lib/providers/port.ts";
 import { ProviderRateLimitError } from "#lib/providers/provider-error.ts";
 import { callAds } from "./call-ads.ts";

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { buildRows } from "#lib/providers/google/build-rows.ts";
+import { adsApiTime } from "#lib/providers/conversion-time.ts";
+import { buildRows, clickIds, identifierHashes } from "#lib/providers/google/build-rows.ts";
 import type { GoogleAnswer } from "#lib/providers/google/call-google.ts";
 import { type GoogleError, readGoogleErrors } from "#lib/providers/google/read-errors.ts";
 import { blockOf, readRefusal } from "#lib/providers/google/read-refusal.ts";
@@ -8,7 +9,6 @@ import { type AnswerContext, rowResult } from "#lib/providers/google/row-result.
 import { type BatchAnswer, sendBatches, splitJobs } from "#lib/providers/google/send-batches.ts";
 import type { ConversionJob, ProviderConnection, Upload, UploadResult } from "#lib/providers/port.ts";
 import { callAds } from "./call-ads.ts";
-import { adjustmentRow, conversionRow } from "./conversion-rows.ts";
 
 const rowsMax = 2_000;
 const transport = "ads_api" as const;
@@ -92,4 +92,37 @@ function rowResults(
 /** A row that failed is {} in the list. */
 function isFilled(row: unknown): boolean {
   return typeof row === "object" && row !== null && Object.keys(row).length > 0;
+}
+
+/** One conversion for uploadClickConversions. Throws RangeError on an impossible time. */
+export function conversionRow(job: ConversionJob) {
+  const { phoneHash, emailHash } = identifierHashes(job);
+  const source = { userIdentifierSource: "FIRST_PARTY" } as const;
+  const userIdentifiers = [
+    ...(phoneHash ? [{ ...source, hashedPhoneNumber: phoneHash }] : []),
+    ...(emailHash ? [{ ...source, hashedEmail: emailHash }] : []),
+  ];
+  return {
+    conversionAction: job.conversionAction,
+    conversionDateTime: adsApiTime(new Date(job.conversionTime), job.timezone),
+    conversionValue: job.valueCents / 100,
+    currencyCode: job.currency,
+    orderId: job.orderId,
+    ...clickIds(job),
+    ...(userIdentifiers.length > 0 && { userIdentifiers }),
+    ...(job.consent === "GRANTED" && { consent: { adUserData: "GRANTED" } }),
+  };
+}
+
+/** One correction for uploadConversionAdjustments, found by its order id. Each has to be later than the one before and than the conversion. */
+export function adjustmentRow(job: ConversionJob, now = new Date()) {
+  const conversionTime = new Date(job.conversionTime).getTime();
+  const at = new Date(Math.max(now.getTime(), conversionTime + 1000));
+  return {
+    conversionAction: job.conversionAction,
+    adjustmentType: job.kind === "RETRACT" ? "RETRACTION" : "RESTATEMENT",
+    orderId: job.orderId,
+    adjustmentDateTime: adsApiTime(at, job.timezone),
+    ...(job.kind === "RESTATE" && { restatementValue: { adjustedValue: job.valueCents / 100, currencyCode: job.currency } }),
+  };
 }

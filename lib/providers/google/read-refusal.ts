@@ -2,9 +2,8 @@ import type { ConversionJob, ProviderBlock, UploadResult } from "#lib/providers/
 import { ProviderRateLimitError } from "#lib/providers/provider-error.ts";
 import type { GoogleAnswer } from "./call-google.ts";
 import { classifyGoogleAdsError } from "./classify-google-ads-error.ts";
-import { quotaWait } from "./quota.ts";
 import type { GoogleError } from "./read-errors.ts";
-import { type AnswerContext, rowResult } from "./row-result.ts";
+import { type AnswerContext, quotaWait, rowResult } from "./row-result.ts";
 import type { Batch, BatchAnswer } from "./send-batches.ts";
 
 /**

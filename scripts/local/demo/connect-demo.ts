@@ -1,5 +1,5 @@
 /** Connects the demo's API site with the simulated Google. */
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { demoClient, demoCustomerId, demoRefreshToken } from "../google/accounts.ts";
 import type { DemoSeed } from "./seed-demo.ts";
 

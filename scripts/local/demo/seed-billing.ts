@@ -3,9 +3,9 @@
 import { createHash } from "node:crypto";
 import type postgres from "postgres";
 import { daysOf, shiftMonth } from "#lib/billing/year-month.ts";
-import type { CapturedEvent } from "#lib/ingest/captured-event.ts";
-import type { SiteId, SiteUuid } from "#lib/site-ids.ts";
-import { siteUuidShape } from "#lib/site-ids.ts";
+import type { CapturedEvent } from "#lib/ingest/event-shape.ts";
+import type { SiteId, SiteUuid } from "#lib/site.ts";
+import { siteUuidShape } from "#lib/site.ts";
 import { freezeMonth } from "#tests/fixtures/counted-events.ts";
 import { blankEvent } from "#tests/fixtures/record-visit.ts";
 import { callAt } from "#tests/fixtures/service.ts";

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import postgres from "postgres";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { createKey, createSite, type Site } from "#tests/fixtures/site.ts";
 import { createPerson, join as joinTeam, type Team } from "#tests/fixtures/team.ts";

@@ -2,8 +2,8 @@
 
 import { createHash } from "node:crypto";
 import type postgres from "postgres";
-import type { SiteId, SiteUuid } from "#lib/site-ids.ts";
-import { siteUuidShape } from "#lib/site-ids.ts";
+import type { SiteId, SiteUuid } from "#lib/site.ts";
+import { siteUuidShape } from "#lib/site.ts";
 import { become } from "#tests/fixtures/act-as.ts";
 import { recordSteps } from "#tests/fixtures/record-visit.ts";
 import { type LeadMove, type PlannedVisit, planLeads } from "./lead-plan.ts";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { type Invoice, invoice } from "#lib/billing/billing-shapes.ts";
 import { verifyInvoice } from "#lib/billing/verify-invoice.ts";
 import { shiftMonth } from "#lib/billing/year-month.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { admitAt, admitMany, freezeMonth } from "#tests/fixtures/counted-events.ts";
 import { callAt } from "#tests/fixtures/service.ts";

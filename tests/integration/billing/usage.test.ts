@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type BillingOverview, billingOverview, type CountedEvents, countedEvents } from "#lib/billing/billing-shapes.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { admitAt, freezeMonth } from "#tests/fixtures/counted-events.ts";
 import { callAt } from "#tests/fixtures/service.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { SiteUuid } from "#lib/site-ids.ts";
+import type { SiteUuid } from "#lib/site.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { connectApi, defaultNames } from "#tests/fixtures/connections.ts";
 import { minutesLater, readRow, sealLead } from "#tests/fixtures/queue.ts";

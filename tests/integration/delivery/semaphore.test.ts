@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import type * as Semaphore from "#lib/delivery/semaphore.ts";
-import type { SiteUuid } from "#lib/site-ids.ts";
+import type { SiteUuid } from "#lib/site.ts";
 import { startWatchdog } from "#scripts/local/process/watchdog.ts";
 import { type RedisEngine, startRedis } from "#scripts/local/redis/redis.ts";
 import { startUpstashRest } from "#scripts/local/redis/upstash.ts";

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { deliverGroup } from "#lib/delivery/deliver-group.ts";
 import type { Pipeline } from "#lib/delivery/pipeline.ts";
+import { sealPipeline } from "#lib/delivery/pipelines.ts";
 import { processOfflineConversions } from "#lib/delivery/process-offline-conversions.ts";
 import { startBudget } from "#lib/delivery/run-budget.ts";
-import { sealPipeline } from "#lib/delivery/seal-pipeline.ts";
 import { connectApi, defaultNames } from "#tests/fixtures/connections.ts";
 import { readRow } from "#tests/fixtures/queue.ts";
 import type { Team } from "#tests/fixtures/team.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { connectDemo, type DemoConnection } from "#scripts/local/demo/connect-demo.ts";
 import { AdsAccount } from "#tests/fixtures/ads-script/ads-account.ts";
 import { startTestGoogle } from "#tests/fixtures/worker/google-client.ts";

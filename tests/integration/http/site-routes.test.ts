@@ -11,7 +11,7 @@ import { PATCH as changeRole, DELETE as removeMember } from "#app/api/sites/[sit
 import { POST as invite } from "#app/api/sites/[siteId]/members/route.ts";
 import { PATCH as updateSite } from "#app/api/sites/[siteId]/route.ts";
 import { POST as createSite } from "#app/api/sites/route.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { createPerson, createTeam, handOver, type Person, type Team } from "#tests/fixtures/team.ts";
 import { useAppEnv } from "#tests/support/app-env.ts";
 import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";

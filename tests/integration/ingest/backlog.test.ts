@@ -1,7 +1,7 @@
 import type postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { CapturedEvent } from "#lib/ingest/captured-event.ts";
 import { storedRow } from "#lib/ingest/drain.ts";
+import type { CapturedEvent } from "#lib/ingest/event-shape.ts";
 import { type IngestApp, phoneCall, startIngestApp } from "#tests/support/ingest-app.ts";
 
 let app: IngestApp;

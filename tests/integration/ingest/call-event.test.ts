@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { drainEvents } from "#lib/ingest/drain.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { figuresOf, type IngestApp, type IngestSite, pageView, phoneCall, sign, startIngestApp } from "#tests/support/ingest-app.ts";
 import { stopClock } from "#tests/support/stop-clock.ts";

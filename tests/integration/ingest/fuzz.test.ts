@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { figuresOf, type IngestApp, type IngestSite, startIngestApp } from "#tests/support/ingest-app.ts";
 
 let app: IngestApp;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { POST as trackPageView } from "#app/api/track/pv/route.ts";
 import { redis } from "#lib/platform/redis.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { deliverySettings } from "#tests/fixtures/site.ts";
 import { browser, figuresOf, type IngestApp, type IngestSite, startIngestApp } from "#tests/support/ingest-app.ts";
 import { send } from "#tests/support/requests.ts";

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import type { CapturedEvent } from "#lib/ingest/captured-event.ts";
 import { drainEvents } from "#lib/ingest/drain.ts";
+import type { CapturedEvent } from "#lib/ingest/event-shape.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { figuresOf, type IngestApp, type IngestSite, phoneCall, startIngestApp } from "#tests/support/ingest-app.ts";
 

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import type { CapturedEvent } from "#lib/ingest/captured-event.ts";
 import { drainEvents, storedRow } from "#lib/ingest/drain.ts";
+import type { CapturedEvent } from "#lib/ingest/event-shape.ts";
 import { checkoutDir } from "#scripts/local/process/state-dir.ts";
 import { figuresOf, type IngestApp, type IngestSite, pageView, phoneCall, startIngestApp } from "#tests/support/ingest-app.ts";
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type postgres from "postgres";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { credentialsPlace } from "#lib/providers/credentials.ts";
-import type { SiteUuid } from "#lib/site-ids.ts";
+import type { SiteUuid } from "#lib/site.ts";
 import { keyRing, openSecret, type SealedSecret, sealSecret } from "#lib/vault/secret.ts";
 import { connectApi } from "#tests/fixtures/connections.ts";
 import { createQueueTeam } from "#tests/fixtures/queue-team.ts";

@@ -6,7 +6,7 @@ import { POST as importRoute } from "#app/api/sites/[siteId]/sales/import/route.
 import { GET as salesRoute } from "#app/api/sites/[siteId]/sales/route.ts";
 import { parseCsv } from "#lib/csv/csv.ts";
 import { salesPage } from "#lib/seal/sales-list.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { change, newLead } from "#tests/fixtures/leads.ts";
 import { createTeam, handOver, type Person, type Team } from "#tests/fixtures/team.ts";

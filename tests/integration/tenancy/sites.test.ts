@@ -1,6 +1,6 @@
 import type postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { createPerson, createTeam, type Person, type Team } from "#tests/fixtures/team.ts";
 import { forceRace } from "#tests/support/force-race.ts";

@@ -1,5 +1,5 @@
 import type postgres from "postgres";
-import type { SiteUuid } from "#lib/site-ids.ts";
+import type { SiteUuid } from "#lib/site.ts";
 
 /** A sale as our books have it. */
 export interface BookedSale {

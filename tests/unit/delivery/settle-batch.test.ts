@@ -4,7 +4,7 @@ import { startBudget } from "#lib/delivery/run-budget.ts";
 import type { SentBatch } from "#lib/delivery/send-batch.ts";
 import { settleBatch } from "#lib/delivery/settle-batch.ts";
 import { AppError } from "#lib/platform/app-error.ts";
-import type { SiteUuid } from "#lib/site-ids.ts";
+import type { SiteUuid } from "#lib/site.ts";
 
 const group: DeliveryGroup = {
   siteUuid: "0190b5a8-0000-7000-8000-000000000001" as SiteUuid,

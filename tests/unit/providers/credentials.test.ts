@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import { credentialsSchema, describeAccount, openCredentials, sealCredentials } from "#lib/providers/credentials.ts";
-import type { SiteUuid } from "#lib/site-ids.ts";
+import type { SiteUuid } from "#lib/site.ts";
 import { sealSecret } from "#lib/vault/secret.ts";
 import { secrets, useGoogleEnv } from "#tests/support/scripted-google.ts";
 

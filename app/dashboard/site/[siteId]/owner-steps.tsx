@@ -8,7 +8,7 @@ import { readPage } from "#lib/auth/session.ts";
 import { readConnection } from "#lib/delivery/connect.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
 import { readIngestStatus } from "#lib/ingest/failed-events.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { readApiKeys, readTeam } from "#lib/tenancy/readers.ts";
 import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
 

@@ -6,7 +6,7 @@ import { Clock } from "#components/workbench/live/clock.tsx";
 import { readPage } from "#lib/auth/session.ts";
 import { type DeskFilter, deskFilter } from "#lib/leads/desk-filter.ts";
 import { findLead, readAmountPresets, readDeskPage, readFigures } from "#lib/leads/desk-readers.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { getVersionedSite } from "#lib/tenancy/readers.ts";
 import { hasRole } from "#lib/tenancy/site-fields.ts";
 import { OwnerSteps } from "./owner-steps.tsx";

@@ -1,7 +1,7 @@
 import { type SendFailure, sendJson } from "#components/forms/send-json.ts";
 import type { QueueActionAnswer, QueueActionPreview } from "#lib/oci/queue/actions.ts";
 import type { QueueAction } from "#lib/oci/queue-types.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 
 export interface Choices {
   reason?: string;

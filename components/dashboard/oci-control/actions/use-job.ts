@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "react";
 import type { SendFailure } from "#components/forms/send-json.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { advance, type Job } from "./job.ts";
 
 /** A job under way, or one that stopped: by the operator, by leaving the page, or by a refusal. */

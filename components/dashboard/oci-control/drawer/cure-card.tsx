@@ -8,7 +8,7 @@ import { Button, ButtonLink } from "#components/ui/button.tsx";
 import { RowLink } from "#components/workbench/row-link.tsx";
 import { isManual, obstacleOf, type RowState, reasonOf, rowState } from "#lib/oci/queue/row-state.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { useWhatHappens } from "../table/use-what-happens.ts";
 import { CureFacts, type CureTone } from "./cure-facts.tsx";
 

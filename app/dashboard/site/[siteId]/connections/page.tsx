@@ -15,7 +15,7 @@ import { env } from "#lib/env.ts";
 import { readFailedEvents, readIngestStatus } from "#lib/ingest/failed-events.ts";
 import { currentScriptVersion } from "#lib/oci/script/customer-script.ts";
 import { diagnose, readScriptStatus } from "#lib/oci/script/status.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { getSite, readApiKeys, readSiteDelivery } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {

@@ -6,7 +6,7 @@ import { readPage } from "#lib/auth/session.ts";
 import { env } from "#lib/env.ts";
 import { currentScriptVersion, customerScript } from "#lib/oci/script/customer-script.ts";
 import { diagnose, readScriptStatus } from "#lib/oci/script/status.ts";
-import type { SiteId } from "#lib/site-ids.ts";
+import type { SiteId } from "#lib/site.ts";
 import { readApiKeys } from "#lib/tenancy/readers.ts";
 import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
 

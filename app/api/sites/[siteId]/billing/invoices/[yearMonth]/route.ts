@@ -5,7 +5,7 @@ import { yearMonth } from "#lib/billing/year-month.ts";
 import { csvResponse } from "#lib/csv/csv-response.ts";
 import { siteMember } from "#lib/guards/member.ts";
 import { handler } from "#lib/http/handler.ts";
-import { siteIdShape } from "#lib/site-ids.ts";
+import { siteIdShape } from "#lib/site.ts";
 
 /** GET /api/sites/:siteId/billing/invoices/:yearMonth is an invoice with its proof as JSON, or its lines as CSV. */
 export const GET = handler({

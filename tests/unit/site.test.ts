@@ -1,6 +1,6 @@
 import { expectTypeOf, test } from "vitest";
 import type { Database } from "#lib/db/types.gen.ts";
-import type { SiteId, SiteUuid } from "#lib/site-ids.ts";
+import type { SiteId, SiteUuid } from "#lib/site.ts";
 
 type Functions = Database["public"]["Functions"];
 
