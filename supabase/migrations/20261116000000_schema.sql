@@ -1363,12 +1363,16 @@ create table private.unsealed_proofs (
   written_by xid8 not null default pg_catalog.pg_current_xact_id()
 );
 create function private.framed(p_text text) returns text
-language sql immutable set search_path = ''
-as $$ select case when p_text is null then '-' else octet_length(p_text) || ':' || p_text end $$;
-create function private.proof_hash(p_proof public.transition_proofs) returns text
-language sql stable security definer set search_path = ''
+language sql immutable
 as $$
-  select private.sha256_hex(
+  select case when p_text is null then '-'
+    else pg_catalog.octet_length(p_text)::text || ':' || p_text end
+$$;
+create function private.proof_hash(p_proof public.transition_proofs) returns text
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return private.sha256_hex(
     private.framed(p_proof.id::text)
     || private.framed((select s.public_id from public.sites s where s.id = p_proof.site_id))
     || private.framed(p_proof.contract)
@@ -1380,7 +1384,8 @@ as $$
     || private.framed(p_proof.actor_id::text)
     || private.framed(p_proof.facts::text)
     || private.framed(p_proof.request_hash)
-    || private.framed(private.exact_time(p_proof.occurred_at)))
+    || private.framed(private.exact_time(p_proof.occurred_at)));
+end
 $$;
 create function private.prove(p_site_id uuid, p_actor private.actor, p_move jsonb) returns uuid
 language plpgsql security definer set search_path = ''
@@ -4829,9 +4834,9 @@ create function private.order_id_of(p_sale_id uuid) returns text
 language sql immutable set search_path = ''
 as $$ select 'om_' || replace(p_sale_id::text, '-', '') $$;
 create function private.sale_facts(p_sale public.sales) returns jsonb
-language sql immutable set search_path = ''
+language sql stable
 as $$
-  select jsonb_build_object(
+  select pg_catalog.jsonb_build_object(
     'saleId', p_sale.id,
     'amountCents', p_sale.amount_cents,
     'currency', p_sale.currency,

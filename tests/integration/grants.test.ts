@@ -197,8 +197,10 @@ test("every function of ours pins its search path, and those that are granted re
   expect(loose.map((row) => row.name)).toEqual([
     "private.api_never_adjusts(text)",
     "private.current_moment()",
+    "private.framed(text)",
     "private.may_send(sales,text)",
     "private.retry_delay(integer)",
+    "private.sale_facts(sales)",
     "private.uuid_v7()",
     "private.waits_for_person(text,text,text,text)",
   ]);

@@ -67,11 +67,11 @@ create function private.order_id_of(p_sale_id uuid) returns text
 language sql immutable set search_path = ''
 as $$ select 'om_' || replace(p_sale_id::text, '-', '') $$;
 
--- sale_facts: what the proof of a move says about the sale.
+-- sale_facts: what the proof of a move says about the sale. Inlined, like framed.
 create function private.sale_facts(p_sale public.sales) returns jsonb
-language sql immutable set search_path = ''
+language sql stable
 as $$
-  select jsonb_build_object(
+  select pg_catalog.jsonb_build_object(
     'saleId', p_sale.id,
     'amountCents', p_sale.amount_cents,
     'currency', p_sale.currency,
