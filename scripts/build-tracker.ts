@@ -13,6 +13,10 @@ const changed = Object.keys(releasedIntegrity)
 
 if (changed.length > 0) {
   fail(`public/om.v${changed[0]}.js is not the file that its snippets were made for: restore it`);
+} else if (releasedIntegrity[trackerVersion] === undefined) {
+  fail(
+    `version ${trackerVersion} has no hash yet: add ${trackerVersion}: "${integrity}" to releasedIntegrity in lib/tracker/releases.ts and run again`,
+  );
 } else if (releasedIntegrity[trackerVersion] !== integrity) {
   fail(
     `${file} would change under its address, and every installed snippet would refuse it. Raise trackerVersion in ` +

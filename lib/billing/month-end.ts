@@ -1,12 +1,11 @@
 import { z } from "zod";
-import { callRpc } from "#lib/db/call-rpc.ts";
+import { callRpc, untilDone } from "#lib/db/call-rpc.ts";
 import { log } from "#lib/platform/log.ts";
 import { redis } from "#lib/platform/redis.ts";
 import { shiftMonth } from "./year-month.ts";
 
 /** The crons of billing. Each repeats short calls until nothing is left or its time is over; the next run continues. */
 
-const budgetMs = 20_000;
 /** A cron that missed its days catches up this many months; the ledger keeps a month until its invoice exists. */
 const catchUpMonths = 3;
 const usageKeySeconds = 40 * 86_400;
@@ -20,11 +19,6 @@ const freezing = z.object({ frozen: z.number(), more: z.boolean(), waiting: z.nu
 const purging = z.object({ purged: z.number() });
 
 type Reconciled = z.output<typeof reconciliation>["reconciled"];
-
-async function untilDone(step: () => Promise<boolean>): Promise<void> {
-  const until = Date.now() + budgetMs;
-  while ((await step()) && Date.now() < until);
-}
 
 /** Running figures follow the ledger, and Redis follows Postgres; nothing goes the other way. */
 export async function reconcileUsage(): Promise<{ reconciled: number; drifted: number }> {

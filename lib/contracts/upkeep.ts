@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { callRpc } from "#lib/db/call-rpc.ts";
+import { callRpc, untilDone } from "#lib/db/call-rpc.ts";
 
-/** The crons of contracts. Each repeats short calls until nothing is left or its rounds are over; the next run continues. */
+/** The crons of contracts. Each repeats short calls until nothing is left or its time or rounds are over; the next run continues. */
 
 const sealing = z.object({ proofs: z.number(), blocks: z.number(), waiting: z.number().nullable() });
 const purging = z.object({ purged: z.number() });
@@ -9,7 +9,6 @@ const purging = z.object({ purged: z.number() });
 /** One call seals 20 blocks of 1,000 at most: 100,000 proofs in a run. */
 const sealRoundsMax = 5;
 const purgeBatch = 5000;
-const purgeRoundsMax = 100;
 
 /** `waiting` is what is left: proofs of transactions that are still open, or more than one run can take. Null: another run is doing it. */
 export async function sealProofs(): Promise<z.output<typeof sealing>> {
@@ -26,10 +25,10 @@ export async function sealProofs(): Promise<z.output<typeof sealing>> {
 
 export async function purgeIdempotencyKeys(batch = purgeBatch): Promise<z.output<typeof purging>> {
   let total = 0;
-  for (let round = 0; round < purgeRoundsMax; round++) {
+  await untilDone(async () => {
     const { purged } = await callRpc("purge_idempotency_keys", { p_limit: batch }, purging);
     total += purged;
-    if (purged < batch) break;
-  }
+    return purged === batch;
+  });
   return { purged: total };
 }

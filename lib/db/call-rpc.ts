@@ -36,6 +36,14 @@ export async function callRpc<Name extends ServiceFunction, Result>(
   return result.parse(await serviceTransport().call(name, args));
 }
 
+const budgetMs = 20_000;
+
+/** For crons: repeats a bounded step while it says that more is left, for at most 20 seconds. The next run continues. */
+export async function untilDone(step: () => Promise<boolean>): Promise<void> {
+  const until = Date.now() + budgetMs;
+  while ((await step()) && Date.now() < until);
+}
+
 const triesMax = 3;
 
 /** A deadlock: Postgres ends one of the two transactions, and we try it again. */

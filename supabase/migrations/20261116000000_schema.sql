@@ -9828,8 +9828,8 @@ begin
     'fullPhone', case when public.has_site_role(v_site.id, 'operator') then v_call.phone end,
     'clickKind', case
       when v_call.gclid is not null then 'gclid'
-      when v_call.wbraid is not null then 'wbraid'
-      when v_call.gbraid is not null then 'gbraid' end,
+      when v_call.gbraid is not null then 'gbraid'
+      when v_call.wbraid is not null then 'wbraid' end,
     'visits', private.lead_visits(v_call),
     'choices', private.lead_choices(v_call),
     'history', private.lead_history(v_call.id),
@@ -10902,8 +10902,8 @@ begin
     'currency', coalesce(d.currency, p_row.currency),
     'clickKind', case
       when c.gclid is not null then 'gclid'
-      when c.wbraid is not null then 'wbraid'
-      when c.gbraid is not null then 'gbraid' end,
+      when c.gbraid is not null then 'gbraid'
+      when c.wbraid is not null then 'wbraid' end,
     'clickId', private.masked_click(coalesce(c.gclid, c.wbraid, c.gbraid)),
     'clickForgotten', d.identifiers_hash is not null and i.queue_id is null)
   from (values (1)) one
@@ -11146,8 +11146,8 @@ begin
       'channel', q.channel,
       'clickKind', case
         when s.gclid is not null then 'gclid'
-        when s.wbraid is not null then 'wbraid'
-        when s.gbraid is not null then 'gbraid' end,
+        when s.gbraid is not null then 'gbraid'
+        when s.wbraid is not null then 'wbraid' end,
       'phoneEnding', (
         select nullif(right(regexp_replace(c.phone, '\D', '', 'g'), 4), '')
         from public.calls c where c.id = q.call_id),

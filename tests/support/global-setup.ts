@@ -1,9 +1,11 @@
 /** Starts, once per run and for each worker, what test files share: a Postgres with a template database, and a Redis behind Upstash REST. */
 import { randomBytes } from "node:crypto";
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import postgres from "postgres";
 import type { TestProject } from "vitest/node";
+import { baselineName, renderMigration } from "#scripts/db/render-migration.ts";
+import { isReleased, migrationsIn, schemasIn, supabaseDir } from "#scripts/db/supabase-dir.ts";
 import { prepareDatabase, urlTo } from "#scripts/local/postgres/database.ts";
 import { startPostgres } from "#scripts/local/postgres/postgres.ts";
 import { loadSecrets } from "#scripts/local/process/secrets.ts";
@@ -15,7 +17,15 @@ import { startUpstashRest } from "#scripts/local/redis/upstash.ts";
 import type { SharedStack } from "./shared-stack.ts";
 import { templateName } from "./test-database.ts";
 
+/** A test would pass on SQL that nobody looks at any more. */
+function requireRenderedMigration(): void {
+  const migration = readFileSync(join(migrationsIn(supabaseDir), baselineName), "utf8");
+  if (!isReleased(supabaseDir) && migration !== renderMigration(schemasIn(supabaseDir)))
+    throw new Error("supabase/schemas changed and the migration did not: npm run db:render && npm run types:generate");
+}
+
 export default async function setup({ provide, config }: TestProject) {
+  requireRenderedMigration();
   const stopList = new StopList();
   try {
     const watchdog = startWatchdog();

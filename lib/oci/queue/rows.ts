@@ -98,9 +98,9 @@ export const queueRow = z.object({
   verdict: verdict.nullable(),
   verdictReason: z.string().nullable(),
   verdictAt: moment.nullable(),
-  /** Of a row that Google has, whose sale was cancelled since: whether the retraction was sent. */
   /** What an operator may do with it, as SQL judges it. */
   allowedActions: z.array(z.enum(queueActions)),
+  /** Of a row that Google has, whose sale was cancelled since: whether the retraction was sent. */
   takeBack: z.enum(["PENDING", "DONE"]).nullable(),
   createdAt: moment,
   updatedAt: moment,

@@ -135,8 +135,8 @@ begin
     'fullPhone', case when public.has_site_role(v_site.id, 'operator') then v_call.phone end,
     'clickKind', case
       when v_call.gclid is not null then 'gclid'
-      when v_call.wbraid is not null then 'wbraid'
-      when v_call.gbraid is not null then 'gbraid' end,
+      when v_call.gbraid is not null then 'gbraid'
+      when v_call.wbraid is not null then 'wbraid' end,
     'visits', private.lead_visits(v_call),
     'choices', private.lead_choices(v_call),
     'history', private.lead_history(v_call.id),

@@ -129,8 +129,8 @@ begin
     'currency', coalesce(d.currency, p_row.currency),
     'clickKind', case
       when c.gclid is not null then 'gclid'
-      when c.wbraid is not null then 'wbraid'
-      when c.gbraid is not null then 'gbraid' end,
+      when c.gbraid is not null then 'gbraid'
+      when c.wbraid is not null then 'wbraid' end,
     'clickId', private.masked_click(coalesce(c.gclid, c.wbraid, c.gbraid)),
     'clickForgotten', d.identifiers_hash is not null and i.queue_id is null)
   from (values (1)) one

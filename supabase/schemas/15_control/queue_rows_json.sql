@@ -67,8 +67,8 @@ begin
       'channel', q.channel,
       'clickKind', case
         when s.gclid is not null then 'gclid'
-        when s.wbraid is not null then 'wbraid'
-        when s.gbraid is not null then 'gbraid' end,
+        when s.gbraid is not null then 'gbraid'
+        when s.wbraid is not null then 'wbraid' end,
       'phoneEnding', (
         select nullif(right(regexp_replace(c.phone, '\D', '', 'g'), 4), '')
         from public.calls c where c.id = q.call_id),
