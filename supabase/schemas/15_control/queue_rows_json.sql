@@ -30,8 +30,9 @@ as $$
         x.blocked_at nulls last limit 1) a on true
 $$;
 
--- queue_rows_json: rows of one site as the screen shows them, in the order given. One query for a page, with
--- one plan that is kept: a function call per row took five times as long, and planning 4 ms.
+-- queue_rows_json: rows of one site as the screen shows them, in the order given. One query for a
+-- page, with one plan that is kept: a function call per row took five times as long, and planning
+-- 4 ms.
 --   waitsFor   of a row that waits for something other than its time: RETRACTION (heldBy names the
 --              earlier sale and its row), VERDICT, DAY (until waitsUntil), ACTION: the site has no
 --              usable conversion action for the row's name, one that Google calls otherwise, or

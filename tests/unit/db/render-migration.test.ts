@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -9,6 +9,17 @@ import { isReleased, migrationsIn, schemasIn, supabaseDir } from "#scripts/db/su
 test.skipIf(isReleased(supabaseDir))("the migration is what the schemas say", () => {
   const migration = readFileSync(join(migrationsIn(supabaseDir), baselineName), "utf8");
   expect(migration, "run npm run db:render").toBe(renderMigration(schemasIn(supabaseDir)));
+});
+
+test("no line of SQL is longer than 100 columns, and no file than 250 lines", () => {
+  const files = readdirSync(schemasIn(supabaseDir), { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".sql"));
+  const tooLong = files.flatMap((path) => {
+    const lines = readFileSync(join(schemasIn(supabaseDir), path), "utf8").split("\n");
+    const wide = lines.flatMap((line, index) => (line.length > 100 ? [`${path}:${index + 1}`] : []));
+    return lines.length > 251 ? [path, ...wide] : wide;
+  });
+  expect(files.length).toBeGreaterThan(100);
+  expect(tooLong).toEqual([]);
 });
 
 describe("a folder of schemas", () => {
