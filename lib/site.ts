@@ -1,7 +1,12 @@
 import { z } from "zod";
 
-/** A site by its public id: 32 hex characters in addresses, snippets and headers. */
+/** A site by its public id, as a caller names it: SQL says whether there is such a site. */
 export const siteIdShape = z.string().brand<"SiteId">();
+/** The same as the database gives it. The other id does not pass. */
+export const storedSiteId = z
+  .string()
+  .regex(/^[0-9a-f]{32}$/)
+  .brand<"SiteId">();
 export type SiteId = z.output<typeof siteIdShape>;
 
 /** A site by the database's own id. It never leaves the server. */

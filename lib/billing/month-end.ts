@@ -2,6 +2,7 @@ import { z } from "zod";
 import { callRpc, untilDone } from "#lib/db/call-rpc.ts";
 import { log } from "#lib/platform/log.ts";
 import { redis } from "#lib/platform/redis.ts";
+import { storedSiteId } from "#lib/site.ts";
 import { shiftMonth } from "./year-month.ts";
 
 /** The crons of billing. Each repeats short calls until nothing is left or its time is over; the next run continues. */
@@ -11,7 +12,7 @@ const catchUpMonths = 3;
 const usageKeySeconds = 40 * 86_400;
 
 const reconciliation = z.object({
-  reconciled: z.array(z.object({ siteId: z.string(), yearMonth: z.string(), eventCount: z.number(), drift: z.number() })),
+  reconciled: z.array(z.object({ siteId: storedSiteId, yearMonth: z.string(), eventCount: z.number(), drift: z.number() })),
   more: z.boolean(),
   waiting: z.number(),
 });

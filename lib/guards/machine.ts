@@ -5,7 +5,7 @@ import { callRpc } from "#lib/db/call-rpc.ts";
 import { env } from "#lib/env.ts";
 import type { Guard, GuardContext } from "#lib/http/handler.ts";
 import { AppError } from "#lib/platform/app-error.ts";
-import { type SiteId, type SiteUuid, type SyncMethod, siteIdShape, siteUuidShape, syncMethods } from "#lib/site.ts";
+import { type SiteId, type SiteUuid, type SyncMethod, siteUuidShape, storedSiteId, syncMethods } from "#lib/site.ts";
 import { type KeyScope, keyScopes } from "#lib/tenancy/site-fields.ts";
 import { claimedSiteId } from "./claimed-site-id.ts";
 
@@ -21,7 +21,7 @@ export interface SiteMachine {
 export const siteMachine = z
   .object({
     siteUuid: siteUuidShape,
-    siteId: siteIdShape,
+    siteId: storedSiteId,
     keyId: z.uuid(),
     scopes: z.array(z.enum(keyScopes)),
     ociSyncMethod: z.enum(syncMethods),

@@ -6,14 +6,14 @@ import type { Guard } from "#lib/http/handler.ts";
 import type { RateLimit } from "#lib/http/rate-limit.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { boundedText } from "#lib/platform/bounded-text.ts";
-import { consentModes, type SiteId, type SiteUuid, siteIdShape, siteUuidShape } from "#lib/site.ts";
+import { consentModes, type SiteId, type SiteUuid, siteIdShape, siteUuidShape, storedSiteId } from "#lib/site.ts";
 import { admitEvents } from "./admit.ts";
 import type { CapturedEvent } from "./event-shape.ts";
 import { wakeWorker } from "./wake-worker.ts";
 
 const signatureWindowSeconds = 300;
 
-const signedSite = z.object({ siteUuid: siteUuidShape, siteId: siteIdShape, consentMode: z.enum(consentModes) }).nullable();
+const signedSite = z.object({ siteUuid: siteUuidShape, siteId: storedSiteId, consentMode: z.enum(consentModes) }).nullable();
 
 export interface SignedSystem {
   siteUuid: SiteUuid;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { onceAnswer, type RequestIdentity, serveOnce } from "#lib/http/answer-once.ts";
-import { type SiteId, siteIdShape } from "#lib/site.ts";
+import { type SiteId, storedSiteId } from "#lib/site.ts";
 import type { deliveryInput } from "./site-delivery.ts";
 import {
   type apiKeyInput,
@@ -18,7 +18,7 @@ import {
 const done = z.object({ ok: z.literal(true) });
 /** Of a change of the team: with a key the stored bytes, without one the plain answer. */
 const doneOnce = z.union([onceAnswer.transform(serveOnce), done]);
-const joined = z.object({ siteId: siteIdShape });
+const joined = z.object({ siteId: storedSiteId });
 
 type SiteValues = z.output<typeof siteInput>;
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { boundedText } from "#lib/platform/bounded-text.ts";
-import { consentModes, siteIdShape, syncMethods } from "#lib/site.ts";
+import { consentModes, storedSiteId, syncMethods } from "#lib/site.ts";
 import { currencyDecimals } from "#lib/valuation/currencies.ts";
 
 /** In falling order of rights. */
@@ -68,7 +68,7 @@ export const apiKeyInput = z.object({ name: boundedText(60), scopes: scopes.defa
 export const apiKeyScopes = z.strictObject({ scopes });
 
 export const siteSummary = z.object({
-  siteId: siteIdShape,
+  siteId: storedSiteId,
   name: z.string(),
   domains: z.array(z.string()),
   currency: z.string(),

@@ -10904,7 +10904,7 @@ begin
       when c.gclid is not null then 'gclid'
       when c.gbraid is not null then 'gbraid'
       when c.wbraid is not null then 'wbraid' end,
-    'clickId', private.masked_click(coalesce(c.gclid, c.wbraid, c.gbraid)),
+    'clickId', private.masked_click(coalesce(c.gclid, c.gbraid, c.wbraid)),
     'clickForgotten', d.identifiers_hash is not null and i.queue_id is null)
   from (values (1)) one
     left join lateral (

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { scriptTime } from "#lib/providers/conversion-time.ts";
-import { siteIdShape } from "#lib/site.ts";
+import { storedSiteId } from "#lib/site.ts";
 
 /** One conversion as the script uploads it. Ids say which pipeline it came through: seal_, signal_ or pv_. */
 export interface ExportItem {
@@ -21,7 +21,7 @@ const clickId = z.string().nullable();
 const clicks = { gclid: clickId, wbraid: clickId, gbraid: clickId };
 
 export const exportSite = z.object({
-  siteId: siteIdShape,
+  siteId: storedSiteId,
   timezone: z.string(),
   currency: z.string(),
   pageViews: z.boolean(),

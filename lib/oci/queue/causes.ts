@@ -144,7 +144,7 @@ const groups = {
 
 type CauseName = keyof typeof groups;
 export interface Cause {
-  /** Names the messages: `causes.<name>.what` and `causes.<name>.fix`; who is `causes.who.<fixer>`. */
+  /** Names the messages: `causes.<name>.what` and `causes.<name>.fix`; who is `who.<fixer>`, the cure `actions.<cure>`. */
   name: CauseName;
   fixer: Fixer;
   cure: Cure;

@@ -172,6 +172,20 @@ describe("a row's story", () => {
     expect(told.row.allowedActions).toEqual([]);
   });
 
+  // Guarantee: the screen names the click id that Google is sent. Of the two that exclude each other, hand_out sends the gbraid.
+  test("of a click with two kinds of id shows the one that is sent", async () => {
+    const [mine, step] = [
+      await createQueueTeam(db.sql, "two-ids", team.owner),
+      { gclid: null, wbraid: "w".repeat(20), gbraid: "g".repeat(20) },
+    ];
+    const { id } = await sealLead(db.sql, mine, { step });
+    const answer = await callAs(db.sql, mine.viewer, (tx) => tx`select public.queue_row_story(${mine.siteId}, ${id}, 5)`, controlAt);
+    expect(queueRowStory.parse(answer)).toMatchObject({
+      row: { clickKind: "gbraid" },
+      payload: { clickKind: "gbraid", clickId: "gggggg…gggg" },
+    });
+  });
+
   test("of another's row is not found", async () => {
     const [theirs] = await db.sql`select id from public.offline_conversion_queue where site_id = ${other.siteUuid} limit 1`;
     await expect(story(theirs?.id)).rejects.toMatchObject({ code: "PT404" });

@@ -8,6 +8,7 @@ import { Button, ButtonLink } from "#components/ui/button.tsx";
 import { RowLink } from "#components/workbench/row-link.tsx";
 import { isManual, obstacleOf, type RowState, reasonOf, rowState } from "#lib/oci/queue/row-state.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
+import type { QueueAction } from "#lib/oci/queue-types.ts";
 import type { SiteId } from "#lib/site.ts";
 import { useWhatHappens } from "../table/use-what-happens.ts";
 import { CureFacts, type CureTone } from "./cure-facts.tsx";
@@ -82,9 +83,11 @@ function CureDeed({ row, state, cause, sameCause }: DeedProps) {
   const { site, mayAct, actions, filterBy } = useControl();
   // Where an owner fixes it; sending again comes after that, at the foot.
   const place = site.role === "owner" && mayAct ? places[cause.cure] : undefined;
-  const canRetry = mayAct && !place && cause.helps && (state === "FAILED" || state === "RETRY");
   const byHand = isManual(row, site.ociSyncMethod); // back in the queue it is a person's work again; nothing is sent
-  const canFree = mayAct && state === "STUCK";
+  const deed = cause.cure === "reset" || byHand ? "RESET_TO_QUEUED" : "RETRY_SELECTED";
+  const may = (action: QueueAction) => mayAct && row.allowedActions.includes(action);
+  const canRetry = may(deed) && !place && cause.helps && (state === "FAILED" || state === "RETRY");
+  const canFree = may("RESET_TO_QUEUED") && state === "STUCK";
   const errorCode = sameCause > 1 && state === "FAILED" ? row.providerErrorCode : null;
   if (!place && !canRetry && !canFree && !errorCode) return null;
   return (
@@ -95,7 +98,7 @@ function CureDeed({ row, state, cause, sameCause }: DeedProps) {
         </ButtonLink>
       )}
       {canRetry && (
-        <Button tone="primary" onClick={() => actions.act(cause.cure === "reset" || byHand ? "RESET_TO_QUEUED" : "RETRY_SELECTED", [row])}>
+        <Button tone="primary" onClick={() => actions.act(deed, [row])}>
           {byHand ? t("actions.reset") : cause.cure === "reset" ? cause.deed : t("actions.sendAgain")}
         </Button>
       )}

@@ -31,7 +31,7 @@ export function RowDeeds({ row, story }: { row: QueueRow; story: QueueRowStory |
           {t("actions.fail")}
         </Button>
       )}
-      {row.allowedActions.length === 0 && <span className="text-xs text-support">{t("oci.drawer.nothingToDo")}</span>}
+      {row.status === "COMPLETED" && <span className="text-xs text-support">{t("oci.drawer.nothingToDo")}</span>}
     </>
   );
 }

@@ -31,7 +31,7 @@ interface DrawerProps {
 export function RowDrawer({ row, story, isFailed, sameCause, onStep, onClose }: DrawerProps) {
   const t = useTranslations("oci.drawer");
   const { mayAct } = useControl();
-  const shown = row && story && Date.parse(row.updatedAt) >= Date.parse(story.row.updatedAt) ? row : (story?.row ?? row);
+  const shown = row && story && Date.parse(row.updatedAt) > Date.parse(story.row.updatedAt) ? row : (story?.row ?? row);
   const order = shown?.orderId ?? "";
   const name = (
     <span className="id min-w-0 flex-1 truncate text-sm text-support" title={order}>
