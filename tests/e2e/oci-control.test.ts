@@ -158,6 +158,10 @@ test("a correction that no script can make is done by hand", async ({ stack, vis
     const page = await openControl(await visit(), team, team.operator, "?kind=RESTATE");
     await page.locator("[data-row-link]").first().click();
     await expect(page.getByText("Adjustment type RESTATEMENT, adjusted value ₺1,990.")).toBeVisible();
+    // Guarantee: no button sends what somebody may have done in Google Ads already. Mutation: the drawer offers every action.
+    const drawer = page.getByRole("dialog").or(page.getByRole("complementary")).filter({ hasText: "Mark as done" });
+    await expect(drawer.getByRole("button", { name: /^(Retry|Send again|Back to queue)$/ })).toHaveCount(0);
+    await expect(drawer.getByRole("button", { name: "Give up" }).or(drawer.getByRole("button", { name: "Mark failed" }))).toHaveCount(1);
     await page.getByRole("button", { name: "Mark as done" }).click();
     await page.getByRole("button", { name: "Yes, it is done" }).click();
     await expect(page.getByText("Recorded as corrected by hand.")).toBeVisible();
