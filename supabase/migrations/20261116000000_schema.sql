@@ -7348,8 +7348,6 @@ create table public.provider_health_state (
   last_success_at timestamptz,
   last_failure_at timestamptz,
   last_failure_code text,
-  served_at timestamptz,
-  signals_served_at timestamptz,
   updated_at timestamptz not null,
   primary key (site_id, provider_key),
   constraint circuit_state_is_known check (state in ('CLOSED', 'OPEN', 'HALF_OPEN')),
@@ -8071,9 +8069,19 @@ declare
   v_now timestamptz := private.current_moment();
   v_health public.provider_health_state;
   v_method text;
+  -- A look without a lock, since a shared one cannot become an exclusive one: two of them would
+  -- wait for each other.
+  v_is_shared boolean := p_pipeline = 'seals' and exists (
+    select from public.provider_health_state h
+    where h.site_id = p_site_id and h.provider_key = p_provider_key and h.state = 'CLOSED');
 begin
-  select h.* into v_health from public.provider_health_state h
-    where h.site_id = p_site_id and h.provider_key = p_provider_key for update;
+  if v_is_shared then
+    select h.* into v_health from public.provider_health_state h
+      where h.site_id = p_site_id and h.provider_key = p_provider_key for share;
+  else
+    select h.* into v_health from public.provider_health_state h
+      where h.site_id = p_site_id and h.provider_key = p_provider_key for update;
+  end if;
   -- Read after the lock: connecting, disconnecting and switching hold it.
   select s.oci_sync_method into v_method from public.sites s
     where s.id = p_site_id and s.archived_at is null;
@@ -8081,7 +8089,7 @@ begin
     from public.provider_credentials c
     where c.site_id = p_site_id and c.provider_key = p_provider_key;
   probe_limit := v_health.probe_limit;
-  if v_health.state = 'HALF_OPEN' and v_health.probe_until <= v_now then
+  if v_health.state = 'HALF_OPEN' and v_health.probe_until <= v_now and not v_is_shared then
     perform private.reopen_circuit(p_site_id, p_provider_key);
     v_health.state := 'OPEN';
     v_health.next_probe_at := v_now + interval '5 minutes';   -- not due, whatever the jitter
@@ -8092,17 +8100,17 @@ begin
     when v_health.blocked_at is not null then 'BLOCKED'
     when v_health.quota_until > v_now then 'QUOTA'
     when v_health.state = 'CLOSED' then 'CLOSED'
+    when v_is_shared then 'OPEN'   -- it opened since the look: the next claim sees who probes
     when v_health.state = 'OPEN' and v_health.next_probe_at <= v_now then 'HALF_OPEN'
     else 'OPEN' end;
-  if gate in ('CLOSED', 'HALF_OPEN') then
+  if gate = 'HALF_OPEN' then
     update public.provider_health_state h
-      set state = gate, updated_at = v_now,
-          probe_token = case gate when 'HALF_OPEN' then p_token end,
-          probe_until = case gate when 'HALF_OPEN' then v_now + private.probe_lease() end,
-          served_at = case p_pipeline when 'seals' then v_now else h.served_at end,
-          signals_served_at =
-            case p_pipeline when 'signals' then v_now else h.signals_served_at end
+      set state = gate, updated_at = v_now, probe_token = p_token,
+          probe_until = v_now + private.probe_lease()
       where h.site_id = p_site_id and h.provider_key = p_provider_key;
+  end if;
+  if gate in ('CLOSED', 'HALF_OPEN') then
+    perform private.note_turn(p_site_id, p_provider_key, p_pipeline);
   end if;
 end
 $$;
@@ -8185,6 +8193,35 @@ as $$
   select private.note_outcome(p_site_id, p_provider_key,
     case when p_success then 'success' when p_transient then 'transient' else 'definite' end,
     p_probe, null)
+$$;
+
+-- 11_delivery/delivery_turns.sql
+create table private.delivery_turns (
+  site_id uuid not null,
+  provider_key text not null,
+  pipeline text not null,
+  served_at timestamptz not null,
+  primary key (site_id, provider_key, pipeline)
+) with (fillfactor = 50);
+create function private.note_turn(p_site_id uuid, p_provider_key text, p_pipeline text)
+returns void
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  update private.delivery_turns t set served_at = private.current_moment()
+    where t.ctid = (
+      select x.ctid from private.delivery_turns x
+      where x.site_id = p_site_id and x.provider_key = p_provider_key
+        and x.pipeline = p_pipeline
+      for update skip locked);
+  -- Two first turns at once: an insert would wait for the other one, so one of them is enough.
+  if not found and pg_try_advisory_xact_lock(
+      hashtext('delivery_turns'), hashtext(concat(p_site_id, p_provider_key, p_pipeline))) then
+    insert into private.delivery_turns (site_id, provider_key, pipeline, served_at)
+      values (p_site_id, p_provider_key, p_pipeline, private.current_moment())
+      on conflict do nothing;
+  end if;
+end
 $$;
 
 -- 11_delivery/dispatch_identifiers.sql
@@ -8281,11 +8318,13 @@ as $$
 $$;
 create view private.open_connections as
   select c.site_id, c.provider_key, c.transport, coalesce(h.state, 'CLOSED') as state,
-    coalesce(h.probe_limit, 5) as probe_limit, h.next_probe_at, h.served_at
+    coalesce(h.probe_limit, 5) as probe_limit, h.next_probe_at, t.served_at
   from public.provider_credentials c
     join public.sites s on s.id = c.site_id and s.oci_sync_method = 'api' and s.archived_at is null
     left join public.provider_health_state h
       on h.site_id = c.site_id and h.provider_key = c.provider_key
+    left join private.delivery_turns t
+      on t.site_id = c.site_id and t.provider_key = c.provider_key and t.pipeline = 'seals'
   where h.blocked_at is null
     and (h.quota_until is null or h.quota_until <= private.current_moment());
 
@@ -8817,11 +8856,13 @@ as $$
     select c.site_id, c.provider_key, d.queued_count, d.min_next_retry_at, d.min_created_at,
       h.state, h.probe_limit, h.next_probe_at,
       h.state <> 'CLOSED' and h.next_probe_at <= private.current_moment() as is_probe_due,
-      h.signals_served_at as served_at
+      t.served_at
     from public.provider_credentials c
       join public.provider_health_state h
         on h.site_id = c.site_id and h.provider_key = c.provider_key and h.blocked_at is null
           and (h.quota_until is null or h.quota_until <= private.current_moment())
+      left join private.delivery_turns t
+        on t.site_id = c.site_id and t.provider_key = c.provider_key and t.pipeline = 'signals'
       cross join lateral (
         select count(*) as queued_count, min(j.created_at) as min_created_at,
           case when bool_or(j.next_retry_at is null) then null else min(j.next_retry_at) end
@@ -11338,12 +11379,14 @@ begin
   return (
   with api as materialized (   -- the sites that send by API, with how their last turns went
     select s.id, exists (select from public.provider_credentials c where c.site_id = s.id)
-        as is_connected, h.served_at,
+        as is_connected, t.served_at,
       case when h.last_failure_at > coalesce(h.last_success_at, '-infinity')
         then coalesce(h.last_failure_code, 'TRANSIENT_ERROR') end as failure_code
     from public.sites s
       left join public.provider_health_state h
         on h.site_id = s.id and h.provider_key = 'google_ads'
+      left join private.delivery_turns t
+        on t.site_id = s.id and t.provider_key = 'google_ads' and t.pipeline = 'seals'
     where s.id = any (p_sites) and s.oci_sync_method = 'api')
   select jsonb_build_object(
     'quotaUntil', (
@@ -12287,6 +12330,9 @@ grant execute on function public.set_conversion_actions(text, jsonb) to authenti
 -- 11_delivery/circuit.sql
 grant execute on function public.record_provider_outcome(uuid, text, boolean, boolean, uuid)
   to opsmantik_app, service_role;
+
+-- 11_delivery/delivery_turns.sql
+alter table private.delivery_turns enable row level security;
 
 -- 11_delivery/dispatch_identifiers.sql
 create index identifiers_by_age on public.dispatch_identifiers (handed_at);

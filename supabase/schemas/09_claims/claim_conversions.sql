@@ -87,8 +87,8 @@ $$;
 -- claim_offline_conversion_jobs_v2: lease up to p_limit due rows of one (site, provider) to a
 -- worker.
 --   Moves    QUEUED/RETRY -> PROCESSING, of the rows of sendable_queue.
---   Safe     from many workers at once: whether anything may be sent, who probes, and what is
---            claimed are decided under the lock of the health row.
+--   Safe     from many workers at once: whether anything may be sent and who probes are decided
+--            under the lock of the health row, and skip locked gives each row to one of them.
 --   Writes   STARTED in the ledger of attempts, with the token as its batch. A probe that finds
 --            nothing gives its lease back.
 --   Returns  {token, gate, rows, batch: {credentialsVersion}}. The gate is CLOSED or HALF_OPEN (the

@@ -15,8 +15,10 @@ $$;
 --   Takes    p_token: the claim's token, which becomes the probe's when this caller probes.
 --   Moves    OPEN -> HALF_OPEN when the probe time has come: this caller probes, nobody else.
 --            HALF_OPEN -> OPEN with a new probe time when the probe's lease has run out.
---   Safe     from many workers at once: the health row is locked, and a claim is decided and made
---            under that lock.
+--   Safe     from many workers at once. While the circuit is closed, claims of seals share the lock
+--            of the health row: whoever connects, blocks, switches or opens the circuit waits for
+--            them, and they for it, but not for each other. Who may probe, and who claims signals,
+--            is decided by one at a time.
 --   Returns  gate CLOSED (claim as many as you like), HALF_OPEN (you probe: at most probe_limit
 --            rows), OPEN, BLOCKED, QUOTA (Google asked us to wait), NOT_CONNECTED (also archived
 --            and unknown sites) or SCRIPT (claim nothing); with CLOSED and HALF_OPEN the
@@ -31,9 +33,19 @@ declare
   v_now timestamptz := private.current_moment();
   v_health public.provider_health_state;
   v_method text;
+  -- A look without a lock, since a shared one cannot become an exclusive one: two of them would
+  -- wait for each other.
+  v_is_shared boolean := p_pipeline = 'seals' and exists (
+    select from public.provider_health_state h
+    where h.site_id = p_site_id and h.provider_key = p_provider_key and h.state = 'CLOSED');
 begin
-  select h.* into v_health from public.provider_health_state h
-    where h.site_id = p_site_id and h.provider_key = p_provider_key for update;
+  if v_is_shared then
+    select h.* into v_health from public.provider_health_state h
+      where h.site_id = p_site_id and h.provider_key = p_provider_key for share;
+  else
+    select h.* into v_health from public.provider_health_state h
+      where h.site_id = p_site_id and h.provider_key = p_provider_key for update;
+  end if;
   -- Read after the lock: connecting, disconnecting and switching hold it.
   select s.oci_sync_method into v_method from public.sites s
     where s.id = p_site_id and s.archived_at is null;
@@ -41,7 +53,7 @@ begin
     from public.provider_credentials c
     where c.site_id = p_site_id and c.provider_key = p_provider_key;
   probe_limit := v_health.probe_limit;
-  if v_health.state = 'HALF_OPEN' and v_health.probe_until <= v_now then
+  if v_health.state = 'HALF_OPEN' and v_health.probe_until <= v_now and not v_is_shared then
     perform private.reopen_circuit(p_site_id, p_provider_key);
     v_health.state := 'OPEN';
     v_health.next_probe_at := v_now + interval '5 minutes';   -- not due, whatever the jitter
@@ -52,17 +64,17 @@ begin
     when v_health.blocked_at is not null then 'BLOCKED'
     when v_health.quota_until > v_now then 'QUOTA'
     when v_health.state = 'CLOSED' then 'CLOSED'
+    when v_is_shared then 'OPEN'   -- it opened since the look: the next claim sees who probes
     when v_health.state = 'OPEN' and v_health.next_probe_at <= v_now then 'HALF_OPEN'
     else 'OPEN' end;
-  if gate in ('CLOSED', 'HALF_OPEN') then
+  if gate = 'HALF_OPEN' then
     update public.provider_health_state h
-      set state = gate, updated_at = v_now,
-          probe_token = case gate when 'HALF_OPEN' then p_token end,
-          probe_until = case gate when 'HALF_OPEN' then v_now + private.probe_lease() end,
-          served_at = case p_pipeline when 'seals' then v_now else h.served_at end,
-          signals_served_at =
-            case p_pipeline when 'signals' then v_now else h.signals_served_at end
+      set state = gate, updated_at = v_now, probe_token = p_token,
+          probe_until = v_now + private.probe_lease()
       where h.site_id = p_site_id and h.provider_key = p_provider_key;
+  end if;
+  if gate in ('CLOSED', 'HALF_OPEN') then
+    perform private.note_turn(p_site_id, p_provider_key, p_pipeline);
   end if;
 end
 $$;

@@ -24,8 +24,6 @@ create table public.provider_health_state (
   last_success_at timestamptz,
   last_failure_at timestamptz,
   last_failure_code text,
-  served_at timestamptz,                           -- the last claim of seals
-  signals_served_at timestamptz,                   -- and of signals
   updated_at timestamptz not null,
   primary key (site_id, provider_key),
   constraint circuit_state_is_known check (state in ('CLOSED', 'OPEN', 'HALF_OPEN')),
@@ -92,10 +90,12 @@ $$;
 -- one site, under its lock.
 create view private.open_connections as
   select c.site_id, c.provider_key, c.transport, coalesce(h.state, 'CLOSED') as state,
-    coalesce(h.probe_limit, 5) as probe_limit, h.next_probe_at, h.served_at
+    coalesce(h.probe_limit, 5) as probe_limit, h.next_probe_at, t.served_at
   from public.provider_credentials c
     join public.sites s on s.id = c.site_id and s.oci_sync_method = 'api' and s.archived_at is null
     left join public.provider_health_state h
       on h.site_id = c.site_id and h.provider_key = c.provider_key
+    left join private.delivery_turns t
+      on t.site_id = c.site_id and t.provider_key = c.provider_key and t.pipeline = 'seals'
   where h.blocked_at is null
     and (h.quota_until is null or h.quota_until <= private.current_moment());

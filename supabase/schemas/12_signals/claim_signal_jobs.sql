@@ -49,11 +49,13 @@ as $$
     select c.site_id, c.provider_key, d.queued_count, d.min_next_retry_at, d.min_created_at,
       h.state, h.probe_limit, h.next_probe_at,
       h.state <> 'CLOSED' and h.next_probe_at <= private.current_moment() as is_probe_due,
-      h.signals_served_at as served_at
+      t.served_at
     from public.provider_credentials c
       join public.provider_health_state h
         on h.site_id = c.site_id and h.provider_key = c.provider_key and h.blocked_at is null
           and (h.quota_until is null or h.quota_until <= private.current_moment())
+      left join private.delivery_turns t
+        on t.site_id = c.site_id and t.provider_key = c.provider_key and t.pipeline = 'signals'
       cross join lateral (
         select count(*) as queued_count, min(j.created_at) as min_created_at,
           case when bool_or(j.next_retry_at is null) then null else min(j.next_retry_at) end

@@ -133,12 +133,14 @@ begin
   return (
   with api as materialized (   -- the sites that send by API, with how their last turns went
     select s.id, exists (select from public.provider_credentials c where c.site_id = s.id)
-        as is_connected, h.served_at,
+        as is_connected, t.served_at,
       case when h.last_failure_at > coalesce(h.last_success_at, '-infinity')
         then coalesce(h.last_failure_code, 'TRANSIENT_ERROR') end as failure_code
     from public.sites s
       left join public.provider_health_state h
         on h.site_id = s.id and h.provider_key = 'google_ads'
+      left join private.delivery_turns t
+        on t.site_id = s.id and t.provider_key = 'google_ads' and t.pipeline = 'seals'
     where s.id = any (p_sites) and s.oci_sync_method = 'api')
   select jsonb_build_object(
     'quotaUntil', (

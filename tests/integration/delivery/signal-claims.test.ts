@@ -70,7 +70,8 @@ describe("claiming", () => {
     });
     const lines = await db.sql`select phase, claimed_count from public.provider_upload_attempts where batch_id = ${token}`;
     expect(lines.map((line) => ({ ...line }))).toEqual([{ phase: "STARTED", claimed_count: 1 }]);
-    expect(await readHealth(db.sql, team)).toMatchObject({ served_at: null, signals_served_at: minutesLater(1) });
+    const turns = await db.sql`select pipeline, served_at from private.delivery_turns where site_id = ${team.siteUuid}`;
+    expect([...turns]).toEqual([{ pipeline: "signals", served_at: minutesLater(1) }]);
     expect(await groups(1)).toEqual([]);
   });
 

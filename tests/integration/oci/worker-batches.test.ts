@@ -1,4 +1,6 @@
+import type postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { become } from "#tests/fixtures/act-as.ts";
 import {
   claimForWorker,
   listGroups,
@@ -31,6 +33,15 @@ afterAll(() => db.drop());
 
 const claim = (minute: number, limit?: number) =>
   claimForWorker(db.sql, team, { at: minutesLater(minute), ...(limit !== undefined && { limit }) });
+async function failFiveTimes(tx: postgres.TransactionSql): Promise<void> {
+  await tx`select set_config('opsmantik.now', ${minutesLater(7).toISOString()}, true)`;
+  const failure = { p_site_id: team.siteUuid, p_provider_key: "google_ads", p_success: false, p_transient: true };
+  for (let n = 0; n < 5; n++) await callIn(tx, "record_provider_outcome", failure);
+}
+async function disconnect(tx: postgres.TransactionSql): Promise<void> {
+  await become(tx, team.owner.id, minutesLater(7));
+  await tx`select public.disconnect_provider(${team.siteId})`;
+}
 const settle = (claimed: WorkerClaim, result: Result, minute: number, batch?: Record<string, unknown>) =>
   settleClaim(db.sql, team, claimed, result, { at: minutesLater(minute), ...(batch && { batch }) });
 const defer = (code: string, minute: number, until = minute + 5) =>
@@ -126,6 +137,29 @@ describe("the gate", () => {
       () => claim(8),
     );
     expect([first?.gate, first?.rows.length, second.gate, second.rows.length]).toEqual(["HALF_OPEN", 5, "OPEN", 0]);
+  });
+
+  // Guarantee: workers of one site do not wait for each other's commit. Mutation: pass_gate locks `for update` while the circuit is closed.
+  test("while it is closed, two workers claim at the same moment and share no row", async () => {
+    for (let n = 0; n < 6; n++) await sealLead(db.sql, team);
+    const args = { p_site_id: team.siteUuid, p_provider_key: "google_ads", p_limit: 3 };
+    const [first, second] = await db.sql.begin(async (tx) => {
+      await tx`select set_config('opsmantik.now', ${minutesLater(8).toISOString()}, true)`;
+      const held = await callIn<WorkerClaim>(tx, "claim_offline_conversion_jobs_v2", args);
+      return [held, await claim(8, 3)]; // waiting for the open transaction, it would never come back
+    });
+    expect([first.gate, second.gate]).toEqual(["CLOSED", "CLOSED"]);
+    expect(new Set([...first.rows, ...second.rows].map(({ id }) => id)).size).toBe(6);
+  });
+
+  // Guarantee: nothing is claimed once the circuit opened or the site disconnected. Mutation: pass_gate looks without a lock.
+  test.each([
+    ["the circuit opens", "OPEN", failFiveTimes],
+    ["the owner disconnects", "NOT_CONNECTED", disconnect],
+  ])("a claim that meets another transaction in which %s waits and gets nothing", async (_what, gate, change) => {
+    await sealLead(db.sql, team);
+    const second = await whileOpen(db.sql, change, () => claim(8));
+    expect(second).toMatchObject({ gate, rows: [] });
   });
 
   test("a probe that finds nothing gives its lease back", async () => {
