@@ -6812,9 +6812,14 @@ create view private.sendable_queue as
     and x.by_hand_reason is null
     and (x.kind = 'CONVERSION' or x.adjusts_via is not null)
     and exists (select from public.sales s where s.id = x.sale_id and private.may_send(s, x.kind)
-      and (s.status = 'CANCELED') = (x.kind = 'RETRACT'))
-    and not exists (select from private.held_sales h where x.kind = 'CONVERSION'
-      and h.sale_id = x.sale_id and h.provider_key = x.provider_key)
+      and (s.status = 'CANCELED') = (x.kind = 'RETRACT') offset 0)
+    and (x.kind <> 'CONVERSION'
+      or not exists (select from public.sales s join public.sales o
+          on o.call_id in (s.call_id, s.sibling_call_id) and o.id <> s.id
+            and o.status = 'CANCELED'
+        where s.id = x.sale_id offset 0)
+      or not exists (select from private.held_sales h
+        where h.sale_id = x.sale_id and h.provider_key = x.provider_key offset 0))
     and exists (select from public.provider_conversion_actions a
       where a.site_id = x.site_id and a.provider_key = x.provider_key and case
         when x.conversion_action is not null

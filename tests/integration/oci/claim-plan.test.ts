@@ -1,7 +1,7 @@
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { copyRows } from "#tests/fixtures/bulk-rows.ts";
-import { minutesLater, sealLead } from "#tests/fixtures/queue.ts";
+import { claimForWorker, minutesLater, sealLead, settleClaim } from "#tests/fixtures/queue.ts";
 import { createApiTeam } from "#tests/fixtures/queue-team.ts";
 import { service } from "#tests/fixtures/service.ts";
 import type { Team } from "#tests/fixtures/team.ts";
@@ -29,9 +29,9 @@ interface PlanNode {
 const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
 /** What the function really did: the plans of every statement inside it, and how many rows of the queue it touched. */
-async function observe(call: string) {
+async function observe(call: string, adminUrl = db.adminUrl) {
   const plans: PlanNode[] = [];
-  const sql = postgres(db.adminUrl, {
+  const sql = postgres(adminUrl, {
     max: 1,
     onnotice: ({ message }) => {
       const json = message?.match(/plan:\n([\s\S]*)$/)?.[1];
@@ -45,15 +45,16 @@ async function observe(call: string) {
     await tx`select set_config('opsmantik.now', ${minutesLater(60).toISOString()}, true)`;
     // Six times, so that the plan that is reused for ever after is looked at too.
     for (let n = 0; n < 6; n++) await tx.unsafe(call);
-    const [row] = await tx`
-      select (seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables where relname = 'offline_conversion_queue'`;
-    return Number(row?.rows);
+    const rows = await tx<{ relname: string; rows: number }[]>`
+      select relname, (seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables where relname in ('offline_conversion_queue', 'sales')`;
+    return Object.fromEntries(rows.map(({ relname, rows }) => [relname, rows]));
   });
   await sql.end();
   return {
     nodes: plans.flatMap(nodesOf).filter((node) => node["Relation Name"] === "offline_conversion_queue"),
     all: plans.flatMap(nodesOf),
-    read,
+    read: read.offline_conversion_queue ?? 0,
+    readSales: read.sales ?? 0,
   };
 }
 
@@ -78,4 +79,29 @@ test("groups are counted by reading each due row once, and none that waits for l
   const [due] = await db.sql`select count(*)::int as rows from public.offline_conversion_queue
     where status in ('QUEUED', 'RETRY') and next_retry_at is null`;
   expect(group?.queued_count).toBe(due?.rows);
+});
+
+// Guarantee: a claim looks up the sales of its rows, also once the statistics are new. It once scanned every sale for each row.
+// Mutation that breaks it: let the planner join sendable_queue's sales (drop "offset 0").
+test("a claim of 500 reads the sales of 500 rows, also with new statistics of a queue that was emptied before", async () => {
+  const own = await createTestDatabase();
+  try {
+    const site = await createApiTeam(own.sql, "emptied");
+    const { saleId } = await sealLead(own.sql, site);
+    for (const rows of [6000, 10_000]) {
+      await copyRows(own.sql, saleId, rows, { halfDeferred: false });
+      await own.sql`vacuum analyze public.offline_conversion_queue`;
+      for (let done = 0; rows === 6000 && done < rows; done += 500) {
+        const claim = await claimForWorker(own.sql, site, { at: minutesLater(60), limit: 500 });
+        await settleClaim(own.sql, site, claim, { outcome: "COMPLETED" }, { at: minutesLater(61) });
+      }
+    }
+    const { readSales } = await observe(
+      `select public.claim_offline_conversion_jobs_v2('${site.siteUuid}', 'google_ads', 500)`,
+      own.adminUrl,
+    );
+    expect(readSales).toBeLessThan(6 * 500 * 6);
+  } finally {
+    await own.drop();
+  }
 });
