@@ -11,7 +11,7 @@ interface DownloadLinkProps {
   children: ReactNode;
 }
 
-/** A file of ours. A plain link: Next's would fetch the file as soon as it scrolls into view. */
+/** Downloads a file. A plain link: Next's would fetch the file as soon as it scrolls into view. */
 export function DownloadLink({ href, fileName, label, look = "small", children }: DownloadLinkProps) {
   return (
     <ButtonAnchor

@@ -15,15 +15,15 @@ const keyOf = (item: NavItem["key"], siteId: string) => `${item}/${siteId}`;
 
 /** How many things wait behind each page of the navigation; a page that knows better says so while it is open. */
 export function NavCountsProvider({ open, children }: { open: Counts; children: ReactNode }) {
-  const [told, setTold] = useState<Counts>({});
+  const [counted, setCounted] = useState<Counts>({});
   const setCount = useCallback(
-    (key: string, count: number) => setTold((before) => (before[key] === count ? before : { ...before, [key]: count })),
+    (key: string, count: number) => setCounted((before) => (before[key] === count ? before : { ...before, [key]: count })),
     [],
   );
   const value = useMemo(() => {
     const first = Object.fromEntries(Object.entries(open).map(([siteId, count]) => [keyOf("today", siteId), count]));
-    return { counts: { ...first, ...told }, setCount };
-  }, [open, told, setCount]);
+    return { counts: { ...first, ...counted }, setCount };
+  }, [open, counted, setCount]);
   return <NavCountsContext value={value}>{children}</NavCountsContext>;
 }
 

@@ -1,7 +1,7 @@
 const ownOrigin = "http://own.invalid";
 
 /**
- * Where to go after signing in: a path of ours, or the dashboard. The result is parsed once more, because collapsing
+ * Where to go after signing in: a path of this app, or the dashboard. The result is parsed once more, because collapsing
  * `/.//evil.com` leaves `//evil.com`, which a browser takes for another site.
  */
 export function returnPath(next: unknown): string {

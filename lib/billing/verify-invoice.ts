@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { parseCsv } from "#lib/csv/csv.ts";
 import type { Invoice } from "./billing-shapes.ts";
 
-/** Recounts and re-hashes an invoice from its own text and the month's events, with no other code of ours. */
+/** Recounts and re-hashes an invoice from its own text and the month's events, without any other code of this project. */
 
 export interface CountedKey {
   at: string;

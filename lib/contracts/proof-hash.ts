@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ProofReceipt } from "./proof-receipt.ts";
 
-/** Computes proofs and blocks again from what a receipt says, with no other code of ours. Postgres computes the same. */
+/** Computes proofs and blocks again from what a receipt says, without any other code of this project. Postgres computes the same. */
 
 type ProvenFields = Omit<ProofReceipt, "hash" | "block">;
 

@@ -14,7 +14,7 @@ type ConnectField =
   | "transport";
 
 interface FindingGroup {
-  /** Null: no field of ours is at fault. */
+  /** Null: none of our fields is at fault. */
   field: ConnectField | null;
   codes: readonly string[];
 }

@@ -63,7 +63,7 @@ export function handler<Actor, Params = undefined, Query = undefined, Body = und
   return Object.assign(serve, { [builtByHandler]: true });
 }
 
-/** A route without parameters gets none at all; a catch-all segment is a list, which no route of ours reads. */
+/** A route without parameters gets none at all; a catch-all segment is a list, which none of our routes reads. */
 function singleParams(params: Record<string, string | string[] | undefined> | undefined): Record<string, string> {
   return Object.fromEntries(Object.entries(params ?? {}).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
 }

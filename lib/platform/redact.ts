@@ -2,7 +2,7 @@
 const secretKey = /authorization|cookie|password|secret|token|api[-_]?key|signature|credential/i;
 /** Keys whose value may be recognised, but not read. */
 const personalKey = /phone|gclid|wbraid|gbraid|click_?id|email|(^|_)fp$/i;
-/** Keys whose value is an id of ours: searching the log for it must find it. */
+/** Keys whose value is one of our ids: searching the log for it must find it. */
 const ownIdKey = /^(digest|requestId|siteId|keyId|id|migration|path)$/;
 
 const patterns: [RegExp, (match: string) => string][] = [

@@ -62,7 +62,7 @@ export const importBytesMax = 1_000_000;
 /** Lines that the database takes in one statement. SQL refuses more. */
 export const importStepMax = 100;
 
-/** Excel in Turkish writes windows-1254 unless told otherwise. */
+/** Excel in Turkish writes windows-1254 unless set otherwise. */
 export function decodeFile(bytes: ArrayBuffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

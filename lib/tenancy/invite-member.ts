@@ -26,7 +26,7 @@ async function mailSignInLink(email: string): Promise<boolean> {
   return !error;
 }
 
-/** Protects an inbox, whoever invites it and to however many sites. */
+/** Protects an inbox, no matter who invites it and to how many sites. */
 const mailsToOneAddress = (email: string): RateLimit => ({
   name: "invite-address",
   requests: 5,
@@ -71,6 +71,6 @@ async function inviteOnce(db: SessionClient, args: InviteArgs, key: string): Pro
     p_request_hash: args.p_request_hash,
     p_key: key,
   };
-  const told = await callAsUser(db, "record_invitation_mail", word, onceAnswer);
-  return serveOnce({ ...told, replayed: answer.replayed });
+  const recorded = await callAsUser(db, "record_invitation_mail", word, onceAnswer);
+  return serveOnce({ ...recorded, replayed: answer.replayed });
 }

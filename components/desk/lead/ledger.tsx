@@ -7,7 +7,7 @@ import { useDesk } from "../desk-context.tsx";
 
 const line = "flex items-baseline gap-3 py-1.5";
 
-/** The lines that a sale's amount is the sum of, and the proof of every move, for whoever wants to check. */
+/** The lines that a sale's amount is the sum of, and the proof of every move, for anyone who wants to check. */
 export function Ledger({ detail: { ledger, history } }: { detail: LeadDetail }) {
   const t = useTranslations();
   const { format } = useDesk();

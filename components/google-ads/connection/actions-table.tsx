@@ -65,7 +65,7 @@ function ConversionName({ row: { key, conversionName } }: { row: ActionRow }) {
   );
 }
 
-/** Google's own name of the action, where it is not the one we send, or where Google told us none. */
+/** Google's own name of the action, where it is not the one we send, or where Google named none. */
 function GoogleName({ row: { conversionName, googleName } }: { row: ActionRow }) {
   const t = useTranslations("googleAds.actions");
   if (googleName === conversionName) return null;

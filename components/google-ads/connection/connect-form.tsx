@@ -24,7 +24,7 @@ interface ConnectFormProps {
   /** What is connected already, to start from. */
   state: ConnectionState;
   sealName: string;
-  /** A client of ours is set up, so nobody has to copy tokens. */
+  /** This installation has an OAuth client, so nobody has to copy tokens. */
   hasOwnClient: boolean;
   /** The owner has just allowed us on Google's page. */
   isAllowed: boolean;
@@ -32,7 +32,7 @@ interface ConnectFormProps {
   onCancel?: (() => void) | undefined;
 }
 
-/** With a client of ours, Google's own page comes first and the form is for those who bring their own client. */
+/** Where this installation has an OAuth client, Google's own page comes first and the form is for those who bring their own client. */
 export function ConnectForm(props: ConnectFormProps) {
   const t = useTranslations("googleAds.connect");
   const word = useTranslations();

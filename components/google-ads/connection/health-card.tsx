@@ -17,7 +17,7 @@ interface HealthCardProps {
   timeZone: string;
   /** The server's clock when the page was read. */
   now: string;
-  /** The way to the form, for whoever may use it and has it nowhere else on the page. */
+  /** The way to the form, for people who may use it and have it nowhere else on the page. */
   reconnectPath?: string | undefined;
 }
 

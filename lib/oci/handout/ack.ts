@@ -95,7 +95,7 @@ async function cleanUp(siteId: SiteId, ids: string[]): Promise<{ done: string[];
   }
 }
 
-/** The script could not hand these over. Page views have no failures: they are exported again by themselves. */
+/** The script could not hand these over. Page views have no failures: the next export hands them out again. */
 export async function reportFailed(machine: SiteMachine, failure: z.output<typeof ackFailedBody>): Promise<AckAnswer> {
   const { seals, signals, pageViews, unknown } = sortIds(failure.queueIds);
   const { siteUuid, keyId } = machine;

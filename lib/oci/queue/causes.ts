@@ -3,7 +3,7 @@
  * the texts are in the message files under `causes`. A code that is not listed is UNKNOWN, and is shown beside the text.
  */
 
-/** Who can make it work. host: whoever runs this installation. */
+/** Who can make it work. host: the person who runs this installation. */
 type Fixer = "nobody" | "operator" | "owner" | "google" | "us" | "host";
 /** What to press: send again, send again from the start, connect Google again, change a setting, choose a conversion action, wait, or nothing. */
 export type Cure = "retry" | "reset" | "reconnect" | "settings" | "actions" | "wait" | "none";

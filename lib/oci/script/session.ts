@@ -12,7 +12,7 @@ const claims = z.object({ keyId: z.uuid() });
 
 const encryptionKey = (secret: string) => createHash("sha256").update(secret).digest();
 
-/** A token for the Google Ads Script. Encrypted, since a signed one would show the ids inside to whoever holds it. */
+/** A token for the Google Ads Script. Encrypted, since a signed one would show the ids inside to anyone who holds it. */
 export async function issueScriptSession(keyId: string, secret: string, now = new Date()): Promise<{ token: string; expiresAt: Date }> {
   const expiresAt = new Date(now.getTime() + lifetimeSeconds * 1000);
   const token = await new EncryptJWT({ keyId })

@@ -50,7 +50,7 @@ export async function startOnKeptData(options: StackOptions): Promise<Stack> {
     return await startStack(options);
   } catch (error) {
     if (!(error instanceof OtherHistoryError)) throw error;
-    console.log("  The demo's database comes from another version; building it anew.");
+    console.log("  The demo's database comes from another version and is built again.");
     forgetState(options.stateDir);
     return startStack(options);
   }

@@ -39,5 +39,5 @@ test("a demo's database from another version is built anew with a plain message"
 
   await onStack((sql) => sql`update supabase_migrations.schema_migrations set version = '20260101000000', name = 'older'`);
   expect(await isKept()).toBe(false);
-  expect(said).toEqual(["  The demo's database comes from another version; building it anew."]);
+  expect(said).toEqual(["  The demo's database comes from another version and is built again."]);
 });

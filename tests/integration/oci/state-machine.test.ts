@@ -55,7 +55,7 @@ function document(observed: Record<string, Record<string, string>>): string {
   return `# The queue's state machine
 
 Written by \`tests/integration/oci/state-machine.test.ts\`, which calls every function on a row in every state and fails when this page says
-something else (\`vitest run --project integration tests/integration/oci/state-machine.test.ts -u\` writes it anew). A dash means that the row
+something else (\`vitest run --project integration tests/integration/oci/state-machine.test.ts -u\` writes it again). A dash means that the row
 stays exactly as it is. "FAILED, to be tried again" has a \`next_retry_at\`; FAILED without one is final until an operator says otherwise.
 An attempt is spent by a claim and by nothing else. A wait that Google asks for gives it back, at most twenty times a row.
 

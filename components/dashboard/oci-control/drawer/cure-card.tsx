@@ -39,16 +39,16 @@ export function CureCard({ row, sameCause }: { row: QueueRow; sameCause: number 
   const tone = toneOf(state, isRefused);
   const knowsWho = reason !== null || (isRefused && row.verdictReason !== null);
   // A verdict's reason says what happened; its cause says what to do.
-  const told = isRefused && row.verdictReason ? { line: `${line}. ${cause.what}`, next: cause.fix } : { line, next };
+  const shown = isRefused && row.verdictReason ? { line: `${line}. ${cause.what}`, next: cause.fix } : { line, next };
   const who = state === "BLOCKED" && !isConnected ? t("whoOwner") : knowsWho ? cause.who : t(state === "STUCK" ? "whoStuck" : "whoNobody");
   const code = codeOf(row);
   return (
     <CureFacts
       tone={tone}
       facts={[
-        { name: word("labels.what"), value: told.line },
+        { name: word("labels.what"), value: shown.line },
         { name: word("labels.who"), value: (tone !== "plain" || reason) && who },
-        { name: t(tone === "failed" || tone === "blocked" ? "fix" : "then"), value: told.next },
+        { name: t(tone === "failed" || tone === "blocked" ? "fix" : "then"), value: shown.next },
         { name: t("code"), value: code && <span className="id block text-xs">{code}</span> },
       ]}
     >
