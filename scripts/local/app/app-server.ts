@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { type ServiceProcess, startService } from "../process/service-process.ts";
 import { checkoutDir } from "../process/state-dir.ts";
 import type { Watchdog } from "../process/watchdog.ts";
@@ -20,6 +21,8 @@ const healthWaitMaxMs = 90_000;
 const healthPollMs = 100;
 
 export const nextBinary = join(checkoutDir, "node_modules/next/dist/bin/next");
+/** As `npm start` does. */
+const preload = pathToFileURL(join(checkoutDir, "scripts/serve/cut-user-agent.mjs")).href;
 
 /** Starts Next and resolves when /api/health answers 200. */
 export async function startApp({
@@ -34,7 +37,7 @@ export async function startApp({
   const app = await startService({
     name: "The app",
     command: process.execPath,
-    args: [nextBinary, command, "-H", "127.0.0.1", "-p", String(port)],
+    args: ["--import", preload, nextBinary, command, "-H", "127.0.0.1", "-p", String(port)],
     env: { ...process.env, NODE_ENV: command === "dev" ? "development" : "production", NEXT_TELEMETRY_DISABLED: "1", ...env },
     cwd,
     watchdog,
