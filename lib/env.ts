@@ -6,7 +6,7 @@ const secret = (minLength: number) => z.string().min(minLength, `must have at le
 /** Base64 of 32 bytes. Node skips characters that it does not know, so the text must be what its bytes spell. */
 export function isVaultKey(text: string): boolean {
   const bytes = Buffer.from(text, "base64");
-  return bytes.length === 32 && bytes.toString("base64").replace(/=+$/, "") === text.replace(/=+$/, "");
+  return bytes.length === 32 && bytes.toString("base64").replace(/={1,2}$/, "") === text.replace(/={1,2}$/, "");
 }
 
 const vaultKey = z.string().refine(isVaultKey, "must be 32 random bytes in base64: openssl rand -base64 32");

@@ -20,6 +20,8 @@ export interface Candidate {
   olderEid?: string;
   /** The whole label: two different buttons pressed in the same moment are two events. */
   label: string | null;
+  /** The whole address, as it was sent: two products that differ in the query are two pages. Only its part in the key is stored. */
+  address: string;
   /** null: the event names nobody. It then counts as a visitor of its own, not as one visitor with all other nameless events. */
   visitor: string | null;
   captured: Omit<CapturedEvent, "visitor">;
@@ -29,9 +31,9 @@ const reporterCodes: Record<CapturedEvent["reporter"], number> = { tracker: 1, s
 
 /** The one round trip to the database: idempotency, quota and capture. */
 export async function admitEvents(siteUuid: SiteUuid, candidates: Candidate[], receivedAtMs: number): Promise<Admission> {
-  const events = candidates.map(({ eid, olderEid, label, visitor, captured }) => {
-    const { category, action, url } = captured;
-    const key = idempotencyKey({ siteUuid, category, action, label: label ?? "", url, visitor: visitor ?? "" }, receivedAtMs);
+  const events = candidates.map(({ eid, olderEid, label, address, visitor, captured }) => {
+    const { category, action } = captured;
+    const key = idempotencyKey({ siteUuid, category, action, label: label ?? "", url: address, visitor: visitor ?? "" }, receivedAtMs);
     return {
       k: key,
       e: eid,

@@ -9,6 +9,7 @@ import { boundedText } from "#lib/platform/bounded-text.ts";
 import { consentModes, type SiteId, type SiteUuid, siteIdShape, siteUuidShape, storedSiteId } from "#lib/site.ts";
 import { admitEvents } from "./admit.ts";
 import type { CapturedEvent } from "./event-shape.ts";
+import { storedAddress } from "./stored-address.ts";
 import { wakeWorker } from "./wake-worker.ts";
 
 const signatureWindowSeconds = 300;
@@ -103,7 +104,7 @@ export async function reportCall(actor: SignedSystem, body: z.output<typeof call
     action: body.action,
     label: null,
     value: null,
-    url: body.url ?? "",
+    url: (body.url && storedAddress(body.url)) ?? "",
     referrer: null,
     device: null,
     country: null,
@@ -121,7 +122,7 @@ export async function reportCall(actor: SignedSystem, body: z.output<typeof call
     intentStamp: stamp,
     phone: body.phone_number,
   };
-  const call = { eid: stamp, olderEid: olderStamp, label: stamp, visitor: body.fingerprint ?? stamp, captured };
+  const call = { eid: stamp, olderEid: olderStamp, label: stamp, address: body.url ?? "", visitor: body.fingerprint ?? stamp, captured };
   const { results, overage } = await admitEvents(actor.siteUuid, [call], Date.now());
   const headers: Record<string, string> = { ...(overage && { "x-opsmantik-overage": "true" }) };
   if (results[0] === "quota") {

@@ -1,5 +1,6 @@
 import type { CapturedEvent, WireEvent } from "./event-shape.ts";
 import type { IngestSite } from "./site-cache.ts";
+import { holdsMail, storedAddress } from "./stored-address.ts";
 
 const utmKeys = ["source", "medium", "campaign", "content", "term"] as const;
 
@@ -43,11 +44,6 @@ export function scopesOf({ consent_scopes, meta }: WireEvent): string[] | undefi
 /** Actions whose label is a telephone number. */
 const numberActions = new Set(["phone_call", "whatsapp", "hover_intent"]);
 
-/** Ad click ids are marketing data wherever they stand. */
-export function withoutClickIds(address: string): string {
-  return address.replace(/(clid|braid)(=|%3D)[^&#%]*/gi, "$1$2");
-}
-
 /** From the wire to what is stored. Without marketing consent click ids and number are removed before anything is stored. */
 export function captureEvent(event: WireEvent, site: IngestSite, facts: RequestFacts): Omit<CapturedEvent, "visitor"> {
   const scopes = scopesOf(event);
@@ -55,7 +51,7 @@ export function captureEvent(event: WireEvent, site: IngestSite, facts: RequestF
   const utm: Record<string, string> = {};
   for (const key of utmKeys) {
     const value = event.meta[`utm_${key}`];
-    if (value) utm[key] = value;
+    if (value && !holdsMail(value)) utm[key] = value;
   }
   const isCall = event.ec === "conversion";
   const isPhone = event.ea === "phone_call";
@@ -64,8 +60,8 @@ export function captureEvent(event: WireEvent, site: IngestSite, facts: RequestF
     action: event.ea,
     label: isPhone || (!marketing && numberActions.has(event.ea)) ? null : event.el,
     value: event.ev,
-    url: marketing ? event.url : withoutClickIds(event.url),
-    referrer: marketing || event.r === null ? event.r : withoutClickIds(event.r),
+    url: storedAddress(event.url) ?? "",
+    referrer: event.r && storedAddress(event.r),
     device: event.meta.device ?? facts.device,
     country: facts.country,
     city: facts.city,

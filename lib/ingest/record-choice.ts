@@ -2,8 +2,9 @@ import { z } from "zod";
 import { callRpc, retryDeadlocks } from "#lib/db/call-rpc.ts";
 import { forgetViewsOfVisitor } from "#lib/oci/handout/page-views.ts";
 import { log } from "#lib/platform/log.ts";
-import { scopesOf, visitorOf, withoutClickIds } from "./capture-event.ts";
+import { scopesOf, visitorOf } from "./capture-event.ts";
 import type { WireEvent } from "./event-shape.ts";
+import { storedAddress } from "./stored-address.ts";
 import type { TrackerPage } from "./tracker-guard.ts";
 
 interface Choice {
@@ -18,15 +19,15 @@ interface Choice {
 const knownRefusals = new Map<string, string>();
 const rememberedMax = 10_000;
 
-/** Applies a visitor's choice at once to everything that Google does not have. Never billed, and safe to repeat. */
-export async function recordChoice({ site, siteId }: TrackerPage, choice: Choice): Promise<void> {
-  const { visitor, scopes, page } = choice;
-  knownRefusals.delete(`${siteId}/${visitor}`);
-  const written = { ...choice, page: page && withoutClickIds(page) };
-  await retryDeadlocks(() => callRpc("record_consent", { p_site_id: site.siteUuid, p_choice: written }, z.unknown()));
-  if (scopes.includes("marketing")) return;
+/** Applies visitors' choices at once to everything that Google does not have, in one statement. Never billed, and safe to repeat. */
+export async function recordChoices({ site, siteId }: TrackerPage, choices: Choice[]): Promise<void> {
+  for (const { visitor } of choices) knownRefusals.delete(`${siteId}/${visitor}`);
+  const written = choices.map((choice) => ({ ...choice, page: choice.page && storedAddress(choice.page) }));
+  await retryDeadlocks(() => callRpc("record_consents", { p_site_id: site.siteUuid, p_choices: written }, z.unknown()));
+  const refused = choices.flatMap(({ visitor, scopes }) => (scopes.includes("marketing") ? [] : [visitor]));
+  if (refused.length === 0) return;
   // Without Redis they stay until the next export, which asks Postgres what each visitor last said.
-  await forgetViewsOfVisitor(siteId, visitor).catch((error: unknown) => log.warn("page views not forgotten", { error }));
+  await forgetViewsOfVisitor(siteId, ...refused).catch((error: unknown) => log.warn("page views not forgotten", { error }));
 }
 
 /**
@@ -48,9 +49,11 @@ export async function recordRefusals(page: TrackerPage & { trackerVersion: numbe
     knownRefusals.delete(key);
     return scopes.includes("marketing") ? [] : [{ key, said, choice: { visitor, scopes, ageMs: event.t, page: event.url } }];
   });
-  for (const { key, said, choice } of refusals) {
-    await recordChoice(page, { ...choice, version: page.trackerVersion });
-    if (knownRefusals.size >= rememberedMax) knownRefusals.clear();
-    knownRefusals.set(key, said);
-  }
+  if (refusals.length === 0) return;
+  await recordChoices(
+    page,
+    refusals.map(({ choice }) => ({ ...choice, version: page.trackerVersion })),
+  );
+  if (knownRefusals.size + refusals.length > rememberedMax) knownRefusals.clear();
+  for (const { key, said } of refusals) knownRefusals.set(key, said);
 }

@@ -7,7 +7,7 @@ import { type Admission, admitEvents, type Candidate } from "./admit.ts";
 import { captureEvent, consentOf, requestFacts, scopesOf, visitorOf } from "./capture-event.ts";
 import { eventsPerRequestMax, type WireEvent, wireEvent } from "./event-shape.ts";
 import { type Batch, refusal } from "./read-batch.ts";
-import { recordChoice, recordRefusals } from "./record-choice.ts";
+import { recordChoices, recordRefusals } from "./record-choice.ts";
 import type { TrackerPage } from "./tracker-guard.ts";
 import { dropReason } from "./tracker-guard.ts";
 import { wakeWorker } from "./wake-worker.ts";
@@ -31,13 +31,8 @@ export const syncLimit: RateLimit<TrackerPage> = {
 export async function syncEvents(page: TrackerPage & Batch, request: Request): Promise<Response> {
   const { site, siteId, events, choice, trackerVersion } = page;
   if (choice) {
-    await recordChoice(page, {
-      visitor: choice.fp,
-      scopes: choice.consent_scopes,
-      ageMs: choice.t,
-      page: choice.u ?? null,
-      version: trackerVersion,
-    });
+    const { fp: visitor, consent_scopes, t: ageMs, u = null } = choice;
+    await recordChoices(page, [{ visitor, scopes: consent_scopes, ageMs, page: u, version: trackerVersion }]);
     return answer(200, { ok: true, status: "consent" }, {});
   }
   if (events.length > eventsPerRequestMax) {
@@ -62,7 +57,7 @@ export async function syncEvents(page: TrackerPage & Batch, request: Request): P
   const facts = requestFacts(request.headers, trackerVersion);
   const candidates: Candidate[] = allowed.map((event) => {
     const captured = captureEvent(event, site, facts);
-    return { eid: captured.intentStamp ?? event.eid, label: event.wholeLabel, visitor: visitorOf(event), captured };
+    return { eid: captured.intentStamp ?? event.eid, label: event.wholeLabel, address: event.url, visitor: visitorOf(event), captured };
   });
   const admission = await admitEvents(site.siteUuid, candidates, Date.now());
   const captured = admission.results.some((result) => result === "accepted" || result === "enriched");

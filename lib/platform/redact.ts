@@ -12,9 +12,9 @@ const patterns: [RegExp, (match: string) => string][] = [
   [/\btoken_hash=[\w-]+/gi, () => "token_hash=[token]"],
   [/\bsb_(secret|publishable)_[\w-]+/g, (key) => `${key.split("_").slice(0, 2).join("_")}_…`],
   [/\bBearer\s+[\w.~+/-]+=*/gi, () => "Bearer [token]"],
-  [/\b(postgres(?:ql)?|redis):\/\/[^\s@]+@/gi, (url) => url.replace(/\/\/.*@/, "//[credentials]@")],
+  [/\b(postgres(?:ql)?|redis):\/\/[^\s@]+@/gi, (url) => `${url.slice(0, url.indexOf("//"))}//[credentials]@`],
   [/\b(gclid|wbraid|gbraid)=[\w-]+/gi, (pair) => `${pair.split("=")[0]}=[click id]`],
-  [/[\w.+-]+@[\w-]+\.[\w.-]+/g, (address) => `${address.slice(0, 1)}…@${address.split("@")[1]}`],
+  [/(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]+/g, (address) => `${address.slice(0, 1)}…@${address.split("@")[1]}`],
   [
     /(?<![\w.-])\+?\d[\d ()-]{8,16}\d(?![\w.-]*[a-z])/gi,
     (number) => (number.replace(/\D/g, "").length >= 10 ? `…${number.slice(-2)}` : number),

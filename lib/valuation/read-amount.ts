@@ -18,7 +18,7 @@ export function readAmount(text: string, currency: string, meaning?: MarkMeaning
   if (decimals === null) return { ok: false, code: "CURRENCY_UNKNOWN" };
   const bare = text
     .trim()
-    .replace(/^(?:[A-Z]{3}|\p{Sc})\s*|\s*(?:[A-Z]{2,3}|\p{Sc})$/gu, "")
+    .replace(/^(?:[A-Z]{3}|\p{Sc})|(?:[A-Z]{2,3}|\p{Sc})$/gu, "")
     .replace(/[\s\u00a0\u202f']/g, "");
   if (!/^-?\d[\d.,]*$/.test(bare)) return { ok: false, code: "AMOUNT_NOT_A_NUMBER" };
   const [, before, mark] = oneMark.exec(bare) ?? [];

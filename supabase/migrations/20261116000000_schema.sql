@@ -2152,6 +2152,24 @@ begin
   return '{"ok": true}';
 end
 $$;
+create function public.record_consents(p_site_id uuid, p_choices jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_choice jsonb;
+begin
+  if jsonb_array_length(p_choices) not between 1 and 100 then
+    perform private.fail(400, 'VALIDATION_FAILED');
+  end if;
+  for v_choice in
+    select c from jsonb_array_elements(p_choices) c
+    order by hashtextextended(p_site_id || '/' || (c ->> 'visitor'), 0)
+  loop
+    perform public.record_consent(p_site_id, v_choice);
+  end loop;
+  return '{"ok": true}';
+end
+$$;
 create function public.visitors_without_marketing(p_site_id uuid, p_visitors text[]) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
@@ -12001,6 +12019,7 @@ create trigger lost_rows_are_noted after delete on public.ingest_idempotency for
 
 -- 04_ingest/record_consent.sql
 grant execute on function public.record_consent(uuid, jsonb) to opsmantik_app, service_role;
+grant execute on function public.record_consents(uuid, jsonb) to opsmantik_app, service_role;
 grant execute on function public.visitors_without_marketing(uuid, text[])
   to opsmantik_app, service_role;
 

@@ -125,6 +125,7 @@ const grantedToServices = [
   "reconcile_queue_counts",
   "reconcile_usage",
   "record_consent",
+  "record_consents",
   "record_external_sale",
   "record_provider_outcome",
   "record_provider_test",

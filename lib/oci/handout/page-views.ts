@@ -125,16 +125,25 @@ export async function forgetPageViews(siteId: SiteId, ids: string[], now = new D
   return { done, refused: ids.filter((id) => !done.includes(id)) };
 }
 
-/** A visitor withdrew: their waiting views go. One that is in flight loses its data and can still be acknowledged, but not come back. */
-export async function forgetViewsOfVisitor(siteId: SiteId, visitor: string): Promise<number> {
-  const ids = await redis().smembers(visitorOf(siteId, visitor));
+/**
+ * Visitors withdrew: their waiting views go. One that is in flight loses its data and can still be acknowledged, but not come back. Two
+ * commands however many visitors there are.
+ */
+export async function forgetViewsOfVisitor(siteId: SiteId, ...visitors: string[]): Promise<number> {
+  const sets = redis().pipeline();
+  for (const visitor of visitors) sets.smembers(visitorOf(siteId, visitor));
+  const idsOf = await sets.exec<string[][]>();
+  const ids = idsOf.flat();
   if (ids.length === 0) return 0;
-  const [forgotten] = await redis()
+  const forget = redis()
     .multi()
     .del(...ids.map(dataOf))
-    .zrem(queueOf(siteId), ...ids)
-    .srem(visitorOf(siteId, visitor), ...ids)
-    .exec<[number, number, number]>();
+    .zrem(queueOf(siteId), ...ids);
+  for (const [index, visitor] of visitors.entries()) {
+    const [first, ...rest] = idsOf[index] ?? [];
+    if (first) forget.srem(visitorOf(siteId, visitor), first, ...rest);
+  }
+  const [forgotten] = await forget.exec<[number, ...number[]]>();
   return forgotten;
 }
 

@@ -43,6 +43,32 @@ end
 $$;
 grant execute on function public.record_consent(uuid, jsonb) to opsmantik_app, service_role;
 
+-- record_consents: the choices that the events of one request carry, in one statement, so that a
+-- request that names a hundred visitors does not take a hundred.
+--   Takes    p_choices [p_choice of record_consent], 1 to 100.
+--   Safe     as record_consent; visitors are locked in order, so two batches cannot deadlock.
+--   Returns  {ok}.
+--   Callers  service role only.
+create function public.record_consents(p_site_id uuid, p_choices jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_choice jsonb;
+begin
+  if jsonb_array_length(p_choices) not between 1 and 100 then
+    perform private.fail(400, 'VALIDATION_FAILED');
+  end if;
+  for v_choice in
+    select c from jsonb_array_elements(p_choices) c
+    order by hashtextextended(p_site_id || '/' || (c ->> 'visitor'), 0)
+  loop
+    perform public.record_consent(p_site_id, v_choice);
+  end loop;
+  return '{"ok": true}';
+end
+$$;
+grant execute on function public.record_consents(uuid, jsonb) to opsmantik_app, service_role;
+
 -- visitors_without_marketing: of the given visitors, those whose newest choice leaves marketing
 -- out.
 --   Takes    at most 1,000 visitor ids.
@@ -95,8 +121,8 @@ as $$
     (p_event ->> 'marketingDefault')::boolean)
 $$;
 
--- without_click_ids: an address without its ad click ids. lib/ingest/capture-event.ts does the same
--- at the gate.
+-- without_click_ids: an address without its ad click ids. The gate keeps them out of addresses
+-- (lib/ingest/stored-address.ts); this is for addresses that were stored before.
 create function private.without_click_ids(p_url text) returns text
 language sql immutable set search_path = ''
 as $$ select regexp_replace(p_url, '(clid|braid)(=|%3D)[^&#%]*', '\1\2', 'gi') $$;

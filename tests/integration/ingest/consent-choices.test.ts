@@ -36,7 +36,7 @@ describe("the message", () => {
     const response = await withdraw(site, { t: 3 * hour });
     expect([response.status, await response.json()]).toEqual([200, { ok: true, status: "consent" }]);
     const [choice] = await choicesOf(site);
-    expect(choice).toMatchObject({ scopes: [], page_url: `${site.origin}/privacy?gclid=`, tracker_version: 2 });
+    expect(choice).toMatchObject({ scopes: [], page_url: `${site.origin}/privacy`, tracker_version: 2 });
     expect(Math.abs(Date.now() - 3 * hour - Number(choice?.chosen_at))).toBeLessThan(hour / 2);
     expect(await figuresOf(app.db, site)).toEqual({ billed: 0, captured: 0, stored: 0, calls: 0 });
   });
