@@ -58,14 +58,15 @@ async function inSteps(
 ): Promise<{ lines: ImportLine[]; code?: string }> {
   const lines = unread(read);
   const results: ImportResult[] = [];
-  for (let start = 0; start < read.rows.length; start += importStepMax) {
-    onProgress(start);
-    const rows = read.rows.slice(start, start + importStepMax);
+  while (results.length < read.rows.length) {
+    onProgress(results.length);
+    const rows = read.rows.slice(results.length, results.length + importStepMax);
     const sent = await post({ rows, ...bodyOf(results) });
     if (!sent.ok) return { lines, code: sent.code };
     const step = Array.isArray(sent.value.results) ? (sent.value.results as ImportResult[]) : []; // our own route, checked where it was read
+    if (step.length === 0) return { lines, code: "INTERNAL" };
     results.push(...step);
-    lines.push(...withRows(rows, step));
+    lines.push(...withRows(rows.slice(0, step.length), step)); // the database may stop after the first lines: the rest is sent again
   }
   return { lines };
 }

@@ -102,7 +102,8 @@ union all
 select 'role', r.rolname, concat_ws(', ', case when r.rolcanlogin then 'login' end,
   case when r.rolinherit then 'inherit' end, case when r.rolbypassrls then 'bypassrls' end,
   case when r.rolsuper then 'superuser' end, array_to_string(r.rolconfig, ', '))
-from pg_roles r where r.rolname = 'opsmantik_app'
+from pg_roles r
+where r.rolname in ('opsmantik_app', 'anon', 'authenticated', 'service_role')
 union all
 select 'comment', pg_describe_object(d.classoid, d.objoid, d.objsubid), d.description
 from pg_description d join relations r on d.classoid = 'pg_class'::regclass and r.oid = d.objoid

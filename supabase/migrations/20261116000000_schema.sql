@@ -24,6 +24,15 @@ $$;
 alter role opsmantik_app set statement_timeout = '15s';
 alter role opsmantik_app set idle_in_transaction_session_timeout = '30s';
 grant usage on schema public to opsmantik_app;
+do $$
+begin
+  alter role anon set statement_timeout = '3s';
+  alter role authenticated set statement_timeout = '8s';
+  alter role service_role set statement_timeout = '15s';
+exception when insufficient_privilege then
+  raise warning 'statement_timeout of anon, authenticated and service_role was not set';
+end
+$$;
 
 -- 01_ground/currencies.sql
 create function private.currency_decimals(p_currency text) returns int
@@ -4107,14 +4116,24 @@ end
 $$;
 
 -- 07_sales/import_sales.sql
-create function private.lock_import(p_site public.sites, p_rows jsonb, p_taken uuid[] default '{}')
-returns uuid[]
+create function private.import_deadline() returns timestamptz
+language sql volatile set search_path = ''
+as $$
+  select clock_timestamp() + interval '1 millisecond'
+    * coalesce(nullif(current_setting('opsmantik.import_ms', true), '')::int, 1000)
+$$;
+create function private.lock_import(
+  p_site public.sites, p_rows jsonb, p_taken uuid[] default '{}',
+  out call_ids uuid[], out line_count int
+)
 language plpgsql security definer set search_path = ''
 as $$
 declare
+  v_deadline timestamptz := private.import_deadline();
   v_row jsonb;
   v_call_ids uuid[] := '{}';
 begin
+  line_count := 0;
   if jsonb_typeof(p_rows) is distinct from 'array' or jsonb_array_length(p_rows) > 100 then
     perform private.refuse_setting('rows');
   end if;
@@ -4129,8 +4148,10 @@ begin
     exception when sqlstate 'PT400' or data_exception then
       null;   -- the line is refused below, with its reason
     end;
+    line_count := line_count + 1;
+    exit when clock_timestamp() >= v_deadline;
   end loop;
-  return private.lock_calls(array(
+  call_ids := private.lock_calls(array(
     select distinct c from unnest(v_call_ids) c where c <> all (coalesce(p_taken, '{}'))));
 end
 $$;
@@ -4198,20 +4219,26 @@ language plpgsql security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'operator');
-  v_call_ids uuid[] := private.lock_import(v_site, p_rows);
+  v_call_ids uuid[];
+  v_line_count int;
+  v_deadline timestamptz;
   v_row jsonb;
   v_result jsonb;
   v_results jsonb[] := '{}';
 begin
+  select l.call_ids, l.line_count into v_call_ids, v_line_count
+    from private.lock_import(v_site, p_rows) l;
+  v_deadline := private.import_deadline();
   if p_seal then   -- by id and before the first line, as an answer of Google's locks them
     perform private.hold_retractions(array(
       select s.id from public.sales s
       where s.call_id = any (v_call_ids) and s.status = 'CANCELED'));
   end if;
-  for v_row in select r.line from jsonb_array_elements(p_rows) r (line) loop
+  for v_row in select r.line from jsonb_array_elements(p_rows) r (line) limit v_line_count loop
     v_result := private.import_row(v_site, v_row, v_call_ids);
     v_results := v_results
       || case when p_seal then private.seal_row(v_site, v_result) else v_result end;
+    exit when clock_timestamp() >= v_deadline;
   end loop;
   return to_jsonb(v_results);
 end
@@ -4223,6 +4250,8 @@ as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'operator');
   v_call_ids uuid[];
+  v_line_count int;
+  v_deadline timestamptz;
   v_row jsonb;
   v_results jsonb[] := '{}';
 begin
@@ -4230,9 +4259,14 @@ begin
     perform private.refuse_setting('taken');
   end if;
   begin
-    v_call_ids := private.lock_import(v_site, p_rows, p_taken);
-    for v_row in select r.line from jsonb_array_elements(p_rows) r (line) loop
+    select l.call_ids, l.line_count into v_call_ids, v_line_count
+      from private.lock_import(v_site, p_rows, p_taken) l;
+    v_deadline := private.import_deadline();
+    for v_row in
+      select r.line from jsonb_array_elements(p_rows) r (line) limit v_line_count
+    loop
       v_results := v_results || private.import_row(v_site, v_row, v_call_ids);
+      exit when clock_timestamp() >= v_deadline;
     end loop;
     raise exception using errcode = 'OM000', message = 'previewed';   -- caught below
   exception when sqlstate 'OM000' then
@@ -6678,6 +6712,15 @@ begin
         on q.id = i.id and q.site_id = p_site_id and q.status = 'COMPLETED');
 end
 $$;
+create function private.code_of_script(p_code text) returns text
+language sql immutable set search_path = ''
+as $$
+  select case when upper(btrim(p_code)) in (
+      'SALE_CANCELLED', 'SUPERSEDED', 'NEVER_ARRIVED', 'MAX_ATTEMPTS', 'NO_CONSENT',
+      'CLICK_EXPIRED', 'ADJUSTMENT_EXPIRED', 'MANUAL_FAIL', 'CIRCUIT_OPEN', 'CONCURRENCY_LIMIT',
+      'REFUSED_WITH_OTHERS', 'CREDENTIALS_CHANGED', 'VAULT_KEY_MISSING', 'VAULT_KEY_MISMATCH')
+    then 'VALIDATION_FAILED' else p_code end
+$$;
 create function public.fail_offline_conversions(
   p_site_id uuid, p_ids uuid[], p_code text, p_category text, p_message text,
   p_max_attempts int default private.max_attempts(), p_key_id uuid default null,
@@ -6708,7 +6751,7 @@ begin
     select coalesce(jsonb_agg(jsonb_build_object(
       'id', i,
       'outcome', 'FAILED',
-      'code', p_code,
+      'code', private.code_of_script(p_code),
       'category', p_category,
       'message', p_message)), '[]')
     from unnest(v_ids) i), p_max_attempts);

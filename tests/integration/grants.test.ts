@@ -235,3 +235,14 @@ test("the app's role cannot make temporary tables, and its statements end by the
   expect(row?.temporary).toBe(false);
   expect(row?.settings).toContain("statement_timeout=15s");
 });
+
+// Guarantee: nobody's statement holds the database for longer than this, whichever door it comes through.
+test("statements of people, strangers and the service key end by themselves", async () => {
+  const rows = await db.sql`select rolname, array_to_string(rolconfig, ',') as settings from pg_roles
+    where rolname in ('anon', 'authenticated', 'service_role') order by 1`;
+  expect(rows.map(({ rolname, settings }) => [rolname, /statement_timeout=(\w+)/.exec(settings)?.[1]])).toEqual([
+    ["anon", "3s"],
+    ["authenticated", "8s"],
+    ["service_role", "15s"],
+  ]);
+});

@@ -28,3 +28,16 @@ $$;
 alter role opsmantik_app set statement_timeout = '15s';
 alter role opsmantik_app set idle_in_transaction_session_timeout = '30s';
 grant usage on schema public to opsmantik_app;
+
+-- Statements of people and of the service key end by themselves too. The Data API (PostgREST)
+-- applies these settings of the role it acts as. Supabase lets a project's postgres set them; where
+-- it does not, Supabase's own defaults stay (8 s for people, 3 s for strangers).
+do $$
+begin
+  alter role anon set statement_timeout = '3s';
+  alter role authenticated set statement_timeout = '8s';
+  alter role service_role set statement_timeout = '15s';
+exception when insufficient_privilege then
+  raise warning 'statement_timeout of anon, authenticated and service_role was not set';
+end
+$$;

@@ -1,17 +1,32 @@
+-- import_deadline: until when one statement of an import begins a line. What is left comes with the
+-- next statement, so that no file, however many calls its customers have, holds locks for long.
+-- Tests set the milliseconds.
+create function private.import_deadline() returns timestamptz
+language sql volatile set search_path = ''
+as $$
+  select clock_timestamp() + interval '1 millisecond'
+    * coalesce(nullif(current_setting('opsmantik.import_ms', true), '')::int, 1000)
+$$;
+
 -- lock_import: locks the calls that lines of a file may take or belong to, before the first line.
 -- Line by line it would deadlock: the import holds a visit and waits for a call, while an operator
 -- who seals that call holds it and waits for the visit. Visits are locked line by line, because
 -- nobody else holds two.
 --   Takes    p_taken: calls that earlier lines of a preview took; this one may not take them.
---   Returns  the calls that the lines may take.
-create function private.lock_import(p_site public.sites, p_rows jsonb, p_taken uuid[] default '{}')
-returns uuid[]
+--   Returns  the calls that the lines may take, and how many lines it came to before its deadline:
+--            at least one.
+create function private.lock_import(
+  p_site public.sites, p_rows jsonb, p_taken uuid[] default '{}',
+  out call_ids uuid[], out line_count int
+)
 language plpgsql security definer set search_path = ''
 as $$
 declare
+  v_deadline timestamptz := private.import_deadline();
   v_row jsonb;
   v_call_ids uuid[] := '{}';
 begin
+  line_count := 0;
   if jsonb_typeof(p_rows) is distinct from 'array' or jsonb_array_length(p_rows) > 100 then
     perform private.refuse_setting('rows');
   end if;
@@ -26,8 +41,10 @@ begin
     exception when sqlstate 'PT400' or data_exception then
       null;   -- the line is refused below, with its reason
     end;
+    line_count := line_count + 1;
+    exit when clock_timestamp() >= v_deadline;
   end loop;
-  return private.lock_calls(array(
+  call_ids := private.lock_calls(array(
     select distinct c from unnest(v_call_ids) c where c <> all (coalesce(p_taken, '{}'))));
 end
 $$;
@@ -100,8 +117,10 @@ $$;
 
 -- import_sales: lines of a file become sales.
 --   Takes    p_rows [{line, externalRef, …}] as read_external_sale takes them, 100 at most:
---            hosted Supabase ends a statement of a signed-in user after 8 s.
---   Returns  [{line, result: created | known | sealed | refused, …}] in the order given.
+--            a statement of a signed-in user ends after 8 s.
+--   Returns  [{line, result: created | known | sealed | refused, …}] in the order given; of the
+--            first lines only, at least one, when two seconds have passed. The caller sends the
+--            rest again.
 --   Callers  operators.
 create function public.import_sales(p_public_id text, p_rows jsonb, p_seal boolean default false)
 returns jsonb
@@ -109,20 +128,26 @@ language plpgsql security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'operator');
-  v_call_ids uuid[] := private.lock_import(v_site, p_rows);
+  v_call_ids uuid[];
+  v_line_count int;
+  v_deadline timestamptz;
   v_row jsonb;
   v_result jsonb;
   v_results jsonb[] := '{}';
 begin
+  select l.call_ids, l.line_count into v_call_ids, v_line_count
+    from private.lock_import(v_site, p_rows) l;
+  v_deadline := private.import_deadline();
   if p_seal then   -- by id and before the first line, as an answer of Google's locks them
     perform private.hold_retractions(array(
       select s.id from public.sales s
       where s.call_id = any (v_call_ids) and s.status = 'CANCELED'));
   end if;
-  for v_row in select r.line from jsonb_array_elements(p_rows) r (line) loop
+  for v_row in select r.line from jsonb_array_elements(p_rows) r (line) limit v_line_count loop
     v_result := private.import_row(v_site, v_row, v_call_ids);
     v_results := v_results
       || case when p_seal then private.seal_row(v_site, v_result) else v_result end;
+    exit when clock_timestamp() >= v_deadline;
   end loop;
   return to_jsonb(v_results);
 end
@@ -143,6 +168,8 @@ as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'operator');
   v_call_ids uuid[];
+  v_line_count int;
+  v_deadline timestamptz;
   v_row jsonb;
   v_results jsonb[] := '{}';
 begin
@@ -150,9 +177,14 @@ begin
     perform private.refuse_setting('taken');
   end if;
   begin
-    v_call_ids := private.lock_import(v_site, p_rows, p_taken);
-    for v_row in select r.line from jsonb_array_elements(p_rows) r (line) loop
+    select l.call_ids, l.line_count into v_call_ids, v_line_count
+      from private.lock_import(v_site, p_rows, p_taken) l;
+    v_deadline := private.import_deadline();
+    for v_row in
+      select r.line from jsonb_array_elements(p_rows) r (line) limit v_line_count
+    loop
       v_results := v_results || private.import_row(v_site, v_row, v_call_ids);
+      exit when clock_timestamp() >= v_deadline;
     end loop;
     raise exception using errcode = 'OM000', message = 'previewed';   -- caught below
   exception when sqlstate 'OM000' then

@@ -28,6 +28,19 @@ $$;
 grant execute on function public.ack_offline_conversions(uuid, uuid[], uuid)
   to opsmantik_app, service_role;
 
+-- code_of_script: an error code as a script may send it. Codes that say what the system did or
+-- decided are its own: from a script they would make a row look superseded, cancelled or refused
+-- by its visitor, and hide it from whoever should look at it.
+create function private.code_of_script(p_code text) returns text
+language sql immutable set search_path = ''
+as $$
+  select case when upper(btrim(p_code)) in (
+      'SALE_CANCELLED', 'SUPERSEDED', 'NEVER_ARRIVED', 'MAX_ATTEMPTS', 'NO_CONSENT',
+      'CLICK_EXPIRED', 'ADJUSTMENT_EXPIRED', 'MANUAL_FAIL', 'CIRCUIT_OPEN', 'CONCURRENCY_LIMIT',
+      'REFUSED_WITH_OTHERS', 'CREDENTIALS_CHANGED', 'VAULT_KEY_MISSING', 'VAULT_KEY_MISMATCH')
+    then 'VALIDATION_FAILED' else p_code end
+$$;
+
 -- fail_offline_conversions: the site's script could not hand these over.
 --   Moves    PROCESSING -> FAILED. TRANSIENT and RATE_LIMIT come back by themselves while attempts
 --            are left; VALIDATION and AUTH do not.
@@ -70,7 +83,7 @@ begin
     select coalesce(jsonb_agg(jsonb_build_object(
       'id', i,
       'outcome', 'FAILED',
-      'code', p_code,
+      'code', private.code_of_script(p_code),
       'category', p_category,
       'message', p_message)), '[]')
     from unnest(v_ids) i), p_max_attempts);

@@ -166,3 +166,28 @@ test("a preview of 600 lines in steps equals the import", async () => {
     { numRuns: process.env.OPSMANTIK_FAULT === "full" ? 10 : 1, endOnFailure: true },
   );
 });
+
+// Guarantee: no file holds one statement, and the locks of its calls, for long. Without time a statement takes one line, and the file is
+// imported all the same. Mutation: leave out either `exit when`, or send the next step 100 lines further on.
+test("a statement whose time is over answers for its first lines, and the rest is sent again", async () => {
+  const file = readImport(
+    ["ref;date;amount", ...Array.from({ length: 120 }, (_, index) => `slow-${index};${minutesAgo(30).toISOString()};10,00`)].join("\n"),
+    { currency: "TRY", timezone: "Europe/Istanbul" },
+  );
+  const slow = (statement: "import" | "preview", rows: unknown[]) =>
+    callAs<Result[]>(db.sql, team.operator, (tx) =>
+      statement === "import"
+        ? tx`select public.import_sales(${team.siteId}, ${tx.json(rows as never)}, true) from set_config('opsmantik.import_ms', '0', true)`
+        : tx`select public.preview_import(${team.siteId}, ${tx.json(rows as never)}) from set_config('opsmantik.import_ms', '0', true)`,
+    );
+  expect(await slow("preview", file.rows.slice(0, importStepMax))).toHaveLength(1);
+  const statements: number[] = [];
+  const post = async ({ rows }: Record<string, unknown>) => {
+    const results = await slow("import", rows as unknown[]); // our own steps send a list
+    statements.push(results.length);
+    return { ok: true as const, value: { results } };
+  };
+  const { lines } = await importLines({ read: file, post, onProgress: () => {} } as Parameters<typeof importLines>[0], false);
+  expect(new Set(statements)).toEqual(new Set([1]));
+  expect(lines.map(({ line, result }) => [line, result])).toEqual(file.rows.map(({ line }) => [line, "sealed"]));
+});
