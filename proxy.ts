@@ -1,11 +1,12 @@
 import { type NextRequest, NextResponse } from "next/server";
 import { sessionClient } from "#lib/db/session-client.ts";
 import { env } from "#lib/env.ts";
+import { isCrossSiteChange } from "#lib/http/own-origin.ts";
 import { newRequestId } from "#lib/platform/log.ts";
 
 /** Pages only: machine routes pay nothing for it, and handler() guards the others. Public files are named one by one. */
 export const config = {
-  matcher: [{ source: "/((?!api/|v1/|_next/|om\\.v\\d+\\.js$|icon\\.svg$|favicon\\.ico$).*)" }],
+  matcher: [{ source: "/((?!api/|v1/|\\.well-known/|_next/|om\\.v\\d+\\.js$|icon\\.svg$|favicon\\.ico$).*)" }],
 };
 
 function contentSecurityPolicy(nonce: string): string {
@@ -26,8 +27,9 @@ function contentSecurityPolicy(nonce: string): string {
   ].join("; ");
 }
 
-/** For every page: a request id, a nonce with its policy, and a session refreshed before the page reads it. */
+/** For every page: forms of our own pages only (Next compares hosts alone, and lets `Origin: null` pass), a request id, a nonce with its policy, and a session refreshed before the page reads it. */
 export default async function proxy(request: NextRequest): Promise<NextResponse> {
+  if (isCrossSiteChange(request)) return new NextResponse(null, { status: 403 });
   const nonce = Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString("base64");
   const policy = contentSecurityPolicy(nonce);
   const requestId = newRequestId();

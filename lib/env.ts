@@ -43,6 +43,10 @@ const envSchema = z
     GOOGLE_OAUTH_CLIENT_SECRET: z.string().optional(),
     VERDICT_FIRST_POLL_SECONDS: z.coerce.number().int().min(0).max(86_400).default(1800),
     VERDICT_UNKNOWN_AFTER_HOURS: z.coerce.number().int().min(1).max(8760).default(168),
+    SECURITY_CONTACT: z
+      .string()
+      .regex(/^(mailto:|https:\/\/)\S+$/, "must be mailto:… or https://…")
+      .optional(),
     /** Set by Vercel itself. */
     VERCEL: z.string().optional(),
   })

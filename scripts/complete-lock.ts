@@ -1,12 +1,17 @@
 /**
- * Adds to package-lock.json the optional packages of other platforms that the registry in use did not list.
- * Without them `npm ci` stops everywhere with "Missing: … from lock file". Run after every `npm install`.
- * With --check it changes nothing and fails when an entry is missing.
+ * Adds to package-lock.json the optional packages of other platforms that the registry in use did not list, and the hash of every
+ * entry that has none and that the registry knows. Without the entries `npm ci` stops everywhere with "Missing: … from lock file".
+ * Run after every `npm install`.
+ * With --check it changes nothing and fails when an entry is missing, or when one that we install and serve from has no hash. npm would
+ * install such an entry unchecked.
  */
+import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
+import { promisify } from "node:util";
 
 interface LockEntry {
   version: string;
+  integrity?: string;
   dev?: boolean;
   optional?: boolean;
   optionalDependencies?: Record<string, string>;
@@ -63,7 +68,27 @@ for (const [at, entry] of Object.entries(packages)) {
   }
 }
 
+const nameOf = (at: string) => at.slice(at.lastIndexOf("node_modules/") + "node_modules/".length);
+const unhashed = () => Object.entries(packages).filter(([at, { integrity }]) => at !== "" && !integrity);
+
+/** Whether npm installs it where we build, test and serve: on Linux. */
+function isOurs({ optional, os = [], cpu = [] }: LockEntry): boolean {
+  if (!optional) return true;
+  return os.includes("linux") && (cpu.includes("x64") || cpu.includes("arm64"));
+}
+
+/** The hash that the registry states; none where it does not know the package. */
+async function askRegistry(name: string, version: string): Promise<string | undefined> {
+  const asked = promisify(execFile)("npm", ["view", `${name}@${version}`, "dist.integrity"]);
+  return asked.then(({ stdout }) => stdout.trim() || undefined).catch(() => undefined);
+}
+
 if (process.argv.includes("--check")) {
+  const unchecked = unhashed().filter(([, entry]) => isOurs(entry));
+  if (unchecked.length > 0) {
+    console.error(`package-lock.json has no integrity for ${unchecked.map(([at]) => nameOf(at)).join(", ")}: run npm run lock:complete`);
+    process.exit(1);
+  }
   if (missing.length > 0) {
     console.error(
       `package-lock.json lacks ${missing.length} optional packages (${missing.slice(0, 3).join(", ")}…): run npm run lock:complete`,
@@ -71,7 +96,11 @@ if (process.argv.includes("--check")) {
     process.exit(1);
   }
 } else {
+  for (const [at, entry] of unhashed()) {
+    const integrity = await askRegistry(nameOf(at), entry.version);
+    if (integrity) entry.integrity = integrity;
+  }
   lock.packages = Object.fromEntries(Object.entries(packages).sort(([a], [b]) => (a < b ? -1 : 1)));
   writeFileSync("package-lock.json", `${JSON.stringify(lock, null, 2)}\n`);
-  console.log(`package-lock.json: ${missing.length} entries of other platforms added`);
+  console.log(`package-lock.json: ${missing.length} entries of other platforms added, ${unhashed().length} have no integrity`);
 }

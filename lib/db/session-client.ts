@@ -2,14 +2,15 @@ import { type CookieMethodsServer, createServerClient } from "@supabase/ssr";
 import type { SupabaseClient } from "@supabase/supabase-js";
 import type { z } from "zod";
 import { env } from "#lib/env.ts";
+import { isHttps, prefixedCookie } from "#lib/platform/cookie-name.ts";
 import { databaseError } from "./database-error.ts";
 import type { Database, SessionFunction } from "./types.gen.ts";
 
 export type SessionClient = SupabaseClient<Database>;
 
-/** One cookie name on every host, out of reach of scripts: browsers never talk to Supabase themselves. */
+/** Out of reach of scripts, since browsers never talk to Supabase themselves, and of other subdomains. Long sessions have several. */
 function sessionCookieOptions() {
-  return { name: "om_session", path: "/", httpOnly: true, sameSite: "lax" as const, secure: env().APP_URL.startsWith("https:") };
+  return { name: prefixedCookie("__Host-", "om_session"), path: "/", httpOnly: true, sameSite: "lax" as const, secure: isHttps() };
 }
 
 /** The session door: Supabase with the signed-in user's own rights. */

@@ -2,6 +2,7 @@ import { parseCookieHeader, serializeCookieHeader } from "@supabase/ssr";
 import { z } from "zod";
 import { env } from "#lib/env.ts";
 import { AppError } from "#lib/platform/app-error.ts";
+import { isHttps, prefixedCookie } from "#lib/platform/cookie-name.ts";
 import { openToken, sealToken } from "#lib/platform/sealed-token.ts";
 import { exchangeCode } from "#lib/providers/google/exchange-code.ts";
 import { googleHosts, googleScopes } from "#lib/providers/google/hosts.ts";
@@ -19,7 +20,8 @@ type Asker = z.output<typeof asker>;
 
 const stateKind = { purpose: "opsmantik:google-consent-state", lifetimeSeconds: 10 * 60, payload: asker };
 const grantKind = { purpose: "opsmantik:google-consent", lifetimeSeconds: 30 * 60, payload: asker.extend({ refreshToken: z.string() }) };
-const cookieName = "om_google_consent";
+/** It has a path, so it cannot have the stricter prefix. */
+const cookieName = () => prefixedCookie("__Secure-", "om_google_consent");
 
 export const callbackQuery = z.object({ state: z.string(), code: z.string().optional(), error: z.string().optional() });
 
@@ -61,18 +63,18 @@ export async function finishConsent(userId: string, { state, code, error }: z.ou
 
 /** The consent that waits in this request's cookie, of this person for this site. */
 export async function readConsent(request: Request, who: Asker): Promise<Consent | null> {
-  const cookie = parseCookieHeader(request.headers.get("cookie") ?? "").find(({ name }) => name === cookieName);
+  const cookie = parseCookieHeader(request.headers.get("cookie") ?? "").find(({ name }) => name === cookieName());
   const grant = cookie?.value ? await openToken(grantKind, cookie.value) : null;
   if (!grant || grant.userId !== who.userId || grant.siteId !== who.siteId) return null;
   return { ...requireClient(), refresh_token: grant.refreshToken };
 }
 
 function consentCookie({ siteId }: Asker, value: string): string {
-  return serializeCookieHeader(cookieName, value, {
+  return serializeCookieHeader(cookieName(), value, {
     path: `/api/sites/${siteId}/google-ads`,
     httpOnly: true,
     sameSite: "lax",
-    secure: env().APP_URL.startsWith("https:"),
+    secure: isHttps(),
     maxAge: grantKind.lifetimeSeconds,
   });
 }

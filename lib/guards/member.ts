@@ -1,8 +1,8 @@
 import { parseCookieHeader, serializeCookieHeader } from "@supabase/ssr";
 import { readSessionUser, type SessionUser } from "#lib/auth/session-user.ts";
 import { callAsUser, type SessionClient, sessionClient } from "#lib/db/session-client.ts";
-import { env } from "#lib/env.ts";
 import type { Guard, GuardContext } from "#lib/http/handler.ts";
+import { isCrossSiteChange } from "#lib/http/own-origin.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import type { SiteId } from "#lib/site.ts";
 import { hasRole, type SiteRole, siteSummary } from "#lib/tenancy/site-fields.ts";
@@ -51,21 +51,8 @@ export function siteMember(role: SiteRole): Guard<SiteMember> {
   };
 }
 
-const readMethods = new Set(["GET", "HEAD", "OPTIONS"]);
-
-/**
- * Refuses a change that a cookie would authenticate but that another site's page sent.
- * Both headers are set by the browser and out of a page's reach. The content type is no defence: a form can post text/plain.
- */
+/** Refuses a change that a cookie would authenticate but that another origin's page sent. */
 function refuseCrossSite(request: Request): void {
-  if (readMethods.has(request.method)) return;
-  const fetchSite = request.headers.get("sec-fetch-site");
-  const origin = request.headers.get("origin");
-  // The deployment's own address, or the host that was asked, for previews that have another.
-  const sameOrigin =
-    origin !== null &&
-    URL.canParse(origin) &&
-    (origin === new URL(env().APP_URL).origin || new URL(origin).host === request.headers.get("host"));
-  if (sameOrigin && (fetchSite === null || fetchSite === "same-origin")) return;
-  throw new AppError("CROSS_SITE_REQUEST", { detail: "Changes are accepted from this site's own pages only." });
+  if (isCrossSiteChange(request))
+    throw new AppError("CROSS_SITE_REQUEST", { detail: "Changes are accepted from this site's own pages only." });
 }

@@ -1,4 +1,5 @@
 import { createServerClient } from "@supabase/ssr";
+import { prefixedCookie } from "#lib/platform/cookie-name.ts";
 import { type Person, password } from "#tests/fixtures/team.ts";
 import { appOrigin } from "./app-env.ts";
 import type { TestGateway } from "./test-gateway.ts";
@@ -9,7 +10,7 @@ type RouteHandler = (request: Request, context: { params: Promise<Record<string,
 export async function cookiesOf(gateway: TestGateway, person: Person): Promise<string> {
   const jar = new Map<string, string>();
   const client = createServerClient(gateway.url, gateway.publishableKey, {
-    cookieOptions: { name: "om_session" },
+    cookieOptions: { name: prefixedCookie("__Host-", "om_session") },
     cookies: {
       getAll: () => [...jar].map(([name, value]) => ({ name, value })),
       setAll: (list) => {
