@@ -4,7 +4,8 @@ import { headers } from "next/headers";
 import { redirect } from "next/navigation";
 import { z } from "zod";
 import { env } from "#lib/env.ts";
-import { clientAddress, enforceLimit, type RateLimit } from "#lib/http/rate-limit.ts";
+import { hashedAddress } from "#lib/http/caller-address.ts";
+import { enforceLimit, type RateLimit } from "#lib/http/rate-limit.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { log } from "#lib/platform/log.ts";
 import type { FormState } from "./form-state.ts";
@@ -39,7 +40,7 @@ async function countAttempt(form: string, account: string): Promise<void> {
   for (const { name, requests, windowSeconds, of } of allowances) {
     // Hashed: Redis holds no address of a person, and no key is longer than another.
     const key = createHash("sha256")
-      .update(of(clientAddress(given), account))
+      .update(of(hashedAddress(given), account))
       .digest("base64url");
     const limit: RateLimit = { name: `${form}-${name}`, requests, windowSeconds, key: () => key, whenRedisIsDown: "fail-open" };
     await enforceLimit(limit, { request, actor: undefined });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
-import { clientAddress, type RateLimit } from "#lib/http/rate-limit.ts";
+import { hashedAddress } from "#lib/http/caller-address.ts";
+import type { RateLimit } from "#lib/http/rate-limit.ts";
 import { log } from "#lib/platform/log.ts";
 import type { SiteUuid } from "#lib/site.ts";
 import { type Admission, admitEvents, type Candidate } from "./admit.ts";
@@ -17,15 +18,20 @@ const quotaRetrySeconds = 600;
 
 type DropReason = "bot" | "consent" | "privacy_signal";
 
-/** Abuse, not billing: per site, address and browser. Open without Redis, since a lost lead is lost money. */
-export const syncLimit: RateLimit<TrackerPage> = {
+/** Abuse, not billing: events by site and address. Open without Redis, since a lost lead is lost money. */
+export const syncLimit: RateLimit<TrackerPage & Batch> = {
   name: "sync",
   requests: 2000,
   windowSeconds: 60,
-  key: ({ request, actor }) =>
-    `${actor.siteId}:${clientAddress(request.headers)}|${(request.headers.get("user-agent") ?? "").slice(0, 64)}`,
+  key: ({ request, actor }) => `${actor.siteId}:${hashedAddress(request.headers)}`,
+  units: ({ actor }) => eventsOf(actor),
   whenRedisIsDown: "fail-open",
 };
+
+/** A choice counts as one; a batch that is too large is refused as a whole. */
+function eventsOf({ events }: Batch): number {
+  return events.length > eventsPerRequestMax ? 1 : Math.max(1, events.length);
+}
 
 /** POST /api/sync after its page is known and within limits: validation, idempotency, quota, publish. */
 export async function syncEvents(page: TrackerPage & Batch, request: Request): Promise<Response> {

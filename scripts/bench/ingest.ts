@@ -50,7 +50,7 @@ async function bench({ stateDir, stopList }: Stage): Promise<void> {
   const site = await prepareSite(sql);
 
   // Wake-ups go nowhere: the worker runs elsewhere in production, and is measured by itself at the end.
-  const env = { ...stack.env, APP_URL: `http://127.0.0.1:${sinkPort}` };
+  const env = { ...stack.env, APP_URL: `http://127.0.0.1:${sinkPort}`, TRUSTED_PROXY: "1" };
   const common = { watchdog: stack.watchdog, env };
   const app = await startApp({ ...common, port: appPort, url: appUrl, logPath: join(stateDir, "app.log") });
   stopList.add(app.stop);
