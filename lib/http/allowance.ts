@@ -37,6 +37,8 @@ interface Lease {
 
 const leaseMs = 5_000;
 const leaseMax = 32;
+/** A site with a large ceiling takes a larger lease, or its many visitors would ask as often as before. */
+const leaseUnitsOf = (max: number) => Math.max(leaseMax, Math.floor(max / 256));
 const refusedForMs = 1_000;
 /** How many allowances one instance remembers; beyond that it forgets the oldest. */
 const rememberedMax = 20_000;
@@ -133,7 +135,7 @@ async function ask(asked: readonly { demand: Demand; lease: Lease }[], now: numb
     const spanMs = windowSeconds * 1000;
     const name = `limit:${idOf(demand)}`;
     keys.push(`${name}:${lease.window}`, `${name}:${lease.window - 1}`);
-    const wanted = isLeased(demand) ? Math.max(leaseMax, 4 * units) : units;
+    const wanted = isLeased(demand) ? Math.max(leaseUnitsOf(max), 4 * units) : units;
     args.push(max, 1 - (now % spanMs) / spanMs, spanMs * 2 + 1000, units, wanted, lease.owed - lease.left);
     lease.owed = lease.left = 0; // they travel with the question
   }

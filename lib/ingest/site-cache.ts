@@ -9,6 +9,7 @@ const ingestSite = z
     consentMode: z.enum(consentModes),
     respectsPrivacySignal: z.boolean(),
     pageViews: z.boolean(),
+    ceilings: z.object({ minuteMax: z.number(), dayMax: z.number() }),
   })
   .nullable();
 export type IngestSite = NonNullable<z.output<typeof ingestSite>>;

@@ -83,7 +83,7 @@ describe("a made-up address", () => {
 
 // Guarantee: the limit is of events. Five requests once made 500 billed units, and 200,000 a minute were possible.
 test("a stranger who forges the Origin and sends batches of 100 gets 2,000 events a minute, not 2,000 batches", async () => {
-  const site = await app.newSite();
+  const site = await app.newSite({ highCeilings: true });
   stopClock();
   const counts = await answers(30, (index) =>
     app.sync(site, batchOf(site, 100), { ...from("6.6.6.1"), "user-agent": `Mozilla/5.0 Chrome/${index}` }),
@@ -128,11 +128,15 @@ test("a telephone system's own signed calls use up no allowance of wrong signatu
 
 describe("several instances", () => {
   const child = join(checkoutDir, "tests/support/take-units-in-child.ts");
-  /** Each is an OS process; all take from one allowance at once, in one window. */
-  async function race(demand: Demand, processes: number): Promise<{ taken: number; calls: number }[]> {
+  /** Each is an OS process; all take from one allowance at once, in one window. Where Redis was too slow for one of them they start again. */
+  async function race(of: Demand, processes: number, attempts = 4): Promise<number> {
+    const demand = { ...of, key: randomUUID() };
     const order = JSON.stringify({ demand, refusalsMax: 8, untilMs: Date.now() + 20_000 });
     const runs = Array.from({ length: processes }, () => promisify(execFile)(process.execPath, [child, order]));
-    return (await Promise.all(runs)).map(({ stdout }) => JSON.parse(stdout.trim().split("\n").at(-1) ?? ""));
+    const said = await Promise.all(runs);
+    if (attempts > 1 && said.some(({ stdout, stderr }) => `${stdout}${stderr}`.includes("without Redis")))
+      return race(of, processes, attempts - 1);
+    return said.reduce((sum, { stdout }) => sum + JSON.parse(stdout.trim().split("\n").at(-1) ?? "").taken, 0);
   }
   const demand = (max: number): Demand => ({
     name: "test-race",
@@ -145,17 +149,15 @@ describe("several instances", () => {
 
   // Guarantee: limit ≤ taken ≤ limit + instances × unasked, where unasked = min(32, limit / 64).
   // Mutation: grant leases without charging them.
-  test("exceed a limit by no more than what each lets pass unasked", async () => {
+  test("exceed a limit by no more than what each lets pass unasked", { timeout: 120_000 }, async () => {
     const max = 1000;
-    const results = await race(demand(max), 4);
-    const taken = results.reduce((sum, one) => sum + one.taken, 0);
+    const taken = await race(demand(max), 4);
     expect(taken).toBeLessThanOrEqual(max + 4 * unaskedUnits(max));
     expect(taken).toBeGreaterThanOrEqual(max - 4 * 32);
   });
 
-  test("never exceed a limit that is closed without Redis", async () => {
-    const results = await race({ ...demand(50), whenRedisIsDown: "fail-closed" }, 3);
-    expect(results.reduce((sum, one) => sum + one.taken, 0)).toBe(50);
+  test("never exceed a limit that is closed without Redis", { timeout: 120_000 }, async () => {
+    expect(await race({ ...demand(50), whenRedisIsDown: "fail-closed" }, 3)).toBe(50);
   });
 
   // Guarantee: limits do not cost what they protect. Mutation: ask Redis for each unit.
