@@ -12,6 +12,7 @@ export interface Database {
     Views: Record<never, never>;
     Functions: {
       accept_invitation: { Args: { p_invitation_id: string }; Returns: Json };
+      account_to_ask: { Args: { p_email: string }; Returns: Json };
       ack_marketing_signals: { Args: { p_site_id: SiteUuid; p_ids: string[] }; Returns: Json };
       ack_offline_conversions: { Args: { p_site_id: SiteUuid; p_ids: string[]; p_key_id?: string }; Returns: Json };
       act_on_queue: { Args: { p_public_id: SiteId; p_action: Json; p_request_hash: string; p_key?: string }; Returns: Json };
@@ -155,6 +156,7 @@ export interface Database {
 
 /** What the service door may call, with argument names: they become SQL text, so nothing else is let through. */
 export const serviceFunctions = {
+  account_to_ask: ["p_email"],
   ack_marketing_signals: ["p_site_id", "p_ids"],
   ack_offline_conversions: ["p_site_id", "p_ids", "p_key_id"],
   add_caller_number: ["p_site_id", "p_intent_stamp", "p_phone"],

@@ -1,6 +1,6 @@
-import { createHmac } from "node:crypto";
 import { isIPv6 } from "node:net";
 import { env, type TrustedProxy } from "#lib/env.ts";
+import { keyedHash } from "#lib/platform/keyed-hash.ts";
 
 /** The socket's own address, written by note-peer.ts over whatever the caller sent under this name. */
 export const peerHeader = "x-opsmantik-peer";
@@ -36,10 +36,7 @@ export function addressRange(address: string): string {
     .join(":")}::/64`;
 }
 
-/** What stands for an address in Redis and wherever it is kept. Keyed: a bare hash of an IPv4 address is found by trying all of them. */
+/** What stands for an address in Redis and wherever it is kept. */
 export function hashedAddress(headers: Headers): string {
-  return createHmac("sha256", env().OCI_SESSION_SECRET)
-    .update(`address:${addressRange(clientAddress(headers))}`)
-    .digest("base64url")
-    .slice(0, 22);
+  return keyedHash("address", addressRange(clientAddress(headers)));
 }

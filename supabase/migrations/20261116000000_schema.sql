@@ -513,6 +513,20 @@ as $$
     'mayCreate', private.may_create_site())
 $$;
 
+-- 02_tenancy/sign_in.sql
+create function public.account_to_ask(p_email text) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object('email', coalesce(k.email, o.email), 'isKnown', k.email is not null)
+  from (values (1)) one
+  left join lateral (
+    select u.email from auth.users u
+    where u.email = lower(p_email) and u.encrypted_password <> '' limit 1) k on true
+  left join lateral (
+    select u.email from auth.users u
+    where u.encrypted_password <> '' order by u.id limit 1) o on true
+$$;
+
 -- 02_tenancy/site_access.sql
 create function public.has_site_role(p_site_id uuid, p_role public.site_role) returns boolean
 language sql stable security definer set search_path = ''
@@ -11950,6 +11964,9 @@ grant execute on function public.set_site_privacy(text, text, boolean) to authen
 -- 02_tenancy/read_sites.sql
 grant execute on function public.get_site(text) to authenticated;
 grant execute on function public.list_my_sites() to authenticated;
+
+-- 02_tenancy/sign_in.sql
+grant execute on function public.account_to_ask(text) to opsmantik_app, service_role;
 
 -- 02_tenancy/site_access.sql
 grant execute on function public.has_site_role(uuid, public.site_role) to authenticated;

@@ -83,6 +83,7 @@ const grantedToUsers = [
   "withdraw_invitation",
 ];
 const grantedToServices = [
+  "account_to_ask",
   "ack_marketing_signals",
   "ack_offline_conversions",
   "add_caller_number",
