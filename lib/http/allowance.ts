@@ -27,8 +27,9 @@ interface Lease {
   left: number;
   granted: number;
   until: number;
-  /** Units let through without asking; Redis learns of them with the next question. */
+  /** Units let through before the first question of the window; Redis learns of them with it. */
   owed: number;
+  isAsked: boolean;
   /** Redis has just refused this many; until then we answer for it. */
   refusedUntil: number;
   refusedUnits: number;
@@ -64,7 +65,7 @@ function leaseOf(demand: Demand, now: number): Lease {
   const window = windowOf(demand, now);
   const known = leases.get(id);
   if (known?.window === window) return known;
-  const lease = { window, left: 0, granted: 0, until: 0, owed: 0, refusedUntil: 0, refusedUnits: 0, asking: null };
+  const lease = { window, left: 0, granted: 0, until: 0, owed: 0, isAsked: false, refusedUntil: 0, refusedUnits: 0, asking: null };
   leases.delete(id); // re-inserted at the end, so that the first entry is the oldest
   leases.set(id, lease);
   const oldest = leases.keys().next().value;
@@ -73,7 +74,8 @@ function leaseOf(demand: Demand, now: number): Lease {
 }
 
 const hasLease = (lease: Lease, demand: Demand, now: number) => lease.left >= demand.units && lease.until > now;
-const mayOwe = (lease: Lease, demand: Demand) => isLeased(demand) && lease.owed + demand.units <= unaskedUnits(demand.max);
+const mayOwe = (lease: Lease, demand: Demand) =>
+  isLeased(demand) && !lease.isAsked && lease.owed + demand.units <= unaskedUnits(demand.max);
 
 function takeLocally(lease: Lease, demand: Demand, now: number): void {
   if (hasLease(lease, demand, now)) lease.left -= demand.units;
@@ -138,6 +140,7 @@ async function ask(asked: readonly { demand: Demand; lease: Lease }[], now: numb
     const wanted = isLeased(demand) ? Math.max(leaseUnitsOf(max), 4 * units) : units;
     args.push(max, 1 - (now % spanMs) / spanMs, spanMs * 2 + 1000, units, wanted, lease.owed - lease.left);
     lease.owed = lease.left = 0; // they travel with the question
+    lease.isAsked = true;
   }
   const [met, ...figures] = await redis()
     .eval<number[], number[]>(leaseUnits, keys, args)

@@ -35,11 +35,11 @@ function remember<Value>(map: Map<string, Value>, key: string, value: Value): vo
   if (map.size > rememberedMax && oldest !== undefined) map.delete(oldest);
 }
 
-/** What this process knows of a public id without asking: its site, that there is none (null), or nothing (undefined). */
+/** What this process knows of a public id: its site, that there is none (null), or nothing (undefined). A site that it knew a while ago is asked for again. */
 export function rememberedSite(siteId: SiteId, now = Date.now()): Promise<IngestSite | null> | null | undefined {
   if (!/^[0-9a-f]{32}$/.test(siteId)) return null;
   const hit = known.get(siteId);
-  if (hit && hit.until > now) return hit.site;
+  if (hit) return hit.until > now ? hit.site : lookUpSite(siteId, now);
   return (unknown.get(siteId) ?? 0) > now ? null : undefined;
 }
 

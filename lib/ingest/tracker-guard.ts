@@ -37,7 +37,7 @@ export const preflight = handler({
 /** Requests of one address to all sites, before the body is read. Whole offices and mobile networks share an address. */
 export const trackerRequests = addressLimit("tracker-address", 3000);
 /** Sites that one address may ask the database for in vain. Sites that this process knows are not affected. */
-const unknownSites = [addressLimit("unknown-sites", 60)];
+const unknownSites = [addressLimit("unknown-sites", 300)];
 
 function orNotFound(site: IngestSite | null): IngestSite {
   if (site) return site;
