@@ -8,6 +8,8 @@ export async function register(): Promise<void> {
     console.error(error instanceof Error ? error.message : error);
     process.exit(1);
   }
+  const { notePeerAddresses } = await import("#lib/http/note-peer.ts");
+  notePeerAddresses();
 }
 
 /** Errors that reach Next (pages, server components): one log line that joins the digest a user sees to its request. */

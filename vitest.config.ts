@@ -1,11 +1,11 @@
 import { defineConfig } from "vitest/config";
 
 /** One project per kind of test; all but the unit tests have a Postgres and a Redis per worker. */
-const withStack = (name: string, maxWorkers = 1) => ({
+const withStack = (name: string, maxWorkers = 1, ...more: string[]) => ({
   extends: true as const,
   test: {
     name,
-    include: [`tests/${name}/**/*.test.ts`, ...(name === "integration" ? ["tests/security/**/*.test.ts"] : [])],
+    include: [`tests/${name}/**/*.test.ts`, ...more],
     setupFiles: ["scripts/serve/cut-user-agent.mjs"],
     globalSetup: ["tests/support/global-setup.ts"],
     maxWorkers,
@@ -20,7 +20,7 @@ export default defineConfig({
     setupFiles: ["tests/support/quiet-logs.ts"],
     projects: [
       { extends: true, test: { name: "unit", include: ["tests/unit/**/*.test.ts"], testTimeout: 30_000 } },
-      withStack("integration", 2),
+      withStack("integration", 2, "tests/security/**/*.test.ts"),
       withStack("contract"),
       withStack("fault"),
     ],

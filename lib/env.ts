@@ -11,6 +11,12 @@ export function isVaultKey(text: string): boolean {
 
 const vaultKey = z.string().refine(isVaultKey, "must be 32 random bytes in base64: openssl rand -base64 32");
 
+/** Whose word about a caller's address counts: Vercel's, that of so many proxies of our own, or nobody's (the socket's address). */
+export type TrustedProxy = "vercel" | "none" | number;
+const trustedProxy = z
+  .union([z.enum(["vercel", "none"]), z.coerce.number().int().min(1).max(10)], "must be vercel, none or the number of proxies (1 to 10)")
+  .optional();
+
 /** Every variable the app reads. .env.example says what each is for and where its value is found. */
 const envSchema = z
   .object({
@@ -41,6 +47,7 @@ const envSchema = z
     GOOGLE_API_BASE_URL: httpUrl.optional(),
     GOOGLE_OAUTH_CLIENT_ID: z.string().optional(),
     GOOGLE_OAUTH_CLIENT_SECRET: z.string().optional(),
+    TRUSTED_PROXY: trustedProxy,
     VERDICT_FIRST_POLL_SECONDS: z.coerce.number().int().min(0).max(86_400).default(1800),
     VERDICT_UNKNOWN_AFTER_HOURS: z.coerce.number().int().min(1).max(8760).default(168),
     SECURITY_CONTACT: z
@@ -58,7 +65,8 @@ const envSchema = z
   .refine((values) => values.DATABASE_URL || values.SUPABASE_SECRET_KEY, {
     path: ["DATABASE_URL"],
     message: "set DATABASE_URL (preferred) or SUPABASE_SECRET_KEY: machine routes reach the database through one of them",
-  });
+  })
+  .transform((values) => ({ ...values, TRUSTED_PROXY: values.TRUSTED_PROXY ?? (values.VERCEL ? "vercel" : "none") }));
 
 export type Env = z.output<typeof envSchema>;
 

@@ -41,7 +41,7 @@ export function ForgotPasswordForm() {
           />
         )}
       </Field>
-      <FormFailure code={state.code} fields={state.fields} />
+      <FormFailure code={state.code} waitSeconds={state.waitSeconds} fields={state.fields} />
       <SubmitButton tone={state.status === "ok" ? "plain" : "primary"} size="tall">
         {t(state.status === "ok" ? "sendLinkAgain" : "sendLink")}
       </SubmitButton>

@@ -36,7 +36,11 @@ export function NewPasswordForm({ email, next, first }: NewPasswordFormProps) {
       <Field label={t("newPassword")} hint={t("newPasswordHint")} error={passwordError && errorText(passwordError)}>
         {(control) => <PasswordInput {...control} className="min-h-11" name="password" autoComplete="new-password" />}
       </Field>
-      {refused ? <Alert tone="failed">{t("passwordRefused")}</Alert> : <FormFailure code={state.code} fields={state.fields} />}
+      {refused ? (
+        <Alert tone="failed">{t("passwordRefused")}</Alert>
+      ) : (
+        <FormFailure code={state.code} waitSeconds={state.waitSeconds} fields={state.fields} />
+      )}
       <SubmitButton tone="primary" size="tall">
         {t("savePassword")}
       </SubmitButton>

@@ -46,7 +46,7 @@ export function SignInForm({ next }: { next: string }) {
       >
         {(control) => <PasswordInput {...control} className="min-h-11" name="password" autoComplete="current-password" />}
       </Field>
-      <FormFailure code={state.code} fields={state.fields} />
+      <FormFailure code={state.code} waitSeconds={state.waitSeconds} fields={state.fields} />
       <SubmitButton tone="primary" size="tall">
         {t("auth.signIn")}
       </SubmitButton>

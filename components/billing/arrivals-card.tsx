@@ -1,4 +1,4 @@
-import { Bot, Copy, CopyCheck, EyeOff, type LucideIcon, OctagonX, ShieldOff } from "lucide-react";
+import { Bot, Copy, CopyCheck, EyeOff, Gauge, type LucideIcon, OctagonX, ShieldOff } from "lucide-react";
 import Link from "next/link";
 import { useLocale, useTranslations } from "next-intl";
 import { Card } from "#components/ui/card.tsx";
@@ -6,7 +6,14 @@ import { ListRow, listRow } from "#components/ui/list-row.tsx";
 import { billingFormat } from "#lib/billing/billing-format.ts";
 import { type BillingOverview, type DropReason, dropReasons } from "#lib/billing/billing-shapes.ts";
 
-const icons: Record<DropReason, LucideIcon> = { duplicate: Copy, bot: Bot, consent: ShieldOff, privacy_signal: EyeOff, quota: OctagonX };
+const icons: Record<DropReason, LucideIcon> = {
+  duplicate: Copy,
+  bot: Bot,
+  consent: ShieldOff,
+  privacy_signal: EyeOff,
+  quota: OctagonX,
+  ceiling: Gauge,
+};
 
 /** All events that arrived this month: those billed, and those refused with their reason. */
 export function ArrivalsCard({ overview, eventsHref }: { overview: BillingOverview; eventsHref: string }) {

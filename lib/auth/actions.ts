@@ -1,15 +1,19 @@
 "use server";
 import { createHash, randomBytes } from "node:crypto";
-import { headers } from "next/headers";
+import { cookies, headers } from "next/headers";
 import { redirect } from "next/navigation";
 import { z } from "zod";
 import { env } from "#lib/env.ts";
-import { clientAddress, enforceLimit, type RateLimit } from "#lib/http/rate-limit.ts";
+import { hashedAddress } from "#lib/http/caller-address.ts";
+import { enforceLimit, type RateLimit } from "#lib/http/rate-limit.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { log } from "#lib/platform/log.ts";
+import { authFailure } from "./auth-failure.ts";
 import type { FormState } from "./form-state.ts";
+import { deviceCookieName, deviceCookieOptions } from "./known-device.ts";
 import { returnPath } from "./return-path.ts";
 import { pageClient } from "./session.ts";
+import { signInWithinLimits } from "./sign-in.ts";
 
 const email = z.string().trim().toLowerCase().min(1, "REQUIRED").max(254, "TOO_LONG").pipe(z.email("INVALID_EMAIL"));
 const credentials = z.object({ email, password: z.string().min(1, "REQUIRED").max(256, "TOO_LONG") });
@@ -24,7 +28,7 @@ const newPassword = z.object({
 });
 
 /**
- * Guessing is slowed for one address on one account, for one address on all accounts, and for one account from everywhere.
+ * Links by mail: for one address to one account, for one address to all accounts, and to one account from everywhere, which protects an inbox.
  * Open without Redis, counted in the process: nobody is locked out by an outage.
  */
 const allowances = [
@@ -33,21 +37,24 @@ const allowances = [
   { name: "account", requests: 100, windowSeconds: 600, of: (_address: string, account: string) => account },
 ];
 
-async function countAttempt(form: string, account: string): Promise<void> {
+async function countReset(account: string): Promise<void> {
   const given = await headers();
   const request = new Request(env().APP_URL);
   for (const { name, requests, windowSeconds, of } of allowances) {
     // Hashed: Redis holds no address of a person, and no key is longer than another.
     const key = createHash("sha256")
-      .update(of(clientAddress(given), account))
+      .update(of(hashedAddress(given), account))
       .digest("base64url");
-    const limit: RateLimit = { name: `${form}-${name}`, requests, windowSeconds, key: () => key, whenRedisIsDown: "fail-open" };
+    const limit: RateLimit = { name: `password-reset-${name}`, requests, windowSeconds, key: () => key, whenRedisIsDown: "fail-open" };
     await enforceLimit(limit, { request, actor: undefined });
   }
 }
 
 function formError(error: unknown, values: Record<string, string>): FormState {
-  if (error instanceof AppError) return { status: "error", code: error.code, values };
+  if (error instanceof AppError) {
+    const waitSeconds = Number(error.facts.extra?.retryAfterSeconds ?? 0);
+    return { status: "error", code: error.code, values, ...(waitSeconds > 0 && { waitSeconds }) };
+  }
   log.error("account form failed", { error });
   return { status: "error", code: "INTERNAL", values };
 }
@@ -61,21 +68,13 @@ function parseForm<T>(schema: z.ZodType<T>, form: FormData): { value: T } | { fa
   return { failed: { status: "error", code: "VALIDATION_FAILED", fields, values: { email: given.email ?? "" } } };
 }
 
-/** What Supabase Auth says, in our codes. Its own sentence never reaches the page. */
-function authFailure(error: { code?: string | undefined; status?: number | undefined; name: string }): AppError {
-  if (error.code === "weak_password" || error.code === "same_password") return new AppError("VALIDATION_FAILED", { cause: error });
-  if (error.code === "over_request_rate_limit" || error.status === 429) return new AppError("RATE_LIMITED", { cause: error });
-  if (error.name === "AuthRetryableFetchError" || (error.status ?? 500) >= 500) return new AppError("AUTH_UNAVAILABLE", { cause: error });
-  return new AppError("INVALID_CREDENTIALS", { cause: error });
-}
-
 export async function signIn(_previous: FormState, form: FormData): Promise<FormState> {
   const parsed = parseForm(credentials, form);
   if ("failed" in parsed) return parsed.failed;
   try {
-    await countAttempt("sign-in", parsed.value.email);
-    const { error } = await (await pageClient()).auth.signInWithPassword(parsed.value);
-    if (error) throw authFailure(error);
+    const store = await cookies();
+    const caller = { headers: await headers(), deviceToken: store.get(deviceCookieName())?.value };
+    store.set(deviceCookieName(), await signInWithinLimits(await pageClient(), parsed.value, caller), deviceCookieOptions());
   } catch (error) {
     return formError(error, { email: parsed.value.email });
   }
@@ -92,7 +91,7 @@ export async function requestPasswordReset(_previous: FormState, form: FormData)
   const parsed = parseForm(z.object({ email }), form);
   if ("failed" in parsed) return parsed.failed;
   try {
-    await countAttempt("password-reset", parsed.value.email);
+    await countReset(parsed.value.email);
     const { error } = await (await pageClient()).auth.resetPasswordForEmail(parsed.value.email);
     if (error && authFailure(error).code === "AUTH_UNAVAILABLE") throw authFailure(error);
   } catch (error) {

@@ -2,6 +2,8 @@
 export interface FormState {
   status: "idle" | "ok" | "error";
   code?: string;
+  /** How long to wait before the next try. */
+  waitSeconds?: number;
   fields?: Record<string, string>;
   /** What was typed, so that an error does not empty the form. Never the password. */
   values?: Record<string, string>;

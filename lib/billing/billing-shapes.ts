@@ -15,7 +15,7 @@ const plan = z.object({
   overageCentsPer1000: z.number(),
 });
 
-export const dropReasons = ["duplicate", "bot", "consent", "privacy_signal", "quota"] as const;
+export const dropReasons = ["duplicate", "bot", "consent", "privacy_signal", "quota", "ceiling"] as const;
 export type DropReason = (typeof dropReasons)[number];
 
 export const billingOverview = z.object({

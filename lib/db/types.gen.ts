@@ -12,6 +12,7 @@ export interface Database {
     Views: Record<never, never>;
     Functions: {
       accept_invitation: { Args: { p_invitation_id: string }; Returns: Json };
+      account_to_ask: { Args: { p_email: string }; Returns: Json };
       ack_marketing_signals: { Args: { p_site_id: SiteUuid; p_ids: string[] }; Returns: Json };
       ack_offline_conversions: { Args: { p_site_id: SiteUuid; p_ids: string[]; p_key_id?: string }; Returns: Json };
       act_on_queue: { Args: { p_public_id: SiteId; p_action: Json; p_request_hash: string; p_key?: string }; Returns: Json };
@@ -80,6 +81,7 @@ export interface Database {
       list_site_api_keys: { Args: { p_public_id: SiteId }; Returns: Json };
       list_site_members: { Args: { p_public_id: SiteId }; Returns: Json };
       narrow_site_api_key: { Args: { p_public_id: SiteId; p_key_id: string; p_scopes: string[] }; Returns: Json };
+      note_busy_days: { Args: { p_limit?: number }; Returns: Json };
       oci_attempt_cap: { Args: { p_max_attempts?: number; p_min_age_minutes?: number }; Returns: Json };
       open_leads: { Args: Record<never, never>; Returns: Json };
       preview_delivery_switch: { Args: { p_public_id: SiteId; p_to: string }; Returns: Json };
@@ -99,6 +101,7 @@ export interface Database {
       queue_row_story: { Args: { p_public_id: SiteId; p_id: string; p_max_attempts: number }; Returns: Json };
       queue_rows: { Args: { p_public_id: SiteId; p_max_attempts: number; p_filter?: Json; p_cursor?: string; p_limit?: number }; Returns: Json };
       queue_stats: { Args: { p_public_id?: SiteId }; Returns: Json };
+      read_site_ceilings: { Args: { p_public_id: SiteId }; Returns: Json };
       reconcile_queue_counts: { Args: { p_limit?: number }; Returns: Json };
       reconcile_usage: { Args: { p_limit?: number }; Returns: Json };
       record_consent: { Args: { p_site_id: SiteUuid; p_choice: Json }; Returns: Json };
@@ -124,6 +127,7 @@ export interface Database {
       send_again: { Args: { p_public_id: SiteId; p_id: string }; Returns: Json };
       set_conversion_actions: { Args: { p_public_id: SiteId; p_actions: Json }; Returns: Json };
       set_site_archived: { Args: { p_public_id: SiteId; p_archived: boolean }; Returns: Json };
+      set_site_ceilings: { Args: { p_public_id: SiteId; p_minute_max?: number; p_day_max?: number }; Returns: Json };
       set_site_delivery: { Args: { p_public_id: SiteId; p_settings: Json }; Returns: Json };
       set_site_plan: { Args: { p_public_id: SiteId; p_name: string; p_monthly_limit: number; p_enforcement: string; p_currency: string; p_hard_cap_multiplier?: number; p_base_price_cents?: number; p_overage_cents_per_1000?: number }; Returns: Json };
       set_site_privacy: { Args: { p_public_id: SiteId; p_consent_mode: string; p_respects_privacy_signal: boolean }; Returns: Json };
@@ -153,6 +157,7 @@ export interface Database {
 
 /** What the service door may call, with argument names: they become SQL text, so nothing else is let through. */
 export const serviceFunctions = {
+  account_to_ask: ["p_email"],
   ack_marketing_signals: ["p_site_id", "p_ids"],
   ack_offline_conversions: ["p_site_id", "p_ids", "p_key_id"],
   add_caller_number: ["p_site_id", "p_intent_stamp", "p_phone"],
@@ -185,6 +190,7 @@ export const serviceFunctions = {
   list_offline_conversion_groups: ["p_limit_groups", "p_max_attempts"],
   list_sealed_credentials: ["p_key_id", "p_limit"],
   list_signal_groups: ["p_limit_groups", "p_max_attempts"],
+  note_busy_days: ["p_limit"],
   oci_attempt_cap: ["p_max_attempts", "p_min_age_minutes"],
   provider_credentials_for: ["p_site_id", "p_provider_key"],
   purge_consent_choices: [],
@@ -269,6 +275,7 @@ export type SessionFunction =
   | "queue_row_story"
   | "queue_rows"
   | "queue_stats"
+  | "read_site_ceilings"
   | "record_invitation_mail"
   | "remove_member"
   | "replay_failed_events"
@@ -278,6 +285,7 @@ export type SessionFunction =
   | "send_again"
   | "set_conversion_actions"
   | "set_site_archived"
+  | "set_site_ceilings"
   | "set_site_delivery"
   | "set_site_privacy"
   | "site_delivery"

@@ -1,9 +1,10 @@
 import type { z } from "zod";
 import { AppError } from "#lib/platform/app-error.ts";
 import { log, newRequestId, withRequestId } from "#lib/platform/log.ts";
+import { giveBack } from "./allowance.ts";
 import { parseInput, parseJson } from "./parse-input.ts";
 import { problemResponse } from "./problem.ts";
-import { enforceLimit, type RateLimit } from "./rate-limit.ts";
+import { enforceLimits, type RateLimit } from "./rate-limit.ts";
 
 /** What a guard gets: the request as it came, with nothing checked yet. */
 export interface GuardContext {
@@ -22,8 +23,15 @@ interface Route<Actor, Params, Query, Body> {
   params?: z.ZodType<Params>;
   query?: z.ZodType<Query>;
   body?: z.ZodType<Body>;
-  /** `before` limits strangers by address, `after` limits whom the guard let in. */
-  limits?: { before?: RateLimit<undefined>; after?: RateLimit<NoInfer<Actor>> };
+  /**
+   * `before` limits strangers by address, before the body is read. `failures` limits what the guard may refuse: a caller who has used it up is
+   * turned away before the guard works. `after` limits whom the guard let in.
+   */
+  limits?: {
+    before?: RateLimit;
+    failures?: readonly RateLimit[];
+    after?: RateLimit<NoInfer<Actor>> | readonly RateLimit<NoInfer<Actor>>[];
+  };
   bodyMaxBytes?: number;
   /** Where a contract fixes another shape than problem+json for refusals. */
   refuse?: (error: unknown, requestId: string) => Response | Promise<Response>;
@@ -37,7 +45,7 @@ type RouteHandler = (request: Request, context: { params: Promise<Record<string,
 /** Marks what handler() built; a test finds routes that were not. */
 export const builtByHandler = Symbol("built by handler()");
 
-/** The only way to make a route. The order is fixed: limit, guard over the raw body, limit, params, query, body, run. */
+/** The only way to make a route. The order is fixed: limits, guard over the raw body, limit, params, query, body, run. */
 export function handler<Actor, Params = undefined, Query = undefined, Body = undefined>(
   route: Route<Actor, Params, Query, Body>,
 ): RouteHandler {
@@ -74,10 +82,11 @@ async function answer<Actor, Params, Query, Body>(
   rawParams: Record<string, string>,
   responseHeaders: Headers,
 ): Promise<Response> {
-  if (route.limits?.before) await enforceLimit(route.limits.before, { request, actor: undefined });
+  const { before, failures, after } = route.limits ?? {};
+  if (before) await enforceLimits([before], { request, actor: undefined });
   const rawBody = await readBody(request, route.bodyMaxBytes);
-  const actor = await route.guard({ request, rawBody, params: rawParams, responseHeaders });
-  if (route.limits?.after) await enforceLimit(route.limits.after, { request, actor });
+  const actor = await countFailures(failures, request, () => route.guard({ request, rawBody, params: rawParams, responseHeaders }));
+  if (after) await enforceLimits([after].flat(), { request, actor });
   const params = parseInput(route.params, rawParams);
   const query = route.query ? parseInput(route.query, Object.fromEntries(new URL(request.url).searchParams)) : (undefined as Query); // as the body
   const body = route.body ? parseInput(route.body, parseJson(rawBody)) : (undefined as Body); // without a schema nobody reads it
@@ -85,6 +94,26 @@ async function answer<Actor, Params, Query, Body>(
   if (result instanceof Response) return result;
   if (result === undefined) throw new AppError("INTERNAL", { detail: "The route answered nothing." });
   return Response.json(result);
+}
+
+const isGuess = (error: unknown) => error instanceof AppError && error.status < 500 && error.code !== "RATE_LIMITED";
+
+/** Taken before the work and given back unless the caller was refused, so that guesses made at the same time count too. */
+export async function countFailures<Result>(
+  limits: readonly RateLimit[] | undefined,
+  request: Request,
+  work: () => Promise<Result> | Result,
+): Promise<Result> {
+  if (!limits) return work();
+  const taken = await enforceLimits(limits, { request, actor: undefined });
+  try {
+    const result = await work();
+    giveBack(taken);
+    return result;
+  } catch (error) {
+    if (!isGuess(error)) giveBack(taken);
+    throw error;
+  }
 }
 
 const defaultMaxBytes = 64 * 1024;

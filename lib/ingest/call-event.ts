@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { leadActions } from "#lib/channels.ts";
 import { callRpc } from "#lib/db/call-rpc.ts";
+import { hashedAddress } from "#lib/http/caller-address.ts";
 import type { Guard } from "#lib/http/handler.ts";
-import type { RateLimit } from "#lib/http/rate-limit.ts";
+import { addressLimit, type RateLimit } from "#lib/http/rate-limit.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { boundedText } from "#lib/platform/bounded-text.ts";
 import { consentModes, type SiteId, type SiteUuid, siteIdShape, siteUuidShape, storedSiteId } from "#lib/site.ts";
@@ -71,6 +72,19 @@ export const signedCallEvent: Guard<SignedSystem> = async ({ request, rawBody })
   }
   return { ...site, signedAtSeconds: Number(headers.ts), rawBody };
 };
+
+/** A proxy may report for many sites, so only what is refused counts much against its address, and mostly per site. */
+export const callEventRequests = addressLimit("call-event-address", 3000);
+export const wrongSignatures: readonly RateLimit[] = [
+  addressLimit("call-event-guesses", 300),
+  {
+    name: "call-event-guesses-of-site",
+    requests: 30,
+    windowSeconds: 60,
+    key: ({ request }) => `${(request.headers.get("x-ops-site-id") ?? "").slice(0, 32)}:${hashedAddress(request.headers)}`,
+    whenRedisIsDown: "fail-open",
+  },
+];
 
 export const callEventLimit: RateLimit<SignedSystem> = {
   name: "call-event",

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { clientAddress, type RateLimit } from "#lib/http/rate-limit.ts";
+import { hashedAddress } from "#lib/http/caller-address.ts";
+import type { RateLimit } from "#lib/http/rate-limit.ts";
 import { keepPageView, refusedMarketing } from "#lib/oci/handout/page-views.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { type SiteId, siteIdShape } from "#lib/site.ts";
@@ -52,7 +53,7 @@ export const pageViewLimit: RateLimit<TrackerPage> = {
   name: "track-pv",
   requests: 2000,
   windowSeconds: 60,
-  key: ({ request, actor }) => `${actor.siteId}:${clientAddress(request.headers)}`,
+  key: ({ request, actor }) => `${actor.siteId}:${hashedAddress(request.headers)}`,
   whenRedisIsDown: "fail-closed",
 };
 

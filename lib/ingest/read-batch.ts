@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "#lib/platform/app-error.ts";
 import { type SiteId, siteIdShape } from "#lib/site.ts";
-import { age, optional, scopes } from "./event-shape.ts";
+import { age, eventsPerRequestMax, optional, scopes } from "./event-shape.ts";
 
 /** The codes a client of /api/sync may meet in a 400 or 429; they never change. */
 type RefusalCode =
@@ -26,6 +26,11 @@ export interface Batch {
   /** A message that only says what the visitor chose; it has no events. */
   choice: ConsentMessage | null;
   trackerVersion: number | null;
+}
+
+/** What a request counts against limits. A choice counts as one, and so does a batch that is too large: it is refused as a whole. */
+export function countedEvents({ events }: Batch): number {
+  return events.length > eventsPerRequestMax ? 1 : Math.max(1, events.length);
 }
 
 const consentMessage = z.object({

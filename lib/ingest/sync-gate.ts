@@ -1,13 +1,13 @@
-import { z } from "zod";
-import { callRpc } from "#lib/db/call-rpc.ts";
-import { clientAddress, type RateLimit } from "#lib/http/rate-limit.ts";
-import { log } from "#lib/platform/log.ts";
+import { hashedAddress } from "#lib/http/caller-address.ts";
+import type { RateLimit } from "#lib/http/rate-limit.ts";
 import type { SiteUuid } from "#lib/site.ts";
 import { type Admission, admitEvents, type Candidate } from "./admit.ts";
 import { captureEvent, consentOf, requestFacts, scopesOf, visitorOf } from "./capture-event.ts";
+import { countDrops, type DropReason } from "./count-drops.ts";
 import { eventsPerRequestMax, type WireEvent, wireEvent } from "./event-shape.ts";
-import { type Batch, refusal } from "./read-batch.ts";
+import { type Batch, countedEvents, refusal } from "./read-batch.ts";
 import { recordChoices, recordRefusals } from "./record-choice.ts";
+import { siteCeilings } from "./site-ceiling.ts";
 import type { TrackerPage } from "./tracker-guard.ts";
 import { dropReason } from "./tracker-guard.ts";
 import { wakeWorker } from "./wake-worker.ts";
@@ -15,17 +15,16 @@ import { wakeWorker } from "./wake-worker.ts";
 /** How long a client with a full plan waits before it asks again. */
 const quotaRetrySeconds = 600;
 
-type DropReason = "bot" | "consent" | "privacy_signal";
-
-/** Abuse, not billing: per site, address and browser. Open without Redis, since a lost lead is lost money. */
-export const syncLimit: RateLimit<TrackerPage> = {
+/** Abuse, not billing: events by site and address. Open without Redis, since a lost lead is lost money. */
+const bySiteAndAddress: RateLimit<TrackerPage & Batch> = {
   name: "sync",
   requests: 2000,
   windowSeconds: 60,
-  key: ({ request, actor }) =>
-    `${actor.siteId}:${clientAddress(request.headers)}|${(request.headers.get("user-agent") ?? "").slice(0, 64)}`,
+  key: ({ request, actor }) => `${actor.siteId}:${hashedAddress(request.headers)}`,
+  units: ({ actor }) => countedEvents(actor),
   whenRedisIsDown: "fail-open",
 };
+export const syncLimits = [bySiteAndAddress, ...siteCeilings];
 
 /** POST /api/sync after its page is known and within limits: validation, idempotency, quota, publish. */
 export async function syncEvents(page: TrackerPage & Batch, request: Request): Promise<Response> {
@@ -72,12 +71,6 @@ export async function syncEvents(page: TrackerPage & Batch, request: Request): P
 /** Checked for each event: events from before the visitor agreed must not cost those after it. */
 function hasAnalyticsConsent(event: WireEvent, site: TrackerPage["site"]): boolean {
   return consentOf(scopesOf(event), site.consentMode).analytics;
-}
-
-async function countDrops(reason: DropReason, siteUuid: SiteUuid, drops: number): Promise<void> {
-  await callRpc("count_drops", { p_site_id: siteUuid, p_reason: reason, p_drops: drops }, z.unknown()).catch((error: unknown) =>
-    log.warn("drop not counted", { reason, error }),
-  );
 }
 
 async function drop(reason: DropReason, siteUuid: SiteUuid, drops: number): Promise<Response> {

@@ -1,9 +1,10 @@
 import { isbot } from "isbot";
-import { type Guard, handler } from "#lib/http/handler.ts";
+import { countFailures, type Guard, handler } from "#lib/http/handler.ts";
+import { addressLimit } from "#lib/http/rate-limit.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import type { SiteId } from "#lib/site.ts";
 import { refusal } from "./read-batch.ts";
-import { type IngestSite, siteForIngest } from "./site-cache.ts";
+import { type IngestSite, lookUpSite, rememberedSite } from "./site-cache.ts";
 
 export interface TrackerPage {
   site: IngestSite;
@@ -33,6 +34,22 @@ export const preflight = handler({
   run: () => new Response(null, { status: 204 }),
 });
 
+/** Requests of one address to all sites, before the body is read. Whole offices and mobile networks share an address. */
+export const trackerRequests = addressLimit("tracker-address", 3000);
+/** Sites that one address may ask the database for in vain. Sites that this process knows are not affected. */
+const unknownSites = [addressLimit("unknown-sites", 300)];
+
+function orNotFound(site: IngestSite | null): IngestSite {
+  if (site) return site;
+  throw refusal("site_not_found", "There is no such site.");
+}
+
+async function namedSite(siteId: SiteId, request: Request): Promise<IngestSite> {
+  const remembered = rememberedSite(siteId);
+  if (remembered !== undefined) return orNotFound(await remembered);
+  return countFailures(unknownSites, request, async () => orNotFound(await lookUpSite(siteId)));
+}
+
 /**
  * A page of the site that the request names. `read` finds that name in the raw body and may refuse it.
  * The origin is echoed only after it was found on the site's list.
@@ -40,8 +57,7 @@ export const preflight = handler({
 export function trackerPage<Read extends { siteId: SiteId }>(read: (rawBody: string) => Read): Guard<TrackerPage & Read> {
   return async ({ request, rawBody, responseHeaders }) => {
     const named = read(rawBody);
-    const site = await siteForIngest(named.siteId);
-    if (!site) throw refusal("site_not_found", "There is no such site.");
+    const site = await namedSite(named.siteId, request);
     const origin = request.headers.get("origin");
     if (!isAllowedOrigin(origin, site.domains)) {
       throw new AppError("ORIGIN_NOT_ALLOWED", {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { onceAnswer, type RequestIdentity, serveOnce } from "#lib/http/answer-once.ts";
 import { type SiteId, storedSiteId } from "#lib/site.ts";
+import type { ceilingsInput } from "./site-ceilings.ts";
 import type { deliveryInput } from "./site-delivery.ts";
 import {
   type apiKeyInput,
@@ -53,6 +54,14 @@ export const setSitePrivacy = (db: SessionClient, siteId: SiteId, privacy: z.out
 
 export const setSiteDelivery = (db: SessionClient, siteId: SiteId, settings: z.output<typeof deliveryInput>) =>
   callAsUser(db, "set_site_delivery", { p_public_id: siteId, p_settings: settings }, done);
+
+export const setSiteCeilings = (db: SessionClient, siteId: SiteId, { minuteMax, dayMax }: z.output<typeof ceilingsInput>) =>
+  callAsUser(
+    db,
+    "set_site_ceilings",
+    { p_public_id: siteId, ...(minuteMax !== null && { p_minute_max: minuteMax }), ...(dayMax !== null && { p_day_max: dayMax }) },
+    done,
+  );
 
 export const replayFailedEvents = (db: SessionClient, siteId: SiteId, ids: string[]) =>
   callAsUser(db, "replay_failed_events", { p_public_id: siteId, p_ids: ids }, z.object({ replayed: z.number() }));

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { readPage } from "#lib/auth/session.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { type SiteId, siteIdShape } from "#lib/site.ts";
+import { siteCeilings } from "./site-ceilings.ts";
 import { siteDelivery } from "./site-delivery.ts";
 import { keyScopes, type SiteSummary, siteRoles, siteSummary } from "./site-fields.ts";
 import { readSiteVersion, type VersionTopic } from "./site-version.ts";
@@ -38,6 +39,8 @@ export type ApiKey = z.output<typeof apiKeys>[number];
 const readSite = (db: SessionClient, siteId: SiteId) => callAsUser(db, "get_site", { p_public_id: siteId }, siteSummary);
 export const readSiteDelivery = (db: SessionClient, siteId: SiteId) =>
   callAsUser(db, "site_delivery", { p_public_id: siteId }, siteDelivery);
+export const readSiteCeilings = (db: SessionClient, siteId: SiteId) =>
+  callAsUser(db, "read_site_ceilings", { p_public_id: siteId }, siteCeilings);
 export const readTeam = (db: SessionClient, siteId: SiteId) => callAsUser(db, "list_site_members", { p_public_id: siteId }, team);
 export const readApiKeys = (db: SessionClient, siteId: SiteId) => callAsUser(db, "list_site_api_keys", { p_public_id: siteId }, apiKeys);
 

@@ -522,6 +522,20 @@ as $$
     'mayCreate', private.may_create_site())
 $$;
 
+-- 02_tenancy/sign_in.sql
+create function public.account_to_ask(p_email text) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object('email', coalesce(k.email, o.email), 'isKnown', k.email is not null)
+  from (values (1)) one
+  left join lateral (
+    select u.email from auth.users u
+    where u.email = lower(p_email) and u.encrypted_password <> '' limit 1) k on true
+  left join lateral (
+    select u.email from auth.users u
+    where u.encrypted_password <> '' order by u.id limit 1) o on true
+$$;
+
 -- 02_tenancy/site_access.sql
 create function public.has_site_role(p_site_id uuid, p_role public.site_role) returns boolean
 language sql stable security definer set search_path = ''
@@ -1551,7 +1565,8 @@ as $$
     'domains', to_jsonb(s.domains),
     'consentMode', s.consent_mode,
     'respectsPrivacySignal', s.respects_privacy_signal,
-    'pageViews', s.page_views_enabled)
+    'pageViews', s.page_views_enabled,
+    'ceilings', private.ceilings_of(s.id))
   from public.sites s where s.public_id = p_public_id and s.archived_at is null
 $$;
 create function public.admit_events(p_site_id uuid, p_events jsonb) returns jsonb
@@ -1916,7 +1931,7 @@ create table public.ingest_drop_deltas (
   reason text not null,
   drops int not null,
   constraint drop_reason_is_known
-    check (reason in ('duplicate', 'bot', 'consent', 'quota', 'privacy_signal')),
+    check (reason in ('duplicate', 'bot', 'consent', 'quota', 'privacy_signal', 'ceiling')),
   constraint drops_are_positive check (drops > 0)
 );
 create table public.ingest_drops_daily (
@@ -2284,6 +2299,118 @@ as $$
     when private.refused_marketing(p_site_id, p_payload ->> 'visitor')
       then private.without_marketing(p_payload)
     else p_payload end
+$$;
+
+-- 04_ingest/site_ceilings.sql
+create table private.site_ceilings (
+  site_id uuid primary key references public.sites (id),
+  minute_max int,
+  day_max int,
+  updated_at timestamptz not null,
+  constraint minute_ceiling_is_sane check (minute_max between 60 and 1000000),
+  constraint day_ceiling_is_sane check (day_max between 1000 and 100000000)
+);
+create table private.busy_days (
+  site_id uuid not null references public.sites (id),
+  day date not null,
+  events int not null,
+  busiest_minute int not null,
+  primary key (site_id, day)
+);
+create function private.usual_load(p_site_id uuid) returns table (a_minute int, a_day int)
+language sql stable security definer set search_path = ''
+as $$
+  with recent as (
+    select b.events, b.busiest_minute, count(*) over () as days
+    from private.busy_days b
+    where b.site_id = p_site_id and b.events > 0
+      and b.day >= (private.current_moment() at time zone 'UTC')::date - 28
+  ), ranked as (
+    select r.*, row_number() over (order by r.events desc) as by_day,
+      row_number() over (order by r.busiest_minute desc) as by_minute,
+      case when r.days > 7 then 4 else 1 end as wanted
+    from recent r
+  )
+  select coalesce(max(k.busiest_minute) filter (where k.by_minute = k.wanted), 0),
+    coalesce(max(k.events) filter (where k.by_day = k.wanted), 0)
+  from ranked k
+$$;
+create function private.ceilings_of(p_site_id uuid) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object(
+    'minuteMax', coalesce(c.minute_max, least(1000000, greatest(1000, 10 * u.a_minute))),
+    'dayMax', coalesce(c.day_max, least(100000000, greatest(20000, 5::bigint * u.a_day))),
+    'minuteByHand', c.minute_max, 'dayByHand', c.day_max,
+    'usualMinute', u.a_minute, 'usualDay', u.a_day)
+  from private.usual_load(p_site_id) u
+  left join private.site_ceilings c on c.site_id = p_site_id
+$$;
+create function public.read_site_ceilings(p_public_id text) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'viewer');
+  v_from date := (private.current_moment() at time zone 'UTC')::date - 30;
+begin
+  return private.ceilings_of(v_site.id) || jsonb_build_object('turnedAway', (
+    select coalesce(jsonb_agg(jsonb_build_object('day', t.day, 'events', t.events)
+      order by t.day desc), '[]')
+    from (
+      select d.day, sum(d.drops) as events
+      from (
+        select f.day, f.drops from public.ingest_drops_daily f
+        where f.site_id = v_site.id and f.reason = 'ceiling' and f.day >= v_from
+        union all
+        select e.day, e.drops from public.ingest_drop_deltas e
+        where e.site_id = v_site.id and e.reason = 'ceiling' and e.day >= v_from) d
+      group by d.day) t));
+end
+$$;
+create function public.set_site_ceilings(
+  p_public_id text, p_minute_max int default null, p_day_max int default null
+) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'owner');
+begin
+  if p_minute_max not between 60 and 1000000 or p_day_max not between 1000 and 100000000 then
+    perform private.fail(400, 'VALIDATION_FAILED');
+  end if;
+  insert into private.site_ceilings as c (site_id, minute_max, day_max, updated_at)
+    values (v_site.id, p_minute_max, p_day_max, private.current_moment())
+    on conflict (site_id) do update
+      set minute_max = excluded.minute_max, day_max = excluded.day_max,
+        updated_at = excluded.updated_at;
+  return jsonb_build_object('ok', true);
+end
+$$;
+create function public.note_busy_days(p_limit int default 500) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_day date := (private.current_moment() at time zone 'UTC')::date - 1;
+  v_noted int;
+begin
+  delete from private.busy_days b where b.day < v_day - 35;
+  insert into private.busy_days (site_id, day, events, busiest_minute)
+    select s.id, v_day, coalesce(sum(m.events), 0), coalesce(max(m.events), 0)
+    from (
+      select t.id from public.sites t
+      where t.archived_at is null and not exists (
+        select from private.busy_days b where b.site_id = t.id and b.day = v_day)
+      order by t.id limit p_limit) s
+    left join lateral (
+      select count(*) as events from public.ingest_idempotency x
+      where x.site_id = s.id and x.created_at >= v_day at time zone 'UTC'
+        and x.created_at < (v_day + 1) at time zone 'UTC'
+      group by date_trunc('minute', x.created_at)) m on true
+    group by s.id
+    on conflict do nothing;
+  get diagnostics v_noted = row_count;
+  return jsonb_build_object('noted', v_noted);
+end
 $$;
 
 -- 04_ingest/store_events.sql
@@ -11899,6 +12026,9 @@ grant execute on function public.set_site_privacy(text, text, boolean) to authen
 grant execute on function public.get_site(text) to authenticated;
 grant execute on function public.list_my_sites() to authenticated;
 
+-- 02_tenancy/sign_in.sql
+grant execute on function public.account_to_ask(text) to opsmantik_app, service_role;
+
 -- 02_tenancy/site_access.sql
 grant execute on function public.has_site_role(uuid, public.site_role) to authenticated;
 
@@ -12065,6 +12195,13 @@ grant execute on function public.record_consent(uuid, jsonb) to opsmantik_app, s
 grant execute on function public.record_consents(uuid, jsonb) to opsmantik_app, service_role;
 grant execute on function public.visitors_without_marketing(uuid, text[])
   to opsmantik_app, service_role;
+
+-- 04_ingest/site_ceilings.sql
+alter table private.site_ceilings enable row level security;
+alter table private.busy_days enable row level security;
+grant execute on function public.read_site_ceilings(text) to authenticated;
+grant execute on function public.set_site_ceilings(text, int, int) to authenticated;
+grant execute on function public.note_busy_days(int) to opsmantik_app, service_role;
 
 -- 04_ingest/store_events.sql
 grant execute on function public.store_events(uuid, jsonb) to opsmantik_app, service_role;

@@ -3,7 +3,7 @@ import { Agent, request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { findRedisServer } from "#scripts/local/redis/redis.ts";
 import { seededRandom } from "#scripts/local/seeded-random.ts";
-import { createSite } from "#tests/fixtures/site.ts";
+import { createSite, setCeilings } from "#tests/fixtures/site.ts";
 import { createPerson } from "#tests/fixtures/team.ts";
 import type { Part } from "#tests/fixtures/worker/redis-part.ts";
 import { type FaultStack, startFaultStack } from "#tests/support/fault-stack.ts";
@@ -28,7 +28,9 @@ beforeAll(async () => {
   if (!hasRedis) return;
   stack = await startFaultStack();
   const owner = await createPerson(stack.sql, "owner@fault.test");
-  ({ siteId, siteUuid } = await createSite(stack.sql, owner, { name: "shop" }));
+  const site = await createSite(stack.sql, owner, { name: "shop" });
+  await setCeilings(stack.sql, { ...site, owner });
+  ({ siteId, siteUuid } = site);
 }, 300_000);
 afterAll(() => stack?.stop(), 60_000);
 

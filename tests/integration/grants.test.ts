@@ -59,6 +59,7 @@ const grantedToUsers = [
   "queue_row_story",
   "queue_rows",
   "queue_stats",
+  "read_site_ceilings",
   "record_invitation_mail",
   "remove_member",
   "replay_failed_events",
@@ -68,6 +69,7 @@ const grantedToUsers = [
   "send_again",
   "set_conversion_actions",
   "set_site_archived",
+  "set_site_ceilings",
   "set_site_delivery",
   "set_site_privacy",
   "site_delivery",
@@ -81,6 +83,7 @@ const grantedToUsers = [
   "withdraw_invitation",
 ];
 const grantedToServices = [
+  "account_to_ask",
   "ack_marketing_signals",
   "ack_offline_conversions",
   "add_caller_number",
@@ -113,6 +116,7 @@ const grantedToServices = [
   "list_offline_conversion_groups",
   "list_sealed_credentials",
   "list_signal_groups",
+  "note_busy_days",
   "oci_attempt_cap",
   "provider_credentials_for",
   "purge_consent_choices",

@@ -22,6 +22,7 @@ export function useAppEnv(parts: {
     QSTASH_TOKEN: "qstash-token-of-tests",
     QSTASH_CURRENT_SIGNING_KEY: "sig_current-of-tests",
     QSTASH_NEXT_SIGNING_KEY: "sig_next-of-tests",
+    TRUSTED_PROXY: "1", // tests name their callers in x-forwarded-for
     CRON_SECRET: "cron-secret-of-tests",
     OCI_SESSION_SECRET: "session-secret-of-tests-0123456789",
     OPSMANTIK_VAULT_KEY: Buffer.alloc(32, "vault-key-of-tests").toString("base64"),

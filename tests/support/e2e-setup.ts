@@ -38,7 +38,7 @@ export default async function setup(): Promise<() => Promise<void>> {
     const seed = await seedDemo(stack);
     await connectAsOwner(stack, seed);
     const logPath = join(stateDir, "app.log");
-    const app = await startApp({ port, url: siteUrl, env: stack.env, watchdog: stack.watchdog, logPath });
+    const app = await startApp({ port, url: siteUrl, env: { ...stack.env, TRUSTED_PROXY: "1" }, watchdog: stack.watchdog, logPath });
     stopList.add(app.stop);
     // The workers are started after this and inherit the environment.
     process.env.OPSMANTIK_E2E_URL = siteUrl;

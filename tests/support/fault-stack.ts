@@ -49,7 +49,7 @@ export async function startFaultStack(): Promise<FaultStack> {
     stopList.add(redis.kill);
     const qstash = await qstashPart(stack.env);
     stopList.add(qstash.kill);
-    const env = { ...stack.env, ...redis.env, QSTASH_URL: qstash.url, APP_URL: workerUrl };
+    const env = { ...stack.env, ...redis.env, QSTASH_URL: qstash.url, APP_URL: workerUrl, TRUSTED_PROXY: "1" };
     const appPart = async (name: string, port: number, url: string) => {
       const part = restartable(() => startApp({ port, url, env, watchdog, logPath: join(stateDir, `${name}.log`) }));
       stopList.add(part.kill);

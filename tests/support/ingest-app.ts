@@ -7,7 +7,7 @@ import { POST as workerRoute } from "#app/api/workers/ingest/route.ts";
 import { type SiteId, type SiteUuid, siteUuidShape } from "#lib/site.ts";
 import { closeServer, listenLocal, readBody } from "#scripts/local/process/local-server.ts";
 import { type Qstash, startQstash } from "#scripts/local/qstash/qstash.ts";
-import { createSite } from "#tests/fixtures/site.ts";
+import { createSite, setCeilings } from "#tests/fixtures/site.ts";
 import { createPerson, type Person } from "#tests/fixtures/team.ts";
 import { useAppEnv as setAppEnv } from "./app-env.ts";
 import { send } from "./requests.ts";
@@ -26,6 +26,8 @@ export interface IngestSite {
 interface SiteSettings {
   consentMode?: "off" | "required";
   respectsPrivacySignal?: boolean;
+  /** As many events as an owner may set. */
+  highCeilings?: boolean;
   plan?: { limit: number | null; enforcement: "soft" | "hard"; capMultiplier?: number };
 }
 
@@ -106,7 +108,7 @@ export async function startIngestApp({ redisRest, worker = "awake" }: IngestAppO
 
 let sitesMade = 0;
 
-async function newSite(db: TestDatabase, owner: Person, { consentMode, respectsPrivacySignal, plan }: SiteSettings = {}) {
+async function newSite(db: TestDatabase, owner: Person, { consentMode, respectsPrivacySignal, plan, highCeilings }: SiteSettings = {}) {
   const name = `shop-${++sitesMade}`;
   const { siteId } = await createSite(db.sql, owner, { name });
   const [row] = await db.sql`
@@ -118,6 +120,7 @@ async function newSite(db: TestDatabase, owner: Person, { consentMode, respectsP
     origin: `https://${name}.test`,
     callSecret: String(row?.secret),
   };
+  if (highCeilings) await setCeilings(db.sql, { siteId, owner });
   if (plan) {
     await db.sql`select public.set_site_plan(${siteId}, 'Test', ${plan.limit}, ${plan.enforcement}, 'TRY', ${plan.capMultiplier ?? null})`;
   }

@@ -10,6 +10,7 @@ const site = {
   consentMode: "off" as const,
   respectsPrivacySignal: false,
   pageViews: false,
+  ceilings: { minuteMax: 1000, dayMax: 20_000 },
 };
 const facts = { device: "mobile", country: "TR", city: null, trackerVersion: null };
 const wire = (change: Record<string, unknown>) => wireEvent.parse({ u: "https://a.test/", ...change });

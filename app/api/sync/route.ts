@@ -1,7 +1,7 @@
 import { handler } from "#lib/http/handler.ts";
 import { readBatch } from "#lib/ingest/read-batch.ts";
-import { syncEvents, syncLimit } from "#lib/ingest/sync-gate.ts";
-import { preflight, trackerHeaders, trackerPage } from "#lib/ingest/tracker-guard.ts";
+import { syncEvents, syncLimits } from "#lib/ingest/sync-gate.ts";
+import { preflight, trackerHeaders, trackerPage, trackerRequests } from "#lib/ingest/tracker-guard.ts";
 
 const page = trackerPage(readBatch);
 
@@ -9,7 +9,7 @@ const page = trackerPage(readBatch);
 export const POST = handler({
   headers: trackerHeaders,
   guard: page,
-  limits: { after: syncLimit },
+  limits: { before: trackerRequests, after: syncLimits },
   bodyMaxBytes: 256 * 1024,
   run: ({ actor, request }) => syncEvents(actor, request),
 });

@@ -4,8 +4,9 @@ import { env } from "#lib/env.ts";
 import { claimedSiteId } from "#lib/guards/claimed-site-id.ts";
 import { authenticateKey, bearer, refuseOtherSite, requireScope, type SiteMachine, siteMachine } from "#lib/guards/machine.ts";
 import { type SiteMember, siteMember } from "#lib/guards/member.ts";
+import { hashedAddress } from "#lib/http/caller-address.ts";
 import type { Guard, GuardContext } from "#lib/http/handler.ts";
-import { clientAddress, enforceLimit, type RateLimit } from "#lib/http/rate-limit.ts";
+import { addressLimit, enforceLimit, type RateLimit } from "#lib/http/rate-limit.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { siteIdShape } from "#lib/site.ts";
 import { recordScriptRun } from "./runs.ts";
@@ -16,8 +17,11 @@ const perMinute = (name: string, requests: number) => ({ name, requests, windowS
 /** Before the guard, by site and address: somebody who knows a public id must not be able to lock the script out. */
 const verifyAddressLimit: RateLimit<string> = {
   ...perMinute("oci-verify-address", 10),
-  key: ({ request, actor }) => `${actor}:${clientAddress(request.headers)}`,
+  key: ({ request, actor }) => `${actor}:${hashedAddress(request.headers)}`,
 };
+/** Many customers' scripts share Google's addresses, so only what is refused counts much against one. */
+export const scriptRequests = addressLimit("oci-address", 3000);
+export const wrongKeys = [addressLimit("oci-wrong-keys", 120)];
 const bySite = { key: ({ actor }: { actor: SiteMachine }) => actor.siteId };
 export const verifyLimit: RateLimit<SiteMachine> = { ...perMinute("oci-verify", 10), ...bySite };
 const exportLimit: RateLimit<SiteMachine> = { ...perMinute("oci-export", 10), ...bySite };

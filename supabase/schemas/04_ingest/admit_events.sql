@@ -10,7 +10,8 @@ as $$
     'domains', to_jsonb(s.domains),
     'consentMode', s.consent_mode,
     'respectsPrivacySignal', s.respects_privacy_signal,
-    'pageViews', s.page_views_enabled)
+    'pageViews', s.page_views_enabled,
+    'ceilings', private.ceilings_of(s.id))
   from public.sites s where s.public_id = p_public_id and s.archived_at is null
 $$;
 grant execute on function public.site_for_ingest(text) to opsmantik_app, service_role;

@@ -9,7 +9,7 @@ create table public.ingest_drop_deltas (
   reason text not null,
   drops int not null,
   constraint drop_reason_is_known
-    check (reason in ('duplicate', 'bot', 'consent', 'quota', 'privacy_signal')),
+    check (reason in ('duplicate', 'bot', 'consent', 'quota', 'privacy_signal', 'ceiling')),
   constraint drops_are_positive check (drops > 0)
 );
 alter table public.ingest_drop_deltas enable row level security;
@@ -33,7 +33,7 @@ as $$
 $$;
 
 -- count_drops: counts events that were refused before the gate: robots, missing consent, a
--- browser's privacy signal.
+-- browser's privacy signal, the site's ceiling.
 --   Callers  service role only.
 create function public.count_drops(p_site_id uuid, p_reason text, p_drops int) returns jsonb
 language plpgsql security definer set search_path = ''

@@ -13,7 +13,7 @@ beforeAll(async () => {
   // Statistics from before the backlog, as they are when one builds up.
   await app.db.sql`alter table public.ingest_fallback_buffer set (autovacuum_enabled = false)`;
   await app.db.sql`alter table public.sessions set (autovacuum_enabled = false)`;
-  const site = await app.newSite();
+  const site = await app.newSite({ highCeilings: true });
   for (let sent = 0; sent < backlog; sent += 100) {
     const answer = await app.sync(site, { events: Array.from({ length: 100 }, () => phoneCall(site)) });
     expect(answer.status).toBe(200);

@@ -1,13 +1,13 @@
 import { handler } from "#lib/http/handler.ts";
 import { ackBodyMaxBytes, ackFailedBody, reportFailed } from "#lib/oci/handout/ack.ts";
-import { ackFailedLimit, script } from "#lib/oci/script/guards.ts";
+import { ackFailedLimit, script, scriptRequests, wrongKeys } from "#lib/oci/script/guards.ts";
 import { scriptRefusal } from "#lib/oci/script/refusal.ts";
 import { recorded } from "#lib/oci/script/runs.ts";
 
 /** POST /api/oci/ack-failed says that the script could not hand these conversions to Google, and why. */
 export const POST = handler({
   guard: script,
-  limits: { after: ackFailedLimit },
+  limits: { before: scriptRequests, failures: wrongKeys, after: ackFailedLimit },
   body: ackFailedBody,
   bodyMaxBytes: ackBodyMaxBytes,
   refuse: scriptRefusal,

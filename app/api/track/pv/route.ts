@@ -1,6 +1,6 @@
 import { handler } from "#lib/http/handler.ts";
 import { pageViewLimit, readPageView, trackPageView } from "#lib/ingest/page-view.ts";
-import { preflight, trackerHeaders, trackerPage } from "#lib/ingest/tracker-guard.ts";
+import { preflight, trackerHeaders, trackerPage, trackerRequests } from "#lib/ingest/tracker-guard.ts";
 
 const page = trackerPage(readPageView);
 
@@ -8,7 +8,7 @@ const page = trackerPage(readPageView);
 export const POST = handler({
   headers: trackerHeaders,
   guard: page,
-  limits: { after: pageViewLimit },
+  limits: { before: trackerRequests, after: pageViewLimit },
   bodyMaxBytes: 8 * 1024,
   run: ({ actor, request }) => trackPageView(actor, request.headers),
 });

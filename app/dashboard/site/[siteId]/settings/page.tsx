@@ -2,6 +2,7 @@ import type { Metadata } from "next";
 import { getLocale, getTranslations } from "next-intl/server";
 import { OwnersOnly } from "#components/shell/owners-only.tsx";
 import { ArchiveSite } from "#components/sites/archive-site.tsx";
+import { CeilingsForm } from "#components/sites/ceilings-form.tsx";
 import { DeliveryForm } from "#components/sites/delivery-form.tsx";
 import { RestoreSite } from "#components/sites/restore-site.tsx";
 import { siteChoices } from "#components/sites/site-choices.ts";
@@ -12,7 +13,7 @@ import { PageHeader } from "#components/ui/page-header.tsx";
 import { SecretText } from "#components/ui/secret-text.tsx";
 import { readPage } from "#lib/auth/session.ts";
 import { env } from "#lib/env.ts";
-import { getSite, readSiteDelivery } from "#lib/tenancy/readers.ts";
+import { getSite, readSiteCeilings, readSiteDelivery } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("nav");
@@ -22,11 +23,12 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function SettingsPage({ params }: { params: Promise<{ siteId: string }> }) {
   const site = await getSite((await params).siteId);
   if (site.role !== "owner") return <OwnersOnly siteId={site.siteId} />;
-  const [t, word, locale, delivery] = await Promise.all([
+  const [t, word, locale, delivery, ceilings] = await Promise.all([
     getTranslations("settings"),
     getTranslations(),
     getLocale(),
     readPage(readSiteDelivery, site.siteId),
+    readPage(readSiteCeilings, site.siteId),
   ]);
   return (
     <>
@@ -45,6 +47,7 @@ export default async function SettingsPage({ params }: { params: Promise<{ siteI
         )}
         {/* A form of the old currency would offer the old average order in the new one. */}
         {site.archivedAt === null && <DeliveryForm key={site.currency} site={site} appUrl={env().APP_URL} delivery={delivery} />}
+        {site.archivedAt === null && <CeilingsForm site={site} ceilings={ceilings} />}
         <Card title={word("labels.siteId")}>
           <CardBody className="grid gap-3">
             <p className="text-sm text-support text-pretty">{t("siteIdHint")}</p>
