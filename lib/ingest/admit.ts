@@ -31,7 +31,10 @@ const reporterCodes: Record<CapturedEvent["reporter"], number> = { tracker: 1, s
 export async function admitEvents(siteUuid: SiteUuid, candidates: Candidate[], receivedAtMs: number): Promise<Admission> {
   const events = candidates.map(({ eid, olderEid, label, visitor, captured }) => {
     const { category, action, url } = captured;
-    const key = idempotencyKey({ siteUuid, category, action, label: label ?? "", url, visitor: visitor ?? "" }, receivedAtMs);
+    const key = idempotencyKey(
+      { siteUuid, category, action, label: label ?? "", url, visitor: visitor ?? "", reporter: captured.reporter },
+      receivedAtMs,
+    );
     return {
       k: key,
       e: eid,
@@ -56,15 +59,19 @@ interface KeyParts {
   url: string;
   /** Empty when the event names nobody. */
   visitor: string;
+  /** What is signed has keys of its own: no unsigned event can be made to look like it. */
+  reporter?: CapturedEvent["reporter"];
 }
 
 /**
  * The identity of an event, computed once, here, from server time. Each part is preceded by its length, so that no two
  * inputs run together: ("ab", "c") and ("a", "bc") differ.
  */
-export function idempotencyKey({ siteUuid, category, action, label, url, visitor }: KeyParts, receivedAtMs: number): string {
+export function idempotencyKey(event: KeyParts, receivedAtMs: number): string {
+  const { siteUuid, category, action, label, url, visitor, reporter } = event;
+  const bucket = String(Math.floor(receivedAtMs / bucketMs));
   const hash = createHash("sha256");
-  for (const part of [siteUuid, category, action, label, url, visitor, String(Math.floor(receivedAtMs / bucketMs))]) {
+  for (const part of [siteUuid, category, action, label, url, visitor, bucket, ...(reporter === "system" ? ["signed"] : [])]) {
     hash.update(`${Buffer.byteLength(part)}:`).update(part);
   }
   return hash.digest("hex");

@@ -2100,7 +2100,8 @@ create table public.ingest_idempotency (
   primary key (site_id, idempotency_key),
   constraint idempotency_key_is_sha_256 check (octet_length(idempotency_key) = 32),
   constraint eid_is_at_most_64_characters check (char_length(eid) between 1 and 64),
-  constraint reporters_are_known check (reported_by between 1 and 3)
+  constraint reporters_are_known check (reported_by between 1 and 3),
+  constraint system_ids_are_signed check (eid not like 'system/%' or reported_by & 2 = 2)
 );
 create function private.note_late_row() returns trigger
 language plpgsql security definer set search_path = ''
@@ -2371,8 +2372,12 @@ create table public.calls (
   called_at timestamptz not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
+  signed_at timestamptz,
+  click_is_signed boolean not null default false,
   constraint one_call_per_click unique (site_id, intent_stamp),
   constraint reporter_is_known check (reported_by in ('tracker', 'system')),
+  constraint system_ids_are_reported_by_systems
+    check (intent_stamp not like 'system/%' or reported_by = 'system'),
   constraint channel_is_known check (channel in ('phone', 'whatsapp', 'form')),
   constraint call_status_is_known
     check (status in ('intent', 'qualified', 'meeting', 'sealed', 'junk', 'cancelled')),
@@ -2791,20 +2796,24 @@ as $$
 declare
   v_new public.calls;
   v_id uuid;
-  v_held jsonb;
+  v_is_signed boolean := p_event ->> 'reporter' is not distinct from 'system';
+  v_held jsonb;   -- what a telephone system said before; signed
+  v_signed jsonb;
 begin
   delete from private.held_reports h
     where h.site_id = p_session.site_id and h.intent_stamp = p_event ->> 'intentStamp'
     returning h.report into v_held;
-  p_event := coalesce(v_held, '{}') || jsonb_strip_nulls(p_event);
-  if p_event ->> 'reporter' = 'system' and not p_session.marketing_consent
+  v_signed := coalesce(v_held, '{}')
+    || case when v_is_signed then jsonb_strip_nulls(p_event) else '{}' end;
+  if v_is_signed and not p_session.marketing_consent
      and not private.refused_marketing(p_session.site_id, p_session.visitor_id) then
-    perform private.hold_report(p_session.site_id, p_event ->> 'intentStamp', p_event);
+    perform private.hold_report(p_session.site_id, p_event ->> 'intentStamp', v_signed);
   end if;
   v_new.site_id := p_session.site_id;
   v_new.session_id := p_session.id;
   v_new.visitor_id := p_session.visitor_id;
   v_new.reported_by := coalesce(p_event ->> 'reporter', 'tracker');
+  v_new.signed_at := case when v_is_signed then p_at end;
   v_new.intent_stamp := p_event ->> 'intentStamp';
   v_new.channel := p_event ->> 'channel';
   v_new.marketing_consent := p_session.marketing_consent;
@@ -2812,15 +2821,23 @@ begin
   v_new.called_at := p_at;
   v_new.score_breakdown := private.score_breakdown(private.score_call(p_session, p_at));
   v_new.lead_score := private.score_of(v_new.score_breakdown);
+  v_new.click_is_signed := p_session.marketing_consent and coalesce(
+    v_signed ->> 'gclid', v_signed ->> 'wbraid', v_signed ->> 'gbraid') is not null;
   if p_session.marketing_consent then
-    v_new.phone := p_event ->> 'phone';
+    v_new.phone := coalesce(v_signed ->> 'phone', p_event ->> 'phone');
     v_new.caller_hash := (select private.phone_hash(private.e164(s, v_new.phone))
       from public.sites s where s.id = p_session.site_id);
     v_new.gclid := p_session.gclid;
     v_new.wbraid := p_session.wbraid;
     v_new.gbraid := p_session.gbraid;
     v_new.clicked_at := p_session.clicked_at;
-    if v_new.clicked_at is null and coalesce(
+    if v_new.click_is_signed then
+      v_new.gclid := v_signed ->> 'gclid';
+      v_new.wbraid := v_signed ->> 'wbraid';
+      v_new.gbraid := v_signed ->> 'gbraid';
+      v_new.clicked_at := private.see_click(v_new.site_id, p_at,
+        v_signed || jsonb_build_object('visitor', p_session.visitor_id));
+    elsif v_new.clicked_at is null and coalesce(
         p_event ->> 'gclid', p_event ->> 'wbraid', p_event ->> 'gbraid') is not null then
       v_new.gclid := p_event ->> 'gclid';
       v_new.wbraid := p_event ->> 'wbraid';
@@ -2839,12 +2856,12 @@ begin
     insert into public.calls
         (site_id, session_id, visitor_id, reported_by, intent_stamp, channel, phone, caller_hash,
         gclid, wbraid, gbraid, clicked_at, marketing_consent, lead_score, score_breakdown,
-        page_url, called_at, created_at, updated_at)
+        page_url, called_at, created_at, updated_at, signed_at, click_is_signed)
       values (v_new.site_id, v_new.session_id, v_new.visitor_id, v_new.reported_by,
         v_new.intent_stamp, v_new.channel, v_new.phone, v_new.caller_hash, v_new.gclid,
         v_new.wbraid, v_new.gbraid, v_new.clicked_at, v_new.marketing_consent, v_new.lead_score,
         v_new.score_breakdown, v_new.page_url, v_new.called_at, private.current_moment(),
-        private.current_moment())
+        private.current_moment(), v_new.signed_at, v_new.click_is_signed)
       on conflict (site_id, intent_stamp) do nothing
       returning id into v_id;
     if v_id is not null then
@@ -2861,10 +2878,14 @@ declare
   v_old public.calls;
   v_call public.calls;
   v_is_visit boolean;      -- the tracker's first report of the call
+  v_is_better boolean;     -- signed, while the call was not
+  v_is_worse boolean;      -- not signed, while the call is
   v_takes_click boolean;
 begin
   select c.* into v_old from public.calls c where c.id = p_id;
   v_is_visit := p_new.reported_by = 'tracker' and v_old.reported_by = 'system';
+  v_is_better := p_new.signed_at is not null and v_old.signed_at is null;
+  v_is_worse := p_new.signed_at is null and v_old.signed_at is not null;
   v_call := v_old;
   if v_is_visit then
     v_call.reported_by := 'tracker';
@@ -2872,13 +2893,42 @@ begin
     v_call.visitor_id := p_new.visitor_id;
     v_call.channel := p_new.channel;
     v_call.page_url := coalesce(p_new.page_url, v_old.page_url);
-    v_call.score_breakdown := p_new.score_breakdown;
-    v_call.lead_score := p_new.lead_score;
     v_call.marketing_consent := p_new.marketing_consent;
+  end if;
+  v_call.called_at := case
+    when v_is_better then p_new.called_at
+    when v_is_worse then v_old.called_at
+    else least(v_old.called_at, p_new.called_at) end;
+  if v_is_visit or v_call.called_at <> v_old.called_at then
+    v_call.score_breakdown := coalesce(
+      (select private.score_breakdown(private.score_call(s, v_call.called_at))
+        from public.sessions s where s.id = v_call.session_id), v_old.score_breakdown);
   end if;
   v_call.marketing_consent := v_call.marketing_consent
     and not private.refused_marketing(v_call.site_id, v_call.visitor_id);
-  v_takes_click := p_new.clicked_at is not null and (v_is_visit or v_old.clicked_at is null);
+  v_takes_click := p_new.clicked_at is not null and (v_old.clicked_at is null
+    or not v_old.click_is_signed and (v_is_visit or p_new.click_is_signed));
+  if v_takes_click then
+    v_call.gclid := p_new.gclid;
+    v_call.wbraid := p_new.wbraid;
+    v_call.gbraid := p_new.gbraid;
+    v_call.clicked_at := p_new.clicked_at;
+    v_call.click_is_signed := p_new.click_is_signed;
+  end if;
+  v_call.phone := case when v_is_worse
+    then coalesce(v_old.phone, p_new.phone) else coalesce(p_new.phone, v_old.phone) end;
+  v_call.caller_hash := case when v_is_worse
+    then coalesce(v_old.caller_hash, p_new.caller_hash)
+    else coalesce(p_new.caller_hash, v_old.caller_hash) end;
+  if not v_call.marketing_consent then
+    v_call.phone := null;
+    v_call.caller_hash := null;
+    v_call.gclid := null;
+    v_call.wbraid := null;
+    v_call.gbraid := null;
+    v_call.clicked_at := null;
+    v_call.click_is_signed := false;
+  end if;
   update public.calls c
     set reported_by = v_call.reported_by,
         session_id = v_call.session_id,
@@ -2886,28 +2936,18 @@ begin
         channel = v_call.channel,
         page_url = v_call.page_url,
         score_breakdown = v_call.score_breakdown,
-        lead_score = v_call.lead_score,
+        lead_score = private.score_of(v_call.score_breakdown),
         marketing_consent = v_call.marketing_consent,
-        phone = case when v_call.marketing_consent then coalesce(p_new.phone, c.phone) end,
-        caller_hash = case
-          when v_call.marketing_consent then coalesce(p_new.caller_hash, c.caller_hash) end,
-        gclid = case
-          when not v_call.marketing_consent then null
-          when v_takes_click then p_new.gclid
-          else c.gclid end,
-        wbraid = case
-          when not v_call.marketing_consent then null
-          when v_takes_click then p_new.wbraid
-          else c.wbraid end,
-        gbraid = case
-          when not v_call.marketing_consent then null
-          when v_takes_click then p_new.gbraid
-          else c.gbraid end,
-        clicked_at = case
-          when not v_call.marketing_consent then null
-          when v_takes_click then p_new.clicked_at
-          else c.clicked_at end,
-        called_at = least(c.called_at, p_new.called_at), updated_at = private.current_moment()
+        phone = v_call.phone,
+        caller_hash = v_call.caller_hash,
+        gclid = v_call.gclid,
+        wbraid = v_call.wbraid,
+        gbraid = v_call.gbraid,
+        clicked_at = v_call.clicked_at,
+        click_is_signed = v_call.click_is_signed,
+        called_at = v_call.called_at,
+        signed_at = least(v_old.signed_at, p_new.signed_at),
+        updated_at = private.current_moment()
     where c.id = p_id
     returning * into v_call;
   if v_is_visit
@@ -2923,6 +2963,9 @@ begin
     perform private.silence_calls(array[p_id]);
   elsif v_call.clicked_at is not null and v_old.clicked_at is null then
     perform private.use_late_click(v_call);
+  elsif v_takes_click and v_call.marketing_consent and (v_call.gclid, v_call.wbraid, v_call.gbraid)
+      is distinct from (v_old.gclid, v_old.wbraid, v_old.gbraid) then
+    perform private.use_better_click(v_call, v_old);
   end if;
 end
 $$;
@@ -2966,7 +3009,8 @@ begin
     where c.site_id = p_site_id and c.visitor_id = p_visitor_id order by c.id for update);
   update public.calls c
     set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null,
-        phone = null, caller_hash = null, page_url = private.without_click_ids(c.page_url),
+        click_is_signed = false, phone = null, caller_hash = null,
+        page_url = private.without_click_ids(c.page_url),
         updated_at = private.current_moment()
     where c.id = any (v_call_ids) and c.marketing_consent;
   perform private.silence_calls(v_call_ids);
@@ -3052,6 +3096,44 @@ begin
       perform private.act(('system', null)::private.actor, 'CLICK_FOUND');
       perform private.follow_ledger(v_sale.id);
     end if;
+  end loop;
+end
+$$;
+create function private.use_better_click(p_call public.calls, p_old public.calls) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_sale public.sales;
+begin
+  update public.marketing_signals g
+    set conversion_value =
+          private.decayed_value(s.default_aov_cents, p_call.clicked_at, g.occurred_at),
+        updated_at = v_now
+    from public.sites s
+    where g.call_id = p_call.id and s.id = g.site_id and g.attempt_count = 0;
+  for v_sale in
+    select s.* from public.sales s
+    where s.call_id = p_call.id and s.delivery_block is null
+      and (s.gclid, s.wbraid, s.gbraid)
+        is not distinct from (p_old.gclid, p_old.wbraid, p_old.gbraid)
+    order by s.id for update
+  loop
+    continue when exists (select from public.offline_conversion_queue q
+        where q.sale_id = v_sale.id and q.attempt_count > 0)
+      or exists (select from public.provider_dispatches d where d.sale_id = v_sale.id);
+    update public.sales s
+      set gclid = p_call.gclid, wbraid = p_call.wbraid, gbraid = p_call.gbraid,
+          clicked_at = p_call.clicked_at, updated_at = v_now
+      where s.id = v_sale.id;
+    update public.offline_conversion_queue q
+      set click_expires_at = p_call.clicked_at + private.click_life(),
+          not_before = greatest(q.not_before,
+            p_call.clicked_at + make_interval(hours => t.click_min_age_hours)),
+          updated_at = v_now
+      from public.sites t
+      where q.sale_id = v_sale.id and t.id = q.site_id and q.kind = 'CONVERSION'
+        and q.status = any (private.waiting_states());
   end loop;
 end
 $$;
