@@ -231,6 +231,7 @@ create table public.sites (
   default_aov_cents bigint not null default 10000,
   intent_weights jsonb not null default '{}',
   signals_enabled boolean not null default false,
+  signals_daily_max int not null default 200,
   page_views_enabled boolean not null default false,
   conversion_names jsonb not null default '{}',
   send_delay_minutes int not null default 10,
@@ -240,6 +241,7 @@ create table public.sites (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   archived_at timestamptz,
+  constraint signals_daily_max_is_bounded check (signals_daily_max between 1 and 100000),
   constraint average_order_is_positive check (default_aov_cents between 1 and 100000000000),
   constraint send_delay_is_bounded check (send_delay_minutes between 0 and 1440),
   constraint click_min_age_is_bounded check (click_min_age_hours between 0 and 48),
@@ -2374,6 +2376,7 @@ create table public.calls (
   updated_at timestamptz not null,
   signed_at timestamptz,
   click_is_signed boolean not null default false,
+  is_moved boolean not null default false,
   constraint one_call_per_click unique (site_id, intent_stamp),
   constraint reporter_is_known check (reported_by in ('tracker', 'system')),
   constraint system_ids_are_reported_by_systems
@@ -2573,6 +2576,7 @@ begin
         version = c.version + 1,
         last_proof_id = v_proof_id,
         status_at = v_now,
+        is_moved = not v_is_undo,
         updated_at = v_now
     where c.id = v_call.id;
   return jsonb_build_object(
@@ -7817,6 +7821,7 @@ begin
       when 'clickMinAgeHours' then private.is_whole(v_entry.value, 0, 48)
       when 'needsYouAfterHours' then private.is_whole(v_entry.value, 1, 2160)
       when 'signalsEnabled' then v_entry.type = 'boolean'
+      when 'signalsDailyMax' then private.is_whole(v_entry.value, 1, 100000)
       when 'pageViewsEnabled' then v_entry.type = 'boolean'
       when 'intentWeights' then v_entry.type = 'object'
       when 'conversionNames' then v_entry.type = 'object' end, false) then
@@ -7869,6 +7874,8 @@ begin
           coalesce((p_settings ->> 'defaultAovCents')::bigint, s.default_aov_cents),
         intent_weights = coalesce(p_settings -> 'intentWeights', s.intent_weights),
         signals_enabled = coalesce((p_settings ->> 'signalsEnabled')::boolean, s.signals_enabled),
+        signals_daily_max =
+          coalesce((p_settings ->> 'signalsDailyMax')::int, s.signals_daily_max),
         page_views_enabled =
           coalesce((p_settings ->> 'pageViewsEnabled')::boolean, s.page_views_enabled),
         conversion_names = coalesce(p_settings -> 'conversionNames', s.conversion_names),
@@ -7896,6 +7903,13 @@ begin
       select jsonb_object_agg(k, private.intent_weight(v_site, k))
       from unnest('{intent,qualified,meeting,sealed}'::text[]) k),
     'signalsEnabled', v_site.signals_enabled,
+    'signalsDailyMax', v_site.signals_daily_max,
+    'signalsNow', jsonb_build_object(
+      'awaitingPerson', (select count(*) from (
+        select from public.marketing_signals g join public.calls c on c.id = g.call_id
+        where g.site_id = v_site.id and g.dispatch_status = 'PENDING'
+          and private.awaits_person(c) limit 1000) w),
+      'handedOutToday', private.signals_handed_out_today(v_site)),
     'pageViewsEnabled', v_site.page_views_enabled,
     'conversionNames', (
       select jsonb_object_agg(k, private.conversion_name(v_site, k))
@@ -8920,19 +8934,22 @@ as $$
     select n.key, n.name
     from public.sites s, private.sent_names(s) n
     where s.id = p_site_id and s.archived_at is null)
-  select g.id, a.conversion_name, coalesce(g.conversion_action, a.action), g.consent,
-    g.next_retry_at, g.created_at
-  from private.sendable_signals g
-    join names n on n.key = g.signal_type
-    join public.provider_conversion_actions a on a.site_id = g.site_id
-      and a.provider_key = p_provider_key and a.blocked_at is null
-      and a.conversion_name = coalesce(g.conversion_name, n.name)
-      and (g.conversion_action is null
-        or split_part(g.conversion_action, '/', 2) = split_part(a.action, '/', 2))
-      and (a.google_name is null or a.google_name = a.conversion_name
-        or g.conversion_action is not null or not g.may_have_arrived)
-  where g.site_id = p_site_id and g.oci_sync_method = 'api'
-    and g.attempt_count - g.attempt_base < p_max_attempts
+  select t.id, t.conversion_name, t.action, t.consent, t.next_retry_at, t.created_at
+  from (select g.id, a.conversion_name, coalesce(g.conversion_action, a.action) as action,
+      g.consent, g.next_retry_at, g.created_at, g.is_counted, row_number() over (
+        partition by g.is_counted order by g.next_retry_at nulls first, g.created_at, g.id) as place
+    from private.sendable_signals g
+      join names n on n.key = g.signal_type
+      join public.provider_conversion_actions a on a.site_id = g.site_id
+        and a.provider_key = p_provider_key and a.blocked_at is null
+        and a.conversion_name = coalesce(g.conversion_name, n.name)
+        and (g.conversion_action is null
+          or split_part(g.conversion_action, '/', 2) = split_part(a.action, '/', 2))
+        and (a.google_name is null or a.google_name = a.conversion_name
+          or g.conversion_action is not null or not g.may_have_arrived)
+    where g.site_id = p_site_id and g.oci_sync_method = 'api'
+      and g.attempt_count - g.attempt_base < p_max_attempts) t
+  where t.is_counted or t.place <= (select private.signals_left_today(p_site_id))
 $$;
 create function public.list_signal_groups(
   p_limit_groups int default 50, p_max_attempts int default private.max_attempts()
@@ -8975,7 +8992,7 @@ declare
     case v_gate.gate when 'HALF_OPEN' then v_gate.probe_limit end);
   v_rows jsonb := '[]';
 begin
-  if v_gate.gate in ('CLOSED', 'HALF_OPEN') then
+  if v_gate.gate in ('CLOSED', 'HALF_OPEN') and private.hold_signals(p_site_id) then
     with due as materialized (
       select j.id, j.conversion_name, j.action, j.consent
       from private.due_signal_jobs(p_site_id, p_provider_key, p_max_attempts) j
@@ -9164,10 +9181,14 @@ create function private.script_signals(
 ) returns setof uuid
 language sql stable security definer set search_path = ''
 as $$
-  select g.id from private.sendable_signals g
-  where g.site_id = p_site_id and g.oci_sync_method = 'script'
-    and g.attempt_count - g.attempt_base < p_max_attempts
-  order by g.next_retry_at nulls first, g.created_at, g.id
+  select t.id from (
+    select g.id, g.next_retry_at, g.created_at, g.is_counted, row_number() over (
+      partition by g.is_counted order by g.next_retry_at nulls first, g.created_at, g.id) as place
+    from private.sendable_signals g
+    where g.site_id = p_site_id and g.oci_sync_method = 'script'
+      and g.attempt_count - g.attempt_base < p_max_attempts) t
+  where t.is_counted or t.place <= (select private.signals_left_today(p_site_id))
+  order by t.next_retry_at nulls first, t.created_at, t.id
   limit p_limit
 $$;
 create function private.signal_json(
@@ -9200,13 +9221,14 @@ declare
   v_now timestamptz := private.current_moment();
   v_site public.sites;
   v_token uuid := gen_random_uuid();
+  v_is_mine boolean := private.hold_signals(p_site_id);
   v_ids uuid[];
   v_rows jsonb;
 begin
   select s.* into v_site from public.sites s where s.id = p_site_id;
   select array_agg(t.id) into v_ids from (
     select g.id from public.marketing_signals g
-    where g.dispatch_status = 'PENDING' and g.id in (
+    where v_is_mine and g.dispatch_status = 'PENDING' and g.id in (
       select x.id from private.script_signals(
         v_site.id, least(greatest(p_limit, 0), 1000), p_max_attempts) x (id))
     for update skip locked) t;
@@ -9334,8 +9356,15 @@ end
 $$;
 
 -- 12_signals/sendable_signals.sql
+create function private.awaits_person(p_call public.calls) returns boolean
+language sql immutable
+as $$
+  select p_call.signed_at is null and p_call.status = 'intent' and not p_call.is_moved
+$$;
 create view private.sendable_signals as
-  select g.*, s.oci_sync_method, case when choice.is_given then 'GRANTED' end as consent
+  select g.*, s.oci_sync_method, case when choice.is_given then 'GRANTED' end as consent,
+    coalesce(g.last_claimed_at
+      >= date_trunc('day', (select private.current_moment()), s.timezone), false) as is_counted
   from public.marketing_signals g
     join public.sites s on s.id = g.site_id
     join public.calls c on c.id = g.call_id
@@ -9348,9 +9377,28 @@ create view private.sendable_signals as
     and coalesce(c.gclid, c.wbraid, c.gbraid) is not null
     and c.marketing_consent and coalesce(choice.is_given, true)
     and c.status <> all (private.ended_lead_states())
+    and not private.awaits_person(c)
     and c.clicked_at <= (select private.current_moment())
       - make_interval(hours => s.click_min_age_hours)
     and c.clicked_at > (select private.current_moment()) - private.click_life();
+create function private.signals_handed_out_today(p_site public.sites) returns int
+language sql stable security definer set search_path = ''
+as $$
+  select count(*)::int from public.marketing_signals g
+  where g.site_id = p_site.id and g.last_claimed_at
+    >= date_trunc('day', private.current_moment(), p_site.timezone)
+$$;
+create function private.signals_left_today(p_site_id uuid) returns int
+language sql stable security definer set search_path = ''
+as $$
+  select greatest(0, s.signals_daily_max - private.signals_handed_out_today(s))
+  from public.sites s where s.id = p_site_id
+$$;
+create function private.hold_signals(p_site_id uuid) returns boolean
+language sql set search_path = ''
+as $$
+  select pg_catalog.pg_try_advisory_xact_lock(hashtextextended('signals/' || p_site_id, 0))
+$$;
 
 -- 12_signals/settle_signal_jobs.sql
 create function public.settle_marketing_signal_jobs(
@@ -9958,6 +10006,9 @@ begin
       when v_call.gclid is not null then 'gclid'
       when v_call.gbraid is not null then 'gbraid'
       when v_call.wbraid is not null then 'wbraid' end,
+    'signalWaits', private.awaits_person(v_call) and v_site.signals_enabled and exists (
+      select from public.marketing_signals g
+      where g.call_id = v_call.id and g.dispatch_status = 'PENDING'),
     'visits', private.lead_visits(v_call),
     'choices', private.lead_choices(v_call),
     'history', private.lead_history(v_call.id),
@@ -12497,6 +12548,8 @@ create index claimable_signals
   where dispatch_status = 'PENDING';
 create index waiting_signals_by_name on public.marketing_signals (site_id, conversion_name)
   where dispatch_status = 'PENDING' and conversion_name is not null;
+create index signals_by_handout on public.marketing_signals (site_id, last_claimed_at)
+  where last_claimed_at is not null;
 create index processing_signals on public.marketing_signals (claimed_at)
   where dispatch_status = 'PROCESSING';
 alter table public.marketing_signals enable row level security;
