@@ -130,6 +130,7 @@ const grantedToServices = [
   "record_provider_test",
   "record_script_run",
   "record_verdicts",
+  "record_wrong_keys",
   "recover_marketing_signals",
   "recover_stuck_offline_conversion_jobs",
   "release_fallback_event",
