@@ -19,6 +19,7 @@ import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { snippetOfSite } from "#lib/ingest/install-snippet.ts";
 import { conversionKeys, type SiteDelivery, weightedStages } from "#lib/tenancy/site-delivery.ts";
 import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
+import { SignalRules } from "./signal-rules.tsx";
 import { type StageShares, StageValues, weightOf } from "./stage-values.tsx";
 
 interface DeliveryFormProps {
@@ -67,6 +68,7 @@ export function DeliveryForm({ site, appUrl, delivery }: DeliveryFormProps) {
         defaultAovCents: order.cents,
         intentWeights: Object.fromEntries(weightedStages.map((stage) => [stage, weightOf(shares[stage])])),
         signalsEnabled: data.get("signalsEnabled") !== null,
+        signalsDailyMax: number("signalsDailyMax"),
         pageViewsEnabled,
         conversionNames: Object.fromEntries(conversionKeys.map((key) => [key, String(data.get(key) ?? "")])),
         ...Object.fromEntries(timings.map(([name]) => [name, number(name)])),
@@ -123,6 +125,7 @@ export function DeliveryForm({ site, appUrl, delivery }: DeliveryFormProps) {
             <Checkbox name="signalsEnabled" defaultChecked={delivery.signalsEnabled}>
               {t("signals")}
             </Checkbox>
+            <SignalRules delivery={delivery} error={errorOf("signalsDailyMax")} />
             <Checkbox name="pageViewsEnabled" defaultChecked={delivery.pageViewsEnabled}>
               {t("pageViews")}
             </Checkbox>

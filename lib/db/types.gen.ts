@@ -112,6 +112,7 @@ export interface Database {
       record_provider_test: { Args: { p_site_id: SiteUuid; p_provider_key: string; p_version: number; p_ok: boolean; p_error?: Json; p_conversion_name?: string; p_passed?: string[] }; Returns: Json };
       record_script_run: { Args: { p_public_id: SiteId; p_run: Json }; Returns: Json };
       record_verdicts: { Args: { p_site_id: SiteUuid; p_request_id: string; p_answer: Json }; Returns: Json };
+      record_wrong_keys: { Args: { p_tries: Json }; Returns: Json };
       recover_marketing_signals: { Args: { p_min_age_minutes?: number; p_max_attempts?: number }; Returns: Json };
       recover_stuck_offline_conversion_jobs: { Args: { p_min_age_minutes?: number }; Returns: Json };
       release_fallback_event: { Args: { p_token: string; p_id: string; p_reason: string }; Returns: Json };
@@ -209,6 +210,7 @@ export const serviceFunctions = {
   record_provider_test: ["p_site_id", "p_provider_key", "p_version", "p_ok", "p_error", "p_conversion_name", "p_passed"],
   record_script_run: ["p_public_id", "p_run"],
   record_verdicts: ["p_site_id", "p_request_id", "p_answer"],
+  record_wrong_keys: ["p_tries"],
   recover_marketing_signals: ["p_min_age_minutes", "p_max_attempts"],
   recover_stuck_offline_conversion_jobs: ["p_min_age_minutes"],
   release_fallback_event: ["p_token", "p_id", "p_reason"],

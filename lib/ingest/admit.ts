@@ -32,8 +32,11 @@ const reporterCodes: Record<CapturedEvent["reporter"], number> = { tracker: 1, s
 /** The one round trip to the database: idempotency, quota and capture. */
 export async function admitEvents(siteUuid: SiteUuid, candidates: Candidate[], receivedAtMs: number): Promise<Admission> {
   const events = candidates.map(({ eid, olderEid, label, address, visitor, captured }) => {
-    const { category, action } = captured;
-    const key = idempotencyKey({ siteUuid, category, action, label: label ?? "", url: address, visitor: visitor ?? "" }, receivedAtMs);
+    const { category, action, reporter } = captured;
+    const key = idempotencyKey(
+      { siteUuid, category, action, label: label ?? "", url: address, visitor: visitor ?? "", reporter },
+      receivedAtMs,
+    );
     return {
       k: key,
       e: eid,
@@ -58,15 +61,19 @@ interface KeyParts {
   url: string;
   /** Empty when the event names nobody. */
   visitor: string;
+  /** What is signed has keys of its own: no unsigned event can be made to look like it. */
+  reporter?: CapturedEvent["reporter"];
 }
 
 /**
  * The identity of an event, computed once, here, from server time. Each part is preceded by its length, so that no two
  * inputs run together: ("ab", "c") and ("a", "bc") differ.
  */
-export function idempotencyKey({ siteUuid, category, action, label, url, visitor }: KeyParts, receivedAtMs: number): string {
+export function idempotencyKey(event: KeyParts, receivedAtMs: number): string {
+  const { siteUuid, category, action, label, url, visitor, reporter } = event;
+  const bucket = String(Math.floor(receivedAtMs / bucketMs));
   const hash = createHash("sha256");
-  for (const part of [siteUuid, category, action, label, url, visitor, String(Math.floor(receivedAtMs / bucketMs))]) {
+  for (const part of [siteUuid, category, action, label, url, visitor, bucket, ...(reporter === "system" ? ["signed"] : [])]) {
     hash.update(`${Buffer.byteLength(part)}:`).update(part);
   }
   return hash.digest("hex");

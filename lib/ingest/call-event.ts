@@ -9,7 +9,7 @@ import { AppError } from "#lib/platform/app-error.ts";
 import { boundedText } from "#lib/platform/bounded-text.ts";
 import { consentModes, type SiteId, type SiteUuid, siteIdShape, siteUuidShape, storedSiteId } from "#lib/site.ts";
 import { admitEvents } from "./admit.ts";
-import type { CapturedEvent } from "./event-shape.ts";
+import { type CapturedEvent, systemIdPrefix } from "./event-shape.ts";
 import { storedAddress } from "./stored-address.ts";
 import { wakeWorker } from "./wake-worker.ts";
 
@@ -98,19 +98,25 @@ export const callEventLimit: RateLimit<SignedSystem> = {
 const resendSeconds = (body: z.output<typeof callEventBody>) =>
   (body.phone_number ?? body.fingerprint ?? body.gclid ?? body.wbraid ?? body.gbraid) ? signatureWindowSeconds : 60;
 
+/** The id of a call in the space of telephone systems, which no unsigned request can write. */
+const systemStamp = (...parts: string[]) => `${systemIdPrefix}${createHash("sha256").update(JSON.stringify(parts)).digest("base64url")}`;
+
 /**
- * The click's id, else the system's own, else the body itself: a system that signs and sends the same body again reports the same
- * call. The stamp of the previous time window recognises a resend that fell into the next one.
+ * The click's id, which the tracker knows too; else the system's own, else the body itself: a system that signs and sends the same body
+ * again reports the same call. The stamp of the previous time window recognises a resend that fell into the next one.
  */
 function stampOf({ signedAtSeconds, rawBody }: SignedSystem, body: z.output<typeof callEventBody>): { stamp: string; olderStamp?: string } {
-  const given = body.intent_stamp ?? body.event_id;
-  if (given) return { stamp: given };
+  if (body.intent_stamp) return { stamp: body.intent_stamp };
+  if (body.event_id) return { stamp: systemStamp("event", body.event_id) };
   const window = Math.floor(signedAtSeconds / resendSeconds(body));
-  const stampIn = (which: number) => createHash("sha256").update(`${which}.${rawBody}`).digest("hex");
+  const stampIn = (which: number) => systemStamp("body", String(which), rawBody);
   return { stamp: stampIn(window), olderStamp: stampIn(window - 1) };
 }
 
-/** One reported call: the same admission and billing as an event of the tracker. The same click reported by both is one. */
+/**
+ * One reported call: the same admission and billing as an event of the tracker. The same click reported by both is one, and the answer
+ * is "duplicate" only if a signed report came before: what the tracker said, anybody could have said.
+ */
 export async function reportCall(actor: SignedSystem, body: z.output<typeof callEventBody>): Promise<Response> {
   const { stamp, olderStamp } = stampOf(actor, body);
   const captured: Omit<CapturedEvent, "visitor"> = {
@@ -150,9 +156,9 @@ export async function reportCall(actor: SignedSystem, body: z.output<typeof call
     const added = { p_site_id: actor.siteUuid, p_intent_stamp: stamp, p_phone: body.phone_number ?? "" };
     if (body.phone_number !== null) await callRpc("add_caller_number", added, z.object({ added: z.number() }));
   }
-  const woken = results[0] === "duplicate" || (await wakeWorker(actor.siteId));
-  if (results[0] !== "accepted")
+  if (results[0] === "duplicate")
     return Response.json({ ok: true, status: "duplicate" }, { headers: { ...headers, "x-opsmantik-dedup": "1" } });
+  const woken = await wakeWorker(actor.siteId);
   return Response.json(
     { ok: true, status: woken ? "queued" : "degraded" },
     { headers: { ...headers, ...(!woken && { "x-opsmantik-fallback": "true" }) } },

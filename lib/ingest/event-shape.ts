@@ -17,6 +17,10 @@ export const optional = (maxChars: number) =>
     .nullish()
     .catch(null)
     .transform((value) => cleaned(String(value ?? ""), maxChars) || null);
+/** Ids that a telephone system makes. They live in a space of their own: what comes unsigned and begins like one counts as nothing. */
+export const systemIdPrefix = "system/";
+/** An id that a visitor's browser gives. */
+export const visitorsId = optional(64).transform((id) => (id?.startsWith(systemIdPrefix) ? null : id));
 const named = (maxChars: number, otherwise: string) => optional(maxChars).transform((value) => value ?? otherwise);
 
 const number = z
@@ -39,7 +43,7 @@ export const scopes = z
 const meta = z.preprocess(
   (value) => (typeof value === "object" && value !== null && !Array.isArray(value) ? value : {}),
   z.object({
-    fp: optional(64),
+    fp: visitorsId,
     gclid: optional(512),
     wbraid: optional(512),
     gbraid: optional(512),
@@ -49,7 +53,7 @@ const meta = z.preprocess(
     utm_content: optional(200),
     utm_term: optional(200),
     device: optional(40),
-    intent_stamp: optional(64),
+    intent_stamp: visitorsId,
     consent_scopes: scopes.optional(),
   }),
 );
@@ -60,8 +64,8 @@ export const wireEvent = z
     s: z.string().optional(),
     u: z.string().optional(),
     url: z.string().optional(),
-    sid: optional(64),
-    eid: optional(64),
+    sid: visitorsId,
+    eid: visitorsId,
     ec: named(60, "interaction"),
     ea: named(60, "view"),
     el: optional(labelMaxChars),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "#lib/platform/app-error.ts";
 import { type SiteId, siteIdShape } from "#lib/site.ts";
-import { age, eventsPerRequestMax, optional, scopes } from "./event-shape.ts";
+import { age, eventsPerRequestMax, optional, scopes, visitorsId } from "./event-shape.ts";
 
 /** The codes a client of /api/sync may meet in a 400 or 429; they never change. */
 type RefusalCode =
@@ -34,7 +34,7 @@ export function countedEvents({ events }: Batch): number {
 }
 
 const consentMessage = z.object({
-  fp: optional(64).pipe(z.string()),
+  fp: visitorsId.pipe(z.string()),
   consent_scopes: scopes.transform((given) => given ?? []),
   t: age,
   u: optional(2048),

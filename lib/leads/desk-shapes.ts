@@ -105,6 +105,8 @@ export const leadDetail = deskLead.extend({
   asOf: z.string(),
   fullPhone: z.string().nullable(),
   clickKind: z.enum(clickKinds).nullable(),
+  /** Its first stage is sent to Google once somebody moves the lead. */
+  signalWaits: z.boolean(),
   visits: z.array(visit),
   /** When the visitor gave consent or took it back, oldest first. */
   choices: z.array(z.object({ at: z.string(), scopes: z.array(z.string()), path: z.string().nullable() })),

@@ -16,6 +16,7 @@ export const deliveryInput = z.strictObject({
     .strictObject({ intent: weight, qualified: weight, meeting: weight, sealed: weight.refine((share) => share > 0, "OUT_OF_RANGE") })
     .optional(),
   signalsEnabled: z.boolean("REQUIRED").optional(),
+  signalsDailyMax: whole(1, 100_000).optional(),
   pageViewsEnabled: z.boolean("REQUIRED").optional(),
   conversionNames: z
     .strictObject({ seal: name, MEETING_BOOKED: name, SEAL_PENDING: name, INTENT_CAPTURED: name, page_view: name })
@@ -26,5 +27,8 @@ export const deliveryInput = z.strictObject({
   needsYouAfterHours: whole(1, 2160).optional(),
 });
 
-export const siteDelivery = deliveryInput.required();
+export const siteDelivery = deliveryInput.required().extend({
+  /** awaitingPerson is counted up to 1,000. */
+  signalsNow: z.object({ awaitingPerson: z.number(), handedOutToday: z.number() }),
+});
 export type SiteDelivery = z.output<typeof siteDelivery>;

@@ -240,6 +240,7 @@ create table public.sites (
   default_aov_cents bigint not null default 10000,
   intent_weights jsonb not null default '{}',
   signals_enabled boolean not null default false,
+  signals_daily_max int not null default 200,
   page_views_enabled boolean not null default false,
   conversion_names jsonb not null default '{}',
   send_delay_minutes int not null default 10,
@@ -249,6 +250,7 @@ create table public.sites (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   archived_at timestamptz,
+  constraint signals_daily_max_is_bounded check (signals_daily_max between 1 and 100000),
   constraint average_order_is_positive check (default_aov_cents between 1 and 100000000000),
   constraint send_delay_is_bounded check (send_delay_minutes between 0 and 1440),
   constraint click_min_age_is_bounded check (click_min_age_hours between 0 and 48),
@@ -2124,7 +2126,8 @@ create table public.ingest_idempotency (
   primary key (site_id, idempotency_key),
   constraint idempotency_key_is_sha_256 check (octet_length(idempotency_key) = 32),
   constraint eid_is_at_most_64_characters check (char_length(eid) between 1 and 64),
-  constraint reporters_are_known check (reported_by between 1 and 3)
+  constraint reporters_are_known check (reported_by between 1 and 3),
+  constraint system_ids_are_signed check (eid not like 'system/%' or reported_by & 2 = 2)
 );
 create function private.note_late_row() returns trigger
 language plpgsql security definer set search_path = ''
@@ -2525,8 +2528,13 @@ create table public.calls (
   called_at timestamptz not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
+  signed_at timestamptz,
+  click_is_signed boolean not null default false,
+  is_moved boolean not null default false,
   constraint one_call_per_click unique (site_id, intent_stamp),
   constraint reporter_is_known check (reported_by in ('tracker', 'system')),
+  constraint system_ids_are_reported_by_systems
+    check (intent_stamp not like 'system/%' or reported_by = 'system'),
   constraint channel_is_known check (channel in ('phone', 'whatsapp', 'form')),
   constraint call_status_is_known
     check (status in ('intent', 'qualified', 'meeting', 'sealed', 'junk', 'cancelled')),
@@ -2722,6 +2730,7 @@ begin
         version = c.version + 1,
         last_proof_id = v_proof_id,
         status_at = v_now,
+        is_moved = not v_is_undo,
         updated_at = v_now
     where c.id = v_call.id;
   return jsonb_build_object(
@@ -2945,20 +2954,24 @@ as $$
 declare
   v_new public.calls;
   v_id uuid;
-  v_held jsonb;
+  v_is_signed boolean := p_event ->> 'reporter' is not distinct from 'system';
+  v_held jsonb;   -- what a telephone system said before; signed
+  v_signed jsonb;
 begin
   delete from private.held_reports h
     where h.site_id = p_session.site_id and h.intent_stamp = p_event ->> 'intentStamp'
     returning h.report into v_held;
-  p_event := coalesce(v_held, '{}') || jsonb_strip_nulls(p_event);
-  if p_event ->> 'reporter' = 'system' and not p_session.marketing_consent
+  v_signed := coalesce(v_held, '{}')
+    || case when v_is_signed then jsonb_strip_nulls(p_event) else '{}' end;
+  if v_is_signed and not p_session.marketing_consent
      and not private.refused_marketing(p_session.site_id, p_session.visitor_id) then
-    perform private.hold_report(p_session.site_id, p_event ->> 'intentStamp', p_event);
+    perform private.hold_report(p_session.site_id, p_event ->> 'intentStamp', v_signed);
   end if;
   v_new.site_id := p_session.site_id;
   v_new.session_id := p_session.id;
   v_new.visitor_id := p_session.visitor_id;
   v_new.reported_by := coalesce(p_event ->> 'reporter', 'tracker');
+  v_new.signed_at := case when v_is_signed then p_at end;
   v_new.intent_stamp := p_event ->> 'intentStamp';
   v_new.channel := p_event ->> 'channel';
   v_new.marketing_consent := p_session.marketing_consent;
@@ -2966,15 +2979,23 @@ begin
   v_new.called_at := p_at;
   v_new.score_breakdown := private.score_breakdown(private.score_call(p_session, p_at));
   v_new.lead_score := private.score_of(v_new.score_breakdown);
+  v_new.click_is_signed := p_session.marketing_consent and coalesce(
+    v_signed ->> 'gclid', v_signed ->> 'wbraid', v_signed ->> 'gbraid') is not null;
   if p_session.marketing_consent then
-    v_new.phone := p_event ->> 'phone';
+    v_new.phone := coalesce(v_signed ->> 'phone', p_event ->> 'phone');
     v_new.caller_hash := (select private.phone_hash(private.e164(s, v_new.phone))
       from public.sites s where s.id = p_session.site_id);
     v_new.gclid := p_session.gclid;
     v_new.wbraid := p_session.wbraid;
     v_new.gbraid := p_session.gbraid;
     v_new.clicked_at := p_session.clicked_at;
-    if v_new.clicked_at is null and coalesce(
+    if v_new.click_is_signed then
+      v_new.gclid := v_signed ->> 'gclid';
+      v_new.wbraid := v_signed ->> 'wbraid';
+      v_new.gbraid := v_signed ->> 'gbraid';
+      v_new.clicked_at := private.see_click(v_new.site_id, p_at,
+        v_signed || jsonb_build_object('visitor', p_session.visitor_id));
+    elsif v_new.clicked_at is null and coalesce(
         p_event ->> 'gclid', p_event ->> 'wbraid', p_event ->> 'gbraid') is not null then
       v_new.gclid := p_event ->> 'gclid';
       v_new.wbraid := p_event ->> 'wbraid';
@@ -2993,12 +3014,12 @@ begin
     insert into public.calls
         (site_id, session_id, visitor_id, reported_by, intent_stamp, channel, phone, caller_hash,
         gclid, wbraid, gbraid, clicked_at, marketing_consent, lead_score, score_breakdown,
-        page_url, called_at, created_at, updated_at)
+        page_url, called_at, created_at, updated_at, signed_at, click_is_signed)
       values (v_new.site_id, v_new.session_id, v_new.visitor_id, v_new.reported_by,
         v_new.intent_stamp, v_new.channel, v_new.phone, v_new.caller_hash, v_new.gclid,
         v_new.wbraid, v_new.gbraid, v_new.clicked_at, v_new.marketing_consent, v_new.lead_score,
         v_new.score_breakdown, v_new.page_url, v_new.called_at, private.current_moment(),
-        private.current_moment())
+        private.current_moment(), v_new.signed_at, v_new.click_is_signed)
       on conflict (site_id, intent_stamp) do nothing
       returning id into v_id;
     if v_id is not null then
@@ -3015,10 +3036,14 @@ declare
   v_old public.calls;
   v_call public.calls;
   v_is_visit boolean;      -- the tracker's first report of the call
+  v_is_better boolean;     -- signed, while the call was not
+  v_is_worse boolean;      -- not signed, while the call is
   v_takes_click boolean;
 begin
   select c.* into v_old from public.calls c where c.id = p_id;
   v_is_visit := p_new.reported_by = 'tracker' and v_old.reported_by = 'system';
+  v_is_better := p_new.signed_at is not null and v_old.signed_at is null;
+  v_is_worse := p_new.signed_at is null and v_old.signed_at is not null;
   v_call := v_old;
   if v_is_visit then
     v_call.reported_by := 'tracker';
@@ -3026,13 +3051,42 @@ begin
     v_call.visitor_id := p_new.visitor_id;
     v_call.channel := p_new.channel;
     v_call.page_url := coalesce(p_new.page_url, v_old.page_url);
-    v_call.score_breakdown := p_new.score_breakdown;
-    v_call.lead_score := p_new.lead_score;
     v_call.marketing_consent := p_new.marketing_consent;
+  end if;
+  v_call.called_at := case
+    when v_is_better then p_new.called_at
+    when v_is_worse then v_old.called_at
+    else least(v_old.called_at, p_new.called_at) end;
+  if v_is_visit or v_call.called_at <> v_old.called_at then
+    v_call.score_breakdown := coalesce(
+      (select private.score_breakdown(private.score_call(s, v_call.called_at))
+        from public.sessions s where s.id = v_call.session_id), v_old.score_breakdown);
   end if;
   v_call.marketing_consent := v_call.marketing_consent
     and not private.refused_marketing(v_call.site_id, v_call.visitor_id);
-  v_takes_click := p_new.clicked_at is not null and (v_is_visit or v_old.clicked_at is null);
+  v_takes_click := p_new.clicked_at is not null and (v_old.clicked_at is null
+    or not v_old.click_is_signed and (v_is_visit or p_new.click_is_signed));
+  if v_takes_click then
+    v_call.gclid := p_new.gclid;
+    v_call.wbraid := p_new.wbraid;
+    v_call.gbraid := p_new.gbraid;
+    v_call.clicked_at := p_new.clicked_at;
+    v_call.click_is_signed := p_new.click_is_signed;
+  end if;
+  v_call.phone := case when v_is_worse
+    then coalesce(v_old.phone, p_new.phone) else coalesce(p_new.phone, v_old.phone) end;
+  v_call.caller_hash := case when v_is_worse
+    then coalesce(v_old.caller_hash, p_new.caller_hash)
+    else coalesce(p_new.caller_hash, v_old.caller_hash) end;
+  if not v_call.marketing_consent then
+    v_call.phone := null;
+    v_call.caller_hash := null;
+    v_call.gclid := null;
+    v_call.wbraid := null;
+    v_call.gbraid := null;
+    v_call.clicked_at := null;
+    v_call.click_is_signed := false;
+  end if;
   update public.calls c
     set reported_by = v_call.reported_by,
         session_id = v_call.session_id,
@@ -3040,28 +3094,18 @@ begin
         channel = v_call.channel,
         page_url = v_call.page_url,
         score_breakdown = v_call.score_breakdown,
-        lead_score = v_call.lead_score,
+        lead_score = private.score_of(v_call.score_breakdown),
         marketing_consent = v_call.marketing_consent,
-        phone = case when v_call.marketing_consent then coalesce(p_new.phone, c.phone) end,
-        caller_hash = case
-          when v_call.marketing_consent then coalesce(p_new.caller_hash, c.caller_hash) end,
-        gclid = case
-          when not v_call.marketing_consent then null
-          when v_takes_click then p_new.gclid
-          else c.gclid end,
-        wbraid = case
-          when not v_call.marketing_consent then null
-          when v_takes_click then p_new.wbraid
-          else c.wbraid end,
-        gbraid = case
-          when not v_call.marketing_consent then null
-          when v_takes_click then p_new.gbraid
-          else c.gbraid end,
-        clicked_at = case
-          when not v_call.marketing_consent then null
-          when v_takes_click then p_new.clicked_at
-          else c.clicked_at end,
-        called_at = least(c.called_at, p_new.called_at), updated_at = private.current_moment()
+        phone = v_call.phone,
+        caller_hash = v_call.caller_hash,
+        gclid = v_call.gclid,
+        wbraid = v_call.wbraid,
+        gbraid = v_call.gbraid,
+        clicked_at = v_call.clicked_at,
+        click_is_signed = v_call.click_is_signed,
+        called_at = v_call.called_at,
+        signed_at = least(v_old.signed_at, p_new.signed_at),
+        updated_at = private.current_moment()
     where c.id = p_id
     returning * into v_call;
   if v_is_visit
@@ -3077,6 +3121,9 @@ begin
     perform private.silence_calls(array[p_id]);
   elsif v_call.clicked_at is not null and v_old.clicked_at is null then
     perform private.use_late_click(v_call);
+  elsif v_takes_click and v_call.marketing_consent and (v_call.gclid, v_call.wbraid, v_call.gbraid)
+      is distinct from (v_old.gclid, v_old.wbraid, v_old.gbraid) then
+    perform private.use_better_click(v_call, v_old);
   end if;
 end
 $$;
@@ -3120,7 +3167,8 @@ begin
     where c.site_id = p_site_id and c.visitor_id = p_visitor_id order by c.id for update);
   update public.calls c
     set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null,
-        phone = null, caller_hash = null, page_url = private.without_click_ids(c.page_url),
+        click_is_signed = false, phone = null, caller_hash = null,
+        page_url = private.without_click_ids(c.page_url),
         updated_at = private.current_moment()
     where c.id = any (v_call_ids) and c.marketing_consent;
   perform private.silence_calls(v_call_ids);
@@ -3206,6 +3254,44 @@ begin
       perform private.act(('system', null)::private.actor, 'CLICK_FOUND');
       perform private.follow_ledger(v_sale.id);
     end if;
+  end loop;
+end
+$$;
+create function private.use_better_click(p_call public.calls, p_old public.calls) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_sale public.sales;
+begin
+  update public.marketing_signals g
+    set conversion_value =
+          private.decayed_value(s.default_aov_cents, p_call.clicked_at, g.occurred_at),
+        updated_at = v_now
+    from public.sites s
+    where g.call_id = p_call.id and s.id = g.site_id and g.attempt_count = 0;
+  for v_sale in
+    select s.* from public.sales s
+    where s.call_id = p_call.id and s.delivery_block is null
+      and (s.gclid, s.wbraid, s.gbraid)
+        is not distinct from (p_old.gclid, p_old.wbraid, p_old.gbraid)
+    order by s.id for update
+  loop
+    continue when exists (select from public.offline_conversion_queue q
+        where q.sale_id = v_sale.id and q.attempt_count > 0)
+      or exists (select from public.provider_dispatches d where d.sale_id = v_sale.id);
+    update public.sales s
+      set gclid = p_call.gclid, wbraid = p_call.wbraid, gbraid = p_call.gbraid,
+          clicked_at = p_call.clicked_at, updated_at = v_now
+      where s.id = v_sale.id;
+    update public.offline_conversion_queue q
+      set click_expires_at = p_call.clicked_at + private.click_life(),
+          not_before = greatest(q.not_before,
+            p_call.clicked_at + make_interval(hours => t.click_min_age_hours)),
+          updated_at = v_now
+      from public.sites t
+      where q.sale_id = v_sale.id and t.id = q.site_id and q.kind = 'CONVERSION'
+        and q.status = any (private.waiting_states());
   end loop;
 end
 $$;
@@ -7923,6 +8009,7 @@ begin
       when 'clickMinAgeHours' then private.is_whole(v_entry.value, 0, 48)
       when 'needsYouAfterHours' then private.is_whole(v_entry.value, 1, 2160)
       when 'signalsEnabled' then v_entry.type = 'boolean'
+      when 'signalsDailyMax' then private.is_whole(v_entry.value, 1, 100000)
       when 'pageViewsEnabled' then v_entry.type = 'boolean'
       when 'intentWeights' then v_entry.type = 'object'
       when 'conversionNames' then v_entry.type = 'object' end, false) then
@@ -7975,6 +8062,8 @@ begin
           coalesce((p_settings ->> 'defaultAovCents')::bigint, s.default_aov_cents),
         intent_weights = coalesce(p_settings -> 'intentWeights', s.intent_weights),
         signals_enabled = coalesce((p_settings ->> 'signalsEnabled')::boolean, s.signals_enabled),
+        signals_daily_max =
+          coalesce((p_settings ->> 'signalsDailyMax')::int, s.signals_daily_max),
         page_views_enabled =
           coalesce((p_settings ->> 'pageViewsEnabled')::boolean, s.page_views_enabled),
         conversion_names = coalesce(p_settings -> 'conversionNames', s.conversion_names),
@@ -8002,6 +8091,13 @@ begin
       select jsonb_object_agg(k, private.intent_weight(v_site, k))
       from unnest('{intent,qualified,meeting,sealed}'::text[]) k),
     'signalsEnabled', v_site.signals_enabled,
+    'signalsDailyMax', v_site.signals_daily_max,
+    'signalsNow', jsonb_build_object(
+      'awaitingPerson', (select count(*) from (
+        select from public.marketing_signals g join public.calls c on c.id = g.call_id
+        where g.site_id = v_site.id and g.dispatch_status = 'PENDING'
+          and private.awaits_person(c) limit 1000) w),
+      'handedOutToday', private.signals_handed_out_today(v_site)),
     'pageViewsEnabled', v_site.page_views_enabled,
     'conversionNames', (
       select jsonb_object_agg(k, private.conversion_name(v_site, k))
@@ -9026,19 +9122,22 @@ as $$
     select n.key, n.name
     from public.sites s, private.sent_names(s) n
     where s.id = p_site_id and s.archived_at is null)
-  select g.id, a.conversion_name, coalesce(g.conversion_action, a.action), g.consent,
-    g.next_retry_at, g.created_at
-  from private.sendable_signals g
-    join names n on n.key = g.signal_type
-    join public.provider_conversion_actions a on a.site_id = g.site_id
-      and a.provider_key = p_provider_key and a.blocked_at is null
-      and a.conversion_name = coalesce(g.conversion_name, n.name)
-      and (g.conversion_action is null
-        or split_part(g.conversion_action, '/', 2) = split_part(a.action, '/', 2))
-      and (a.google_name is null or a.google_name = a.conversion_name
-        or g.conversion_action is not null or not g.may_have_arrived)
-  where g.site_id = p_site_id and g.oci_sync_method = 'api'
-    and g.attempt_count - g.attempt_base < p_max_attempts
+  select t.id, t.conversion_name, t.action, t.consent, t.next_retry_at, t.created_at
+  from (select g.id, a.conversion_name, coalesce(g.conversion_action, a.action) as action,
+      g.consent, g.next_retry_at, g.created_at, g.is_counted, row_number() over (
+        partition by g.is_counted order by g.next_retry_at nulls first, g.created_at, g.id) as place
+    from private.sendable_signals g
+      join names n on n.key = g.signal_type
+      join public.provider_conversion_actions a on a.site_id = g.site_id
+        and a.provider_key = p_provider_key and a.blocked_at is null
+        and a.conversion_name = coalesce(g.conversion_name, n.name)
+        and (g.conversion_action is null
+          or split_part(g.conversion_action, '/', 2) = split_part(a.action, '/', 2))
+        and (a.google_name is null or a.google_name = a.conversion_name
+          or g.conversion_action is not null or not g.may_have_arrived)
+    where g.site_id = p_site_id and g.oci_sync_method = 'api'
+      and g.attempt_count - g.attempt_base < p_max_attempts) t
+  where t.is_counted or t.place <= (select private.signals_left_today(p_site_id))
 $$;
 create function public.list_signal_groups(
   p_limit_groups int default 50, p_max_attempts int default private.max_attempts()
@@ -9081,7 +9180,7 @@ declare
     case v_gate.gate when 'HALF_OPEN' then v_gate.probe_limit end);
   v_rows jsonb := '[]';
 begin
-  if v_gate.gate in ('CLOSED', 'HALF_OPEN') then
+  if v_gate.gate in ('CLOSED', 'HALF_OPEN') and private.hold_signals(p_site_id) then
     with due as materialized (
       select j.id, j.conversion_name, j.action, j.consent
       from private.due_signal_jobs(p_site_id, p_provider_key, p_max_attempts) j
@@ -9270,10 +9369,14 @@ create function private.script_signals(
 ) returns setof uuid
 language sql stable security definer set search_path = ''
 as $$
-  select g.id from private.sendable_signals g
-  where g.site_id = p_site_id and g.oci_sync_method = 'script'
-    and g.attempt_count - g.attempt_base < p_max_attempts
-  order by g.next_retry_at nulls first, g.created_at, g.id
+  select t.id from (
+    select g.id, g.next_retry_at, g.created_at, g.is_counted, row_number() over (
+      partition by g.is_counted order by g.next_retry_at nulls first, g.created_at, g.id) as place
+    from private.sendable_signals g
+    where g.site_id = p_site_id and g.oci_sync_method = 'script'
+      and g.attempt_count - g.attempt_base < p_max_attempts) t
+  where t.is_counted or t.place <= (select private.signals_left_today(p_site_id))
+  order by t.next_retry_at nulls first, t.created_at, t.id
   limit p_limit
 $$;
 create function private.signal_json(
@@ -9306,13 +9409,14 @@ declare
   v_now timestamptz := private.current_moment();
   v_site public.sites;
   v_token uuid := gen_random_uuid();
+  v_is_mine boolean := private.hold_signals(p_site_id);
   v_ids uuid[];
   v_rows jsonb;
 begin
   select s.* into v_site from public.sites s where s.id = p_site_id;
   select array_agg(t.id) into v_ids from (
     select g.id from public.marketing_signals g
-    where g.dispatch_status = 'PENDING' and g.id in (
+    where v_is_mine and g.dispatch_status = 'PENDING' and g.id in (
       select x.id from private.script_signals(
         v_site.id, least(greatest(p_limit, 0), 1000), p_max_attempts) x (id))
     for update skip locked) t;
@@ -9440,8 +9544,15 @@ end
 $$;
 
 -- 12_signals/sendable_signals.sql
+create function private.awaits_person(p_call public.calls) returns boolean
+language sql immutable
+as $$
+  select p_call.signed_at is null and p_call.status = 'intent' and not p_call.is_moved
+$$;
 create view private.sendable_signals as
-  select g.*, s.oci_sync_method, case when choice.is_given then 'GRANTED' end as consent
+  select g.*, s.oci_sync_method, case when choice.is_given then 'GRANTED' end as consent,
+    coalesce(g.last_claimed_at
+      >= date_trunc('day', (select private.current_moment()), s.timezone), false) as is_counted
   from public.marketing_signals g
     join public.sites s on s.id = g.site_id
     join public.calls c on c.id = g.call_id
@@ -9454,9 +9565,28 @@ create view private.sendable_signals as
     and coalesce(c.gclid, c.wbraid, c.gbraid) is not null
     and c.marketing_consent and coalesce(choice.is_given, true)
     and c.status <> all (private.ended_lead_states())
+    and not private.awaits_person(c)
     and c.clicked_at <= (select private.current_moment())
       - make_interval(hours => s.click_min_age_hours)
     and c.clicked_at > (select private.current_moment()) - private.click_life();
+create function private.signals_handed_out_today(p_site public.sites) returns int
+language sql stable security definer set search_path = ''
+as $$
+  select count(*)::int from public.marketing_signals g
+  where g.site_id = p_site.id and g.last_claimed_at
+    >= date_trunc('day', private.current_moment(), p_site.timezone)
+$$;
+create function private.signals_left_today(p_site_id uuid) returns int
+language sql stable security definer set search_path = ''
+as $$
+  select greatest(0, s.signals_daily_max - private.signals_handed_out_today(s))
+  from public.sites s where s.id = p_site_id
+$$;
+create function private.hold_signals(p_site_id uuid) returns boolean
+language sql set search_path = ''
+as $$
+  select pg_catalog.pg_try_advisory_xact_lock(hashtextextended('signals/' || p_site_id, 0))
+$$;
 
 -- 12_signals/settle_signal_jobs.sql
 create function public.settle_marketing_signal_jobs(
@@ -9684,10 +9814,7 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
   v_site_id uuid;
-  -- A stranger's version is not stored: with a new one each time, every failed guess would be a
-  -- row.
-  v_version text := case when p_run ->> 'errorCode' is distinct from 'INVALID_CREDENTIALS'
-    then left(p_run ->> 'version', 20) end;
+  v_version text := left(p_run ->> 'version', 20);
 begin
   select s.id into v_site_id from public.sites s where s.public_id = p_public_id;
   if v_site_id is null then
@@ -9710,6 +9837,37 @@ begin
     values (v_site_id, p_run ->> 'kind', coalesce(p_run -> 'counts', '{}'), v_version,
       left(p_run ->> 'errorCode', 64), v_now, v_now);
   return '{"ok": true}';
+end
+$$;
+create function public.record_wrong_keys(p_tries jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_site record;
+  v_noted int := 0;
+begin
+  for v_site in
+    select s.id, least(t.times::int, 100000) as times
+    from jsonb_each_text(p_tries) t (public_id, times)
+      join public.sites s on s.public_id = t.public_id
+    order by s.id limit 1000
+  loop
+    perform pg_catalog.pg_advisory_xact_lock(hashtextextended('wrong-keys/' || v_site.id, 0));
+    update public.script_runs r
+      set times = least(r.times::bigint + v_site.times, 2147483647)::int, at = v_now
+      where r.id = (
+        select x.id from public.script_runs x
+        where x.site_id = v_site.id and x.at > v_now - interval '1 hour' and x.kind = 'verify'
+          and x.error_code = 'INVALID_CREDENTIALS'
+        order by x.at desc limit 1);
+    if not found then
+      insert into public.script_runs (site_id, kind, error_code, times, first_at, at)
+        values (v_site.id, 'verify', 'INVALID_CREDENTIALS', v_site.times, v_now, v_now);
+    end if;
+    v_noted := v_noted + 1;
+  end loop;
+  return jsonb_build_object('noted', v_noted);
 end
 $$;
 create function public.purge_script_runs() returns jsonb
@@ -10064,6 +10222,9 @@ begin
       when v_call.gclid is not null then 'gclid'
       when v_call.gbraid is not null then 'gbraid'
       when v_call.wbraid is not null then 'wbraid' end,
+    'signalWaits', private.awaits_person(v_call) and v_site.signals_enabled and exists (
+      select from public.marketing_signals g
+      where g.call_id = v_call.id and g.dispatch_status = 'PENDING'),
     'visits', private.lead_visits(v_call),
     'choices', private.lead_choices(v_call),
     'history', private.lead_history(v_call.id),
@@ -12614,6 +12775,8 @@ create index claimable_signals
   where dispatch_status = 'PENDING';
 create index waiting_signals_by_name on public.marketing_signals (site_id, conversion_name)
   where dispatch_status = 'PENDING' and conversion_name is not null;
+create index signals_by_handout on public.marketing_signals (site_id, last_claimed_at)
+  where last_claimed_at is not null;
 create index processing_signals on public.marketing_signals (claimed_at)
   where dispatch_status = 'PROCESSING';
 alter table public.marketing_signals enable row level security;
@@ -12640,6 +12803,7 @@ create index script_runs_of_a_site on public.script_runs (site_id, at desc);
 create index script_runs_by_age on public.script_runs (at);
 alter table public.script_runs enable row level security;
 grant execute on function public.record_script_run(text, jsonb) to opsmantik_app, service_role;
+grant execute on function public.record_wrong_keys(jsonb) to opsmantik_app, service_role;
 grant execute on function public.purge_script_runs() to opsmantik_app, service_role;
 grant execute on function public.script_status(text) to authenticated;
 

@@ -135,6 +135,7 @@ const grantedToServices = [
   "record_provider_test",
   "record_script_run",
   "record_verdicts",
+  "record_wrong_keys",
   "recover_marketing_signals",
   "recover_stuck_offline_conversion_jobs",
   "release_fallback_event",
@@ -201,6 +202,7 @@ test("every function of ours pins its search path, and those that are granted re
     where n.nspname in ('public', 'private') and not coalesce(p.proconfig, '{}') @> array['search_path=""'] order by 1`;
   expect(loose.map((row) => row.name)).toEqual([
     "private.api_never_adjusts(text)",
+    "private.awaits_person(calls)",
     "private.current_moment()",
     "private.framed(text)",
     "private.may_send(sales,text)",

@@ -50,7 +50,8 @@ export interface Group {
   queued_count: number;
   is_probe_due: boolean;
 }
-export const lead = (at = sealedAt) => newLead(db.sql, team, { at, visitor: `visitor-${Math.random()}` });
+/** A lead that a telephone system signed: its signal may be sent at once. */
+export const lead = (at = sealedAt) => newLead(db.sql, team, { at, visitor: `visitor-${Math.random()}`, reporter: "system" });
 export const claimArgs = (limit = 10) => ({ p_site_id: team.siteUuid, p_provider_key: "google_ads", p_limit: limit });
 export const claim = (minute: number, limit = 10) =>
   service<Claim>(db.sql, "claim_marketing_signal_jobs", claimArgs(limit), minutesLater(minute));

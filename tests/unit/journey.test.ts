@@ -50,6 +50,7 @@ const lead = (more: Partial<LeadDetail> = {}): LeadDetail =>
     asOf: at(140),
     fullPhone: null,
     clickKind: "gclid",
+    signalWaits: false,
     visits: [
       visit(0, [event(0, "view"), event(1, "scroll_depth", "/a", 50), event(2, "view", "/b"), event(3, "scroll_depth", "/b", 90)]),
       visit(120, [event(120, "view"), event(125, "hover_intent"), event(130, "phone_call")]),

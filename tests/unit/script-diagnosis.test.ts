@@ -37,6 +37,16 @@ test.each([
   ["no key, no run", { hasKey: false, runs: [] }, { code: "NO_KEY" }],
   ["a key, no run", { runs: [] }, { code: "NEVER_RAN" }],
   ["refused", { runs: [run({ kind: "verify", errorCode: "INVALID_CREDENTIALS" })] }, { code: "FAILED", errorCode: "INVALID_CREDENTIALS" }],
+  [
+    "a stranger's wrong key beside a script that runs",
+    { waiting: 1, runs: [run({ kind: "verify", errorCode: "INVALID_CREDENTIALS", at: hoursAgo(0) }), run()] },
+    { code: "WELL" },
+  ],
+  [
+    "a wrong key since the script went silent",
+    { runs: [run({ kind: "verify", errorCode: "INVALID_CREDENTIALS", at: hoursAgo(1) }), run({ at: hoursAgo(26) })] },
+    { code: "FAILED", errorCode: "INVALID_CREDENTIALS" },
+  ],
   ["apply() threw", { runs: [run({ kind: "ack-failed" })] }, { code: "FAILED", errorCode: "APPLY_FAILED" }],
   ["silent, nothing waits", { runs: [run({ at: hoursAgo(26) })] }, { code: "SILENT", hours: 26, tone: "retry" }],
   ["silent, and something waits", { waiting: 2, runs: [run({ at: hoursAgo(26) })] }, { code: "SILENT", hours: 26, tone: "failed" }],

@@ -1,6 +1,6 @@
 "use client";
 
-import { Link2, type LucideIcon, MapPin, MonitorSmartphone, Repeat2, Unlink } from "lucide-react";
+import { Hourglass, Link2, type LucideIcon, MapPin, MonitorSmartphone, Repeat2, Unlink } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { Tag } from "#components/ui/badge.tsx";
 import { useNow } from "#components/workbench/live/clock.tsx";
@@ -29,6 +29,7 @@ export function LeadFacts({ lead, detail }: { lead: DeskLead; detail: LeadDetail
       lead.clickBlock ? Unlink : Link2,
       block ? word(`blocks.${block}`) : t("detail.clickUntil", { date: format.date(lead.clickExpiresAt ?? "") }),
     ],
+    [Hourglass, detail?.signalWaits ? t("detail.signalWaits") : ""],
   ];
   return (
     <div className="flex w-full flex-wrap gap-x-4 gap-y-1 text-sm text-support">

@@ -11,6 +11,7 @@ import { AppError } from "#lib/platform/app-error.ts";
 import { siteIdShape } from "#lib/site.ts";
 import { recordScriptRun } from "./runs.ts";
 import { openScriptSession } from "./session.ts";
+import { noteWrongKey } from "./wrong-keys.ts";
 
 const perMinute = (name: string, requests: number) => ({ name, requests, windowSeconds: 60, whenRedisIsDown: "fail-closed" as const });
 
@@ -55,8 +56,11 @@ export const scriptKey: Guard<SiteMachine> = async (context) => {
   const isOurs = machine?.siteId === siteId.data;
   if (isOurs && machine.scopes.includes("script")) return machine;
   // The owner of the site sees why the script does not run.
-  await recordScriptRun(siteId.data, { kind: "verify", errorCode: isOurs ? "INSUFFICIENT_SCOPE" : "INVALID_CREDENTIALS" }, context.request);
-  if (isOurs) requireScope(machine, ["script"]);
+  if (isOurs) {
+    await recordScriptRun(siteId.data, { kind: "verify", errorCode: "INSUFFICIENT_SCOPE" }, context.request);
+    requireScope(machine, ["script"]);
+  }
+  noteWrongKey(siteId.data);
   throw new AppError("INVALID_CREDENTIALS", { detail: "This site and this API key do not belong together." });
 };
 

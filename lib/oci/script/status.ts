@@ -36,11 +36,19 @@ export interface Diagnosis {
   errorCode?: string;
 }
 
+const hoursSince = ({ at }: ScriptRunLine, now: string) => Math.floor((Date.parse(now) - Date.parse(at)) / 3_600_000);
+
+/** A wrong key counts only when the script itself is silent: anybody who knows the site's public id can send one. */
+function newestRun({ runs, now }: ScriptStatus): ScriptRunLine | undefined {
+  const own = runs.find(({ errorCode }) => errorCode !== "INVALID_CREDENTIALS");
+  return own && hoursSince(own, now) < silentAfterHours ? own : runs[0];
+}
+
 /** The state of a script site's script in one sentence: the first thing that is wrong, or that nothing is. */
 export function diagnose(status: ScriptStatus, currentVersion: string): Diagnosis {
-  const [last] = status.runs;
+  const last = newestRun(status);
   if (!last) return status.hasKey ? { code: "NEVER_RAN", tone: "retry" } : { code: "NO_KEY", tone: "retry" };
-  const hours = Math.floor((Date.parse(status.now) - Date.parse(last.at)) / 3_600_000);
+  const hours = hoursSince(last, status.now);
   // It was refused while the site sent by API. The site no longer does.
   if (last.errorCode === "WRONG_SYNC_METHOD" && hours < silentAfterHours) return { code: "SWITCHED", tone: "retry" };
   if (last.errorCode && last.errorCode !== "WRONG_SYNC_METHOD") return { code: "FAILED", tone: "failed", errorCode: last.errorCode };

@@ -20,6 +20,8 @@ create table public.sites (
   intent_weights jsonb not null default '{}',
   -- Pipeline B: stages before the seal are sent to Google too.
   signals_enabled boolean not null default false,
+  -- How many of them are handed out on one day of the site, by script and API together.
+  signals_daily_max int not null default 200,
   -- Pipeline C: page views with a click id are sent to Google too.
   page_views_enabled boolean not null default false,
   -- seal, INTENT_CAPTURED … -> the name of the conversion in Google Ads.
@@ -34,6 +36,7 @@ create table public.sites (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   archived_at timestamptz,
+  constraint signals_daily_max_is_bounded check (signals_daily_max between 1 and 100000),
   constraint average_order_is_positive check (default_aov_cents between 1 and 100000000000),
   constraint send_delay_is_bounded check (send_delay_minutes between 0 and 1440),
   constraint click_min_age_is_bounded check (click_min_age_hours between 0 and 48),

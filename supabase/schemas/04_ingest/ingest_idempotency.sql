@@ -15,7 +15,9 @@ create table public.ingest_idempotency (
   primary key (site_id, idempotency_key),
   constraint idempotency_key_is_sha_256 check (octet_length(idempotency_key) = 32),
   constraint eid_is_at_most_64_characters check (char_length(eid) between 1 and 64),
-  constraint reporters_are_known check (reported_by between 1 and 3)
+  constraint reporters_are_known check (reported_by between 1 and 3),
+  -- What a telephone system calls its calls. No unsigned request can take such an id first.
+  constraint system_ids_are_signed check (eid not like 'system/%' or reported_by & 2 = 2)
 );
 create unique index one_row_per_client_event
   on public.ingest_idempotency (site_id, eid) where eid is not null;

@@ -30,8 +30,14 @@ create table public.calls (
   called_at timestamptz not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
+  signed_at timestamptz,      -- the time of a signed report; null while nobody vouches for it
+  -- The click ids come from a signed report: no unsigned one replaces them.
+  click_is_signed boolean not null default false,
+  is_moved boolean not null default false,   -- somebody moved it, and did not undo that
   constraint one_call_per_click unique (site_id, intent_stamp),
   constraint reporter_is_known check (reported_by in ('tracker', 'system')),
+  constraint system_ids_are_reported_by_systems
+    check (intent_stamp not like 'system/%' or reported_by = 'system'),
   constraint channel_is_known check (channel in ('phone', 'whatsapp', 'form')),
   constraint call_status_is_known
     check (status in ('intent', 'qualified', 'meeting', 'sealed', 'junk', 'cancelled')),

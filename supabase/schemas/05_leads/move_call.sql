@@ -81,6 +81,7 @@ begin
         version = c.version + 1,
         last_proof_id = v_proof_id,
         status_at = v_now,
+        is_moved = not v_is_undo,
         updated_at = v_now
     where c.id = v_call.id;
   return jsonb_build_object(

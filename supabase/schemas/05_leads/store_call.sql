@@ -1,4 +1,6 @@
--- Two reports of one call, from the tracker and from a telephone system, become one row.
+-- Two reports of one call, from the tracker and from a telephone system, become one row. The
+-- telephone system's is signed. What it says replaces what the tracker says, which anybody can
+-- send.
 
 -- store_call: stores a report of a call. Two reports of one click make one call, in whichever order
 -- they are stored.
@@ -10,20 +12,24 @@ as $$
 declare
   v_new public.calls;
   v_id uuid;
-  v_held jsonb;
+  v_is_signed boolean := p_event ->> 'reporter' is not distinct from 'system';
+  v_held jsonb;   -- what a telephone system said before; signed
+  v_signed jsonb;
 begin
   delete from private.held_reports h
     where h.site_id = p_session.site_id and h.intent_stamp = p_event ->> 'intentStamp'
     returning h.report into v_held;
-  p_event := coalesce(v_held, '{}') || jsonb_strip_nulls(p_event);
-  if p_event ->> 'reporter' = 'system' and not p_session.marketing_consent
+  v_signed := coalesce(v_held, '{}')
+    || case when v_is_signed then jsonb_strip_nulls(p_event) else '{}' end;
+  if v_is_signed and not p_session.marketing_consent
      and not private.refused_marketing(p_session.site_id, p_session.visitor_id) then
-    perform private.hold_report(p_session.site_id, p_event ->> 'intentStamp', p_event);
+    perform private.hold_report(p_session.site_id, p_event ->> 'intentStamp', v_signed);
   end if;
   v_new.site_id := p_session.site_id;
   v_new.session_id := p_session.id;
   v_new.visitor_id := p_session.visitor_id;
   v_new.reported_by := coalesce(p_event ->> 'reporter', 'tracker');
+  v_new.signed_at := case when v_is_signed then p_at end;
   v_new.intent_stamp := p_event ->> 'intentStamp';
   v_new.channel := p_event ->> 'channel';
   v_new.marketing_consent := p_session.marketing_consent;
@@ -31,15 +37,23 @@ begin
   v_new.called_at := p_at;
   v_new.score_breakdown := private.score_breakdown(private.score_call(p_session, p_at));
   v_new.lead_score := private.score_of(v_new.score_breakdown);
+  v_new.click_is_signed := p_session.marketing_consent and coalesce(
+    v_signed ->> 'gclid', v_signed ->> 'wbraid', v_signed ->> 'gbraid') is not null;
   if p_session.marketing_consent then
-    v_new.phone := p_event ->> 'phone';
+    v_new.phone := coalesce(v_signed ->> 'phone', p_event ->> 'phone');
     v_new.caller_hash := (select private.phone_hash(private.e164(s, v_new.phone))
       from public.sites s where s.id = p_session.site_id);
     v_new.gclid := p_session.gclid;
     v_new.wbraid := p_session.wbraid;
     v_new.gbraid := p_session.gbraid;
     v_new.clicked_at := p_session.clicked_at;
-    if v_new.clicked_at is null and coalesce(
+    if v_new.click_is_signed then
+      v_new.gclid := v_signed ->> 'gclid';
+      v_new.wbraid := v_signed ->> 'wbraid';
+      v_new.gbraid := v_signed ->> 'gbraid';
+      v_new.clicked_at := private.see_click(v_new.site_id, p_at,
+        v_signed || jsonb_build_object('visitor', p_session.visitor_id));
+    elsif v_new.clicked_at is null and coalesce(
         p_event ->> 'gclid', p_event ->> 'wbraid', p_event ->> 'gbraid') is not null then
       v_new.gclid := p_event ->> 'gclid';
       v_new.wbraid := p_event ->> 'wbraid';
@@ -58,12 +72,12 @@ begin
     insert into public.calls
         (site_id, session_id, visitor_id, reported_by, intent_stamp, channel, phone, caller_hash,
         gclid, wbraid, gbraid, clicked_at, marketing_consent, lead_score, score_breakdown,
-        page_url, called_at, created_at, updated_at)
+        page_url, called_at, created_at, updated_at, signed_at, click_is_signed)
       values (v_new.site_id, v_new.session_id, v_new.visitor_id, v_new.reported_by,
         v_new.intent_stamp, v_new.channel, v_new.phone, v_new.caller_hash, v_new.gclid,
         v_new.wbraid, v_new.gbraid, v_new.clicked_at, v_new.marketing_consent, v_new.lead_score,
         v_new.score_breakdown, v_new.page_url, v_new.called_at, private.current_moment(),
-        private.current_moment())
+        private.current_moment(), v_new.signed_at, v_new.click_is_signed)
       on conflict (site_id, intent_stamp) do nothing
       returning id into v_id;
     if v_id is not null then
@@ -74,9 +88,9 @@ begin
 end
 $$;
 
--- merge_call: adds another report to a call. The visit, its click and its consent come from the
--- tracker; the caller's number comes from the telephone system. What a report does not know stays.
--- Called with the call locked.
+-- merge_call: adds another report to a call. The visit and its consent come from the tracker; the
+-- caller's number, the time and any click id that the telephone system names come from there. What
+-- a report does not know stays. Called with the call locked.
 create function private.merge_call(p_id uuid, p_new public.calls) returns void
 language plpgsql security definer set search_path = ''
 as $$
@@ -84,10 +98,14 @@ declare
   v_old public.calls;
   v_call public.calls;
   v_is_visit boolean;      -- the tracker's first report of the call
+  v_is_better boolean;     -- signed, while the call was not
+  v_is_worse boolean;      -- not signed, while the call is
   v_takes_click boolean;
 begin
   select c.* into v_old from public.calls c where c.id = p_id;
   v_is_visit := p_new.reported_by = 'tracker' and v_old.reported_by = 'system';
+  v_is_better := p_new.signed_at is not null and v_old.signed_at is null;
+  v_is_worse := p_new.signed_at is null and v_old.signed_at is not null;
   v_call := v_old;
   if v_is_visit then
     v_call.reported_by := 'tracker';
@@ -95,13 +113,42 @@ begin
     v_call.visitor_id := p_new.visitor_id;
     v_call.channel := p_new.channel;
     v_call.page_url := coalesce(p_new.page_url, v_old.page_url);
-    v_call.score_breakdown := p_new.score_breakdown;
-    v_call.lead_score := p_new.lead_score;
     v_call.marketing_consent := p_new.marketing_consent;
+  end if;
+  v_call.called_at := case
+    when v_is_better then p_new.called_at
+    when v_is_worse then v_old.called_at
+    else least(v_old.called_at, p_new.called_at) end;
+  if v_is_visit or v_call.called_at <> v_old.called_at then
+    v_call.score_breakdown := coalesce(
+      (select private.score_breakdown(private.score_call(s, v_call.called_at))
+        from public.sessions s where s.id = v_call.session_id), v_old.score_breakdown);
   end if;
   v_call.marketing_consent := v_call.marketing_consent
     and not private.refused_marketing(v_call.site_id, v_call.visitor_id);
-  v_takes_click := p_new.clicked_at is not null and (v_is_visit or v_old.clicked_at is null);
+  v_takes_click := p_new.clicked_at is not null and (v_old.clicked_at is null
+    or not v_old.click_is_signed and (v_is_visit or p_new.click_is_signed));
+  if v_takes_click then
+    v_call.gclid := p_new.gclid;
+    v_call.wbraid := p_new.wbraid;
+    v_call.gbraid := p_new.gbraid;
+    v_call.clicked_at := p_new.clicked_at;
+    v_call.click_is_signed := p_new.click_is_signed;
+  end if;
+  v_call.phone := case when v_is_worse
+    then coalesce(v_old.phone, p_new.phone) else coalesce(p_new.phone, v_old.phone) end;
+  v_call.caller_hash := case when v_is_worse
+    then coalesce(v_old.caller_hash, p_new.caller_hash)
+    else coalesce(p_new.caller_hash, v_old.caller_hash) end;
+  if not v_call.marketing_consent then
+    v_call.phone := null;
+    v_call.caller_hash := null;
+    v_call.gclid := null;
+    v_call.wbraid := null;
+    v_call.gbraid := null;
+    v_call.clicked_at := null;
+    v_call.click_is_signed := false;
+  end if;
   update public.calls c
     set reported_by = v_call.reported_by,
         session_id = v_call.session_id,
@@ -109,28 +156,18 @@ begin
         channel = v_call.channel,
         page_url = v_call.page_url,
         score_breakdown = v_call.score_breakdown,
-        lead_score = v_call.lead_score,
+        lead_score = private.score_of(v_call.score_breakdown),
         marketing_consent = v_call.marketing_consent,
-        phone = case when v_call.marketing_consent then coalesce(p_new.phone, c.phone) end,
-        caller_hash = case
-          when v_call.marketing_consent then coalesce(p_new.caller_hash, c.caller_hash) end,
-        gclid = case
-          when not v_call.marketing_consent then null
-          when v_takes_click then p_new.gclid
-          else c.gclid end,
-        wbraid = case
-          when not v_call.marketing_consent then null
-          when v_takes_click then p_new.wbraid
-          else c.wbraid end,
-        gbraid = case
-          when not v_call.marketing_consent then null
-          when v_takes_click then p_new.gbraid
-          else c.gbraid end,
-        clicked_at = case
-          when not v_call.marketing_consent then null
-          when v_takes_click then p_new.clicked_at
-          else c.clicked_at end,
-        called_at = least(c.called_at, p_new.called_at), updated_at = private.current_moment()
+        phone = v_call.phone,
+        caller_hash = v_call.caller_hash,
+        gclid = v_call.gclid,
+        wbraid = v_call.wbraid,
+        gbraid = v_call.gbraid,
+        clicked_at = v_call.clicked_at,
+        click_is_signed = v_call.click_is_signed,
+        called_at = v_call.called_at,
+        signed_at = least(v_old.signed_at, p_new.signed_at),
+        updated_at = private.current_moment()
     where c.id = p_id
     returning * into v_call;
   if v_is_visit
@@ -146,6 +183,9 @@ begin
     perform private.silence_calls(array[p_id]);
   elsif v_call.clicked_at is not null and v_old.clicked_at is null then
     perform private.use_late_click(v_call);
+  elsif v_takes_click and v_call.marketing_consent and (v_call.gclid, v_call.wbraid, v_call.gbraid)
+      is distinct from (v_old.gclid, v_old.wbraid, v_old.gbraid) then
+    perform private.use_better_click(v_call, v_old);
   end if;
 end
 $$;

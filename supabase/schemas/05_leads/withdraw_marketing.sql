@@ -42,7 +42,8 @@ begin
     where c.site_id = p_site_id and c.visitor_id = p_visitor_id order by c.id for update);
   update public.calls c
     set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null,
-        phone = null, caller_hash = null, page_url = private.without_click_ids(c.page_url),
+        click_is_signed = false, phone = null, caller_hash = null,
+        page_url = private.without_click_ids(c.page_url),
         updated_at = private.current_moment()
     where c.id = any (v_call_ids) and c.marketing_consent;
   perform private.silence_calls(v_call_ids);
@@ -138,6 +139,48 @@ begin
       perform private.act(('system', null)::private.actor, 'CLICK_FOUND');
       perform private.follow_ledger(v_sale.id);
     end if;
+  end loop;
+end
+$$;
+
+-- use_better_click: the click of a call was replaced by one that we trust more. What Google has not
+-- been sent yet goes with the new one; what was ever handed out stays as it went. Called with the
+-- call locked.
+create function private.use_better_click(p_call public.calls, p_old public.calls) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_sale public.sales;
+begin
+  update public.marketing_signals g
+    set conversion_value =
+          private.decayed_value(s.default_aov_cents, p_call.clicked_at, g.occurred_at),
+        updated_at = v_now
+    from public.sites s
+    where g.call_id = p_call.id and s.id = g.site_id and g.attempt_count = 0;
+  for v_sale in
+    select s.* from public.sales s
+    where s.call_id = p_call.id and s.delivery_block is null
+      and (s.gclid, s.wbraid, s.gbraid)
+        is not distinct from (p_old.gclid, p_old.wbraid, p_old.gbraid)
+    order by s.id for update
+  loop
+    continue when exists (select from public.offline_conversion_queue q
+        where q.sale_id = v_sale.id and q.attempt_count > 0)
+      or exists (select from public.provider_dispatches d where d.sale_id = v_sale.id);
+    update public.sales s
+      set gclid = p_call.gclid, wbraid = p_call.wbraid, gbraid = p_call.gbraid,
+          clicked_at = p_call.clicked_at, updated_at = v_now
+      where s.id = v_sale.id;
+    update public.offline_conversion_queue q
+      set click_expires_at = p_call.clicked_at + private.click_life(),
+          not_before = greatest(q.not_before,
+            p_call.clicked_at + make_interval(hours => t.click_min_age_hours)),
+          updated_at = v_now
+      from public.sites t
+      where q.sale_id = v_sale.id and t.id = q.site_id and q.kind = 'CONVERSION'
+        and q.status = any (private.waiting_states());
   end loop;
 end
 $$;

@@ -57,6 +57,7 @@ begin
       when 'clickMinAgeHours' then private.is_whole(v_entry.value, 0, 48)
       when 'needsYouAfterHours' then private.is_whole(v_entry.value, 1, 2160)
       when 'signalsEnabled' then v_entry.type = 'boolean'
+      when 'signalsDailyMax' then private.is_whole(v_entry.value, 1, 100000)
       when 'pageViewsEnabled' then v_entry.type = 'boolean'
       when 'intentWeights' then v_entry.type = 'object'
       when 'conversionNames' then v_entry.type = 'object' end, false) then
@@ -114,6 +115,8 @@ begin
           coalesce((p_settings ->> 'defaultAovCents')::bigint, s.default_aov_cents),
         intent_weights = coalesce(p_settings -> 'intentWeights', s.intent_weights),
         signals_enabled = coalesce((p_settings ->> 'signalsEnabled')::boolean, s.signals_enabled),
+        signals_daily_max =
+          coalesce((p_settings ->> 'signalsDailyMax')::int, s.signals_daily_max),
         page_views_enabled =
           coalesce((p_settings ->> 'pageViewsEnabled')::boolean, s.page_views_enabled),
         conversion_names = coalesce(p_settings -> 'conversionNames', s.conversion_names),
@@ -132,8 +135,9 @@ $$;
 grant execute on function public.set_site_delivery(text, jsonb) to authenticated;
 
 -- site_delivery: the settings as they hold now, defaults filled in.
---   Returns  {defaultAovCents, intentWeights, signalsEnabled, pageViewsEnabled, conversionNames,
---            sendDelayMinutes, clickMinAgeHours, needsYouAfterHours}.
+--   Returns  {defaultAovCents, intentWeights, signalsEnabled, signalsDailyMax, pageViewsEnabled,
+--            conversionNames, sendDelayMinutes, clickMinAgeHours, needsYouAfterHours, signalsNow:
+--            {awaitingPerson, handedOutToday}}; awaitingPerson is counted up to 1,000.
 --   Callers  viewers.
 create function public.site_delivery(p_public_id text) returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -147,6 +151,13 @@ begin
       select jsonb_object_agg(k, private.intent_weight(v_site, k))
       from unnest('{intent,qualified,meeting,sealed}'::text[]) k),
     'signalsEnabled', v_site.signals_enabled,
+    'signalsDailyMax', v_site.signals_daily_max,
+    'signalsNow', jsonb_build_object(
+      'awaitingPerson', (select count(*) from (
+        select from public.marketing_signals g join public.calls c on c.id = g.call_id
+        where g.site_id = v_site.id and g.dispatch_status = 'PENDING'
+          and private.awaits_person(c) limit 1000) w),
+      'handedOutToday', private.signals_handed_out_today(v_site)),
     'pageViewsEnabled', v_site.page_views_enabled,
     'conversionNames', (
       select jsonb_object_agg(k, private.conversion_name(v_site, k))

@@ -5,7 +5,7 @@
 -- due_signal_jobs: the sendable signals of a connected API site, one rule for list and claim: on
 -- top of sendable_signals, the name has an action that is not blocked. As with sales, what a script
 -- may have uploaded goes only to the action that Google calls by the same name, and what was sent
--- to an action of another account waits.
+-- to an action of another account waits. No more than are left of the site's day.
 --   Safe     for claims: called once for a (site, provider), never for a row.
 create function private.due_signal_jobs(
   p_site_id uuid, p_provider_key text, p_max_attempts int
@@ -19,19 +19,22 @@ as $$
     select n.key, n.name
     from public.sites s, private.sent_names(s) n
     where s.id = p_site_id and s.archived_at is null)
-  select g.id, a.conversion_name, coalesce(g.conversion_action, a.action), g.consent,
-    g.next_retry_at, g.created_at
-  from private.sendable_signals g
-    join names n on n.key = g.signal_type
-    join public.provider_conversion_actions a on a.site_id = g.site_id
-      and a.provider_key = p_provider_key and a.blocked_at is null
-      and a.conversion_name = coalesce(g.conversion_name, n.name)
-      and (g.conversion_action is null
-        or split_part(g.conversion_action, '/', 2) = split_part(a.action, '/', 2))
-      and (a.google_name is null or a.google_name = a.conversion_name
-        or g.conversion_action is not null or not g.may_have_arrived)
-  where g.site_id = p_site_id and g.oci_sync_method = 'api'
-    and g.attempt_count - g.attempt_base < p_max_attempts
+  select t.id, t.conversion_name, t.action, t.consent, t.next_retry_at, t.created_at
+  from (select g.id, a.conversion_name, coalesce(g.conversion_action, a.action) as action,
+      g.consent, g.next_retry_at, g.created_at, g.is_counted, row_number() over (
+        partition by g.is_counted order by g.next_retry_at nulls first, g.created_at, g.id) as place
+    from private.sendable_signals g
+      join names n on n.key = g.signal_type
+      join public.provider_conversion_actions a on a.site_id = g.site_id
+        and a.provider_key = p_provider_key and a.blocked_at is null
+        and a.conversion_name = coalesce(g.conversion_name, n.name)
+        and (g.conversion_action is null
+          or split_part(g.conversion_action, '/', 2) = split_part(a.action, '/', 2))
+        and (a.google_name is null or a.google_name = a.conversion_name
+          or g.conversion_action is not null or not g.may_have_arrived)
+    where g.site_id = p_site_id and g.oci_sync_method = 'api'
+      and g.attempt_count - g.attempt_base < p_max_attempts) t
+  where t.is_counted or t.place <= (select private.signals_left_today(p_site_id))
 $$;
 
 -- list_signal_groups: the (site, provider) pairs with signals due for a worker.
@@ -90,7 +93,7 @@ declare
     case v_gate.gate when 'HALF_OPEN' then v_gate.probe_limit end);
   v_rows jsonb := '[]';
 begin
-  if v_gate.gate in ('CLOSED', 'HALF_OPEN') then
+  if v_gate.gate in ('CLOSED', 'HALF_OPEN') and private.hold_signals(p_site_id) then
     with due as materialized (
       select j.id, j.conversion_name, j.action, j.consent
       from private.due_signal_jobs(p_site_id, p_provider_key, p_max_attempts) j

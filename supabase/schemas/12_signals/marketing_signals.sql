@@ -71,6 +71,8 @@ create index claimable_signals
   where dispatch_status = 'PENDING';
 create index waiting_signals_by_name on public.marketing_signals (site_id, conversion_name)
   where dispatch_status = 'PENDING' and conversion_name is not null;
+create index signals_by_handout on public.marketing_signals (site_id, last_claimed_at)
+  where last_claimed_at is not null;
 create index processing_signals on public.marketing_signals (claimed_at)
   where dispatch_status = 'PROCESSING';
 alter table public.marketing_signals enable row level security;

@@ -1,16 +1,21 @@
 -- Signals for a site's script. They are claimed, answered and recovered as the queue's rows are,
 -- with fewer states: a signal that was not sent waits again.
 
--- script_signals: ids of the signals that a site's script may send now, in order, at most p_limit.
+-- script_signals: ids of the signals that a site's script may send now, in order, at most p_limit
+-- and no more than are left of the day.
 create function private.script_signals(
   p_site_id uuid, p_limit int, p_max_attempts int
 ) returns setof uuid
 language sql stable security definer set search_path = ''
 as $$
-  select g.id from private.sendable_signals g
-  where g.site_id = p_site_id and g.oci_sync_method = 'script'
-    and g.attempt_count - g.attempt_base < p_max_attempts
-  order by g.next_retry_at nulls first, g.created_at, g.id
+  select t.id from (
+    select g.id, g.next_retry_at, g.created_at, g.is_counted, row_number() over (
+      partition by g.is_counted order by g.next_retry_at nulls first, g.created_at, g.id) as place
+    from private.sendable_signals g
+    where g.site_id = p_site_id and g.oci_sync_method = 'script'
+      and g.attempt_count - g.attempt_base < p_max_attempts) t
+  where t.is_counted or t.place <= (select private.signals_left_today(p_site_id))
+  order by t.next_retry_at nulls first, t.created_at, t.id
   limit p_limit
 $$;
 
@@ -40,7 +45,7 @@ $$;
 
 -- claim_marketing_signals: lease up to p_limit signals to a site's script.
 --   Moves    PENDING -> PROCESSING, one attempt each.
---   Safe     from two scripts at once: skip locked gives each signal to one of them.
+--   Safe     from two scripts at once: one of them gets the signals, the other none.
 --   Returns  {token, rows}. A signal that was claimed before keeps its name.
 --   Callers  service role only.
 create function public.claim_marketing_signals(
@@ -52,13 +57,14 @@ declare
   v_now timestamptz := private.current_moment();
   v_site public.sites;
   v_token uuid := gen_random_uuid();
+  v_is_mine boolean := private.hold_signals(p_site_id);
   v_ids uuid[];
   v_rows jsonb;
 begin
   select s.* into v_site from public.sites s where s.id = p_site_id;
   select array_agg(t.id) into v_ids from (
     select g.id from public.marketing_signals g
-    where g.dispatch_status = 'PENDING' and g.id in (
+    where v_is_mine and g.dispatch_status = 'PENDING' and g.id in (
       select x.id from private.script_signals(
         v_site.id, least(greatest(p_limit, 0), 1000), p_max_attempts) x (id))
     for update skip locked) t;

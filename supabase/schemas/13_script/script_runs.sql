@@ -18,7 +18,7 @@ create index script_runs_of_a_site on public.script_runs (site_id, at desc);
 create index script_runs_by_age on public.script_runs (at);
 alter table public.script_runs enable row level security;
 
--- record_script_run: records one call of a script; of an unknown site, nothing.
+-- record_script_run: records one call of a script that has a key of the site.
 --   Takes    p_run {kind, counts?, version?, errorCode?}.
 --   Returns  {ok}: false for an unknown site.
 --   Callers  service role only.
@@ -28,10 +28,7 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
   v_site_id uuid;
-  -- A stranger's version is not stored: with a new one each time, every failed guess would be a
-  -- row.
-  v_version text := case when p_run ->> 'errorCode' is distinct from 'INVALID_CREDENTIALS'
-    then left(p_run ->> 'version', 20) end;
+  v_version text := left(p_run ->> 'version', 20);
 begin
   select s.id into v_site_id from public.sites s where s.public_id = p_public_id;
   if v_site_id is null then
@@ -57,6 +54,45 @@ begin
 end
 $$;
 grant execute on function public.record_script_run(text, jsonb) to opsmantik_app, service_role;
+
+-- record_wrong_keys: records how often a script was refused for a key that is not the site's.
+-- Anybody who knows a public id can cause it, so a site has one such row an hour, whatever was
+-- sent. Ids that no site has are left out.
+--   Takes    p_tries {public id: how often}, at most 1,000.
+--   Returns  {noted}: how many sites.
+--   Callers  service role only.
+create function public.record_wrong_keys(p_tries jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_site record;
+  v_noted int := 0;
+begin
+  for v_site in
+    select s.id, least(t.times::int, 100000) as times
+    from jsonb_each_text(p_tries) t (public_id, times)
+      join public.sites s on s.public_id = t.public_id
+    order by s.id limit 1000
+  loop
+    perform pg_catalog.pg_advisory_xact_lock(hashtextextended('wrong-keys/' || v_site.id, 0));
+    update public.script_runs r
+      set times = least(r.times::bigint + v_site.times, 2147483647)::int, at = v_now
+      where r.id = (
+        select x.id from public.script_runs x
+        where x.site_id = v_site.id and x.at > v_now - interval '1 hour' and x.kind = 'verify'
+          and x.error_code = 'INVALID_CREDENTIALS'
+        order by x.at desc limit 1);
+    if not found then
+      insert into public.script_runs (site_id, kind, error_code, times, first_at, at)
+        values (v_site.id, 'verify', 'INVALID_CREDENTIALS', v_site.times, v_now, v_now);
+    end if;
+    v_noted := v_noted + 1;
+  end loop;
+  return jsonb_build_object('noted', v_noted);
+end
+$$;
+grant execute on function public.record_wrong_keys(jsonb) to opsmantik_app, service_role;
 
 -- purge_script_runs: deletes runs after 30 days.
 --   Returns  {purged}; at most 5,000 a call.

@@ -137,6 +137,9 @@ begin
       when v_call.gclid is not null then 'gclid'
       when v_call.gbraid is not null then 'gbraid'
       when v_call.wbraid is not null then 'wbraid' end,
+    'signalWaits', private.awaits_person(v_call) and v_site.signals_enabled and exists (
+      select from public.marketing_signals g
+      where g.call_id = v_call.id and g.dispatch_status = 'PENDING'),
     'visits', private.lead_visits(v_call),
     'choices', private.lead_choices(v_call),
     'history', private.lead_history(v_call.id),

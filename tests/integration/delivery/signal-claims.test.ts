@@ -77,7 +77,7 @@ describe("claiming", () => {
 
   // Guarantee: Google is told of consent only where the visitor gave it in so many words.
   test("a visitor who agreed is sent as one who agreed", async () => {
-    await newLead(db.sql, team, { at: sealedAt, visitor: "agreed" });
+    await newLead(db.sql, team, { at: sealedAt, visitor: "agreed", reporter: "system" });
     await db.sql.begin(async (tx) => {
       await tx`select set_config('opsmantik.now', ${minutesLater(1).toISOString()}, true)`;
       await tx`select public.record_consent(${team.siteUuid}, ${tx.json({ visitor: "agreed", scopes: ["analytics", "marketing"], ageMs: 0 })})`;

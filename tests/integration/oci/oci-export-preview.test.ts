@@ -82,7 +82,7 @@ describe("markAsExported=true", () => {
   });
 
   test("says that more waits, and gives seals before all else", async () => {
-    const site = await app.newSite({ settings: everyPipeline });
+    const site = await app.newSite({ settings: { ...everyPipeline, signalsDailyMax: 1000 } });
     await bulkSeal(app.db.sql, site, 505, { at: hoursAgo(3) });
     await viewPage(site, hoursAgo(3));
     const token = await app.session(site);

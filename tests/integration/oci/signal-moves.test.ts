@@ -22,7 +22,7 @@ async function newTeam(): Promise<Team> {
   await deliverySettings(db.sql, team, { signalsEnabled: true });
   return team;
 }
-const lead = (team: Team, visitor = "someone") => newLead(db.sql, team, { visitor, at: sealedAt });
+const lead = (team: Team, visitor = "someone") => newLead(db.sql, team, { visitor, at: sealedAt, reporter: "system" });
 interface Handed {
   rows: { id: string }[];
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { writeWrongKeys } from "#lib/oci/script/wrong-keys.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { type OciApp, type OciSite, startOciApp } from "#tests/support/oci-app.ts";
 import { stopClock } from "#tests/support/stop-clock.ts";
@@ -70,6 +71,7 @@ test("an owner sees that a wrong key was tried, many times as one line", async (
   const site = await app.newSite();
   for (let n = 0; n < 3; n++)
     await app.verify({ siteId: site.siteId }, { "x-api-key": "om_wrong", "x-opsmantik-script-version": `1.0.${n}` });
+  await writeWrongKeys();
   await app.session(site);
   const { runs } = await statusOf(site);
   expect(runs.map(({ kind, errorCode, times }) => [kind, errorCode, times])).toEqual([

@@ -25,6 +25,8 @@ describe("a site's delivery settings", () => {
       defaultAovCents: 10_000,
       intentWeights: { intent: 0.02, qualified: 0.2, meeting: 0.2, sealed: 1 },
       signalsEnabled: false,
+      signalsDailyMax: 200,
+      signalsNow: { awaitingPerson: 0, handedOutToday: 0 },
       pageViewsEnabled: false,
       conversionNames: {
         seal: "OpsMantik_V5_DEMIR_MUHUR",
