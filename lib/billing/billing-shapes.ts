@@ -5,12 +5,19 @@ import { z } from "zod";
 const dayCount = z.object({ day: z.string(), events: z.number() });
 export type DayCount = z.output<typeof dayCount>;
 
+export const leadShare = z.object({
+  leadSharePercent: z.int("REQUIRED").min(0, "OUT_OF_RANGE").max(100, "OUT_OF_RANGE"),
+});
+
 const plan = z.object({
   name: z.string(),
   monthlyLimit: z.number().nullable(),
   enforcement: z.enum(["soft", "hard"]),
   /** The number of events at which a month is full; null when it never is. */
   capEvents: z.number().nullable(),
+  /** The owner's share of the cap that only leads may use, and the number at which anything else is refused. */
+  leadSharePercent: z.number(),
+  openEvents: z.number().nullable(),
   basePriceCents: z.number(),
   overageCentsPer1000: z.number(),
 });
@@ -22,7 +29,7 @@ export const billingOverview = z.object({
   now: z.string(),
   yearMonth: z.string(),
   currency: z.string(),
-  plan: plan.nullable(),
+  plan,
   used: z.number(),
   days: z.array(dayCount),
   daysBefore: z.array(dayCount),

@@ -1557,7 +1557,8 @@ declare
   v_plan public.site_plans;
   v_cap bigint;
   v_used bigint := 0;
-  v_room bigint;   -- null: no cap
+  v_room bigint;   -- for leads; null: no cap
+  v_open bigint;   -- for anything else
   v_accepted int[] := '{}';
   v_refused int[] := '{}';
   v_enriched int[] := '{}';
@@ -1569,20 +1570,21 @@ begin
     perform private.fail(400, 'VALIDATION_FAILED');
   end if;
   select p.* into v_plan from public.site_plans p where p.site_id = p_site_id;
-  if found then
+  if v_plan.monthly_limit is not null then
     v_month := private.billing_month(v_now);
     v_cap := private.plan_cap(v_plan);
     if v_cap is not null then
       v_used := private.lock_usage(p_site_id, v_month);
       v_room := greatest(0, v_cap - v_used);
-    elsif v_plan.monthly_limit is not null then
+      v_open := greatest(0, private.plan_cap_for(v_plan, false) - v_used);
+    else
       select coalesce(max(u.event_count), 0) into v_used from public.site_usage_monthly u
         where u.site_id = p_site_id and u.year_month = v_month;
     end if;
   end if;
 
   -- One row for each event that is new, by its key and by its eid.
-  if v_room = 0 then
+  if v_room = 0 or (v_open = 0 and not private.has_lead(p_events)) then
     v_refused := private.unseen_events(p_site_id, p_events);
   elsif v_total = 1 then   -- nearly every request; the statement for many takes 100 us more
     if not (v_first ? 'o' and exists (
@@ -1618,9 +1620,10 @@ begin
       select min(i.position) as position
       from claimed c join input i on i.key = c.idempotency_key and i.eid is not distinct from c.eid
       group by i.key) a;
-    if cardinality(v_accepted) > v_room then
-      v_refused := v_accepted[v_room + 1:];
-      v_accepted := v_accepted[:v_room];
+    if cardinality(v_accepted) > v_open then
+      v_refused := private.without_room(p_events, v_accepted, v_open, v_room);
+      v_accepted := array(
+        select n from unnest(v_accepted) n where n <> all (v_refused) order by n);
       delete from public.ingest_idempotency x using unnest(v_refused) position
         where x.site_id = p_site_id
           and x.idempotency_key = decode(p_events -> (position - 1) ->> 'k', 'hex');
@@ -1665,6 +1668,39 @@ begin
     'used', v_used + cardinality(v_accepted),
     'limit', v_plan.monthly_limit,
     'overage', coalesce(v_used + cardinality(v_accepted) > v_plan.monthly_limit, false));
+end
+$$;
+create function private.is_lead(p_event_name text) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select p_event_name in ('conversion/phone_call', 'conversion/whatsapp', 'conversion/form_submit')
+$$;
+create function private.has_lead(p_events jsonb) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select exists (select from jsonb_array_elements(p_events) e where private.is_lead(e ->> 'n'))
+$$;
+create function private.without_room(p_events jsonb, p_new int[], p_open bigint, p_room bigint)
+returns int[]
+language plpgsql immutable set search_path = ''
+as $$
+declare
+  v_position int;
+  v_places bigint;
+  v_taken int := 0;
+  v_refused int[] := '{}';
+begin
+  foreach v_position in array p_new loop
+    v_places := case
+      when private.is_lead(p_events -> (v_position - 1) ->> 'n') then p_room
+      else p_open end;
+    if v_taken < v_places then
+      v_taken := v_taken + 1;
+    else
+      v_refused := v_refused || v_position;
+    end if;
+  end loop;
+  return v_refused;
 end
 $$;
 create function private.note_second_reports(p_site_id uuid, p_events jsonb, p_done int[])
@@ -3109,14 +3145,16 @@ begin
   return jsonb_build_object(
     'now', private.utc_text(v_now),
     'yearMonth', v_month,
-    'currency', coalesce(v_plan.currency, v_site.currency),
-    'plan', case when v_plan.site_id is not null then jsonb_build_object(
+    'currency', v_plan.currency,
+    'plan', jsonb_build_object(
       'name', v_plan.name,
       'monthlyLimit', v_plan.monthly_limit,
       'enforcement', v_plan.enforcement,
       'capEvents', private.plan_cap(v_plan),
+      'leadSharePercent', v_plan.lead_share_percent,
+      'openEvents', private.plan_cap_for(v_plan, false),
       'basePriceCents', v_plan.base_price_cents,
-      'overageCentsPer1000', v_plan.overage_cents_per_1000) end,
+      'overageCentsPer1000', v_plan.overage_cents_per_1000),
     'used', private.events_of(v_days),
     'days', v_days,
     -- The forecast learns weekdays from these.
@@ -3440,7 +3478,8 @@ begin
         or (coalesce(s.archived_at, v_to) >= v_from
             and exists (
               select from private.plan_changes c
-              where c.site_id = s.id and c.changed_at < v_to)))
+              where c.site_id = s.id and c.changed_at < v_to
+                and (c.base_price_cents > 0 or c.monthly_limit is not null))))
     order by s.id limit v_limit
   loop
     v_found := v_found + 1;
@@ -3780,13 +3819,15 @@ create table public.site_plans (
   overage_cents_per_1000 bigint not null default 0,
   currency text not null,
   updated_at timestamptz not null,
+  lead_share_percent smallint not null default 10,
   constraint plan_name_is_1_to_40_characters check (char_length(name) between 1 and 40),
   constraint limit_is_positive check (monthly_limit > 0),
   constraint enforcement_is_known check (enforcement in ('soft', 'hard')),
   constraint hard_plans_have_a_limit check (enforcement = 'soft' or monthly_limit is not null),
   constraint cap_is_not_below_the_limit check (hard_cap_multiplier >= 1),
   constraint prices_are_not_negative check (base_price_cents >= 0 and overage_cents_per_1000 >= 0),
-  constraint plan_currency_is_iso_4217 check (private.currency_decimals(currency) is not null)
+  constraint plan_currency_is_iso_4217 check (private.currency_decimals(currency) is not null),
+  constraint lead_share_is_a_percentage check (lead_share_percent between 0 and 100)
 );
 create table private.plan_changes (
   id bigint generated always as identity primary key,
@@ -3810,6 +3851,15 @@ begin
   return null;
 end
 $$;
+create function private.give_first_plan() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  insert into public.site_plans (site_id, name, enforcement, currency, updated_at)
+    values (new.id, 'Open', 'soft', new.currency, new.created_at);
+  return null;
+end
+$$;
 create function private.plan_cap(p_plan public.site_plans) returns bigint
 language sql immutable set search_path = ''
 as $$
@@ -3817,6 +3867,26 @@ as $$
     when p_plan.enforcement = 'hard' then p_plan.monthly_limit
     when p_plan.hard_cap_multiplier is not null
       then floor(p_plan.monthly_limit * p_plan.hard_cap_multiplier)::bigint end
+$$;
+create function private.plan_cap_for(p_plan public.site_plans, p_is_lead boolean) returns bigint
+language sql immutable set search_path = ''
+as $$
+  select c.cap - case when p_is_lead then 0
+    else floor(c.cap::numeric * p_plan.lead_share_percent / 100)::bigint end
+  from (select private.plan_cap(p_plan) as cap) c
+$$;
+create function public.set_lead_share(p_public_id text, p_percent int) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'owner');
+begin
+  if p_percent is null or p_percent not between 0 and 100 then
+    perform private.refuse_setting('leadSharePercent');
+  end if;
+  update public.site_plans p set lead_share_percent = p_percent where p.site_id = v_site.id;
+  return jsonb_build_object('ok', true);
+end
 $$;
 create function public.set_site_plan(
   p_public_id text, p_name text, p_monthly_limit bigint, p_enforcement text, p_currency text,
@@ -12089,11 +12159,15 @@ create trigger plan_changes_never_change before update or delete on private.plan
   for each row execute function private.refuse_change();
 create trigger plan_changes_are_never_truncated before truncate on private.plan_changes
   for each statement execute function private.refuse_change();
-create trigger plan_changes_are_kept after insert or update on public.site_plans
+create trigger plan_changes_are_kept after insert or update of updated_at on public.site_plans
   for each row execute function private.note_plan_change();
-grant execute on function public.set_site_plan(
-  text, text, bigint, text, text, numeric, bigint, bigint
-) to opsmantik_app, service_role;
+create trigger sites_begin_with_a_plan after insert on public.sites
+  for each row execute function private.give_first_plan();
+create trigger plans_are_never_deleted before delete on public.site_plans
+  for each row execute function private.refuse_change();
+create trigger plans_are_never_truncated before truncate on public.site_plans
+  for each statement execute function private.refuse_change();
+grant execute on function public.set_lead_share(text, int) to authenticated;
 
 -- 06_billing/site_usage_monthly.sql
 alter table public.site_usage_monthly enable row level security;
@@ -12532,6 +12606,11 @@ select public.ensure_event_partitions();
 
 -- 06_billing/ledger_watermark.sql
 insert into private.ledger_watermark default values;
+
+-- 06_billing/site_plans.sql
+insert into public.site_plans (site_id, name, enforcement, currency, updated_at)
+  select s.id, 'Open', 'soft', s.currency, private.current_moment() from public.sites s
+  where not exists (select from public.site_plans p where p.site_id = s.id);
 
 -- 08_queue/queue_check.sql
 insert into private.queue_check default values;

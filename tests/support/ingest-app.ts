@@ -7,6 +7,7 @@ import { POST as workerRoute } from "#app/api/workers/ingest/route.ts";
 import { type SiteId, type SiteUuid, siteUuidShape } from "#lib/site.ts";
 import { closeServer, listenLocal, readBody } from "#scripts/local/process/local-server.ts";
 import { type Qstash, startQstash } from "#scripts/local/qstash/qstash.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
 import { createSite } from "#tests/fixtures/site.ts";
 import { createPerson, type Person } from "#tests/fixtures/team.ts";
 import { useAppEnv as setAppEnv } from "./app-env.ts";
@@ -26,7 +27,8 @@ export interface IngestSite {
 interface SiteSettings {
   consentMode?: "off" | "required";
   respectsPrivacySignal?: boolean;
-  plan?: { limit: number | null; enforcement: "soft" | "hard"; capMultiplier?: number };
+  /** Nothing of it is kept for leads unless told otherwise, so that a test of the cap meets the cap. */
+  plan?: { limit: number | null; enforcement: "soft" | "hard"; capMultiplier?: number; leadSharePercent?: number };
 }
 
 export interface IngestApp {
@@ -120,6 +122,7 @@ async function newSite(db: TestDatabase, owner: Person, { consentMode, respectsP
   };
   if (plan) {
     await db.sql`select public.set_site_plan(${siteId}, 'Test', ${plan.limit}, ${plan.enforcement}, 'TRY', ${plan.capMultiplier ?? null})`;
+    await callAs(db.sql, owner, (tx) => tx`select public.set_lead_share(${siteId}, ${plan.leadSharePercent ?? 0})`);
   }
   return site;
 }

@@ -40,10 +40,11 @@ export async function seedBilling(sql: postgres.Sql, sites: BillingSite[], now =
   for (const [index, plan] of plans.entries()) {
     const site = sites[index];
     if (!site) continue;
-    const [row] = await sql`select id, exists (select from public.site_plans p where p.site_id = s.id) as planned
-      from public.sites s where public_id = ${site.siteId}`;
+    const [row] = await sql`select s.id, s.created_at as created, p.monthly_limit is not null as planned
+      from public.sites s join public.site_plans p on p.site_id = s.id where s.public_id = ${site.siteId}`;
     if (row?.planned !== false) continue;
-    await callAt(sql, `${firstMonth}-01T00:00:00Z`, (tx) => givePlan(tx, site, plan));
+    // The site is younger than its first invoices; the plan that it began with must not price the later ones.
+    for (const at of [`${firstMonth}-01T00:00:00Z`, row.created]) await callAt(sql, at, (tx) => givePlan(tx, site, plan));
     await admitMonths(sql, { siteUuid: siteUuidShape.parse(row.id), site, plan, firstMonth, now });
   }
   for (let back = closedMonths; back >= 1; back--) {

@@ -90,8 +90,8 @@ begin
 end
 $$;
 
--- freeze_invoices: makes the invoices of a closed month, for each site that had a plan or counted
--- events in it.
+-- freeze_invoices: makes the invoices of a closed month, for each site that counted events in it or
+-- had a plan with a price or a limit. The plan a site begins with has neither.
 --   Takes    p_year_month, the previous month when null.
 --   A step   counts at most 10,000 events of a site that are not counted yet and goes to the next
 --            one. It ends after p_limit sites or about three seconds.
@@ -142,7 +142,8 @@ begin
         or (coalesce(s.archived_at, v_to) >= v_from
             and exists (
               select from private.plan_changes c
-              where c.site_id = s.id and c.changed_at < v_to)))
+              where c.site_id = s.id and c.changed_at < v_to
+                and (c.base_price_cents > 0 or c.monthly_limit is not null))))
     order by s.id limit v_limit
   loop
     v_found := v_found + 1;

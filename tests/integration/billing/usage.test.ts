@@ -98,6 +98,8 @@ test("the overview counts the ledger by UTC day, without any reconciliation", as
       monthlyLimit: 60_000,
       enforcement: "soft",
       capEvents: 90_000,
+      leadSharePercent: 10,
+      openEvents: 81_000,
       basePriceCents: 149_000,
       overageCentsPer1000: 3000,
     },

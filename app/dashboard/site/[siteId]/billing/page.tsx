@@ -7,6 +7,7 @@ import { billingColumns } from "#components/billing/billing-columns.ts";
 import { DailyChart } from "#components/billing/daily-chart.tsx";
 import { CheckYourself, HowCounted } from "#components/billing/explained.tsx";
 import { InvoiceTable } from "#components/billing/invoice-table.tsx";
+import { LeadRoomCard } from "#components/billing/lead-room-card.tsx";
 import { UsageCard } from "#components/billing/usage-card.tsx";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { Card } from "#components/ui/card.tsx";
@@ -88,6 +89,9 @@ export default async function BillingPage({ params, searchParams }: BillingPageP
           </Card>
         </Page>
         <Page>
+          {overview.plan.capEvents !== null && (
+            <LeadRoomCard siteId={site.siteId} plan={overview.plan} editable={site.role === "owner" && site.archivedAt === null} />
+          )}
           <ArrivalsCard overview={overview} eventsHref={eventsHref} />
           <HowCounted overview={overview} eventsHref={eventsHref} />
           <CheckYourself siteId={site.siteId} newest={invoices[0]} />
