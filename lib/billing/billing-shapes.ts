@@ -22,6 +22,20 @@ const plan = z.object({
   overageCentsPer1000: z.number(),
 });
 
+/** Units of a disputed day, taken off by whoever runs the installation. */
+const listedCredit = z.object({
+  id: z.string(),
+  day: z.string(),
+  units: z.number(),
+  dayEvents: z.number(),
+  reason: z.string().nullable(),
+  proofId: z.string(),
+  creditedAt: z.string(),
+  /** The month of the invoice that has it; null while it waits for the next. */
+  inInvoice: z.string().nullable(),
+});
+export type ListedCredit = z.output<typeof listedCredit>;
+
 export const dropReasons = ["duplicate", "bot", "consent", "privacy_signal", "quota"] as const;
 export type DropReason = (typeof dropReasons)[number];
 
@@ -36,6 +50,7 @@ export const billingOverview = z.object({
   drops: z.partialRecord(z.enum(dropReasons), z.number()),
   reconciledAt: z.string().nullable(),
   drift: z.number().nullable(),
+  credits: z.array(listedCredit),
 });
 export type BillingOverview = z.output<typeof billingOverview>;
 
@@ -59,6 +74,24 @@ const adjustment = z.object({
   eventsDigest: z.string(),
 });
 
+/** A credited day as a line of an invoice, with everything that its amount is made of. */
+const creditLine = z.object({
+  id: z.string(),
+  day: z.string(),
+  units: z.number(),
+  cents: z.number(),
+  dayEvents: z.number(),
+  monthEvents: z.number(),
+  creditedBefore: z.number(),
+  monthlyLimit: z.number().nullable(),
+  overageCentsPer1000: z.number(),
+  proofId: z.string(),
+  proofHash: z.string(),
+  /** Not part of the hash: free text, which can be erased. The proof has its SHA-256. */
+  reason: z.string().nullish().default(null),
+});
+export type CreditLine = z.output<typeof creditLine>;
+
 export const invoice = z.object({
   site: z.string(),
   yearMonth: z.string(),
@@ -72,6 +105,8 @@ export const invoice = z.object({
   overageEvents: z.number(),
   overageCents: z.number(),
   adjustments: z.array(adjustment),
+  /** Missing in proof files from before there were credits. */
+  credits: z.array(creditLine).default([]),
   totalCents: z.number(),
   dueAt: z.string(),
   frozenAt: z.string(),

@@ -3092,6 +3092,202 @@ begin
 end
 $$;
 
+-- 06_billing/billing_credits.sql
+create table private.billing_credits (
+  id uuid primary key,
+  site_id uuid not null references public.sites (id),
+  day date not null,
+  units bigint not null,
+  day_events bigint not null,
+  reason_hash text not null,
+  proof_id uuid not null,
+  created_at timestamptz not null,
+  constraint one_credit_per_day_units_and_reason unique (site_id, day, units, reason_hash),
+  constraint credit_is_at_most_the_day check (units between 1 and day_events),
+  constraint reason_hash_is_sha_256 check (reason_hash ~ '^[0-9a-f]{64}$')
+);
+create function public.credit_billed_day(
+  p_public_id text, p_day date, p_units bigint, p_reason text
+) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_from timestamptz := p_day::timestamp at time zone 'UTC';
+  v_site_id uuid;
+  v_credit private.billing_credits;
+  v_credited bigint;
+  v_is_new boolean;
+begin
+  select s.id into v_site_id from public.sites s where s.public_id = p_public_id;
+  if v_site_id is null then
+    perform private.fail(404, 'NOT_FOUND');
+  elsif p_day is null or v_from + interval '24 hours' > v_now then
+    perform private.refuse_setting('day');
+  elsif p_units is null or p_units < 1 then
+    perform private.refuse_setting('units');
+  elsif not private.is_plain_text(p_reason, 200) then
+    perform private.refuse_setting('reason');
+  end if;
+  perform pg_catalog.pg_advisory_xact_lock(hashtextextended('invoice/' || v_site_id, 0));
+  select c.* into v_credit from private.billing_credits c
+    where c.site_id = v_site_id and c.day = p_day and c.units = p_units
+      and c.reason_hash = private.sha256_hex(p_reason);
+  v_is_new := v_credit.id is null;
+  select coalesce(sum(c.units), 0) into v_credited from private.billing_credits c
+    where c.site_id = v_site_id and c.day = p_day;
+  if v_is_new then
+    select d.events into v_credit.day_events
+      from private.daily_counts(v_site_id, v_from, v_from + interval '24 hours') d;
+    if v_credited + p_units > v_credit.day_events then
+      perform private.fail(409, 'CREDIT_TOO_LARGE',
+        jsonb_build_object('events', v_credit.day_events, 'credited', v_credited));
+    end if;
+    v_credited := v_credited + p_units;
+    v_credit.id := private.uuid_v7();
+    v_credit.site_id := v_site_id;
+    v_credit.day := p_day;
+    v_credit.units := p_units;
+    v_credit.reason_hash := private.sha256_hex(p_reason);
+    v_credit.created_at := v_now;
+    v_credit.proof_id := private.prove(v_site_id, ('system', null)::private.actor,
+      jsonb_build_object(
+        'contract', 'credit',
+        'contractVersion', 'credit/1',
+        'entityId', v_credit.id,
+        'to', 'credited',
+        'facts', jsonb_build_object(
+          'day', p_day, 'units', p_units, 'dayEvents', v_credit.day_events),
+        'note', p_reason,
+        'requestHash', v_credit.reason_hash));
+    insert into private.billing_credits values (v_credit.*);
+  end if;
+  return jsonb_build_object(
+    'creditId', v_credit.id,
+    'proofId', v_credit.proof_id,
+    'isNew', v_is_new,
+    'events', v_credit.day_events,
+    'credited', v_credited);
+end
+$$;
+create function private.invoice_of_credit(p_credit private.billing_credits) returns text
+language sql stable security definer set search_path = ''
+as $$
+  select v.year_month from public.invoices v
+  where v.site_id = p_credit.site_id
+    and v.credits @> jsonb_build_array(jsonb_build_object('id', p_credit.id))
+$$;
+create function private.credit_cents(p_line jsonb) returns bigint
+language sql immutable set search_path = ''
+as $$
+  select private.overage_cents(private.overage_events(t.rest - t.units, t.monthly_limit), t.price)
+    - private.overage_cents(private.overage_events(t.rest, t.monthly_limit), t.price)
+  from (
+    select (p_line ->> 'monthEvents')::bigint - (p_line ->> 'creditedBefore')::bigint as rest,
+      (p_line ->> 'units')::bigint as units,
+      (p_line ->> 'monthlyLimit')::bigint as monthly_limit,
+      (p_line ->> 'overageCentsPer1000')::bigint as price) t
+$$;
+
+-- 06_billing/invoices.sql
+create table public.invoices (
+  site_id uuid not null references public.sites (id),
+  year_month text not null,
+  event_count bigint not null,
+  plan_name text,
+  monthly_limit bigint,
+  overage_cents_per_1000 bigint not null,
+  currency text not null,
+  base_cents bigint not null,
+  overage_events bigint not null,
+  overage_cents bigint not null,
+  adjustments jsonb not null,
+  adjustment_cents bigint not null,
+  total_cents bigint not null,
+  days jsonb not null,
+  events_digest text not null,
+  content_hash text not null,
+  due_at timestamptz not null,
+  frozen_at timestamptz not null,
+  credits jsonb not null,
+  credit_cents bigint not null,
+  primary key (site_id, year_month),
+  constraint invoice_is_for_a_month check (year_month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'),
+  constraint counts_are_not_negative check (
+    event_count >= 0 and overage_events >= 0 and overage_events <= event_count),
+  constraint total_is_the_sum_of_its_lines check (
+    total_cents = base_cents + overage_cents + adjustment_cents + credit_cents),
+  constraint credits_are_never_a_charge check (credit_cents <= 0),
+  constraint hashes_are_sha_256 check (
+    events_digest ~ '^[0-9a-f]{64}$' and content_hash ~ '^[0-9a-f]{64}$')
+);
+
+-- 06_billing/billing_credits.sql
+create function private.invoice_credits(p_invoice public.invoices) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_credit record;
+  v_terms public.invoices;
+  v_line jsonb;
+  v_lines jsonb := '[]';
+begin
+  for v_credit in
+    select c.*, p.hash, to_char(c.day, 'YYYY-MM') as year_month
+    from private.billing_credits c join public.transition_proofs p on p.id = c.proof_id
+    where c.site_id = p_invoice.site_id and private.invoice_of_credit(c) is null
+      and to_char(c.day, 'YYYY-MM') <= p_invoice.year_month
+    order by c.day, c.id
+  loop
+    v_terms := p_invoice;
+    if v_credit.year_month < p_invoice.year_month then
+      select v.* into v_terms from public.invoices v
+        where v.site_id = p_invoice.site_id and v.year_month = v_credit.year_month;
+      continue when not found;
+      v_terms.event_count :=
+        private.events_of(private.invoice_days(p_invoice.site_id, v_credit.year_month));
+    end if;
+    v_line := jsonb_build_object(
+      'id', v_credit.id,
+      'day', v_credit.day,
+      'units', v_credit.units,
+      'dayEvents', v_credit.day_events,
+      'monthEvents', v_terms.event_count,
+      'creditedBefore', (
+        select coalesce(sum((l ->> 'units')::bigint), 0) from (
+          select jsonb_array_elements(v.credits) as l from public.invoices v
+          where v.site_id = p_invoice.site_id
+          union all select jsonb_array_elements(v_lines)) known
+        where left(l ->> 'day', 7) = v_credit.year_month),
+      'monthlyLimit', v_terms.monthly_limit,
+      'overageCentsPer1000', case
+        when v_terms.currency = p_invoice.currency then v_terms.overage_cents_per_1000
+        else 0 end,
+      'proofId', v_credit.proof_id,
+      'proofHash', v_credit.hash);
+    v_lines := v_lines || (v_line || jsonb_build_object('cents', private.credit_cents(v_line)));
+  end loop;
+  return v_lines;
+end
+$$;
+create function private.listed_credits(p_site_id uuid) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'id', t.id,
+    'day', t.day,
+    'units', t.units,
+    'dayEvents', t.day_events,
+    'reason', t.note,
+    'proofId', t.proof_id,
+    'creditedAt', private.utc_text(t.created_at),
+    'inInvoice', t.in_invoice) order by t.created_at desc, t.id desc), '[]')
+  from (
+    select c.*, n.note, private.invoice_of_credit(c) as in_invoice
+    from private.billing_credits c left join private.proof_notes n on n.proof_id = c.proof_id
+    where c.site_id = p_site_id order by c.created_at desc, c.id desc limit 12) t
+$$;
+
 -- 06_billing/billing_months.sql
 create function private.billed_rows_kept() returns interval
 language sql immutable parallel safe set search_path = ''
@@ -3161,7 +3357,8 @@ begin
     'daysBefore', private.days_with_events(v_site.id, v_from - interval '672 hours', v_from),
     'drops', private.dropped_events(v_site.id, (v_from at time zone 'UTC')::date),
     'reconciledAt', private.utc_text(v_usage.reconciled_at),
-    'drift', v_usage.drift);
+    'drift', v_usage.drift,
+    'credits', private.listed_credits(v_site.id));
 end
 $$;
 create function public.list_counted_events(
@@ -3426,8 +3623,12 @@ begin
   v_invoice.adjustment_cents := (
     select coalesce(sum((a ->> 'cents')::bigint), 0)
     from jsonb_array_elements(v_invoice.adjustments) a);
-  v_invoice.total_cents :=
-    v_invoice.base_cents + v_invoice.overage_cents + v_invoice.adjustment_cents;
+  v_invoice.credits := private.invoice_credits(v_invoice);
+  v_invoice.credit_cents := (
+    select coalesce(sum((c ->> 'cents')::bigint), 0)
+    from jsonb_array_elements(v_invoice.credits) c);
+  v_invoice.total_cents := v_invoice.base_cents + v_invoice.overage_cents
+    + v_invoice.adjustment_cents + v_invoice.credit_cents;
   -- The 25th of the following month, and at least two weeks after the invoice is made.
   v_invoice.due_at := greatest(
     v_end + interval '24 days',
@@ -3479,7 +3680,12 @@ begin
             and exists (
               select from private.plan_changes c
               where c.site_id = s.id and c.changed_at < v_to
-                and (c.base_price_cents > 0 or c.monthly_limit is not null))))
+                and (c.base_price_cents > 0 or c.monthly_limit is not null)))
+        or exists (
+          select from private.billing_credits c
+          where c.site_id = s.id and c.created_at >= v_from and c.created_at < v_to
+            and c.day < (v_to at time zone 'UTC')::date
+            and private.invoice_of_credit(c) is null))
     order by s.id limit v_limit
   loop
     v_found := v_found + 1;
@@ -3511,34 +3717,6 @@ end
 $$;
 
 -- 06_billing/invoices.sql
-create table public.invoices (
-  site_id uuid not null references public.sites (id),
-  year_month text not null,
-  event_count bigint not null,
-  plan_name text,
-  monthly_limit bigint,
-  overage_cents_per_1000 bigint not null,
-  currency text not null,
-  base_cents bigint not null,
-  overage_events bigint not null,
-  overage_cents bigint not null,
-  adjustments jsonb not null,
-  adjustment_cents bigint not null,
-  total_cents bigint not null,
-  days jsonb not null,
-  events_digest text not null,
-  content_hash text not null,
-  due_at timestamptz not null,
-  frozen_at timestamptz not null,
-  primary key (site_id, year_month),
-  constraint invoice_is_for_a_month check (year_month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'),
-  constraint counts_are_not_negative check (
-    event_count >= 0 and overage_events >= 0 and overage_events <= event_count),
-  constraint total_is_the_sum_of_its_lines check (
-    total_cents = base_cents + overage_cents + adjustment_cents),
-  constraint hashes_are_sha_256 check (
-    events_digest ~ '^[0-9a-f]{64}$' and content_hash ~ '^[0-9a-f]{64}$')
-);
 create function private.overage_events(p_events bigint, p_limit bigint) returns bigint
 language sql immutable set search_path = ''
 as $$ select greatest(0, p_events - coalesce(p_limit, p_events)) $$;
@@ -3593,6 +3771,14 @@ as $$
           a ->> 'cents', a ->> 'eventCount', a ->> 'eventsDigest'),
         E'\n' order by a ->> 'yearMonth')
       from jsonb_array_elements(p_invoice.adjustments) a),
+    (select string_agg(
+        format(
+          'credit %s units %s of %s cents %s events %s before %s limit %s at %s proof %s %s',
+          c ->> 'day', c ->> 'units', c ->> 'dayEvents', c ->> 'cents', c ->> 'monthEvents',
+          c ->> 'creditedBefore', coalesce(c ->> 'monthlyLimit', 'none'),
+          c ->> 'overageCentsPer1000', c ->> 'proofId', c ->> 'proofHash'),
+        E'\n' order by place)
+      from jsonb_array_elements(p_invoice.credits) with ordinality t (c, place)),
     'total cents ' || p_invoice.total_cents,
     'due ' || private.utc_text(p_invoice.due_at),
     'frozen ' || private.utc_text(p_invoice.frozen_at)) || E'\n'
@@ -3641,6 +3827,11 @@ begin
     'overageEvents', v.overage_events,
     'overageCents', v.overage_cents,
     'adjustments', v.adjustments,
+    'credits', (
+      select coalesce(jsonb_agg(
+        c || jsonb_build_object('reason', n.note) order by place), '[]')
+      from jsonb_array_elements(v.credits) with ordinality t (c, place)
+      left join private.proof_notes n on n.proof_id = (c ->> 'proofId')::uuid),
     'totalCents', v.total_cents,
     'dueAt', private.utc_text(v.due_at),
     'frozenAt', private.utc_text(v.frozen_at),
@@ -12119,6 +12310,13 @@ create index newest_session_of_a_visitor
   on public.sessions (site_id, visitor_id, last_seen_at desc);
 create index sessions_of_a_site on public.sessions (site_id, started_at desc);
 alter table public.sessions enable row level security;
+
+-- 06_billing/billing_credits.sql
+alter table private.billing_credits enable row level security;
+create trigger credits_never_change before update or delete on private.billing_credits
+  for each row execute function private.refuse_change();
+create trigger credits_are_never_truncated before truncate on private.billing_credits
+  for each statement execute function private.refuse_change();
 
 -- 06_billing/billing_overview.sql
 grant execute on function public.billing_overview(text) to authenticated;

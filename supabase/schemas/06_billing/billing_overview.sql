@@ -46,7 +46,8 @@ begin
     'daysBefore', private.days_with_events(v_site.id, v_from - interval '672 hours', v_from),
     'drops', private.dropped_events(v_site.id, (v_from at time zone 'UTC')::date),
     'reconciledAt', private.utc_text(v_usage.reconciled_at),
-    'drift', v_usage.drift);
+    'drift', v_usage.drift,
+    'credits', private.listed_credits(v_site.id));
 end
 $$;
 grant execute on function public.billing_overview(text) to authenticated;

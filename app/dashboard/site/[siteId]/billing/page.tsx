@@ -4,6 +4,7 @@ import Link from "next/link";
 import { getLocale, getTranslations } from "next-intl/server";
 import { ArrivalsCard } from "#components/billing/arrivals-card.tsx";
 import { billingColumns } from "#components/billing/billing-columns.ts";
+import { CreditsCard } from "#components/billing/credits-card.tsx";
 import { DailyChart } from "#components/billing/daily-chart.tsx";
 import { CheckYourself, HowCounted } from "#components/billing/explained.tsx";
 import { InvoiceTable } from "#components/billing/invoice-table.tsx";
@@ -93,6 +94,7 @@ export default async function BillingPage({ params, searchParams }: BillingPageP
             <LeadRoomCard siteId={site.siteId} plan={overview.plan} editable={site.role === "owner" && site.archivedAt === null} />
           )}
           <ArrivalsCard overview={overview} eventsHref={eventsHref} />
+          {overview.credits.length > 0 && <CreditsCard credits={overview.credits} />}
           <HowCounted overview={overview} eventsHref={eventsHref} />
           <CheckYourself siteId={site.siteId} newest={invoices[0]} />
         </Page>
