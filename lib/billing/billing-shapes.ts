@@ -22,6 +22,18 @@ const plan = z.object({
   overageCentsPer1000: z.number(),
 });
 
+/** A day against the site's own usual days; `usual` is null while there are too few of them. */
+const judgedDay = z.object({ day: z.string(), units: z.number(), usual: z.number().nullable(), isUnusual: z.boolean() });
+export type JudgedDay = z.output<typeof judgedDay>;
+
+export const usageOrigins = judgedDay.extend({
+  /** Counted, but not stored yet, so that nobody knows where they came from. */
+  waiting: z.number(),
+  days: z.array(judgedDay),
+  origins: z.array(z.object({ network: z.string(), browser: z.string(), units: z.number() })),
+});
+export type UsageOrigins = z.output<typeof usageOrigins>;
+
 /** Units of a disputed day, taken off by whoever runs the installation. */
 const listedCredit = z.object({
   id: z.string(),
@@ -51,6 +63,7 @@ export const billingOverview = z.object({
   reconciledAt: z.string().nullable(),
   drift: z.number().nullable(),
   credits: z.array(listedCredit),
+  unusualDays: z.array(judgedDay),
 });
 export type BillingOverview = z.output<typeof billingOverview>;
 

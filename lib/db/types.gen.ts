@@ -79,6 +79,7 @@ export interface Database {
       list_signal_groups: { Args: { p_limit_groups?: number; p_max_attempts?: number }; Returns: Json };
       list_site_api_keys: { Args: { p_public_id: SiteId }; Returns: Json };
       list_site_members: { Args: { p_public_id: SiteId }; Returns: Json };
+      list_usage_origins: { Args: { p_public_id: SiteId; p_day?: string }; Returns: Json };
       narrow_site_api_key: { Args: { p_public_id: SiteId; p_key_id: string; p_scopes: string[] }; Returns: Json };
       oci_attempt_cap: { Args: { p_max_attempts?: number; p_min_age_minutes?: number }; Returns: Json };
       open_leads: { Args: Record<never, never>; Returns: Json };
@@ -95,6 +96,7 @@ export interface Database {
       purge_idempotency_keys: { Args: { p_limit?: number }; Returns: Json };
       purge_script_runs: { Args: Record<never, never>; Returns: Json };
       purge_stored_events: { Args: Record<never, never>; Returns: Json };
+      purge_usage_origins: { Args: { p_limit?: number }; Returns: Json };
       queue_charts: { Args: { p_public_id: SiteId; p_range?: string }; Returns: Json };
       queue_row_story: { Args: { p_public_id: SiteId; p_id: string; p_max_attempts: number }; Returns: Json };
       queue_rows: { Args: { p_public_id: SiteId; p_max_attempts: number; p_filter?: Json; p_cursor?: string; p_limit?: number }; Returns: Json };
@@ -193,6 +195,7 @@ export const serviceFunctions = {
   purge_idempotency_keys: ["p_limit"],
   purge_script_runs: [],
   purge_stored_events: [],
+  purge_usage_origins: ["p_limit"],
   reconcile_queue_counts: ["p_limit"],
   reconcile_usage: ["p_limit"],
   record_consent: ["p_site_id", "p_choice"],
@@ -255,6 +258,7 @@ export type SessionFunction =
   | "list_sales"
   | "list_site_api_keys"
   | "list_site_members"
+  | "list_usage_origins"
   | "narrow_site_api_key"
   | "open_leads"
   | "preview_delivery_switch"

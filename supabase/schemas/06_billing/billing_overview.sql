@@ -47,7 +47,10 @@ begin
     'drops', private.dropped_events(v_site.id, (v_from at time zone 'UTC')::date),
     'reconciledAt', private.utc_text(v_usage.reconciled_at),
     'drift', v_usage.drift,
-    'credits', private.listed_credits(v_site.id));
+    'credits', private.listed_credits(v_site.id),
+    'unusualDays', jsonb_path_query_array(
+      private.days_json(v_site.id, (v_from at time zone 'UTC')::date,
+        (v_now at time zone 'UTC')::date), '$[*] ? (@.isUnusual == true)'));
 end
 $$;
 grant execute on function public.billing_overview(text) to authenticated;

@@ -91,6 +91,7 @@ test("the overview counts the ledger by UTC day, without any reconciliation", as
   await callAt(db.sql, "2026-03-02T11:30:00Z", (tx) => tx`select public.count_drops(${team.siteUuid}, 'bot', 2)`);
   expect(await overview("2026-03-02T12:00:00Z")).toEqual({
     credits: [],
+    unusualDays: [],
     now: "2026-03-02T12:00:00Z",
     yearMonth: "2026-03",
     currency: "TRY",

@@ -9,6 +9,7 @@ import { DailyChart } from "#components/billing/daily-chart.tsx";
 import { CheckYourself, HowCounted } from "#components/billing/explained.tsx";
 import { InvoiceTable } from "#components/billing/invoice-table.tsx";
 import { LeadRoomCard } from "#components/billing/lead-room-card.tsx";
+import { UnusualDays } from "#components/billing/unusual-days.tsx";
 import { UsageCard } from "#components/billing/usage-card.tsx";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { Card } from "#components/ui/card.tsx";
@@ -24,6 +25,7 @@ import { forecastMonth } from "#lib/billing/forecast.ts";
 import { readBillingOverview, readInvoices } from "#lib/billing/invoices.ts";
 import { daysOf } from "#lib/billing/year-month.ts";
 import { getSite } from "#lib/tenancy/readers.ts";
+import { hasRole } from "#lib/tenancy/site-fields.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("nav");
@@ -60,6 +62,10 @@ export default async function BillingPage({ params, searchParams }: BillingPageP
       </PageHeader>
       <div className={billingColumns}>
         <Page>
+          <UnusualDays
+            days={overview.unusualDays}
+            originsHref={hasRole(site.role, "operator") ? sitePath(site.siteId, "/billing/origins") : null}
+          />
           <UsageCard overview={overview} forecast={forecast} />
           {isNew ? (
             <Card>
