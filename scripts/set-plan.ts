@@ -1,11 +1,10 @@
 /**
  * `npm run plan:set -- <public id> --name … --limit … --enforcement … --currency …` gives a site its plan, through set_site_plan.
- * It connects as the app does: DATABASE_URL, or the running demo. Exits 2 when it is asked wrongly, 1 when the database refuses.
+ * It connects as the owner of the database: the app's login may not. Exits 2 when it is asked wrongly, 1 when the database refuses.
  */
 import { parseArgs } from "node:util";
-import postgres from "postgres";
 import { z } from "zod";
-import { readDemoFile } from "./local/demo/demo-file.ts";
+import { callAsOwner, stop, whichDatabase } from "./call-as-owner.ts";
 
 const usage = `npm run plan:set -- <public id> --name <name> --limit <events a month> --enforcement <soft|hard> --currency <ISO 4217>
   --limit            whole number, or "none" for a soft plan without a limit
@@ -13,7 +12,8 @@ const usage = `npm run plan:set -- <public id> --name <name> --limit <events a m
   --cap              with soft: the multiple of the limit at which a month is full after all, for example 2
   --base-cents       price of a month, in hundredths of the currency (0)
   --overage-cents    price of each 1,000 events over the limit, in hundredths (0)
-The public id is the 32 characters on the site's settings page. The database is DATABASE_URL, or the running demo.`;
+The public id is the 32 characters on the site's settings page. The share that an owner keeps for leads stays as it is.
+${whichDatabase}`;
 
 const cents = (option: string) =>
   z.coerce.number(`${option} is not a number`).int(`${option} is not whole`).min(0, `${option} is negative`);
@@ -34,11 +34,6 @@ const plan = z
   .refine(({ limit, enforcement }) => limit !== null || enforcement === "soft", "a hard plan needs a --limit")
   .refine(({ limit, cap }) => cap === undefined || limit !== null, "--cap needs a --limit");
 
-function stop(words: string, code: 1 | 2): never {
-  console.error(words);
-  process.exit(code);
-}
-
 function askedPlan(): z.output<typeof plan> {
   const text = { type: "string" } as const;
   const options = { name: text, limit: text, enforcement: text, currency: text, cap: text, "base-cents": text, "overage-cents": text };
@@ -58,20 +53,10 @@ function askedPlan(): z.output<typeof plan> {
 }
 
 const asked = askedPlan();
-const url = process.env.DATABASE_URL ?? readDemoFile()?.databaseUrl;
-if (!url) stop("Set DATABASE_URL to the app's database, or start the demo.", 2);
-
-// The pooler of a deployment keeps no prepared statements.
-const sql = postgres(url, { max: 1, prepare: false, onnotice: () => {} });
-try {
-  await sql`select public.set_site_plan(p_public_id => ${asked.site}, p_name => ${asked.name}, p_monthly_limit => ${asked.limit},
+await callAsOwner(
+  (sql) => sql`select public.set_site_plan(p_public_id => ${asked.site}, p_name => ${asked.name}, p_monthly_limit => ${asked.limit},
     p_enforcement => ${asked.enforcement}, p_currency => ${asked.currency}, p_hard_cap_multiplier => ${asked.cap ?? null},
-    p_base_price_cents => ${asked["base-cents"]}, p_overage_cents_per_1000 => ${asked["overage-cents"]})`;
-  console.log(`ok     ${asked.site} has the plan ${asked.name}: ${asked.limit ?? "no limit of"} events a month, ${asked.enforcement}`);
-} catch (error) {
-  const words = error instanceof Error ? error.message : String(error);
-  console.error(words === "NOT_FOUND" ? `${new URL(url).host} has no site ${asked.site}.` : words);
-  process.exitCode = 1;
-} finally {
-  await sql.end();
-}
+    p_base_price_cents => ${asked["base-cents"]}, p_overage_cents_per_1000 => ${asked["overage-cents"]})`,
+  { NOT_FOUND: `This database has no site ${asked.site}.` },
+);
+console.log(`ok     ${asked.site} has the plan ${asked.name}: ${asked.limit ?? "no limit of"} events a month, ${asked.enforcement}`);

@@ -30,5 +30,7 @@ export function DownloadLink({ href, fileName, label, look = "small", children }
 export const invoiceUrl = (siteId: SiteId, yearMonth: string, format?: "csv") =>
   `/api/sites/${siteId}/billing/invoices/${yearMonth}${format ? `?format=${format}` : ""}`;
 
+export const originsCsvUrl = (siteId: SiteId, day: string) => `/api/sites/${siteId}/billing/origins?day=${day}&format=csv`;
+
 export const eventsCsvUrl = (siteId: SiteId, yearMonth: string) =>
   `/api/sites/${siteId}/billing/counted-events?month=${yearMonth}&format=csv`;

@@ -63,6 +63,13 @@ function InvoiceLines({ invoice }: { invoice: Invoice }) {
       events,
       cents,
     })),
+    ...invoice.credits.map(({ id, day, units, dayEvents, reason, cents }) => ({
+      key: id,
+      words: t("credit", { day: format.longDay(day) }),
+      note: [t("creditNote", { units: format.number(units), count: format.number(dayEvents) }), reason].filter(Boolean).join(". "),
+      events: -units,
+      cents,
+    })),
   ];
   const columns = [
     { key: "line", header: word("labels.line") },
@@ -75,7 +82,7 @@ function InvoiceLines({ invoice }: { invoice: Invoice }) {
         <tr key={key}>
           <Cell at="main" roomy>
             {words}
-            <span className="text-xs text-meta block">{note}</span>
+            <span className="text-xs text-meta block wrap-anywhere">{note}</span>
           </Cell>
           <Cell at="sub" className="desk:text-right">
             {format.number(events)}
@@ -110,6 +117,14 @@ function InvoiceProof({ invoice }: { invoice: Invoice }) {
           [t("billing.invoice.eventsDigest"), <Id key="events">{invoice.eventsDigest}</Id>],
         ]}
       />
+      {invoice.credits.length > 0 && (
+        <Facts
+          facts={invoice.credits.map(({ proofId, day, proofHash }) => [
+            t("billing.invoice.credit", { day: format.longDay(day) }),
+            <Id key={proofId}>{proofHash}</Id>,
+          ])}
+        />
+      )}
       {invoice.corrections.map(({ inInvoice, events, eventCount }) => (
         <p key={inInvoice} className="text-sm text-support">
           {t("billing.invoice.corrected", {

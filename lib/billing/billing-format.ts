@@ -33,6 +33,8 @@ export function billingFormat(locale: Locale, currency?: string) {
     weekday: onDay({ weekday: "short", day: "numeric", month: "short" }),
     /** "2026-11-03 14:05:09.120" in UTC, the same in every language: it is compared with a file. */
     instant: (at: string) => at.replace("T", " ").replace("Z", "").slice(0, 23),
+    /** "87%" */
+    percent: (share: number) => new Intl.NumberFormat(tag, { style: "percent", maximumFractionDigits: 0 }).format(share),
     /** "2.5K" on an axis */
     compact: (value: number) => new Intl.NumberFormat(tag, { notation: "compact", maximumFractionDigits: 1 }).format(value),
   };

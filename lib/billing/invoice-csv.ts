@@ -14,6 +14,7 @@ export function invoiceCsv(invoice: Invoice): string {
     line("plan", invoice.planName ?? "", invoice.eventCount, invoice.baseCents),
     line("overage", "", invoice.overageEvents, invoice.overageCents),
     ...invoice.adjustments.map(({ yearMonth, events, cents }) => line("adjustment", yearMonth, events, cents)),
+    ...invoice.credits.map(({ day, units, cents }) => line("credit", day, -units, cents)),
     line("total", invoice.contentHash, null, invoice.totalCents),
   ].join("");
 }

@@ -71,5 +71,6 @@ export async function purgeExpiredKeys(): Promise<{ purged: number }> {
     total += purged;
     return purged > 0;
   });
+  await untilDone(async () => (await callRpc("purge_usage_origins", {}, purging)).purged > 0);
   return { purged: total };
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { parseCsv } from "#lib/csv/csv.ts";
-import type { Invoice } from "./billing-shapes.ts";
+import type { CreditLine, Invoice } from "./billing-shapes.ts";
 
 /** Recounts and re-hashes an invoice from its own text and the month's events, without any other code of this project. */
 
@@ -66,6 +66,10 @@ function invoiceText(invoice: Invoice): string {
       ({ yearMonth, events, cents, eventCount, eventsDigest }) =>
         `adjustment ${yearMonth} events ${events} cents ${cents} to ${eventCount} ${eventsDigest}`,
     ),
+    ...invoice.credits.map(
+      (line) =>
+        `credit ${line.day} units ${line.units} of ${line.dayEvents} cents ${line.cents} events ${line.monthEvents} before ${line.creditedBefore} limit ${line.monthlyLimit ?? "none"} at ${line.overageCentsPer1000} proof ${line.proofId} ${line.proofHash}`,
+    ),
     `total cents ${invoice.totalCents}`,
     `due ${invoice.dueAt}`,
     `frozen ${invoice.frozenAt}`,
@@ -73,15 +77,34 @@ function invoiceText(invoice: Invoice): string {
   return `${lines.join("\n")}\n`;
 }
 
+const overageOf = (events: number, limit: number | null) => (limit === null ? 0 : Math.max(0, events - limit));
+const centsOf = (events: number, centsPer1000: number) => Math.floor((events * centsPer1000 + 500) / 1000);
+
+/** A credit takes off the overage that its units made, by the terms of its month; a credit of the invoice's own month, by the invoice's terms. */
+function creditAddsUp(line: CreditLine, invoice: Invoice): boolean {
+  const { units, dayEvents, monthEvents, creditedBefore, monthlyLimit, overageCentsPer1000 } = line;
+  const rest = monthEvents - creditedBefore;
+  const costs = (events: number) => centsOf(overageOf(events, monthlyLimit), overageCentsPer1000);
+  const isOwnMonth = line.day.startsWith(invoice.yearMonth);
+  const ownTerms =
+    monthEvents === invoice.eventCount &&
+    monthlyLimit === invoice.monthlyLimit &&
+    overageCentsPer1000 === invoice.overageCentsPer1000 &&
+    invoice.days.some(({ day, events }) => day === line.day && units <= events);
+  return units > 0 && units <= dayEvents && line.cents === costs(rest - units) - costs(rest) && (!isOwnMonth || ownTerms);
+}
+
 function addsUp(invoice: Invoice): boolean {
-  const { eventCount, monthlyLimit, overageEvents, overageCents, overageCentsPer1000, baseCents, adjustments, totalCents } = invoice;
-  const adjustmentCents = adjustments.reduce((sum, { cents }) => sum + cents, 0);
+  const { eventCount, monthlyLimit, overageEvents, overageCents, overageCentsPer1000, baseCents, adjustments, credits, totalCents } =
+    invoice;
+  const lineCents = [...adjustments, ...credits].reduce((sum, { cents }) => sum + cents, 0);
   return (
     invoice.days.reduce((sum, { events }) => sum + events, 0) === eventCount &&
     digestEvents(invoice.days) === invoice.eventsDigest &&
-    overageEvents === (monthlyLimit === null ? 0 : Math.max(0, eventCount - monthlyLimit)) &&
-    overageCents === Math.floor((overageEvents * overageCentsPer1000 + 500) / 1000) &&
-    totalCents === baseCents + overageCents + adjustmentCents
+    overageEvents === overageOf(eventCount, monthlyLimit) &&
+    overageCents === centsOf(overageEvents, overageCentsPer1000) &&
+    credits.every((line) => creditAddsUp(line, invoice)) &&
+    totalCents === baseCents + overageCents + lineCents
   );
 }
 

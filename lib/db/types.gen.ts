@@ -80,6 +80,7 @@ export interface Database {
       list_signal_groups: { Args: { p_limit_groups?: number; p_max_attempts?: number }; Returns: Json };
       list_site_api_keys: { Args: { p_public_id: SiteId }; Returns: Json };
       list_site_members: { Args: { p_public_id: SiteId }; Returns: Json };
+      list_usage_origins: { Args: { p_public_id: SiteId; p_day?: string }; Returns: Json };
       narrow_site_api_key: { Args: { p_public_id: SiteId; p_key_id: string; p_scopes: string[] }; Returns: Json };
       note_busy_days: { Args: { p_limit?: number }; Returns: Json };
       oci_attempt_cap: { Args: { p_max_attempts?: number; p_min_age_minutes?: number }; Returns: Json };
@@ -97,6 +98,7 @@ export interface Database {
       purge_idempotency_keys: { Args: { p_limit?: number }; Returns: Json };
       purge_script_runs: { Args: Record<never, never>; Returns: Json };
       purge_stored_events: { Args: Record<never, never>; Returns: Json };
+      purge_usage_origins: { Args: { p_limit?: number }; Returns: Json };
       queue_charts: { Args: { p_public_id: SiteId; p_range?: string }; Returns: Json };
       queue_row_story: { Args: { p_public_id: SiteId; p_id: string; p_max_attempts: number }; Returns: Json };
       queue_rows: { Args: { p_public_id: SiteId; p_max_attempts: number; p_filter?: Json; p_cursor?: string; p_limit?: number }; Returns: Json };
@@ -127,10 +129,10 @@ export interface Database {
       seed_provider_credentials: { Args: { p_site_id: SiteUuid; p_connection: Json }; Returns: Json };
       send_again: { Args: { p_public_id: SiteId; p_id: string }; Returns: Json };
       set_conversion_actions: { Args: { p_public_id: SiteId; p_actions: Json }; Returns: Json };
+      set_lead_share: { Args: { p_public_id: SiteId; p_percent: number }; Returns: Json };
       set_site_archived: { Args: { p_public_id: SiteId; p_archived: boolean }; Returns: Json };
       set_site_ceilings: { Args: { p_public_id: SiteId; p_minute_max?: number; p_day_max?: number }; Returns: Json };
       set_site_delivery: { Args: { p_public_id: SiteId; p_settings: Json }; Returns: Json };
-      set_site_plan: { Args: { p_public_id: SiteId; p_name: string; p_monthly_limit: number; p_enforcement: string; p_currency: string; p_hard_cap_multiplier?: number; p_base_price_cents?: number; p_overage_cents_per_1000?: number }; Returns: Json };
       set_site_privacy: { Args: { p_public_id: SiteId; p_consent_mode: string; p_respects_privacy_signal: boolean }; Returns: Json };
       settle_marketing_signal_jobs: { Args: { p_site_id: SiteUuid; p_token: string; p_results: Json; p_batch?: Json; p_max_attempts?: number }; Returns: Json };
       settle_offline_conversion_jobs: { Args: { p_site_id: SiteUuid; p_token: string; p_results: Json; p_transport?: string; p_max_attempts?: number; p_batch?: Json }; Returns: Json };
@@ -201,6 +203,7 @@ export const serviceFunctions = {
   purge_idempotency_keys: ["p_limit"],
   purge_script_runs: [],
   purge_stored_events: [],
+  purge_usage_origins: ["p_limit"],
   reconcile_queue_counts: ["p_limit"],
   reconcile_usage: ["p_limit"],
   record_consent: ["p_site_id", "p_choice"],
@@ -218,7 +221,6 @@ export const serviceFunctions = {
   reseal_credentials: ["p_site_id", "p_provider_key", "p_version", "p_key_id", "p_sealed"],
   seal_proof_blocks: [],
   seed_provider_credentials: ["p_site_id", "p_connection"],
-  set_site_plan: ["p_public_id", "p_name", "p_monthly_limit", "p_enforcement", "p_currency", "p_hard_cap_multiplier", "p_base_price_cents", "p_overage_cents_per_1000"],
   settle_marketing_signal_jobs: ["p_site_id", "p_token", "p_results", "p_batch", "p_max_attempts"],
   settle_offline_conversion_jobs: ["p_site_id", "p_token", "p_results", "p_transport", "p_max_attempts", "p_batch"],
   site_for_ingest: ["p_public_id"],
@@ -266,6 +268,7 @@ export type SessionFunction =
   | "list_sales"
   | "list_site_api_keys"
   | "list_site_members"
+  | "list_usage_origins"
   | "narrow_site_api_key"
   | "open_leads"
   | "preview_delivery_switch"
@@ -286,6 +289,7 @@ export type SessionFunction =
   | "seal_call"
   | "send_again"
   | "set_conversion_actions"
+  | "set_lead_share"
   | "set_site_archived"
   | "set_site_ceilings"
   | "set_site_delivery"

@@ -1,11 +1,12 @@
 import type { CapturedEvent, WireEvent } from "./event-shape.ts";
+import { type RequestOrigin, requestOrigin } from "./request-origin.ts";
 import type { IngestSite } from "./site-cache.ts";
 import { holdsMail, storedAddress } from "./stored-address.ts";
 
 const utmKeys = ["source", "medium", "campaign", "content", "term"] as const;
 
-/** What the platform says about the request itself. The address is not kept. */
-export interface RequestFacts {
+/** What the platform says about the request itself. The address is not kept, only its range. */
+export interface RequestFacts extends RequestOrigin {
   device: string | null;
   country: string | null;
   city: string | null;
@@ -28,6 +29,7 @@ export function requestFacts(headers: Headers, trackerVersion: number | null = n
     country: headers.get("x-vercel-ip-country")?.slice(0, 2) ?? null,
     city: decoded(headers.get("x-vercel-ip-city")),
     trackerVersion,
+    ...requestOrigin(headers),
   };
 }
 
@@ -77,6 +79,8 @@ export function captureEvent(event: WireEvent, site: IngestSite, facts: RequestF
     marketingDefault: marketing,
     intentStamp: isCall ? (event.meta.intent_stamp ?? event.eid) : null,
     phone: null, // a `tel:` link has the site's own number, not the caller's
+    network: facts.network,
+    browser: facts.browser,
   };
 }
 

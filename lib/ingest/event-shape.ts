@@ -117,5 +117,8 @@ export const capturedEvent = z.object({
   intentStamp: z.string().nullable(),
   /** Who called, where a telephone system knows it. */
   phone: z.string().nullable(),
+  /** Where the request came from, as lib/ingest/request-origin.ts writes it. Only counted per day, never stored with the event. */
+  network: z.string().max(40).nullable().optional(),
+  browser: z.string().max(20).nullable().optional(),
 });
 export type CapturedEvent = z.output<typeof capturedEvent>;

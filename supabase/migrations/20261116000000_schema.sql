@@ -1583,7 +1583,8 @@ declare
   v_plan public.site_plans;
   v_cap bigint;
   v_used bigint := 0;
-  v_room bigint;   -- null: no cap
+  v_room bigint;   -- for leads; null: no cap
+  v_open bigint;   -- for anything else
   v_accepted int[] := '{}';
   v_refused int[] := '{}';
   v_enriched int[] := '{}';
@@ -1595,20 +1596,21 @@ begin
     perform private.fail(400, 'VALIDATION_FAILED');
   end if;
   select p.* into v_plan from public.site_plans p where p.site_id = p_site_id;
-  if found then
+  if v_plan.monthly_limit is not null then
     v_month := private.billing_month(v_now);
     v_cap := private.plan_cap(v_plan);
     if v_cap is not null then
       v_used := private.lock_usage(p_site_id, v_month);
       v_room := greatest(0, v_cap - v_used);
-    elsif v_plan.monthly_limit is not null then
+      v_open := greatest(0, private.plan_cap_for(v_plan, false) - v_used);
+    else
       select coalesce(max(u.event_count), 0) into v_used from public.site_usage_monthly u
         where u.site_id = p_site_id and u.year_month = v_month;
     end if;
   end if;
 
   -- One row for each event that is new, by its key and by its eid.
-  if v_room = 0 then
+  if v_room = 0 or (v_open = 0 and not private.has_lead(p_events)) then
     v_refused := private.unseen_events(p_site_id, p_events);
   elsif v_total = 1 then   -- nearly every request; the statement for many takes 100 us more
     if not (v_first ? 'o' and exists (
@@ -1644,9 +1646,10 @@ begin
       select min(i.position) as position
       from claimed c join input i on i.key = c.idempotency_key and i.eid is not distinct from c.eid
       group by i.key) a;
-    if cardinality(v_accepted) > v_room then
-      v_refused := v_accepted[v_room + 1:];
-      v_accepted := v_accepted[:v_room];
+    if cardinality(v_accepted) > v_open then
+      v_refused := private.without_room(p_events, v_accepted, v_open, v_room);
+      v_accepted := array(
+        select n from unnest(v_accepted) n where n <> all (v_refused) order by n);
       delete from public.ingest_idempotency x using unnest(v_refused) position
         where x.site_id = p_site_id
           and x.idempotency_key = decode(p_events -> (position - 1) ->> 'k', 'hex');
@@ -1691,6 +1694,39 @@ begin
     'used', v_used + cardinality(v_accepted),
     'limit', v_plan.monthly_limit,
     'overage', coalesce(v_used + cardinality(v_accepted) > v_plan.monthly_limit, false));
+end
+$$;
+create function private.is_lead(p_event_name text) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select p_event_name in ('conversion/phone_call', 'conversion/whatsapp', 'conversion/form_submit')
+$$;
+create function private.has_lead(p_events jsonb) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select exists (select from jsonb_array_elements(p_events) e where private.is_lead(e ->> 'n'))
+$$;
+create function private.without_room(p_events jsonb, p_new int[], p_open bigint, p_room bigint)
+returns int[]
+language plpgsql immutable set search_path = ''
+as $$
+declare
+  v_position int;
+  v_places bigint;
+  v_taken int := 0;
+  v_refused int[] := '{}';
+begin
+  foreach v_position in array p_new loop
+    v_places := case
+      when private.is_lead(p_events -> (v_position - 1) ->> 'n') then p_room
+      else p_open end;
+    if v_taken < v_places then
+      v_taken := v_taken + 1;
+    else
+      v_refused := v_refused || v_position;
+    end if;
+  end loop;
+  return v_refused;
 end
 $$;
 create function private.note_second_reports(p_site_id uuid, p_events jsonb, p_done int[])
@@ -2483,6 +2519,7 @@ begin
     group by 1, 2 order by 1, 2
     on conflict (site_id, year_month) do update
       set event_count = u.event_count + excluded.event_count, updated_at = excluded.updated_at;
+  perform private.note_origins(p_token, p_rows);
   update public.ingest_fallback_buffer b
     set status = 'RECOVERED', claim_token = null, claimed_at = null, counted = true,
         updated_at = private.current_moment(),
@@ -3296,6 +3333,202 @@ begin
 end
 $$;
 
+-- 06_billing/billing_credits.sql
+create table private.billing_credits (
+  id uuid primary key,
+  site_id uuid not null references public.sites (id),
+  day date not null,
+  units bigint not null,
+  day_events bigint not null,
+  reason_hash text not null,
+  proof_id uuid not null,
+  created_at timestamptz not null,
+  constraint one_credit_per_day_units_and_reason unique (site_id, day, units, reason_hash),
+  constraint credit_is_at_most_the_day check (units between 1 and day_events),
+  constraint reason_hash_is_sha_256 check (reason_hash ~ '^[0-9a-f]{64}$')
+);
+create function public.credit_billed_day(
+  p_public_id text, p_day date, p_units bigint, p_reason text
+) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_from timestamptz := p_day::timestamp at time zone 'UTC';
+  v_site_id uuid;
+  v_credit private.billing_credits;
+  v_credited bigint;
+  v_is_new boolean;
+begin
+  select s.id into v_site_id from public.sites s where s.public_id = p_public_id;
+  if v_site_id is null then
+    perform private.fail(404, 'NOT_FOUND');
+  elsif p_day is null or v_from + interval '24 hours' > v_now then
+    perform private.refuse_setting('day');
+  elsif p_units is null or p_units < 1 then
+    perform private.refuse_setting('units');
+  elsif not private.is_plain_text(p_reason, 200) then
+    perform private.refuse_setting('reason');
+  end if;
+  perform pg_catalog.pg_advisory_xact_lock(hashtextextended('invoice/' || v_site_id, 0));
+  select c.* into v_credit from private.billing_credits c
+    where c.site_id = v_site_id and c.day = p_day and c.units = p_units
+      and c.reason_hash = private.sha256_hex(p_reason);
+  v_is_new := v_credit.id is null;
+  select coalesce(sum(c.units), 0) into v_credited from private.billing_credits c
+    where c.site_id = v_site_id and c.day = p_day;
+  if v_is_new then
+    select d.events into v_credit.day_events
+      from private.daily_counts(v_site_id, v_from, v_from + interval '24 hours') d;
+    if v_credited + p_units > v_credit.day_events then
+      perform private.fail(409, 'CREDIT_TOO_LARGE',
+        jsonb_build_object('events', v_credit.day_events, 'credited', v_credited));
+    end if;
+    v_credited := v_credited + p_units;
+    v_credit.id := private.uuid_v7();
+    v_credit.site_id := v_site_id;
+    v_credit.day := p_day;
+    v_credit.units := p_units;
+    v_credit.reason_hash := private.sha256_hex(p_reason);
+    v_credit.created_at := v_now;
+    v_credit.proof_id := private.prove(v_site_id, ('system', null)::private.actor,
+      jsonb_build_object(
+        'contract', 'credit',
+        'contractVersion', 'credit/1',
+        'entityId', v_credit.id,
+        'to', 'credited',
+        'facts', jsonb_build_object(
+          'day', p_day, 'units', p_units, 'dayEvents', v_credit.day_events),
+        'note', p_reason,
+        'requestHash', v_credit.reason_hash));
+    insert into private.billing_credits values (v_credit.*);
+  end if;
+  return jsonb_build_object(
+    'creditId', v_credit.id,
+    'proofId', v_credit.proof_id,
+    'isNew', v_is_new,
+    'events', v_credit.day_events,
+    'credited', v_credited);
+end
+$$;
+create function private.invoice_of_credit(p_credit private.billing_credits) returns text
+language sql stable security definer set search_path = ''
+as $$
+  select v.year_month from public.invoices v
+  where v.site_id = p_credit.site_id
+    and v.credits @> jsonb_build_array(jsonb_build_object('id', p_credit.id))
+$$;
+create function private.credit_cents(p_line jsonb) returns bigint
+language sql immutable set search_path = ''
+as $$
+  select private.overage_cents(private.overage_events(t.rest - t.units, t.monthly_limit), t.price)
+    - private.overage_cents(private.overage_events(t.rest, t.monthly_limit), t.price)
+  from (
+    select (p_line ->> 'monthEvents')::bigint - (p_line ->> 'creditedBefore')::bigint as rest,
+      (p_line ->> 'units')::bigint as units,
+      (p_line ->> 'monthlyLimit')::bigint as monthly_limit,
+      (p_line ->> 'overageCentsPer1000')::bigint as price) t
+$$;
+
+-- 06_billing/invoices.sql
+create table public.invoices (
+  site_id uuid not null references public.sites (id),
+  year_month text not null,
+  event_count bigint not null,
+  plan_name text,
+  monthly_limit bigint,
+  overage_cents_per_1000 bigint not null,
+  currency text not null,
+  base_cents bigint not null,
+  overage_events bigint not null,
+  overage_cents bigint not null,
+  adjustments jsonb not null,
+  adjustment_cents bigint not null,
+  total_cents bigint not null,
+  days jsonb not null,
+  events_digest text not null,
+  content_hash text not null,
+  due_at timestamptz not null,
+  frozen_at timestamptz not null,
+  credits jsonb not null,
+  credit_cents bigint not null,
+  primary key (site_id, year_month),
+  constraint invoice_is_for_a_month check (year_month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'),
+  constraint counts_are_not_negative check (
+    event_count >= 0 and overage_events >= 0 and overage_events <= event_count),
+  constraint total_is_the_sum_of_its_lines check (
+    total_cents = base_cents + overage_cents + adjustment_cents + credit_cents),
+  constraint credits_are_never_a_charge check (credit_cents <= 0),
+  constraint hashes_are_sha_256 check (
+    events_digest ~ '^[0-9a-f]{64}$' and content_hash ~ '^[0-9a-f]{64}$')
+);
+
+-- 06_billing/billing_credits.sql
+create function private.invoice_credits(p_invoice public.invoices) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_credit record;
+  v_terms public.invoices;
+  v_line jsonb;
+  v_lines jsonb := '[]';
+begin
+  for v_credit in
+    select c.*, p.hash, to_char(c.day, 'YYYY-MM') as year_month
+    from private.billing_credits c join public.transition_proofs p on p.id = c.proof_id
+    where c.site_id = p_invoice.site_id and private.invoice_of_credit(c) is null
+      and to_char(c.day, 'YYYY-MM') <= p_invoice.year_month
+    order by c.day, c.id
+  loop
+    v_terms := p_invoice;
+    if v_credit.year_month < p_invoice.year_month then
+      select v.* into v_terms from public.invoices v
+        where v.site_id = p_invoice.site_id and v.year_month = v_credit.year_month;
+      continue when not found;
+      v_terms.event_count :=
+        private.events_of(private.invoice_days(p_invoice.site_id, v_credit.year_month));
+    end if;
+    v_line := jsonb_build_object(
+      'id', v_credit.id,
+      'day', v_credit.day,
+      'units', v_credit.units,
+      'dayEvents', v_credit.day_events,
+      'monthEvents', v_terms.event_count,
+      'creditedBefore', (
+        select coalesce(sum((l ->> 'units')::bigint), 0) from (
+          select jsonb_array_elements(v.credits) as l from public.invoices v
+          where v.site_id = p_invoice.site_id
+          union all select jsonb_array_elements(v_lines)) known
+        where left(l ->> 'day', 7) = v_credit.year_month),
+      'monthlyLimit', v_terms.monthly_limit,
+      'overageCentsPer1000', case
+        when v_terms.currency = p_invoice.currency then v_terms.overage_cents_per_1000
+        else 0 end,
+      'proofId', v_credit.proof_id,
+      'proofHash', v_credit.hash);
+    v_lines := v_lines || (v_line || jsonb_build_object('cents', private.credit_cents(v_line)));
+  end loop;
+  return v_lines;
+end
+$$;
+create function private.listed_credits(p_site_id uuid) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'id', t.id,
+    'day', t.day,
+    'units', t.units,
+    'dayEvents', t.day_events,
+    'reason', t.note,
+    'proofId', t.proof_id,
+    'creditedAt', private.utc_text(t.created_at),
+    'inInvoice', t.in_invoice) order by t.created_at desc, t.id desc), '[]')
+  from (
+    select c.*, n.note, private.invoice_of_credit(c) as in_invoice
+    from private.billing_credits c left join private.proof_notes n on n.proof_id = c.proof_id
+    where c.site_id = p_site_id order by c.created_at desc, c.id desc limit 12) t
+$$;
+
 -- 06_billing/billing_months.sql
 create function private.billed_rows_kept() returns interval
 language sql immutable parallel safe set search_path = ''
@@ -3349,21 +3582,27 @@ begin
   return jsonb_build_object(
     'now', private.utc_text(v_now),
     'yearMonth', v_month,
-    'currency', coalesce(v_plan.currency, v_site.currency),
-    'plan', case when v_plan.site_id is not null then jsonb_build_object(
+    'currency', v_plan.currency,
+    'plan', jsonb_build_object(
       'name', v_plan.name,
       'monthlyLimit', v_plan.monthly_limit,
       'enforcement', v_plan.enforcement,
       'capEvents', private.plan_cap(v_plan),
+      'leadSharePercent', v_plan.lead_share_percent,
+      'openEvents', private.plan_cap_for(v_plan, false),
       'basePriceCents', v_plan.base_price_cents,
-      'overageCentsPer1000', v_plan.overage_cents_per_1000) end,
+      'overageCentsPer1000', v_plan.overage_cents_per_1000),
     'used', private.events_of(v_days),
     'days', v_days,
     -- The forecast learns weekdays from these.
     'daysBefore', private.days_with_events(v_site.id, v_from - interval '672 hours', v_from),
     'drops', private.dropped_events(v_site.id, (v_from at time zone 'UTC')::date),
     'reconciledAt', private.utc_text(v_usage.reconciled_at),
-    'drift', v_usage.drift);
+    'drift', v_usage.drift,
+    'credits', private.listed_credits(v_site.id),
+    'unusualDays', jsonb_path_query_array(
+      private.days_json(v_site.id, (v_from at time zone 'UTC')::date,
+        (v_now at time zone 'UTC')::date), '$[*] ? (@.isUnusual == true)'));
 end
 $$;
 create function public.list_counted_events(
@@ -3628,8 +3867,12 @@ begin
   v_invoice.adjustment_cents := (
     select coalesce(sum((a ->> 'cents')::bigint), 0)
     from jsonb_array_elements(v_invoice.adjustments) a);
-  v_invoice.total_cents :=
-    v_invoice.base_cents + v_invoice.overage_cents + v_invoice.adjustment_cents;
+  v_invoice.credits := private.invoice_credits(v_invoice);
+  v_invoice.credit_cents := (
+    select coalesce(sum((c ->> 'cents')::bigint), 0)
+    from jsonb_array_elements(v_invoice.credits) c);
+  v_invoice.total_cents := v_invoice.base_cents + v_invoice.overage_cents
+    + v_invoice.adjustment_cents + v_invoice.credit_cents;
   -- The 25th of the following month, and at least two weeks after the invoice is made.
   v_invoice.due_at := greatest(
     v_end + interval '24 days',
@@ -3680,7 +3923,13 @@ begin
         or (coalesce(s.archived_at, v_to) >= v_from
             and exists (
               select from private.plan_changes c
-              where c.site_id = s.id and c.changed_at < v_to)))
+              where c.site_id = s.id and c.changed_at < v_to
+                and (c.base_price_cents > 0 or c.monthly_limit is not null)))
+        or exists (
+          select from private.billing_credits c
+          where c.site_id = s.id and c.created_at >= v_from and c.created_at < v_to
+            and c.day < (v_to at time zone 'UTC')::date
+            and private.invoice_of_credit(c) is null))
     order by s.id limit v_limit
   loop
     v_found := v_found + 1;
@@ -3712,34 +3961,6 @@ end
 $$;
 
 -- 06_billing/invoices.sql
-create table public.invoices (
-  site_id uuid not null references public.sites (id),
-  year_month text not null,
-  event_count bigint not null,
-  plan_name text,
-  monthly_limit bigint,
-  overage_cents_per_1000 bigint not null,
-  currency text not null,
-  base_cents bigint not null,
-  overage_events bigint not null,
-  overage_cents bigint not null,
-  adjustments jsonb not null,
-  adjustment_cents bigint not null,
-  total_cents bigint not null,
-  days jsonb not null,
-  events_digest text not null,
-  content_hash text not null,
-  due_at timestamptz not null,
-  frozen_at timestamptz not null,
-  primary key (site_id, year_month),
-  constraint invoice_is_for_a_month check (year_month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'),
-  constraint counts_are_not_negative check (
-    event_count >= 0 and overage_events >= 0 and overage_events <= event_count),
-  constraint total_is_the_sum_of_its_lines check (
-    total_cents = base_cents + overage_cents + adjustment_cents),
-  constraint hashes_are_sha_256 check (
-    events_digest ~ '^[0-9a-f]{64}$' and content_hash ~ '^[0-9a-f]{64}$')
-);
 create function private.overage_events(p_events bigint, p_limit bigint) returns bigint
 language sql immutable set search_path = ''
 as $$ select greatest(0, p_events - coalesce(p_limit, p_events)) $$;
@@ -3794,6 +4015,14 @@ as $$
           a ->> 'cents', a ->> 'eventCount', a ->> 'eventsDigest'),
         E'\n' order by a ->> 'yearMonth')
       from jsonb_array_elements(p_invoice.adjustments) a),
+    (select string_agg(
+        format(
+          'credit %s units %s of %s cents %s events %s before %s limit %s at %s proof %s %s',
+          c ->> 'day', c ->> 'units', c ->> 'dayEvents', c ->> 'cents', c ->> 'monthEvents',
+          c ->> 'creditedBefore', coalesce(c ->> 'monthlyLimit', 'none'),
+          c ->> 'overageCentsPer1000', c ->> 'proofId', c ->> 'proofHash'),
+        E'\n' order by place)
+      from jsonb_array_elements(p_invoice.credits) with ordinality t (c, place)),
     'total cents ' || p_invoice.total_cents,
     'due ' || private.utc_text(p_invoice.due_at),
     'frozen ' || private.utc_text(p_invoice.frozen_at)) || E'\n'
@@ -3842,6 +4071,11 @@ begin
     'overageEvents', v.overage_events,
     'overageCents', v.overage_cents,
     'adjustments', v.adjustments,
+    'credits', (
+      select coalesce(jsonb_agg(
+        c || jsonb_build_object('reason', n.note) order by place), '[]')
+      from jsonb_array_elements(v.credits) with ordinality t (c, place)
+      left join private.proof_notes n on n.proof_id = (c ->> 'proofId')::uuid),
     'totalCents', v.total_cents,
     'dueAt', private.utc_text(v.due_at),
     'frozenAt', private.utc_text(v.frozen_at),
@@ -4020,13 +4254,15 @@ create table public.site_plans (
   overage_cents_per_1000 bigint not null default 0,
   currency text not null,
   updated_at timestamptz not null,
+  lead_share_percent smallint not null default 10,
   constraint plan_name_is_1_to_40_characters check (char_length(name) between 1 and 40),
   constraint limit_is_positive check (monthly_limit > 0),
   constraint enforcement_is_known check (enforcement in ('soft', 'hard')),
   constraint hard_plans_have_a_limit check (enforcement = 'soft' or monthly_limit is not null),
   constraint cap_is_not_below_the_limit check (hard_cap_multiplier >= 1),
   constraint prices_are_not_negative check (base_price_cents >= 0 and overage_cents_per_1000 >= 0),
-  constraint plan_currency_is_iso_4217 check (private.currency_decimals(currency) is not null)
+  constraint plan_currency_is_iso_4217 check (private.currency_decimals(currency) is not null),
+  constraint lead_share_is_a_percentage check (lead_share_percent between 0 and 100)
 );
 create table private.plan_changes (
   id bigint generated always as identity primary key,
@@ -4050,6 +4286,15 @@ begin
   return null;
 end
 $$;
+create function private.give_first_plan() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  insert into public.site_plans (site_id, name, enforcement, currency, updated_at)
+    values (new.id, 'Open', 'soft', new.currency, new.created_at);
+  return null;
+end
+$$;
 create function private.plan_cap(p_plan public.site_plans) returns bigint
 language sql immutable set search_path = ''
 as $$
@@ -4057,6 +4302,26 @@ as $$
     when p_plan.enforcement = 'hard' then p_plan.monthly_limit
     when p_plan.hard_cap_multiplier is not null
       then floor(p_plan.monthly_limit * p_plan.hard_cap_multiplier)::bigint end
+$$;
+create function private.plan_cap_for(p_plan public.site_plans, p_is_lead boolean) returns bigint
+language sql immutable set search_path = ''
+as $$
+  select c.cap - case when p_is_lead then 0
+    else floor(c.cap::numeric * p_plan.lead_share_percent / 100)::bigint end
+  from (select private.plan_cap(p_plan) as cap) c
+$$;
+create function public.set_lead_share(p_public_id text, p_percent int) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'owner');
+begin
+  if p_percent is null or p_percent not between 0 and 100 then
+    perform private.refuse_setting('leadSharePercent');
+  end if;
+  update public.site_plans p set lead_share_percent = p_percent where p.site_id = v_site.id;
+  return jsonb_build_object('ok', true);
+end
 $$;
 create function public.set_site_plan(
   p_public_id text, p_name text, p_monthly_limit bigint, p_enforcement text, p_currency text,
@@ -4161,6 +4426,128 @@ begin
     where u.site_id = p_site_id and u.year_month = p_year_month
     returning * into v_usage;
   return v_usage;
+end
+$$;
+
+-- 06_billing/usage_origins.sql
+create table private.usage_origins (
+  site_id uuid not null references public.sites (id),
+  day date not null,
+  network text not null,
+  browser text not null,
+  units bigint not null,
+  primary key (site_id, day, network, browser),
+  constraint network_is_a_range check (network = '' or network ~ '/(24|48)$'),
+  constraint units_are_positive check (units > 0)
+);
+create function private.note_origins(p_token uuid, p_rows jsonb) returns void
+language sql security definer set search_path = ''
+as $$
+  with stored as materialized (
+    select b.site_id, (b.created_at at time zone 'UTC')::date as day,
+      coalesce(r ->> 'network', '') as network,
+      case when r ->> 'reporter' = 'system' then 'system'
+        else coalesce(r ->> 'browser', '') end as browser,
+      count(*) as units
+    from jsonb_array_elements(p_rows) r
+    join public.ingest_fallback_buffer b on b.id = (r ->> 'id')::uuid
+    where b.claim_token = p_token and not b.is_enrichment
+    group by 1, 2, 3, 4
+  ), full_days as materialized (
+    select d.site_id, d.day from (select distinct s.site_id, s.day from stored s) d
+    where (select count(*) from private.usage_origins o
+      where o.site_id = d.site_id and o.day = d.day) >= 2000
+  ), placed as (
+    select s.site_id, s.day, s.browser, s.units,
+      case when f.day is null or exists (
+          select from private.usage_origins o where o.site_id = s.site_id and o.day = s.day
+            and o.network = s.network and o.browser = s.browser)
+        then s.network else '' end as network
+    from stored s left join full_days f on f.site_id = s.site_id and f.day = s.day
+  )
+  insert into private.usage_origins as o (site_id, day, network, browser, units)
+    select p.site_id, p.day, p.network, p.browser, sum(p.units) from placed p
+    group by 1, 2, 3, 4 order by 1, 2, 3, 4
+    on conflict (site_id, day, network, browser) do update set units = o.units + excluded.units
+$$;
+create function private.judged_days(p_site_id uuid, p_from date, p_to date)
+returns table (day date, units bigint, usual bigint, is_unusual boolean)
+language sql stable security definer set search_path = ''
+as $$
+  with counted as materialized (
+    select d.day, d.events,
+      min(d.day) filter (where d.events > 0) over () as first_day
+    from private.daily_counts(p_site_id, (p_from - 28)::timestamp at time zone 'UTC',
+      (p_to + 1)::timestamp at time zone 'UTC') d
+  )
+  select c.day, c.events, u.usual,
+    coalesce(c.events > 3 * u.usual and c.events >= u.usual + 100, false)
+  from counted c
+  left join lateral (
+    select round(percentile_cont(0.5) within group (order by b.events))::bigint as usual
+    from counted b where b.day >= greatest(c.day - 28, c.first_day) and b.day < c.day
+    having count(*) >= 7) u on true
+  where c.day >= p_from
+  order by c.day
+$$;
+create function private.days_json(p_site_id uuid, p_from date, p_to date) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'day', d.day,
+    'units', d.units,
+    'usual', d.usual,
+    'isUnusual', d.is_unusual) order by d.day), '[]')
+  from private.judged_days(p_site_id, p_from, p_to) d
+$$;
+create function public.list_usage_origins(p_public_id text, p_day date default null) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'operator');
+  v_today date := (private.current_moment() at time zone 'UTC')::date;
+  v_days jsonb := private.days_json(v_site.id, v_today - 34, v_today);
+  v_day date := coalesce(
+    p_day,
+    (select max((d ->> 'day')::date) from jsonb_array_elements(v_days) d
+      where (d ->> 'isUnusual')::boolean),
+    v_today);
+  v_asked jsonb;
+  v_origins jsonb;
+  v_known bigint;
+begin
+  if v_day > v_today or v_day <= v_today - 90 then
+    perform private.refuse_setting('day');
+  end if;
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'network', o.network,
+      'browser', o.browser,
+      'units', o.units) order by o.units desc, o.network, o.browser), '[]'),
+      coalesce(sum(o.units), 0)
+    into v_origins, v_known
+    from private.usage_origins o where o.site_id = v_site.id and o.day = v_day;
+  v_asked := private.days_json(v_site.id, v_day, v_day) -> 0;
+  return v_asked || jsonb_build_object(
+    'waiting', greatest(0, (v_asked ->> 'units')::bigint - v_known),
+    'days', v_days,
+    'origins', v_origins);
+end
+$$;
+create function public.purge_usage_origins(p_limit int default 10000) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_purged int;
+begin
+  delete from private.usage_origins o using (
+    select x.site_id, x.day, x.network, x.browser from private.usage_origins x
+    where x.day <= ((private.current_moment() - private.billed_rows_kept())
+      at time zone 'UTC')::date
+    order by x.day limit least(greatest(p_limit, 1), 50000) for update skip locked) old
+    where o.site_id = old.site_id and o.day = old.day and o.network = old.network
+      and o.browser = old.browser;
+  get diagnostics v_purged = row_count;
+  return jsonb_build_object('purged', v_purged);
 end
 $$;
 
@@ -12410,6 +12797,13 @@ create index newest_session_of_a_visitor
 create index sessions_of_a_site on public.sessions (site_id, started_at desc);
 alter table public.sessions enable row level security;
 
+-- 06_billing/billing_credits.sql
+alter table private.billing_credits enable row level security;
+create trigger credits_never_change before update or delete on private.billing_credits
+  for each row execute function private.refuse_change();
+create trigger credits_are_never_truncated before truncate on private.billing_credits
+  for each statement execute function private.refuse_change();
+
 -- 06_billing/billing_overview.sql
 grant execute on function public.billing_overview(text) to authenticated;
 grant execute on function public.list_counted_events(text, text, text, int) to authenticated;
@@ -12449,14 +12843,24 @@ create trigger plan_changes_never_change before update or delete on private.plan
   for each row execute function private.refuse_change();
 create trigger plan_changes_are_never_truncated before truncate on private.plan_changes
   for each statement execute function private.refuse_change();
-create trigger plan_changes_are_kept after insert or update on public.site_plans
+create trigger plan_changes_are_kept after insert or update of updated_at on public.site_plans
   for each row execute function private.note_plan_change();
-grant execute on function public.set_site_plan(
-  text, text, bigint, text, text, numeric, bigint, bigint
-) to opsmantik_app, service_role;
+create trigger sites_begin_with_a_plan after insert on public.sites
+  for each row execute function private.give_first_plan();
+create trigger plans_are_never_deleted before delete on public.site_plans
+  for each row execute function private.refuse_change();
+create trigger plans_are_never_truncated before truncate on public.site_plans
+  for each statement execute function private.refuse_change();
+grant execute on function public.set_lead_share(text, int) to authenticated;
 
 -- 06_billing/site_usage_monthly.sql
 alter table public.site_usage_monthly enable row level security;
+
+-- 06_billing/usage_origins.sql
+create index origins_by_day on private.usage_origins (day);
+alter table private.usage_origins enable row level security;
+grant execute on function public.list_usage_origins(text, date) to authenticated;
+grant execute on function public.purge_usage_origins(int) to opsmantik_app, service_role;
 
 -- 07_sales/confirm_sale.sql
 grant execute on function public.confirm_sale_and_enqueue(uuid, jsonb, text, text)
@@ -12895,6 +13299,11 @@ select public.ensure_event_partitions();
 
 -- 06_billing/ledger_watermark.sql
 insert into private.ledger_watermark default values;
+
+-- 06_billing/site_plans.sql
+insert into public.site_plans (site_id, name, enforcement, currency, updated_at)
+  select s.id, 'Open', 'soft', s.currency, private.current_moment() from public.sites s
+  where not exists (select from public.site_plans p where p.site_id = s.id);
 
 -- 08_queue/queue_check.sql
 insert into private.queue_check default values;

@@ -7,6 +7,7 @@ import { POST as workerRoute } from "#app/api/workers/ingest/route.ts";
 import { type SiteId, type SiteUuid, siteUuidShape } from "#lib/site.ts";
 import { closeServer, listenLocal, readBody } from "#scripts/local/process/local-server.ts";
 import { type Qstash, startQstash } from "#scripts/local/qstash/qstash.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
 import { createSite, setCeilings } from "#tests/fixtures/site.ts";
 import { createPerson, type Person } from "#tests/fixtures/team.ts";
 import { useAppEnv as setAppEnv } from "./app-env.ts";
@@ -28,7 +29,8 @@ interface SiteSettings {
   respectsPrivacySignal?: boolean;
   /** As many events as an owner may set. */
   highCeilings?: boolean;
-  plan?: { limit: number | null; enforcement: "soft" | "hard"; capMultiplier?: number };
+  /** Nothing of it is kept for leads unless told otherwise, so that a test of the cap meets the cap. */
+  plan?: { limit: number | null; enforcement: "soft" | "hard"; capMultiplier?: number; leadSharePercent?: number };
 }
 
 export interface IngestApp {
@@ -123,6 +125,7 @@ async function newSite(db: TestDatabase, owner: Person, { consentMode, respectsP
   if (highCeilings) await setCeilings(db.sql, { siteId, owner });
   if (plan) {
     await db.sql`select public.set_site_plan(${siteId}, 'Test', ${plan.limit}, ${plan.enforcement}, 'TRY', ${plan.capMultiplier ?? null})`;
+    await callAs(db.sql, owner, (tx) => tx`select public.set_lead_share(${siteId}, ${plan.leadSharePercent ?? 0})`);
   }
   return site;
 }

@@ -68,7 +68,8 @@ test("an invoice's CSV shows a credit as a number and makes a plan's name inert"
     overageEvents: 2,
     overageCents: 5,
     adjustments: [{ yearMonth: "2026-02", events: -1, cents: -1203, eventCount: 1, eventsDigest: "" }],
-    totalCents: 147_802,
+    credits: [{ day: "2026-03-05", units: 2, cents: -5 }],
+    totalCents: 147_797,
     contentHash: "ab",
   } as unknown as Invoice; // the file needs no more of it
   expect(invoiceCsv(invoice).split("\r\n")).toEqual([
@@ -76,7 +77,8 @@ test("an invoice's CSV shows a credit as a number and makes a plan's name inert"
     `"2026-03","plan","'=Standard",10,1490,"TRY"`,
     '"2026-03","overage","",2,0.05,"TRY"',
     '"2026-03","adjustment","2026-02",-1,-12.03,"TRY"',
-    '"2026-03","total","ab",,1478.02,"TRY"',
+    '"2026-03","credit","2026-03-05",-2,-0.05,"TRY"',
+    '"2026-03","total","ab",,1477.97,"TRY"',
     "",
   ]);
 });

@@ -12,7 +12,7 @@ const site = {
   pageViews: false,
   ceilings: { minuteMax: 1000, dayMax: 20_000 },
 };
-const facts = { device: "mobile", country: "TR", city: null, trackerVersion: null };
+const facts = { device: "mobile", country: "TR", city: null, trackerVersion: null, network: "203.0.113.0/24", browser: "chrome" as const };
 const wire = (change: Record<string, unknown>) => wireEvent.parse({ u: "https://a.test/", ...change });
 const capture = (change: Record<string, unknown>, mode: "off" | "required" = "off") =>
   captureEvent(wire(change), { ...site, consentMode: mode }, facts);

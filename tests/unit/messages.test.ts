@@ -38,6 +38,12 @@ const sameInBoth = new Set([
   "googleAds.account.ads_api",
   "googleAds.test.accountFound",
   "googleAds.dryRun.option",
+  "billing.origins.browsers.chrome",
+  "billing.origins.browsers.safari",
+  "billing.origins.browsers.firefox",
+  "billing.origins.browsers.edge",
+  "billing.origins.browsers.opera",
+  "billing.origins.browsers.samsung",
 ]);
 
 /**

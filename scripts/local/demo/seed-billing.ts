@@ -30,6 +30,15 @@ const plans: DemoPlan[] = [
   { name: "Starter", limit: 400, currency: "GBP", baseCents: 2900, overageCentsPer1000: 5000, dailyEvents: 18 },
 ];
 const closedMonths = 3;
+/** Three days ago a network that nobody knows sent this many page views to the first site, so that the demo has an unusual day. */
+const flood = { daysAgo: 3, batches: 3, batchEvents: 80, network: "203.0.113.0/24", browser: "other" };
+const origins = [
+  { network: "192.0.2.0/24", browser: "chrome" },
+  { network: "192.0.2.0/24", browser: "safari" },
+  { network: "198.51.100.0/24", browser: "samsung" },
+  { network: "2001:db8:7::/48", browser: "chrome" },
+  { network: "2001:db8:9::/48", browser: "firefox" },
+];
 const paths = ["/", "/fiyatlar", "/iletisim", "/blog/kis-bakimi", "/hizmetler"];
 const actions = ["interaction/view", "interaction/view", "interaction/view", "interaction/scroll_depth"];
 
@@ -40,11 +49,14 @@ export async function seedBilling(sql: postgres.Sql, sites: BillingSite[], now =
   for (const [index, plan] of plans.entries()) {
     const site = sites[index];
     if (!site) continue;
-    const [row] = await sql`select id, exists (select from public.site_plans p where p.site_id = s.id) as planned
-      from public.sites s where public_id = ${site.siteId}`;
+    const [row] = await sql`select s.id, s.created_at as created, p.monthly_limit is not null as planned
+      from public.sites s join public.site_plans p on p.site_id = s.id where s.public_id = ${site.siteId}`;
     if (row?.planned !== false) continue;
-    await callAt(sql, `${firstMonth}-01T00:00:00Z`, (tx) => givePlan(tx, site, plan));
-    await admitMonths(sql, { siteUuid: siteUuidShape.parse(row.id), site, plan, firstMonth, now });
+    // The site is younger than its first invoices; the plan that it began with must not price the later ones.
+    for (const at of [`${firstMonth}-01T00:00:00Z`, row.created]) await callAt(sql, at, (tx) => givePlan(tx, site, plan));
+    const siteUuid = siteUuidShape.parse(row.id);
+    await admitMonths(sql, { siteUuid, site, plan, firstMonth, now });
+    if (index === 0) await admitFlood(sql, { siteUuid, site, now });
   }
   for (let back = closedMonths; back >= 1; back--) {
     const month = shiftMonth(thisMonth, -back);
@@ -84,6 +96,15 @@ async function admitMonths(sql: postgres.Sql, { siteUuid, site, plan, firstMonth
   });
 }
 
+async function admitFlood(sql: postgres.Sql, { siteUuid, site, now }: Pick<Months, "siteUuid" | "site" | "now">): Promise<void> {
+  const day = new Date(now.getTime() - flood.daysAgo * 86_400_000).toISOString().slice(0, 10);
+  for (let batch = 0; batch < flood.batches; batch++) {
+    const { network, browser } = flood;
+    const events = eventsOf(site, day, flood.batchEvents, 10 + batch).map((event) => ({ ...event, p: { ...event.p, network, browser } }));
+    await callAt(sql, `${day}T03:2${batch}:00Z`, (tx) => tx`select public.admit_events(${siteUuid}, ${tx.json(events)})`);
+  }
+}
+
 /** The same number for the same day on every machine, with a busy week and a quiet weekend. */
 function eventsOnDay({ dailyEvents }: DemoPlan, day: string): number {
   const weekday = new Date(`${day}T00:00:00Z`).getUTCDay();
@@ -100,7 +121,16 @@ function eventsOf({ siteId, domain }: BillingSite, day: string, count: number, t
       .slice(0, 32);
     const [category = "", action = ""] = name.split("/");
     const url = `https://${domain}${paths[(index + turn) % paths.length]}`;
-    const captured: CapturedEvent = { ...blankEvent, visitor, category, action, url, value: action === "scroll_depth" ? 60 : null };
+    const origin = origins[Number.parseInt(visitor.slice(0, 4), 16) % origins.length];
+    const captured: CapturedEvent = {
+      ...blankEvent,
+      ...origin,
+      visitor,
+      category,
+      action,
+      url,
+      value: action === "scroll_depth" ? 60 : null,
+    };
     return { k: createHash("sha256").update(`${visitor}/${name}/${url}/${index}`).digest("hex"), e: null, n: name, p: captured };
   });
 }

@@ -23,6 +23,8 @@ grant execute on function public.site_for_ingest(text) to opsmantik_app, service
 --            telephone system. An event whose older eid is known is the same event.
 --   Safe     from any number of requests: keys are inserted in order. Only plans with a cap lock,
 --            on one row per site and month.
+--   Room     each event is judged in the order sent, as if it came alone: a lead up to the plan's
+--            cap, anything else up to the part that is not kept for leads.
 --   Returns  {results: ["accepted" | "duplicate" | "enriched" | "quota", …], used, limit,
 --            overage}. Only an accepted event leaves a billing row. A call that the other
 --            reporter reported first is enriched: captured once more, never billed.
@@ -39,7 +41,8 @@ declare
   v_plan public.site_plans;
   v_cap bigint;
   v_used bigint := 0;
-  v_room bigint;   -- null: no cap
+  v_room bigint;   -- for leads; null: no cap
+  v_open bigint;   -- for anything else
   v_accepted int[] := '{}';
   v_refused int[] := '{}';
   v_enriched int[] := '{}';
@@ -51,20 +54,21 @@ begin
     perform private.fail(400, 'VALIDATION_FAILED');
   end if;
   select p.* into v_plan from public.site_plans p where p.site_id = p_site_id;
-  if found then
+  if v_plan.monthly_limit is not null then
     v_month := private.billing_month(v_now);
     v_cap := private.plan_cap(v_plan);
     if v_cap is not null then
       v_used := private.lock_usage(p_site_id, v_month);
       v_room := greatest(0, v_cap - v_used);
-    elsif v_plan.monthly_limit is not null then
+      v_open := greatest(0, private.plan_cap_for(v_plan, false) - v_used);
+    else
       select coalesce(max(u.event_count), 0) into v_used from public.site_usage_monthly u
         where u.site_id = p_site_id and u.year_month = v_month;
     end if;
   end if;
 
   -- One row for each event that is new, by its key and by its eid.
-  if v_room = 0 then
+  if v_room = 0 or (v_open = 0 and not private.has_lead(p_events)) then
     v_refused := private.unseen_events(p_site_id, p_events);
   elsif v_total = 1 then   -- nearly every request; the statement for many takes 100 us more
     if not (v_first ? 'o' and exists (
@@ -100,9 +104,10 @@ begin
       select min(i.position) as position
       from claimed c join input i on i.key = c.idempotency_key and i.eid is not distinct from c.eid
       group by i.key) a;
-    if cardinality(v_accepted) > v_room then
-      v_refused := v_accepted[v_room + 1:];
-      v_accepted := v_accepted[:v_room];
+    if cardinality(v_accepted) > v_open then
+      v_refused := private.without_room(p_events, v_accepted, v_open, v_room);
+      v_accepted := array(
+        select n from unnest(v_accepted) n where n <> all (v_refused) order by n);
       delete from public.ingest_idempotency x using unnest(v_refused) position
         where x.site_id = p_site_id
           and x.idempotency_key = decode(p_events -> (position - 1) ->> 'k', 'hex');
@@ -151,6 +156,47 @@ end
 $$;
 grant execute on function public.admit_events(uuid, jsonb) to opsmantik_app, service_role;
 
+-- is_lead: whether an event is somebody who reaches out. lib/channels.ts has the same actions.
+create function private.is_lead(p_event_name text) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select p_event_name in ('conversion/phone_call', 'conversion/whatsapp', 'conversion/form_submit')
+$$;
+
+-- has_lead: whether one of the events is a lead. As a function, so that plpgsql asks only where the
+-- open part is used up.
+create function private.has_lead(p_events jsonb) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select exists (select from jsonb_array_elements(p_events) e where private.is_lead(e ->> 'n'))
+$$;
+
+-- without_room: those of the new events, by position, that find no room when each takes its place
+-- in the order sent. Leads have p_room places, of which anything else may use the first p_open.
+create function private.without_room(p_events jsonb, p_new int[], p_open bigint, p_room bigint)
+returns int[]
+language plpgsql immutable set search_path = ''
+as $$
+declare
+  v_position int;
+  v_places bigint;
+  v_taken int := 0;
+  v_refused int[] := '{}';
+begin
+  foreach v_position in array p_new loop
+    v_places := case
+      when private.is_lead(p_events -> (v_position - 1) ->> 'n') then p_room
+      else p_open end;
+    if v_taken < v_places then
+      v_taken := v_taken + 1;
+    else
+      v_refused := v_refused || v_position;
+    end if;
+  end loop;
+  return v_refused;
+end
+$$;
+
 -- note_second_reports: the positions of calls that the other reporter reported first. Each reporter
 -- counts once per call, so a repeated request enriches nothing and a flood of them stores nothing.
 create function private.note_second_reports(p_site_id uuid, p_events jsonb, p_done int[])
@@ -177,7 +223,7 @@ begin
 end
 $$;
 
--- unseen_events: the positions of events that are new, when there is no room for any.
+-- unseen_events: the positions of events that are new, when there is no room for any of them.
 create function private.unseen_events(p_site_id uuid, p_events jsonb) returns int[]
 language sql stable security definer set search_path = ''
 as $$

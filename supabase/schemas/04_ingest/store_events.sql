@@ -77,6 +77,7 @@ begin
     group by 1, 2 order by 1, 2
     on conflict (site_id, year_month) do update
       set event_count = u.event_count + excluded.event_count, updated_at = excluded.updated_at;
+  perform private.note_origins(p_token, p_rows);
   update public.ingest_fallback_buffer b
     set status = 'RECOVERED', claim_token = null, claimed_at = null, counted = true,
         updated_at = private.current_moment(),

@@ -30,21 +30,27 @@ begin
   return jsonb_build_object(
     'now', private.utc_text(v_now),
     'yearMonth', v_month,
-    'currency', coalesce(v_plan.currency, v_site.currency),
-    'plan', case when v_plan.site_id is not null then jsonb_build_object(
+    'currency', v_plan.currency,
+    'plan', jsonb_build_object(
       'name', v_plan.name,
       'monthlyLimit', v_plan.monthly_limit,
       'enforcement', v_plan.enforcement,
       'capEvents', private.plan_cap(v_plan),
+      'leadSharePercent', v_plan.lead_share_percent,
+      'openEvents', private.plan_cap_for(v_plan, false),
       'basePriceCents', v_plan.base_price_cents,
-      'overageCentsPer1000', v_plan.overage_cents_per_1000) end,
+      'overageCentsPer1000', v_plan.overage_cents_per_1000),
     'used', private.events_of(v_days),
     'days', v_days,
     -- The forecast learns weekdays from these.
     'daysBefore', private.days_with_events(v_site.id, v_from - interval '672 hours', v_from),
     'drops', private.dropped_events(v_site.id, (v_from at time zone 'UTC')::date),
     'reconciledAt', private.utc_text(v_usage.reconciled_at),
-    'drift', v_usage.drift);
+    'drift', v_usage.drift,
+    'credits', private.listed_credits(v_site.id),
+    'unusualDays', jsonb_path_query_array(
+      private.days_json(v_site.id, (v_from at time zone 'UTC')::date,
+        (v_now at time zone 'UTC')::date), '$[*] ? (@.isUnusual == true)'));
 end
 $$;
 grant execute on function public.billing_overview(text) to authenticated;

@@ -77,8 +77,12 @@ begin
   v_invoice.adjustment_cents := (
     select coalesce(sum((a ->> 'cents')::bigint), 0)
     from jsonb_array_elements(v_invoice.adjustments) a);
-  v_invoice.total_cents :=
-    v_invoice.base_cents + v_invoice.overage_cents + v_invoice.adjustment_cents;
+  v_invoice.credits := private.invoice_credits(v_invoice);
+  v_invoice.credit_cents := (
+    select coalesce(sum((c ->> 'cents')::bigint), 0)
+    from jsonb_array_elements(v_invoice.credits) c);
+  v_invoice.total_cents := v_invoice.base_cents + v_invoice.overage_cents
+    + v_invoice.adjustment_cents + v_invoice.credit_cents;
   -- The 25th of the following month, and at least two weeks after the invoice is made.
   v_invoice.due_at := greatest(
     v_end + interval '24 days',
@@ -90,8 +94,9 @@ begin
 end
 $$;
 
--- freeze_invoices: makes the invoices of a closed month, for each site that had a plan or counted
--- events in it.
+-- freeze_invoices: makes the invoices of a closed month, for each site that counted events in it,
+-- had a plan with a price or a limit (the plan a site begins with has neither), or was given a
+-- credit that still waits.
 --   Takes    p_year_month, the previous month when null.
 --   A step   counts at most 10,000 events of a site that are not counted yet and goes to the next
 --            one. It ends after p_limit sites or about three seconds.
@@ -142,7 +147,13 @@ begin
         or (coalesce(s.archived_at, v_to) >= v_from
             and exists (
               select from private.plan_changes c
-              where c.site_id = s.id and c.changed_at < v_to)))
+              where c.site_id = s.id and c.changed_at < v_to
+                and (c.base_price_cents > 0 or c.monthly_limit is not null)))
+        or exists (
+          select from private.billing_credits c
+          where c.site_id = s.id and c.created_at >= v_from and c.created_at < v_to
+            and c.day < (v_to at time zone 'UTC')::date
+            and private.invoice_of_credit(c) is null))
     order by s.id limit v_limit
   loop
     v_found := v_found + 1;

@@ -21,12 +21,17 @@ create table public.invoices (
   content_hash text not null,
   due_at timestamptz not null,
   frozen_at timestamptz not null,
+  -- Credited days: [{id, day, units, cents, dayEvents, monthEvents, creditedBefore, monthlyLimit,
+  -- overageCentsPer1000, proofId, proofHash}].
+  credits jsonb not null,
+  credit_cents bigint not null,
   primary key (site_id, year_month),
   constraint invoice_is_for_a_month check (year_month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'),
   constraint counts_are_not_negative check (
     event_count >= 0 and overage_events >= 0 and overage_events <= event_count),
   constraint total_is_the_sum_of_its_lines check (
-    total_cents = base_cents + overage_cents + adjustment_cents),
+    total_cents = base_cents + overage_cents + adjustment_cents + credit_cents),
+  constraint credits_are_never_a_charge check (credit_cents <= 0),
   constraint hashes_are_sha_256 check (
     events_digest ~ '^[0-9a-f]{64}$' and content_hash ~ '^[0-9a-f]{64}$')
 );
@@ -103,6 +108,14 @@ as $$
           a ->> 'cents', a ->> 'eventCount', a ->> 'eventsDigest'),
         E'\n' order by a ->> 'yearMonth')
       from jsonb_array_elements(p_invoice.adjustments) a),
+    (select string_agg(
+        format(
+          'credit %s units %s of %s cents %s events %s before %s limit %s at %s proof %s %s',
+          c ->> 'day', c ->> 'units', c ->> 'dayEvents', c ->> 'cents', c ->> 'monthEvents',
+          c ->> 'creditedBefore', coalesce(c ->> 'monthlyLimit', 'none'),
+          c ->> 'overageCentsPer1000', c ->> 'proofId', c ->> 'proofHash'),
+        E'\n' order by place)
+      from jsonb_array_elements(p_invoice.credits) with ordinality t (c, place)),
     'total cents ' || p_invoice.total_cents,
     'due ' || private.utc_text(p_invoice.due_at),
     'frozen ' || private.utc_text(p_invoice.frozen_at)) || E'\n'
@@ -159,6 +172,11 @@ begin
     'overageEvents', v.overage_events,
     'overageCents', v.overage_cents,
     'adjustments', v.adjustments,
+    'credits', (
+      select coalesce(jsonb_agg(
+        c || jsonb_build_object('reason', n.note) order by place), '[]')
+      from jsonb_array_elements(v.credits) with ordinality t (c, place)
+      left join private.proof_notes n on n.proof_id = (c ->> 'proofId')::uuid),
     'totalCents', v.total_cents,
     'dueAt', private.utc_text(v.due_at),
     'frozenAt', private.utc_text(v.frozen_at),

@@ -1,4 +1,4 @@
--- Plans: what a site may send each month.
+-- Plans: what a site may send each month. Every site has one from the moment it is created.
 
 create table public.site_plans (
   site_id uuid primary key references public.sites (id),
@@ -10,13 +10,16 @@ create table public.site_plans (
   overage_cents_per_1000 bigint not null default 0,
   currency text not null,
   updated_at timestamptz not null,
+  -- Of the events at which a month is full, how many hundredths only leads may use.
+  lead_share_percent smallint not null default 10,
   constraint plan_name_is_1_to_40_characters check (char_length(name) between 1 and 40),
   constraint limit_is_positive check (monthly_limit > 0),
   constraint enforcement_is_known check (enforcement in ('soft', 'hard')),
   constraint hard_plans_have_a_limit check (enforcement = 'soft' or monthly_limit is not null),
   constraint cap_is_not_below_the_limit check (hard_cap_multiplier >= 1),
   constraint prices_are_not_negative check (base_price_cents >= 0 and overage_cents_per_1000 >= 0),
-  constraint plan_currency_is_iso_4217 check (private.currency_decimals(currency) is not null)
+  constraint plan_currency_is_iso_4217 check (private.currency_decimals(currency) is not null),
+  constraint lead_share_is_a_percentage check (lead_share_percent between 0 and 100)
 );
 alter table public.site_plans enable row level security;
 
@@ -53,8 +56,34 @@ begin
   return null;
 end
 $$;
-create trigger plan_changes_are_kept after insert or update on public.site_plans
+-- Not for the share of leads, which has no price.
+create trigger plan_changes_are_kept after insert or update of updated_at on public.site_plans
   for each row execute function private.note_plan_change();
+
+-- give_first_plan: a new site's plan, in the transaction that creates it: no limit and no price,
+-- until whoever runs the installation sets another.
+create function private.give_first_plan() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  insert into public.site_plans (site_id, name, enforcement, currency, updated_at)
+    values (new.id, 'Open', 'soft', new.currency, new.created_at);
+  return null;
+end
+$$;
+create trigger sites_begin_with_a_plan after insert on public.sites
+  for each row execute function private.give_first_plan();
+
+-- Sites from before every site had a plan.
+insert into public.site_plans (site_id, name, enforcement, currency, updated_at)
+  select s.id, 'Open', 'soft', s.currency, private.current_moment() from public.sites s
+  where not exists (select from public.site_plans p where p.site_id = s.id);
+
+-- A plan is replaced, never taken away.
+create trigger plans_are_never_deleted before delete on public.site_plans
+  for each row execute function private.refuse_change();
+create trigger plans_are_never_truncated before truncate on public.site_plans
+  for each statement execute function private.refuse_change();
 
 -- plan_cap: the number of events at which a month is full; null when it never is.
 create function private.plan_cap(p_plan public.site_plans) returns bigint
@@ -66,9 +95,38 @@ as $$
       then floor(p_plan.monthly_limit * p_plan.hard_cap_multiplier)::bigint end
 $$;
 
--- set_site_plan: gives a site a plan. A plan with a cap needs an exact figure, so this month is
--- counted again under the row's lock.
---   Callers  service role only.
+-- plan_cap_for: the number of events at which a month is full for this kind of event. The last
+-- units of a month are kept for leads: the owner's share of the cap, rounded down.
+create function private.plan_cap_for(p_plan public.site_plans, p_is_lead boolean) returns bigint
+language sql immutable set search_path = ''
+as $$
+  select c.cap - case when p_is_lead then 0
+    else floor(c.cap::numeric * p_plan.lead_share_percent / 100)::bigint end
+  from (select private.plan_cap(p_plan) as cap) c
+$$;
+
+-- set_lead_share: how much of a month only leads may use. Counts where the plan has a cap, from
+-- the next admission on.
+--   Callers  owners.
+create function public.set_lead_share(p_public_id text, p_percent int) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'owner');
+begin
+  if p_percent is null or p_percent not between 0 and 100 then
+    perform private.refuse_setting('leadSharePercent');
+  end if;
+  update public.site_plans p set lead_share_percent = p_percent where p.site_id = v_site.id;
+  return jsonb_build_object('ok', true);
+end
+$$;
+grant execute on function public.set_lead_share(text, int) to authenticated;
+
+-- set_site_plan: gives a site another plan; the share that its owner keeps for leads stays. A plan
+-- with a cap needs an exact figure, so this month is counted again under the row's lock.
+--   Callers  nobody by a grant: the owner of the database, which is whoever runs the installation.
+--            The app cannot: who steals its password could give any site any price.
 create function public.set_site_plan(
   p_public_id text, p_name text, p_monthly_limit bigint, p_enforcement text, p_currency text,
   p_hard_cap_multiplier numeric default null, p_base_price_cents bigint default 0,
@@ -103,6 +161,3 @@ begin
   return jsonb_build_object('ok', true);
 end
 $$;
-grant execute on function public.set_site_plan(
-  text, text, bigint, text, text, numeric, bigint, bigint
-) to opsmantik_app, service_role;

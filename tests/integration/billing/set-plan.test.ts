@@ -11,9 +11,9 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-function setPlan(site: string, options: Record<string, string>) {
+function setPlan(site: string, options: Record<string, string>, url = db.adminUrl) {
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
-  const env = { ...process.env, DATABASE_URL: db.appUrl };
+  const env = { ...process.env, DATABASE_URL: url };
   const { status, stdout, stderr } = spawnSync(process.execPath, ["scripts/set-plan.ts", site, ...args], { encoding: "utf8", env });
   return { status, said: stdout + stderr };
 }
@@ -26,7 +26,7 @@ const stored = async () => {
   return row;
 };
 
-// Guarantee: whoever runs a deployment gives a site its plan with the app's own login, and without writing SQL.
+// Guarantee: whoever runs a deployment gives a site its plan without writing SQL.
 test("a plan is set, and set again", async () => {
   expect(setPlan(team.siteId, { ...standard, "base-cents": "149000", "overage-cents": "3000", cap: "1.5" })).toMatchObject({ status: 0 });
   expect(await stored()).toEqual({ ...standard, limit: 60_000, cap: 1.5, base: 149_000, overage: 3000 });
@@ -55,4 +55,12 @@ test.each([
 test("a site that is not there is named, and so is an id that is none", () => {
   expect(setPlan("f".repeat(32), standard)).toMatchObject({ status: 1, said: expect.stringMatching(/has no site f{32}/) });
   expect(setPlan(team.siteUuid, standard)).toMatchObject({ status: 2, said: expect.stringMatching(/32 characters/) });
+});
+
+// Guarantee: whoever steals the app's password cannot give a site another price or limit. Mutation: grant set_site_plan to opsmantik_app.
+test("the app's own login is refused, and the answer says which login it takes", async () => {
+  const before = await stored();
+  const { status, said } = setPlan(team.siteId, standard, db.appUrl);
+  expect({ status, said }).toEqual({ status: 1, said: expect.stringMatching(/^opsmantik_app may not do this\. .* as its owner/) });
+  expect(await stored()).toEqual(before);
 });

@@ -90,6 +90,8 @@ test("the overview counts the ledger by UTC day, without any reconciliation", as
   await db.sql`select public.fold_drops()`;
   await callAt(db.sql, "2026-03-02T11:30:00Z", (tx) => tx`select public.count_drops(${team.siteUuid}, 'bot', 2)`);
   expect(await overview("2026-03-02T12:00:00Z")).toEqual({
+    credits: [],
+    unusualDays: [],
     now: "2026-03-02T12:00:00Z",
     yearMonth: "2026-03",
     currency: "TRY",
@@ -98,6 +100,8 @@ test("the overview counts the ledger by UTC day, without any reconciliation", as
       monthlyLimit: 60_000,
       enforcement: "soft",
       capEvents: 90_000,
+      leadSharePercent: 10,
+      openEvents: 81_000,
       basePriceCents: 149_000,
       overageCentsPer1000: 3000,
     },

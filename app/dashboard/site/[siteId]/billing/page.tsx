@@ -4,9 +4,12 @@ import Link from "next/link";
 import { getLocale, getTranslations } from "next-intl/server";
 import { ArrivalsCard } from "#components/billing/arrivals-card.tsx";
 import { billingColumns } from "#components/billing/billing-columns.ts";
+import { CreditsCard } from "#components/billing/credits-card.tsx";
 import { DailyChart } from "#components/billing/daily-chart.tsx";
 import { CheckYourself, HowCounted } from "#components/billing/explained.tsx";
 import { InvoiceTable } from "#components/billing/invoice-table.tsx";
+import { LeadRoomCard } from "#components/billing/lead-room-card.tsx";
+import { UnusualDays } from "#components/billing/unusual-days.tsx";
 import { UsageCard } from "#components/billing/usage-card.tsx";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { Card } from "#components/ui/card.tsx";
@@ -22,6 +25,7 @@ import { forecastMonth } from "#lib/billing/forecast.ts";
 import { readBillingOverview, readInvoices } from "#lib/billing/invoices.ts";
 import { daysOf } from "#lib/billing/year-month.ts";
 import { getSite } from "#lib/tenancy/readers.ts";
+import { hasRole } from "#lib/tenancy/site-fields.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("nav");
@@ -58,6 +62,10 @@ export default async function BillingPage({ params, searchParams }: BillingPageP
       </PageHeader>
       <div className={billingColumns}>
         <Page>
+          <UnusualDays
+            days={overview.unusualDays}
+            originsHref={hasRole(site.role, "operator") ? sitePath(site.siteId, "/billing/origins") : null}
+          />
           <UsageCard overview={overview} forecast={forecast} />
           {isNew ? (
             <Card>
@@ -88,7 +96,11 @@ export default async function BillingPage({ params, searchParams }: BillingPageP
           </Card>
         </Page>
         <Page>
+          {overview.plan.capEvents !== null && (
+            <LeadRoomCard siteId={site.siteId} plan={overview.plan} editable={site.role === "owner" && site.archivedAt === null} />
+          )}
           <ArrivalsCard overview={overview} eventsHref={eventsHref} />
+          {overview.credits.length > 0 && <CreditsCard credits={overview.credits} />}
           <HowCounted overview={overview} eventsHref={eventsHref} />
           <CheckYourself siteId={site.siteId} newest={invoices[0]} />
         </Page>
