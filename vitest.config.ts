@@ -5,7 +5,7 @@ const withStack = (name: string, maxWorkers = 1) => ({
   extends: true as const,
   test: {
     name,
-    include: [`tests/${name}/**/*.test.ts`],
+    include: [`tests/${name}/**/*.test.ts`, ...(name === "integration" ? ["tests/security/**/*.test.ts"] : [])],
     globalSetup: ["tests/support/global-setup.ts"],
     maxWorkers,
     testTimeout: 30_000,
