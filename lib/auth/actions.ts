@@ -9,7 +9,7 @@ import { AppError } from "#lib/platform/app-error.ts";
 import { log } from "#lib/platform/log.ts";
 import type { FormState } from "./form-state.ts";
 import { returnPath } from "./return-path.ts";
-import { pageClient } from "./session.ts";
+import { currentUser, pageClient } from "./session.ts";
 
 const email = z.string().trim().toLowerCase().min(1, "REQUIRED").max(254, "TOO_LONG").pipe(z.email("INVALID_EMAIL"));
 const credentials = z.object({ email, password: z.string().min(1, "REQUIRED").max(256, "TOO_LONG") });
@@ -80,6 +80,25 @@ export async function signIn(_previous: FormState, form: FormData): Promise<Form
     return formError(error, { email: parsed.value.email });
   }
   redirect(returnPath(form.get("next")));
+}
+
+/** Asks for the password of whoever is signed in, before a change that a stolen session must not make. The session before it ends. */
+export async function signInAgain(password: string): Promise<FormState> {
+  const parsed = credentials.shape.password.safeParse(password);
+  if (!parsed.success) return { status: "error", code: "REQUIRED" };
+  try {
+    const db = await pageClient();
+    const { data } = await db.auth.getSession(); // only to end it: the gateway checks the token itself
+    const user = await currentUser();
+    if (!user) return { status: "error", code: "UNAUTHENTICATED" };
+    await countAttempt("sign-in", user.email);
+    const { error } = await db.auth.signInWithPassword({ email: user.email, password: parsed.data });
+    if (error) throw authFailure(error);
+    if (data.session) await db.auth.admin.signOut(data.session.access_token, "local");
+  } catch (error) {
+    return formError(error, {});
+  }
+  return { status: "ok" };
 }
 
 export async function signOut(): Promise<void> {

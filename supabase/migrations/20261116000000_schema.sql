@@ -456,6 +456,33 @@ begin
 end
 $$;
 
+-- 02_tenancy/fresh_sign_in.sql
+create function private.sign_in_life() returns interval
+language sql immutable parallel safe set search_path = ''
+as $$ select interval '15 minutes' $$;
+create function private.signed_in_at() returns timestamptz
+language sql stable security definer set search_path = ''
+as $$
+  select case
+    when j.claims ? 'session_id' then (
+      select s.created_at from auth.sessions s
+      where s.id = (j.claims ->> 'session_id')::uuid and s.user_id = auth.uid())
+    else (
+      select to_timestamp(max((a.value ->> 'timestamp')::numeric))
+      from jsonb_array_elements(j.claims -> 'amr') a
+      where a.value ->> 'method' <> 'token_refresh') end
+  from (select coalesce(auth.jwt(), '{}') as claims) j
+$$;
+create function private.require_fresh_sign_in() returns void
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  if coalesce(private.signed_in_at() < private.current_moment() - private.sign_in_life(), true) then
+    perform private.fail(403, 'SIGN_IN_AGAIN');
+  end if;
+end
+$$;
+
 -- 02_tenancy/read_sites.sql
 create function private.site_json(p_site public.sites) returns jsonb
 language sql stable security definer set search_path = ''
@@ -625,6 +652,7 @@ declare
   v_key text := 'om_' || encode(extensions.gen_random_bytes(24), 'hex');
   v_id uuid;
 begin
+  perform private.require_fresh_sign_in();
   -- Locked, so that the count below holds until commit.
   perform from public.sites s where s.id = v_site.id for update;
   if (select count(*) from public.site_api_keys k
@@ -645,6 +673,7 @@ as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'owner');
 begin
+  perform private.require_fresh_sign_in();
   update public.site_api_keys k set revoked_at = coalesce(k.revoked_at, private.current_moment())
     where k.id = p_key_id and k.site_id = v_site.id;
   if not found then
@@ -663,6 +692,7 @@ declare
   v_scopes text[] := private.read_scopes(p_scopes);
   v_key public.site_api_keys;
 begin
+  perform private.require_fresh_sign_in();
   select k.* into v_key from public.site_api_keys k
     where k.id = p_key_id and k.site_id = v_site.id and k.revoked_at is null for update;
   if v_key.id is null then
@@ -719,6 +749,7 @@ as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
+  perform private.require_fresh_sign_in();
   return private.answer_plainly(
     v_site.id, 'member.invite', p_key, p_request_hash, 'private.invite_effect',
     jsonb_build_object('site', v_site.id, 'email', p_email, 'role', p_role));
@@ -846,6 +877,7 @@ as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
+  perform private.require_fresh_sign_in();
   return private.answer_plainly(
     v_site.id, 'member.role', p_key, p_request_hash, 'private.member_role_effect',
     jsonb_build_object('site', v_site.id, 'user', p_user_id, 'role', p_role));
@@ -872,6 +904,9 @@ declare
   v_role public.site_role := case when p_user_id = auth.uid() then 'viewer' else 'owner' end;
   v_site public.sites := private.require_site(p_public_id, v_role);
 begin
+  if v_role = 'owner' then
+    perform private.require_fresh_sign_in();
+  end if;
   return private.answer_plainly(
     v_site.id, 'member.remove', p_key, p_request_hash, 'private.remove_member_effect',
     jsonb_build_object('site', v_site.id, 'user', p_user_id));
@@ -892,6 +927,7 @@ as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
+  perform private.require_fresh_sign_in();
   if p_rotate then
     update private.site_secrets x
       set previous_call_event_secret = x.call_event_secret,
@@ -7193,9 +7229,14 @@ as $$
   where h.site_id = p_site_id and h.provider_key = p_provider_key
 $$;
 create function public.connect_provider(p_public_id text, p_connection jsonb) returns jsonb
-language sql security definer set search_path = ''
+language plpgsql security definer set search_path = ''
 as $$
-  select private.keep_connection(private.require_open_site(p_public_id, 'owner'), p_connection)
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'owner');
+begin
+  perform private.require_fresh_sign_in();
+  return private.keep_connection(v_site, p_connection);
+end
 $$;
 create function public.seed_provider_credentials(p_site_id uuid, p_connection jsonb) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -7228,6 +7269,7 @@ as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'owner');
 begin
+  perform private.require_fresh_sign_in();
   if private.hold_provider(v_site.id, 'google_ads') is null then
     return jsonb_build_object('ok', true);
   end if;

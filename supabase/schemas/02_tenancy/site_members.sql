@@ -94,6 +94,7 @@ $$;
 
 -- change_member_role: gives a member another role. The trigger a_site_keeps_an_owner refuses to
 -- demote the last owner.
+--   Refuses  403 SIGN_IN_AGAIN.
 --   Callers  owners.
 create function public.change_member_role(
   p_public_id text, p_user_id uuid, p_role public.site_role,
@@ -104,6 +105,7 @@ as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
+  perform private.require_fresh_sign_in();
   return private.answer_plainly(
     v_site.id, 'member.role', p_key, p_request_hash, 'private.member_role_effect',
     jsonb_build_object('site', v_site.id, 'user', p_user_id, 'role', p_role));
@@ -129,6 +131,7 @@ $$;
 
 -- remove_member: takes a member off the team. The trigger a_site_keeps_an_owner refuses to remove
 -- the last owner.
+--   Refuses  403 SIGN_IN_AGAIN, but not to somebody who leaves.
 --   Callers  owners; anyone for themselves.
 create function public.remove_member(
   p_public_id text, p_user_id uuid, p_request_hash text default null, p_key text default null
@@ -139,6 +142,9 @@ declare
   v_role public.site_role := case when p_user_id = auth.uid() then 'viewer' else 'owner' end;
   v_site public.sites := private.require_site(p_public_id, v_role);
 begin
+  if v_role = 'owner' then
+    perform private.require_fresh_sign_in();
+  end if;
   return private.answer_plainly(
     v_site.id, 'member.remove', p_key, p_request_hash, 'private.remove_member_effect',
     jsonb_build_object('site', v_site.id, 'user', p_user_id));

@@ -116,12 +116,17 @@ $$;
 --   Safe     against a worker that still uses the old credentials: the version grows, so a refusal
 --            of the old ones does not block the new ones.
 --   Returns  {version, released}.
---   Refuses  400 VALIDATION_FAILED with the field.
+--   Refuses  400 VALIDATION_FAILED with the field; 403 SIGN_IN_AGAIN.
 --   Callers  owners.
 create function public.connect_provider(p_public_id text, p_connection jsonb) returns jsonb
-language sql security definer set search_path = ''
+language plpgsql security definer set search_path = ''
 as $$
-  select private.keep_connection(private.require_open_site(p_public_id, 'owner'), p_connection)
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'owner');
+begin
+  perform private.require_fresh_sign_in();
+  return private.keep_connection(v_site, p_connection);
+end
 $$;
 grant execute on function public.connect_provider(text, jsonb) to authenticated;
 
@@ -164,6 +169,7 @@ $$;
 -- disconnect_provider: deletes the credentials and the choice of actions. Waiting rows stay for the
 -- next connection; rows in flight are still answered.
 --   Safe     to repeat.
+--   Refuses  403 SIGN_IN_AGAIN.
 --   Callers  owners.
 create function public.disconnect_provider(p_public_id text) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -171,6 +177,7 @@ as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'owner');
 begin
+  perform private.require_fresh_sign_in();
   if private.hold_provider(v_site.id, 'google_ads') is null then
     return jsonb_build_object('ok', true);
   end if;
