@@ -65,7 +65,7 @@ function PasswordDialog({ email, onEnd }: { email: string; onEnd: (signedIn: boo
     if (status === "ok") onEnd(true);
     else setCode(refused ?? "INTERNAL");
   };
-  const problem = code === "INVALID_CREDENTIALS" ? t("againWrong") : code && errorText(code);
+  const problem = code && errorText(code === "INVALID_CREDENTIALS" ? "NOT_YOUR_PASSWORD" : code);
   return (
     <dialog
       ref={dialog}

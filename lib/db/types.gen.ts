@@ -43,6 +43,7 @@ export interface Database {
       database_readiness: { Args: Record<never, never>; Returns: Json };
       decline_invitation: { Args: { p_invitation_id: string }; Returns: Json };
       defer_offline_conversion_jobs: { Args: { p_site_id: SiteUuid; p_provider_key: string; p_limit: number; p_until: string; p_code: string; p_message: string; p_jitter_seconds?: number; p_max_attempts?: number }; Returns: Json };
+      delete_my_account: { Args: Record<never, never>; Returns: Json };
       delivery_days: { Args: { p_public_id: SiteId; p_from?: string; p_to?: string }; Returns: Json };
       desk_figures: { Args: { p_public_id: SiteId }; Returns: Json };
       desk_lead: { Args: { p_public_id: SiteId; p_call_id: string }; Returns: Json };
@@ -79,6 +80,7 @@ export interface Database {
       list_signal_groups: { Args: { p_limit_groups?: number; p_max_attempts?: number }; Returns: Json };
       list_site_api_keys: { Args: { p_public_id: SiteId }; Returns: Json };
       list_site_members: { Args: { p_public_id: SiteId }; Returns: Json };
+      my_account: { Args: Record<never, never>; Returns: Json };
       narrow_site_api_key: { Args: { p_public_id: SiteId; p_key_id: string; p_scopes: string[] }; Returns: Json };
       oci_attempt_cap: { Args: { p_max_attempts?: number; p_min_age_minutes?: number }; Returns: Json };
       open_leads: { Args: Record<never, never>; Returns: Json };
@@ -235,6 +237,7 @@ export type SessionFunction =
   | "create_site"
   | "create_site_api_key"
   | "decline_invitation"
+  | "delete_my_account"
   | "delivery_days"
   | "desk_figures"
   | "desk_lead"
@@ -256,6 +259,7 @@ export type SessionFunction =
   | "list_sales"
   | "list_site_api_keys"
   | "list_site_members"
+  | "my_account"
   | "narrow_site_api_key"
   | "open_leads"
   | "preview_delivery_switch"

@@ -483,6 +483,71 @@ begin
 end
 $$;
 
+-- 02_tenancy/my_account.sql
+create function public.my_account() returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object(
+    'sessions', coalesce((
+      select jsonb_agg(jsonb_build_object(
+        'startedAt', s.created_at,
+        -- Supabase Auth stores the last refresh without a time zone, in UTC.
+        'usedAt', coalesce(s.refreshed_at at time zone 'UTC', s.created_at),
+        'isThis', s.id::text = auth.jwt() ->> 'session_id')
+        order by s.id::text = auth.jwt() ->> 'session_id' desc, s.created_at desc)
+      from auth.sessions s where s.user_id = auth.uid()), '[]'),
+    'sites', coalesce((
+      select jsonb_agg(jsonb_build_object(
+        'siteId', s.public_id,
+        'name', s.name,
+        'role', m.role,
+        'archived', s.archived_at is not null,
+        'onlyOwner', private.is_only_owner(s, m.user_id))
+        order by s.archived_at is not null, s.name, s.public_id)
+      from public.site_members m join public.sites s on s.id = m.site_id
+      where m.user_id = auth.uid()), '[]'))
+$$;
+create function private.is_only_owner(p_site public.sites, p_user_id uuid) returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select p_site.archived_at is null
+    and coalesce((
+      select bool_and(m.user_id = p_user_id) from public.site_members m
+      where m.site_id = p_site.id and m.role = 'owner'), false)
+$$;
+create function public.delete_my_account() returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_sites jsonb;
+begin
+  perform private.require_fresh_sign_in();
+  select jsonb_agg(s.name order by s.name) into v_sites
+    from public.site_members m join public.sites s on s.id = m.site_id
+    where m.user_id = auth.uid() and private.is_only_owner(s, m.user_id);
+  if v_sites is not null then
+    perform private.fail(409, 'LAST_OWNER', jsonb_build_object('sites', v_sites));
+  end if;
+  delete from auth.users u where u.id = auth.uid();
+  return jsonb_build_object('ok', true);
+end
+$$;
+
+-- 02_tenancy/password_changes.sql
+create function private.guard_password() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  if not exists (
+      select from auth.sessions s
+      where s.user_id = new.id
+        and s.created_at > private.current_moment() - private.sign_in_life()) then
+    perform private.fail(403, 'SIGN_IN_AGAIN');
+  end if;
+  return new;
+end
+$$;
+
 -- 02_tenancy/read_sites.sql
 create function private.site_json(p_site public.sites) returns jsonb
 language sql stable security definer set search_path = ''
@@ -811,9 +876,11 @@ create table public.site_members (
 create function private.keep_an_owner() returns trigger
 language plpgsql security definer set search_path = ''
 as $$
+declare
+  v_site public.sites;
 begin
-  perform from public.sites s where s.id = old.site_id for update;
-  if not exists (
+  select s.* into v_site from public.sites s where s.id = old.site_id for update;
+  if v_site.archived_at is null and not exists (
       select from public.site_members m where m.site_id = old.site_id and m.role = 'owner') then
     perform private.fail(409, 'LAST_OWNER');
   end if;
@@ -12164,6 +12231,17 @@ grant execute on function public.update_site(text, text, text[], text, text, tex
   to authenticated;
 grant execute on function public.set_site_archived(text, boolean) to authenticated;
 grant execute on function public.set_site_privacy(text, text, boolean) to authenticated;
+
+-- 02_tenancy/my_account.sql
+grant execute on function public.my_account() to authenticated;
+grant execute on function public.delete_my_account() to authenticated;
+
+-- 02_tenancy/password_changes.sql
+create trigger passwords_need_a_recent_sign_in before update of encrypted_password on auth.users
+  for each row
+  when (coalesce(old.encrypted_password, '') <> ''
+    and new.encrypted_password is distinct from old.encrypted_password)
+  execute function private.guard_password();
 
 -- 02_tenancy/read_sites.sql
 grant execute on function public.get_site(text) to authenticated;

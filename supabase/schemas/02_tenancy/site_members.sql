@@ -16,14 +16,17 @@ create policy owners_see_their_team on public.site_members for select to authent
   using (user_id = (select auth.uid()) or public.has_site_role(site_id, 'owner'));
 grant select (user_id, role, created_at) on public.site_members to authenticated;
 
--- keep_an_owner: a site always has an owner. The site's row is locked first, so that two owners who
--- remove each other at the same moment are decided one after the other.
+-- keep_an_owner: an open site always has an owner; an archived one may lose its last. The site's row
+-- is locked first, so that two owners who remove each other at the same moment are decided one after
+-- the other.
 create function private.keep_an_owner() returns trigger
 language plpgsql security definer set search_path = ''
 as $$
+declare
+  v_site public.sites;
 begin
-  perform from public.sites s where s.id = old.site_id for update;
-  if not exists (
+  select s.* into v_site from public.sites s where s.id = old.site_id for update;
+  if v_site.archived_at is null and not exists (
       select from public.site_members m where m.site_id = old.site_id and m.role = 'owner') then
     perform private.fail(409, 'LAST_OWNER');
   end if;
