@@ -38,7 +38,7 @@ export interface Database {
       conversion_job: { Args: { p_site_id: SiteUuid; p_id: string }; Returns: Json };
       correct_sale: { Args: { p_public_id: SiteId; p_correction: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       count_drops: { Args: { p_site_id: SiteUuid; p_reason: string; p_drops: number }; Returns: Json };
-      create_site: { Args: { p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string; p_oci_sync_method?: string }; Returns: Json };
+      create_site: { Args: { p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string; p_consent_mode: string; p_oci_sync_method?: string }; Returns: Json };
       create_site_api_key: { Args: { p_public_id: SiteId; p_name: string; p_scopes?: string[] }; Returns: Json };
       database_readiness: { Args: Record<never, never>; Returns: Json };
       decline_invitation: { Args: { p_invitation_id: string }; Returns: Json };

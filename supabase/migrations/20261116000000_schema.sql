@@ -226,7 +226,7 @@ create table public.sites (
   timezone text not null default 'Europe/Istanbul',
   locale text not null default 'tr',
   oci_sync_method text not null default 'script',
-  consent_mode text not null default 'off',
+  consent_mode text not null,
   respects_privacy_signal boolean not null default false,
   default_aov_cents bigint not null default 10000,
   intent_weights jsonb not null default '{}',
@@ -366,7 +366,7 @@ end
 $$;
 create function public.create_site(
   p_name text, p_domains text[], p_currency text, p_timezone text, p_locale text,
-  p_oci_sync_method text default 'script'
+  p_consent_mode text, p_oci_sync_method text default 'script'
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -383,11 +383,14 @@ begin
     perform private.fail(409, 'TOO_MANY');
   end if;
   perform private.check_site_fields(p_name, p_domains, p_currency, p_timezone);
+  if p_consent_mode is null or p_consent_mode not in ('off', 'required') then
+    perform private.refuse_setting('consentMode');
+  end if;
   insert into public.sites
-      (name, domains, currency, timezone, locale, oci_sync_method, created_by,
+      (name, domains, currency, timezone, locale, consent_mode, oci_sync_method, created_by,
         created_at, updated_at)
-    values (p_name, p_domains, p_currency, p_timezone, p_locale, p_oci_sync_method, auth.uid(),
-      v_now, v_now)
+    values (p_name, p_domains, p_currency, p_timezone, p_locale, p_consent_mode,
+      p_oci_sync_method, auth.uid(), v_now, v_now)
     returning * into v_site;
   insert into public.site_members (site_id, user_id, role, created_at)
     values (v_site.id, auth.uid(), 'owner', v_now);
@@ -12226,7 +12229,8 @@ grant execute on function public.decline_invitation(uuid) to authenticated;
 grant execute on function public.purge_expired_invitations() to opsmantik_app, service_role;
 
 -- 02_tenancy/change_site.sql
-grant execute on function public.create_site(text, text[], text, text, text, text) to authenticated;
+grant execute on function public.create_site(text, text[], text, text, text, text, text)
+  to authenticated;
 grant execute on function public.update_site(text, text, text[], text, text, text, bigint)
   to authenticated;
 grant execute on function public.set_site_archived(text, boolean) to authenticated;

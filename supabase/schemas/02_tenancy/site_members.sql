@@ -16,9 +16,9 @@ create policy owners_see_their_team on public.site_members for select to authent
   using (user_id = (select auth.uid()) or public.has_site_role(site_id, 'owner'));
 grant select (user_id, role, created_at) on public.site_members to authenticated;
 
--- keep_an_owner: an open site always has an owner; an archived one may lose its last. The site's row
--- is locked first, so that two owners who remove each other at the same moment are decided one after
--- the other.
+-- keep_an_owner: an open site always has an owner; an archived one may lose its last. The site's
+-- row is locked first, so that two owners who remove each other at the same moment are decided one
+-- after the other.
 create function private.keep_an_owner() returns trigger
 language plpgsql security definer set search_path = ''
 as $$
