@@ -1,17 +1,25 @@
 import {
+  Archive,
   ArrowLeftRight,
   ArrowRight,
   CheckCheck,
+  CreditCard,
+  KeyRound,
   type LucideIcon,
+  MailPlus,
   Pencil,
   Plug,
   Plus,
   RotateCw,
+  Send,
+  Settings,
+  ShieldCheck,
   Shuffle,
   Stamp,
   Trash2,
   Undo2,
   Unplug,
+  Users,
   X,
 } from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
@@ -21,6 +29,7 @@ import { LiveTable } from "#components/workbench/live/live-table.tsx";
 import { leadChannels } from "#lib/channels.ts";
 import type { ActivityEntry } from "#lib/contracts/activity.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
+import { ActChange, isAct } from "./act-change.tsx";
 
 const icons: Record<ActivityEntry["kind"], LucideIcon> = {
   sealed: Stamp,
@@ -35,6 +44,16 @@ const icons: Record<ActivityEntry["kind"], LucideIcon> = {
   connected: Plug,
   disconnected: Unplug,
   switched: ArrowLeftRight,
+  key: KeyRound,
+  member: Users,
+  invitation: MailPlus,
+  secret: KeyRound,
+  plan: CreditCard,
+  consent: ShieldCheck,
+  settings: Settings,
+  delivery: Send,
+  actions: Send,
+  site: Archive,
   other: CheckCheck,
 };
 
@@ -76,7 +95,7 @@ export function ActivityTable({ entries, next, of, timeZone }: ActivityTableProp
         <Cell at="end" className="text-meta">
           <time dateTime={entry.at}>{dateTime(entry.at)}</time>
         </Cell>
-        <Cell at="sub" data-untranslated>
+        <Cell at="sub" data-untranslated className="wrap-anywhere" title={entry.actorId ?? undefined}>
           {whoOf(entry)}
         </Cell>
         <Cell at="main">
@@ -86,9 +105,7 @@ export function ActivityTable({ entries, next, of, timeZone }: ActivityTableProp
             <span className="min-w-0 truncate text-meta max-desk:hidden">{subjectOf(entry)}</span>
           </span>
         </Cell>
-        <Cell at="meta">
-          <BeforeAfter entry={entry} timeZone={timeZone} />
-        </Cell>
+        <Cell at="meta">{isAct(entry) ? <ActChange entry={entry} /> : <BeforeAfter entry={entry} timeZone={timeZone} />}</Cell>
         <Cell at="foot" priority={3} className="text-support" title={entry.note ?? undefined} data-untranslated>
           <span className="text-meta desk:hidden">{[subjectOf(entry), entry.note].filter(Boolean).join(": ")}</span>
           <span className="max-desk:hidden">{entry.note}</span>

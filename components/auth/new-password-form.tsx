@@ -18,14 +18,16 @@ interface NewPasswordFormProps {
   next: string;
   /** Nobody has chosen a password for this account yet: there is none to keep. */
   first: boolean;
+  /** A link from an e-mail opened this session: the present password is not asked for. */
+  byLink: boolean;
 }
 
-export function NewPasswordForm({ email, next, first }: NewPasswordFormProps) {
+export function NewPasswordForm({ email, next, first, byLink }: NewPasswordFormProps) {
   const t = useTranslations("auth");
   const errorText = useErrorText();
   const [state, action] = useActionState(setNewPassword, idleForm);
   const form = useFocusInvalid(state.fields);
-  const passwordError = state.fields?.password;
+  const { password: passwordError, present: presentError } = state.fields ?? {};
   // Without a field at fault the form was fine and the password itself was refused: too common, or the one in use.
   const refused = state.code === "VALIDATION_FAILED" && !state.fields;
   return (
@@ -33,6 +35,11 @@ export function NewPasswordForm({ email, next, first }: NewPasswordFormProps) {
       <input type="hidden" name="next" value={next} />
       {/* Password managers store the new password under this name. */}
       <input type="hidden" name="email" autoComplete="username" value={email} />
+      {!byLink && (
+        <Field label={t("presentPassword")} error={presentError && errorText(presentError)}>
+          {(control) => <PasswordInput {...control} className="min-h-11" name="present" autoComplete="current-password" />}
+        </Field>
+      )}
       <Field label={t("newPassword")} hint={t("newPasswordHint")} error={passwordError && errorText(passwordError)}>
         {(control) => <PasswordInput {...control} className="min-h-11" name="password" autoComplete="new-password" />}
       </Field>

@@ -3,8 +3,8 @@
 import { Eye } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
-import { sendJson } from "#components/forms/send-json.ts";
 import { useErrorText } from "#components/forms/use-error-text.ts";
+import { useFreshSend } from "#components/forms/use-fresh-send.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Card, CardBody, CardFoot } from "#components/ui/card.tsx";
 import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
@@ -21,13 +21,14 @@ export function CallEventSecret({ siteId, editable }: { siteId: SiteId; editable
   const word = useTranslations();
   const toast = useToast();
   const errorText = useErrorText();
+  const sendFresh = useFreshSend();
   const [secret, setSecret] = useState<string | null>(null);
   const [pending, setPending] = useState(false);
   const [asking, setAsking] = useState(false);
 
   async function fetchSecret(rotate: boolean): Promise<void> {
     setPending(true);
-    const sent = await sendJson("POST", `/api/sites/${siteId}/call-event-secret`, { rotate });
+    const sent = await sendFresh("POST", `/api/sites/${siteId}/call-event-secret`, { rotate });
     setPending(false);
     setAsking(false);
     if (!sent.ok) toast.failed(errorText(sent.code));

@@ -3,8 +3,9 @@
 import { useRouter } from "next/navigation";
 import { type ReactNode, useRef, useState, useTransition } from "react";
 import { useToast } from "#components/ui/toast.tsx";
-import { type SendFailure, sendJson } from "./send-json.ts";
+import type { SendFailure } from "./send-json.ts";
 import { useErrorText } from "./use-error-text.ts";
+import { useFreshSend } from "./use-fresh-send.ts";
 
 interface SendRequest {
   method: "POST" | "PATCH" | "DELETE";
@@ -22,6 +23,7 @@ export function useSend() {
   const router = useRouter();
   const toast = useToast();
   const errorText = useErrorText();
+  const sendFresh = useFreshSend();
   const [sending, setSending] = useState(false);
   const underWay = useRef(false); // state lags behind a second press in the same moment
   const [refreshing, startRefresh] = useTransition();
@@ -30,7 +32,7 @@ export function useSend() {
     if (underWay.current) return;
     underWay.current = true;
     setSending(true);
-    const sent = await sendJson(method, url, body);
+    const sent = await sendFresh(method, url, body);
     underWay.current = false;
     setSending(false);
     if (!sent.ok) {

@@ -10,7 +10,13 @@ import type { SiteId } from "#lib/site.ts";
 import type { Member } from "#lib/tenancy/readers.ts";
 
 /** Ends a person's access. One who removes themself leaves the site's pages. */
-export function RemoveMember({ siteId, member: { userId, name, isYou } }: { siteId: SiteId; member: Member }) {
+export function RemoveMember({
+  siteId,
+  member: { userId, name, isYou },
+}: {
+  siteId: SiteId;
+  member: Pick<Member, "userId" | "name" | "isYou">;
+}) {
   const t = useTranslations("members");
   const word = useTranslations();
   const router = useRouter();

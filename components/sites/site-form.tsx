@@ -13,6 +13,7 @@ import { Card, CardBody, CardFoot } from "#components/ui/card.tsx";
 import { Field } from "#components/ui/field.tsx";
 import { Input, Textarea } from "#components/ui/input.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
+import { ConsentChoice } from "./consent-choice.tsx";
 import { SiteChoiceFields, type SiteChoices } from "./site-choice-fields.tsx";
 
 export interface SiteValues {
@@ -34,14 +35,16 @@ interface SiteFormProps {
   onDone?: (value: Record<string, unknown>) => void;
 }
 
-function readForm(form: HTMLFormElement): SiteValues {
+function readForm(form: HTMLFormElement): SiteValues & { consentMode?: string } {
   const data = new FormData(form);
   const text = (name: string) => String(data.get(name) ?? "");
   // People separate a list by lines, commas or blanks; an empty line is not a domain.
   const domains = text("domains")
     .split(/[\s,;]+/)
     .filter(Boolean);
-  return { name: text("name"), domains, currency: text("currency"), timezone: text("timezone"), locale: text("locale") };
+  const consentMode = data.get("consentMode"); // asked for a new site only
+  const asked = { name: text("name"), domains, currency: text("currency"), timezone: text("timezone"), locale: text("locale") };
+  return { ...asked, ...(typeof consentMode === "string" && { consentMode }) };
 }
 
 /** The fields of a site, to create it or to change it. */
@@ -88,6 +91,7 @@ export function SiteForm({ values, choices, method, url, title, submit, done, on
             )}
           </Field>
           <SiteChoiceFields values={values} choices={choices} errorOf={errorOf} onCurrency={setCurrency} />
+          {method === "POST" && <ConsentChoice error={errorOf("consentMode")} />}
           {needsOrder && (
             <>
               <Field

@@ -9,10 +9,12 @@ import { enforceLimit, type RateLimit } from "#lib/http/rate-limit.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { log } from "#lib/platform/log.ts";
 import { authFailure } from "./auth-failure.ts";
-import type { FormState } from "./form-state.ts";
+import { isCommonPassword } from "./common-passwords.ts";
 import { deviceCookieName, deviceCookieOptions } from "./known-device.ts";
+import type { FormState } from "./form-state.ts";
+import { cameByLink, forgetLink, rememberLink } from "./link-session.ts";
 import { returnPath } from "./return-path.ts";
-import { pageClient } from "./session.ts";
+import { currentUser, pageClient } from "./session.ts";
 import { signInWithinLimits } from "./sign-in.ts";
 
 const email = z.string().trim().toLowerCase().min(1, "REQUIRED").max(254, "TOO_LONG").pipe(z.email("INVALID_EMAIL"));
@@ -25,6 +27,7 @@ const newPassword = z.object({
     .string()
     .min(10, "PASSWORD_TOO_SHORT")
     .refine((text) => Buffer.byteLength(text) <= 72, "TOO_LONG"),
+  present: z.string().max(256, "TOO_LONG").default(""),
 });
 
 /**
@@ -81,9 +84,35 @@ export async function signIn(_previous: FormState, form: FormData): Promise<Form
   redirect(returnPath(form.get("next")));
 }
 
+/** Asks for the password of whoever is signed in, before a change that a stolen session must not make. The session before it ends. */
+export async function signInAgain(password: string): Promise<FormState> {
+  const parsed = credentials.shape.password.safeParse(password);
+  if (!parsed.success) return { status: "error", code: "REQUIRED" };
+  try {
+    const db = await pageClient();
+    const { data } = await db.auth.getSession(); // only to end it: the gateway checks the token itself
+    const user = await currentUser();
+    if (!user) return { status: "error", code: "UNAUTHENTICATED" };
+    await countAttempt("sign-in", user.email);
+    const { error } = await db.auth.signInWithPassword({ email: user.email, password: parsed.data });
+    if (error) throw authFailure(error);
+    if (data.session) await db.auth.admin.signOut(data.session.access_token, "local");
+  } catch (error) {
+    return formError(error, {});
+  }
+  return { status: "ok" };
+}
+
 export async function signOut(): Promise<void> {
   await (await pageClient()).auth.signOut({ scope: "local" });
   redirect("/sign-in");
+}
+
+/** Ends every other session of this account. Their tokens end with them in our pages, and elsewhere within the hour (docs/accounts.md). */
+export async function signOutElsewhere(): Promise<void> {
+  const { error } = await (await pageClient()).auth.signOut({ scope: "others" });
+  if (error) throw authFailure(error);
+  redirect("/dashboard/account");
 }
 
 /** Answers the same whether the address has an account or not. */
@@ -100,16 +129,30 @@ export async function requestPasswordReset(_previous: FormState, form: FormData)
   return { status: "ok", values: parsed.value };
 }
 
+/** Whoever did not come by a link proves the present password: a session left open must not be enough to take an account over. */
 export async function setNewPassword(_previous: FormState, form: FormData): Promise<FormState> {
   const parsed = parseForm(newPassword, form);
   if ("failed" in parsed) return parsed.failed;
+  const { password, present } = parsed.value;
   try {
     const db = await pageClient();
-    const { data } = await db.auth.getClaims();
-    if (!data) return { status: "error", code: "LINK_EXPIRED" };
-    const { error } = await db.auth.updateUser(parsed.value);
+    const user = await currentUser();
+    if (!user) return { status: "error", code: "LINK_EXPIRED" };
+    if (isCommonPassword(password, user.email)) throw new AppError("VALIDATION_FAILED", { detail: "The password is easy to guess." });
+    const byLink = await cameByLink();
+    if (!byLink) {
+      if (present === "") return { status: "error", code: "VALIDATION_FAILED", fields: { present: "REQUIRED" } };
+      await countAttempt("sign-in", user.email);
+      const { error } = await db.auth.signInWithPassword({ email: user.email, password: present });
+      if (error?.code === "invalid_credentials")
+        return { status: "error", code: "VALIDATION_FAILED", fields: { present: "NOT_YOUR_PASSWORD" } };
+      if (error) throw authFailure(error);
+    }
+    // Hosted Supabase checks the present password too where "Require current password" is on.
+    const { error } = await db.auth.updateUser({ password, ...(!byLink && { current_password: present }) });
     if (error) throw authFailure(error);
     await db.auth.signOut({ scope: "others" }); // sessions opened with the old password end
+    await forgetLink();
   } catch (error) {
     return formError(error, {});
   }
@@ -131,6 +174,7 @@ export async function confirmLink(form: FormData): Promise<void> {
   // Only now is the address proven to be theirs. A password that somebody set before, in their name, must not stay.
   const first = isJustConfirmed(data?.user?.email_confirmed_at);
   if (first) await db.auth.updateUser({ password: randomBytes(32).toString("base64url") });
+  await rememberLink();
   redirect(`/new-password${first ? "?first=1" : ""}`);
 }
 

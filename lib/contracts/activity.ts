@@ -18,10 +18,16 @@ export const activityKinds = [
   "switched",
 ] as const;
 
+/** Administrative acts, which only owners read. */
+export const ownerKinds = ["key", "member", "invitation", "secret", "consent", "settings", "delivery", "actions", "plan", "site"] as const;
+
 /** The log's filter, from the address. Unknown keys and values are ignored. */
 export const activityFilter = z.object({
   actor: z.uuid().optional().catch(undefined),
-  kind: z.enum(activityKinds).optional().catch(undefined),
+  kind: z
+    .enum([...activityKinds, ...ownerKinds])
+    .optional()
+    .catch(undefined),
   day: z.iso.date().optional().catch(undefined),
   cursor: z.string().max(120).optional().catch(undefined),
 });
@@ -32,15 +38,20 @@ export const activityPage = z.object({
     z.object({
       id: z.string(),
       at: z.string(),
-      kind: z.enum([...activityKinds, "other"]),
+      kind: z.enum([...activityKinds, ...ownerKinds, "other"]),
       contract: z.string(),
       entityId: z.string(),
       actorKind: z.enum(["user", "api_key", "system"]),
       actorId: z.string().nullable(),
+      /** A person's address as of then, or the name of a key. */
       actorName: z.string().nullable(),
       from: z.string().nullable(),
       to: z.string(),
       note: z.string().nullable(),
+      /** The role that a person was invited in. */
+      role: z.string().nullable(),
+      /** Which fields an act changed: before and after. */
+      changes: z.record(z.string(), z.tuple([z.json(), z.json()])).nullable(),
       amountCents: z.number().nullable(),
       amountBeforeCents: z.number().nullable(),
       currency: z.string().nullable(),
@@ -57,15 +68,23 @@ export type ActivityEntry = z.output<typeof activityPage>["entries"][number];
 export const readActivity = (db: SessionClient, siteId: SiteId, filter: ActivityFilter & { limit?: number }) =>
   callAsUser(db, "list_activity", { p_public_id: siteId, p_filter: filter }, activityPage);
 
+const changesText = (changes: ActivityEntry["changes"]) =>
+  changes &&
+  Object.entries(changes)
+    .map(([field, [before, after]]) => `${field}: ${JSON.stringify(before)} > ${JSON.stringify(after)}`)
+    .join("; ");
+
 const units = (cents: number | null) => (cents === null ? null : (cents / 100).toFixed(2));
 
 const columns: [string, (entry: ActivityEntry) => string | null][] = [
   ["time_utc", (entry) => entry.at],
   ["who", (entry) => entry.actorName ?? entry.actorKind],
   ["what", (entry) => entry.kind],
+  ["who_id", (entry) => entry.actorId],
   ["record", (entry) => `${entry.contract}/${entry.entityId}`],
   ["from", (entry) => entry.from],
   ["to", (entry) => entry.to],
+  ["changes", (entry) => changesText(entry.changes)],
   ["amount_before", (entry) => units(entry.amountBeforeCents)],
   ["amount", (entry) => units(entry.amountCents)],
   ["currency", (entry) => entry.currency],

@@ -8,6 +8,7 @@ import {
   type apiKeyInput,
   type KeyScope,
   keyScopes,
+  type newSite,
   type SiteRole,
   type siteInput,
   type sitePrivacy,
@@ -31,7 +32,8 @@ const siteArguments = (site: SiteValues) => ({
   p_locale: site.locale,
 });
 
-export const createSite = (db: SessionClient, site: SiteValues) => callAsUser(db, "create_site", siteArguments(site), joined);
+export const createSite = (db: SessionClient, { consentMode, ...site }: z.output<typeof newSite>) =>
+  callAsUser(db, "create_site", { ...siteArguments(site), p_consent_mode: consentMode }, joined);
 
 export const updateSite = (db: SessionClient, siteId: SiteId, { defaultAovCents, ...site }: z.output<typeof siteUpdate>) =>
   callAsUser(

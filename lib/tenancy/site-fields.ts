@@ -49,6 +49,9 @@ export const siteInput = z.object({
   locale: z.enum(["tr", "en"], "REQUIRED"),
 });
 
+/** A new site says whether its visitors are asked first; nothing is assumed. */
+export const newSite = siteInput.extend({ consentMode: z.enum(consentModes, "REQUIRED") });
+
 /** Another currency needs the average order in it. SQL knows whether it is another. */
 export const siteUpdate = siteInput.extend({
   defaultAovCents: z.int("REQUIRED").min(1, "OUT_OF_RANGE").max(100_000_000_000, "OUT_OF_RANGE").optional(),

@@ -87,9 +87,11 @@ union all
 select 'index', i.indexrelid::regclass::text, pg_get_indexdef(i.indexrelid)
 from pg_index i join relations r on r.oid = i.indrelid
 union all
-select 'trigger', format('%s on %s', t.tgname, r.name),
+-- By function: ours also watch auth.users.
+select 'trigger', format('%s on %s', t.tgname, t.tgrelid::regclass),
   pg_get_triggerdef(t.oid) || ', ' || t.tgenabled::text
-from pg_trigger t join relations r on r.oid = t.tgrelid where not t.tgisinternal
+from pg_trigger t join pg_proc p on p.oid = t.tgfoid join ours n on n.oid = p.pronamespace
+where not t.tgisinternal
 union all
 select 'policy', format('%s on %s', p.polname, r.name), concat_ws(', ', p.polcmd::text,
   case when p.polpermissive then 'permissive' else 'restrictive' end,

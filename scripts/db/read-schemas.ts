@@ -39,7 +39,7 @@ function classify(file: string, text: string): Statement {
 
 function phaseOf(text: string, file: string): Phase {
   if (/^create (type|table|view|function)\s/.test(text)) return "object";
-  if (/^(create (unique index|index|trigger|policy)|alter table|grant (execute|select))\s/.test(text)) return "part";
+  if (/^(create (unique index|index|trigger|constraint trigger|policy)|alter table|grant (execute|select))\s/.test(text)) return "part";
   if (/^(insert|update|select)\s/.test(text)) return "row";
   if (/^(alter default privileges|create schema|revoke all on schema|do|alter role|grant usage)\s/.test(text)) return "ground";
   throw new Error(`${file} has a statement that nobody knows when to run: ${text.slice(0, 80)}`);

@@ -31,7 +31,7 @@ function keysOf({ text, makes = "" }: Statement, signatures: Map<string, string[
     const names = [...text.matchAll(/([\w.]+)\(/g)].map(([, name = ""]) => name);
     return names.flatMap((name) => signatures.get(name) ?? []).map((signature) => `function ${signature}`);
   }
-  const [, kind, name, on] = /^create (trigger|policy|index|unique index) (\w+)\b.*?\son\s+([\w.]+)/s.exec(text) ?? [];
+  const [, kind, name, on] = /^create (?:constraint )?(trigger|policy|index|unique index) (\w+)\b.*?\son\s+([\w.]+)/s.exec(text) ?? [];
   if (on) return [`${kind} ${name} on ${on}`, `table ${on}`];
   const [, table] = /^(?:alter table|grant select.*?\son)\s+([\w.]+)/s.exec(text) ?? [];
   return table ? [`table ${table}`, `view ${table}`] : [];

@@ -235,7 +235,7 @@ create table public.sites (
   timezone text not null default 'Europe/Istanbul',
   locale text not null default 'tr',
   oci_sync_method text not null default 'script',
-  consent_mode text not null default 'off',
+  consent_mode text not null,
   respects_privacy_signal boolean not null default false,
   default_aov_cents bigint not null default 10000,
   intent_weights jsonb not null default '{}',
@@ -284,17 +284,17 @@ create table public.site_invitations (
 );
 
 -- 02_tenancy/answer_invitations.sql
-create function private.take_my_invitation(p_invitation_id uuid) returns public.site_invitations
+create function private.hold_my_invitation(p_invitation_id uuid) returns public.site_invitations
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_invitation public.site_invitations;
 begin
-  delete from public.site_invitations i
-    using auth.users u
-    where i.id = p_invitation_id and u.id = auth.uid()
+  select i.* into v_invitation
+    from public.site_invitations i
+    join auth.users u on u.id = auth.uid()
       and u.email_confirmed_at is not null and lower(u.email) = i.email
-    returning i.* into v_invitation;
+    where i.id = p_invitation_id for update of i;
   if v_invitation.id is null then
     perform private.fail(404, 'NOT_FOUND');
   end if;
@@ -305,7 +305,7 @@ create function public.accept_invitation(p_invitation_id uuid) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_invitation public.site_invitations := private.take_my_invitation(p_invitation_id);
+  v_invitation public.site_invitations := private.hold_my_invitation(p_invitation_id);
   v_site public.sites;
 begin
   if v_invitation.expires_at <= private.current_moment() then
@@ -318,14 +318,17 @@ begin
   insert into public.site_members (site_id, user_id, role, created_at)
     values (v_site.id, auth.uid(), v_invitation.role, private.current_moment())
     on conflict (site_id, user_id) do nothing;
+  delete from public.site_invitations i where i.id = v_invitation.id;
   return jsonb_build_object('siteId', v_site.public_id);
 end
 $$;
 create function public.decline_invitation(p_invitation_id uuid) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
+declare
+  v_invitation public.site_invitations := private.hold_my_invitation(p_invitation_id);
 begin
-  perform private.take_my_invitation(p_invitation_id);
+  delete from public.site_invitations i where i.id = v_invitation.id;
   return jsonb_build_object('ok', true);
 end
 $$;
@@ -374,7 +377,7 @@ end
 $$;
 create function public.create_site(
   p_name text, p_domains text[], p_currency text, p_timezone text, p_locale text,
-  p_oci_sync_method text default 'script'
+  p_consent_mode text, p_oci_sync_method text default 'script'
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -391,11 +394,14 @@ begin
     perform private.fail(409, 'TOO_MANY');
   end if;
   perform private.check_site_fields(p_name, p_domains, p_currency, p_timezone);
+  if p_consent_mode is null or p_consent_mode not in ('off', 'required') then
+    perform private.refuse_setting('consentMode');
+  end if;
   insert into public.sites
-      (name, domains, currency, timezone, locale, oci_sync_method, created_by,
+      (name, domains, currency, timezone, locale, consent_mode, oci_sync_method, created_by,
         created_at, updated_at)
-    values (p_name, p_domains, p_currency, p_timezone, p_locale, p_oci_sync_method, auth.uid(),
-      v_now, v_now)
+    values (p_name, p_domains, p_currency, p_timezone, p_locale, p_consent_mode,
+      p_oci_sync_method, auth.uid(), v_now, v_now)
     returning * into v_site;
   insert into public.site_members (site_id, user_id, role, created_at)
     values (v_site.id, auth.uid(), 'owner', v_now);
@@ -461,6 +467,98 @@ begin
         updated_at = private.current_moment()
     where s.id = v_site.id;
   return jsonb_build_object('ok', true);
+end
+$$;
+
+-- 02_tenancy/fresh_sign_in.sql
+create function private.sign_in_life() returns interval
+language sql immutable parallel safe set search_path = ''
+as $$ select interval '15 minutes' $$;
+create function private.signed_in_at() returns timestamptz
+language sql stable security definer set search_path = ''
+as $$
+  select case
+    when j.claims ? 'session_id' then (
+      select s.created_at from auth.sessions s
+      where s.id = (j.claims ->> 'session_id')::uuid and s.user_id = auth.uid())
+    else (
+      select to_timestamp(max((a.value ->> 'timestamp')::numeric))
+      from jsonb_array_elements(j.claims -> 'amr') a
+      where a.value ->> 'method' <> 'token_refresh') end
+  from (select coalesce(auth.jwt(), '{}') as claims) j
+$$;
+create function private.require_fresh_sign_in() returns void
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  if coalesce(private.signed_in_at() < private.current_moment() - private.sign_in_life(), true) then
+    perform private.fail(403, 'SIGN_IN_AGAIN');
+  end if;
+end
+$$;
+
+-- 02_tenancy/my_account.sql
+create function public.my_account() returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object(
+    'sessions', coalesce((
+      select jsonb_agg(jsonb_build_object(
+        'startedAt', s.created_at,
+        -- Supabase Auth stores the last refresh without a time zone, in UTC.
+        'usedAt', coalesce(s.refreshed_at at time zone 'UTC', s.created_at),
+        'isThis', s.id::text = auth.jwt() ->> 'session_id')
+        order by s.id::text = auth.jwt() ->> 'session_id' desc, s.created_at desc)
+      from auth.sessions s where s.user_id = auth.uid()), '[]'),
+    'sites', coalesce((
+      select jsonb_agg(jsonb_build_object(
+        'siteId', s.public_id,
+        'name', s.name,
+        'role', m.role,
+        'archived', s.archived_at is not null,
+        'onlyOwner', private.is_only_owner(s, m.user_id))
+        order by s.archived_at is not null, s.name, s.public_id)
+      from public.site_members m join public.sites s on s.id = m.site_id
+      where m.user_id = auth.uid()), '[]'))
+$$;
+create function private.is_only_owner(p_site public.sites, p_user_id uuid) returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select p_site.archived_at is null
+    and coalesce((
+      select bool_and(m.user_id = p_user_id) from public.site_members m
+      where m.site_id = p_site.id and m.role = 'owner'), false)
+$$;
+create function public.delete_my_account() returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_sites jsonb;
+begin
+  perform private.require_fresh_sign_in();
+  select jsonb_agg(s.name order by s.name) into v_sites
+    from public.site_members m join public.sites s on s.id = m.site_id
+    where m.user_id = auth.uid() and private.is_only_owner(s, m.user_id);
+  if v_sites is not null then
+    perform private.fail(409, 'LAST_OWNER', jsonb_build_object('sites', v_sites));
+  end if;
+  delete from auth.users u where u.id = auth.uid();
+  return jsonb_build_object('ok', true);
+end
+$$;
+
+-- 02_tenancy/password_changes.sql
+create function private.guard_password() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  if not exists (
+      select from auth.sessions s
+      where s.user_id = new.id
+        and s.created_at > private.current_moment() - private.sign_in_life()) then
+    perform private.fail(403, 'SIGN_IN_AGAIN');
+  end if;
+  return new;
 end
 $$;
 
@@ -647,6 +745,7 @@ declare
   v_key text := 'om_' || encode(extensions.gen_random_bytes(24), 'hex');
   v_id uuid;
 begin
+  perform private.require_fresh_sign_in();
   -- Locked, so that the count below holds until commit.
   perform from public.sites s where s.id = v_site.id for update;
   if (select count(*) from public.site_api_keys k
@@ -667,6 +766,7 @@ as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'owner');
 begin
+  perform private.require_fresh_sign_in();
   update public.site_api_keys k set revoked_at = coalesce(k.revoked_at, private.current_moment())
     where k.id = p_key_id and k.site_id = v_site.id;
   if not found then
@@ -685,6 +785,7 @@ declare
   v_scopes text[] := private.read_scopes(p_scopes);
   v_key public.site_api_keys;
 begin
+  perform private.require_fresh_sign_in();
   select k.* into v_key from public.site_api_keys k
     where k.id = p_key_id and k.site_id = v_site.id and k.revoked_at is null for update;
   if v_key.id is null then
@@ -741,6 +842,7 @@ as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
+  perform private.require_fresh_sign_in();
   return private.answer_plainly(
     v_site.id, 'member.invite', p_key, p_request_hash, 'private.invite_effect',
     jsonb_build_object('site', v_site.id, 'email', p_email, 'role', p_role));
@@ -802,9 +904,11 @@ create table public.site_members (
 create function private.keep_an_owner() returns trigger
 language plpgsql security definer set search_path = ''
 as $$
+declare
+  v_site public.sites;
 begin
-  perform from public.sites s where s.id = old.site_id for update;
-  if not exists (
+  select s.* into v_site from public.sites s where s.id = old.site_id for update;
+  if v_site.archived_at is null and not exists (
       select from public.site_members m where m.site_id = old.site_id and m.role = 'owner') then
     perform private.fail(409, 'LAST_OWNER');
   end if;
@@ -868,6 +972,7 @@ as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
+  perform private.require_fresh_sign_in();
   return private.answer_plainly(
     v_site.id, 'member.role', p_key, p_request_hash, 'private.member_role_effect',
     jsonb_build_object('site', v_site.id, 'user', p_user_id, 'role', p_role));
@@ -894,6 +999,9 @@ declare
   v_role public.site_role := case when p_user_id = auth.uid() then 'viewer' else 'owner' end;
   v_site public.sites := private.require_site(p_public_id, v_role);
 begin
+  if v_role = 'owner' then
+    perform private.require_fresh_sign_in();
+  end if;
   return private.answer_plainly(
     v_site.id, 'member.remove', p_key, p_request_hash, 'private.remove_member_effect',
     jsonb_build_object('site', v_site.id, 'user', p_user_id));
@@ -914,6 +1022,7 @@ as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
+  perform private.require_fresh_sign_in();
   if p_rotate then
     update private.site_secrets x
       set previous_call_event_secret = x.call_event_secret,
@@ -7794,7 +7903,6 @@ declare
   v_actor private.actor := private.connecting_actor();
   v_now timestamptz := private.current_moment();
   v_version int;
-  v_is_again boolean;
   v_stopped uuid[];
   v_released int;
 begin
@@ -7807,7 +7915,7 @@ begin
     on conflict (site_id, provider_key) do update
       set last_version = h.last_version + 1, quota_until = null, updated_at = excluded.updated_at
     returning h.last_version into v_version;
-  v_is_again := private.hold_provider(p_site.id, v_provider) is not null;
+  perform private.hold_provider(p_site.id, v_provider);
   insert into public.provider_credentials as c (site_id, provider_key, version, transport, key_id,
       sealed, account, connected_by, connected_at)
     values (p_site.id, v_provider, v_version,
@@ -7829,12 +7937,6 @@ begin
   if p_connection ? 'actions' then
     perform private.write_actions(p_site, v_provider, p_connection -> 'actions');
   end if;
-  perform private.prove_connection(p_site.id, v_provider, jsonb_build_object(
-    'contract', 'connection',
-    'from', case when v_is_again then 'connected' else 'disconnected' end,
-    'to', 'connected',
-    'facts', jsonb_build_object('provider', v_provider, 'version', v_version,
-      'transport', v_transport)));
   v_released := private.release_connection(p_site.id, v_provider, v_actor, '{}')
     + private.requeue_stopped(p_site.id, v_provider, v_actor, v_stopped);
   perform private.mark_elsewhere(p_site.id);
@@ -7858,9 +7960,14 @@ as $$
   where h.site_id = p_site_id and h.provider_key = p_provider_key
 $$;
 create function public.connect_provider(p_public_id text, p_connection jsonb) returns jsonb
-language sql security definer set search_path = ''
+language plpgsql security definer set search_path = ''
 as $$
-  select private.keep_connection(private.require_open_site(p_public_id, 'owner'), p_connection)
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'owner');
+begin
+  perform private.require_fresh_sign_in();
+  return private.keep_connection(v_site, p_connection);
+end
 $$;
 create function public.seed_provider_credentials(p_site_id uuid, p_connection jsonb) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -7893,6 +8000,7 @@ as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'owner');
 begin
+  perform private.require_fresh_sign_in();
   if private.hold_provider(v_site.id, 'google_ads') is null then
     return jsonb_build_object('ok', true);
   end if;
@@ -7904,11 +8012,6 @@ begin
     set blocked_at = null, blocked_code = null, blocked_message = null, quota_until = null,
         updated_at = private.current_moment()
     where h.site_id = v_site.id and h.provider_key = 'google_ads';
-  perform private.prove_connection(v_site.id, 'google_ads', jsonb_build_object(
-    'contract', 'connection',
-    'from', 'connected',
-    'to', 'disconnected',
-    'facts', jsonb_build_object('provider', 'google_ads')));
   return jsonb_build_object('ok', true);
 end
 $$;
@@ -8562,8 +8665,6 @@ begin
   select s.oci_sync_method into v_from from public.sites s where s.id = v_site.id for no key update;
   if v_from <> p_to then
     update public.sites s set oci_sync_method = p_to, updated_at = v_now where s.id = v_site.id;
-    perform private.prove_connection(v_site.id, 'google_ads', jsonb_build_object(
-      'contract', 'delivery', 'from', v_from, 'to', p_to));
   end if;
   return jsonb_build_object('ok', true, 'from', v_from, 'to', p_to);
 end
@@ -10830,6 +10931,12 @@ language sql immutable set search_path = ''
 as $$
   select case
     when p_proof.facts ? 'undo' then 'undone'
+    when p_proof.contract = 'site' then case p_proof.facts ->> 'act'
+      when 'consent' then 'consent'
+      when 'settings' then 'settings'
+      when 'delivery' then 'delivery'
+      else 'site' end
+    when p_proof.contract = any (private.owner_contracts()) then p_proof.contract
     when p_proof.contract = 'connection' then p_proof.to_state
     when p_proof.contract = 'delivery' then 'switched'
     when p_proof.contract = 'sale' and p_proof.from_state is null then 'recorded'
@@ -10851,6 +10958,7 @@ declare
   v_at timestamptz := nullif(split_part(p_filter ->> 'cursor', '_', 1), '')::timestamptz;
   v_id uuid := nullif(split_part(p_filter ->> 'cursor', '_', 2), '')::uuid;
   v_day timestamptz := private.start_of_day(v_site, (p_filter ->> 'day')::date);
+  v_is_owner boolean := public.has_site_role(v_site.id, 'owner');
   v_entries jsonb;
 begin
   select coalesce(jsonb_agg(to_jsonb(t) order by t.at desc, t.id desc), '[]')
@@ -10858,8 +10966,9 @@ begin
     from (
       select p.id, p.occurred_at as at, private.activity_kind(p) as kind, p.contract,
         p.entity_id as "entityId", p.actor_kind as "actorKind", p.actor_id as "actorId",
-        private.actor_name(p.actor_kind, p.actor_id) as "actorName",
-        p.from_state as "from", p.to_state as "to", n.note,
+        private.actor_as_of(p.actor_kind, p.actor_id, p.occurred_at) as "actorName",
+        p.from_state as "from", p.to_state as "to", n.note, p.facts -> 'changed' as changes,
+        p.facts ->> 'role' as role,
         (p.facts ->> 'amountCents')::bigint as "amountCents",
         (p.facts ->> 'amountBeforeCents')::bigint as "amountBeforeCents",
         p.facts ->> 'currency' as currency,
@@ -10870,6 +10979,7 @@ begin
         left join public.calls c
           on c.id = case p.contract when 'call' then p.entity_id else s.call_id end
       where p.site_id = v_site.id
+        and (v_is_owner or p.contract <> all (private.owner_contracts()))
         and (v_at is null or (p.occurred_at, p.id) < (v_at, v_id))
         and (v_day is null
           or (p.occurred_at >= v_day and p.occurred_at < v_day + interval '1 day'))
@@ -10882,7 +10992,7 @@ begin
       select coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'name', a.name)
         order by a.name, a.id), '[]')
       from (
-        select m.user_id as id, private.display_name(u) as name
+        select m.user_id as id, u.email as name
         from public.site_members m join auth.users u on u.id = m.user_id
         where m.site_id = v_site.id
         union all
@@ -12552,6 +12662,297 @@ as $$
       then private.link('WAITS', p_row.provider_error_code, p_row.next_retry_at) end
 $$;
 
+-- 17_acts/key_acts.sql
+create function private.note_key_act() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  if tg_op = 'UPDATE' and new.scopes = old.scopes
+     and new.revoked_at is not distinct from old.revoked_at then
+    return null;
+  end if;
+  perform private.note_act(new.site_id, jsonb_build_object(
+    'contract', 'key',
+    'entityId', new.id,
+    'from', case when tg_op = 'UPDATE' then 'made' end,
+    'to', case
+      when tg_op = 'INSERT' then 'made'
+      when new.revoked_at is distinct from old.revoked_at then 'revoked'
+      else 'narrowed' end,
+    'facts', jsonb_build_object('prefix', new.prefix, 'scopes', new.scopes,
+      'scopesBefore', case when tg_op = 'UPDATE' and new.scopes <> old.scopes
+        then to_jsonb(old.scopes) end),
+    'note', new.name));
+  return null;
+end
+$$;
+create function private.note_secret_act() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  if tg_op = 'INSERT' and private.is_new_site(new.site_id, new.rotated_at)
+     or tg_op = 'UPDATE' and new.rotated_at = old.rotated_at then
+    return null;
+  end if;
+  perform private.note_act(new.site_id, jsonb_build_object(
+    'contract', 'secret',
+    'entityId', private.site_entity(new.site_id),
+    'from', case when tg_op = 'UPDATE' then 'made' end,
+    'to', case when tg_op = 'UPDATE' then 'replaced' else 'made' end));
+  return null;
+end
+$$;
+create function private.note_connection_act() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_credentials public.provider_credentials := case tg_op when 'DELETE' then old else new end;
+begin
+  if tg_op = 'UPDATE' and new.connected_at = old.connected_at
+     and (new.sealed = old.sealed or new.key_id <> old.key_id) then
+    return null;
+  end if;
+  perform private.prove_connection(v_credentials.site_id, v_credentials.provider_key,
+    jsonb_build_object(
+      'contract', 'connection',
+      'from', case tg_op when 'INSERT' then 'disconnected' else 'connected' end,
+      'to', case tg_op when 'DELETE' then 'disconnected' else 'connected' end,
+      'facts', jsonb_build_object('provider', v_credentials.provider_key,
+        'version', case when tg_op <> 'DELETE' then v_credentials.version end,
+        'transport', case when tg_op <> 'DELETE' then v_credentials.transport end)));
+  return null;
+end
+$$;
+create function private.note_actions_act() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_action public.provider_conversion_actions := case tg_op when 'DELETE' then old else new end;
+  v_connection uuid;
+begin
+  if tg_op = 'UPDATE' and new.action = old.action
+     and new.counting_type is not distinct from old.counting_type then
+    return null;
+  end if;
+  select h.connection_id into v_connection from public.provider_health_state h
+    where h.site_id = v_action.site_id and h.provider_key = v_action.provider_key;
+  if exists (
+      select from public.transition_proofs p join private.unsealed_proofs u on u.proof_id = p.id
+      where p.entity_id in (v_connection, private.site_entity(v_action.site_id))
+        and p.contract in ('connection', 'actions', 'site')
+        and p.occurred_at = private.current_moment()
+        and u.written_by = pg_catalog.pg_current_xact_id()) then
+    return null;
+  end if;
+  perform private.note_act(v_action.site_id, jsonb_build_object(
+    'contract', 'actions',
+    'entityId', v_connection,
+    'to', 'chosen',
+    'facts', jsonb_build_object('actions', (
+      select coalesce(jsonb_object_agg(a.conversion_name, a.action), '{}')
+      from public.provider_conversion_actions a
+      where a.site_id = v_action.site_id and a.provider_key = v_action.provider_key))));
+  return null;
+end
+$$;
+
+-- 17_acts/note_act.sql
+create function private.owner_contracts() returns text[]
+language sql immutable parallel safe set search_path = ''
+as $$ select array['key', 'member', 'invitation', 'secret', 'plan', 'site', 'actions'] $$;
+create function private.note_act(p_site_id uuid, p_act jsonb) returns void
+language sql security definer set search_path = ''
+as $$
+  select private.prove(p_site_id, private.connecting_actor(),
+    p_act || jsonb_build_object('contractVersion', (p_act ->> 'contract') || '/1'))
+$$;
+create function private.site_entity(p_site_id uuid) returns uuid
+language sql stable security definer set search_path = ''
+as $$ select s.public_id::uuid from public.sites s where s.id = p_site_id $$;
+create function private.changed_fields(p_before jsonb, p_after jsonb) returns jsonb
+language sql immutable set search_path = ''
+as $$
+  with fields as (
+    select side, case when jsonb_typeof(e.value) = 'object' then e.key || '.' || i.key
+        else e.key end as field,
+      case when jsonb_typeof(e.value) = 'object' then i.value else e.value end as value
+    from (values ('before', p_before), ('after', p_after)) v (side, row)
+      cross join jsonb_each(v.row) e
+      left join lateral jsonb_each(
+        case when jsonb_typeof(e.value) = 'object' then e.value else '{}' end) i on true)
+  select coalesce(jsonb_object_agg(d.field, jsonb_build_array(d.before, d.after)), '{}')
+  from (
+    select f.field, min(f.value::text) filter (where f.side = 'before')::jsonb as before,
+      min(f.value::text) filter (where f.side = 'after')::jsonb as after
+    from fields f where f.field is not null and f.value <> 'null' group by f.field) d
+  where d.before is distinct from d.after
+$$;
+create function private.is_new_site(p_site_id uuid, p_at timestamptz) returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select exists (
+    select from public.sites s
+    where s.id = p_site_id and s.created_at = p_at and s.created_by = auth.uid())
+$$;
+
+-- 17_acts/people_acts.sql
+create function private.note_member_act() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_user uuid := case tg_op when 'DELETE' then old.user_id else new.user_id end;
+  v_site uuid := case tg_op when 'DELETE' then old.site_id else new.site_id end;
+  v_from text := case when tg_op <> 'INSERT' then old.role::text end;
+  v_to text := case
+    when tg_op <> 'DELETE' then new.role::text
+    when old.user_id = auth.uid() then 'left'
+    else 'removed' end;
+begin
+  if v_from = v_to then
+    return null;
+  end if;
+  if tg_op = 'INSERT' and v_to = 'owner' and private.is_new_site(v_site, new.created_at) then
+    return null;
+  end if;
+  perform private.note_act(v_site, jsonb_build_object(
+    'contract', 'member',
+    'entityId', v_user,
+    'from', v_from,
+    'to', v_to,
+    'note', private.actor_email(v_user, private.current_moment())));
+  return null;
+end
+$$;
+create function private.note_invitation_act() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_invitation public.site_invitations := case tg_op when 'DELETE' then old else new end;
+  v_is_invited boolean := exists (
+    select from auth.users u
+    where u.id = auth.uid() and u.email_confirmed_at is not null
+      and lower(u.email) = v_invitation.email);
+begin
+  if tg_op = 'DELETE' and v_is_invited and exists (
+      select from public.site_members m
+      where m.site_id = old.site_id and m.user_id = auth.uid()
+        and m.created_at = private.current_moment()) then
+    return null;
+  end if;
+  perform private.note_act(v_invitation.site_id, jsonb_build_object(
+    'contract', 'invitation',
+    'entityId', v_invitation.id,
+    'from', case when tg_op <> 'INSERT' then 'invited' end,
+    'to', case
+      when tg_op <> 'DELETE' then 'invited'
+      when v_is_invited then 'declined'
+      when auth.uid() is null then 'expired'
+      else 'withdrawn' end,
+    'facts', jsonb_build_object('role', v_invitation.role),
+    'note', v_invitation.email));
+  return null;
+end
+$$;
+
+-- 17_acts/person_addresses.sql
+create table private.person_addresses (
+  user_id uuid not null,
+  since timestamptz not null,
+  email text not null,
+  primary key (user_id, since)
+);
+create function private.keep_address() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  if new.email is not null then
+    insert into private.person_addresses (user_id, since, email)
+      values (new.id, private.current_moment(), new.email)
+      on conflict (user_id, since) do update set email = excluded.email;
+  end if;
+  return null;
+end
+$$;
+create function private.actor_email(p_user_id uuid, p_at timestamptz) returns text
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(
+    (select a.email from private.person_addresses a
+     where a.user_id = p_user_id and a.since <= p_at order by a.since desc limit 1),
+    (select a.email from private.person_addresses a
+     where a.user_id = p_user_id order by a.since limit 1))
+$$;
+create function private.actor_as_of(p_kind text, p_id uuid, p_at timestamptz) returns text
+language sql stable security definer set search_path = ''
+as $$
+  select case p_kind when 'user' then private.actor_email(p_id, p_at)
+    else private.actor_name(p_kind, p_id) end
+$$;
+
+-- 17_acts/site_acts.sql
+create function private.site_act(p_changed jsonb) returns text
+language sql immutable set search_path = ''
+as $$
+  select case
+    when p_changed ? 'archived_at'
+      then case when p_changed -> 'archived_at' -> 1 = 'null' then 'restored' else 'archived' end
+    when p_changed ?| '{consent_mode,respects_privacy_signal}' then 'consent'
+    when p_changed ?| '{name,domains,currency,timezone,locale}' then 'settings'
+    else 'delivery' end
+$$;
+create function private.note_site_act() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_changed jsonb;
+begin
+  if tg_op = 'INSERT' then
+    perform private.note_act(new.id, jsonb_build_object(
+      'contract', 'site',
+      'entityId', private.site_entity(new.id),
+      'to', 'created',
+      'facts', jsonb_build_object('act', 'created', 'consentMode', new.consent_mode)));
+    return null;
+  end if;
+  v_changed := private.changed_fields(
+    to_jsonb(old) - 'updated_at', to_jsonb(new) - 'updated_at');
+  if v_changed ? 'oci_sync_method' then
+    perform private.prove_connection(new.id, 'google_ads', jsonb_build_object(
+      'contract', 'delivery', 'from', old.oci_sync_method, 'to', new.oci_sync_method));
+    v_changed := v_changed - 'oci_sync_method';
+  end if;
+  if v_changed <> '{}' then
+    perform private.note_act(new.id, jsonb_build_object(
+      'contract', 'site',
+      'entityId', private.site_entity(new.id),
+      'from', case when v_changed ? 'consent_mode' then old.consent_mode end,
+      'to', case when v_changed ? 'consent_mode' then new.consent_mode
+        else private.site_act(v_changed) end,
+      'facts', jsonb_build_object('act', private.site_act(v_changed), 'changed', v_changed)));
+  end if;
+  return null;
+end
+$$;
+create function private.note_plan_act() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_changed jsonb := private.changed_fields(
+    case when tg_op = 'UPDATE' then to_jsonb(old) - 'updated_at' else '{}' end,
+    to_jsonb(new) - '{site_id,updated_at}'::text[]) - 'site_id';
+begin
+  if v_changed <> '{}' then
+    perform private.note_act(new.site_id, jsonb_build_object(
+      'contract', 'plan',
+      'entityId', private.site_entity(new.site_id),
+      'from', case when tg_op = 'UPDATE' then old.name end,
+      'to', new.name,
+      'facts', jsonb_build_object('changed', v_changed)));
+  end if;
+  return null;
+end
+$$;
+
 -- 01_ground/database_readiness.sql
 grant execute on function public.database_readiness() to opsmantik_app, service_role;
 
@@ -12564,11 +12965,23 @@ grant execute on function public.decline_invitation(uuid) to authenticated;
 grant execute on function public.purge_expired_invitations() to opsmantik_app, service_role;
 
 -- 02_tenancy/change_site.sql
-grant execute on function public.create_site(text, text[], text, text, text, text) to authenticated;
+grant execute on function public.create_site(text, text[], text, text, text, text, text)
+  to authenticated;
 grant execute on function public.update_site(text, text, text[], text, text, text, bigint)
   to authenticated;
 grant execute on function public.set_site_archived(text, boolean) to authenticated;
 grant execute on function public.set_site_privacy(text, text, boolean) to authenticated;
+
+-- 02_tenancy/my_account.sql
+grant execute on function public.my_account() to authenticated;
+grant execute on function public.delete_my_account() to authenticated;
+
+-- 02_tenancy/password_changes.sql
+create trigger passwords_need_a_recent_sign_in before update of encrypted_password on auth.users
+  for each row
+  when (coalesce(old.encrypted_password, '') <> ''
+    and new.encrypted_password is distinct from old.encrypted_password)
+  execute function private.guard_password();
 
 -- 02_tenancy/read_sites.sql
 grant execute on function public.get_site(text) to authenticated;
@@ -13263,6 +13676,35 @@ grant execute on function public.site_version(text, text) to authenticated;
 -- 16_reports/why_not_counted.sql
 grant execute on function public.why_not_counted(text, uuid) to authenticated;
 
+-- 17_acts/key_acts.sql
+create trigger acts_leave_a_line after insert or update on public.site_api_keys
+  for each row execute function private.note_key_act();
+create trigger acts_leave_a_line after insert or update on private.site_secrets
+  for each row execute function private.note_secret_act();
+create trigger acts_leave_a_line after insert or update or delete on public.provider_credentials
+  for each row execute function private.note_connection_act();
+create constraint trigger acts_leave_a_line
+  after insert or update or delete on public.provider_conversion_actions
+  deferrable initially deferred
+  for each row execute function private.note_actions_act();
+
+-- 17_acts/people_acts.sql
+create trigger acts_leave_a_line after insert or update or delete on public.site_members
+  for each row execute function private.note_member_act();
+create trigger acts_leave_a_line after insert or update or delete on public.site_invitations
+  for each row execute function private.note_invitation_act();
+
+-- 17_acts/person_addresses.sql
+alter table private.person_addresses enable row level security;
+create trigger addresses_are_kept after insert or update of email on auth.users
+  for each row execute function private.keep_address();
+
+-- 17_acts/site_acts.sql
+create trigger acts_leave_a_line after insert or update on public.sites
+  for each row execute function private.note_site_act();
+create trigger acts_leave_a_line after insert or update on public.site_plans
+  for each row execute function private.note_plan_act();
+
 -- 03_contracts/contract_moves.sql
 insert into public.contracts (contract, contract_version) values
   ('call', 'call/1'),
@@ -13307,5 +13749,9 @@ insert into public.site_plans (site_id, name, enforcement, currency, updated_at)
 
 -- 08_queue/queue_check.sql
 insert into private.queue_check default values;
+
+-- 17_acts/person_addresses.sql
+insert into private.person_addresses (user_id, since, email)
+  select u.id, private.current_moment(), u.email from auth.users u where u.email is not null;
 
 reset check_function_bodies;

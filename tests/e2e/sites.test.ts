@@ -9,6 +9,9 @@ test("an owner creates a site, changes it, archives and restores it", async ({ a
   await page.getByLabel("Name").fill(name);
   await page.getByLabel("Domains").fill("https://Deneme.com.tr/iletisim\nblog.deneme.com.tr");
   await page.getByRole("button", { name: "Create site" }).click();
+  await expect(page.getByRole("alert").filter({ hasText: "Fill this in." })).toBeVisible(); // consent: nothing is chosen for the owner
+  await page.getByRole("radio", { name: /Ask first/ }).check({ force: true });
+  await page.getByRole("button", { name: "Create site" }).click();
   await expect(page).toHaveURL(/\/dashboard\/site\/[0-9a-f]{32}$/);
   await expect(page.getByText("deneme.com.tr").first()).toBeVisible();
 

@@ -1,5 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { type BrowserContext, type BrowserContextOptions, test as base, expect, type Page, type Request } from "@playwright/test";
+import {
+  type BrowserContext,
+  type BrowserContextOptions,
+  test as base,
+  type Cookie,
+  expect,
+  type Page,
+  type Request,
+} from "@playwright/test";
 import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
 import { e2eStack } from "./e2e-stack.ts";
 import { untilStreamed } from "./streamed.ts";
@@ -21,8 +29,11 @@ interface Fixtures {
 }
 
 interface WorkerFixtures {
-  sessions: Map<Role, BrowserContextOptions["storageState"]>;
+  sessions: Map<Role, { cookies: Cookie[]; signedInAt: number }>;
 }
+
+/** Keys, roles, secrets and credentials ask for a sign-in of the last 15 minutes, so nobody here goes on with an old one. */
+const sessionLifeMs = 8 * 60_000;
 
 export async function fillSignIn(page: Page, email: string, password: string): Promise<void> {
   await page.getByLabel("Email", { exact: true }).fill(email);
@@ -101,8 +112,8 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     await use(async (role, options) => {
       const page = await visit(options);
       const known = sessions.get(role);
-      if (known && typeof known === "object") {
-        await page.context().addCookies(known.cookies ?? []);
+      if (known && Date.now() - known.signedInAt < sessionLifeMs) {
+        await page.context().addCookies(known.cookies);
       } else {
         const user = stack.users.find((candidate) => candidate.role === role);
         if (!user) throw new Error(`The demo has no ${role}.`);
@@ -111,10 +122,10 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
         await fillSignIn(signIn, user.email, user.password);
         await signIn.waitForURL("**/dashboard");
         const { cookies } = await signIn.context().storageState();
-        const state = { cookies: cookies.filter((cookie) => cookie.name.startsWith("om_session")), origins: [] };
+        const own = cookies.filter((cookie) => cookie.name.startsWith("om_session"));
         await signIn.context().close();
-        sessions.set(role, state);
-        await page.context().addCookies(state.cookies);
+        sessions.set(role, { cookies: own, signedInAt: Date.now() });
+        await page.context().addCookies(own);
       }
       return page;
     });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hasRole, memberInvite, siteInput } from "#lib/tenancy/site-fields.ts";
+import { hasRole, memberInvite, newSite, siteInput } from "#lib/tenancy/site-fields.ts";
 
 const site = { name: "Akdere", domains: ["akdere.com.tr"], currency: "TRY", timezone: "Europe/Istanbul", locale: "tr" };
 
@@ -36,4 +36,9 @@ test("a role includes the ones below it", () => {
   expect(hasRole("owner", "viewer")).toBe(true);
   expect(hasRole("operator", "operator")).toBe(true);
   expect(hasRole("viewer", "operator")).toBe(false);
+});
+
+test("a new site without an answer about consent is refused; the settings form is not asked", () => {
+  expect(newSite.safeParse(site).error?.issues.map(({ path, message }) => [path[0], message])).toEqual([["consentMode", "REQUIRED"]]);
+  expect(siteInput.safeParse(site).success).toBe(true);
 });

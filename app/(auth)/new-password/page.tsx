@@ -4,6 +4,7 @@ import { AuthPage } from "#components/auth/auth-page.tsx";
 import { NewPasswordForm } from "#components/auth/new-password-form.tsx";
 import { Alert } from "#components/ui/alert.tsx";
 import { ButtonLink } from "#components/ui/button.tsx";
+import { cameByLink } from "#lib/auth/link-session.ts";
 import { returnPath } from "#lib/auth/return-path.ts";
 import { currentUser } from "#lib/auth/session.ts";
 
@@ -30,9 +31,10 @@ export default async function NewPasswordPage({ searchParams }: { searchParams: 
       </AuthPage>
     );
   }
+  const byLink = await cameByLink();
   return (
     <AuthPage title={t("newPasswordTitle")} lead={t("newPasswordLead", { email: user.email })}>
-      <NewPasswordForm email={user.email} next={returnPath(next)} first={first !== undefined} />
+      <NewPasswordForm email={user.email} next={returnPath(next)} first={first !== undefined} byLink={byLink} />
     </AuthPage>
   );
 }

@@ -3,6 +3,9 @@ import type { Metadata } from "next";
 import { cookies } from "next/headers";
 import { getTranslations } from "next-intl/server";
 import type { ReactNode } from "react";
+import { DeleteAccount } from "#components/account/delete-account.tsx";
+import { MySites } from "#components/account/my-sites.tsx";
+import { SessionList } from "#components/account/session-list.tsx";
 import { LanguageChoice, ThemeChoice } from "#components/shell/preference-choice.tsx";
 import { ButtonLink } from "#components/ui/button.tsx";
 import { Card } from "#components/ui/card.tsx";
@@ -11,8 +14,9 @@ import { Page } from "#components/ui/page.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { signOut } from "#lib/auth/actions.ts";
-import { requireUser } from "#lib/auth/session.ts";
+import { readPage, requireUser } from "#lib/auth/session.ts";
 import { parseTheme, themeCookie } from "#lib/i18n/theme.ts";
+import { readMyAccount } from "#lib/tenancy/my-account.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("nav");
@@ -29,7 +33,13 @@ function Fact({ label, children }: { label: string; children: ReactNode }) {
 }
 
 export default async function AccountPage() {
-  const [t, word, user, jar] = await Promise.all([getTranslations("account"), getTranslations(), requireUser(), cookies()]);
+  const [t, word, user, jar, { sessions, sites }] = await Promise.all([
+    getTranslations("account"),
+    getTranslations(),
+    requireUser(),
+    cookies(),
+    readPage(readMyAccount),
+  ]);
   return (
     <>
       <PageHeader title={word("nav.account")} />
@@ -55,6 +65,9 @@ export default async function AccountPage() {
             <ThemeChoice theme={parseTheme(jar.get(themeCookie)?.value)} />
           </Fact>
         </Card>
+        <SessionList sessions={sessions} />
+        <MySites sites={sites} user={user} />
+        <DeleteAccount email={user.email} inTheWay={sites.filter(({ onlyOwner }) => onlyOwner).map(({ name }) => name)} />
         <form action={signOut}>
           <SubmitButton>
             <LogOut />

@@ -77,8 +77,10 @@ export async function prepareGateway({ databaseUrl, siteUrl, keys, logPath }: Ga
       // As supabase/config.toml has it for hosted.
       minimum_password_length: 10,
       refresh_token_reuse_interval: 10,
+      sessions: { inactivity_timeout: "720h" },
       email: {
         enable_confirmations: true,
+        secure_password_change: true, // read by hosted Supabase only: this gateway takes it and asks for nothing
         template: {
           recovery: template("recovery.html", "Reset your OpsMantik password"),
           magic_link: template("magic-link.html", "Sign in to OpsMantik"),

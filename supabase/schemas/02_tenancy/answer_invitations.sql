@@ -1,18 +1,18 @@
 -- What becomes of an invitation: accepted, declined or forgotten.
 
--- take_my_invitation: lock and remove the caller's invitation. It belongs to whoever has confirmed
--- the address.
-create function private.take_my_invitation(p_invitation_id uuid) returns public.site_invitations
+-- hold_my_invitation: locks the caller's invitation. It belongs to whoever has confirmed the
+-- address.
+create function private.hold_my_invitation(p_invitation_id uuid) returns public.site_invitations
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_invitation public.site_invitations;
 begin
-  delete from public.site_invitations i
-    using auth.users u
-    where i.id = p_invitation_id and u.id = auth.uid()
+  select i.* into v_invitation
+    from public.site_invitations i
+    join auth.users u on u.id = auth.uid()
       and u.email_confirmed_at is not null and lower(u.email) = i.email
-    returning i.* into v_invitation;
+    where i.id = p_invitation_id for update of i;
   if v_invitation.id is null then
     perform private.fail(404, 'NOT_FOUND');
   end if;
@@ -28,7 +28,7 @@ create function public.accept_invitation(p_invitation_id uuid) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_invitation public.site_invitations := private.take_my_invitation(p_invitation_id);
+  v_invitation public.site_invitations := private.hold_my_invitation(p_invitation_id);
   v_site public.sites;
 begin
   if v_invitation.expires_at <= private.current_moment() then
@@ -41,6 +41,7 @@ begin
   insert into public.site_members (site_id, user_id, role, created_at)
     values (v_site.id, auth.uid(), v_invitation.role, private.current_moment())
     on conflict (site_id, user_id) do nothing;
+  delete from public.site_invitations i where i.id = v_invitation.id;
   return jsonb_build_object('siteId', v_site.public_id);
 end
 $$;
@@ -51,8 +52,10 @@ grant execute on function public.accept_invitation(uuid) to authenticated;
 create function public.decline_invitation(p_invitation_id uuid) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
+declare
+  v_invitation public.site_invitations := private.hold_my_invitation(p_invitation_id);
 begin
-  perform private.take_my_invitation(p_invitation_id);
+  delete from public.site_invitations i where i.id = v_invitation.id;
   return jsonb_build_object('ok', true);
 end
 $$;

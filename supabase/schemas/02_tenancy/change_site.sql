@@ -30,13 +30,14 @@ begin
 end
 $$;
 
--- create_site: a new site, owned by the caller, with its call-event secret.
+-- create_site: a new site, owned by the caller, with its call-event secret. Whether visitors are
+-- asked for consent is the caller's decision; there is no default.
 --   Safe     two first users at once: the lock lets one of them be first.
 --   Returns  {siteId}.
 --   Callers  signed-in users.
 create function public.create_site(
   p_name text, p_domains text[], p_currency text, p_timezone text, p_locale text,
-  p_oci_sync_method text default 'script'
+  p_consent_mode text, p_oci_sync_method text default 'script'
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -53,11 +54,14 @@ begin
     perform private.fail(409, 'TOO_MANY');
   end if;
   perform private.check_site_fields(p_name, p_domains, p_currency, p_timezone);
+  if p_consent_mode is null or p_consent_mode not in ('off', 'required') then
+    perform private.refuse_setting('consentMode');
+  end if;
   insert into public.sites
-      (name, domains, currency, timezone, locale, oci_sync_method, created_by,
+      (name, domains, currency, timezone, locale, consent_mode, oci_sync_method, created_by,
         created_at, updated_at)
-    values (p_name, p_domains, p_currency, p_timezone, p_locale, p_oci_sync_method, auth.uid(),
-      v_now, v_now)
+    values (p_name, p_domains, p_currency, p_timezone, p_locale, p_consent_mode,
+      p_oci_sync_method, auth.uid(), v_now, v_now)
     returning * into v_site;
   insert into public.site_members (site_id, user_id, role, created_at)
     values (v_site.id, auth.uid(), 'owner', v_now);
@@ -66,7 +70,8 @@ begin
   return jsonb_build_object('siteId', v_site.public_id);
 end
 $$;
-grant execute on function public.create_site(text, text[], text, text, text, text) to authenticated;
+grant execute on function public.create_site(text, text[], text, text, text, text, text)
+  to authenticated;
 
 -- update_site: change what an owner may change.
 --   Refuses  400 VALIDATION_FAILED with the field defaultAovCents when the currency changes and no

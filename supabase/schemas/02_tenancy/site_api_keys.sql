@@ -74,7 +74,7 @@ grant execute on function public.list_site_api_keys(text) to authenticated;
 -- create_site_api_key: a new key. Only its SHA-256 is kept: a random key of 192 bits needs no slow
 -- hash.
 --   Returns  {id, key, prefix}: the one time the key is seen.
---   Refuses  more than 20 live keys of one site.
+--   Refuses  more than 20 live keys of one site; 403 SIGN_IN_AGAIN, as all changes of keys.
 --   Callers  owners.
 create function public.create_site_api_key(
   p_public_id text, p_name text, p_scopes text[] default '{script}'
@@ -86,6 +86,7 @@ declare
   v_key text := 'om_' || encode(extensions.gen_random_bytes(24), 'hex');
   v_id uuid;
 begin
+  perform private.require_fresh_sign_in();
   -- Locked, so that the count below holds until commit.
   perform from public.sites s where s.id = v_site.id for update;
   if (select count(*) from public.site_api_keys k
@@ -111,6 +112,7 @@ as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'owner');
 begin
+  perform private.require_fresh_sign_in();
   update public.site_api_keys k set revoked_at = coalesce(k.revoked_at, private.current_moment())
     where k.id = p_key_id and k.site_id = v_site.id;
   if not found then
@@ -137,6 +139,7 @@ declare
   v_scopes text[] := private.read_scopes(p_scopes);
   v_key public.site_api_keys;
 begin
+  perform private.require_fresh_sign_in();
   select k.* into v_key from public.site_api_keys k
     where k.id = p_key_id and k.site_id = v_site.id and k.revoked_at is null for update;
   if v_key.id is null then

@@ -60,7 +60,8 @@ $$;
 
 -- invite_site_member: an open invitation for an address, valid 14 days. Inviting again renews it
 -- with the new role.
---   Refuses  an address that is a member already; more than 200 members and invitations together.
+--   Refuses  an address that is a member already; more than 200 members and invitations together;
+--            403 SIGN_IN_AGAIN.
 --   Callers  owners.
 create function public.invite_site_member(
   p_public_id text, p_email text, p_role public.site_role,
@@ -71,6 +72,7 @@ as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
+  perform private.require_fresh_sign_in();
   return private.answer_plainly(
     v_site.id, 'member.invite', p_key, p_request_hash, 'private.invite_effect',
     jsonb_build_object('site', v_site.id, 'email', p_email, 'role', p_role));

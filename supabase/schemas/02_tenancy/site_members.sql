@@ -16,14 +16,17 @@ create policy owners_see_their_team on public.site_members for select to authent
   using (user_id = (select auth.uid()) or public.has_site_role(site_id, 'owner'));
 grant select (user_id, role, created_at) on public.site_members to authenticated;
 
--- keep_an_owner: a site always has an owner. The site's row is locked first, so that two owners who
--- remove each other at the same moment are decided one after the other.
+-- keep_an_owner: an open site always has an owner; an archived one may lose its last. The site's
+-- row is locked first, so that two owners who remove each other at the same moment are decided one
+-- after the other.
 create function private.keep_an_owner() returns trigger
 language plpgsql security definer set search_path = ''
 as $$
+declare
+  v_site public.sites;
 begin
-  perform from public.sites s where s.id = old.site_id for update;
-  if not exists (
+  select s.* into v_site from public.sites s where s.id = old.site_id for update;
+  if v_site.archived_at is null and not exists (
       select from public.site_members m where m.site_id = old.site_id and m.role = 'owner') then
     perform private.fail(409, 'LAST_OWNER');
   end if;
@@ -94,6 +97,7 @@ $$;
 
 -- change_member_role: gives a member another role. The trigger a_site_keeps_an_owner refuses to
 -- demote the last owner.
+--   Refuses  403 SIGN_IN_AGAIN.
 --   Callers  owners.
 create function public.change_member_role(
   p_public_id text, p_user_id uuid, p_role public.site_role,
@@ -104,6 +108,7 @@ as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
+  perform private.require_fresh_sign_in();
   return private.answer_plainly(
     v_site.id, 'member.role', p_key, p_request_hash, 'private.member_role_effect',
     jsonb_build_object('site', v_site.id, 'user', p_user_id, 'role', p_role));
@@ -129,6 +134,7 @@ $$;
 
 -- remove_member: takes a member off the team. The trigger a_site_keeps_an_owner refuses to remove
 -- the last owner.
+--   Refuses  403 SIGN_IN_AGAIN, but not to somebody who leaves.
 --   Callers  owners; anyone for themselves.
 create function public.remove_member(
   p_public_id text, p_user_id uuid, p_request_hash text default null, p_key text default null
@@ -139,6 +145,9 @@ declare
   v_role public.site_role := case when p_user_id = auth.uid() then 'viewer' else 'owner' end;
   v_site public.sites := private.require_site(p_public_id, v_role);
 begin
+  if v_role = 'owner' then
+    perform private.require_fresh_sign_in();
+  end if;
   return private.answer_plainly(
     v_site.id, 'member.remove', p_key, p_request_hash, 'private.remove_member_effect',
     jsonb_build_object('site', v_site.id, 'user', p_user_id));

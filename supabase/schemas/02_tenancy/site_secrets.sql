@@ -12,6 +12,7 @@ alter table private.site_secrets enable row level security;
 -- call_event_secret: show the secret that signs call events, or replace it first. The replaced one
 -- stays valid until the next rotation.
 --   Returns  {secret, rotatedAt}.
+--   Refuses  403 SIGN_IN_AGAIN.
 --   Callers  owners.
 create function public.call_event_secret(p_public_id text, p_rotate boolean default false)
 returns jsonb
@@ -20,6 +21,7 @@ as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
+  perform private.require_fresh_sign_in();
   if p_rotate then
     update private.site_secrets x
       set previous_call_event_secret = x.call_event_secret,

@@ -11,7 +11,7 @@ create table public.sites (
   locale text not null default 'tr',
   oci_sync_method text not null default 'script',
   -- 'required': nothing is stored without analytics consent.
-  consent_mode text not null default 'off',
+  consent_mode text not null,
   -- Do Not Track and Global Privacy Control.
   respects_privacy_signal boolean not null default false,
   -- The average order: what a sealed lead is worth before anybody says an amount.

@@ -44,7 +44,6 @@ declare
   v_actor private.actor := private.connecting_actor();
   v_now timestamptz := private.current_moment();
   v_version int;
-  v_is_again boolean;
   v_stopped uuid[];
   v_released int;
 begin
@@ -57,7 +56,7 @@ begin
     on conflict (site_id, provider_key) do update
       set last_version = h.last_version + 1, quota_until = null, updated_at = excluded.updated_at
     returning h.last_version into v_version;
-  v_is_again := private.hold_provider(p_site.id, v_provider) is not null;
+  perform private.hold_provider(p_site.id, v_provider);
   insert into public.provider_credentials as c (site_id, provider_key, version, transport, key_id,
       sealed, account, connected_by, connected_at)
     values (p_site.id, v_provider, v_version,
@@ -79,12 +78,6 @@ begin
   if p_connection ? 'actions' then
     perform private.write_actions(p_site, v_provider, p_connection -> 'actions');
   end if;
-  perform private.prove_connection(p_site.id, v_provider, jsonb_build_object(
-    'contract', 'connection',
-    'from', case when v_is_again then 'connected' else 'disconnected' end,
-    'to', 'connected',
-    'facts', jsonb_build_object('provider', v_provider, 'version', v_version,
-      'transport', v_transport)));
   v_released := private.release_connection(p_site.id, v_provider, v_actor, '{}')
     + private.requeue_stopped(p_site.id, v_provider, v_actor, v_stopped);
   perform private.mark_elsewhere(p_site.id);
@@ -123,12 +116,17 @@ $$;
 --   Safe     against a worker that still uses the old credentials: the version grows, so a refusal
 --            of the old ones does not block the new ones.
 --   Returns  {version, released}.
---   Refuses  400 VALIDATION_FAILED with the field.
+--   Refuses  400 VALIDATION_FAILED with the field; 403 SIGN_IN_AGAIN.
 --   Callers  owners.
 create function public.connect_provider(p_public_id text, p_connection jsonb) returns jsonb
-language sql security definer set search_path = ''
+language plpgsql security definer set search_path = ''
 as $$
-  select private.keep_connection(private.require_open_site(p_public_id, 'owner'), p_connection)
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'owner');
+begin
+  perform private.require_fresh_sign_in();
+  return private.keep_connection(v_site, p_connection);
+end
 $$;
 grant execute on function public.connect_provider(text, jsonb) to authenticated;
 
@@ -171,6 +169,7 @@ $$;
 -- disconnect_provider: deletes the credentials and the choice of actions. Waiting rows stay for the
 -- next connection; rows in flight are still answered.
 --   Safe     to repeat.
+--   Refuses  403 SIGN_IN_AGAIN.
 --   Callers  owners.
 create function public.disconnect_provider(p_public_id text) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -178,6 +177,7 @@ as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'owner');
 begin
+  perform private.require_fresh_sign_in();
   if private.hold_provider(v_site.id, 'google_ads') is null then
     return jsonb_build_object('ok', true);
   end if;
@@ -189,11 +189,6 @@ begin
     set blocked_at = null, blocked_code = null, blocked_message = null, quota_until = null,
         updated_at = private.current_moment()
     where h.site_id = v_site.id and h.provider_key = 'google_ads';
-  perform private.prove_connection(v_site.id, 'google_ads', jsonb_build_object(
-    'contract', 'connection',
-    'from', 'connected',
-    'to', 'disconnected',
-    'facts', jsonb_build_object('provider', 'google_ads')));
   return jsonb_build_object('ok', true);
 end
 $$;

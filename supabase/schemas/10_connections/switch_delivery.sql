@@ -88,8 +88,6 @@ begin
   select s.oci_sync_method into v_from from public.sites s where s.id = v_site.id for no key update;
   if v_from <> p_to then
     update public.sites s set oci_sync_method = p_to, updated_at = v_now where s.id = v_site.id;
-    perform private.prove_connection(v_site.id, 'google_ads', jsonb_build_object(
-      'contract', 'delivery', 'from', v_from, 'to', p_to));
   end if;
   return jsonb_build_object('ok', true, 'from', v_from, 'to', p_to);
 end

@@ -1,5 +1,5 @@
--- The activity log: every proven move of a site, in everyday terms, with who made it and what was
--- before.
+-- The activity log: every proven move of a site and every administrative act, in everyday terms,
+-- with who made it and what was before.
 
 -- activity_kind: what people call a move.
 create function private.activity_kind(p_proof public.transition_proofs) returns text
@@ -7,6 +7,12 @@ language sql immutable set search_path = ''
 as $$
   select case
     when p_proof.facts ? 'undo' then 'undone'
+    when p_proof.contract = 'site' then case p_proof.facts ->> 'act'
+      when 'consent' then 'consent'
+      when 'settings' then 'settings'
+      when 'delivery' then 'delivery'
+      else 'site' end
+    when p_proof.contract = any (private.owner_contracts()) then p_proof.contract
     when p_proof.contract = 'connection' then p_proof.to_state
     when p_proof.contract = 'delivery' then 'switched'
     when p_proof.contract = 'sale' and p_proof.from_state is null then 'recorded'
@@ -24,6 +30,8 @@ $$;
 --   Takes    p_filter {actor?, kind?, day? (in the site's time zone), cursor?, limit?}.
 --   Returns  {entries, actors, next}: actors can be chosen in the filter; next is the cursor of the
 --            next page, null at the end.
+--   Shows    an actor by id and by the address of that time. Lines of owner_contracts are for
+--            owners.
 --   Callers  viewers.
 create function public.list_activity(p_public_id text, p_filter jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -34,6 +42,7 @@ declare
   v_at timestamptz := nullif(split_part(p_filter ->> 'cursor', '_', 1), '')::timestamptz;
   v_id uuid := nullif(split_part(p_filter ->> 'cursor', '_', 2), '')::uuid;
   v_day timestamptz := private.start_of_day(v_site, (p_filter ->> 'day')::date);
+  v_is_owner boolean := public.has_site_role(v_site.id, 'owner');
   v_entries jsonb;
 begin
   select coalesce(jsonb_agg(to_jsonb(t) order by t.at desc, t.id desc), '[]')
@@ -41,8 +50,9 @@ begin
     from (
       select p.id, p.occurred_at as at, private.activity_kind(p) as kind, p.contract,
         p.entity_id as "entityId", p.actor_kind as "actorKind", p.actor_id as "actorId",
-        private.actor_name(p.actor_kind, p.actor_id) as "actorName",
-        p.from_state as "from", p.to_state as "to", n.note,
+        private.actor_as_of(p.actor_kind, p.actor_id, p.occurred_at) as "actorName",
+        p.from_state as "from", p.to_state as "to", n.note, p.facts -> 'changed' as changes,
+        p.facts ->> 'role' as role,
         (p.facts ->> 'amountCents')::bigint as "amountCents",
         (p.facts ->> 'amountBeforeCents')::bigint as "amountBeforeCents",
         p.facts ->> 'currency' as currency,
@@ -53,6 +63,7 @@ begin
         left join public.calls c
           on c.id = case p.contract when 'call' then p.entity_id else s.call_id end
       where p.site_id = v_site.id
+        and (v_is_owner or p.contract <> all (private.owner_contracts()))
         and (v_at is null or (p.occurred_at, p.id) < (v_at, v_id))
         and (v_day is null
           or (p.occurred_at >= v_day and p.occurred_at < v_day + interval '1 day'))
@@ -65,7 +76,7 @@ begin
       select coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'name', a.name)
         order by a.name, a.id), '[]')
       from (
-        select m.user_id as id, private.display_name(u) as name
+        select m.user_id as id, u.email as name
         from public.site_members m join auth.users u on u.id = m.user_id
         where m.site_id = v_site.id
         union all

@@ -17,7 +17,7 @@ describe("the verifier finds", () => {
     copy = undefined;
   });
 
-  /** Three blocks of one site, two of another and two proofs that wait, in a database of its own. */
+  /** Three blocks of one site, two of another and two proofs that wait, in a database of its own. The first blocks also hold five acts each. */
   async function history(): Promise<{ db: TestDatabase; sealed: string[] }> {
     copy = await createTestDatabase();
     const db = copy;
@@ -38,7 +38,8 @@ describe("the verifier finds", () => {
       }
       if (round < 3) await db.sql`select public.seal_proof_blocks()`;
     }
-    const rows = await db.sql`select unnest(b.proof_ids) as id from public.proof_blocks b order by b.site_id, b.number`;
+    const rows = await db.sql`select p.id from public.proof_blocks b join public.transition_proofs p on p.id = any (b.proof_ids)
+      where p.contract = 'call' order by b.site_id, b.number, p.id`;
     return { db, sealed: rows.map((row) => row.id) };
   }
 
@@ -132,7 +133,7 @@ describe("the verifier finds", () => {
 
   test.each(tampers)("%s", async (_name, tamper, expected) => {
     const { db, sealed } = await history();
-    expect(await verifyProofs(db.sql)).toMatchObject({ sites: 2, blocks: 5, proofs: 10, unsealed: { count: 4 }, fault: null });
+    expect(await verifyProofs(db.sql)).toMatchObject({ sites: 2, blocks: 5, proofs: 20, unsealed: { count: 4 }, fault: null });
     await db.sql.begin(async (tx) => {
       await tx`set local session_replication_role = replica`;
       await tamper(tx, sealed);
@@ -147,7 +148,7 @@ describe("the verifier finds", () => {
     const run = () => spawnSync(process.execPath, ["scripts/verify-proofs.ts", db.adminUrl], { encoding: "utf8" });
     expect(run()).toMatchObject({
       status: 0,
-      stdout: expect.stringMatching(/^ok {5}10 proofs in 5 blocks of 2 sites.*\n {7}4 more wait for their block, the oldest since 20/),
+      stdout: expect.stringMatching(/^ok {5}20 proofs in 5 blocks of 2 sites.*\n {7}4 more wait for their block, the oldest since 20/),
     });
     await db.sql.begin(async (tx) => {
       await tx`set local session_replication_role = replica`;

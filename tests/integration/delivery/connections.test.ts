@@ -93,7 +93,7 @@ describe("connecting", () => {
     ]);
     expect(new Set(log.map((entry) => entry.entityId)).size).toBe(1);
     expect(log[0]?.entityId).not.toBe(team.siteUuid);
-    expect(log[0]?.actorName).toBe("founder");
+    expect(log[0]?.actorName).toBe("founder@connections.test");
     expect(JSON.stringify(log)).not.toContain("c2VhbGVk");
   });
 

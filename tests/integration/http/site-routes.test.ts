@@ -24,7 +24,7 @@ let team: Team;
 let other: Team;
 const cookies: Record<string, string> = {};
 
-const site = { name: "Yeni", domains: ["yeni.test"], currency: "TRY", timezone: "Europe/Istanbul", locale: "tr" };
+const site = { name: "Yeni", domains: ["yeni.test"], currency: "TRY", timezone: "Europe/Istanbul", locale: "tr", consentMode: "required" };
 const nobody = "0190b5a8-3f5c-7c1e-8a34-5f0f1c2d3e4f";
 
 beforeAll(async () => {

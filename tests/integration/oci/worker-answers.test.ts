@@ -1,5 +1,6 @@
 import type postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { become } from "#tests/fixtures/act-as.ts";
 import { connectApi } from "#tests/fixtures/connections.ts";
 import {
   claimForWorker,
@@ -199,7 +200,7 @@ describe("a refused access", () => {
     const claimed = await claim(1);
     const connection = { provider: "google_ads", keyId: "00000000", sealed: "c2VhbGVkIGJ5IG5vYm9keQ==", account: {} };
     const connect = async (tx: postgres.TransactionSql) => {
-      await tx`select set_config('request.jwt.claims', ${JSON.stringify({ sub: owner.id, role: "authenticated" })}, true)`;
+      await become(tx, owner.id);
       await tx`select public.connect_provider(${team.siteId}, ${tx.json(connection)})`;
     };
     const settled = await whileOpen(db.sql, connect, () => settle(claimed, revoked, 2, { outcome: "definite", block }));

@@ -59,10 +59,18 @@ describe("the activity log", () => {
         note,
       })),
     ).toEqual([
-      { kind: "undone", actorName: "operator", from: "cancelled", to: "sealed", amountBeforeCents: null, amountCents: 430_000, note: null },
+      {
+        kind: "undone",
+        actorName: "operator@lists.test",
+        from: "cancelled",
+        to: "sealed",
+        amountBeforeCents: null,
+        amountCents: 430_000,
+        note: null,
+      },
       {
         kind: "cancelled",
-        actorName: "operator",
+        actorName: "operator@lists.test",
         from: "sealed",
         to: "cancelled",
         amountBeforeCents: null,
@@ -71,14 +79,22 @@ describe("the activity log", () => {
       },
       {
         kind: "corrected",
-        actorName: "owner",
+        actorName: "owner@lists.test",
         from: "CONFIRMED",
         to: "CONFIRMED",
         amountBeforeCents: 425_000,
         amountCents: 430_000,
         note: "Part added",
       },
-      { kind: "sealed", actorName: "operator", from: "intent", to: "sealed", amountBeforeCents: null, amountCents: 425_000, note: null },
+      {
+        kind: "sealed",
+        actorName: "operator@lists.test",
+        from: "intent",
+        to: "sealed",
+        amountBeforeCents: null,
+        amountCents: 425_000,
+        note: null,
+      },
     ]);
     expect((await log({ day: "2026-11-02" })).entries).toEqual([]);
     expect((await log({ day: "2026-11-03", actor: team.owner.id })).entries.map(({ kind }) => kind)).toEqual(["corrected"]);

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 const create = (person: Person, domains = ["new.test"], timezone = "Europe/London") =>
-  callAs<{ siteId: SiteId }>(db.sql, person, (tx) => tx`select public.create_site('New', ${domains}, 'GBP', ${timezone}, 'en')`);
+  callAs<{ siteId: SiteId }>(db.sql, person, (tx) => tx`select public.create_site('New', ${domains}, 'GBP', ${timezone}, 'en', 'off')`);
 
 test("an owner may add a site; a member or a stranger may not", async () => {
   expect((await create(team.owner)).siteId).toMatch(/^[0-9a-f]{32}$/);
@@ -34,7 +34,7 @@ test("of two first users at once, one makes the first site and the other is refu
   try {
     const [first, second] = [await createPerson(fresh.sql, "first@a.test"), await createPerson(fresh.sql, "second@b.test")];
     const makeFirst = (tx: postgres.TransactionSql) =>
-      tx`select public.create_site('First', ${["a.test"]}, 'TRY', 'Europe/Istanbul', 'tr')`;
+      tx`select public.create_site('First', ${["a.test"]}, 'TRY', 'Europe/Istanbul', 'tr', 'off')`;
     const outcome = await forceRace(fresh.sql, first, makeFirst, () => callAs(fresh.sql, second, makeFirst));
     expect(outcome).toMatchObject({ message: "FORBIDDEN" });
     const [count] = await fresh.sql`select count(*)::int as n from public.sites`;
@@ -56,10 +56,38 @@ test.each([
   await expect(create(team.owner, domains, timezone)).rejects.toMatchObject({ code: "PT400", message: code });
 });
 
+// Guarantee: whether visitors are asked before anything is stored is decided by the owner, never by us.
+test.each([null, "", "on"])("a new site with the consent mode %j is refused: there is no default", async (mode) => {
+  const made = callAs(
+    db.sql,
+    team.owner,
+    (tx) => tx`select public.create_site('N', ${["n.test"]}, 'TRY', 'Europe/Istanbul', 'tr', ${mode})`,
+  );
+  await expect(made).rejects.toMatchObject({ message: "VALIDATION_FAILED", detail: '{"field": "consentMode"}' });
+});
+
+test("the chosen consent mode is kept, and its later changes are in the activity log", async () => {
+  const ask = (tx: postgres.TransactionSql) =>
+    tx`select public.create_site('N', ${["n.test"]}, 'TRY', 'Europe/Istanbul', 'tr', 'required')`;
+  const { siteId } = await callAs<{ siteId: SiteId }>(db.sql, team.owner, ask);
+  const site = () => callAs<{ consentMode: string }>(db.sql, team.owner, (tx) => tx`select public.get_site(${siteId})`);
+  expect((await site()).consentMode).toBe("required");
+  await callAs(db.sql, team.owner, (tx) => tx`select public.set_site_privacy(${siteId}, 'off', false)`);
+  const { entries } = await callAs<{ entries: Record<string, unknown>[] }>(
+    db.sql,
+    team.owner,
+    (tx) => tx`select public.list_activity(${siteId})`,
+  );
+  expect(entries).toMatchObject([
+    { kind: "consent", from: "required", to: "off" },
+    { kind: "site", to: "created" },
+  ]);
+});
+
 // Guarantee: whatever a client sends past our forms, one site's data cannot make everybody's pages unreadable.
 test.each(["   ", "", "x".repeat(81), "a\u202eb", "a\nb", "\u200b"])("the name %j is refused by the database itself", async (name) => {
   const make = () =>
-    callAs(db.sql, team.owner, (tx) => tx`select public.create_site(${name}, ${["n.test"]}, 'TRY', 'Europe/Istanbul', 'tr')`);
+    callAs(db.sql, team.owner, (tx) => tx`select public.create_site(${name}, ${["n.test"]}, 'TRY', 'Europe/Istanbul', 'tr', 'off')`);
   await expect(make()).rejects.toMatchObject({ code: "PT400", message: "VALIDATION_FAILED" });
 });
 
@@ -101,7 +129,11 @@ test("only an owner changes a site", async () => {
 // Guarantee: money in a currency that does not exist is stored nowhere, so it cannot be sent to Google.
 test.each(["ZZZ", "XXX", "try", "TL", ""])("the currency %j is refused wherever one is set", async (currency) => {
   const refused = { code: "PT400", message: "INVALID_CURRENCY" };
-  const made = callAs(db.sql, team.owner, (tx) => tx`select public.create_site('N', ${["n.test"]}, ${currency}, 'Europe/London', 'en')`);
+  const made = callAs(
+    db.sql,
+    team.owner,
+    (tx) => tx`select public.create_site('N', ${["n.test"]}, ${currency}, 'Europe/London', 'en', 'off')`,
+  );
   await expect(made).rejects.toMatchObject(refused);
   await expect(inCurrency(currency, 12_000)).rejects.toMatchObject(refused);
   await expect(db.sql`select public.set_site_plan(${team.siteId}, 'Plan', 10, 'soft', ${currency})`).rejects.toMatchObject(refused);

@@ -13,7 +13,7 @@ import { filteredPath, PageLinks } from "#components/ui/page-links.tsx";
 import { FilterRow } from "#components/workbench/filter/filter-row.tsx";
 import { LiveMark } from "#components/workbench/live/live-mark.tsx";
 import { readPage } from "#lib/auth/session.ts";
-import { activityFilter, activityKinds, readActivity } from "#lib/contracts/activity.ts";
+import { activityFilter, activityKinds, ownerKinds, readActivity } from "#lib/contracts/activity.ts";
 import { getVersionedSite } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -60,7 +60,10 @@ export default async function ActivityPage({ params, searchParams }: ActivityPag
               key: "kind",
               kind: "choice",
               label: word("labels.what"),
-              options: activityKinds.map((value) => ({ value, label: word(`kinds.${value}`) })),
+              options: [...activityKinds, ...(site.role === "owner" ? ownerKinds : [])].map((value) => ({
+                value,
+                label: word(`kinds.${value}`),
+              })),
             },
             { key: "day", kind: "day", label: word("labels.day"), max: today },
           ]}

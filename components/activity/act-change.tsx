@@ -1,0 +1,79 @@
+import { ArrowRight } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { type ActivityEntry, ownerKinds } from "#lib/contracts/activity.ts";
+import { siteRoles } from "#lib/tenancy/site-fields.ts";
+
+const acts: readonly string[] = ownerKinds;
+
+/** Administrative acts have words of their own for what was before and after. */
+export const isAct = ({ kind }: ActivityEntry): boolean => acts.includes(kind);
+
+type Value = NonNullable<ActivityEntry["changes"]>[string][number];
+
+/** What an administrative act changed: a role, a key's life, or the fields of a form. */
+export function ActChange({ entry }: { entry: ActivityEntry }) {
+  const t = useTranslations("acts");
+  const roles = useTranslations("roles");
+  const fieldName = useFieldName();
+  const { contract, from, to, role, changes } = entry;
+  const roleOf = (name: string | null) => siteRoles.find((known) => known === name);
+  const [before, after] = [roleOf(from), roleOf(to)];
+  if (contract === "member" && after) {
+    return before ? <FromTo before={roles(before)} after={roles(after)} /> : t("joined", { role: roles(after) });
+  }
+  const invitedAs = roleOf(role);
+  if (contract === "invitation" && to === "invited" && invitedAs) return t("invited", { role: roles(invitedAs) });
+  const key = `${contract}.${to}` as Parameters<typeof t>[0]; // has() checks it
+  const said = t.has(key) ? t(key) : null;
+  const fields = Object.entries(changes ?? {}).filter(([field]) => !(said && ["consent_mode", "archived_at"].includes(field)));
+  return (
+    <span className="grid gap-0.5">
+      {said}
+      {fields.map(([field, [old, now]]) => (
+        <span key={field} className="flex min-w-0 flex-wrap items-center gap-x-1.5">
+          <span className="text-meta">{fieldName(field)}</span>
+          <FromTo before={valueText(old, t)} after={valueText(now, t)} />
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function FromTo({ before, after }: { before: string; after: string }) {
+  return (
+    <span className="inline-flex min-w-0 items-center gap-1.5" data-untranslated>
+      <span className="min-w-0 text-meta wrap-anywhere">{before}</span>
+      <ArrowRight className="size-3.5 shrink-0 text-meta" aria-hidden="true" />
+      <span className="min-w-0 wrap-anywhere">{after}</span>
+    </span>
+  );
+}
+
+function valueText(value: Value, t: (key: "on" | "off" | "nothing") => string): string {
+  if (value === null) return t("nothing");
+  if (typeof value === "boolean") return t(value ? "on" : "off");
+  return Array.isArray(value) ? value.map(String).join(", ") : String(value);
+}
+
+/** The name of a setting as its form calls it; a column that no form knows keeps its own name. */
+function useFieldName(): (field: string) => string {
+  const word = useTranslations();
+  const forms: Record<string, string> = {
+    name: word("labels.name"),
+    domains: word("siteForm.domains"),
+    currency: word("labels.currency"),
+    timezone: word("labels.timezone"),
+    locale: word("preferences.language"),
+    consent_mode: word("tracker.consent"),
+    send_delay_minutes: word("delivery.sendDelay"),
+    click_min_age_hours: word("delivery.clickAge"),
+    needs_you_after_hours: word("delivery.needsYou"),
+  };
+  return (field) => {
+    const [column = field, part] = field.split(".");
+    if (forms[column]) return forms[column];
+    const key = (column === "conversion_names" ? `delivery.nameKeys.${part}` : `acts.fields.${column}`) as Parameters<typeof word>[0];
+    const name = word.has(key) ? word(key) : column;
+    return column === "intent_weights" && part ? `${name}: ${part}` : name;
+  };
+}

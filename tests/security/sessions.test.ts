@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createPerson, type Person, password } from "#tests/fixtures/team.ts";
+import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
+import { anonymousClient, signInAs, startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
+
+let db: TestDatabase;
+let gateway: TestGateway;
+let victim: Person;
+let number = 0;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  gateway = await startTestGateway(db.adminUrl);
+});
+afterAll(async () => {
+  await gateway?.stop();
+  await db?.drop();
+});
+beforeEach(async () => {
+  victim = await createPerson(db.sql, `victim-${number++}@sessions.test`);
+});
+
+const signIn = (word = password) => signInAs(gateway, { email: victim.email, password: word });
+const tokenOf = async (client: Awaited<ReturnType<typeof signIn>>) => (await client.auth.getSession()).data.session;
+const age = (span: string) =>
+  db.sql`update auth.sessions set created_at = now() - ${span}::interval, refreshed_at = null where user_id = ${victim.id}`;
+/** What somebody does who has nothing but a copied access token. */
+const withToken = (token: string | undefined, method: string, path: string, body?: unknown) =>
+  fetch(`${gateway.url}/auth/v1/${path}`, {
+    method,
+    headers: { apikey: gateway.publishableKey, authorization: `Bearer ${token}`, "content-type": "application/json" },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+const setPassword = (token: string | undefined, word: string) => withToken(token, "PUT", "user", { password: word });
+
+describe("a stolen token", () => {
+  // Guarantee: a copied session does not become the account. The rule is a trigger on auth.users, so it holds whatever gateway is asked.
+  test("changes no password when nobody signed in during the last 15 minutes", async () => {
+    const stolen = await tokenOf(await signIn());
+    await age("16 minutes");
+    const answer = await setPassword(stolen?.access_token, "the-thiefs-own-words");
+    expect(answer.ok).toBe(false);
+    await expect(signIn()).resolves.toBeDefined();
+    await expect(signIn("the-thiefs-own-words")).rejects.toBeDefined();
+  });
+
+  test("refreshed by the thief, it still changes none", async () => {
+    const stolen = await tokenOf(await signIn());
+    await age("16 minutes");
+    const { data } = await anonymousClient(gateway).auth.refreshSession({ refresh_token: stolen?.refresh_token ?? "" });
+    expect((await setPassword(data.session?.access_token, "the-thiefs-own-words")).ok).toBe(false);
+  });
+
+  // What is not closed at the embedded gateway: it takes secure_password_change and asks for nothing. docs/accounts.md says so. When this
+  // fails, the gateway has learnt to ask: tell the docs.
+  test("the embedded gateway itself does not ask for the present password within those 15 minutes", async () => {
+    const stolen = await tokenOf(await signIn());
+    expect((await setPassword(stolen?.access_token, "the-thiefs-own-words")).ok).toBe(true);
+  });
+
+  test("of a session that was signed out elsewhere, it is refused by Auth at once and cannot be refreshed", async () => {
+    const stolen = await tokenOf(await signIn());
+    const own = await signIn();
+    await own.auth.signOut({ scope: "others" });
+    expect((await withToken(stolen?.access_token, "GET", "user")).ok).toBe(false);
+    const { error } = await anonymousClient(gateway).auth.refreshSession({ refresh_token: stolen?.refresh_token ?? "" });
+    expect(error).not.toBeNull();
+    expect((await own.auth.getUser()).data.user?.email).toBe(victim.email);
+  });
+});
+
+test("a forgotten password is still replaced through its link, however old the last sign-in is", async () => {
+  await signIn();
+  await age("40 days");
+  const guest = anonymousClient(gateway);
+  await guest.auth.resetPasswordForEmail(victim.email);
+  const mail = gateway.mailbox.mails().find(({ to }) => to === victim.email);
+  const tokenHash = new URL(mail?.link ?? "").searchParams.get("token_hash") ?? "";
+  await guest.auth.verifyOtp({ type: "recovery", token_hash: tokenHash });
+  expect((await guest.auth.updateUser({ password: "a-new-quiet-sentence" })).error).toBeNull();
+  await expect(signIn("a-new-quiet-sentence")).resolves.toBeDefined();
+});
+
+describe("a session nobody uses", () => {
+  test.each([
+    ["ends after 30 days", "31 days", false],
+    ["lives for 29 days", "29 days", true],
+  ])("%s", async (_name, span, lives) => {
+    const client = await signIn();
+    await age(span);
+    const { error } = await client.auth.refreshSession();
+    expect(error === null).toBe(lives);
+  });
+});
+
+describe("one's own sessions", () => {
+  const list = async (client: Awaited<ReturnType<typeof signIn>>) => {
+    const { data } = await client.rpc("my_account");
+    return data.sessions.map(({ isThis }: { isThis: boolean }) => isThis);
+  };
+
+  test("are listed, this one first; signing out elsewhere leaves only it", async () => {
+    const [first, second] = [await signIn(), await signIn()];
+    expect(await list(first)).toEqual([true, false]);
+    expect(await list(second)).toEqual([true, false]);
+    await second.auth.signOut({ scope: "others" });
+    expect(await list(second)).toEqual([true]);
+  });
+
+  test("are seen by nobody else", async () => {
+    await signIn();
+    const other = await createPerson(db.sql, `other-${number}@sessions.test`);
+    expect(await list(await signInAs(gateway, { email: other.email, password }))).toEqual([true]);
+    expect((await anonymousClient(gateway).rpc("my_account")).status).toBe(401);
+  });
+});
