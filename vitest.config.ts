@@ -1,11 +1,11 @@
 import { defineConfig } from "vitest/config";
 
 /** One project per kind of test; all but the unit tests have a Postgres and a Redis per worker. */
-const withStack = (name: string, maxWorkers = 1) => ({
+const withStack = (name: string, maxWorkers = 1, folders = [name]) => ({
   extends: true as const,
   test: {
     name,
-    include: [`tests/${name}/**/*.test.ts`],
+    include: folders.map((folder) => `tests/${folder}/**/*.test.ts`),
     globalSetup: ["tests/support/global-setup.ts"],
     maxWorkers,
     testTimeout: 30_000,
@@ -19,7 +19,7 @@ export default defineConfig({
     setupFiles: ["tests/support/quiet-logs.ts"],
     projects: [
       { extends: true, test: { name: "unit", include: ["tests/unit/**/*.test.ts"], testTimeout: 30_000 } },
-      withStack("integration", 2),
+      withStack("integration", 2, ["integration", "security"]),
       withStack("contract"),
       withStack("fault"),
     ],

@@ -22,7 +22,8 @@ export interface Database {
       authenticate_api_key: { Args: { p_key_hash: string; p_scopes: string[] }; Returns: Json };
       billing_overview: { Args: { p_public_id: SiteId }; Returns: Json };
       block_provider: { Args: { p_site_id: SiteUuid; p_provider_key: string; p_code: string; p_message: string; p_credentials_version: number }; Returns: Json };
-      call_event_secret: { Args: { p_public_id: SiteId; p_rotate?: boolean }; Returns: Json };
+      call_event_secret: { Args: { p_public_id: SiteId }; Returns: Json };
+      call_event_secrets: { Args: { p_public_id: SiteId }; Returns: Json };
       cancel_sale: { Args: { p_public_id: SiteId; p_cancel: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       change_call: { Args: { p_public_id: SiteId; p_change: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       change_member_role: { Args: { p_public_id: SiteId; p_user_id: string; p_role: Database["public"]["Enums"]["site_role"]; p_request_hash?: string; p_key?: string }; Returns: Json };
@@ -75,6 +76,7 @@ export interface Database {
       list_offline_conversion_groups: { Args: { p_limit_groups?: number; p_max_attempts?: number }; Returns: Json };
       list_queue_actions: { Args: { p_public_id: SiteId }; Returns: Json };
       list_sales: { Args: { p_public_id: SiteId; p_filter?: Json }; Returns: Json };
+      list_sealed_call_secrets: { Args: { p_key_id: string; p_limit?: number }; Returns: Json };
       list_sealed_credentials: { Args: { p_key_id: string; p_limit?: number }; Returns: Json };
       list_signal_groups: { Args: { p_limit_groups?: number; p_max_attempts?: number }; Returns: Json };
       list_site_api_keys: { Args: { p_public_id: SiteId }; Returns: Json };
@@ -93,6 +95,7 @@ export interface Database {
       purge_expired_idempotency: { Args: { p_limit?: number }; Returns: Json };
       purge_expired_invitations: { Args: Record<never, never>; Returns: Json };
       purge_idempotency_keys: { Args: { p_limit?: number }; Returns: Json };
+      purge_replaced_secrets: { Args: Record<never, never>; Returns: Json };
       purge_script_runs: { Args: Record<never, never>; Returns: Json };
       purge_stored_events: { Args: Record<never, never>; Returns: Json };
       queue_charts: { Args: { p_public_id: SiteId; p_range?: string }; Returns: Json };
@@ -113,7 +116,9 @@ export interface Database {
       release_fallback_event: { Args: { p_token: string; p_id: string; p_reason: string }; Returns: Json };
       release_provider: { Args: { p_site_id: SiteUuid; p_provider_key: string }; Returns: Json };
       remove_member: { Args: { p_public_id: SiteId; p_user_id: string; p_request_hash?: string; p_key?: string }; Returns: Json };
+      replace_call_event_secret: { Args: { p_public_id: SiteId; p_key_id: string; p_sealed: string }; Returns: Json };
       replay_failed_events: { Args: { p_public_id: SiteId; p_ids: string[] }; Returns: Json };
+      reseal_call_secret: { Args: { p_site_id: SiteUuid; p_from: string; p_key_id: string; p_sealed: string }; Returns: Json };
       reseal_credentials: { Args: { p_site_id: SiteUuid; p_provider_key: string; p_version: number; p_key_id: string; p_sealed: string }; Returns: Json };
       revoke_site_api_key: { Args: { p_public_id: SiteId; p_key_id: string }; Returns: Json };
       script_status: { Args: { p_public_id: SiteId }; Returns: Json };
@@ -138,7 +143,6 @@ export interface Database {
       undo_call: { Args: { p_public_id: SiteId; p_undo: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       undo_queue_action: { Args: { p_public_id: SiteId; p_undo: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       update_site: { Args: { p_public_id: SiteId; p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string; p_default_aov_cents?: number }; Returns: Json };
-      verify_call_event_signature: { Args: { p_public_id: SiteId; p_ts: string; p_body: string; p_signature: string }; Returns: Json };
       visitors_without_marketing: { Args: { p_site_id: SiteUuid; p_visitors: string[] }; Returns: Json };
       why_not_counted: { Args: { p_public_id: SiteId; p_sale_id: string }; Returns: Json };
       withdraw_invitation: { Args: { p_public_id: SiteId; p_invitation_id: string; p_request_hash?: string; p_key?: string }; Returns: Json };
@@ -159,6 +163,7 @@ export const serviceFunctions = {
   api_key_site: ["p_key_id"],
   authenticate_api_key: ["p_key_hash", "p_scopes"],
   block_provider: ["p_site_id", "p_provider_key", "p_code", "p_message", "p_credentials_version"],
+  call_event_secrets: ["p_public_id"],
   claim_marketing_signal_jobs: ["p_site_id", "p_provider_key", "p_limit", "p_max_attempts"],
   claim_marketing_signals: ["p_site_id", "p_limit", "p_max_attempts"],
   claim_offline_conversion_jobs_v2: ["p_site_id", "p_provider_key", "p_limit", "p_max_attempts"],
@@ -182,6 +187,7 @@ export const serviceFunctions = {
   get_proof_for_key: ["p_key_id", "p_proof_id"],
   increment_provider_upload_metrics: ["p_site_id", "p_provider_key", "p_attempts", "p_completed", "p_failed", "p_retry"],
   list_offline_conversion_groups: ["p_limit_groups", "p_max_attempts"],
+  list_sealed_call_secrets: ["p_key_id", "p_limit"],
   list_sealed_credentials: ["p_key_id", "p_limit"],
   list_signal_groups: ["p_limit_groups", "p_max_attempts"],
   oci_attempt_cap: ["p_max_attempts", "p_min_age_minutes"],
@@ -191,6 +197,7 @@ export const serviceFunctions = {
   purge_expired_idempotency: ["p_limit"],
   purge_expired_invitations: [],
   purge_idempotency_keys: ["p_limit"],
+  purge_replaced_secrets: [],
   purge_script_runs: [],
   purge_stored_events: [],
   reconcile_queue_counts: ["p_limit"],
@@ -205,6 +212,7 @@ export const serviceFunctions = {
   recover_stuck_offline_conversion_jobs: ["p_min_age_minutes"],
   release_fallback_event: ["p_token", "p_id", "p_reason"],
   release_provider: ["p_site_id", "p_provider_key"],
+  reseal_call_secret: ["p_site_id", "p_from", "p_key_id", "p_sealed"],
   reseal_credentials: ["p_site_id", "p_provider_key", "p_version", "p_key_id", "p_sealed"],
   seal_proof_blocks: [],
   seed_provider_credentials: ["p_site_id", "p_connection"],
@@ -214,7 +222,6 @@ export const serviceFunctions = {
   site_for_ingest: ["p_public_id"],
   store_events: ["p_token", "p_rows"],
   transition_contract_for_key: ["p_key_id", "p_move", "p_key", "p_request_hash"],
-  verify_call_event_signature: ["p_public_id", "p_ts", "p_body", "p_signature"],
   visitors_without_marketing: ["p_site_id", "p_visitors"],
 } as const;
 
@@ -269,6 +276,7 @@ export type SessionFunction =
   | "queue_stats"
   | "record_invitation_mail"
   | "remove_member"
+  | "replace_call_event_secret"
   | "replay_failed_events"
   | "revoke_site_api_key"
   | "script_status"

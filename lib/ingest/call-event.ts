@@ -8,12 +8,20 @@ import { AppError } from "#lib/platform/app-error.ts";
 import { boundedText } from "#lib/platform/bounded-text.ts";
 import { consentModes, type SiteId, type SiteUuid, siteIdShape, siteUuidShape, storedSiteId } from "#lib/site.ts";
 import { admitEvents } from "./admit.ts";
+import { isSignedBySite } from "./call-secret.ts";
 import type { CapturedEvent } from "./event-shape.ts";
 import { wakeWorker } from "./wake-worker.ts";
 
 const signatureWindowSeconds = 300;
 
-const signedSite = z.object({ siteUuid: siteUuidShape, siteId: storedSiteId, consentMode: z.enum(consentModes) }).nullable();
+const signedSite = z
+  .object({
+    siteUuid: siteUuidShape,
+    siteId: storedSiteId,
+    consentMode: z.enum(consentModes),
+    secrets: z.array(z.object({ keyId: z.string(), sealed: z.string() })),
+  })
+  .nullable();
 
 export interface SignedSystem {
   siteUuid: SiteUuid;
@@ -47,7 +55,7 @@ export const callEventBody = z.object({
   gbraid: optionalText(512),
 });
 
-/** HMAC-SHA256 of `ts.rawBody` with the site's secret, the present one or the one before. Checked where the secret is: in the database. */
+/** HMAC-SHA256 of `ts.rawBody` with the site's secret, the present one or the one that it replaced in the last seven days. */
 export const signedCallEvent: Guard<SignedSystem> = async ({ request, rawBody }) => {
   const headers = {
     site: request.headers.get("x-ops-site-id") ?? "",
@@ -56,19 +64,15 @@ export const signedCallEvent: Guard<SignedSystem> = async ({ request, rawBody })
   };
   const ageSeconds = Math.abs(Date.now() / 1000 - Number(headers.ts));
   const plausible = /^\d{10}$/.test(headers.ts) && ageSeconds <= signatureWindowSeconds && /^[0-9a-f]{64}$/.test(headers.signature);
-  const site = plausible
-    ? await callRpc(
-        "verify_call_event_signature",
-        { p_public_id: siteIdShape.parse(headers.site), p_ts: headers.ts, p_body: rawBody, p_signature: headers.signature },
-        signedSite,
-      )
-    : null;
-  if (!site) {
+  const site = plausible ? await callRpc("call_event_secrets", { p_public_id: siteIdShape.parse(headers.site) }, signedSite) : null;
+  const isSigned = plausible && isSignedBySite(site, { text: `${headers.ts}.${rawBody}`, signature: headers.signature });
+  if (!site || !isSigned) {
     throw new AppError("INVALID_SIGNATURE", {
       detail: "Sign `ts.body` with the site's call secret (HMAC-SHA256, hex) in x-ops-signature, with x-ops-site-id and a fresh x-ops-ts.",
     });
   }
-  return { ...site, signedAtSeconds: Number(headers.ts), rawBody };
+  const { siteUuid, siteId, consentMode } = site;
+  return { siteUuid, siteId, consentMode, signedAtSeconds: Number(headers.ts), rawBody };
 };
 
 export const callEventLimit: RateLimit<SignedSystem> = {
