@@ -1,5 +1,5 @@
 /**
- * `npm run secrets:seal` encrypts what an older version stored in clear: call secrets. It changes the tables themselves, so DATABASE_URL
+ * `npm run secrets:seal` encrypts what an older version stored in clear or as a bare hash: call secrets and callers' numbers. It changes the tables themselves, so DATABASE_URL
  * has to be the database owner's, not the app's; OPSMANTIK_VAULT_KEY is the app's. It works in small steps, can be stopped and started again at any
  * time, and does nothing where nothing is left. Prints counts only. Exits 2 when it is asked wrongly, 1 when the database refuses.
  */
@@ -7,6 +7,7 @@
 import postgres from "postgres";
 import { type KeyRing, keyRing } from "#lib/vault/secret.ts";
 import { readDemoFile } from "./local/demo/demo-file.ts";
+import { rekeyCallers } from "./vault/rekey-callers.ts";
 import { sealClearSecrets } from "./vault/seal-clear-secrets.ts";
 
 function stop(message: string): never {
@@ -31,6 +32,8 @@ const sql = postgres(url, { max: 1, prepare: false, onnotice: () => {} });
 try {
   const secrets = await sealClearSecrets(sql, ring);
   console.log(`ok     ${secrets} call secrets encrypted with the key ${ring.current.id}; none is left in clear`);
+  const { rekeyed } = await rekeyCallers(sql, ring, null);
+  console.log(`       ${rekeyed} callers' numbers hashed with the key; none is left bare`);
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;

@@ -1,13 +1,14 @@
 /**
  * `npm run vault:rotate` seals every site's secrets again with OPSMANTIK_VAULT_KEY, those that OPSMANTIK_VAULT_KEY_PREVIOUS sealed: Google's
- * credentials and call secrets. It connects as the app does: DATABASE_URL, or the running demo. It can be stopped and started again at any time:
- * each secret is one step, and both keys open until the previous one is removed. Prints counts only. Exits 2 when it is asked wrongly, 1 when
+ * credentials and call secrets; and hashes callers' numbers again. It connects as the app does: DATABASE_URL, or the running demo. It can be stopped and started again at any time:
+ * each secret is one step, 500 numbers are another, and both keys open until the previous one is removed. Prints counts only. Exits 2 when it is asked wrongly, 1 when
  * something is left.
  */
 
 import postgres from "postgres";
 import { type KeyRing, keyRing, openSecret, type SealedSecret, sealSecret } from "#lib/vault/secret.ts";
 import { readDemoFile } from "./local/demo/demo-file.ts";
+import { rekeyCallers } from "./vault/rekey-callers.ts";
 import { type SealedKind, type SealedRow, sealedKinds } from "./vault/sealed-kinds.ts";
 
 const batchMax = 1_000;
@@ -65,13 +66,20 @@ const sql = postgres(url, { max: 1, prepare: false, onnotice: () => {} });
 try {
   let sealedAgain = 0;
   let closed = 0;
+  const numbers = { rekeyed: 0, forgotten: 0 };
   for (const kind of sealedKinds) {
     const { resealed, left } = await rotate(sql, ring, kind);
     sealedAgain += resealed;
     closed += left;
     if (left > 0) console.log(`WRONG  ${left} still under the key ${ring.previous.id}: they do not open. ${kind.fix}`);
   }
+  for (const fromKeyId of [ring.previous.id, null]) {
+    const { rekeyed, forgotten } = await rekeyCallers(sql, ring, fromKeyId);
+    numbers.rekeyed += rekeyed;
+    numbers.forgotten += forgotten;
+  }
   console.log(`ok     ${sealedAgain} sealed again with the key ${ring.current.id}`);
+  console.log(`       ${numbers.rekeyed} callers' numbers hashed again; ${numbers.forgotten} hashes of numbers we no longer have deleted`);
   if (closed === 0) console.log("       nothing is left under the previous key: OPSMANTIK_VAULT_KEY_PREVIOUS can go");
   process.exitCode = closed > 0 ? 1 : 0;
 } catch (error) {

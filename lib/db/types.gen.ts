@@ -15,7 +15,7 @@ export interface Database {
       ack_marketing_signals: { Args: { p_site_id: SiteUuid; p_ids: string[] }; Returns: Json };
       ack_offline_conversions: { Args: { p_site_id: SiteUuid; p_ids: string[]; p_key_id?: string }; Returns: Json };
       act_on_queue: { Args: { p_public_id: SiteId; p_action: Json; p_request_hash: string; p_key?: string }; Returns: Json };
-      add_caller_number: { Args: { p_site_id: SiteUuid; p_intent_stamp: string; p_phone: string }; Returns: Json };
+      add_caller_number: { Args: { p_site_id: SiteUuid; p_intent_stamp: string; p_phone: string; p_caller: Json }; Returns: Json };
       admit_events: { Args: { p_site_id: SiteUuid; p_events: Json }; Returns: Json };
       amount_presets: { Args: { p_public_id: SiteId }; Returns: Json };
       api_key_site: { Args: { p_key_id: string }; Returns: Json };
@@ -68,6 +68,7 @@ export interface Database {
       ingest_status: { Args: { p_public_id: SiteId }; Returns: Json };
       invite_site_member: { Args: { p_public_id: SiteId; p_email: string; p_role: Database["public"]["Enums"]["site_role"]; p_request_hash?: string; p_key?: string }; Returns: Json };
       list_activity: { Args: { p_public_id: SiteId; p_filter?: Json }; Returns: Json };
+      list_caller_hashes: { Args: { p_key_id: string; p_limit?: number }; Returns: Json };
       list_contract_moves: { Args: Record<never, never>; Returns: Json };
       list_counted_events: { Args: { p_public_id: SiteId; p_year_month?: string; p_cursor?: string; p_limit?: number }; Returns: Json };
       list_failed_events: { Args: { p_public_id: SiteId }; Returns: Json };
@@ -84,6 +85,7 @@ export interface Database {
       narrow_site_api_key: { Args: { p_public_id: SiteId; p_key_id: string; p_scopes: string[] }; Returns: Json };
       oci_attempt_cap: { Args: { p_max_attempts?: number; p_min_age_minutes?: number }; Returns: Json };
       open_leads: { Args: Record<never, never>; Returns: Json };
+      phone_hashes: { Args: { p_public_id: SiteId; p_phones: string[] }; Returns: Json };
       preview_delivery_switch: { Args: { p_public_id: SiteId; p_to: string }; Returns: Json };
       preview_export_page: { Args: { p_public_id: SiteId; p_max_attempts: number; p_limit?: number }; Returns: Json };
       preview_import: { Args: { p_public_id: SiteId; p_rows: Json; p_taken?: string[] }; Returns: Json };
@@ -91,6 +93,7 @@ export interface Database {
       provider_connection: { Args: { p_public_id: SiteId }; Returns: Json };
       provider_credentials_for: { Args: { p_site_id: SiteUuid; p_provider_key: string }; Returns: Json };
       purge_consent_choices: { Args: Record<never, never>; Returns: Json };
+      purge_customer_hashes: { Args: Record<never, never>; Returns: Json };
       purge_dispatch_identifiers: { Args: Record<never, never>; Returns: Json };
       purge_expired_idempotency: { Args: { p_limit?: number }; Returns: Json };
       purge_expired_invitations: { Args: Record<never, never>; Returns: Json };
@@ -113,6 +116,7 @@ export interface Database {
       record_verdicts: { Args: { p_site_id: SiteUuid; p_request_id: string; p_answer: Json }; Returns: Json };
       recover_marketing_signals: { Args: { p_min_age_minutes?: number; p_max_attempts?: number }; Returns: Json };
       recover_stuck_offline_conversion_jobs: { Args: { p_min_age_minutes?: number }; Returns: Json };
+      rekey_caller_hashes: { Args: { p_rows: Json }; Returns: Json };
       release_fallback_event: { Args: { p_token: string; p_id: string; p_reason: string }; Returns: Json };
       release_provider: { Args: { p_site_id: SiteUuid; p_provider_key: string }; Returns: Json };
       remove_member: { Args: { p_public_id: SiteId; p_user_id: string; p_request_hash?: string; p_key?: string }; Returns: Json };
@@ -158,7 +162,7 @@ export interface Database {
 export const serviceFunctions = {
   ack_marketing_signals: ["p_site_id", "p_ids"],
   ack_offline_conversions: ["p_site_id", "p_ids", "p_key_id"],
-  add_caller_number: ["p_site_id", "p_intent_stamp", "p_phone"],
+  add_caller_number: ["p_site_id", "p_intent_stamp", "p_phone", "p_caller"],
   admit_events: ["p_site_id", "p_events"],
   api_key_site: ["p_key_id"],
   authenticate_api_key: ["p_key_hash", "p_scopes"],
@@ -186,13 +190,16 @@ export const serviceFunctions = {
   get_pending_conversions_for_worker: ["p_site_id", "p_limit"],
   get_proof_for_key: ["p_key_id", "p_proof_id"],
   increment_provider_upload_metrics: ["p_site_id", "p_provider_key", "p_attempts", "p_completed", "p_failed", "p_retry"],
+  list_caller_hashes: ["p_key_id", "p_limit"],
   list_offline_conversion_groups: ["p_limit_groups", "p_max_attempts"],
   list_sealed_call_secrets: ["p_key_id", "p_limit"],
   list_sealed_credentials: ["p_key_id", "p_limit"],
   list_signal_groups: ["p_limit_groups", "p_max_attempts"],
   oci_attempt_cap: ["p_max_attempts", "p_min_age_minutes"],
+  phone_hashes: ["p_public_id", "p_phones"],
   provider_credentials_for: ["p_site_id", "p_provider_key"],
   purge_consent_choices: [],
+  purge_customer_hashes: [],
   purge_dispatch_identifiers: [],
   purge_expired_idempotency: ["p_limit"],
   purge_expired_invitations: [],
@@ -210,6 +217,7 @@ export const serviceFunctions = {
   record_verdicts: ["p_site_id", "p_request_id", "p_answer"],
   recover_marketing_signals: ["p_min_age_minutes", "p_max_attempts"],
   recover_stuck_offline_conversion_jobs: ["p_min_age_minutes"],
+  rekey_caller_hashes: ["p_rows"],
   release_fallback_event: ["p_token", "p_id", "p_reason"],
   release_provider: ["p_site_id", "p_provider_key"],
   reseal_call_secret: ["p_site_id", "p_from", "p_key_id", "p_sealed"],

@@ -6,6 +6,7 @@ import type { Guard } from "#lib/http/handler.ts";
 import type { RateLimit } from "#lib/http/rate-limit.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { boundedText } from "#lib/platform/bounded-text.ts";
+import { callersOf } from "#lib/seal/caller-hashes.ts";
 import { consentModes, type SiteId, type SiteUuid, siteIdShape, siteUuidShape, storedSiteId } from "#lib/site.ts";
 import { admitEvents } from "./admit.ts";
 import { isSignedBySite } from "./call-secret.ts";
@@ -99,6 +100,12 @@ function stampOf({ signedAtSeconds, rawBody }: SignedSystem, body: z.output<type
   return { stamp: stampIn(window), olderStamp: stampIn(window - 1) };
 }
 
+async function addCallerNumber({ siteId, siteUuid }: SignedSystem, stamp: string, phone: string): Promise<void> {
+  const [[caller] = []] = await callersOf(siteId, [{ phone }]);
+  const added = { p_site_id: siteUuid, p_intent_stamp: stamp, p_phone: phone, p_caller: { ...caller } };
+  await callRpc("add_caller_number", added, z.object({ added: z.number() }));
+}
+
 /** One reported call: the same admission and billing as an event of the tracker. The same click reported by both is one. */
 export async function reportCall(actor: SignedSystem, body: z.output<typeof callEventBody>): Promise<Response> {
   const { stamp, olderStamp } = stampOf(actor, body);
@@ -136,8 +143,7 @@ export async function reportCall(actor: SignedSystem, body: z.output<typeof call
   }
   if (results[0] === "duplicate") {
     // This system reported the call before. It may know the number only now.
-    const added = { p_site_id: actor.siteUuid, p_intent_stamp: stamp, p_phone: body.phone_number ?? "" };
-    if (body.phone_number !== null) await callRpc("add_caller_number", added, z.object({ added: z.number() }));
+    if (body.phone_number !== null) await addCallerNumber(actor, stamp, body.phone_number);
   }
   const woken = results[0] === "duplicate" || (await wakeWorker(actor.siteId));
   if (results[0] !== "accepted")

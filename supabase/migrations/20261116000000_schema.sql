@@ -1839,7 +1839,10 @@ begin
       'id', l.id,
       'siteUuid', l.site_id,
       'payload', l.payload,
-      'receivedAt', l.created_at)
+      'receivedAt', l.created_at,
+      'phoneHash', case when l.payload ->> 'phone' is not null then (
+        select private.phone_hash(private.e164(s, l.payload ->> 'phone'))
+        from public.sites s where s.id = l.site_id) end)
       order by l.created_at, l.position, l.id), '[]'))
     into v_answer from leased l;
   return v_answer;
@@ -2455,12 +2458,15 @@ create table public.calls (
   called_at timestamptz not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
+  caller_key_id text,
   constraint one_call_per_click unique (site_id, intent_stamp),
   constraint reporter_is_known check (reported_by in ('tracker', 'system')),
   constraint channel_is_known check (channel in ('phone', 'whatsapp', 'form')),
   constraint call_status_is_known
     check (status in ('intent', 'qualified', 'meeting', 'sealed', 'junk', 'cancelled')),
-  constraint lead_score_is_0_to_100 check (lead_score between 0 and 100)
+  constraint lead_score_is_0_to_100 check (lead_score between 0 and 100),
+  constraint caller_hash_is_hex check (caller_hash ~ '^[0-9a-f]{64}$'),
+  constraint caller_key_id_is_bounded check (char_length(caller_key_id) <= 64)
 );
 
 -- 05_leads/click_sightings.sql
@@ -2509,6 +2515,8 @@ as $$
     from (
       select jsonb_strip_nulls(jsonb_build_object(
         'phone', p_report -> 'phone',
+        'callerHash', p_report -> 'callerHash',
+        'callerKeyId', p_report -> 'callerKeyId',
         'gclid', p_report -> 'gclid',
         'wbraid', p_report -> 'wbraid',
         'gbraid', p_report -> 'gbraid')) as report) r
@@ -2751,8 +2759,30 @@ $$;
 create function private.phone_hash(p_e164 text) returns text
 language sql immutable set search_path = ''
 as $$ select private.sha256_hex(p_e164) $$;
-create function public.add_caller_number(p_site_id uuid, p_intent_stamp text, p_phone text)
-returns jsonb
+create function private.phone_to_send(p_call public.calls) returns text
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  if p_call.phone is null then
+    return null;
+  end if;
+  return (
+    select private.phone_hash(private.e164(s, p_call.phone))
+    from public.sites s where s.id = p_call.site_id);
+end
+$$;
+create function public.phone_hashes(p_public_id text, p_phones text[]) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select (
+    select coalesce(
+      jsonb_agg(private.phone_hash(private.e164(s, t.phone)) order by t.place), '[]')
+    from unnest(p_phones[1:100]) with ordinality t (phone, place))
+  from public.sites s where s.public_id = p_public_id
+$$;
+create function public.add_caller_number(
+  p_site_id uuid, p_intent_stamp text, p_phone text, p_caller jsonb
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -2760,17 +2790,19 @@ declare
 begin
   update public.calls c
     set phone = left(p_phone, 32),
-        caller_hash = private.phone_hash(private.e164(s, p_phone)),
+        caller_hash = p_caller ->> 'hash',
+        caller_key_id = p_caller ->> 'keyId',
         updated_at = private.current_moment()
-    from public.sites s
-    where s.id = p_site_id and c.site_id = s.id and c.intent_stamp = p_intent_stamp
+    where c.site_id = p_site_id and c.intent_stamp = p_intent_stamp
       and c.caller_hash is null and c.marketing_consent;
   get diagnostics v_added = row_count;
   if not exists (
       select from public.calls c
       where c.site_id = p_site_id and c.intent_stamp = p_intent_stamp) then
-    perform private.hold_report(
-      p_site_id, p_intent_stamp, jsonb_build_object('phone', left(p_phone, 32)));
+    perform private.hold_report(p_site_id, p_intent_stamp, jsonb_build_object(
+      'phone', left(p_phone, 32),
+      'callerHash', p_caller -> 'hash',
+      'callerKeyId', p_caller -> 'keyId'));
   end if;
   return jsonb_build_object('added', v_added);
 end
@@ -2898,8 +2930,8 @@ begin
   v_new.lead_score := private.score_of(v_new.score_breakdown);
   if p_session.marketing_consent then
     v_new.phone := p_event ->> 'phone';
-    v_new.caller_hash := (select private.phone_hash(private.e164(s, v_new.phone))
-      from public.sites s where s.id = p_session.site_id);
+    v_new.caller_hash := p_event ->> 'callerHash';
+    v_new.caller_key_id := p_event ->> 'callerKeyId';
     v_new.gclid := p_session.gclid;
     v_new.wbraid := p_session.wbraid;
     v_new.gbraid := p_session.gbraid;
@@ -2922,13 +2954,13 @@ begin
     end if;
     insert into public.calls
         (site_id, session_id, visitor_id, reported_by, intent_stamp, channel, phone, caller_hash,
-        gclid, wbraid, gbraid, clicked_at, marketing_consent, lead_score, score_breakdown,
-        page_url, called_at, created_at, updated_at)
+        caller_key_id, gclid, wbraid, gbraid, clicked_at, marketing_consent, lead_score,
+        score_breakdown, page_url, called_at, created_at, updated_at)
       values (v_new.site_id, v_new.session_id, v_new.visitor_id, v_new.reported_by,
-        v_new.intent_stamp, v_new.channel, v_new.phone, v_new.caller_hash, v_new.gclid,
-        v_new.wbraid, v_new.gbraid, v_new.clicked_at, v_new.marketing_consent, v_new.lead_score,
-        v_new.score_breakdown, v_new.page_url, v_new.called_at, private.current_moment(),
-        private.current_moment())
+        v_new.intent_stamp, v_new.channel, v_new.phone, v_new.caller_hash,
+        v_new.caller_key_id, v_new.gclid, v_new.wbraid, v_new.gbraid, v_new.clicked_at,
+        v_new.marketing_consent, v_new.lead_score, v_new.score_breakdown, v_new.page_url,
+        v_new.called_at, private.current_moment(), private.current_moment())
       on conflict (site_id, intent_stamp) do nothing
       returning id into v_id;
     if v_id is not null then
@@ -2975,6 +3007,10 @@ begin
         phone = case when v_call.marketing_consent then coalesce(p_new.phone, c.phone) end,
         caller_hash = case
           when v_call.marketing_consent then coalesce(p_new.caller_hash, c.caller_hash) end,
+        caller_key_id = case
+          when not v_call.marketing_consent then null
+          when p_new.caller_hash is not null then p_new.caller_key_id
+          else c.caller_key_id end,
         gclid = case
           when not v_call.marketing_consent then null
           when v_takes_click then p_new.gclid
@@ -3050,8 +3086,8 @@ begin
     where c.site_id = p_site_id and c.visitor_id = p_visitor_id order by c.id for update);
   update public.calls c
     set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null,
-        phone = null, caller_hash = null, page_url = private.without_click_ids(c.page_url),
-        updated_at = private.current_moment()
+        phone = null, caller_hash = null, caller_key_id = null,
+        page_url = private.without_click_ids(c.page_url), updated_at = private.current_moment()
     where c.id = any (v_call_ids) and c.marketing_consent;
   perform private.silence_calls(v_call_ids);
   -- Sales from elsewhere that came with a click of this visitor and happened before the choice.
@@ -3099,7 +3135,7 @@ begin
     update public.sales s
       set delivery_block = case when v_is_sent then s.delivery_block else 'NO_CONSENT' end,
           gclid = null, wbraid = null, gbraid = null, clicked_at = null, customer_hash = null,
-          email_hash = null,
+          email_hash = null, caller_hash = null, caller_key_id = null,
           note = case when v_is_sent then s.note end, updated_at = private.current_moment()
       where s.id = v_sale.id;
     perform private.act(('system', null)::private.actor, 'CONSENT_WITHDRAWN');
@@ -4057,6 +4093,85 @@ as $$
       'separateSale', p_confirm -> 'separateSale'))
 $$;
 
+-- 07_sales/customer_hashes.sql
+create function public.purge_customer_hashes() returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_purged int;
+begin
+  update public.sales s set customer_hash = null, email_hash = null
+    where s.id = any (array(
+      select x.id from public.sales x
+      where (x.customer_hash is not null or x.email_hash is not null)
+        and x.occurred_at <= v_now - private.adjustments_end()
+        and (x.occurred_at <= v_now - private.click_life()
+          or exists (select from private.delivered_sales d where d.sale_id = x.id))
+      order by x.occurred_at limit 5000 for update skip locked));
+  get diagnostics v_purged = row_count;
+  return jsonb_build_object('purged', v_purged);
+end
+$$;
+create function public.list_caller_hashes(p_key_id text, p_limit int default 500) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'kind', t.kind, 'id', t.id, 'from', t.caller_hash, 'phoneHash', t.phone_hash)), '[]')
+  from (
+    (select 'call' as kind, c.id, c.caller_hash,
+        case when p_key_id is null then c.caller_hash else private.phone_to_send(c) end
+          as phone_hash
+      from public.calls c
+      where c.caller_hash is not null and c.caller_key_id is not distinct from p_key_id
+      order by c.id limit least(greatest(p_limit, 1), 1000))
+    union all
+    (select 'sale', s.id, s.caller_hash, s.customer_hash
+      from public.sales s
+      where s.caller_hash is not null and s.caller_key_id = p_key_id
+      order by s.id limit least(greatest(p_limit, 1), 1000))
+    union all
+    (select 'sale', s.id, null, s.customer_hash
+      from public.sales s
+      where p_key_id is null and s.customer_hash is not null and s.caller_key_id is null
+      order by s.id limit least(greatest(p_limit, 1), 1000))) t
+$$;
+create function public.rekey_caller_hashes(p_rows jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_calls int;
+  v_sales int;
+begin
+  if jsonb_array_length(p_rows) > 2000 then
+    perform private.refuse_setting('rows');
+  end if;
+  perform private.lock_calls(array(
+    select (r ->> 'id')::uuid from jsonb_array_elements(p_rows) r where r ->> 'kind' = 'call'));
+  update public.calls c
+    set caller_hash = r.line ->> 'hash',
+        caller_key_id = case when r.line ->> 'hash' is not null then r.line ->> 'keyId' end
+    from jsonb_array_elements(p_rows) r (line)
+    where r.line ->> 'kind' = 'call' and c.id = (r.line ->> 'id')::uuid
+      and c.caller_hash = r.line ->> 'from';
+  get diagnostics v_calls = row_count;
+  perform from public.sales s
+    where s.id in (
+      select (r ->> 'id')::uuid from jsonb_array_elements(p_rows) r where r ->> 'kind' = 'sale')
+    order by s.id for update;
+  update public.sales s
+    set caller_hash = r.line ->> 'hash',
+        caller_key_id = case when r.line ->> 'hash' is not null then r.line ->> 'keyId' end,
+        external_hash = case when s.caller_hash is not null then s.external_hash end,
+        customer_hash = case when s.delivery_block is null then s.customer_hash end
+    from jsonb_array_elements(p_rows) r (line)
+    where r.line ->> 'kind' = 'sale' and s.id = (r.line ->> 'id')::uuid
+      and s.caller_hash is not distinct from r.line ->> 'from';
+  get diagnostics v_sales = row_count;
+  return jsonb_build_object('rekeyed', v_calls + v_sales);
+end
+$$;
+
 -- 07_sales/sales.sql
 create table public.sales (
   id uuid primary key default private.uuid_v7(),
@@ -4086,6 +4201,8 @@ create table public.sales (
   updated_at timestamptz not null,
   external_hash text,
   matched_by text,
+  caller_hash text,
+  caller_key_id text,
   constraint sale_status_is_known check (status in ('DRAFT', 'CONFIRMED', 'CANCELED')),
   constraint order_id_fits_everywhere check (char_length(order_id) between 8 and 64),
   constraint cancelled_sales_are_worth_nothing check (
@@ -4101,7 +4218,9 @@ create table public.sales (
     check (delivery_block in ('NO_CLICK_ID', 'NO_CONSENT', 'CLICK_EXPIRED', 'NO_MATCH')),
   constraint one_sale_per_external_ref unique (site_id, external_ref),
   constraint external_hash_is_sha_256 check (external_hash ~ '^[0-9a-f]{64}$'),
-  constraint matched_by_is_known check (matched_by in ('click', 'phone'))
+  constraint matched_by_is_known check (matched_by in ('click', 'phone')),
+  constraint caller_hash_is_hex check (caller_hash ~ '^[0-9a-f]{64}$'),
+  constraint caller_key_id_is_bounded check (char_length(caller_key_id) <= 64)
 );
 
 -- 07_sales/end_sale.sql
@@ -4179,6 +4298,7 @@ language plpgsql security definer set search_path = ''
 as $$
 declare
   v_row jsonb;
+  v_sale public.sales;
   v_call_ids uuid[] := '{}';
 begin
   if jsonb_typeof(p_rows) is distinct from 'array' or jsonb_array_length(p_rows) > 100 then
@@ -4188,8 +4308,10 @@ begin
   perform pg_catalog.pg_advisory_xact_lock(hashtextextended('import/' || p_site.id, 0));
   for v_row in select r.line from jsonb_array_elements(p_rows) r (line) loop
     begin
+      v_sale := private.read_external_sale(p_site, v_row);
       v_call_ids := v_call_ids
-        || array(select private.candidate_calls(p_site, private.read_external_sale(p_site, v_row)))
+        || array(select private.candidate_calls(
+            p_site, v_sale, private.callers_of(v_sale, v_row)))
         || array(select s.call_id from public.sales s where s.site_id = p_site.id
             and s.external_ref = btrim(v_row ->> 'externalRef') and s.call_id is not null);
     exception when sqlstate 'PT400' or data_exception then
@@ -4432,7 +4554,14 @@ end
 $$;
 
 -- 07_sales/match_sale.sql
-create function private.customer_calls(p_site_id uuid, p_sale public.sales)
+create function private.callers_of(p_sale public.sales, p_args jsonb) returns text[]
+language sql immutable set search_path = ''
+as $$
+  select array_append(
+    array(select c ->> 'hash' from jsonb_array_elements(p_args -> 'callers') c limit 4),
+    p_sale.customer_hash)
+$$;
+create function private.customer_calls(p_site_id uuid, p_sale public.sales, p_callers text[])
 returns setof public.calls
 language plpgsql stable security definer set search_path = '' rows 20
 as $$
@@ -4442,14 +4571,15 @@ begin
       and c.called_at <= p_sale.occurred_at
       and c.called_at > p_sale.occurred_at - private.click_life()
       and (c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid or c.gbraid = p_sale.gbraid
-        or c.caller_hash = p_sale.customer_hash);
+        or c.caller_hash = any (p_callers));
 end
 $$;
-create function private.candidate_calls(p_site public.sites, p_sale public.sales)
-returns setof uuid
+create function private.candidate_calls(
+  p_site public.sites, p_sale public.sales, p_callers text[]
+) returns setof uuid
 language sql stable security definer set search_path = '' rows 20
 as $$
-  select c.id from private.customer_calls(p_site.id, p_sale) c
+  select c.id from private.customer_calls(p_site.id, p_sale, p_callers) c
   where c.status <> 'junk'
   order by coalesce(c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid
     or c.gbraid = p_sale.gbraid, false) desc, c.called_at desc, c.id
@@ -4463,18 +4593,19 @@ begin
   return p_call_ids;
 end
 $$;
-create function private.match_call(p_site public.sites, p_sale public.sales, p_call_ids uuid[])
-returns public.calls
+create function private.match_call(
+  p_site public.sites, p_sale public.sales, p_callers text[], p_call_ids uuid[]
+) returns public.calls
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_locked uuid[] := coalesce(p_call_ids,
-    private.lock_calls(array(select private.candidate_calls(p_site, p_sale))));
+    private.lock_calls(array(select private.candidate_calls(p_site, p_sale, p_callers))));
   v_call public.calls;
 begin
   -- Checked again under the locks: their last holder may have sold the call or made it junk.
   select c.* into v_call
-    from private.candidate_calls(p_site, p_sale) with ordinality f (id, place)
+    from private.candidate_calls(p_site, p_sale, p_callers) with ordinality f (id, place)
     join public.calls c on c.id = f.id
     where c.id = any (v_locked)
       and not exists (select from public.sales s where s.call_id = c.id and s.status <> 'CANCELED')
@@ -4482,10 +4613,12 @@ begin
   return v_call;
 end
 $$;
-create function private.sold_call(p_site public.sites, p_sale public.sales) returns uuid
+create function private.sold_call(
+  p_site public.sites, p_sale public.sales, p_callers text[]
+) returns uuid
 language sql stable security definer set search_path = ''
 as $$
-  select c.id from private.customer_calls(p_site.id, p_sale) c
+  select c.id from private.customer_calls(p_site.id, p_sale, p_callers) c
   where exists (select from public.sales s where s.call_id = c.id and s.status <> 'CANCELED')
   order by c.called_at desc, c.id limit 1
 $$;
@@ -4535,6 +4668,9 @@ begin
     p_sale.gclid := null;
     p_sale.wbraid := null;
     p_sale.gbraid := null;
+  end if;
+  if p_sale.delivery_block is not null then
+    p_sale.customer_hash := null;
   end if;
   return p_sale;
 end
@@ -4741,6 +4877,8 @@ begin
   if v_sale.customer_hash !~ '^[0-9a-f]{64}$' then
     perform private.refuse_setting('customer_hash');
   end if;
+  v_sale.caller_hash := p_args #>> '{callers,0,hash}';
+  v_sale.caller_key_id := p_args #>> '{callers,0,keyId}';
   v_sale.email_hash := lower(p_args ->> 'emailHash');
   if v_sale.email_hash !~ '^[0-9a-f]{64}$' then
     perform private.refuse_setting('customer_email_hash');
@@ -4753,12 +4891,21 @@ begin
     perform private.refuse_setting('gclid');
   end if;
   v_sale.note := nullif(left(btrim(p_args ->> 'note'), 500), '');
+  -- Of the number only whether there is one: with the rest of the line at hand, all numbers could
+  -- be tried. is_other_number compares it.
   v_sale.external_hash := private.sha256_hex(jsonb_build_array(
     v_sale.amount_cents, v_sale.currency, private.exact_time(v_sale.occurred_at),
-    v_sale.customer_hash, v_sale.gclid, v_sale.wbraid, v_sale.gbraid,
+    v_sale.customer_hash is not null, v_sale.gclid, v_sale.wbraid, v_sale.gbraid,
     p_args -> 'marketingConsent', v_sale.note, v_sale.email_hash)::text);
   return v_sale;
 end
+$$;
+create function private.is_other_number(p_sale public.sales, p_args jsonb) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select exists (
+    select from jsonb_array_elements(p_args -> 'callers') c
+    where c ->> 'keyId' = p_sale.caller_key_id and c ->> 'hash' <> p_sale.caller_hash)
 $$;
 create function private.external_sale_json(p_sale public.sales) returns jsonb
 language sql stable set search_path = ''
@@ -4782,13 +4929,14 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
   v_sent public.sales := private.read_external_sale(p_site, p_args);
+  v_callers text[] := private.callers_of(v_sent, p_args);
   v_sale public.sales;
   v_call public.calls;
 begin
   select s.* into v_sale from public.sales s
     where s.site_id = p_site.id and s.external_ref = v_sent.external_ref;
   if v_sale.id is null then
-    v_call := private.match_call(p_site, v_sent, p_call_ids);
+    v_call := private.match_call(p_site, v_sent, v_callers, p_call_ids);
     v_sale := private.take_click(
       p_site.id, v_sent, v_call, (p_args ->> 'marketingConsent')::boolean);
     v_sale.matched_by := case
@@ -4797,18 +4945,19 @@ begin
         or v_call.gbraid = v_sent.gbraid then 'click'
       else 'phone' end;
     if v_call.id is null then
-      v_sale.sibling_call_id := private.sold_call(p_site, v_sent);
+      v_sale.sibling_call_id := private.sold_call(p_site, v_sent, v_callers);
     end if;
     v_sale.id := private.uuid_v7();
     insert into public.sales
         (id, site_id, call_id, sibling_call_id, external_ref, external_hash, matched_by, status,
         version, order_id, amount_cents, currency, value_source, occurred_at, gclid, wbraid, gbraid,
-        clicked_at, customer_hash, email_hash, delivery_block, note, created_at, updated_at)
+        clicked_at, customer_hash, email_hash, delivery_block, note, created_at, updated_at,
+        caller_hash, caller_key_id)
       values (v_sale.id, p_site.id, v_call.id, v_sale.sibling_call_id, v_sale.external_ref,
         v_sale.external_hash, v_sale.matched_by, 'DRAFT', 1, private.order_id_of(v_sale.id),
         v_sale.amount_cents, v_sale.currency, 'EXTERNAL', v_sale.occurred_at, v_sale.gclid,
         v_sale.wbraid, v_sale.gbraid, v_sale.clicked_at, v_sale.customer_hash, v_sale.email_hash,
-        v_sale.delivery_block, v_sale.note, v_now, v_now)
+        v_sale.delivery_block, v_sale.note, v_now, v_now, v_sale.caller_hash, v_sale.caller_key_id)
       on conflict (site_id, external_ref) do nothing
       returning * into v_sale;
     if v_sale.id is not null then
@@ -4825,7 +4974,7 @@ begin
     select s.* into v_sale from public.sales s
       where s.site_id = p_site.id and s.external_ref = v_sent.external_ref;
   end if;
-  if v_sale.external_hash is distinct from v_sent.external_hash then
+  if v_sale.external_hash <> v_sent.external_hash or private.is_other_number(v_sale, p_args) then
     perform private.fail(409, 'EXTERNAL_REF_CONFLICT', jsonb_build_object('saleId', v_sale.id));
   end if;
   return v_sale;
@@ -6426,7 +6575,7 @@ as $$
     'gbraid', s.gbraid,
     'clickedAt', s.clicked_at,
     'customerHash', case when said.consent is not null
-      then coalesce(s.customer_hash, l.caller_hash) end,
+      then coalesce(s.customer_hash, private.phone_to_send(l)) end,
     'emailHash', case when said.consent is not null then s.email_hash end,
     'channel', q.channel,
     'consent', said.consent,
@@ -6641,7 +6790,7 @@ begin
           end as consent) said
         cross join lateral (select
           case when said.consent is not null
-            then coalesce(s.customer_hash, c.caller_hash) end as phone,
+            then coalesce(s.customer_hash, private.phone_to_send(c)) end as phone,
           case when said.consent is not null then s.email_hash end as email) person
       where q.id = i.id and s.delivery_block is null
         -- The visitor's choice since then; what Google has may still be corrected.
@@ -12101,6 +12250,8 @@ create index calls_of_a_site on public.calls (site_id, called_at desc, id desc);
 create index calls_of_a_visitor on public.calls (site_id, visitor_id);
 create index calls_of_a_caller on public.calls (site_id, caller_hash, called_at desc)
   where caller_hash is not null;
+create index callers_by_vault_key on public.calls (caller_key_id, id)
+  where caller_hash is not null;
 create index calls_of_a_gclid on public.calls (site_id, gclid) where gclid is not null;
 create index calls_of_a_wbraid on public.calls (site_id, wbraid) where wbraid is not null;
 create index calls_of_a_gbraid on public.calls (site_id, gbraid) where gbraid is not null;
@@ -12131,7 +12282,9 @@ grant execute on function public.change_call(text, jsonb, text, text) to authent
 grant execute on function public.undo_call(text, jsonb, text, text) to authenticated;
 
 -- 05_leads/phone_numbers.sql
-grant execute on function public.add_caller_number(uuid, text, text) to opsmantik_app, service_role;
+grant execute on function public.phone_hashes(text, text[]) to opsmantik_app, service_role;
+grant execute on function public.add_caller_number(uuid, text, text, jsonb)
+  to opsmantik_app, service_role;
 
 -- 05_leads/sessions.sql
 create index newest_session_of_a_visitor
@@ -12192,6 +12345,11 @@ grant execute on function public.confirm_sale_and_enqueue(uuid, jsonb, text, tex
   to opsmantik_app, service_role;
 grant execute on function public.confirm_sale(text, jsonb, text, text) to authenticated;
 
+-- 07_sales/customer_hashes.sql
+grant execute on function public.purge_customer_hashes() to opsmantik_app, service_role;
+grant execute on function public.list_caller_hashes(text, int) to opsmantik_app, service_role;
+grant execute on function public.rekey_caller_hashes(jsonb) to opsmantik_app, service_role;
+
 -- 07_sales/import_sales.sql
 grant execute on function public.import_sales(text, jsonb, boolean) to authenticated;
 grant execute on function public.preview_import(text, jsonb, uuid[]) to authenticated;
@@ -12224,6 +12382,10 @@ create index changed_sales on public.sales (site_id, updated_at);
 create index sales_by_gclid on public.sales (site_id, gclid) where gclid is not null;
 create index sales_by_wbraid on public.sales (site_id, wbraid) where wbraid is not null;
 create index sales_by_gbraid on public.sales (site_id, gbraid) where gbraid is not null;
+create index sales_with_hashes on public.sales (occurred_at)
+  where customer_hash is not null or email_hash is not null;
+create index sale_callers_by_vault_key on public.sales (caller_key_id, id)
+  where caller_hash is not null;
 alter table public.sales enable row level security;
 
 -- 07_sales/seal_sale.sql

@@ -90,7 +90,7 @@ async function seedAll(sql: postgres.Sql, ring: KeyRing): Promise<DemoSeed> {
     teams.push(team);
     sites.push(await describeSite(sql, team, { ...business, ring }));
   }
-  await seedLeads(sql, sites, { owner: owner.id, operator: operator.id }); // before billing, whose events are left to the worker
+  await seedLeads(sql, sites, { people: { owner: owner.id, operator: operator.id }, ring }); // before billing, whose events are left to the worker
   if (teams[0]) await seedQueue(sql, teams[0]); // the site that sends by script
   await seedBilling(sql, sites);
   return { sites, users: people.map(({ email, role }) => ({ email, password, role })) };

@@ -33,8 +33,8 @@ begin
   v_new.lead_score := private.score_of(v_new.score_breakdown);
   if p_session.marketing_consent then
     v_new.phone := p_event ->> 'phone';
-    v_new.caller_hash := (select private.phone_hash(private.e164(s, v_new.phone))
-      from public.sites s where s.id = p_session.site_id);
+    v_new.caller_hash := p_event ->> 'callerHash';
+    v_new.caller_key_id := p_event ->> 'callerKeyId';
     v_new.gclid := p_session.gclid;
     v_new.wbraid := p_session.wbraid;
     v_new.gbraid := p_session.gbraid;
@@ -57,13 +57,13 @@ begin
     end if;
     insert into public.calls
         (site_id, session_id, visitor_id, reported_by, intent_stamp, channel, phone, caller_hash,
-        gclid, wbraid, gbraid, clicked_at, marketing_consent, lead_score, score_breakdown,
-        page_url, called_at, created_at, updated_at)
+        caller_key_id, gclid, wbraid, gbraid, clicked_at, marketing_consent, lead_score,
+        score_breakdown, page_url, called_at, created_at, updated_at)
       values (v_new.site_id, v_new.session_id, v_new.visitor_id, v_new.reported_by,
-        v_new.intent_stamp, v_new.channel, v_new.phone, v_new.caller_hash, v_new.gclid,
-        v_new.wbraid, v_new.gbraid, v_new.clicked_at, v_new.marketing_consent, v_new.lead_score,
-        v_new.score_breakdown, v_new.page_url, v_new.called_at, private.current_moment(),
-        private.current_moment())
+        v_new.intent_stamp, v_new.channel, v_new.phone, v_new.caller_hash,
+        v_new.caller_key_id, v_new.gclid, v_new.wbraid, v_new.gbraid, v_new.clicked_at,
+        v_new.marketing_consent, v_new.lead_score, v_new.score_breakdown, v_new.page_url,
+        v_new.called_at, private.current_moment(), private.current_moment())
       on conflict (site_id, intent_stamp) do nothing
       returning id into v_id;
     if v_id is not null then
@@ -114,6 +114,10 @@ begin
         phone = case when v_call.marketing_consent then coalesce(p_new.phone, c.phone) end,
         caller_hash = case
           when v_call.marketing_consent then coalesce(p_new.caller_hash, c.caller_hash) end,
+        caller_key_id = case
+          when not v_call.marketing_consent then null
+          when p_new.caller_hash is not null then p_new.caller_key_id
+          else c.caller_key_id end,
         gclid = case
           when not v_call.marketing_consent then null
           when v_takes_click then p_new.gclid

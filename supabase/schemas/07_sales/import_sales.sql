@@ -10,6 +10,7 @@ language plpgsql security definer set search_path = ''
 as $$
 declare
   v_row jsonb;
+  v_sale public.sales;
   v_call_ids uuid[] := '{}';
 begin
   if jsonb_typeof(p_rows) is distinct from 'array' or jsonb_array_length(p_rows) > 100 then
@@ -19,8 +20,10 @@ begin
   perform pg_catalog.pg_advisory_xact_lock(hashtextextended('import/' || p_site.id, 0));
   for v_row in select r.line from jsonb_array_elements(p_rows) r (line) loop
     begin
+      v_sale := private.read_external_sale(p_site, v_row);
       v_call_ids := v_call_ids
-        || array(select private.candidate_calls(p_site, private.read_external_sale(p_site, v_row)))
+        || array(select private.candidate_calls(
+            p_site, v_sale, private.callers_of(v_sale, v_row)))
         || array(select s.call_id from public.sales s where s.site_id = p_site.id
             and s.external_ref = btrim(v_row ->> 'externalRef') and s.call_id is not null);
     exception when sqlstate 'PT400' or data_exception then
