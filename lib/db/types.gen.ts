@@ -16,14 +16,15 @@ export interface Database {
       ack_marketing_signals: { Args: { p_site_id: SiteUuid; p_ids: string[] }; Returns: Json };
       ack_offline_conversions: { Args: { p_site_id: SiteUuid; p_ids: string[]; p_key_id?: string }; Returns: Json };
       act_on_queue: { Args: { p_public_id: SiteId; p_action: Json; p_request_hash: string; p_key?: string }; Returns: Json };
-      add_caller_number: { Args: { p_site_id: SiteUuid; p_intent_stamp: string; p_phone: string }; Returns: Json };
+      add_caller_number: { Args: { p_site_id: SiteUuid; p_intent_stamp: string; p_phone: string; p_caller: Json }; Returns: Json };
       admit_events: { Args: { p_site_id: SiteUuid; p_events: Json }; Returns: Json };
       amount_presets: { Args: { p_public_id: SiteId }; Returns: Json };
       api_key_site: { Args: { p_key_id: string }; Returns: Json };
       authenticate_api_key: { Args: { p_key_hash: string; p_scopes: string[] }; Returns: Json };
       billing_overview: { Args: { p_public_id: SiteId }; Returns: Json };
       block_provider: { Args: { p_site_id: SiteUuid; p_provider_key: string; p_code: string; p_message: string; p_credentials_version: number }; Returns: Json };
-      call_event_secret: { Args: { p_public_id: SiteId; p_rotate?: boolean }; Returns: Json };
+      call_event_secret: { Args: { p_public_id: SiteId }; Returns: Json };
+      call_event_secrets: { Args: { p_public_id: SiteId }; Returns: Json };
       cancel_sale: { Args: { p_public_id: SiteId; p_cancel: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       change_call: { Args: { p_public_id: SiteId; p_change: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       change_member_role: { Args: { p_public_id: SiteId; p_user_id: string; p_role: Database["public"]["Enums"]["site_role"]; p_request_hash?: string; p_key?: string }; Returns: Json };
@@ -68,6 +69,7 @@ export interface Database {
       ingest_status: { Args: { p_public_id: SiteId }; Returns: Json };
       invite_site_member: { Args: { p_public_id: SiteId; p_email: string; p_role: Database["public"]["Enums"]["site_role"]; p_request_hash?: string; p_key?: string }; Returns: Json };
       list_activity: { Args: { p_public_id: SiteId; p_filter?: Json }; Returns: Json };
+      list_caller_hashes: { Args: { p_key_id: string; p_limit?: number }; Returns: Json };
       list_contract_moves: { Args: Record<never, never>; Returns: Json };
       list_counted_events: { Args: { p_public_id: SiteId; p_year_month?: string; p_cursor?: string; p_limit?: number }; Returns: Json };
       list_failed_events: { Args: { p_public_id: SiteId }; Returns: Json };
@@ -76,6 +78,7 @@ export interface Database {
       list_offline_conversion_groups: { Args: { p_limit_groups?: number; p_max_attempts?: number }; Returns: Json };
       list_queue_actions: { Args: { p_public_id: SiteId }; Returns: Json };
       list_sales: { Args: { p_public_id: SiteId; p_filter?: Json }; Returns: Json };
+      list_sealed_call_secrets: { Args: { p_key_id: string; p_limit?: number }; Returns: Json };
       list_sealed_credentials: { Args: { p_key_id: string; p_limit?: number }; Returns: Json };
       list_signal_groups: { Args: { p_limit_groups?: number; p_max_attempts?: number }; Returns: Json };
       list_site_api_keys: { Args: { p_public_id: SiteId }; Returns: Json };
@@ -85,6 +88,7 @@ export interface Database {
       note_busy_days: { Args: { p_limit?: number }; Returns: Json };
       oci_attempt_cap: { Args: { p_max_attempts?: number; p_min_age_minutes?: number }; Returns: Json };
       open_leads: { Args: Record<never, never>; Returns: Json };
+      phone_hashes: { Args: { p_public_id: SiteId; p_phones: string[] }; Returns: Json };
       preview_delivery_switch: { Args: { p_public_id: SiteId; p_to: string }; Returns: Json };
       preview_export_page: { Args: { p_public_id: SiteId; p_max_attempts: number; p_limit?: number }; Returns: Json };
       preview_import: { Args: { p_public_id: SiteId; p_rows: Json; p_taken?: string[] }; Returns: Json };
@@ -92,10 +96,12 @@ export interface Database {
       provider_connection: { Args: { p_public_id: SiteId }; Returns: Json };
       provider_credentials_for: { Args: { p_site_id: SiteUuid; p_provider_key: string }; Returns: Json };
       purge_consent_choices: { Args: Record<never, never>; Returns: Json };
+      purge_customer_hashes: { Args: Record<never, never>; Returns: Json };
       purge_dispatch_identifiers: { Args: Record<never, never>; Returns: Json };
       purge_expired_idempotency: { Args: { p_limit?: number }; Returns: Json };
       purge_expired_invitations: { Args: Record<never, never>; Returns: Json };
       purge_idempotency_keys: { Args: { p_limit?: number }; Returns: Json };
+      purge_replaced_secrets: { Args: Record<never, never>; Returns: Json };
       purge_script_runs: { Args: Record<never, never>; Returns: Json };
       purge_stored_events: { Args: Record<never, never>; Returns: Json };
       purge_usage_origins: { Args: { p_limit?: number }; Returns: Json };
@@ -117,10 +123,13 @@ export interface Database {
       record_wrong_keys: { Args: { p_tries: Json }; Returns: Json };
       recover_marketing_signals: { Args: { p_min_age_minutes?: number; p_max_attempts?: number }; Returns: Json };
       recover_stuck_offline_conversion_jobs: { Args: { p_min_age_minutes?: number }; Returns: Json };
+      rekey_caller_hashes: { Args: { p_rows: Json }; Returns: Json };
       release_fallback_event: { Args: { p_token: string; p_id: string; p_reason: string }; Returns: Json };
       release_provider: { Args: { p_site_id: SiteUuid; p_provider_key: string }; Returns: Json };
       remove_member: { Args: { p_public_id: SiteId; p_user_id: string; p_request_hash?: string; p_key?: string }; Returns: Json };
+      replace_call_event_secret: { Args: { p_public_id: SiteId; p_key_id: string; p_sealed: string }; Returns: Json };
       replay_failed_events: { Args: { p_public_id: SiteId; p_ids: string[] }; Returns: Json };
+      reseal_call_secret: { Args: { p_site_id: SiteUuid; p_from: string; p_key_id: string; p_sealed: string }; Returns: Json };
       reseal_credentials: { Args: { p_site_id: SiteUuid; p_provider_key: string; p_version: number; p_key_id: string; p_sealed: string }; Returns: Json };
       revoke_site_api_key: { Args: { p_public_id: SiteId; p_key_id: string }; Returns: Json };
       script_status: { Args: { p_public_id: SiteId }; Returns: Json };
@@ -146,7 +155,6 @@ export interface Database {
       undo_call: { Args: { p_public_id: SiteId; p_undo: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       undo_queue_action: { Args: { p_public_id: SiteId; p_undo: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       update_site: { Args: { p_public_id: SiteId; p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string; p_default_aov_cents?: number }; Returns: Json };
-      verify_call_event_signature: { Args: { p_public_id: SiteId; p_ts: string; p_body: string; p_signature: string }; Returns: Json };
       visitors_without_marketing: { Args: { p_site_id: SiteUuid; p_visitors: string[] }; Returns: Json };
       why_not_counted: { Args: { p_public_id: SiteId; p_sale_id: string }; Returns: Json };
       withdraw_invitation: { Args: { p_public_id: SiteId; p_invitation_id: string; p_request_hash?: string; p_key?: string }; Returns: Json };
@@ -163,11 +171,12 @@ export const serviceFunctions = {
   account_to_ask: ["p_email"],
   ack_marketing_signals: ["p_site_id", "p_ids"],
   ack_offline_conversions: ["p_site_id", "p_ids", "p_key_id"],
-  add_caller_number: ["p_site_id", "p_intent_stamp", "p_phone"],
+  add_caller_number: ["p_site_id", "p_intent_stamp", "p_phone", "p_caller"],
   admit_events: ["p_site_id", "p_events"],
   api_key_site: ["p_key_id"],
   authenticate_api_key: ["p_key_hash", "p_scopes"],
   block_provider: ["p_site_id", "p_provider_key", "p_code", "p_message", "p_credentials_version"],
+  call_event_secrets: ["p_public_id"],
   claim_marketing_signal_jobs: ["p_site_id", "p_provider_key", "p_limit", "p_max_attempts"],
   claim_marketing_signals: ["p_site_id", "p_limit", "p_max_attempts"],
   claim_offline_conversion_jobs_v2: ["p_site_id", "p_provider_key", "p_limit", "p_max_attempts"],
@@ -190,17 +199,22 @@ export const serviceFunctions = {
   get_pending_conversions_for_worker: ["p_site_id", "p_limit"],
   get_proof_for_key: ["p_key_id", "p_proof_id"],
   increment_provider_upload_metrics: ["p_site_id", "p_provider_key", "p_attempts", "p_completed", "p_failed", "p_retry"],
+  list_caller_hashes: ["p_key_id", "p_limit"],
   list_offline_conversion_groups: ["p_limit_groups", "p_max_attempts"],
+  list_sealed_call_secrets: ["p_key_id", "p_limit"],
   list_sealed_credentials: ["p_key_id", "p_limit"],
   list_signal_groups: ["p_limit_groups", "p_max_attempts"],
   note_busy_days: ["p_limit"],
   oci_attempt_cap: ["p_max_attempts", "p_min_age_minutes"],
+  phone_hashes: ["p_public_id", "p_phones"],
   provider_credentials_for: ["p_site_id", "p_provider_key"],
   purge_consent_choices: [],
+  purge_customer_hashes: [],
   purge_dispatch_identifiers: [],
   purge_expired_idempotency: ["p_limit"],
   purge_expired_invitations: [],
   purge_idempotency_keys: ["p_limit"],
+  purge_replaced_secrets: [],
   purge_script_runs: [],
   purge_stored_events: [],
   purge_usage_origins: ["p_limit"],
@@ -216,8 +230,10 @@ export const serviceFunctions = {
   record_wrong_keys: ["p_tries"],
   recover_marketing_signals: ["p_min_age_minutes", "p_max_attempts"],
   recover_stuck_offline_conversion_jobs: ["p_min_age_minutes"],
+  rekey_caller_hashes: ["p_rows"],
   release_fallback_event: ["p_token", "p_id", "p_reason"],
   release_provider: ["p_site_id", "p_provider_key"],
+  reseal_call_secret: ["p_site_id", "p_from", "p_key_id", "p_sealed"],
   reseal_credentials: ["p_site_id", "p_provider_key", "p_version", "p_key_id", "p_sealed"],
   seal_proof_blocks: [],
   seed_provider_credentials: ["p_site_id", "p_connection"],
@@ -226,7 +242,6 @@ export const serviceFunctions = {
   site_for_ingest: ["p_public_id"],
   store_events: ["p_token", "p_rows"],
   transition_contract_for_key: ["p_key_id", "p_move", "p_key", "p_request_hash"],
-  verify_call_event_signature: ["p_public_id", "p_ts", "p_body", "p_signature"],
   visitors_without_marketing: ["p_site_id", "p_visitors"],
 } as const;
 
@@ -283,6 +298,7 @@ export type SessionFunction =
   | "read_site_ceilings"
   | "record_invitation_mail"
   | "remove_member"
+  | "replace_call_event_secret"
   | "replay_failed_events"
   | "revoke_site_api_key"
   | "script_status"

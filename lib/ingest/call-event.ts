@@ -7,15 +7,24 @@ import type { Guard } from "#lib/http/handler.ts";
 import { addressLimit, type RateLimit } from "#lib/http/rate-limit.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { boundedText } from "#lib/platform/bounded-text.ts";
+import { callersOf } from "#lib/seal/caller-hashes.ts";
 import { consentModes, type SiteId, type SiteUuid, siteIdShape, siteUuidShape, storedSiteId } from "#lib/site.ts";
 import { admitEvents } from "./admit.ts";
+import { isSignedBySite } from "./call-secret.ts";
 import { type CapturedEvent, systemIdPrefix } from "./event-shape.ts";
 import { storedAddress } from "./stored-address.ts";
 import { wakeWorker } from "./wake-worker.ts";
 
 const signatureWindowSeconds = 300;
 
-const signedSite = z.object({ siteUuid: siteUuidShape, siteId: storedSiteId, consentMode: z.enum(consentModes) }).nullable();
+const signedSite = z
+  .object({
+    siteUuid: siteUuidShape,
+    siteId: storedSiteId,
+    consentMode: z.enum(consentModes),
+    secrets: z.array(z.object({ keyId: z.string(), sealed: z.string() })),
+  })
+  .nullable();
 
 export interface SignedSystem {
   siteUuid: SiteUuid;
@@ -49,7 +58,7 @@ export const callEventBody = z.object({
   gbraid: optionalText(512),
 });
 
-/** HMAC-SHA256 of `ts.rawBody` with the site's secret, the present one or the one before. Checked where the secret is: in the database. */
+/** HMAC-SHA256 of `ts.rawBody` with the site's secret, the present one or the one that it replaced in the last seven days. */
 export const signedCallEvent: Guard<SignedSystem> = async ({ request, rawBody }) => {
   const headers = {
     site: request.headers.get("x-ops-site-id") ?? "",
@@ -58,19 +67,15 @@ export const signedCallEvent: Guard<SignedSystem> = async ({ request, rawBody })
   };
   const ageSeconds = Math.abs(Date.now() / 1000 - Number(headers.ts));
   const plausible = /^\d{10}$/.test(headers.ts) && ageSeconds <= signatureWindowSeconds && /^[0-9a-f]{64}$/.test(headers.signature);
-  const site = plausible
-    ? await callRpc(
-        "verify_call_event_signature",
-        { p_public_id: siteIdShape.parse(headers.site), p_ts: headers.ts, p_body: rawBody, p_signature: headers.signature },
-        signedSite,
-      )
-    : null;
-  if (!site) {
+  const site = plausible ? await callRpc("call_event_secrets", { p_public_id: siteIdShape.parse(headers.site) }, signedSite) : null;
+  const isSigned = plausible && isSignedBySite(site, { text: `${headers.ts}.${rawBody}`, signature: headers.signature });
+  if (!site || !isSigned) {
     throw new AppError("INVALID_SIGNATURE", {
       detail: "Sign `ts.body` with the site's call secret (HMAC-SHA256, hex) in x-ops-signature, with x-ops-site-id and a fresh x-ops-ts.",
     });
   }
-  return { ...site, signedAtSeconds: Number(headers.ts), rawBody };
+  const { siteUuid, siteId, consentMode } = site;
+  return { siteUuid, siteId, consentMode, signedAtSeconds: Number(headers.ts), rawBody };
 };
 
 /** A proxy may report for many sites, so only what is refused counts much against its address, and mostly per site. */
@@ -113,6 +118,12 @@ function stampOf({ signedAtSeconds, rawBody }: SignedSystem, body: z.output<type
   return { stamp: stampIn(window), olderStamp: stampIn(window - 1) };
 }
 
+async function addCallerNumber({ siteId, siteUuid }: SignedSystem, stamp: string, phone: string): Promise<void> {
+  const [[caller] = []] = await callersOf(siteId, [{ phone }]);
+  const added = { p_site_id: siteUuid, p_intent_stamp: stamp, p_phone: phone, p_caller: { ...caller } };
+  await callRpc("add_caller_number", added, z.object({ added: z.number() }));
+}
+
 /**
  * One reported call: the same admission and billing as an event of the tracker. The same click reported by both is one, and the answer
  * is "duplicate" only if a signed report came before: what the tracker said, anybody could have said.
@@ -153,8 +164,7 @@ export async function reportCall(actor: SignedSystem, body: z.output<typeof call
   }
   if (results[0] === "duplicate") {
     // This system reported the call before. It may know the number only now.
-    const added = { p_site_id: actor.siteUuid, p_intent_stamp: stamp, p_phone: body.phone_number ?? "" };
-    if (body.phone_number !== null) await callRpc("add_caller_number", added, z.object({ added: z.number() }));
+    if (body.phone_number !== null) await addCallerNumber(actor, stamp, body.phone_number);
   }
   if (results[0] === "duplicate")
     return Response.json({ ok: true, status: "duplicate" }, { headers: { ...headers, "x-opsmantik-dedup": "1" } });

@@ -4,12 +4,16 @@ import { callRpc } from "#lib/db/call-rpc.ts";
 import type { Json } from "#lib/db/types.gen.ts";
 import { log } from "#lib/platform/log.ts";
 import { siteUuidShape } from "#lib/site.ts";
+import { callerHashes, callerRing } from "#lib/vault/caller-hash.ts";
+import type { KeyRing } from "#lib/vault/secret.ts";
 import type { CapturedEvent } from "./event-shape.ts";
 import { capturedEvent } from "./event-shape.ts";
 
 const batch = z.object({
   token: z.uuid(),
-  rows: z.array(z.object({ id: z.uuid(), siteUuid: siteUuidShape, payload: z.unknown(), receivedAt: z.string() })),
+  rows: z.array(
+    z.object({ id: z.uuid(), siteUuid: siteUuidShape, payload: z.unknown(), receivedAt: z.string(), phoneHash: z.string().nullable() }),
+  ),
 });
 type Batch = z.output<typeof batch>;
 type Row = Batch["rows"][number];
@@ -49,7 +53,8 @@ async function storeBatch({ token, rows }: Batch): Promise<Drained> {
   });
   const poison = rows.filter((row) => !readable.some((each) => each.row.id === row.id));
   for (const row of poison) await release(token, row, "The captured payload cannot be read.");
-  const values = readable.map(({ row, event }) => storedRow(row.id, event));
+  const ring = callerRing();
+  const values = readable.map(({ row, event }) => storedRow(row, event, ring));
   try {
     const done = await store(token, values);
     return { ...done, failed: poison.length };
@@ -98,8 +103,12 @@ function scrollDepth({ action, value }: CapturedEvent): number {
   return action === "scroll_depth" && value !== null ? Math.max(0, Math.min(100, Math.round(value))) : 0;
 }
 
-/** What a captured event says about its session and its call, in the shape that store_events writes. */
-export function storedRow(id: string, event: CapturedEvent) {
+/**
+ * What a captured event says about its session and its call, in the shape that store_events writes. A caller's number is hashed with the vault's
+ * key here: SQL has no key, and stores no hash that can be tried out.
+ */
+export function storedRow({ id, phoneHash }: Pick<Row, "id"> & Partial<Pick<Row, "phoneHash">>, event: CapturedEvent, ring?: KeyRing) {
+  const [caller] = phoneHash ? callerHashes(phoneHash, ring) : [];
   const channel = event.category === "conversion" && isLeadAction(event.action) ? channelOf[event.action] : null;
   return {
     ...event,
@@ -108,5 +117,7 @@ export function storedRow(id: string, event: CapturedEvent) {
     scrollDepth: scrollDepth(event),
     channel,
     intentStamp: channel ? (event.intentStamp ?? id) : null,
+    callerHash: caller?.hash ?? null,
+    callerKeyId: caller?.keyId ?? null,
   };
 }

@@ -10,9 +10,10 @@ export async function recoverIngest() {
   return { ...drained, folded, purged };
 }
 
-/** Once a day: the coming months' partitions, and choices of visitors of whom nothing was stored. */
+/** Once a day: the coming months' partitions; choices of visitors of whom nothing was stored, and replaced call secrets, are deleted. */
 export async function keepIngestTidy() {
   const { made } = await callRpc("ensure_event_partitions", {}, z.object({ made: z.array(z.string()) }));
   const { purged } = await callRpc("purge_consent_choices", {}, z.object({ purged: z.number() }));
-  return { made, purgedChoices: purged };
+  const { purged: purgedSecrets } = await callRpc("purge_replaced_secrets", {}, z.object({ purged: z.number() }));
+  return { made, purgedChoices: purged, purgedSecrets };
 }

@@ -6,6 +6,7 @@ import { addressLimit, type RateLimit } from "#lib/http/rate-limit.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { boundedText } from "#lib/platform/bounded-text.ts";
 import { hundredthsOf } from "#lib/valuation/currency-cents.ts";
+import { callersOf } from "./caller-hashes.ts";
 
 /** Sales that another system knows of. SQL matches, decides and answers once per key and once per reference. */
 
@@ -72,8 +73,9 @@ function refuseOtherSite({ siteId }: SiteMachine, named: string | undefined): vo
   if (named !== undefined && named !== siteId) throw new AppError("FORBIDDEN", { detail: "This key belongs to another site." });
 }
 
-export function recordExternalSale(actor: SiteMachine, sale: z.output<typeof externalSaleRequest>, once: RequestIdentity) {
+export async function recordExternalSale(actor: SiteMachine, sale: z.output<typeof externalSaleRequest>, once: RequestIdentity) {
   refuseOtherSite(actor, sale.site_id);
+  const [callers = []] = await callersOf(actor.siteId, [{ phone: sale.customer_phone, hash: sale.customer_hash }]);
   const sent = {
     externalRef: sale.external_ref,
     occurredAt: sale.occurred_at,
@@ -87,6 +89,7 @@ export function recordExternalSale(actor: SiteMachine, sale: z.output<typeof ext
     gbraid: sale.gbraid,
     marketingConsent: sale.marketing_consent,
     note: sale.notes,
+    callers: callers.map((caller) => ({ ...caller })),
   };
   return callRpc("record_external_sale", { p_key_id: actor.keyId, p_sale: sent, ...once }, onceAnswer);
 }

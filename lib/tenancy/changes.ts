@@ -106,6 +106,3 @@ export const narrowApiKey = (db: SessionClient, siteId: SiteId, { keyId, scopes 
     { p_public_id: siteId, p_key_id: keyId, p_scopes: scopes },
     z.object({ scopes: z.array(z.enum(keyScopes)) }),
   );
-
-export const callEventSecret = (db: SessionClient, siteId: SiteId, rotate: boolean) =>
-  callAsUser(db, "call_event_secret", { p_public_id: siteId, p_rotate: rotate }, z.object({ secret: z.string(), rotatedAt: z.string() }));

@@ -33,7 +33,7 @@ export function openSecret({ keyId, sealed }: SealedSecret, place: SecretPlace, 
   const key = [ring.current, ring.previous].find((candidate) => candidate?.id === keyId);
   if (!key) {
     const variables = ring.previous ? "neither OPSMANTIK_VAULT_KEY nor OPSMANTIK_VAULT_KEY_PREVIOUS" : "not OPSMANTIK_VAULT_KEY";
-    throw new AppError("VAULT_KEY_MISMATCH", { detail: `the credentials were sealed with the key ${keyId}, which is ${variables}` });
+    throw new AppError("VAULT_KEY_MISMATCH", { detail: `this was sealed with the key ${keyId}, which is ${variables}` });
   }
   try {
     const bytes = Buffer.from(sealed, "base64");
@@ -41,7 +41,7 @@ export function openSecret({ keyId, sealed }: SealedSecret, place: SecretPlace, 
     decipher.setAAD(placeBytes(place)).setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
     return Buffer.concat([decipher.update(bytes.subarray(nonceBytes + tagBytes)), decipher.final()]).toString("utf8");
   } catch {
-    const detail = `the key ${keyId} does not open these credentials: they were altered, or belong to another site or purpose`;
+    const detail = `the key ${keyId} does not open this: it was altered, or belongs to another site or purpose`;
     throw new AppError("VAULT_KEY_MISMATCH", { detail });
   }
 }
@@ -71,8 +71,7 @@ function readKey(name: keyof KeyVariables, text: string): VaultKey {
 
 export function keyRing(variables: KeyVariables = env()): KeyRing {
   const { OPSMANTIK_VAULT_KEY: current, OPSMANTIK_VAULT_KEY_PREVIOUS: previous } = variables;
-  if (!current)
-    throw new AppError("VAULT_KEY_MISSING", { detail: "OPSMANTIK_VAULT_KEY is not set: no credentials can be sealed or opened" });
+  if (!current) throw new AppError("VAULT_KEY_MISSING", { detail: "OPSMANTIK_VAULT_KEY is not set: no secret can be sealed or opened" });
   return {
     current: readKey("OPSMANTIK_VAULT_KEY", current),
     ...(previous && { previous: readKey("OPSMANTIK_VAULT_KEY_PREVIOUS", previous) }),

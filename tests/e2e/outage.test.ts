@@ -22,7 +22,7 @@ test.beforeAll(async () => {
   const port = await freePort();
   url = `http://localhost:${port}`;
   stack = await startInChild(stateDir, url);
-  await seedDemo({ adminUrl: stack.adminUrl, stateDir });
+  await seedDemo({ adminUrl: stack.adminUrl, stateDir, env: stack.env });
   app = await startApp({ port, url, env: stack.env, watchdog, logPath: join(stateDir, "app.log") });
 });
 test.afterAll(async () => {

@@ -4,11 +4,11 @@ import { POST as callEvent } from "#app/api/call-event/route.ts";
 import { GET as recoverCron } from "#app/api/cron/ingest/recover/route.ts";
 import { POST as sync } from "#app/api/sync/route.ts";
 import { POST as workerRoute } from "#app/api/workers/ingest/route.ts";
-import { type SiteId, type SiteUuid, siteUuidShape } from "#lib/site.ts";
+import type { SiteId, SiteUuid } from "#lib/site.ts";
 import { closeServer, listenLocal, readBody } from "#scripts/local/process/local-server.ts";
 import { type Qstash, startQstash } from "#scripts/local/qstash/qstash.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
-import { createSite, setCeilings } from "#tests/fixtures/site.ts";
+import { createSite, makeCallSecret, setCeilings } from "#tests/fixtures/site.ts";
 import { createPerson, type Person } from "#tests/fixtures/team.ts";
 import { useAppEnv as setAppEnv } from "./app-env.ts";
 import { send } from "./requests.ts";
@@ -112,16 +112,12 @@ let sitesMade = 0;
 
 async function newSite(db: TestDatabase, owner: Person, { consentMode, respectsPrivacySignal, plan, highCeilings }: SiteSettings = {}) {
   const name = `shop-${++sitesMade}`;
-  const { siteId } = await createSite(db.sql, owner, { name });
-  const [row] = await db.sql`
+  const { siteId, siteUuid } = await createSite(db.sql, owner, { name });
+  await db.sql`
     update public.sites s set consent_mode = ${consentMode ?? "off"}, respects_privacy_signal = ${respectsPrivacySignal ?? false}
-    from private.site_secrets x where x.site_id = s.id and s.public_id = ${siteId} returning s.id, x.call_event_secret as secret`;
-  const site: IngestSite = {
-    siteId,
-    siteUuid: siteUuidShape.parse(row?.id),
-    origin: `https://${name}.test`,
-    callSecret: String(row?.secret),
-  };
+    where s.id = ${siteUuid}`;
+  const callSecret = await makeCallSecret(db.sql, { siteId, siteUuid, owner });
+  const site: IngestSite = { siteId, siteUuid, origin: `https://${name}.test`, callSecret };
   if (highCeilings) await setCeilings(db.sql, { siteId, owner });
   if (plan) {
     await db.sql`select public.set_site_plan(${siteId}, 'Test', ${plan.limit}, ${plan.enforcement}, 'TRY', ${plan.capMultiplier ?? null})`;

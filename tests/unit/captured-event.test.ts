@@ -16,7 +16,7 @@ const facts = { device: "mobile", country: "TR", city: null, trackerVersion: nul
 const wire = (change: Record<string, unknown>) => wireEvent.parse({ u: "https://a.test/", ...change });
 const capture = (change: Record<string, unknown>, mode: "off" | "required" = "off") =>
   captureEvent(wire(change), { ...site, consentMode: mode }, facts);
-const stored = (change: Record<string, unknown>) => storedRow("row-id", { ...capture(change), visitor: "visitor" });
+const stored = (change: Record<string, unknown>) => storedRow({ id: "row-id" }, { ...capture(change), visitor: "visitor" });
 
 describe("captured", () => {
   test("whatever the gate captures, the worker can read", () => {

@@ -25,11 +25,12 @@ export async function recoverProcessing(minAgeMinutes: number) {
   );
   const { purged } = await callRpc("purge_script_runs", {}, z.object({ purged: z.number() }));
   const { purged: purgedIdentifiers } = await callRpc("purge_dispatch_identifiers", {}, z.object({ purged: z.number() }));
+  const { purged: purgedHashes } = await callRpc("purge_customer_hashes", {}, z.object({ purged: z.number() }));
   const pageViews = await recoverPageViews(minAgeMinutes).catch((error: unknown) => {
     log.warn("page views not recovered", { error });
     return null; // Redis is down: the next run finds them
   });
-  return { ok: true, ...rows, signals, pageViews, purgedRuns: purged, purgedIdentifiers };
+  return { ok: true, ...rows, signals, pageViews, purgedRuns: purged, purgedIdentifiers, purgedHashes };
 }
 
 export async function capAttempts({ max_attempts, min_age_minutes }: z.output<typeof attemptCapQuery>) {

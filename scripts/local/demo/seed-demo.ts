@@ -4,8 +4,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import postgres from "postgres";
 import type { SiteId } from "#lib/site.ts";
-import { callAs } from "#tests/fixtures/act-as.ts";
-import { createKey, createSite, type Site } from "#tests/fixtures/site.ts";
+import { type KeyRing, keyRing } from "#lib/vault/secret.ts";
+import { createKey, createSite, makeCallSecret, type Site } from "#tests/fixtures/site.ts";
 import { createPerson, join as joinTeam, type Team } from "#tests/fixtures/team.ts";
 import type { Stack } from "../stack.ts";
 import { seedBilling } from "./seed-billing.ts";
@@ -63,7 +63,7 @@ type Business = (typeof businesses)[number];
 const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
 
 /** Seeds once; a later start finds its own notes beside the data, since an API key cannot be read back. */
-export async function seedDemo(stack: Pick<Stack, "adminUrl" | "stateDir">): Promise<DemoSeed> {
+export async function seedDemo(stack: Pick<Stack, "adminUrl" | "stateDir" | "env">): Promise<DemoSeed> {
   const notesPath = join(stack.stateDir, "demo-seed.json");
   const sql = postgres(stack.adminUrl, { max: 1, onnotice: () => {} });
   try {
@@ -72,7 +72,7 @@ export async function seedDemo(stack: Pick<Stack, "adminUrl" | "stateDir">): Pro
       const known = await sql`select from public.sites where public_id = any(${notes.sites.map((site) => site.siteId)})`;
       if (known.length === businesses.length) return notes;
     }
-    const seed = await seedAll(sql);
+    const seed = await seedAll(sql, keyRing(stack.env));
     writeFileSync(notesPath, `${JSON.stringify(seed, null, 2)}\n`, { mode: 0o600 });
     return seed;
   } finally {
@@ -80,7 +80,7 @@ export async function seedDemo(stack: Pick<Stack, "adminUrl" | "stateDir">): Pro
   }
 }
 
-async function seedAll(sql: postgres.Sql): Promise<DemoSeed> {
+async function seedAll(sql: postgres.Sql, ring: KeyRing): Promise<DemoSeed> {
   const [owner, operator, viewer] = await Promise.all(people.map(({ email, name }) => createPerson(sql, email, { password, name })));
   if (!owner || !operator || !viewer) throw new Error("The demo has three people.");
   const teams: Team[] = [];
@@ -88,9 +88,9 @@ async function seedAll(sql: postgres.Sql): Promise<DemoSeed> {
   for (const business of businesses) {
     const team = await seedTeam(sql, { owner, operator, viewer }, business);
     teams.push(team);
-    sites.push(await describeSite(sql, team, business));
+    sites.push(await describeSite(sql, team, { ...business, ring }));
   }
-  await seedLeads(sql, sites, { owner: owner.id, operator: operator.id }); // before billing, whose events are left to the worker
+  await seedLeads(sql, sites, { people: { owner: owner.id, operator: operator.id }, ring }); // before billing, whose events are left to the worker
   if (teams[0]) await seedQueue(sql, teams[0]); // the site that sends by script
   await seedBilling(sql, sites);
   return { sites, users: people.map(({ email, role }) => ({ email, password, role })) };
@@ -107,11 +107,14 @@ async function seedTeam(sql: postgres.Sql, crew: Pick<Team, "owner" | "operator"
   return team;
 }
 
-async function describeSite(sql: postgres.Sql, team: Team, { domains, syncMethod }: Business): Promise<DemoSite> {
-  const { siteId, owner } = team;
+async function describeSite(
+  sql: postgres.Sql,
+  team: Team,
+  { domains, syncMethod, ring }: Pick<Business, "domains" | "syncMethod"> & { ring: KeyRing },
+): Promise<DemoSite> {
   const at = daysAgo(40);
   const { key: crmKey } = await createKey(sql, team, ["calls", "sales", "contracts"], { name: "CRM", at });
   const script = syncMethod === "script" ? await createKey(sql, team, ["script"], { name: "Google Ads komut dosyası", at }) : undefined;
-  const { secret } = await callAs<{ secret: string }>(sql, owner, (tx) => tx`select public.call_event_secret(${siteId})`, at);
-  return { siteId, domain: domains[0], syncMethod, apiKey: script?.key ?? crmKey, crmKey, callEventSecret: secret };
+  const callEventSecret = await makeCallSecret(sql, team, { ring, at });
+  return { siteId: team.siteId, domain: domains[0], syncMethod, apiKey: script?.key ?? crmKey, crmKey, callEventSecret };
 }

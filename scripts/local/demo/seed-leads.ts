@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import type postgres from "postgres";
 import type { SiteId, SiteUuid } from "#lib/site.ts";
 import { siteUuidShape } from "#lib/site.ts";
+import type { KeyRing } from "#lib/vault/secret.ts";
 import { become } from "#tests/fixtures/act-as.ts";
 import { recordSteps } from "#tests/fixtures/record-visit.ts";
 import { type LeadMove, type PlannedVisit, planLeads } from "./lead-plan.ts";
@@ -18,17 +19,24 @@ interface Desk {
   siteUuid: SiteUuid;
   site: LeadSite;
   people: { owner: string; operator: string };
+  /** What callers' numbers are hashed with. */
+  ring: KeyRing;
 }
 
 /** Each site's month is one transaction: an interrupted start leaves none of it, and the next one makes all of it. */
-export async function seedLeads(sql: postgres.Sql, sites: LeadSite[], people: Desk["people"], now = new Date()): Promise<void> {
+export async function seedLeads(
+  sql: postgres.Sql,
+  sites: LeadSite[],
+  { people, ring }: Pick<Desk, "people" | "ring">,
+  now = new Date(),
+): Promise<void> {
   for (const [index, story] of leadStories.entries()) {
     const site = sites[index];
     if (!site) continue;
     const [row] = await sql`select s.id, exists (select from public.calls c where c.site_id = s.id) as told
       from public.sites s where s.public_id = ${site.siteId}`;
     if (row?.told !== false) continue;
-    const desk: Desk = { siteUuid: siteUuidShape.parse(row.id), site, people };
+    const desk: Desk = { siteUuid: siteUuidShape.parse(row.id), site, people, ring };
     await sql.begin(async (tx) => {
       const settings = { defaultAovCents: story.averageOrderCents, sendDelayMinutes: 0, clickMinAgeHours: 0, signalsEnabled: index === 0 };
       const founded = new Date(now.getTime() - 42 * 86_400_000);
@@ -51,11 +59,11 @@ async function live(tx: postgres.TransactionSql, desk: Desk, visits: PlannedVisi
 
 async function recordOne(
   tx: postgres.TransactionSql,
-  { siteUuid, site }: Desk,
+  { siteUuid, site, ring }: Desk,
   { visitor, steps }: PlannedVisit,
 ): Promise<string | undefined> {
   const own = steps.map((step) => ({ ...step, url: step.url?.replace("demo.invalid", site.domain) }));
-  const [call] = await recordSteps(tx, siteUuid, visitor, own);
+  const [call] = await recordSteps(tx, siteUuid, { visitor, steps: own, ring });
   return call;
 }
 

@@ -30,8 +30,8 @@ begin
 end
 $$;
 
--- create_site: a new site, owned by the caller, with its call-event secret. Whether visitors are
--- asked for consent is the caller's decision; there is no default.
+-- create_site: a new site, owned by the caller. Whether visitors are asked for consent is the
+-- caller's decision; there is no default.
 --   Safe     two first users at once: the lock lets one of them be first.
 --   Returns  {siteId}.
 --   Callers  signed-in users.
@@ -65,8 +65,6 @@ begin
     returning * into v_site;
   insert into public.site_members (site_id, user_id, role, created_at)
     values (v_site.id, auth.uid(), 'owner', v_now);
-  insert into private.site_secrets (site_id, call_event_secret, rotated_at)
-    values (v_site.id, encode(extensions.gen_random_bytes(32), 'hex'), v_now);
   return jsonb_build_object('siteId', v_site.public_id);
 end
 $$;

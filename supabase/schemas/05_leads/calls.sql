@@ -11,7 +11,9 @@ create table public.calls (
   intent_stamp text not null,
   channel text not null,
   phone text,                 -- the caller's, where a telephone system reported it
-  -- SHA-256 of the caller's number in E.164. Sales from elsewhere find their call by it.
+  -- HMAC, made by the app, of the SHA-256 of the caller's number in E.164. Sales from elsewhere
+  -- find their call by it. Its key is not in the database, so that nobody finds the number by
+  -- trying all of them.
   caller_hash text,
   status text not null default 'intent',
   seal_status text not null
@@ -34,6 +36,7 @@ create table public.calls (
   -- The click ids come from a signed report: no unsigned one replaces them.
   click_is_signed boolean not null default false,
   is_moved boolean not null default false,   -- somebody moved it, and did not undo that
+  caller_key_id text,         -- which vault key caller_hash comes from
   constraint one_call_per_click unique (site_id, intent_stamp),
   constraint reporter_is_known check (reported_by in ('tracker', 'system')),
   constraint system_ids_are_reported_by_systems
@@ -41,11 +44,15 @@ create table public.calls (
   constraint channel_is_known check (channel in ('phone', 'whatsapp', 'form')),
   constraint call_status_is_known
     check (status in ('intent', 'qualified', 'meeting', 'sealed', 'junk', 'cancelled')),
-  constraint lead_score_is_0_to_100 check (lead_score between 0 and 100)
+  constraint lead_score_is_0_to_100 check (lead_score between 0 and 100),
+  constraint caller_hash_is_hex check (caller_hash ~ '^[0-9a-f]{64}$'),
+  constraint caller_key_id_is_bounded check (char_length(caller_key_id) <= 64)
 );
 create index calls_of_a_site on public.calls (site_id, called_at desc, id desc);
 create index calls_of_a_visitor on public.calls (site_id, visitor_id);
 create index calls_of_a_caller on public.calls (site_id, caller_hash, called_at desc)
+  where caller_hash is not null;
+create index callers_by_vault_key on public.calls (caller_key_id, id)
   where caller_hash is not null;
 create index calls_of_a_gclid on public.calls (site_id, gclid) where gclid is not null;
 create index calls_of_a_wbraid on public.calls (site_id, wbraid) where wbraid is not null;

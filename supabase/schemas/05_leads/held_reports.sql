@@ -4,7 +4,7 @@
 create table private.held_reports (
   site_id uuid not null,
   intent_stamp text not null,
-  report jsonb not null,   -- phone, gclid, wbraid, gbraid
+  report jsonb not null,   -- phone, callerHash, callerKeyId, gclid, wbraid, gbraid
   held_until timestamptz not null,
   primary key (site_id, intent_stamp)
 );
@@ -21,6 +21,8 @@ as $$
     from (
       select jsonb_strip_nulls(jsonb_build_object(
         'phone', p_report -> 'phone',
+        'callerHash', p_report -> 'callerHash',
+        'callerKeyId', p_report -> 'callerKeyId',
         'gclid', p_report -> 'gclid',
         'wbraid', p_report -> 'wbraid',
         'gbraid', p_report -> 'gbraid')) as report) r

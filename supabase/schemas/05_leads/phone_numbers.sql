@@ -35,17 +35,50 @@ as $$
       private.calling_code(p_site) as code) n
 $$;
 
--- phone_hash: SHA-256 of a number in E.164, which is also what Google hashes.
+-- phone_hash: SHA-256 of a number in E.164, which is also what Google hashes. It is never stored
+-- with a call: all numbers of a country are tried in seconds.
 create function private.phone_hash(p_e164 text) returns text
 language sql immutable set search_path = ''
 as $$ select private.sha256_hex(p_e164) $$;
 
+-- phone_to_send: the SHA-256 of a caller's number as Google takes it, made when it is sent.
+create function private.phone_to_send(p_call public.calls) returns text
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  if p_call.phone is null then
+    return null;
+  end if;
+  return (
+    select private.phone_hash(private.e164(s, p_call.phone))
+    from public.sites s where s.id = p_call.site_id);
+end
+$$;
+
+-- phone_hashes: the SHA-256 of numbers, however they were written, as a site's people mean them.
+-- The app makes of it what is stored.
+--   Takes    p_phones: at most 100.
+--   Returns  [hash or null for what is no number], or null for an unknown site.
+--   Callers  service role only.
+create function public.phone_hashes(p_public_id text, p_phones text[]) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select (
+    select coalesce(
+      jsonb_agg(private.phone_hash(private.e164(s, t.phone)) order by t.place), '[]')
+    from unnest(p_phones[1:100]) with ordinality t (phone, place))
+  from public.sites s where s.public_id = p_public_id
+$$;
+grant execute on function public.phone_hashes(text, text[]) to opsmantik_app, service_role;
+
 -- add_caller_number: a telephone system reports a call again, now with the number. It is the same
 -- billable unit, so nothing else is stored. Until the call is stored the number is held; without
 -- consent it is not kept.
+--   Takes    p_caller {hash, keyId}, or {} for what is no number
 --   Callers  service role only.
-create function public.add_caller_number(p_site_id uuid, p_intent_stamp text, p_phone text)
-returns jsonb
+create function public.add_caller_number(
+  p_site_id uuid, p_intent_stamp text, p_phone text, p_caller jsonb
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -53,19 +86,22 @@ declare
 begin
   update public.calls c
     set phone = left(p_phone, 32),
-        caller_hash = private.phone_hash(private.e164(s, p_phone)),
+        caller_hash = p_caller ->> 'hash',
+        caller_key_id = p_caller ->> 'keyId',
         updated_at = private.current_moment()
-    from public.sites s
-    where s.id = p_site_id and c.site_id = s.id and c.intent_stamp = p_intent_stamp
+    where c.site_id = p_site_id and c.intent_stamp = p_intent_stamp
       and c.caller_hash is null and c.marketing_consent;
   get diagnostics v_added = row_count;
   if not exists (
       select from public.calls c
       where c.site_id = p_site_id and c.intent_stamp = p_intent_stamp) then
-    perform private.hold_report(
-      p_site_id, p_intent_stamp, jsonb_build_object('phone', left(p_phone, 32)));
+    perform private.hold_report(p_site_id, p_intent_stamp, jsonb_build_object(
+      'phone', left(p_phone, 32),
+      'callerHash', p_caller -> 'hash',
+      'callerKeyId', p_caller -> 'keyId'));
   end if;
   return jsonb_build_object('added', v_added);
 end
 $$;
-grant execute on function public.add_caller_number(uuid, text, text) to opsmantik_app, service_role;
+grant execute on function public.add_caller_number(uuid, text, text, jsonb)
+  to opsmantik_app, service_role;

@@ -41,8 +41,11 @@ begin
     v_signed ->> 'gclid', v_signed ->> 'wbraid', v_signed ->> 'gbraid') is not null;
   if p_session.marketing_consent then
     v_new.phone := coalesce(v_signed ->> 'phone', p_event ->> 'phone');
-    v_new.caller_hash := (select private.phone_hash(private.e164(s, v_new.phone))
-      from public.sites s where s.id = p_session.site_id);
+    -- The hash of the same number.
+    v_new.caller_hash :=
+      case when v_signed ? 'phone' then v_signed else p_event end ->> 'callerHash';
+    v_new.caller_key_id :=
+      case when v_signed ? 'phone' then v_signed else p_event end ->> 'callerKeyId';
     v_new.gclid := p_session.gclid;
     v_new.wbraid := p_session.wbraid;
     v_new.gbraid := p_session.gbraid;
@@ -71,13 +74,14 @@ begin
     end if;
     insert into public.calls
         (site_id, session_id, visitor_id, reported_by, intent_stamp, channel, phone, caller_hash,
-        gclid, wbraid, gbraid, clicked_at, marketing_consent, lead_score, score_breakdown,
-        page_url, called_at, created_at, updated_at, signed_at, click_is_signed)
+        caller_key_id, gclid, wbraid, gbraid, clicked_at, marketing_consent, lead_score,
+        score_breakdown, page_url, called_at, created_at, updated_at, signed_at, click_is_signed)
       values (v_new.site_id, v_new.session_id, v_new.visitor_id, v_new.reported_by,
-        v_new.intent_stamp, v_new.channel, v_new.phone, v_new.caller_hash, v_new.gclid,
-        v_new.wbraid, v_new.gbraid, v_new.clicked_at, v_new.marketing_consent, v_new.lead_score,
-        v_new.score_breakdown, v_new.page_url, v_new.called_at, private.current_moment(),
-        private.current_moment(), v_new.signed_at, v_new.click_is_signed)
+        v_new.intent_stamp, v_new.channel, v_new.phone, v_new.caller_hash,
+        v_new.caller_key_id, v_new.gclid, v_new.wbraid, v_new.gbraid, v_new.clicked_at,
+        v_new.marketing_consent, v_new.lead_score, v_new.score_breakdown, v_new.page_url,
+        v_new.called_at, private.current_moment(), private.current_moment(), v_new.signed_at,
+        v_new.click_is_signed)
       on conflict (site_id, intent_stamp) do nothing
       returning id into v_id;
     if v_id is not null then
@@ -137,12 +141,14 @@ begin
   end if;
   v_call.phone := case when v_is_worse
     then coalesce(v_old.phone, p_new.phone) else coalesce(p_new.phone, v_old.phone) end;
-  v_call.caller_hash := case when v_is_worse
-    then coalesce(v_old.caller_hash, p_new.caller_hash)
-    else coalesce(p_new.caller_hash, v_old.caller_hash) end;
+  if p_new.caller_hash is not null and (v_old.caller_hash is null or not v_is_worse) then
+    v_call.caller_hash := p_new.caller_hash;
+    v_call.caller_key_id := p_new.caller_key_id;
+  end if;
   if not v_call.marketing_consent then
     v_call.phone := null;
     v_call.caller_hash := null;
+    v_call.caller_key_id := null;
     v_call.gclid := null;
     v_call.wbraid := null;
     v_call.gbraid := null;
@@ -160,6 +166,7 @@ begin
         marketing_consent = v_call.marketing_consent,
         phone = v_call.phone,
         caller_hash = v_call.caller_hash,
+        caller_key_id = v_call.caller_key_id,
         gclid = v_call.gclid,
         wbraid = v_call.wbraid,
         gbraid = v_call.gbraid,

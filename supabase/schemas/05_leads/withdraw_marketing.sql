@@ -42,9 +42,8 @@ begin
     where c.site_id = p_site_id and c.visitor_id = p_visitor_id order by c.id for update);
   update public.calls c
     set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null,
-        click_is_signed = false, phone = null, caller_hash = null,
-        page_url = private.without_click_ids(c.page_url),
-        updated_at = private.current_moment()
+        click_is_signed = false, phone = null, caller_hash = null, caller_key_id = null,
+        page_url = private.without_click_ids(c.page_url), updated_at = private.current_moment()
     where c.id = any (v_call_ids) and c.marketing_consent;
   perform private.silence_calls(v_call_ids);
   -- Sales from elsewhere that came with a click of this visitor and happened before the choice.
@@ -98,7 +97,7 @@ begin
     update public.sales s
       set delivery_block = case when v_is_sent then s.delivery_block else 'NO_CONSENT' end,
           gclid = null, wbraid = null, gbraid = null, clicked_at = null, customer_hash = null,
-          email_hash = null,
+          email_hash = null, caller_hash = null, caller_key_id = null,
           note = case when v_is_sent then s.note end, updated_at = private.current_moment()
       where s.id = v_sale.id;
     perform private.act(('system', null)::private.actor, 'CONSENT_WITHDRAWN');

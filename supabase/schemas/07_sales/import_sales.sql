@@ -24,6 +24,7 @@ as $$
 declare
   v_deadline timestamptz := private.import_deadline();
   v_row jsonb;
+  v_sale public.sales;
   v_call_ids uuid[] := '{}';
 begin
   line_count := 0;
@@ -34,8 +35,10 @@ begin
   perform pg_catalog.pg_advisory_xact_lock(hashtextextended('import/' || p_site.id, 0));
   for v_row in select r.line from jsonb_array_elements(p_rows) r (line) loop
     begin
+      v_sale := private.read_external_sale(p_site, v_row);
       v_call_ids := v_call_ids
-        || array(select private.candidate_calls(p_site, private.read_external_sale(p_site, v_row)))
+        || array(select private.candidate_calls(
+            p_site, v_sale, private.callers_of(v_sale, v_row)))
         || array(select s.call_id from public.sales s where s.site_id = p_site.id
             and s.external_ref = btrim(v_row ->> 'externalRef') and s.call_id is not null);
     exception when sqlstate 'PT400' or data_exception then

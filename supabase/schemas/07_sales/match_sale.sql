@@ -1,8 +1,20 @@
 -- Which lead a sale from elsewhere belongs to, and which click.
 
+-- callers_of: the forms in which a call may hold the number of a sale's customer: under each vault
+-- key that is alive, and bare, as older versions stored it (npm run secrets:seal).
+--   Takes    p_args {callers?: [{hash, keyId}]}
+create function private.callers_of(p_sale public.sales, p_args jsonb) returns text[]
+language sql immutable set search_path = ''
+as $$
+  select array_append(
+    array(select c ->> 'hash' from jsonb_array_elements(p_args -> 'callers') c limit 4),
+    p_sale.customer_hash)
+$$;
+
 -- customer_calls: the calls of a sale's customer: by its click or the caller's number, within the
 -- life of a click before the sale.
-create function private.customer_calls(p_site_id uuid, p_sale public.sales)
+--   Takes    p_callers as callers_of gives them.
+create function private.customer_calls(p_site_id uuid, p_sale public.sales, p_callers text[])
 returns setof public.calls
 language plpgsql stable security definer set search_path = '' rows 20
 as $$
@@ -12,17 +24,18 @@ begin
       and c.called_at <= p_sale.occurred_at
       and c.called_at > p_sale.occurred_at - private.click_life()
       and (c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid or c.gbraid = p_sale.gbraid
-        or c.caller_hash = p_sale.customer_hash);
+        or c.caller_hash = any (p_callers));
 end
 $$;
 
 -- candidate_calls: the calls that a sale may belong to, best first: those with its click, then
 -- those with the caller's number, newest first. Junk is no customer.
-create function private.candidate_calls(p_site public.sites, p_sale public.sales)
-returns setof uuid
+create function private.candidate_calls(
+  p_site public.sites, p_sale public.sales, p_callers text[]
+) returns setof uuid
 language sql stable security definer set search_path = '' rows 20
 as $$
-  select c.id from private.customer_calls(p_site.id, p_sale) c
+  select c.id from private.customer_calls(p_site.id, p_sale, p_callers) c
   where c.status <> 'junk'
   order by coalesce(c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid
     or c.gbraid = p_sale.gbraid, false) desc, c.called_at desc, c.id
@@ -43,18 +56,19 @@ $$;
 -- match_call: the best candidate that no living sale has. It stays locked until the sale is
 -- written: two sales never take the same call.
 --   Takes    p_call_ids: calls that the caller has locked and lets the sale take; null for any.
-create function private.match_call(p_site public.sites, p_sale public.sales, p_call_ids uuid[])
-returns public.calls
+create function private.match_call(
+  p_site public.sites, p_sale public.sales, p_callers text[], p_call_ids uuid[]
+) returns public.calls
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_locked uuid[] := coalesce(p_call_ids,
-    private.lock_calls(array(select private.candidate_calls(p_site, p_sale))));
+    private.lock_calls(array(select private.candidate_calls(p_site, p_sale, p_callers))));
   v_call public.calls;
 begin
   -- Checked again under the locks: their last holder may have sold the call or made it junk.
   select c.* into v_call
-    from private.candidate_calls(p_site, p_sale) with ordinality f (id, place)
+    from private.candidate_calls(p_site, p_sale, p_callers) with ordinality f (id, place)
     join public.calls c on c.id = f.id
     where c.id = any (v_locked)
       and not exists (select from public.sales s where s.call_id = c.id and s.status <> 'CANCELED')
@@ -64,10 +78,12 @@ end
 $$;
 
 -- sold_call: the newest call of the same customer that has its sale already.
-create function private.sold_call(p_site public.sites, p_sale public.sales) returns uuid
+create function private.sold_call(
+  p_site public.sites, p_sale public.sales, p_callers text[]
+) returns uuid
 language sql stable security definer set search_path = ''
 as $$
-  select c.id from private.customer_calls(p_site.id, p_sale) c
+  select c.id from private.customer_calls(p_site.id, p_sale, p_callers) c
   where exists (select from public.sales s where s.call_id = c.id and s.status <> 'CANCELED')
   order by c.called_at desc, c.id limit 1
 $$;
@@ -95,7 +111,8 @@ $$;
 -- take_click: the click that a sale is sent to Google with: its call's, or its own where the
 -- customer agreed, or none, with the reason. A click id without consent is not kept. The time of
 -- a click of its own is not known; it was not after the sale. The hash of an e-mail address is
--- for Google alone, so it is kept only where the customer agreed.
+-- for Google alone, so it is kept only where the customer agreed; that of the number only where the
+-- sale may be sent.
 --   Takes    p_consent: what the customer said; null for nothing. A no counts for this sale, even
 --            if the visitor of its call agreed.
 create function private.take_click(
@@ -128,6 +145,9 @@ begin
     p_sale.gclid := null;
     p_sale.wbraid := null;
     p_sale.gbraid := null;
+  end if;
+  if p_sale.delivery_block is not null then
+    p_sale.customer_hash := null;
   end if;
   return p_sale;
 end

@@ -3,7 +3,8 @@
 
 -- read_external_sale: what was sent, as a sale that is not stored yet. Refuses by field.
 --   Takes    p_args {externalRef, occurredAt, amountCents, currency?, customerPhone?,
---            customerHash?, emailHash?, gclid?, wbraid?, gbraid?, marketingConsent?, note?}
+--            customerHash?, emailHash?, gclid?, wbraid?, gbraid?, marketingConsent?, note?,
+--            callers?: [{hash, keyId}]}: the number as the app hashes it, by the current key first
 create function private.read_external_sale(p_site public.sites, p_args jsonb) returns public.sales
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -33,6 +34,8 @@ begin
   if v_sale.customer_hash !~ '^[0-9a-f]{64}$' then
     perform private.refuse_setting('customer_hash');
   end if;
+  v_sale.caller_hash := p_args #>> '{callers,0,hash}';
+  v_sale.caller_key_id := p_args #>> '{callers,0,keyId}';
   v_sale.email_hash := lower(p_args ->> 'emailHash');
   if v_sale.email_hash !~ '^[0-9a-f]{64}$' then
     perform private.refuse_setting('customer_email_hash');
@@ -45,12 +48,24 @@ begin
     perform private.refuse_setting('gclid');
   end if;
   v_sale.note := nullif(left(btrim(p_args ->> 'note'), 500), '');
+  -- Of the number only whether there is one: with the rest of the line at hand, all numbers could
+  -- be tried. is_other_number compares it.
   v_sale.external_hash := private.sha256_hex(jsonb_build_array(
     v_sale.amount_cents, v_sale.currency, private.exact_time(v_sale.occurred_at),
-    v_sale.customer_hash, v_sale.gclid, v_sale.wbraid, v_sale.gbraid,
+    v_sale.customer_hash is not null, v_sale.gclid, v_sale.wbraid, v_sale.gbraid,
     p_args -> 'marketingConsent', v_sale.note, v_sale.email_hash)::text);
   return v_sale;
 end
+$$;
+
+-- is_other_number: true if a reference came with another number before. A number that was hashed
+-- with a key that is gone cannot be compared.
+create function private.is_other_number(p_sale public.sales, p_args jsonb) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select exists (
+    select from jsonb_array_elements(p_args -> 'callers') c
+    where c ->> 'keyId' = p_sale.caller_key_id and c ->> 'hash' <> p_sale.caller_hash)
 $$;
 
 -- external_sale_json: a sale as the API answers it to whoever reported it.
@@ -82,13 +97,14 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
   v_sent public.sales := private.read_external_sale(p_site, p_args);
+  v_callers text[] := private.callers_of(v_sent, p_args);
   v_sale public.sales;
   v_call public.calls;
 begin
   select s.* into v_sale from public.sales s
     where s.site_id = p_site.id and s.external_ref = v_sent.external_ref;
   if v_sale.id is null then
-    v_call := private.match_call(p_site, v_sent, p_call_ids);
+    v_call := private.match_call(p_site, v_sent, v_callers, p_call_ids);
     v_sale := private.take_click(
       p_site.id, v_sent, v_call, (p_args ->> 'marketingConsent')::boolean);
     v_sale.matched_by := case
@@ -97,18 +113,19 @@ begin
         or v_call.gbraid = v_sent.gbraid then 'click'
       else 'phone' end;
     if v_call.id is null then
-      v_sale.sibling_call_id := private.sold_call(p_site, v_sent);
+      v_sale.sibling_call_id := private.sold_call(p_site, v_sent, v_callers);
     end if;
     v_sale.id := private.uuid_v7();
     insert into public.sales
         (id, site_id, call_id, sibling_call_id, external_ref, external_hash, matched_by, status,
         version, order_id, amount_cents, currency, value_source, occurred_at, gclid, wbraid, gbraid,
-        clicked_at, customer_hash, email_hash, delivery_block, note, created_at, updated_at)
+        clicked_at, customer_hash, email_hash, delivery_block, note, created_at, updated_at,
+        caller_hash, caller_key_id)
       values (v_sale.id, p_site.id, v_call.id, v_sale.sibling_call_id, v_sale.external_ref,
         v_sale.external_hash, v_sale.matched_by, 'DRAFT', 1, private.order_id_of(v_sale.id),
         v_sale.amount_cents, v_sale.currency, 'EXTERNAL', v_sale.occurred_at, v_sale.gclid,
         v_sale.wbraid, v_sale.gbraid, v_sale.clicked_at, v_sale.customer_hash, v_sale.email_hash,
-        v_sale.delivery_block, v_sale.note, v_now, v_now)
+        v_sale.delivery_block, v_sale.note, v_now, v_now, v_sale.caller_hash, v_sale.caller_key_id)
       on conflict (site_id, external_ref) do nothing
       returning * into v_sale;
     if v_sale.id is not null then
@@ -125,7 +142,7 @@ begin
     select s.* into v_sale from public.sales s
       where s.site_id = p_site.id and s.external_ref = v_sent.external_ref;
   end if;
-  if v_sale.external_hash is distinct from v_sent.external_hash then
+  if v_sale.external_hash <> v_sent.external_hash or private.is_other_number(v_sale, p_args) then
     perform private.fail(409, 'EXTERNAL_REF_CONFLICT', jsonb_build_object('saleId', v_sale.id));
   end if;
   return v_sale;

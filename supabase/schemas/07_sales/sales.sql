@@ -25,7 +25,8 @@ create table public.sales (
   wbraid text,
   gbraid text,
   clicked_at timestamptz,
-  customer_hash text,   -- SHA-256 of the phone number in E.164
+  -- SHA-256 of the phone number in E.164, for Google. Kept while the sale may still be sent.
+  customer_hash text,
   email_hash text,      -- SHA-256 of the e-mail address, as a sale from elsewhere brought it
   delivery_block text,  -- why it is never sent to Google, if so
   note text,
@@ -34,6 +35,8 @@ create table public.sales (
   -- Over what was sent first: the same reference with other values is a mistake, not a change.
   external_hash text,
   matched_by text,
+  caller_hash text,     -- of the number that a sale from elsewhere brought, as in calls
+  caller_key_id text,
   constraint sale_status_is_known check (status in ('DRAFT', 'CONFIRMED', 'CANCELED')),
   constraint order_id_fits_everywhere check (char_length(order_id) between 8 and 64),
   constraint cancelled_sales_are_worth_nothing check (
@@ -49,7 +52,9 @@ create table public.sales (
     check (delivery_block in ('NO_CLICK_ID', 'NO_CONSENT', 'CLICK_EXPIRED', 'NO_MATCH')),
   constraint one_sale_per_external_ref unique (site_id, external_ref),
   constraint external_hash_is_sha_256 check (external_hash ~ '^[0-9a-f]{64}$'),
-  constraint matched_by_is_known check (matched_by in ('click', 'phone'))
+  constraint matched_by_is_known check (matched_by in ('click', 'phone')),
+  constraint caller_hash_is_hex check (caller_hash ~ '^[0-9a-f]{64}$'),
+  constraint caller_key_id_is_bounded check (char_length(caller_key_id) <= 64)
 );
 create unique index one_living_sale_per_call on public.sales (call_id) where status <> 'CANCELED';
 create index sales_of_a_call on public.sales (call_id);
@@ -60,6 +65,10 @@ create index changed_sales on public.sales (site_id, updated_at);
 create index sales_by_gclid on public.sales (site_id, gclid) where gclid is not null;
 create index sales_by_wbraid on public.sales (site_id, wbraid) where wbraid is not null;
 create index sales_by_gbraid on public.sales (site_id, gbraid) where gbraid is not null;
+create index sales_with_hashes on public.sales (occurred_at)
+  where customer_hash is not null or email_hash is not null;
+create index sale_callers_by_vault_key on public.sales (caller_key_id, id)
+  where caller_hash is not null;
 alter table public.sales enable row level security;
 
 -- order_id_of: the order id that a sale has at Google.

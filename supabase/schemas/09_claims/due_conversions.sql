@@ -113,7 +113,7 @@ as $$
     'gbraid', s.gbraid,
     'clickedAt', s.clicked_at,
     'customerHash', case when said.consent is not null
-      then coalesce(s.customer_hash, l.caller_hash) end,
+      then coalesce(s.customer_hash, private.phone_to_send(l)) end,
     'emailHash', case when said.consent is not null then s.email_hash end,
     'channel', q.channel,
     'consent', said.consent,

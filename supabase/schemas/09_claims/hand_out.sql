@@ -71,7 +71,7 @@ begin
           end as consent) said
         cross join lateral (select
           case when said.consent is not null
-            then coalesce(s.customer_hash, c.caller_hash) end as phone,
+            then coalesce(s.customer_hash, private.phone_to_send(c)) end as phone,
           case when said.consent is not null then s.email_hash end as email) person
       where q.id = i.id and s.delivery_block is null
         -- The visitor's choice since then; what Google has may still be corrected.

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { keyRing } from "#lib/vault/secret.ts";
 import { seedLeads } from "#scripts/local/demo/seed-leads.ts";
 import { createTeam, join, type Team } from "#tests/fixtures/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
+const ring = keyRing({ OPSMANTIK_VAULT_KEY: Buffer.alloc(32, "demo").toString("base64") });
 let db: TestDatabase;
 let teams: [Team, Team];
 beforeAll(async () => {
@@ -20,7 +22,7 @@ async function seed(): Promise<unknown> {
     { siteId: teams[0].siteId, domain: "akdere.test" },
     { siteId, domain: "harbour.test" },
   ];
-  await seedLeads(db.sql, sites, { owner: owner.id, operator: operator.id });
+  await seedLeads(db.sql, sites, { people: { owner: owner.id, operator: operator.id }, ring });
   const [counts] = await db.sql`
     select (select count(*) from public.calls) as calls, (select count(*) from public.sessions) as sessions,
       (select count(*) from public.transition_proofs) as proofs, (select count(*) from public.revenue_snapshots) as snapshots`;

@@ -34,7 +34,7 @@ async function claim(tx: postgres.Sql | postgres.TransactionSql) {
 }
 
 async function store(tx: postgres.Sql | postgres.TransactionSql, { token, rows }: Awaited<ReturnType<typeof claim>>): Promise<void> {
-  const values = rows.map(({ id, payload }) => storedRow(id, payload));
+  const values = rows.map(({ id, payload }) => storedRow({ id }, payload));
   await tx`select public.store_events(${token}, ${tx.json(values)})`;
 }
 

@@ -22,7 +22,7 @@ const claim = async (limit = 500) => {
   return row?.batch as { token: string; rows: { id: string; payload: CapturedEvent; receivedAt: string }[] };
 };
 const store = async ({ token, rows }: Awaited<ReturnType<typeof claim>>) => {
-  const values = rows.map(({ id, payload }) => storedRow(id, payload));
+  const values = rows.map(({ id, payload }) => storedRow({ id }, payload));
   const [row] = await app.db.sql`select public.store_events(${token}, ${app.db.sql.json(values)}) as done`;
   return row?.done;
 };

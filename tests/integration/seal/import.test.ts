@@ -7,6 +7,7 @@ import { importLines, previewLines } from "#components/sales/import-lines.ts";
 import type { ImportResult } from "#lib/seal/import-sales.ts";
 import { importStepMax, readImport } from "#lib/seal/read-import.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
+import { callersOfNumber } from "#tests/fixtures/callers.ts";
 import { change, newLead } from "#tests/fixtures/leads.ts";
 import { createKey } from "#tests/fixtures/site.ts";
 import { createTeam, type Team } from "#tests/fixtures/team.ts";
@@ -86,7 +87,7 @@ test("whoever looks for a call locks the candidates in one order", async () => {
   for (const id of [clicked, newest]) await change(db.sql, { team }, "seal_call", { id, amountCents: 100 });
   const key = await createKey(db.sql, team, ["sales"]);
   const record = async (more: Record<string, unknown> = {}) => {
-    const sale = db.sql.json(row(2, { customerPhone: phone, ...more }) as never);
+    const sale = db.sql.json(row(2, { customerPhone: phone, callers: callersOfNumber(phone), ...more }) as never);
     const [answer] = await db.sql`select public.record_external_sale(${key.id}, ${sale}, ${"0".repeat(64)}) ->> 'status' as status`;
     return answer?.status;
   };

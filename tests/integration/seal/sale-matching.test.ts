@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { POST as confirmRoute } from "#app/api/sales/confirm/route.ts";
 import { POST as recordRoute } from "#app/api/sales/route.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
+import { callersOfNumber } from "#tests/fixtures/callers.ts";
 import { change, newLead } from "#tests/fixtures/leads.ts";
 import { createKey } from "#tests/fixtures/site.ts";
 import { createTeam, type Team } from "#tests/fixtures/team.ts";
@@ -106,7 +107,13 @@ describe("the match", () => {
   test("two sales at the same moment take two calls, or one of them none", async () => {
     const phone = "+905326660000";
     const call = await withCaller(phone);
-    const sent = (ref: string) => ({ externalRef: ref, occurredAt: minutesAgo(1).toISOString(), amountCents: 100, customerPhone: phone });
+    const sent = (ref: string) => ({
+      externalRef: ref,
+      occurredAt: minutesAgo(1).toISOString(),
+      amountCents: 100,
+      customerPhone: phone,
+      callers: callersOfNumber(phone),
+    });
     const run = (tx: Pick<TestDatabase, "sql">["sql"], ref: string) =>
       tx`select public.record_external_sale(${key.id}, ${tx.json(sent(ref))}, ${"0".repeat(64)}) ->> 'body' as body`;
     let first: string | undefined;

@@ -8,6 +8,7 @@ import { parseCsv } from "#lib/csv/csv.ts";
 import { salesPage } from "#lib/seal/sales-list.ts";
 import type { SiteId } from "#lib/site.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
+import { callersOfNumber } from "#tests/fixtures/callers.ts";
 import { change, newLead } from "#tests/fixtures/leads.ts";
 import { createTeam, handOver, type Person, type Team } from "#tests/fixtures/team.ts";
 import { useAppEnv } from "#tests/support/app-env.ts";
@@ -76,8 +77,8 @@ describe("an import", () => {
     const phone = "+905321110000";
     await newLead(db.sql, team, { at: new Date(Date.now() - 7_200_000), phone });
     const rows = [
-      row(2, { customerPhone: phone }),
-      row(3, { customerPhone: phone }),
+      row(2, { customerPhone: phone, callers: callersOfNumber(phone) }),
+      row(3, { customerPhone: phone, callers: callersOfNumber(phone) }),
       row(4, { amountCents: 0 }),
       row(5, { occurredAt: "2001-01-01" }),
     ];

@@ -12,6 +12,7 @@ import { readPage } from "#lib/auth/session.ts";
 import { readConnection } from "#lib/delivery/connect.ts";
 import { connectionStatus } from "#lib/delivery/connection-status.ts";
 import { env } from "#lib/env.ts";
+import { readCallSecret } from "#lib/ingest/call-secret.ts";
 import { readFailedEvents, readIngestStatus } from "#lib/ingest/failed-events.ts";
 import { currentScriptVersion } from "#lib/oci/script/customer-script.ts";
 import { diagnose, readScriptStatus } from "#lib/oci/script/status.ts";
@@ -26,13 +27,14 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function ConnectionsPage({ params }: { params: Promise<{ siteId: string }> }) {
   const site = await getSite((await params).siteId);
   if (site.role !== "owner") return <OwnersOnly siteId={site.siteId} />;
-  const [t, nav, keys, { lastEventAt, failed }, googleAds, { pageViewsEnabled }] = await Promise.all([
+  const [t, nav, keys, { lastEventAt, failed }, googleAds, { pageViewsEnabled }, callSecret] = await Promise.all([
     getTranslations("connections"),
     getTranslations("nav"),
     readPage(readApiKeys, site.siteId),
     readPage(readIngestStatus, site.siteId),
     readGoogleAds(site.siteId, site.ociSyncMethod),
     readPage(readSiteDelivery, site.siteId),
+    readPage(readCallSecret, site.siteId),
   ]);
   const editable = site.archivedAt === null;
   return (
@@ -51,7 +53,7 @@ export default async function ConnectionsPage({ params }: { params: Promise<{ si
           editable={editable}
           hasScript={site.ociSyncMethod === "script"}
         />
-        <CallEventSecret siteId={site.siteId} editable={editable} />
+        <CallEventSecret siteId={site.siteId} timeZone={site.timezone} editable={editable} {...callSecret} />
       </Page>
     </>
   );
