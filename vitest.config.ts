@@ -5,7 +5,7 @@ const withStack = (name: string, maxWorkers = 1) => ({
   extends: true as const,
   test: {
     name,
-    include: [`tests/${name}/**/*.test.ts`],
+    include: name === "integration" ? ["tests/{integration,security}/**/*.test.ts"] : [`tests/${name}/**/*.test.ts`],
     globalSetup: ["tests/support/global-setup.ts"],
     maxWorkers,
     testTimeout: 30_000,

@@ -2,6 +2,7 @@ import {
   ArrowLeftRight,
   ArrowRight,
   CheckCheck,
+  Eraser,
   type LucideIcon,
   Pencil,
   Plug,
@@ -35,6 +36,7 @@ const icons: Record<ActivityEntry["kind"], LucideIcon> = {
   connected: Plug,
   disconnected: Unplug,
   switched: ArrowLeftRight,
+  erased: Eraser,
   other: CheckCheck,
 };
 

@@ -16,6 +16,7 @@ export const activityKinds = [
   "connected",
   "disconnected",
   "switched",
+  "erased",
 ] as const;
 
 /** The log's filter, from the address. Unknown keys and values are ignored. */

@@ -49,6 +49,8 @@ export interface Database {
       desk_leads: { Args: { p_public_id: SiteId; p_filter?: Json }; Returns: Json };
       disconnect_provider: { Args: { p_public_id: SiteId }; Returns: Json };
       ensure_event_partitions: { Args: Record<never, never>; Returns: Json };
+      erase_person: { Args: { p_public_id: SiteId; p_person: Json; p_receipt_id?: string }; Returns: Json };
+      export_person: { Args: { p_public_id: SiteId; p_person: Json; p_after?: string }; Returns: Json };
       fail_marketing_signals: { Args: { p_site_id: SiteUuid; p_ids: string[]; p_category: string; p_message: string; p_max_attempts?: number; p_claims?: Json }; Returns: Json };
       fail_offline_conversions: { Args: { p_site_id: SiteUuid; p_ids: string[]; p_code: string; p_category: string; p_message: string; p_max_attempts?: number; p_key_id?: string; p_claims?: Json }; Returns: Json };
       fail_unexportable_rows: { Args: { p_site_id: SiteUuid; p_rows: Json; p_key_id?: string }; Returns: Json };
@@ -69,6 +71,7 @@ export interface Database {
       list_activity: { Args: { p_public_id: SiteId; p_filter?: Json }; Returns: Json };
       list_contract_moves: { Args: Record<never, never>; Returns: Json };
       list_counted_events: { Args: { p_public_id: SiteId; p_year_month?: string; p_cursor?: string; p_limit?: number }; Returns: Json };
+      list_erasures: { Args: { p_public_id: SiteId }; Returns: Json };
       list_failed_events: { Args: { p_public_id: SiteId }; Returns: Json };
       list_invoices: { Args: { p_public_id: SiteId }; Returns: Json };
       list_my_sites: { Args: Record<never, never>; Returns: Json };
@@ -83,6 +86,7 @@ export interface Database {
       oci_attempt_cap: { Args: { p_max_attempts?: number; p_min_age_minutes?: number }; Returns: Json };
       open_leads: { Args: Record<never, never>; Returns: Json };
       preview_delivery_switch: { Args: { p_public_id: SiteId; p_to: string }; Returns: Json };
+      preview_erasure: { Args: { p_public_id: SiteId; p_person: Json }; Returns: Json };
       preview_export_page: { Args: { p_public_id: SiteId; p_max_attempts: number; p_limit?: number }; Returns: Json };
       preview_import: { Args: { p_public_id: SiteId; p_rows: Json; p_taken?: string[] }; Returns: Json };
       preview_queue_action: { Args: { p_public_id: SiteId; p_action: string; p_filter: Json; p_max_attempts: number }; Returns: Json };
@@ -240,6 +244,8 @@ export type SessionFunction =
   | "desk_lead"
   | "desk_leads"
   | "disconnect_provider"
+  | "erase_person"
+  | "export_person"
   | "get_invoice"
   | "get_proof"
   | "get_site"
@@ -249,6 +255,7 @@ export type SessionFunction =
   | "list_activity"
   | "list_contract_moves"
   | "list_counted_events"
+  | "list_erasures"
   | "list_failed_events"
   | "list_invoices"
   | "list_my_sites"
@@ -259,6 +266,7 @@ export type SessionFunction =
   | "narrow_site_api_key"
   | "open_leads"
   | "preview_delivery_switch"
+  | "preview_erasure"
   | "preview_export_page"
   | "preview_import"
   | "preview_queue_action"

@@ -1829,6 +1829,7 @@ as $$
     select not 'marketing' = any (c.scopes) from public.consent_choices c
     where c.site_id = p_site_id and c.visitor_id = p_visitor_id
     order by c.chosen_at desc, c.id desc limit 1), false)
+    or private.erased_at(p_site_id, 'visitor', p_visitor_id) is not null
 $$;
 create function private.lock_visitor(p_site_id uuid, p_visitor_id text) returns void
 language sql set search_path = ''
@@ -2232,6 +2233,7 @@ as $$
     (p_event ->> 'marketingConsent')::boolean,
     p_session.marketing_consent,
     (p_event ->> 'marketingDefault')::boolean)
+    and private.erased_at(p_site_id, 'visitor', p_event ->> 'visitor') is null
 $$;
 create function private.without_click_ids(p_url text) returns text
 language sql immutable set search_path = ''
@@ -2293,6 +2295,7 @@ begin
     for update of b
   loop
     v_at := private.happened_at(v_row.received_at, v_row.event -> 'ageMs');
+    continue when private.is_forgotten(v_row.site_id, v_at, v_row.event);
     v_session := private.visit_of_stamp(v_row.site_id, v_row.event);
     if v_session.id is null then
       v_session := private.touch_session(v_row.site_id, v_at, v_row.event);
@@ -4420,6 +4423,9 @@ as $$
           select private.click_hashes(p_sale.gclid, p_sale.wbraid, p_sale.gbraid))) v
     cross join lateral private.newest_choice(p_site_id, v.visitor_id) n
     where not 'marketing' = any (n.scopes) and n.chosen_at > p_sale.occurred_at)
+    or exists (
+      select from unnest(array[p_sale.gclid, p_sale.wbraid, p_sale.gbraid]) c
+      where private.erased_at(p_site_id, 'click', c) > p_sale.occurred_at)
 $$;
 create function private.take_click(
   p_site_id uuid, p_sale public.sales, p_call public.calls, p_consent boolean
@@ -4741,7 +4747,8 @@ begin
     select s.* into v_sale from public.sales s
       where s.site_id = p_site.id and s.external_ref = v_sent.external_ref;
   end if;
-  if v_sale.external_hash is distinct from v_sent.external_hash then
+  -- Null: the customer was erased since. The till gets its sale, and nothing is stored again.
+  if v_sale.external_hash <> v_sent.external_hash then
     perform private.fail(409, 'EXTERNAL_REF_CONFLICT', jsonb_build_object('saleId', v_sale.id));
   end if;
   return v_sale;
@@ -10096,6 +10103,7 @@ as $$
     when p_proof.facts ? 'undo' then 'undone'
     when p_proof.contract = 'connection' then p_proof.to_state
     when p_proof.contract = 'delivery' then 'switched'
+    when p_proof.contract = 'privacy' then 'erased'
     when p_proof.contract = 'sale' and p_proof.from_state is null then 'recorded'
     when p_proof.contract = 'sale' and p_proof.from_state = p_proof.to_state then 'corrected'
     when p_proof.to_state in ('sealed', 'CONFIRMED') then 'sealed'
@@ -11816,6 +11824,727 @@ as $$
       then private.link('WAITS', p_row.provider_error_code, p_row.next_retry_at) end
 $$;
 
+-- 17_privacy/find_person.sql
+create type private.person as (
+  site_id uuid,
+  visitors text[],
+  call_ids uuid[],
+  sale_ids uuid[],
+  stamps text[],
+  clicks text[],
+  caller_hashes text[],
+  phone_hashes text[],
+  email_hashes text[],
+  phone text,
+  email text
+);
+
+-- 17_privacy/erase_found.sql
+create function private.erase_found(p_site public.sites, p private.person) returns void
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  perform private.mark_erased(p_site.id, 'visitor', p.visitors);
+  perform private.mark_erased(p_site.id, 'stamp', p.stamps);
+  perform private.mark_erased(p_site.id, 'click', p.clicks);
+  perform private.erase_leads(p_site, p);
+  delete from private.proof_notes n where n.proof_id in (select private.notes_of(p));
+  update public.queue_actions a set reason = null
+    where a.site_id = p_site.id and private.mentions(p, a.reason);
+  update public.queue_actions a set filter = '{}'
+    where a.site_id = p_site.id and private.names_person(p, a.filter::text);
+  delete from public.queue_action_previews v
+    where v.site_id = p_site.id and private.names_person(p, v.filter::text);
+  perform private.erase_visits(p.visitors, private.sessions_of(p), p_site.id);
+  delete from private.held_reports h where h.site_id = p_site.id
+    and h.intent_stamp in (select private.held_of(p_site, p));
+  perform private.empty_captured(array(select private.captured_of(p_site, p)));
+  perform private.clean_errors(p);
+end
+$$;
+create function private.erase_leads(p_site public.sites, p private.person) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+begin
+  update public.calls c
+    set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null,
+        phone = null, caller_hash = null, page_url = null,
+        visitor_id = private.erased_name(coalesce(c.session_id, c.id)), updated_at = v_now
+    where c.id = any (p.call_ids);
+  perform from public.sales s where s.id = any (p.sale_ids) order by s.id for update;
+  perform private.silence_calls(p.call_ids);
+  perform private.silence_sales(array(
+    select s.id from public.sales s where s.id = any (p.sale_ids)
+      and not coalesce(s.call_id = any (p.call_ids), false)
+      and not coalesce(s.sibling_call_id = any (p.call_ids), false)));
+  -- The hash over what a till sent could be tested for a number.
+  update public.sales s set note = null, external_hash = null, updated_at = v_now
+    where s.id = any (p.sale_ids);
+  update public.sales s set note = null, updated_at = v_now
+    where s.site_id = p_site.id and s.note is not null and private.mentions(p, s.note);
+end
+$$;
+create function private.erased_name(p_id uuid) returns text
+language sql immutable set search_path = ''
+as $$ select 'erased-' || p_id $$;
+create function private.erase_visits(p_visitors text[], p_session_ids uuid[], p_site_id uuid)
+returns void
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  delete from private.events e where e.session_id = any (p_session_ids);
+  delete from public.sessions s where s.id = any (p_session_ids)
+    and not exists (select from public.calls c where c.session_id = s.id);
+  perform private.empty_visits(p_session_ids);
+  delete from public.consent_choices c
+    where c.site_id = p_site_id and c.visitor_id = any (p_visitors);
+  delete from private.click_sightings c
+    where c.site_id = p_site_id and c.visitor_id = any (p_visitors);
+end
+$$;
+create function private.empty_visits(p_session_ids uuid[]) returns void
+language sql security definer set search_path = ''
+as $$
+  update public.sessions s
+    set visitor_id = private.erased_name(s.id), landing_url = null, referrer = null,
+        device = null, country = null, city = null, utm = '{}', gclid = null, wbraid = null,
+        gbraid = null, clicked_at = null, marketing_consent = false
+    where s.id = any (p_session_ids)
+$$;
+create function private.empty_captured(p_ids uuid[]) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+begin
+  perform from public.ingest_fallback_buffer b where b.id = any (p_ids) order by b.id for update;
+  insert into public.site_usage_monthly as u (site_id, year_month, event_count, updated_at)
+    select b.site_id, private.billing_month(b.created_at), count(*), v_now
+    from public.ingest_fallback_buffer b where b.id = any (p_ids) and not b.counted
+    group by 1, 2 order by 1, 2
+    on conflict (site_id, year_month) do update
+      set event_count = u.event_count + excluded.event_count, updated_at = excluded.updated_at;
+  update public.ingest_fallback_buffer b
+    set status = 'RECOVERED', claim_token = null, claimed_at = null, counted = true,
+        last_error = null, payload = '{}', updated_at = v_now
+    where b.id = any (p_ids);
+end
+$$;
+create function private.without_ids(p_text text, p_ids text[]) returns text
+language plpgsql immutable set search_path = ''
+as $$
+declare
+  v_id text;
+begin
+  foreach v_id in array p_ids loop
+    p_text := replace(p_text, v_id, '…');
+  end loop;
+  return p_text;
+end
+$$;
+create function private.plain_ids(p private.person) returns text[]
+language sql immutable set search_path = ''
+as $$
+  select array(
+    select i from unnest(p.clicks || p.visitors || p.phone_hashes || p.email_hashes) i
+    where i ~ '^[A-Za-z0-9_.-]{12,}$')
+$$;
+create function private.names_person(p private.person, p_text text) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select coalesce(private.mentions(p, p_text)
+    or p_text <> private.without_ids(p_text, private.plain_ids(p)), false)
+$$;
+create function private.clean_errors(p private.person) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_ids text[] := private.plain_ids(p);
+begin
+  update public.offline_conversion_queue q
+    set last_error = private.without_ids(q.last_error, v_ids),
+        attempt_error = private.without_ids(q.attempt_error, v_ids)
+    where q.sale_id = any (p.sale_ids)
+      and concat(q.last_error, q.attempt_error)
+        <> private.without_ids(concat(q.last_error, q.attempt_error), v_ids);
+  update private.queue_action_rows r
+    set before = private.without_ids(r.before::text, v_ids)::jsonb,
+        after = private.without_ids(r.after::text, v_ids)::jsonb
+    where r.queue_id in (
+        select q.id from public.offline_conversion_queue q where q.sale_id = any (p.sale_ids))
+      and concat(r.before, r.after) <> private.without_ids(concat(r.before, r.after), v_ids);
+  update public.marketing_signals g set last_error = private.without_ids(g.last_error, v_ids)
+    where g.call_id = any (p.call_ids)
+      and g.last_error <> private.without_ids(g.last_error, v_ids);
+end
+$$;
+
+-- 17_privacy/erase_person.sql
+create function public.erase_person(
+  p_public_id text, p_person jsonb, p_receipt_id uuid default null
+) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  return private.erase_step(
+    private.require_site(p_public_id, 'owner'), private.user_actor(), p_person, p_receipt_id);
+end
+$$;
+create function private.erase_step(
+  p_site public.sites, p_actor private.actor, p_asked jsonb, p_receipt_id uuid
+) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_limit constant int := 200;
+  v_seen private.person := private.find_person(p_site, p_asked, v_limit);
+  v_person private.person;
+  v_receipt public.erasure_receipts :=
+    private.open_receipt(p_site.id, p_actor, p_asked ->> 'kind', p_receipt_id);
+  v_counts jsonb;
+begin
+  -- A robot's visit can have any number of events. They go first: nothing else refers to them.
+  with gone as (
+    delete from private.events e using (
+      select x.received_at, x.id from private.events x
+      where x.session_id = any (private.sessions_of(v_seen)) limit 5000) t
+    where e.received_at = t.received_at and e.id = t.id
+    returning 1)
+  select jsonb_build_object('events', count(*)) into v_counts from gone;
+  if (v_counts ->> 'events')::int < 5000 then
+    -- As store_events locks: visitors by their hash, then calls by their id. A telephone system's
+    -- report is stored under its stamp.
+    perform pg_catalog.pg_advisory_xact_lock(t.visitor) from (
+      select distinct hashtextextended(p_site.id || '/' || v, 0) as visitor
+      from unnest(v_seen.visitors || v_seen.stamps) v order by 1) t;
+    perform private.lock_calls(v_seen.call_ids);
+    v_person := private.find_person(p_site, p_asked, v_limit);
+  end if;
+  -- Somebody stored more of this person before we had the locks: the next step takes them all.
+  if v_person.site_id is null or not (v_person.visitors <@ v_seen.visitors
+      and v_person.stamps <@ v_seen.stamps and v_person.call_ids <@ v_seen.call_ids) then
+    update public.erasure_receipts r set counts = private.add_counts(r.counts, v_counts)
+      where r.id = v_receipt.id;
+    return jsonb_build_object(
+      'isDone', false, 'receiptId', v_receipt.id, 'visitors', to_jsonb(v_seen.visitors));
+  end if;
+  select private.add_counts(v_counts, jsonb_object_agg(k.kind, k.rows)) into v_counts
+    from private.person_kinds(p_site, v_person) k;
+  perform private.erase_found(p_site, v_person);
+  update public.erasure_receipts r set counts = private.add_counts(r.counts, v_counts)
+    where r.id = v_receipt.id returning * into v_receipt;
+  if cardinality(v_person.call_ids) >= v_limit then
+    return jsonb_build_object(
+      'isDone', false, 'receiptId', v_receipt.id, 'visitors', to_jsonb(v_person.visitors));
+  end if;
+  return jsonb_build_object(
+    'isDone', true, 'receiptId', v_receipt.id, 'visitors', to_jsonb(v_person.visitors),
+    'receipt', private.finish_receipt(p_site, p_actor, p_asked, v_receipt));
+end
+$$;
+
+-- 17_privacy/erasure_receipts.sql
+create table public.erasure_receipts (
+  id uuid primary key default private.uuid_v7(),
+  site_id uuid not null references public.sites (id),
+  asked_by text not null,
+  identifier_hash text,
+  actor_kind text not null,
+  actor_id uuid,
+  counts jsonb not null default '{}',
+  proof_id uuid,
+  started_at timestamptz not null,
+  finished_at timestamptz,
+  constraint asked_by_is_known check (asked_by in ('phone', 'email', 'click', 'visitor')),
+  constraint identifier_hash_is_sha_256 check (identifier_hash ~ '^[0-9a-f]{64}$'),
+  constraint erasure_actor_is_known check (actor_kind in ('user', 'system')),
+  constraint finished_erasures_are_proven check (
+    (finished_at is null) = (proof_id is null) and (proof_id is null) = (identifier_hash is null))
+);
+
+-- 17_privacy/erase_person.sql
+create function private.finish_receipt(
+  p_site public.sites, p_actor private.actor, p_asked jsonb, p_receipt public.erasure_receipts
+) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_salt text := encode(extensions.gen_random_bytes(16), 'hex');
+  v_asked private.person := private.asked_person(p_site, p_asked);
+  v_hash text := private.sha256_hex(v_salt || ':'
+    || coalesce(v_asked.phone, v_asked.email, v_asked.clicks[1], v_asked.visitors[1]));
+  v_counts jsonb := private.add_counts(p_receipt.counts, jsonb_build_object(
+    'pageViews', least(greatest(coalesce((p_asked ->> 'pageViews')::int, 0), 0), 1000000)));
+  v_receipt public.erasure_receipts;
+begin
+  update public.erasure_receipts r
+    set counts = v_counts, identifier_hash = v_hash, finished_at = private.current_moment(),
+        proof_id = private.prove(p_site.id, p_actor, jsonb_build_object(
+          'contract', 'privacy',
+          'contractVersion', 'privacy/1',
+          'entityId', p_receipt.id,
+          'to', 'erased',
+          'facts', jsonb_build_object(
+            'askedBy', p_receipt.asked_by, 'identifierHash', v_hash, 'counts', v_counts)))
+    where r.id = p_receipt.id returning * into v_receipt;
+  return private.receipt_json(v_receipt) || jsonb_build_object('salt', v_salt);
+end
+$$;
+
+-- 17_privacy/erased_marks.sql
+create table private.erased_marks (
+  site_id uuid not null,
+  mark bytea not null,
+  erased_at timestamptz not null,
+  primary key (site_id, mark),
+  constraint mark_is_sha_256 check (octet_length(mark) = 32)
+);
+create function private.mark_of(p_site_id uuid, p_kind text, p_id text) returns bytea
+language sql immutable set search_path = ''
+as $$ select sha256(convert_to(p_site_id || '/' || p_kind || '/' || p_id, 'UTF8')) $$;
+create function private.erased_at(p_site_id uuid, p_kind text, p_id text) returns timestamptz
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return (
+    select m.erased_at from private.erased_marks m
+    where m.site_id = p_site_id and m.mark = private.mark_of(p_site_id, p_kind, p_id));
+end
+$$;
+create function private.is_forgotten(p_site_id uuid, p_at timestamptz, p_event jsonb)
+returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(p_at <= private.erased_at(p_site_id, 'visitor', p_event ->> 'visitor'), false)
+    or private.erased_at(p_site_id, 'stamp', p_event ->> 'intentStamp') is not null
+$$;
+create function private.mark_erased(p_site_id uuid, p_kind text, p_ids text[]) returns void
+language sql security definer set search_path = ''
+as $$
+  insert into private.erased_marks (site_id, mark, erased_at)
+    select p_site_id, m.mark, private.current_moment()
+    from (
+      select distinct private.mark_of(p_site_id, p_kind, i) as mark from unnest(p_ids) i
+      where i is not null) m
+    order by m.mark
+    on conflict (site_id, mark) do update set erased_at = excluded.erased_at
+$$;
+
+-- 17_privacy/erasure_receipts.sql
+create function private.open_receipt(
+  p_site_id uuid, p_actor private.actor, p_asked_by text, p_id uuid
+) returns public.erasure_receipts
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_receipt public.erasure_receipts;
+begin
+  if p_id is null then
+    insert into public.erasure_receipts (site_id, asked_by, actor_kind, actor_id, started_at)
+      values (p_site_id, p_asked_by, p_actor.kind, p_actor.id, private.current_moment())
+      returning * into v_receipt;
+    return v_receipt;
+  end if;
+  select r.* into v_receipt from public.erasure_receipts r
+    where r.id = p_id and r.site_id = p_site_id and r.asked_by = p_asked_by
+      and r.finished_at is null
+      and (r.actor_kind, r.actor_id) is not distinct from (p_actor.kind, p_actor.id)
+    for update;
+  if v_receipt.id is null then
+    perform private.fail(404, 'NOT_FOUND');
+  end if;
+  return v_receipt;
+end
+$$;
+create function private.add_counts(p_one jsonb, p_other jsonb) returns jsonb
+language sql immutable set search_path = ''
+as $$
+  select coalesce(jsonb_object_agg(t.kind, t.rows), '{}') from (
+    select e.key as kind, sum(e.value::bigint) as rows
+    from (select * from jsonb_each_text(p_one) union all select * from jsonb_each_text(p_other)) e
+    group by e.key) t
+$$;
+create function private.receipt_json(p_receipt public.erasure_receipts) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object(
+    'id', p_receipt.id,
+    'askedBy', p_receipt.asked_by,
+    'identifierHash', p_receipt.identifier_hash,
+    'actor', private.actor_json(p_receipt.actor_kind, p_receipt.actor_id),
+    'counts', p_receipt.counts,
+    'proofId', p_receipt.proof_id,
+    'startedAt', p_receipt.started_at,
+    'finishedAt', p_receipt.finished_at)
+$$;
+create function public.list_erasures(p_public_id text) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'owner');
+begin
+  return (
+    select coalesce(jsonb_agg(private.receipt_json(t) order by t.started_at desc, t.id), '[]')
+    from (
+      select * from public.erasure_receipts r
+      where r.site_id = v_site.id order by r.started_at desc limit 50) t);
+end
+$$;
+
+-- 17_privacy/export_person.sql
+create function public.export_person(p_public_id text, p_person jsonb, p_after text default null)
+returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return private.export_page(private.require_site(p_public_id, 'owner'), p_person, p_after);
+end
+$$;
+create function private.export_page(p_site public.sites, p_asked jsonb, p_after text)
+returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_page constant int := 1000;
+  v_person private.person := private.find_person(p_site, p_asked, 5000);
+  v_at timestamptz := nullif(split_part(p_after, '_', 1), '')::timestamptz;
+  v_id uuid := nullif(split_part(p_after, '_', 2), '')::uuid;
+  v_events jsonb;
+begin
+  select coalesce(jsonb_agg(to_jsonb(t) - '{site_id}'::text[] order by t.received_at, t.id), '[]')
+    into v_events from (
+      select e.* from private.events e
+      where e.session_id = any (private.sessions_of(v_person))
+        and (v_at is null or (e.received_at, e.id) > (v_at, v_id))
+      order by e.received_at, e.id limit v_page) t;
+  return jsonb_build_object(
+    'person', case when p_after is null then private.person_json(p_site, v_person) end,
+    'events', v_events,
+    'next', case when jsonb_array_length(v_events) = v_page
+      then (v_events -> -1 ->> 'received_at') || '_' || (v_events -> -1 ->> 'id') end);
+end
+$$;
+create function private.person_json(p_site public.sites, p private.person) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object(
+    'site', jsonb_build_object('siteId', p_site.public_id, 'name', p_site.name),
+    'exportedAt', private.current_moment(),
+    'visitorIds', to_jsonb(p.visitors),
+    'leads', private.rows_json(array(
+      select to_jsonb(c) from public.calls c where c.id = any (p.call_ids) order by c.called_at)),
+    'sales', private.rows_json(array(
+      select to_jsonb(s) || jsonb_build_object(
+        'ledger', private.rows_json(array(
+          select to_jsonb(r) - '{actor_kind,actor_id}'::text[] from public.revenue_snapshots r
+          where r.sale_id = s.id order by r.sequence)),
+        'sent_to_google', private.rows_json(array(
+          select to_jsonb(d) from public.provider_dispatches d
+          where d.sale_id = s.id order by d.dispatched_at)))
+      from public.sales s where s.id = any (p.sale_ids) order by s.occurred_at)),
+    'notes', private.rows_json(array(
+      select jsonb_build_object('at', t.occurred_at, 'about', t.contract, 'note', n.note)
+      from private.proof_notes n join public.transition_proofs t on t.id = n.proof_id
+      where n.proof_id in (select private.notes_of(p)) order by t.occurred_at)),
+    'signals', private.rows_json(array(
+      select to_jsonb(g) - '{claim_token,last_claim}'::text[] from public.marketing_signals g
+      where g.call_id = any (p.call_ids) order by g.occurred_at)),
+    'identifiersHandedOut', private.rows_json(array(
+      select to_jsonb(i) - 'salt' from public.dispatch_identifiers i
+        join public.offline_conversion_queue q on q.id = i.queue_id
+      where q.sale_id = any (p.sale_ids) order by i.handed_at)),
+    'visits', private.rows_json(array(
+      select to_jsonb(s) from public.sessions s
+      where s.site_id = p_site.id and s.visitor_id = any (p.visitors) order by s.started_at)),
+    'choices', private.rows_json(array(
+      select to_jsonb(c) - 'id' from public.consent_choices c
+      where c.site_id = p_site.id and c.visitor_id = any (p.visitors) order by c.chosen_at)),
+    'clicksFirstSeen', private.rows_json(array(
+      select to_jsonb(c) from private.click_sightings c
+      where c.site_id = p_site.id and c.visitor_id = any (p.visitors)
+      order by c.first_seen_at)),
+    'captured', private.rows_json(array(
+      select jsonb_build_object('receivedAt', b.created_at, 'payload', b.payload)
+      from public.ingest_fallback_buffer b
+      where b.id in (select private.captured_of(p_site, p)) order by b.created_at)),
+    'heldReports', private.rows_json(array(
+      select to_jsonb(h) from private.held_reports h
+      where h.site_id = p_site.id and h.intent_stamp in (select private.held_of(p_site, p)))))
+$$;
+create function private.rows_json(p_rows jsonb[]) returns jsonb
+language sql immutable set search_path = ''
+as $$
+  select coalesce(jsonb_agg(r - 'site_id' order by place), '[]')
+  from unnest(p_rows) with ordinality t (r, place)
+$$;
+
+-- 17_privacy/find_person.sql
+create function private.caller_hashes_of(p_phone_hashes text[], p_asked jsonb) returns text[]
+language sql immutable set search_path = ''
+as $$
+  select p_phone_hashes || array(
+    select jsonb_array_elements_text(coalesce(p_asked -> 'callerHashes', '[]')))
+$$;
+create function private.email_hashes_of(p_email text) returns text[]
+language sql immutable set search_path = ''
+as $$
+  select array(
+    select distinct private.sha256_hex(t.address) from (
+      select e.address from (select lower(btrim(p_email)) as address) e
+      union all
+      select replace(split_part(split_part(lower(btrim(p_email)), '@', 1), '+', 1), '.', '')
+        || '@' || split_part(lower(btrim(p_email)), '@', 2)
+      where lower(btrim(p_email)) ~ '@(gmail|googlemail)\.com$') t)
+$$;
+create function private.joined(p_one text[], p_other text[]) returns text[]
+language sql immutable set search_path = ''
+as $$
+  select array(
+    select distinct t from unnest(coalesce(p_one, '{}') || coalesce(p_other, '{}')) t
+    where t is not null and t not like 'erased-%' order by t)
+$$;
+create function private.asked_person(p_site public.sites, p_asked jsonb) returns private.person
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_value text := btrim(p_asked ->> 'value');
+  v private.person;
+begin
+  v.site_id := p_site.id;
+  v.visitors := '{}'; v.call_ids := '{}'; v.sale_ids := '{}'; v.stamps := '{}'; v.clicks := '{}';
+  v.caller_hashes := '{}'; v.phone_hashes := '{}'; v.email_hashes := '{}';
+  case p_asked ->> 'kind'
+    when 'phone' then
+      v.phone := private.e164(p_site, v_value);
+      v.phone_hashes := private.joined(array[private.phone_hash(v.phone)], null);
+      v.caller_hashes := private.caller_hashes_of(v.phone_hashes, p_asked);
+    when 'email' then
+      v.email := lower(v_value);
+      v.email_hashes := private.email_hashes_of(v_value);
+    when 'click' then v.clicks := private.joined(array[v_value], null);
+    when 'visitor' then v.visitors := private.joined(array[v_value], null);
+    else null;
+  end case;
+  if v_value is null or char_length(v_value) not between 3 and 512
+      or (p_asked ->> 'kind' = 'email' and v_value !~ '^[^@\s]+@[^@\s]+$')
+      or cardinality(v.visitors || v.clicks || v.phone_hashes || v.email_hashes) = 0 then
+    perform private.refuse_setting('value');
+  end if;
+  return v;
+end
+$$;
+create function private.visitors_captured(
+  p_site public.sites, p_phone_hashes text[], p_clicks text[]
+) returns text[]
+language sql stable security definer set search_path = ''
+as $$
+  select array(
+    select b.payload ->> 'visitor' from public.ingest_fallback_buffer b
+    where b.site_id = p_site.id and b.status <> 'RECOVERED'
+      and (array[b.payload ->> 'gclid', b.payload ->> 'wbraid', b.payload ->> 'gbraid'] && p_clicks
+        or (b.payload ->> 'phone' is not null and private.phone_hash(
+          private.e164(p_site, b.payload ->> 'phone')) = any (p_phone_hashes))))
+$$;
+create function private.find_person(p_site public.sites, p_asked jsonb, p_limit int)
+returns private.person
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v private.person := private.asked_person(p_site, p_asked);
+  v_asked_hashes text[] := v.caller_hashes;
+  v_size int := -1;
+begin
+  v.visitors := private.joined(v.visitors,
+    private.visitors_captured(p_site, v.phone_hashes, v.clicks));
+  if cardinality(v.clicks) > 0 then
+    v.visitors := private.joined(v.visitors, array(
+      select s.visitor_id from private.click_sightings s
+      where s.site_id = p_site.id and s.click_hash in (
+        select h from unnest(v.clicks) c cross join private.click_hashes(c, c, c) h)));
+    v.call_ids := array(
+      select c.id from public.calls c where c.site_id = p_site.id and c.gclid = any (v.clicks)
+      union select c.id from public.calls c
+        where c.site_id = p_site.id and c.wbraid = any (v.clicks)
+      union select c.id from public.calls c
+        where c.site_id = p_site.id and c.gbraid = any (v.clicks));
+  end if;
+  loop
+    v.call_ids := array(
+      select unnest(v.call_ids)
+      union
+      select c.id from public.calls c
+        where c.site_id = p_site.id and c.visitor_id = any (v.visitors)
+      union
+      (select c.id from public.calls c
+        where c.site_id = p_site.id and c.caller_hash = any (v_asked_hashes)
+        order by c.called_at limit p_limit)
+      union
+      select o.id from unnest(v.caller_hashes) h
+        cross join lateral (
+          select count(*) over () as shared, c.id from (
+            select x.id from public.calls x
+            where x.site_id = p_site.id and x.caller_hash = h limit 21) c) o
+        where o.shared <= 20
+      union
+      select s.call_id from public.sales s
+        where s.id = any (v.sale_ids) and s.call_id is not null);
+    select private.joined(v.visitors, array_agg(c.visitor_id)),
+        private.joined(v.stamps, array_agg(c.intent_stamp)),
+        private.joined(v.caller_hashes, array_agg(c.caller_hash)),
+        private.joined(v.phone_hashes,
+          array_agg(private.phone_hash(private.e164(p_site, c.phone)))),
+        private.joined(v.clicks, array_agg(c.gclid) || array_agg(c.wbraid) || array_agg(c.gbraid))
+      into v.visitors, v.stamps, v.caller_hashes, v.phone_hashes, v.clicks
+      from public.calls c where c.id = any (v.call_ids);
+    select private.joined(v.clicks,
+        array_agg(s.gclid) || array_agg(s.wbraid) || array_agg(s.gbraid))
+      into v.clicks from public.sessions s
+      where s.site_id = p_site.id and s.visitor_id = any (v.visitors) and s.clicked_at is not null;
+    v.sale_ids := array(
+      select s.id from public.sales s where s.call_id = any (v.call_ids)
+      union select s.id from public.sales s where s.sibling_call_id = any (v.call_ids)
+      union select s.id from public.sales s
+        where s.site_id = p_site.id and (s.customer_hash = any (v.phone_hashes)
+          or s.email_hash = any (v.email_hashes) or s.gclid = any (v.clicks)
+          or s.wbraid = any (v.clicks) or s.gbraid = any (v.clicks)));
+    select private.joined(v.email_hashes, array_agg(s.email_hash)),
+        private.joined(v.clicks, array_agg(s.gclid) || array_agg(s.wbraid) || array_agg(s.gbraid)),
+        private.joined(v.phone_hashes, array_agg(s.customer_hash))
+      into v.email_hashes, v.clicks, v.phone_hashes
+      from public.sales s where s.id = any (v.sale_ids);
+    v.caller_hashes := private.joined(v.caller_hashes,
+      private.caller_hashes_of(v.phone_hashes, null));
+    exit when cardinality(v.call_ids) + cardinality(v.sale_ids) + cardinality(v.visitors) = v_size;
+    v_size := cardinality(v.call_ids) + cardinality(v.sale_ids) + cardinality(v.visitors);
+  end loop;
+  return v;
+end
+$$;
+create function private.mentions(p_person private.person, p_text text) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select coalesce(strpos(lower(p_text), p_person.email) > 0, false)
+    or coalesce(strpos(regexp_replace(p_text, '\D', '', 'g'), right(p_person.phone, 9)) > 0, false)
+$$;
+
+-- 17_privacy/person_rows.sql
+create function private.notes_of(p_person private.person) returns setof uuid
+language sql stable security definer set search_path = ''
+as $$
+  select n.proof_id from private.proof_notes n
+    join public.transition_proofs p on p.id = n.proof_id
+  where p.entity_id = any (p_person.call_ids || p_person.sale_ids || array(
+    select q.id from public.offline_conversion_queue q where q.sale_id = any (p_person.sale_ids)))
+  union
+  select n.proof_id from public.transition_proofs p
+    join private.proof_notes n on n.proof_id = p.id
+  where coalesce(p_person.phone, p_person.email) is not null
+    and p.site_id = p_person.site_id and private.mentions(p_person, n.note)
+$$;
+create function private.captured_of(p_site public.sites, p_person private.person)
+returns setof uuid
+language sql stable security definer set search_path = ''
+as $$
+  select b.id from public.ingest_fallback_buffer b
+  where b.site_id = p_site.id and b.status <> 'RECOVERED'
+    and (b.payload ->> 'visitor' = any (p_person.visitors)
+      or b.payload ->> 'intentStamp' = any (p_person.stamps)
+      or array[b.payload ->> 'gclid', b.payload ->> 'wbraid', b.payload ->> 'gbraid']
+        && p_person.clicks
+      or (b.payload ->> 'phone' is not null and private.phone_hash(
+        private.e164(p_site, b.payload ->> 'phone')) = any (p_person.phone_hashes)))
+$$;
+create function private.held_of(p_site public.sites, p_person private.person) returns setof text
+language sql stable security definer set search_path = ''
+as $$
+  select h.intent_stamp from private.held_reports h
+  where h.site_id = p_site.id
+    and (h.intent_stamp = any (p_person.stamps || p_person.visitors)
+      or array[h.report ->> 'gclid', h.report ->> 'wbraid', h.report ->> 'gbraid']
+        && p_person.clicks
+      or private.phone_hash(private.e164(p_site, h.report ->> 'phone'))
+        = any (p_person.phone_hashes))
+$$;
+create function private.person_kinds(p_site public.sites, p_person private.person)
+returns table (kind text, rows bigint, first_at timestamptz, last_at timestamptz)
+language sql stable security definer set search_path = ''
+as $$
+  select 'leads', count(*), min(c.called_at), max(c.called_at)
+    from public.calls c where c.id = any (p_person.call_ids)
+  union all
+  select 'sales', count(*), min(s.occurred_at), max(s.occurred_at)
+    from public.sales s where s.id = any (p_person.sale_ids)
+  union all
+  select 'visits', count(*), min(s.started_at), max(s.last_seen_at) from public.sessions s
+    where s.site_id = p_site.id and s.visitor_id = any (p_person.visitors)
+  union all
+  select 'events', count(*), min(e.happened_at), max(e.happened_at)
+    from private.events e where e.session_id = any (private.sessions_of(p_person))
+  union all
+  select 'choices', count(*), min(c.chosen_at), max(c.last_said_at)
+    from public.consent_choices c
+    where c.site_id = p_site.id and c.visitor_id = any (p_person.visitors)
+  union all
+  select 'notes', count(*), min(t.at), max(t.at) from (
+    select p.occurred_at as at from public.transition_proofs p
+    where p.id in (select private.notes_of(p_person))
+    union all
+    select s.updated_at from public.sales s
+    where s.site_id = p_site.id and s.note is not null
+      and (s.id = any (p_person.sale_ids) or private.mentions(p_person, s.note))) t
+  union all
+  select 'captured', count(*), min(b.created_at), max(b.created_at)
+    from public.ingest_fallback_buffer b
+    where b.id in (select private.captured_of(p_site, p_person))
+  union all
+  select 'held', count(*), min(h.held_until - interval '1 hour'),
+      max(h.held_until - interval '1 hour')
+    from private.held_reports h
+    where h.site_id = p_site.id
+      and h.intent_stamp in (select private.held_of(p_site, p_person))
+  union all
+  select 'identifiers', count(*), min(i.handed_at), max(i.handed_at)
+    from public.dispatch_identifiers i
+    join public.offline_conversion_queue q on q.id = i.queue_id
+    where q.sale_id = any (p_person.sale_ids)
+$$;
+create function private.sessions_of(p_person private.person) returns uuid[]
+language sql stable security definer set search_path = ''
+as $$
+  select array(
+    select s.id from public.sessions s
+    where s.site_id = p_person.site_id and s.visitor_id = any (p_person.visitors))
+$$;
+create function public.preview_erasure(p_public_id text, p_person jsonb) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return private.preview_person(private.require_site(p_public_id, 'owner'), p_person);
+end
+$$;
+create function private.preview_person(p_site public.sites, p_asked jsonb) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_person private.person := private.find_person(p_site, p_asked, 5000);
+begin
+  return jsonb_build_object(
+    'kinds', (
+      select jsonb_agg(jsonb_build_object(
+        'kind', k.kind, 'rows', k.rows, 'firstAt', k.first_at, 'lastAt', k.last_at))
+      from private.person_kinds(p_site, v_person) k),
+    'visitors', to_jsonb(v_person.visitors),
+    'atGoogle', (
+      select count(distinct d.sale_id) from private.standing_dispatches d
+      where d.sale_id = any (v_person.sale_ids)),
+    'inFlight', (
+      select count(*) from public.offline_conversion_queue q
+      where q.sale_id = any (v_person.sale_ids) and q.status = 'PROCESSING'));
+end
+$$;
+
 -- 01_ground/database_readiness.sql
 grant execute on function public.database_readiness() to opsmantik_app, service_role;
 
@@ -12495,6 +13224,29 @@ grant execute on function public.site_version(text, text) to authenticated;
 
 -- 16_reports/why_not_counted.sql
 grant execute on function public.why_not_counted(text, uuid) to authenticated;
+
+-- 17_privacy/erase_person.sql
+grant execute on function public.erase_person(text, jsonb, uuid) to authenticated;
+
+-- 17_privacy/erased_marks.sql
+alter table private.erased_marks enable row level security;
+
+-- 17_privacy/erasure_receipts.sql
+create index receipts_of_a_site on public.erasure_receipts (site_id, started_at desc);
+alter table public.erasure_receipts enable row level security;
+create trigger receipts_are_never_deleted before delete on public.erasure_receipts
+  for each row execute function private.refuse_change();
+create trigger finished_receipts_never_change before update on public.erasure_receipts
+  for each row when (old.finished_at is not null) execute function private.refuse_change();
+create trigger receipts_are_never_truncated before truncate on public.erasure_receipts
+  for each statement execute function private.refuse_change();
+grant execute on function public.list_erasures(text) to authenticated;
+
+-- 17_privacy/export_person.sql
+grant execute on function public.export_person(text, jsonb, text) to authenticated;
+
+-- 17_privacy/person_rows.sql
+grant execute on function public.preview_erasure(text, jsonb) to authenticated;
 
 -- 03_contracts/contract_moves.sql
 insert into public.contracts (contract, contract_version) values

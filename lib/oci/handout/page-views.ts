@@ -10,6 +10,7 @@ import { acknowledgeViews, keepView, returnViews, takeViews } from "./page-view-
  * acknowledged. pv:claims remembers when each was handed out, so that unacknowledged ones are exported again; pv:visitor which views are
  * a visitor's, so that a withdrawal finds them; pv:acked what was acknowledged, so that the same call gets the same answer.
  */
+export type ViewStore = ReturnType<typeof redis>;
 const queueOf = (siteId: SiteId) => `pv:queue:${siteId}`;
 const processingOf = (siteId: SiteId) => `pv:processing:${siteId}`;
 const ackedOf = (siteId: SiteId) => `pv:acked:${siteId}`;
@@ -126,16 +127,20 @@ export async function forgetPageViews(siteId: SiteId, ids: string[], now = new D
 }
 
 /** A visitor withdrew: their waiting views go. One that is in flight loses its data and can still be acknowledged, but not come back. */
-export async function forgetViewsOfVisitor(siteId: SiteId, visitor: string): Promise<number> {
-  const ids = await redis().smembers(visitorOf(siteId, visitor));
+export async function forgetViewsOfVisitor(siteId: SiteId, visitor: string, store: ViewStore = redis()): Promise<number> {
+  const ids = await store.smembers(visitorOf(siteId, visitor));
   if (ids.length === 0) return 0;
-  const [forgotten] = await redis()
+  const [forgotten] = await store
     .multi()
     .del(...ids.map(dataOf))
     .zrem(queueOf(siteId), ...ids)
     .srem(visitorOf(siteId, visitor), ...ids)
     .exec<[number, number, number]>();
   return forgotten;
+}
+
+export function countViewsOfVisitor(siteId: SiteId, visitor: string, store: ViewStore = redis()): Promise<number> {
+  return store.scard(visitorOf(siteId, visitor));
 }
 
 /** Puts views back that were handed out long ago and never acknowledged. */
