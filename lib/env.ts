@@ -43,6 +43,10 @@ const envSchema = z
     GOOGLE_OAUTH_CLIENT_SECRET: z.string().optional(),
     VERDICT_FIRST_POLL_SECONDS: z.coerce.number().int().min(0).max(86_400).default(1800),
     VERDICT_UNKNOWN_AFTER_HOURS: z.coerce.number().int().min(1).max(8760).default(168),
+    RETENTION_EVENTS_MONTHS: z.coerce.number().int().min(3).max(120).default(13),
+    RETENTION_PERSONAL_MONTHS: z.coerce.number().int().min(4).max(120).default(24),
+    RETENTION_FAILED_DAYS: z.coerce.number().int().min(7).max(3650).default(30),
+    RETENTION_REVOKED_KEYS_DAYS: z.coerce.number().int().min(30).max(3650).default(365),
     /** Set by Vercel itself. */
     VERCEL: z.string().optional(),
   })

@@ -120,6 +120,7 @@ export interface Database {
       replay_failed_events: { Args: { p_public_id: SiteId; p_ids: string[] }; Returns: Json };
       reseal_credentials: { Args: { p_site_id: SiteUuid; p_provider_key: string; p_version: number; p_key_id: string; p_sealed: string }; Returns: Json };
       revoke_site_api_key: { Args: { p_public_id: SiteId; p_key_id: string }; Returns: Json };
+      run_retention: { Args: { p_periods: Json }; Returns: Json };
       script_status: { Args: { p_public_id: SiteId }; Returns: Json };
       seal_call: { Args: { p_public_id: SiteId; p_seal: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       seal_proof_blocks: { Args: Record<never, never>; Returns: Json };
@@ -130,10 +131,12 @@ export interface Database {
       set_site_delivery: { Args: { p_public_id: SiteId; p_settings: Json }; Returns: Json };
       set_site_plan: { Args: { p_public_id: SiteId; p_name: string; p_monthly_limit: number; p_enforcement: string; p_currency: string; p_hard_cap_multiplier?: number; p_base_price_cents?: number; p_overage_cents_per_1000?: number }; Returns: Json };
       set_site_privacy: { Args: { p_public_id: SiteId; p_consent_mode: string; p_respects_privacy_signal: boolean }; Returns: Json };
+      set_site_retention: { Args: { p_public_id: SiteId; p_personal_months: number }; Returns: Json };
       settle_marketing_signal_jobs: { Args: { p_site_id: SiteUuid; p_token: string; p_results: Json; p_batch?: Json; p_max_attempts?: number }; Returns: Json };
       settle_offline_conversion_jobs: { Args: { p_site_id: SiteUuid; p_token: string; p_results: Json; p_transport?: string; p_max_attempts?: number; p_batch?: Json }; Returns: Json };
       site_delivery: { Args: { p_public_id: SiteId }; Returns: Json };
       site_for_ingest: { Args: { p_public_id: SiteId }; Returns: Json };
+      site_retention: { Args: { p_public_id: SiteId }; Returns: Json };
       site_version: { Args: { p_public_id: SiteId; p_of: string }; Returns: Json };
       store_events: { Args: { p_token: string; p_rows: Json }; Returns: Json };
       switch_delivery: { Args: { p_public_id: SiteId; p_to: string }; Returns: Json };
@@ -210,6 +213,7 @@ export const serviceFunctions = {
   release_fallback_event: ["p_token", "p_id", "p_reason"],
   release_provider: ["p_site_id", "p_provider_key"],
   reseal_credentials: ["p_site_id", "p_provider_key", "p_version", "p_key_id", "p_sealed"],
+  run_retention: ["p_periods"],
   seal_proof_blocks: [],
   seed_provider_credentials: ["p_site_id", "p_connection"],
   set_site_plan: ["p_public_id", "p_name", "p_monthly_limit", "p_enforcement", "p_currency", "p_hard_cap_multiplier", "p_base_price_cents", "p_overage_cents_per_1000"],
@@ -286,7 +290,9 @@ export type SessionFunction =
   | "set_site_archived"
   | "set_site_delivery"
   | "set_site_privacy"
+  | "set_site_retention"
   | "site_delivery"
+  | "site_retention"
   | "site_version"
   | "switch_delivery"
   | "transition_contract"

@@ -9846,13 +9846,16 @@ as $$
       'device', v.device,
       'city', v.city,
       'country', v.country,
-      'events', private.visit_events(v))
+      'isCleared', e.events = '[]' and (v.visitor_id like 'erased-%' or v.started_at
+        < private.cleared_until(private.whole_installation(), 'events')),
+      'events', e.events)
     order by v.started_at), '[]')
   from (
     select o.* from public.sessions s
       join public.sessions o on o.site_id = s.site_id and o.visitor_id = s.visitor_id
     where s.id = p_call.session_id and o.started_at <= p_call.called_at + interval '1 day'
     order by o.started_at desc limit 10) v
+    cross join lateral (select private.visit_events(v) as events) e
 $$;
 create function private.lead_choices(p_call public.calls) returns jsonb
 language sql stable security definer set search_path = ''
@@ -12429,6 +12432,101 @@ as $$
     or coalesce(strpos(regexp_replace(p_text, '\D', '', 'g'), right(p_person.phone, 9)) > 0, false)
 $$;
 
+-- 17_privacy/forget_old_leads.sql
+create function private.cleared_until(p_site_id uuid, p_kind text) returns timestamptz
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce((
+    select t.cleared_until from private.retention_progress t
+    where t.site_id = p_site_id and t.kind = p_kind), '-infinity')
+$$;
+create function private.forget_old_calls(p_site_id uuid, p_before timestamptz, p_limit int)
+returns bigint
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_ids uuid[];
+  v_until timestamptz;
+  v_visitors text[];
+  v_sessions uuid[];
+begin
+  select array_agg(t.id), max(t.called_at) into v_ids, v_until from (
+    select c.id, c.called_at from public.calls c
+    where c.site_id = p_site_id and c.called_at < p_before
+      and c.called_at >= private.cleared_until(p_site_id, 'leads')
+      and c.visitor_id not like 'erased-%'
+    order by c.called_at, c.id limit p_limit) t;
+  select array_agg(c.visitor_id), array_agg(c.session_id) into v_visitors, v_sessions
+    from public.calls c where c.id = any (v_ids);
+  perform private.lock_calls(v_ids);
+  update public.calls c
+    set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null,
+        phone = null, caller_hash = null, page_url = null,
+        visitor_id = private.erased_name(coalesce(c.session_id, c.id)),
+        updated_at = private.current_moment()
+    where c.id = any (v_ids);
+  -- A visit with a lead that is not cleared yet waits for it.
+  perform private.empty_visits(array(
+    select s.id from public.sessions s where s.id = any (v_sessions)
+      and not exists (select from public.calls c
+        where c.session_id = s.id and c.visitor_id not like 'erased-%')));
+  delete from public.consent_choices c
+    where c.site_id = p_site_id and c.visitor_id = any (v_visitors) and not exists (
+      select from public.sessions s where s.site_id = p_site_id and s.visitor_id = c.visitor_id);
+  delete from private.click_sightings c
+    where c.site_id = p_site_id and c.visitor_id = any (v_visitors) and not exists (
+      select from public.sessions s where s.site_id = p_site_id and s.visitor_id = c.visitor_id);
+  perform private.note_removed(
+    p_site_id, 'leads', coalesce(v_until, p_before), coalesce(cardinality(v_ids), 0));
+  return coalesce(cardinality(v_ids), 0);
+end
+$$;
+create function private.forget_old_sales(p_site_id uuid, p_before timestamptz, p_limit int)
+returns bigint
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_ids uuid[];
+  v_until timestamptz;
+begin
+  select array_agg(t.id), max(t.occurred_at) into v_ids, v_until from (
+    select s.id, s.occurred_at from public.sales s
+    where s.site_id = p_site_id and s.occurred_at < p_before
+      and s.occurred_at >= private.cleared_until(p_site_id, 'sales')
+      and num_nonnulls(s.note, s.customer_hash, s.email_hash, s.external_hash,
+        s.gclid, s.wbraid, s.gbraid) > 0
+    order by s.occurred_at, s.id limit p_limit for update) t;
+  update public.sales s
+    set note = null, customer_hash = null, email_hash = null, external_hash = null,
+        gclid = null, wbraid = null, gbraid = null, clicked_at = null,
+        updated_at = private.current_moment()
+    where s.id = any (v_ids);
+  perform private.note_removed(
+    p_site_id, 'sales', coalesce(v_until, p_before), coalesce(cardinality(v_ids), 0));
+  return coalesce(cardinality(v_ids), 0);
+end
+$$;
+create function private.forget_old_notes(p_site_id uuid, p_before timestamptz, p_limit int)
+returns bigint
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_ids uuid[];
+  v_until timestamptz;
+begin
+  select array_agg(t.id), max(t.occurred_at) into v_ids, v_until from (
+    select p.id, p.occurred_at from public.transition_proofs p
+      join private.proof_notes n on n.proof_id = p.id
+    where p.site_id = p_site_id and p.occurred_at < p_before
+      and p.occurred_at >= private.cleared_until(p_site_id, 'notes')
+    order by p.occurred_at, p.id limit p_limit) t;
+  delete from private.proof_notes n where n.proof_id = any (v_ids);
+  perform private.note_removed(
+    p_site_id, 'notes', coalesce(v_until, p_before), coalesce(cardinality(v_ids), 0));
+  return coalesce(cardinality(v_ids), 0);
+end
+$$;
+
 -- 17_privacy/person_rows.sql
 create function private.notes_of(p_person private.person) returns setof uuid
 language sql stable security definer set search_path = ''
@@ -12542,6 +12640,251 @@ begin
     'inFlight', (
       select count(*) from public.offline_conversion_queue q
       where q.sale_id = any (v_person.sale_ids) and q.status = 'PROCESSING'));
+end
+$$;
+
+-- 17_privacy/retention.sql
+create table private.retention_progress (
+  site_id uuid not null,
+  kind text not null,
+  cleared_until timestamptz not null,
+  removed bigint not null default 0,
+  removed_at timestamptz,
+  primary key (site_id, kind),
+  constraint retention_kind_is_known
+    check (kind in ('events', 'visits', 'leads', 'sales', 'notes', 'captured', 'keys'))
+);
+create table private.site_retention (
+  site_id uuid primary key references public.sites (id),
+  personal_months int not null,
+  changed_at timestamptz not null,
+  constraint personal_months_are_bounded check (personal_months between 4 and 120)
+);
+create function private.whole_installation() returns uuid
+language sql immutable parallel safe set search_path = ''
+as $$ select '00000000-0000-0000-0000-000000000000'::uuid $$;
+create function private.personal_months_of(p_site_id uuid, p_months int) returns int
+language sql stable security definer set search_path = ''
+as $$
+  select least(p_months, (
+    select r.personal_months from private.site_retention r where r.site_id = p_site_id))
+$$;
+create function private.note_removed(
+  p_site_id uuid, p_kind text, p_until timestamptz, p_removed bigint
+) returns void
+language sql security definer set search_path = ''
+as $$
+  insert into private.retention_progress as t
+      (site_id, kind, cleared_until, removed, removed_at)
+    values (p_site_id, p_kind, p_until, p_removed,
+      case when p_removed > 0 then private.current_moment() end)
+    on conflict (site_id, kind) do update
+      set cleared_until = greatest(t.cleared_until, excluded.cleared_until),
+          removed = case
+            when p_removed = 0 then t.removed
+            when t.removed_at > private.current_moment() - interval '1 hour'
+              then t.removed + p_removed
+            else p_removed end,
+          removed_at = case
+            when p_removed = 0 then t.removed_at else private.current_moment() end
+$$;
+create function private.drop_old_events(p_before timestamptz) returns jsonb
+language plpgsql security definer set search_path = '' set lock_timeout = '500ms'
+as $$
+declare
+  v_name text;
+  v_dropped text[] := '{}';
+  v_rows bigint;
+  v_removed bigint := 0;
+  v_busy boolean := false;
+begin
+  for v_name, v_rows in
+    -- An estimate: counting a month would take long.
+    select c.relname, greatest(c.reltuples, 1)::bigint from pg_catalog.pg_inherits i
+      join pg_catalog.pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'private.events'::regclass and c.relname ~ '^events_\d{4}_\d{2}$'
+      and to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month'
+        <= p_before at time zone 'UTC'
+    order by 1
+  loop
+    begin
+      execute format('lock table private.events, private.%I in access exclusive mode', v_name);
+      execute format('drop table private.%I', v_name);
+      v_dropped := v_dropped || v_name;
+      v_removed := v_removed + v_rows;
+    exception when lock_not_available then
+      v_busy := true;
+      exit;
+    end;
+  end loop;
+  delete from private.events_default e using (
+    select x.received_at, x.id from private.events_default x
+    where x.received_at < p_before order by x.received_at limit 5000) t
+    where e.received_at = t.received_at and e.id = t.id;
+  get diagnostics v_rows = row_count;
+  perform private.note_removed(
+    private.whole_installation(), 'events', p_before, v_removed + v_rows);
+  return jsonb_build_object('dropped', v_dropped, 'deleted', v_rows, 'isBusy', v_busy);
+end
+$$;
+create function private.forget_visits(p_site_id uuid, p_before timestamptz, p_limit int)
+returns bigint
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_visitors text[];
+  v_removed bigint;
+  v_until timestamptz;
+begin
+  with old as (
+    select s.id from public.sessions s
+    where s.site_id = p_site_id and s.started_at < p_before
+      and s.started_at >= private.cleared_until(p_site_id, 'visits')
+      and not exists (select from public.calls c where c.session_id = s.id)
+    order by s.started_at limit p_limit for update
+  ), gone as (
+    delete from public.sessions s using old where s.id = old.id
+    returning s.visitor_id, s.started_at)
+  select array_agg(distinct g.visitor_id), count(*), max(g.started_at)
+    into v_visitors, v_removed, v_until from gone g;
+  v_visitors := array(
+    select v from unnest(v_visitors) v
+    where not exists (
+      select from public.sessions s where s.site_id = p_site_id and s.visitor_id = v));
+  delete from public.consent_choices c
+    where c.site_id = p_site_id and c.visitor_id = any (v_visitors)
+      and c.last_said_at < p_before;
+  delete from private.click_sightings c
+    where c.site_id = p_site_id and c.visitor_id = any (v_visitors) and c.first_seen_at < p_before;
+  perform private.note_removed(p_site_id, 'visits', coalesce(v_until, p_before), v_removed);
+  return v_removed;
+end
+$$;
+
+-- 17_privacy/run_retention.sql
+create function public.run_retention(p_periods jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_started timestamptz := clock_timestamp();
+  v_events timestamptz := v_now - make_interval(months => (p_periods ->> 'eventsMonths')::int);
+  v_events_gone jsonb;
+  v_site record;
+  v_step jsonb;
+  v_removed jsonb := '{}';
+  v_done boolean := true;
+begin
+  if (p_periods ->> 'eventsMonths')::int not between 3 and 120
+      or (p_periods ->> 'personalMonths')::int not between 4 and 120
+      or (p_periods ->> 'failedDays')::int not between 7 and 3650
+      or (p_periods ->> 'revokedKeysDays')::int not between 30 and 3650
+      or num_nulls(p_periods ->> 'eventsMonths', p_periods ->> 'personalMonths',
+        p_periods ->> 'failedDays', p_periods ->> 'revokedKeysDays') > 0 then
+    perform private.fail(400, 'VALIDATION_FAILED', '{"field": "periods"}');
+  end if;
+  if not pg_catalog.pg_try_advisory_xact_lock(hashtext('run_retention')) then
+    return '{"isDone": true, "removed": {}}';
+  end if;
+  v_events_gone := private.drop_old_events(v_events);
+  v_done := (v_events_gone ->> 'deleted')::int < 5000;
+  v_removed := jsonb_build_object(
+    'partitions', jsonb_array_length(v_events_gone -> 'dropped'),
+    'events', (v_events_gone ->> 'deleted')::int,
+    'keys', private.forget_old_keys(
+      v_now - make_interval(days => (p_periods ->> 'revokedKeysDays')::int)));
+  for v_site in
+    select s.id, v_now - make_interval(months => private.personal_months_of(
+      s.id, (p_periods ->> 'personalMonths')::int)) as personal
+    from public.sites s
+    order by (
+      select min(t.cleared_until) from private.retention_progress t where t.site_id = s.id
+    ) nulls first, s.id
+  loop
+    if clock_timestamp() > v_started + interval '2 seconds' then
+      v_done := false;
+      exit;
+    end if;
+    v_step := jsonb_build_object(
+      'visits', private.forget_visits(v_site.id, v_events, 500),
+      'leads', private.forget_old_calls(v_site.id, v_site.personal, 500),
+      'sales', private.forget_old_sales(v_site.id, v_site.personal, 500),
+      'notes', private.forget_old_notes(v_site.id, v_site.personal, 500),
+      'captured', private.forget_failed(
+        v_site.id, v_now - make_interval(days => (p_periods ->> 'failedDays')::int), 500));
+    v_removed := private.add_counts(v_removed, v_step);
+    v_done := v_done and not exists (
+      select from jsonb_each_text(v_step) e where e.value::int >= 500);
+  end loop;
+  return jsonb_build_object('isDone', v_done, 'removed', v_removed);
+end
+$$;
+create function private.forget_failed(p_site_id uuid, p_before timestamptz, p_limit int)
+returns bigint
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_ids uuid[] := array(
+    select b.id from public.ingest_fallback_buffer b
+    where b.site_id = p_site_id and b.status = 'FAILED' and b.created_at < p_before
+    order by b.created_at limit p_limit for update skip locked);
+begin
+  perform private.empty_captured(v_ids);
+  perform private.note_removed(p_site_id, 'captured', p_before, cardinality(v_ids));
+  return cardinality(v_ids);
+end
+$$;
+create function private.forget_old_keys(p_before timestamptz) returns bigint
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_removed bigint;
+begin
+  delete from public.site_api_keys k where k.revoked_at < p_before;
+  get diagnostics v_removed = row_count;
+  perform private.note_removed(private.whole_installation(), 'keys', p_before, v_removed);
+  return v_removed;
+end
+$$;
+create function public.site_retention(p_public_id text) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'owner');
+begin
+  return jsonb_build_object(
+    'personalMonths', (
+      select r.personal_months from private.site_retention r where r.site_id = v_site.id),
+    'removed', (
+      select coalesce(jsonb_agg(jsonb_build_object(
+        'kind', t.kind,
+        'until', t.cleared_until,
+        'at', t.removed_at,
+        'rows', case when t.site_id = v_site.id then t.removed end)
+        order by t.removed_at desc, t.kind), '[]')
+      from private.retention_progress t
+      where t.site_id in (v_site.id, private.whole_installation())
+        and t.removed_at is not null and t.kind <> 'keys'));
+end
+$$;
+create function public.set_site_retention(p_public_id text, p_personal_months int) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'owner');
+begin
+  if p_personal_months not between 4 and 120 then
+    perform private.refuse_setting('personalMonths');
+  end if;
+  if p_personal_months is null then
+    delete from private.site_retention r where r.site_id = v_site.id;
+  else
+    insert into private.site_retention as r (site_id, personal_months, changed_at)
+      values (v_site.id, p_personal_months, private.current_moment())
+      on conflict (site_id) do update
+        set personal_months = excluded.personal_months, changed_at = excluded.changed_at;
+  end if;
+  return jsonb_build_object('ok', true);
 end
 $$;
 
@@ -13247,6 +13590,15 @@ grant execute on function public.export_person(text, jsonb, text) to authenticat
 
 -- 17_privacy/person_rows.sql
 grant execute on function public.preview_erasure(text, jsonb) to authenticated;
+
+-- 17_privacy/retention.sql
+alter table private.retention_progress enable row level security;
+alter table private.site_retention enable row level security;
+
+-- 17_privacy/run_retention.sql
+grant execute on function public.run_retention(jsonb) to opsmantik_app, service_role;
+grant execute on function public.site_retention(text) to authenticated;
+grant execute on function public.set_site_retention(text, int) to authenticated;
 
 -- 03_contracts/contract_moves.sql
 insert into public.contracts (contract, contract_version) values

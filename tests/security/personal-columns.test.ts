@@ -53,7 +53,7 @@ const columns: Record<string, { erased: string; kept: string }> = {
 const withoutPeople = `
   private.action_names private.counted_days private.delivery_turns private.erased_marks private.open_upload_batches private.plan_changes
   private.queue_check private.queue_check_counts private.queue_count_checks private.queue_count_deltas private.queue_counts
-  private.queue_outcome_deltas private.queue_outcomes private.site_secrets public.contract_moves public.contracts public.erasure_receipts
+  private.queue_outcome_deltas private.queue_outcomes private.retention_progress private.site_secrets public.contract_moves public.contracts public.erasure_receipts
   public.hos_idempotency_keys public.ingest_drop_deltas public.ingest_drops_daily public.invoices public.proof_blocks
   public.provider_conversion_actions public.provider_credentials public.provider_dispatches public.provider_health_state
   public.provider_requests public.provider_upload_attempts public.provider_upload_metrics public.queue_transitions public.revenue_snapshots

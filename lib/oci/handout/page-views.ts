@@ -43,9 +43,9 @@ export async function keepPageView(siteId: SiteId, stored: StoredView, now = new
   return kept === 1 ? id : null;
 }
 
-async function readViews(ids: string[]): Promise<WaitingView[]> {
+async function readViews(ids: string[], store: ViewStore = redis()): Promise<WaitingView[]> {
   if (ids.length === 0) return [];
-  const data = await redis().mget<unknown[]>(...ids.map(dataOf));
+  const data = await store.mget<unknown[]>(...ids.map(dataOf));
   return ids.flatMap((id, index) => {
     const parsed = view.safeParse(data[index]);
     return parsed.success ? [{ id, ...parsed.data }] : []; // expired after three days, withdrawn, or from before views had visitors; safe to drop
@@ -141,6 +141,10 @@ export async function forgetViewsOfVisitor(siteId: SiteId, visitor: string, stor
 
 export function countViewsOfVisitor(siteId: SiteId, visitor: string, store: ViewStore = redis()): Promise<number> {
   return store.scard(visitorOf(siteId, visitor));
+}
+
+export async function viewsOfVisitor(siteId: SiteId, visitor: string, store: ViewStore = redis()): Promise<WaitingView[]> {
+  return readViews(await store.smembers(visitorOf(siteId, visitor)), store);
 }
 
 /** Puts views back that were handed out long ago and never acknowledged. */
