@@ -54,6 +54,10 @@ const envSchema = z
       .string()
       .regex(/^(mailto:|https:\/\/)\S+$/, "must be mailto:… or https://…")
       .optional(),
+    RETENTION_EVENTS_MONTHS: z.coerce.number().int().min(3).max(120).default(13),
+    RETENTION_PERSONAL_MONTHS: z.coerce.number().int().min(4).max(120).default(24),
+    RETENTION_FAILED_DAYS: z.coerce.number().int().min(7).max(3650).default(30),
+    RETENTION_REVOKED_KEYS_DAYS: z.coerce.number().int().min(30).max(3650).default(365),
     /** Set by Vercel itself. */
     VERCEL: z.string().optional(),
   })

@@ -5,6 +5,7 @@ import {
   CheckCheck,
   CreditCard,
   KeyRound,
+  Eraser,
   type LucideIcon,
   MailPlus,
   Pencil,
@@ -54,6 +55,7 @@ const icons: Record<ActivityEntry["kind"], LucideIcon> = {
   delivery: Send,
   actions: Send,
   site: Archive,
+  erased: Eraser,
   other: CheckCheck,
 };
 

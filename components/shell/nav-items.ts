@@ -1,10 +1,10 @@
-import { BadgeCheck, History, Inbox, type LucideIcon, Plug, ReceiptText, Send, Settings2, Users } from "lucide-react";
+import { BadgeCheck, History, Inbox, type LucideIcon, Plug, ReceiptText, Send, Settings2, ShieldCheck, Users } from "lucide-react";
 import type { SiteId } from "#lib/site.ts";
 import type { SiteRole } from "#lib/tenancy/site-fields.ts";
 
 export interface NavItem {
   /** A key of the `nav` messages. */
-  key: "today" | "ociControl" | "sales" | "activity" | "billing" | "connections" | "googleAds" | "members" | "settings";
+  key: "today" | "ociControl" | "sales" | "activity" | "billing" | "connections" | "googleAds" | "members" | "privacy" | "settings";
   /** Below /dashboard/site/[siteId]. */
   path: "" | `/${string}`;
   icon: LucideIcon;
@@ -29,6 +29,7 @@ const navItems: NavItem[] = [
   { key: "connections", path: "/connections", icon: Plug, group: "site", roles: owners, onPhoneBar: false },
   { key: "googleAds", path: "/connections/google-ads", icon: Plug, group: "site", roles: others, onPhoneBar: false }, // owners: Connections
   { key: "members", path: "/members", icon: Users, group: "site", roles: owners, onPhoneBar: false },
+  { key: "privacy", path: "/privacy", icon: ShieldCheck, group: "site", roles: owners, onPhoneBar: false },
   { key: "settings", path: "/settings", icon: Settings2, group: "site", roles: owners, onPhoneBar: false },
 ];
 

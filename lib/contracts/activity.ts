@@ -16,6 +16,7 @@ export const activityKinds = [
   "connected",
   "disconnected",
   "switched",
+  "erased",
 ] as const;
 
 /** Administrative acts, which only owners read. */

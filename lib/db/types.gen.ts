@@ -51,6 +51,8 @@ export interface Database {
       desk_leads: { Args: { p_public_id: SiteId; p_filter?: Json }; Returns: Json };
       disconnect_provider: { Args: { p_public_id: SiteId }; Returns: Json };
       ensure_event_partitions: { Args: Record<never, never>; Returns: Json };
+      erase_person: { Args: { p_public_id: SiteId; p_person: Json; p_receipt_id?: string }; Returns: Json };
+      export_person: { Args: { p_public_id: SiteId; p_person: Json; p_after?: string }; Returns: Json };
       fail_marketing_signals: { Args: { p_site_id: SiteUuid; p_ids: string[]; p_category: string; p_message: string; p_max_attempts?: number; p_claims?: Json }; Returns: Json };
       fail_offline_conversions: { Args: { p_site_id: SiteUuid; p_ids: string[]; p_code: string; p_category: string; p_message: string; p_max_attempts?: number; p_key_id?: string; p_claims?: Json }; Returns: Json };
       fail_unexportable_rows: { Args: { p_site_id: SiteUuid; p_rows: Json; p_key_id?: string }; Returns: Json };
@@ -72,6 +74,7 @@ export interface Database {
       list_caller_hashes: { Args: { p_key_id: string; p_limit?: number }; Returns: Json };
       list_contract_moves: { Args: Record<never, never>; Returns: Json };
       list_counted_events: { Args: { p_public_id: SiteId; p_year_month?: string; p_cursor?: string; p_limit?: number }; Returns: Json };
+      list_erasures: { Args: { p_public_id: SiteId }; Returns: Json };
       list_failed_events: { Args: { p_public_id: SiteId }; Returns: Json };
       list_invoices: { Args: { p_public_id: SiteId }; Returns: Json };
       list_my_sites: { Args: Record<never, never>; Returns: Json };
@@ -90,6 +93,7 @@ export interface Database {
       open_leads: { Args: Record<never, never>; Returns: Json };
       phone_hashes: { Args: { p_public_id: SiteId; p_phones: string[] }; Returns: Json };
       preview_delivery_switch: { Args: { p_public_id: SiteId; p_to: string }; Returns: Json };
+      preview_erasure: { Args: { p_public_id: SiteId; p_person: Json }; Returns: Json };
       preview_export_page: { Args: { p_public_id: SiteId; p_max_attempts: number; p_limit?: number }; Returns: Json };
       preview_import: { Args: { p_public_id: SiteId; p_rows: Json; p_taken?: string[] }; Returns: Json };
       preview_queue_action: { Args: { p_public_id: SiteId; p_action: string; p_filter: Json; p_max_attempts: number }; Returns: Json };
@@ -132,6 +136,7 @@ export interface Database {
       reseal_call_secret: { Args: { p_site_id: SiteUuid; p_from: string; p_key_id: string; p_sealed: string }; Returns: Json };
       reseal_credentials: { Args: { p_site_id: SiteUuid; p_provider_key: string; p_version: number; p_key_id: string; p_sealed: string }; Returns: Json };
       revoke_site_api_key: { Args: { p_public_id: SiteId; p_key_id: string }; Returns: Json };
+      run_retention: { Args: { p_periods: Json }; Returns: Json };
       script_status: { Args: { p_public_id: SiteId }; Returns: Json };
       seal_call: { Args: { p_public_id: SiteId; p_seal: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       seal_proof_blocks: { Args: Record<never, never>; Returns: Json };
@@ -143,10 +148,12 @@ export interface Database {
       set_site_ceilings: { Args: { p_public_id: SiteId; p_minute_max?: number; p_day_max?: number }; Returns: Json };
       set_site_delivery: { Args: { p_public_id: SiteId; p_settings: Json }; Returns: Json };
       set_site_privacy: { Args: { p_public_id: SiteId; p_consent_mode: string; p_respects_privacy_signal: boolean }; Returns: Json };
+      set_site_retention: { Args: { p_public_id: SiteId; p_personal_months: number }; Returns: Json };
       settle_marketing_signal_jobs: { Args: { p_site_id: SiteUuid; p_token: string; p_results: Json; p_batch?: Json; p_max_attempts?: number }; Returns: Json };
       settle_offline_conversion_jobs: { Args: { p_site_id: SiteUuid; p_token: string; p_results: Json; p_transport?: string; p_max_attempts?: number; p_batch?: Json }; Returns: Json };
       site_delivery: { Args: { p_public_id: SiteId }; Returns: Json };
       site_for_ingest: { Args: { p_public_id: SiteId }; Returns: Json };
+      site_retention: { Args: { p_public_id: SiteId }; Returns: Json };
       site_version: { Args: { p_public_id: SiteId; p_of: string }; Returns: Json };
       store_events: { Args: { p_token: string; p_rows: Json }; Returns: Json };
       switch_delivery: { Args: { p_public_id: SiteId; p_to: string }; Returns: Json };
@@ -235,6 +242,7 @@ export const serviceFunctions = {
   release_provider: ["p_site_id", "p_provider_key"],
   reseal_call_secret: ["p_site_id", "p_from", "p_key_id", "p_sealed"],
   reseal_credentials: ["p_site_id", "p_provider_key", "p_version", "p_key_id", "p_sealed"],
+  run_retention: ["p_periods"],
   seal_proof_blocks: [],
   seed_provider_credentials: ["p_site_id", "p_connection"],
   settle_marketing_signal_jobs: ["p_site_id", "p_token", "p_results", "p_batch", "p_max_attempts"],
@@ -267,6 +275,8 @@ export type SessionFunction =
   | "desk_lead"
   | "desk_leads"
   | "disconnect_provider"
+  | "erase_person"
+  | "export_person"
   | "get_invoice"
   | "get_proof"
   | "get_site"
@@ -276,6 +286,7 @@ export type SessionFunction =
   | "list_activity"
   | "list_contract_moves"
   | "list_counted_events"
+  | "list_erasures"
   | "list_failed_events"
   | "list_invoices"
   | "list_my_sites"
@@ -287,6 +298,7 @@ export type SessionFunction =
   | "narrow_site_api_key"
   | "open_leads"
   | "preview_delivery_switch"
+  | "preview_erasure"
   | "preview_export_page"
   | "preview_import"
   | "preview_queue_action"
@@ -310,7 +322,9 @@ export type SessionFunction =
   | "set_site_ceilings"
   | "set_site_delivery"
   | "set_site_privacy"
+  | "set_site_retention"
   | "site_delivery"
+  | "site_retention"
   | "site_version"
   | "switch_delivery"
   | "transition_contract"

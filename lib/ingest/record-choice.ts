@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { callRpc, retryDeadlocks } from "#lib/db/call-rpc.ts";
-import { forgetViewsOfVisitor } from "#lib/oci/handout/page-views.ts";
+import { forgetViewsOf } from "#lib/oci/handout/page-views.ts";
 import { log } from "#lib/platform/log.ts";
 import { scopesOf, visitorOf } from "./capture-event.ts";
 import type { WireEvent } from "./event-shape.ts";
@@ -27,7 +27,7 @@ export async function recordChoices({ site, siteId }: TrackerPage, choices: Choi
   const refused = choices.flatMap(({ visitor, scopes }) => (scopes.includes("marketing") ? [] : [visitor]));
   if (refused.length === 0) return;
   // Without Redis they stay until the next export, which asks Postgres what each visitor last said.
-  await forgetViewsOfVisitor(siteId, ...refused).catch((error: unknown) => log.warn("page views not forgotten", { error }));
+  await forgetViewsOf(siteId, refused).catch((error: unknown) => log.warn("page views not forgotten", { error }));
 }
 
 /**

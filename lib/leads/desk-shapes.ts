@@ -92,6 +92,8 @@ const visit = z.object({
   device: z.string().nullable(),
   city: z.string().nullable(),
   country: z.string().nullable(),
+  /** Its events were erased or are past their time. */
+  isCleared: z.boolean(),
   events: z.array(
     z.object({ at: z.string(), action: z.string(), isLead: z.boolean(), value: z.number().nullable(), path: z.string().nullable() }),
   ),

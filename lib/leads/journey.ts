@@ -9,6 +9,7 @@ export type JourneyStep =
   | { kind: "hover"; at: string }
   | { kind: "lead"; at: string; channel: DeskLead["channel"]; path: string | null; isThis: boolean }
   | { kind: "gap"; at: string; seconds: number }
+  | { kind: "cleared"; at: string }
   | { kind: "consent"; at: string; choice: "given" | "analyticsOnly" | "withdrawn"; path: string | null }
   | ({ kind: "move"; at: string; to: LeadStatus | "corrected"; isUndo: boolean; note: string | null; proofId: string } & Doer & Amount)
   | ({ kind: "sent"; at: string; delivery: LeadDetail["deliveries"][number]["kind"] } & Amount)
@@ -32,6 +33,7 @@ function visitSteps(visit: Visit, isReturn: boolean): JourneyStep[] {
   const steps: JourneyStep[] = [
     visit.clickedAt ? { kind: "click", at, isReturn, keyword, campaign, device } : { kind: "visit", at, isReturn, device },
   ];
+  if (visit.isCleared) steps.push({ kind: "cleared", at });
   let page: Extract<JourneyStep, { kind: "page" }> | undefined;
   for (const event of visit.events) {
     const path = event.path ?? "/";
@@ -120,6 +122,10 @@ export function journeyOf(lead: LeadDetail, sendFrom: string | null): JourneySte
     if (away >= gapMinSeconds) steps.push({ kind: "gap", at: visit.startedAt, seconds: away });
     steps.push(...visitSteps(visit, index > 0));
     lastHeard = visit.events.at(-1)?.at ?? visit.startedAt;
+  }
+  // A deleted visit has no event of the lead any more; the lead itself says when it was.
+  if (lead.visits.some(({ isCleared }) => isCleared) && !steps.some(({ kind }) => kind === "lead")) {
+    steps.push({ kind: "lead", at: lead.calledAt, channel: lead.channel, path: lead.pagePath, isThis: false });
   }
   markThisLead(steps, lead);
   const done = [...steps, ...choiceSteps(lead), ...moveSteps(lead), ...deliverySteps(lead)];

@@ -19,6 +19,7 @@ const visit = (minute: number, events: Visit["events"], more: Partial<Visit> = {
   device: "mobile",
   city: null,
   country: null,
+  isCleared: false,
   events,
   ...more,
 });
@@ -139,4 +140,10 @@ test("after the seal stand who sealed, what was sent and what Google said", () =
   expect(kinds(sealed).slice(-3)).toEqual(["move", "sent", "verdict"]);
   const waiting = { ...sealed, deliveries: [], delivery: { ...sealed.delivery, status: "QUEUED", verdict: null } } as LeadDetail;
   expect(kinds(waiting).slice(-3)).toEqual(["move", "todo send", "todo confirm"]);
+});
+
+test("a visit whose steps were deleted says so, and the lead keeps its place", () => {
+  const steps = journeyOf(lead({ visits: [visit(120, [], { isCleared: true, clickedAt: null })] }), null);
+  expect(steps.map(({ kind }) => kind)).toEqual(["visit", "cleared", "lead", "todo", "todo", "todo"]);
+  expect(steps[2]).toMatchObject({ at: at(130), channel: "phone", isThis: true });
 });

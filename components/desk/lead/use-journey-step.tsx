@@ -4,6 +4,7 @@ import {
   CalendarCheck,
   CheckCheck,
   CircleX,
+  Eraser,
   Eye,
   FileText,
   type LucideIcon,
@@ -103,6 +104,8 @@ export function useJourneyStep(): (step: JourneyStep) => StepLook {
           note: spent(step.seconds),
         };
       }
+      case "cleared":
+        return { icon: Eraser, text: t("cleared") };
       case "hover":
         return { icon: Pointer, text: t("hover") };
       case "lead": {

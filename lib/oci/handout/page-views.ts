@@ -10,6 +10,7 @@ import { acknowledgeViews, keepView, returnViews, takeViews } from "./page-view-
  * acknowledged. pv:claims remembers when each was handed out, so that unacknowledged ones are exported again; pv:visitor which views are
  * a visitor's, so that a withdrawal finds them; pv:acked what was acknowledged, so that the same call gets the same answer.
  */
+export type ViewStore = ReturnType<typeof redis>;
 const queueOf = (siteId: SiteId) => `pv:queue:${siteId}`;
 const processingOf = (siteId: SiteId) => `pv:processing:${siteId}`;
 const ackedOf = (siteId: SiteId) => `pv:acked:${siteId}`;
@@ -42,9 +43,9 @@ export async function keepPageView(siteId: SiteId, stored: StoredView, now = new
   return kept === 1 ? id : null;
 }
 
-async function readViews(ids: string[]): Promise<WaitingView[]> {
+async function readViews(ids: string[], store: ViewStore = redis()): Promise<WaitingView[]> {
   if (ids.length === 0) return [];
-  const data = await redis().mget<unknown[]>(...ids.map(dataOf));
+  const data = await store.mget<unknown[]>(...ids.map(dataOf));
   return ids.flatMap((id, index) => {
     const parsed = view.safeParse(data[index]);
     return parsed.success ? [{ id, ...parsed.data }] : []; // expired after three days, withdrawn, or from before views had visitors; safe to drop
@@ -129,13 +130,13 @@ export async function forgetPageViews(siteId: SiteId, ids: string[], now = new D
  * Visitors withdrew: their waiting views go. One that is in flight loses its data and can still be acknowledged, but not come back. Two
  * commands however many visitors there are.
  */
-export async function forgetViewsOfVisitor(siteId: SiteId, ...visitors: string[]): Promise<number> {
-  const sets = redis().pipeline();
+export async function forgetViewsOf(siteId: SiteId, visitors: string[], store: ViewStore = redis()): Promise<number> {
+  const sets = store.pipeline();
   for (const visitor of visitors) sets.smembers(visitorOf(siteId, visitor));
-  const idsOf = await sets.exec<string[][]>();
+  const idsOf = visitors.length > 0 ? await sets.exec<string[][]>() : [];
   const ids = idsOf.flat();
   if (ids.length === 0) return 0;
-  const forget = redis()
+  const forget = store
     .multi()
     .del(...ids.map(dataOf))
     .zrem(queueOf(siteId), ...ids);
@@ -145,6 +146,14 @@ export async function forgetViewsOfVisitor(siteId: SiteId, ...visitors: string[]
   }
   const [forgotten] = await forget.exec<[number, ...number[]]>();
   return forgotten;
+}
+
+export function countViewsOfVisitor(siteId: SiteId, visitor: string, store: ViewStore = redis()): Promise<number> {
+  return store.scard(visitorOf(siteId, visitor));
+}
+
+export async function viewsOfVisitor(siteId: SiteId, visitor: string, store: ViewStore = redis()): Promise<WaitingView[]> {
+  return readViews(await store.smembers(visitorOf(siteId, visitor)), store);
 }
 
 /** Puts views back that were handed out long ago and never acknowledged. */

@@ -32,8 +32,9 @@ as $$
   order by c.chosen_at desc, c.id desc limit 1
 $$;
 
--- refused_marketing: true if the visitor's newest choice leaves marketing out. A visitor who
--- never chose refused nothing.
+-- refused_marketing: true if the visitor's newest choice leaves marketing out, or if the visitor
+-- was erased: no later event of theirs counts as consent. A visitor who never chose refused
+-- nothing.
 create function private.refused_marketing(p_site_id uuid, p_visitor_id text) returns boolean
 language sql stable security definer set search_path = ''
 as $$
@@ -41,6 +42,7 @@ as $$
     select not 'marketing' = any (c.scopes) from public.consent_choices c
     where c.site_id = p_site_id and c.visitor_id = p_visitor_id
     order by c.chosen_at desc, c.id desc limit 1), false)
+    or private.erased_at(p_site_id, 'visitor', p_visitor_id) is not null
 $$;
 
 -- lock_visitor: stores, withdrawals and reports of one visitor run one after the other.

@@ -108,7 +108,8 @@ end
 $$;
 
 -- visitor_consents: whether we may send a visitor's conversions to Google: by the visitor's newest
--- choice, else by this event, else by the running visit, else by the site's default.
+-- choice, else by this event, else by the running visit, else by the site's default. Never of a
+-- visitor who was erased.
 create function private.visitor_consents(
   p_site_id uuid, p_event jsonb, p_session public.sessions
 ) returns boolean
@@ -119,6 +120,7 @@ as $$
     (p_event ->> 'marketingConsent')::boolean,
     p_session.marketing_consent,
     (p_event ->> 'marketingDefault')::boolean)
+    and private.erased_at(p_site_id, 'visitor', p_event ->> 'visitor') is null
 $$;
 
 -- without_click_ids: an address without its ad click ids. The gate keeps them out of addresses

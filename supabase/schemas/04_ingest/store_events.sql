@@ -6,6 +6,7 @@
 --   Moves    PROCESSING -> RECOVERED, only rows still under p_token: a redelivery or a second
 --            worker changes nothing.
 --   Safe     against workers with events of the same visitor: visitors are locked in order first.
+--            Events of an erased person are marked stored and left out.
 --   Returns  {stored, calls}.
 --   Plans    a row with a token is PROCESSING, so the status is not asked for. If it were, the
 --            planner might take claimed_events, which looks small but holds an entry of each event
@@ -44,6 +45,7 @@ begin
     for update of b
   loop
     v_at := private.happened_at(v_row.received_at, v_row.event -> 'ageMs');
+    continue when private.is_forgotten(v_row.site_id, v_at, v_row.event);
     v_session := private.visit_of_stamp(v_row.site_id, v_row.event);
     if v_session.id is null then
       v_session := private.touch_session(v_row.site_id, v_at, v_row.event);

@@ -90,7 +90,7 @@ $$;
 
 -- refused_since: true if a visitor behind this sale refused marketing after it happened, as the
 -- newest choice: the visitor of its call, or one who came with its click. A customer who agrees at
--- the till later made a later choice.
+-- the till later made a later choice. Being erased after the sale is a refusal.
 create function private.refused_since(
   p_site_id uuid, p_sale public.sales, p_call public.calls
 ) returns boolean
@@ -106,6 +106,9 @@ as $$
           select private.click_hashes(p_sale.gclid, p_sale.wbraid, p_sale.gbraid))) v
     cross join lateral private.newest_choice(p_site_id, v.visitor_id) n
     where not 'marketing' = any (n.scopes) and n.chosen_at > p_sale.occurred_at)
+    or exists (
+      select from unnest(array[p_sale.gclid, p_sale.wbraid, p_sale.gbraid]) c
+      where private.erased_at(p_site_id, 'click', c) > p_sale.occurred_at)
 $$;
 
 -- take_click: the click that a sale is sent to Google with: its call's, or its own where the

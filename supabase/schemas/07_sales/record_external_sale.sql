@@ -142,6 +142,7 @@ begin
     select s.* into v_sale from public.sales s
       where s.site_id = p_site.id and s.external_ref = v_sent.external_ref;
   end if;
+  -- Null: the customer was erased since. The till gets its sale, and nothing is stored again.
   if v_sale.external_hash <> v_sent.external_hash or private.is_other_number(v_sale, p_args) then
     perform private.fail(409, 'EXTERNAL_REF_CONFLICT', jsonb_build_object('saleId', v_sale.id));
   end if;

@@ -81,6 +81,7 @@ as $$
 $$;
 
 -- lead_visits: the visitor's last ten visits up to the day after the lead, each with its events.
+-- isCleared: its events were erased or are past their time.
 create function private.lead_visits(p_call public.calls) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
@@ -93,13 +94,16 @@ as $$
       'device', v.device,
       'city', v.city,
       'country', v.country,
-      'events', private.visit_events(v))
+      'isCleared', e.events = '[]' and (v.visitor_id like 'erased-%' or v.started_at
+        < private.cleared_until(private.whole_installation(), 'events')),
+      'events', e.events)
     order by v.started_at), '[]')
   from (
     select o.* from public.sessions s
       join public.sessions o on o.site_id = s.site_id and o.visitor_id = s.visitor_id
     where s.id = p_call.session_id and o.started_at <= p_call.called_at + interval '1 day'
     order by o.started_at desc limit 10) v
+    cross join lateral (select private.visit_events(v) as events) e
 $$;
 
 -- lead_choices: the last 20 times the visitor of a lead gave consent or withdrew it, oldest first.

@@ -15,6 +15,7 @@ as $$
     when p_proof.contract = any (private.owner_contracts()) then p_proof.contract
     when p_proof.contract = 'connection' then p_proof.to_state
     when p_proof.contract = 'delivery' then 'switched'
+    when p_proof.contract = 'privacy' then 'erased'
     when p_proof.contract = 'sale' and p_proof.from_state is null then 'recorded'
     when p_proof.contract = 'sale' and p_proof.from_state = p_proof.to_state then 'corrected'
     when p_proof.to_state in ('sealed', 'CONFIRMED') then 'sealed'

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ExportItem } from "#lib/oci/handout/items.ts";
-import { forgetPageViews, forgetViewsOfVisitor, keepPageView, recoverPageViews, takePageViews } from "#lib/oci/handout/page-views.ts";
+import { forgetPageViews, forgetViewsOf, keepPageView, recoverPageViews, takePageViews } from "#lib/oci/handout/page-views.ts";
 import { redis } from "#lib/platform/redis.ts";
 import { minutesLater } from "#tests/fixtures/queue.ts";
 import { type OciApp, type OciSite, startOciApp } from "#tests/support/oci-app.ts";
@@ -172,8 +172,8 @@ describe("a visitor who withdraws", () => {
     const site = await withViews();
     for (const hours of [3, 4]) await keep(site, hoursAgo(hours), "ayse");
     const others = await keep(site, hoursAgo(3), "mehmet");
-    expect(await forgetViewsOfVisitor(site.siteId, "ayse")).toBe(2);
-    expect(await forgetViewsOfVisitor(site.siteId, "ayse")).toBe(0);
+    expect(await forgetViewsOf(site.siteId, ["ayse"])).toBe(2);
+    expect(await forgetViewsOf(site.siteId, ["ayse"])).toBe(0);
     expect(await waiting(site)).toEqual([others]);
     expect(await redis().keys("pv:*ayse*")).toEqual([]);
     const items: ExportItem[] = await (await app.exportRows(site, await app.session(site))).json();
@@ -186,7 +186,7 @@ describe("a visitor who withdraws", () => {
     const [delivered, failed] = [String(await keep(site, start, "ayse")), String(await keep(site, start, "ayse"))];
     const now = hoursAfter(7);
     await take(site, now);
-    expect(await forgetViewsOfVisitor(site.siteId, "ayse")).toBe(2);
+    expect(await forgetViewsOf(site.siteId, ["ayse"])).toBe(2);
     expect((await forgetPageViews(site.siteId, [delivered], now)).done).toEqual([delivered]);
     await recoverPageViews(15, minutesLater(16, now));
     expect(idsOf(await take(site, minutesLater(17, now)))).toEqual([]);

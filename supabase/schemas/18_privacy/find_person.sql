@@ -1,0 +1,191 @@
+-- Who a request to erase or export is about, and which rows are about that person.
+
+-- Everything that identifies one person on one site. Arrays are empty, never null.
+create type private.person as (
+  site_id uuid,
+  visitors text[],
+  call_ids uuid[],
+  sale_ids uuid[],
+  stamps text[],          -- of the calls
+  clicks text[],          -- gclid, wbraid and gbraid
+  caller_hashes text[],   -- as calls keep the number
+  phone_hashes text[],    -- SHA-256 of the number, as sales keep it
+  email_hashes text[],
+  phone text,             -- as it was asked for, in E.164
+  email text
+);
+
+-- caller_hashes_of: how calls keep a number whose SHA-256 in E.164 is given. The one place that
+-- knows it: a caller may give the hashes itself.
+--   Takes    p_asked as find_person.
+create function private.caller_hashes_of(p_phone_hashes text[], p_asked jsonb) returns text[]
+language sql immutable set search_path = ''
+as $$
+  select p_phone_hashes || array(
+    select jsonb_array_elements_text(coalesce(p_asked -> 'callerHashes', '[]')))
+$$;
+
+-- email_hashes_of: the SHA-256 of an address as docs/api/sales.md asks for it, and as Google
+-- normalises its own: without dots and without what follows a plus.
+create function private.email_hashes_of(p_email text) returns text[]
+language sql immutable set search_path = ''
+as $$
+  select array(
+    select distinct private.sha256_hex(t.address) from (
+      select e.address from (select lower(btrim(p_email)) as address) e
+      union all
+      select replace(split_part(split_part(lower(btrim(p_email)), '@', 1), '+', 1), '.', '')
+        || '@' || split_part(lower(btrim(p_email)), '@', 2)
+      where lower(btrim(p_email)) ~ '@(gmail|googlemail)\.com$') t)
+$$;
+
+-- joined: two lists as one, each entry once, without nulls and without the names that stand in for
+-- erased visitors.
+create function private.joined(p_one text[], p_other text[]) returns text[]
+language sql immutable set search_path = ''
+as $$
+  select array(
+    select distinct t from unnest(coalesce(p_one, '{}') || coalesce(p_other, '{}')) t
+    where t is not null and t not like 'erased-%' order by t)
+$$;
+
+-- asked_person: what a request names, before anything is looked up.
+--   Takes    p_asked {kind: phone | email | click | visitor, value, callerHashes?}.
+--   Refuses  400 VALIDATION_FAILED with the field value.
+create function private.asked_person(p_site public.sites, p_asked jsonb) returns private.person
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_value text := btrim(p_asked ->> 'value');
+  v private.person;
+begin
+  v.site_id := p_site.id;
+  v.visitors := '{}'; v.call_ids := '{}'; v.sale_ids := '{}'; v.stamps := '{}'; v.clicks := '{}';
+  v.caller_hashes := '{}'; v.phone_hashes := '{}'; v.email_hashes := '{}';
+  case p_asked ->> 'kind'
+    when 'phone' then
+      v.phone := private.e164(p_site, v_value);
+      v.phone_hashes := private.joined(array[private.phone_hash(v.phone)], null);
+      v.caller_hashes := private.caller_hashes_of(v.phone_hashes, p_asked);
+    when 'email' then
+      v.email := lower(v_value);
+      v.email_hashes := private.email_hashes_of(v_value);
+    when 'click' then v.clicks := private.joined(array[v_value], null);
+    when 'visitor' then v.visitors := private.joined(array[v_value], null);
+    else null;
+  end case;
+  if v_value is null or char_length(v_value) not between 3 and 512
+      or (p_asked ->> 'kind' = 'email' and v_value !~ '^[^@\s]+@[^@\s]+$')
+      or cardinality(v.visitors || v.clicks || v.phone_hashes || v.email_hashes) = 0 then
+    perform private.refuse_setting('value');
+  end if;
+  return v;
+end
+$$;
+
+-- visitors_captured: visitors whose events are captured but not stored, by what their payload says:
+-- a telephone system's report may be all that is known of a number.
+create function private.visitors_captured(
+  p_site public.sites, p_phone_hashes text[], p_clicks text[]
+) returns text[]
+language sql stable security definer set search_path = ''
+as $$
+  select array(
+    select b.payload ->> 'visitor' from public.ingest_fallback_buffer b
+    where b.site_id = p_site.id and b.status <> 'RECOVERED'
+      and (array[b.payload ->> 'gclid', b.payload ->> 'wbraid', b.payload ->> 'gbraid'] && p_clicks
+        or (b.payload ->> 'phone' is not null and private.phone_hash(
+          private.e164(p_site, b.payload ->> 'phone')) = any (p_phone_hashes))))
+$$;
+
+-- find_person: the person behind a telephone number, an e-mail address, a click or a visitor id.
+-- A visitor's calls lead to their number, the number to the person's other visits, calls and sales,
+-- and a sale's address to its customer's other sales. A click leads to sales, and to visitors only
+-- when it is what was asked for: addresses with a click are passed on. A number that more than 20
+-- calls share is followed only when it was asked for.
+--   Takes    p_asked as asked_person; p_limit: calls by the number that was asked for.
+create function private.find_person(p_site public.sites, p_asked jsonb, p_limit int)
+returns private.person
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v private.person := private.asked_person(p_site, p_asked);
+  v_asked_hashes text[] := v.caller_hashes;
+  v_size int := -1;
+begin
+  v.visitors := private.joined(v.visitors,
+    private.visitors_captured(p_site, v.phone_hashes, v.clicks));
+  if cardinality(v.clicks) > 0 then
+    v.visitors := private.joined(v.visitors, array(
+      select s.visitor_id from private.click_sightings s
+      where s.site_id = p_site.id and s.click_hash in (
+        select h from unnest(v.clicks) c cross join private.click_hashes(c, c, c) h)));
+    v.call_ids := array(
+      select c.id from public.calls c where c.site_id = p_site.id and c.gclid = any (v.clicks)
+      union select c.id from public.calls c
+        where c.site_id = p_site.id and c.wbraid = any (v.clicks)
+      union select c.id from public.calls c
+        where c.site_id = p_site.id and c.gbraid = any (v.clicks));
+  end if;
+  loop
+    v.call_ids := array(
+      select unnest(v.call_ids)
+      union
+      select c.id from public.calls c
+        where c.site_id = p_site.id and c.visitor_id = any (v.visitors)
+      union
+      (select c.id from public.calls c
+        where c.site_id = p_site.id and c.caller_hash = any (v_asked_hashes)
+        order by c.called_at limit p_limit)
+      union
+      select o.id from unnest(v.caller_hashes) h
+        cross join lateral (
+          select count(*) over () as shared, c.id from (
+            select x.id from public.calls x
+            where x.site_id = p_site.id and x.caller_hash = h limit 21) c) o
+        where o.shared <= 20
+      union
+      select s.call_id from public.sales s
+        where s.id = any (v.sale_ids) and s.call_id is not null);
+    select private.joined(v.visitors, array_agg(c.visitor_id)),
+        private.joined(v.stamps, array_agg(c.intent_stamp)),
+        private.joined(v.caller_hashes, array_agg(c.caller_hash)),
+        private.joined(v.phone_hashes,
+          array_agg(private.phone_hash(private.e164(p_site, c.phone)))),
+        private.joined(v.clicks, array_agg(c.gclid) || array_agg(c.wbraid) || array_agg(c.gbraid))
+      into v.visitors, v.stamps, v.caller_hashes, v.phone_hashes, v.clicks
+      from public.calls c where c.id = any (v.call_ids);
+    select private.joined(v.clicks,
+        array_agg(s.gclid) || array_agg(s.wbraid) || array_agg(s.gbraid))
+      into v.clicks from public.sessions s
+      where s.site_id = p_site.id and s.visitor_id = any (v.visitors) and s.clicked_at is not null;
+    v.sale_ids := array(
+      select s.id from public.sales s where s.call_id = any (v.call_ids)
+      union select s.id from public.sales s where s.sibling_call_id = any (v.call_ids)
+      union select s.id from public.sales s
+        where s.site_id = p_site.id and (s.customer_hash = any (v.phone_hashes)
+          or s.caller_hash = any (v.caller_hashes) or s.email_hash = any (v.email_hashes) or s.gclid = any (v.clicks)
+          or s.wbraid = any (v.clicks) or s.gbraid = any (v.clicks)));
+    select private.joined(v.email_hashes, array_agg(s.email_hash)),
+        private.joined(v.clicks, array_agg(s.gclid) || array_agg(s.wbraid) || array_agg(s.gbraid)),
+        private.joined(v.phone_hashes, array_agg(s.customer_hash)),
+        private.joined(v.caller_hashes, array_agg(s.caller_hash))
+      into v.email_hashes, v.clicks, v.phone_hashes, v.caller_hashes
+      from public.sales s where s.id = any (v.sale_ids);
+    v.caller_hashes := private.joined(v.caller_hashes,
+      private.caller_hashes_of(v.phone_hashes, null));
+    exit when cardinality(v.call_ids) + cardinality(v.sale_ids) + cardinality(v.visitors) = v_size;
+    v_size := cardinality(v.call_ids) + cardinality(v.sale_ids) + cardinality(v.visitors);
+  end loop;
+  return v;
+end
+$$;
+
+-- mentions: true if a text that somebody wrote names the telephone number or the e-mail address
+-- that was asked for.
+create function private.mentions(p_person private.person, p_text text) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select coalesce(strpos(lower(p_text), p_person.email) > 0, false)
+    or coalesce(strpos(regexp_replace(p_text, '\D', '', 'g'), right(p_person.phone, 9)) > 0, false)
+$$;
