@@ -2,10 +2,11 @@ import { env } from "#lib/env.ts";
 
 const readMethods = new Set(["GET", "HEAD", "OPTIONS"]);
 
-/** The deployment's own address, or the host that was asked, for previews that have another, in the deployment's scheme. */
+/** The deployment's own address, or over https the host that was asked, for previews that have another; http only where the deployment has it. */
 function isOwnOrigin(origin: string | null, host: string | null): boolean {
   const { origin: ours, protocol } = new URL(env().APP_URL);
-  return origin !== null && (origin === ours || (host !== null && origin === `${protocol}//${host}`));
+  if (origin === null || origin === ours) return origin === ours;
+  return host !== null && (origin === `https://${host}` || (protocol === "http:" && origin === `http://${host}`));
 }
 
 /**
