@@ -71,13 +71,19 @@ function operatorsDoor(sql: postgres.Sql, siteId: PersonDoor["siteId"]): PersonD
     if (!row) throw new Error(`There is no site ${siteId}.`);
     return row.answer as unknown;
   };
-  const ring = callerRing({ OPSMANTIK_VAULT_KEY: process.env.OPSMANTIK_VAULT_KEY ?? readDemoFile()?.vaultKey, OPSMANTIK_VAULT_KEY_PREVIOUS: process.env.OPSMANTIK_VAULT_KEY_PREVIOUS });
+  const ring = callerRing({
+    OPSMANTIK_VAULT_KEY: process.env.OPSMANTIK_VAULT_KEY ?? readDemoFile()?.vaultKey,
+    OPSMANTIK_VAULT_KEY_PREVIOUS: process.env.OPSMANTIK_VAULT_KEY_PREVIOUS,
+  });
   return {
     siteId,
     async callerHashes(phone) {
       if (!ring) throw new Error("Set OPSMANTIK_VAULT_KEY as the deployment has it: calls keep numbers as a hash that is made with it.");
       const hashes = await first(sql`select public.phone_hashes(${siteId}, ${[phone]}) as answer`);
-      return z.array(z.string().nullable()).parse(hashes).flatMap((sha256) => (sha256 ? callerHashes(sha256, ring).map(({ hash }) => hash) : []));
+      return z
+        .array(z.string().nullable())
+        .parse(hashes)
+        .flatMap((sha256) => (sha256 ? callerHashes(sha256, ring).map(({ hash }) => hash) : []));
     },
     preview: async (person) =>
       personPreview.parse(

@@ -10,12 +10,12 @@ import { AppError } from "#lib/platform/app-error.ts";
 import { log } from "#lib/platform/log.ts";
 import { authFailure } from "./auth-failure.ts";
 import { isCommonPassword } from "./common-passwords.ts";
-import { deviceCookieName, deviceCookieOptions } from "./known-device.ts";
 import type { FormState } from "./form-state.ts";
+import { deviceCookieName, deviceCookieOptions } from "./known-device.ts";
 import { cameByLink, forgetLink, rememberLink } from "./link-session.ts";
 import { returnPath } from "./return-path.ts";
 import { currentUser, pageClient } from "./session.ts";
-import { signInWithinLimits } from "./sign-in.ts";
+import { type Credentials, signInWithinLimits } from "./sign-in.ts";
 
 const email = z.string().trim().toLowerCase().min(1, "REQUIRED").max(254, "TOO_LONG").pipe(z.email("INVALID_EMAIL"));
 const credentials = z.object({ email, password: z.string().min(1, "REQUIRED").max(256, "TOO_LONG") });
@@ -71,13 +71,18 @@ function parseForm<T>(schema: z.ZodType<T>, form: FormData): { value: T } | { fa
   return { failed: { status: "error", code: "VALIDATION_FAILED", fields, values: { email: given.email ?? "" } } };
 }
 
+/** Signs in from this device, within its limits, and remembers the device. */
+async function signInHere(db: Awaited<ReturnType<typeof pageClient>>, given: Credentials): Promise<void> {
+  const store = await cookies();
+  const caller = { headers: await headers(), deviceToken: store.get(deviceCookieName())?.value };
+  store.set(deviceCookieName(), await signInWithinLimits(db, given, caller), deviceCookieOptions());
+}
+
 export async function signIn(_previous: FormState, form: FormData): Promise<FormState> {
   const parsed = parseForm(credentials, form);
   if ("failed" in parsed) return parsed.failed;
   try {
-    const store = await cookies();
-    const caller = { headers: await headers(), deviceToken: store.get(deviceCookieName())?.value };
-    store.set(deviceCookieName(), await signInWithinLimits(await pageClient(), parsed.value, caller), deviceCookieOptions());
+    await signInHere(await pageClient(), parsed.value);
   } catch (error) {
     return formError(error, { email: parsed.value.email });
   }
@@ -93,9 +98,7 @@ export async function signInAgain(password: string): Promise<FormState> {
     const { data } = await db.auth.getSession(); // only to end it: the gateway checks the token itself
     const user = await currentUser();
     if (!user) return { status: "error", code: "UNAUTHENTICATED" };
-    await countAttempt("sign-in", user.email);
-    const { error } = await db.auth.signInWithPassword({ email: user.email, password: parsed.data });
-    if (error) throw authFailure(error);
+    await signInHere(db, { email: user.email, password: parsed.data });
     if (data.session) await db.auth.admin.signOut(data.session.access_token, "local");
   } catch (error) {
     return formError(error, {});
@@ -142,11 +145,12 @@ export async function setNewPassword(_previous: FormState, form: FormData): Prom
     const byLink = await cameByLink();
     if (!byLink) {
       if (present === "") return { status: "error", code: "VALIDATION_FAILED", fields: { present: "REQUIRED" } };
-      await countAttempt("sign-in", user.email);
-      const { error } = await db.auth.signInWithPassword({ email: user.email, password: present });
-      if (error?.code === "invalid_credentials")
+      try {
+        await signInHere(db, { email: user.email, password: present });
+      } catch (error) {
+        if (!(error instanceof AppError) || error.code !== "INVALID_CREDENTIALS") throw error;
         return { status: "error", code: "VALIDATION_FAILED", fields: { present: "NOT_YOUR_PASSWORD" } };
-      if (error) throw authFailure(error);
+      }
     }
     // Hosted Supabase checks the present password too where "Require current password" is on.
     const { error } = await db.auth.updateUser({ password, ...(!byLink && { current_password: present }) });

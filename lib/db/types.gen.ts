@@ -40,11 +40,12 @@ export interface Database {
       conversion_job: { Args: { p_site_id: SiteUuid; p_id: string }; Returns: Json };
       correct_sale: { Args: { p_public_id: SiteId; p_correction: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       count_drops: { Args: { p_site_id: SiteUuid; p_reason: string; p_drops: number }; Returns: Json };
-      create_site: { Args: { p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string; p_oci_sync_method?: string }; Returns: Json };
+      create_site: { Args: { p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string; p_consent_mode: string; p_oci_sync_method?: string }; Returns: Json };
       create_site_api_key: { Args: { p_public_id: SiteId; p_name: string; p_scopes?: string[] }; Returns: Json };
       database_readiness: { Args: Record<never, never>; Returns: Json };
       decline_invitation: { Args: { p_invitation_id: string }; Returns: Json };
       defer_offline_conversion_jobs: { Args: { p_site_id: SiteUuid; p_provider_key: string; p_limit: number; p_until: string; p_code: string; p_message: string; p_jitter_seconds?: number; p_max_attempts?: number }; Returns: Json };
+      delete_my_account: { Args: Record<never, never>; Returns: Json };
       delivery_days: { Args: { p_public_id: SiteId; p_from?: string; p_to?: string }; Returns: Json };
       desk_figures: { Args: { p_public_id: SiteId }; Returns: Json };
       desk_lead: { Args: { p_public_id: SiteId; p_call_id: string }; Returns: Json };
@@ -87,6 +88,7 @@ export interface Database {
       list_site_api_keys: { Args: { p_public_id: SiteId }; Returns: Json };
       list_site_members: { Args: { p_public_id: SiteId }; Returns: Json };
       list_usage_origins: { Args: { p_public_id: SiteId; p_day?: string }; Returns: Json };
+      my_account: { Args: Record<never, never>; Returns: Json };
       narrow_site_api_key: { Args: { p_public_id: SiteId; p_key_id: string; p_scopes: string[] }; Returns: Json };
       note_busy_days: { Args: { p_limit?: number }; Returns: Json };
       oci_attempt_cap: { Args: { p_max_attempts?: number; p_min_age_minutes?: number }; Returns: Json };
@@ -270,6 +272,7 @@ export type SessionFunction =
   | "create_site"
   | "create_site_api_key"
   | "decline_invitation"
+  | "delete_my_account"
   | "delivery_days"
   | "desk_figures"
   | "desk_lead"
@@ -295,6 +298,7 @@ export type SessionFunction =
   | "list_site_api_keys"
   | "list_site_members"
   | "list_usage_origins"
+  | "my_account"
   | "narrow_site_api_key"
   | "open_leads"
   | "preview_delivery_switch"

@@ -4,7 +4,7 @@ import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import type { SiteId, SiteUuid } from "#lib/site.ts";
 import { type KeyRing, keyRing, openSecret, type SealedSecret, type SecretPlace, sealSecret } from "#lib/vault/secret.ts";
-import { siteForIngest } from "./site-cache.ts";
+import { lookUpSite } from "./site-cache.ts";
 
 /** The secret that a telephone system signs its calls with. It is stored encrypted, shown once, and checked here. */
 
@@ -24,7 +24,7 @@ export const readCallSecret = (db: SessionClient, siteId: SiteId) =>
 
 /** Makes a secret, in place of the one before if there is one. This answer is the only place where it can be read. */
 export async function replaceCallSecret(db: SessionClient, siteId: SiteId): Promise<CallSecretState & { secret: string }> {
-  const site = await siteForIngest(siteId);
+  const site = await lookUpSite(siteId);
   if (!site) throw new AppError("NOT_FOUND");
   const { secret, stored } = newCallSecret(site.siteUuid);
   const args = { p_public_id: siteId, p_key_id: stored.keyId, p_sealed: stored.sealed };

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { clientAddress } from "#lib/http/rate-limit.ts";
+import { clientAddress } from "#lib/http/caller-address.ts";
 
 /** Where a request came from, coarse enough to name no person: shown to a site's operators when a day is unusual. */
 export interface RequestOrigin {

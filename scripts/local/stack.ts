@@ -41,6 +41,7 @@ export interface Stack {
   qstash: Qstash;
   google: Google;
   cronSecret: string;
+  vaultKey: string;
   /** Everything the app reads from its environment. */
   env: Record<string, string>;
   watchdog: Watchdog;
@@ -123,6 +124,7 @@ async function startParts({ mode, stateDir, logDir, siteUrl, quiet }: StackOptio
     qstash,
     google,
     cronSecret: secrets.cronSecret,
+    vaultKey: secrets.vaultKey,
     env: appEnvironment({ siteUrl, databaseUrl, gateway, upstash, qstash, google, secrets }),
     watchdog,
     pids: [postgres.pid, ...(redis.pid ? [redis.pid] : [])],

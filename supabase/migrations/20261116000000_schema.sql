@@ -405,8 +405,6 @@ begin
     returning * into v_site;
   insert into public.site_members (site_id, user_id, role, created_at)
     values (v_site.id, auth.uid(), 'owner', v_now);
-  insert into private.site_secrets (site_id, call_event_secret, rotated_at)
-    values (v_site.id, encode(extensions.gen_random_bytes(32), 'hex'), v_now);
   return jsonb_build_object('siteId', v_site.public_id);
 end
 $$;
@@ -1011,45 +1009,131 @@ $$;
 -- 02_tenancy/site_secrets.sql
 create table private.site_secrets (
   site_id uuid primary key references public.sites (id),
-  call_event_secret text not null,
-  previous_call_event_secret text,
-  rotated_at timestamptz not null
+  rotated_at timestamptz not null,
+  key_id text,
+  sealed text,
+  previous_key_id text,
+  previous_sealed text,
+  previous_until timestamptz,
+  constraint sealed_secret_has_its_key check ((sealed is null) = (key_id is null)),
+  constraint previous_secret_has_key_and_end check (
+    (previous_sealed is null) = (previous_key_id is null)
+    and (previous_sealed is null) = (previous_until is null)),
+  constraint secrets_are_base64 check (
+    concat(sealed, previous_sealed) ~ '^[A-Za-z0-9+/=]*$'
+    and greatest(char_length(sealed), char_length(previous_sealed)) <= 1024),
+  constraint secret_key_ids_are_bounded check (
+    greatest(char_length(key_id), char_length(previous_key_id)) <= 64)
 );
-create function public.call_event_secret(p_public_id text, p_rotate boolean default false)
+create function private.replaced_secret_life() returns interval
+language sql immutable parallel safe set search_path = ''
+as $$ select interval '7 days' $$;
+create function public.call_event_secret(p_public_id text) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'owner');
+  v_secret private.site_secrets;
+begin
+  select x.* into v_secret from private.site_secrets x
+    where x.site_id = v_site.id and x.sealed is not null;
+  return jsonb_build_object(
+    'madeAt', v_secret.rotated_at,
+    'previousUntil', case when v_secret.previous_until > private.current_moment()
+      then v_secret.previous_until end);
+end
+$$;
+create function public.replace_call_event_secret(p_public_id text, p_key_id text, p_sealed text)
 returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
+  v_now timestamptz := private.current_moment();
 begin
   perform private.require_fresh_sign_in();
-  if p_rotate then
-    update private.site_secrets x
-      set previous_call_event_secret = x.call_event_secret,
-          call_event_secret = encode(extensions.gen_random_bytes(32), 'hex'),
-          rotated_at = private.current_moment()
-      where x.site_id = v_site.id;
+  if p_sealed is null or p_key_id is null then
+    perform private.refuse_setting('sealed');
   end if;
-  return (
-    select jsonb_build_object('secret', x.call_event_secret, 'rotatedAt', x.rotated_at)
-    from private.site_secrets x where x.site_id = v_site.id);
+  insert into private.site_secrets as x (site_id, rotated_at, key_id, sealed)
+    values (v_site.id, v_now, p_key_id, p_sealed)
+    on conflict (site_id) do update
+      set rotated_at = excluded.rotated_at,
+          key_id = excluded.key_id,
+          sealed = excluded.sealed,
+          previous_key_id = x.key_id,
+          previous_sealed = x.sealed,
+          previous_until = case when x.sealed is not null
+            then v_now + private.replaced_secret_life() end;
+  return public.call_event_secret(p_public_id);
 end
 $$;
-create function public.verify_call_event_signature(
-  p_public_id text, p_ts text, p_body text, p_signature text
-) returns jsonb
+create function public.call_event_secrets(p_public_id text) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select jsonb_build_object('siteUuid', s.id, 'siteId', s.public_id, 'consentMode', s.consent_mode)
-  from public.sites s
-  join private.site_secrets x on x.site_id = s.id
+  select jsonb_build_object(
+    'siteUuid', s.id,
+    'siteId', s.public_id,
+    'consentMode', s.consent_mode,
+    'secrets', (
+      select coalesce(jsonb_agg(jsonb_build_object('keyId', t.key_id, 'sealed', t.sealed)
+        order by t.place), '[]')
+      from (values
+        (1, x.key_id, x.sealed),
+        (2, case when x.previous_until > private.current_moment() then x.previous_key_id end,
+          x.previous_sealed)) t (place, key_id, sealed)
+      where t.key_id is not null))
+  from public.sites s left join private.site_secrets x on x.site_id = s.id
   where s.public_id = p_public_id and s.archived_at is null
-    and exists (
-      select from unnest(array[x.call_event_secret, x.previous_call_event_secret]) secret
-      where secret is not null
-        and sha256(extensions.hmac(
-            convert_to(p_ts || '.' || p_body, 'UTF8'), convert_to(secret, 'UTF8'), 'sha256'))
-          = sha256(decode(p_signature, 'hex')))
+$$;
+create function public.purge_replaced_secrets() returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_purged int;
+begin
+  update private.site_secrets x
+    set previous_key_id = null, previous_sealed = null, previous_until = null
+    where x.site_id in (
+      select y.site_id from private.site_secrets y
+      where y.previous_until <= private.current_moment() limit 1000 for update skip locked);
+  get diagnostics v_purged = row_count;
+  return jsonb_build_object('purged', v_purged);
+end
+$$;
+create function public.list_sealed_call_secrets(p_key_id text, p_limit int default 100)
+returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'siteUuid', t.site_id,
+      'keyId', p_key_id,
+      'sealed', t.sealed)
+    order by t.site_id), '[]')
+  from (
+    select x.site_id, x.sealed from private.site_secrets x where x.key_id = p_key_id
+    union all
+    select x.site_id, x.previous_sealed from private.site_secrets x
+    where x.previous_key_id = p_key_id
+    order by 1
+    limit least(greatest(p_limit, 1), 1000)) t
+$$;
+create function public.reseal_call_secret(
+  p_site_id uuid, p_from text, p_key_id text, p_sealed text
+) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  update private.site_secrets x
+    set key_id = case when x.sealed = p_from then p_key_id else x.key_id end,
+        sealed = case when x.sealed = p_from then p_sealed else x.sealed end,
+        previous_key_id = case
+          when x.previous_sealed = p_from then p_key_id else x.previous_key_id end,
+        previous_sealed = case
+          when x.previous_sealed = p_from then p_sealed else x.previous_sealed end
+    where x.site_id = p_site_id and p_from in (x.sealed, x.previous_sealed);
+  return jsonb_build_object('resealed', found);
+end
 $$;
 
 -- 02_tenancy/use_api_key.sql
@@ -1926,7 +2010,10 @@ begin
       'id', l.id,
       'siteUuid', l.site_id,
       'payload', l.payload,
-      'receivedAt', l.created_at)
+      'receivedAt', l.created_at,
+      'phoneHash', case when l.payload ->> 'phone' is not null then (
+        select private.phone_hash(private.e164(s, l.payload ->> 'phone'))
+        from public.sites s where s.id = l.site_id) end)
       order by l.created_at, l.position, l.id), '[]'))
     into v_answer from leased l;
   return v_answer;
@@ -2000,6 +2087,7 @@ as $$
     select not 'marketing' = any (c.scopes) from public.consent_choices c
     where c.site_id = p_site_id and c.visitor_id = p_visitor_id
     order by c.chosen_at desc, c.id desc limit 1), false)
+    or private.erased_at(p_site_id, 'visitor', p_visitor_id) is not null
 $$;
 create function private.lock_visitor(p_site_id uuid, p_visitor_id text) returns void
 language sql set search_path = ''
@@ -2422,6 +2510,7 @@ as $$
     (p_event ->> 'marketingConsent')::boolean,
     p_session.marketing_consent,
     (p_event ->> 'marketingDefault')::boolean)
+    and private.erased_at(p_site_id, 'visitor', p_event ->> 'visitor') is null
 $$;
 create function private.without_click_ids(p_url text) returns text
 language sql immutable set search_path = ''
@@ -2595,6 +2684,7 @@ begin
     for update of b
   loop
     v_at := private.happened_at(v_row.received_at, v_row.event -> 'ageMs');
+    continue when private.is_forgotten(v_row.site_id, v_at, v_row.event);
     v_session := private.visit_of_stamp(v_row.site_id, v_row.event);
     if v_session.id is null then
       v_session := private.touch_session(v_row.site_id, v_at, v_row.event);
@@ -2677,6 +2767,7 @@ create table public.calls (
   signed_at timestamptz,
   click_is_signed boolean not null default false,
   is_moved boolean not null default false,
+  caller_key_id text,
   constraint one_call_per_click unique (site_id, intent_stamp),
   constraint reporter_is_known check (reported_by in ('tracker', 'system')),
   constraint system_ids_are_reported_by_systems
@@ -2684,7 +2775,9 @@ create table public.calls (
   constraint channel_is_known check (channel in ('phone', 'whatsapp', 'form')),
   constraint call_status_is_known
     check (status in ('intent', 'qualified', 'meeting', 'sealed', 'junk', 'cancelled')),
-  constraint lead_score_is_0_to_100 check (lead_score between 0 and 100)
+  constraint lead_score_is_0_to_100 check (lead_score between 0 and 100),
+  constraint caller_hash_is_hex check (caller_hash ~ '^[0-9a-f]{64}$'),
+  constraint caller_key_id_is_bounded check (char_length(caller_key_id) <= 64)
 );
 
 -- 05_leads/click_sightings.sql
@@ -2733,6 +2826,8 @@ as $$
     from (
       select jsonb_strip_nulls(jsonb_build_object(
         'phone', p_report -> 'phone',
+        'callerHash', p_report -> 'callerHash',
+        'callerKeyId', p_report -> 'callerKeyId',
         'gclid', p_report -> 'gclid',
         'wbraid', p_report -> 'wbraid',
         'gbraid', p_report -> 'gbraid')) as report) r
@@ -2976,8 +3071,30 @@ $$;
 create function private.phone_hash(p_e164 text) returns text
 language sql immutable set search_path = ''
 as $$ select private.sha256_hex(p_e164) $$;
-create function public.add_caller_number(p_site_id uuid, p_intent_stamp text, p_phone text)
-returns jsonb
+create function private.phone_to_send(p_call public.calls) returns text
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  if p_call.phone is null then
+    return null;
+  end if;
+  return (
+    select private.phone_hash(private.e164(s, p_call.phone))
+    from public.sites s where s.id = p_call.site_id);
+end
+$$;
+create function public.phone_hashes(p_public_id text, p_phones text[]) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select (
+    select coalesce(
+      jsonb_agg(private.phone_hash(private.e164(s, t.phone)) order by t.place), '[]')
+    from unnest(p_phones[1:100]) with ordinality t (phone, place))
+  from public.sites s where s.public_id = p_public_id
+$$;
+create function public.add_caller_number(
+  p_site_id uuid, p_intent_stamp text, p_phone text, p_caller jsonb
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -2985,17 +3102,19 @@ declare
 begin
   update public.calls c
     set phone = left(p_phone, 32),
-        caller_hash = private.phone_hash(private.e164(s, p_phone)),
+        caller_hash = p_caller ->> 'hash',
+        caller_key_id = p_caller ->> 'keyId',
         updated_at = private.current_moment()
-    from public.sites s
-    where s.id = p_site_id and c.site_id = s.id and c.intent_stamp = p_intent_stamp
+    where c.site_id = p_site_id and c.intent_stamp = p_intent_stamp
       and c.caller_hash is null and c.marketing_consent;
   get diagnostics v_added = row_count;
   if not exists (
       select from public.calls c
       where c.site_id = p_site_id and c.intent_stamp = p_intent_stamp) then
-    perform private.hold_report(
-      p_site_id, p_intent_stamp, jsonb_build_object('phone', left(p_phone, 32)));
+    perform private.hold_report(p_site_id, p_intent_stamp, jsonb_build_object(
+      'phone', left(p_phone, 32),
+      'callerHash', p_caller -> 'hash',
+      'callerKeyId', p_caller -> 'keyId'));
   end if;
   return jsonb_build_object('added', v_added);
 end
@@ -3129,8 +3248,11 @@ begin
     v_signed ->> 'gclid', v_signed ->> 'wbraid', v_signed ->> 'gbraid') is not null;
   if p_session.marketing_consent then
     v_new.phone := coalesce(v_signed ->> 'phone', p_event ->> 'phone');
-    v_new.caller_hash := (select private.phone_hash(private.e164(s, v_new.phone))
-      from public.sites s where s.id = p_session.site_id);
+    -- The hash of the same number.
+    v_new.caller_hash :=
+      case when v_signed ? 'phone' then v_signed else p_event end ->> 'callerHash';
+    v_new.caller_key_id :=
+      case when v_signed ? 'phone' then v_signed else p_event end ->> 'callerKeyId';
     v_new.gclid := p_session.gclid;
     v_new.wbraid := p_session.wbraid;
     v_new.gbraid := p_session.gbraid;
@@ -3159,13 +3281,14 @@ begin
     end if;
     insert into public.calls
         (site_id, session_id, visitor_id, reported_by, intent_stamp, channel, phone, caller_hash,
-        gclid, wbraid, gbraid, clicked_at, marketing_consent, lead_score, score_breakdown,
-        page_url, called_at, created_at, updated_at, signed_at, click_is_signed)
+        caller_key_id, gclid, wbraid, gbraid, clicked_at, marketing_consent, lead_score,
+        score_breakdown, page_url, called_at, created_at, updated_at, signed_at, click_is_signed)
       values (v_new.site_id, v_new.session_id, v_new.visitor_id, v_new.reported_by,
-        v_new.intent_stamp, v_new.channel, v_new.phone, v_new.caller_hash, v_new.gclid,
-        v_new.wbraid, v_new.gbraid, v_new.clicked_at, v_new.marketing_consent, v_new.lead_score,
-        v_new.score_breakdown, v_new.page_url, v_new.called_at, private.current_moment(),
-        private.current_moment(), v_new.signed_at, v_new.click_is_signed)
+        v_new.intent_stamp, v_new.channel, v_new.phone, v_new.caller_hash,
+        v_new.caller_key_id, v_new.gclid, v_new.wbraid, v_new.gbraid, v_new.clicked_at,
+        v_new.marketing_consent, v_new.lead_score, v_new.score_breakdown, v_new.page_url,
+        v_new.called_at, private.current_moment(), private.current_moment(), v_new.signed_at,
+        v_new.click_is_signed)
       on conflict (site_id, intent_stamp) do nothing
       returning id into v_id;
     if v_id is not null then
@@ -3221,12 +3344,14 @@ begin
   end if;
   v_call.phone := case when v_is_worse
     then coalesce(v_old.phone, p_new.phone) else coalesce(p_new.phone, v_old.phone) end;
-  v_call.caller_hash := case when v_is_worse
-    then coalesce(v_old.caller_hash, p_new.caller_hash)
-    else coalesce(p_new.caller_hash, v_old.caller_hash) end;
+  if p_new.caller_hash is not null and (v_old.caller_hash is null or not v_is_worse) then
+    v_call.caller_hash := p_new.caller_hash;
+    v_call.caller_key_id := p_new.caller_key_id;
+  end if;
   if not v_call.marketing_consent then
     v_call.phone := null;
     v_call.caller_hash := null;
+    v_call.caller_key_id := null;
     v_call.gclid := null;
     v_call.wbraid := null;
     v_call.gbraid := null;
@@ -3244,6 +3369,7 @@ begin
         marketing_consent = v_call.marketing_consent,
         phone = v_call.phone,
         caller_hash = v_call.caller_hash,
+        caller_key_id = v_call.caller_key_id,
         gclid = v_call.gclid,
         wbraid = v_call.wbraid,
         gbraid = v_call.gbraid,
@@ -3313,9 +3439,8 @@ begin
     where c.site_id = p_site_id and c.visitor_id = p_visitor_id order by c.id for update);
   update public.calls c
     set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null,
-        click_is_signed = false, phone = null, caller_hash = null,
-        page_url = private.without_click_ids(c.page_url),
-        updated_at = private.current_moment()
+        click_is_signed = false, phone = null, caller_hash = null, caller_key_id = null,
+        page_url = private.without_click_ids(c.page_url), updated_at = private.current_moment()
     where c.id = any (v_call_ids) and c.marketing_consent;
   perform private.silence_calls(v_call_ids);
   -- Sales from elsewhere that came with a click of this visitor and happened before the choice.
@@ -3363,7 +3488,7 @@ begin
     update public.sales s
       set delivery_block = case when v_is_sent then s.delivery_block else 'NO_CONSENT' end,
           gclid = null, wbraid = null, gbraid = null, clicked_at = null, customer_hash = null,
-          email_hash = null,
+          email_hash = null, caller_hash = null, caller_key_id = null,
           note = case when v_is_sent then s.note end, updated_at = private.current_moment()
       where s.id = v_sale.id;
     perform private.act(('system', null)::private.actor, 'CONSENT_WITHDRAWN');
@@ -4709,6 +4834,85 @@ as $$
       'separateSale', p_confirm -> 'separateSale'))
 $$;
 
+-- 07_sales/customer_hashes.sql
+create function public.purge_customer_hashes() returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_purged int;
+begin
+  update public.sales s set customer_hash = null, email_hash = null
+    where s.id = any (array(
+      select x.id from public.sales x
+      where (x.customer_hash is not null or x.email_hash is not null)
+        and x.occurred_at <= v_now - private.adjustments_end()
+        and (x.occurred_at <= v_now - private.click_life()
+          or exists (select from private.delivered_sales d where d.sale_id = x.id))
+      order by x.occurred_at limit 5000 for update skip locked));
+  get diagnostics v_purged = row_count;
+  return jsonb_build_object('purged', v_purged);
+end
+$$;
+create function public.list_caller_hashes(p_key_id text, p_limit int default 500) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'kind', t.kind, 'id', t.id, 'from', t.caller_hash, 'phoneHash', t.phone_hash)), '[]')
+  from (
+    (select 'call' as kind, c.id, c.caller_hash,
+        case when p_key_id is null then c.caller_hash else private.phone_to_send(c) end
+          as phone_hash
+      from public.calls c
+      where c.caller_hash is not null and c.caller_key_id is not distinct from p_key_id
+      order by c.id limit least(greatest(p_limit, 1), 1000))
+    union all
+    (select 'sale', s.id, s.caller_hash, s.customer_hash
+      from public.sales s
+      where s.caller_hash is not null and s.caller_key_id = p_key_id
+      order by s.id limit least(greatest(p_limit, 1), 1000))
+    union all
+    (select 'sale', s.id, null, s.customer_hash
+      from public.sales s
+      where p_key_id is null and s.customer_hash is not null and s.caller_key_id is null
+      order by s.id limit least(greatest(p_limit, 1), 1000))) t
+$$;
+create function public.rekey_caller_hashes(p_rows jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_calls int;
+  v_sales int;
+begin
+  if jsonb_array_length(p_rows) > 2000 then
+    perform private.refuse_setting('rows');
+  end if;
+  perform private.lock_calls(array(
+    select (r ->> 'id')::uuid from jsonb_array_elements(p_rows) r where r ->> 'kind' = 'call'));
+  update public.calls c
+    set caller_hash = r.line ->> 'hash',
+        caller_key_id = case when r.line ->> 'hash' is not null then r.line ->> 'keyId' end
+    from jsonb_array_elements(p_rows) r (line)
+    where r.line ->> 'kind' = 'call' and c.id = (r.line ->> 'id')::uuid
+      and c.caller_hash = r.line ->> 'from';
+  get diagnostics v_calls = row_count;
+  perform from public.sales s
+    where s.id in (
+      select (r ->> 'id')::uuid from jsonb_array_elements(p_rows) r where r ->> 'kind' = 'sale')
+    order by s.id for update;
+  update public.sales s
+    set caller_hash = r.line ->> 'hash',
+        caller_key_id = case when r.line ->> 'hash' is not null then r.line ->> 'keyId' end,
+        external_hash = case when s.caller_hash is not null then s.external_hash end,
+        customer_hash = case when s.delivery_block is null then s.customer_hash end
+    from jsonb_array_elements(p_rows) r (line)
+    where r.line ->> 'kind' = 'sale' and s.id = (r.line ->> 'id')::uuid
+      and s.caller_hash is not distinct from r.line ->> 'from';
+  get diagnostics v_sales = row_count;
+  return jsonb_build_object('rekeyed', v_calls + v_sales);
+end
+$$;
+
 -- 07_sales/sales.sql
 create table public.sales (
   id uuid primary key default private.uuid_v7(),
@@ -4738,6 +4942,8 @@ create table public.sales (
   updated_at timestamptz not null,
   external_hash text,
   matched_by text,
+  caller_hash text,
+  caller_key_id text,
   constraint sale_status_is_known check (status in ('DRAFT', 'CONFIRMED', 'CANCELED')),
   constraint order_id_fits_everywhere check (char_length(order_id) between 8 and 64),
   constraint cancelled_sales_are_worth_nothing check (
@@ -4753,7 +4959,9 @@ create table public.sales (
     check (delivery_block in ('NO_CLICK_ID', 'NO_CONSENT', 'CLICK_EXPIRED', 'NO_MATCH')),
   constraint one_sale_per_external_ref unique (site_id, external_ref),
   constraint external_hash_is_sha_256 check (external_hash ~ '^[0-9a-f]{64}$'),
-  constraint matched_by_is_known check (matched_by in ('click', 'phone'))
+  constraint matched_by_is_known check (matched_by in ('click', 'phone')),
+  constraint caller_hash_is_hex check (caller_hash ~ '^[0-9a-f]{64}$'),
+  constraint caller_key_id_is_bounded check (char_length(caller_key_id) <= 64)
 );
 
 -- 07_sales/end_sale.sql
@@ -4840,6 +5048,7 @@ as $$
 declare
   v_deadline timestamptz := private.import_deadline();
   v_row jsonb;
+  v_sale public.sales;
   v_call_ids uuid[] := '{}';
 begin
   line_count := 0;
@@ -4850,8 +5059,10 @@ begin
   perform pg_catalog.pg_advisory_xact_lock(hashtextextended('import/' || p_site.id, 0));
   for v_row in select r.line from jsonb_array_elements(p_rows) r (line) loop
     begin
+      v_sale := private.read_external_sale(p_site, v_row);
       v_call_ids := v_call_ids
-        || array(select private.candidate_calls(p_site, private.read_external_sale(p_site, v_row)))
+        || array(select private.candidate_calls(
+            p_site, v_sale, private.callers_of(v_sale, v_row)))
         || array(select s.call_id from public.sales s where s.site_id = p_site.id
             and s.external_ref = btrim(v_row ->> 'externalRef') and s.call_id is not null);
     exception when sqlstate 'PT400' or data_exception then
@@ -5109,7 +5320,14 @@ end
 $$;
 
 -- 07_sales/match_sale.sql
-create function private.customer_calls(p_site_id uuid, p_sale public.sales)
+create function private.callers_of(p_sale public.sales, p_args jsonb) returns text[]
+language sql immutable set search_path = ''
+as $$
+  select array_append(
+    array(select c ->> 'hash' from jsonb_array_elements(p_args -> 'callers') c limit 4),
+    p_sale.customer_hash)
+$$;
+create function private.customer_calls(p_site_id uuid, p_sale public.sales, p_callers text[])
 returns setof public.calls
 language plpgsql stable security definer set search_path = '' rows 20
 as $$
@@ -5119,14 +5337,15 @@ begin
       and c.called_at <= p_sale.occurred_at
       and c.called_at > p_sale.occurred_at - private.click_life()
       and (c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid or c.gbraid = p_sale.gbraid
-        or c.caller_hash = p_sale.customer_hash);
+        or c.caller_hash = any (p_callers));
 end
 $$;
-create function private.candidate_calls(p_site public.sites, p_sale public.sales)
-returns setof uuid
+create function private.candidate_calls(
+  p_site public.sites, p_sale public.sales, p_callers text[]
+) returns setof uuid
 language sql stable security definer set search_path = '' rows 20
 as $$
-  select c.id from private.customer_calls(p_site.id, p_sale) c
+  select c.id from private.customer_calls(p_site.id, p_sale, p_callers) c
   where c.status <> 'junk'
   order by coalesce(c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid
     or c.gbraid = p_sale.gbraid, false) desc, c.called_at desc, c.id
@@ -5140,18 +5359,19 @@ begin
   return p_call_ids;
 end
 $$;
-create function private.match_call(p_site public.sites, p_sale public.sales, p_call_ids uuid[])
-returns public.calls
+create function private.match_call(
+  p_site public.sites, p_sale public.sales, p_callers text[], p_call_ids uuid[]
+) returns public.calls
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_locked uuid[] := coalesce(p_call_ids,
-    private.lock_calls(array(select private.candidate_calls(p_site, p_sale))));
+    private.lock_calls(array(select private.candidate_calls(p_site, p_sale, p_callers))));
   v_call public.calls;
 begin
   -- Checked again under the locks: their last holder may have sold the call or made it junk.
   select c.* into v_call
-    from private.candidate_calls(p_site, p_sale) with ordinality f (id, place)
+    from private.candidate_calls(p_site, p_sale, p_callers) with ordinality f (id, place)
     join public.calls c on c.id = f.id
     where c.id = any (v_locked)
       and not exists (select from public.sales s where s.call_id = c.id and s.status <> 'CANCELED')
@@ -5159,10 +5379,12 @@ begin
   return v_call;
 end
 $$;
-create function private.sold_call(p_site public.sites, p_sale public.sales) returns uuid
+create function private.sold_call(
+  p_site public.sites, p_sale public.sales, p_callers text[]
+) returns uuid
 language sql stable security definer set search_path = ''
 as $$
-  select c.id from private.customer_calls(p_site.id, p_sale) c
+  select c.id from private.customer_calls(p_site.id, p_sale, p_callers) c
   where exists (select from public.sales s where s.call_id = c.id and s.status <> 'CANCELED')
   order by c.called_at desc, c.id limit 1
 $$;
@@ -5181,6 +5403,9 @@ as $$
           select private.click_hashes(p_sale.gclid, p_sale.wbraid, p_sale.gbraid))) v
     cross join lateral private.newest_choice(p_site_id, v.visitor_id) n
     where not 'marketing' = any (n.scopes) and n.chosen_at > p_sale.occurred_at)
+    or exists (
+      select from unnest(array[p_sale.gclid, p_sale.wbraid, p_sale.gbraid]) c
+      where private.erased_at(p_site_id, 'click', c) > p_sale.occurred_at)
 $$;
 create function private.take_click(
   p_site_id uuid, p_sale public.sales, p_call public.calls, p_consent boolean
@@ -5212,6 +5437,9 @@ begin
     p_sale.gclid := null;
     p_sale.wbraid := null;
     p_sale.gbraid := null;
+  end if;
+  if p_sale.delivery_block is not null then
+    p_sale.customer_hash := null;
   end if;
   return p_sale;
 end
@@ -5418,6 +5646,8 @@ begin
   if v_sale.customer_hash !~ '^[0-9a-f]{64}$' then
     perform private.refuse_setting('customer_hash');
   end if;
+  v_sale.caller_hash := p_args #>> '{callers,0,hash}';
+  v_sale.caller_key_id := p_args #>> '{callers,0,keyId}';
   v_sale.email_hash := lower(p_args ->> 'emailHash');
   if v_sale.email_hash !~ '^[0-9a-f]{64}$' then
     perform private.refuse_setting('customer_email_hash');
@@ -5430,12 +5660,21 @@ begin
     perform private.refuse_setting('gclid');
   end if;
   v_sale.note := nullif(left(btrim(p_args ->> 'note'), 500), '');
+  -- Of the number only whether there is one: with the rest of the line at hand, all numbers could
+  -- be tried. is_other_number compares it.
   v_sale.external_hash := private.sha256_hex(jsonb_build_array(
     v_sale.amount_cents, v_sale.currency, private.exact_time(v_sale.occurred_at),
-    v_sale.customer_hash, v_sale.gclid, v_sale.wbraid, v_sale.gbraid,
+    v_sale.customer_hash is not null, v_sale.gclid, v_sale.wbraid, v_sale.gbraid,
     p_args -> 'marketingConsent', v_sale.note, v_sale.email_hash)::text);
   return v_sale;
 end
+$$;
+create function private.is_other_number(p_sale public.sales, p_args jsonb) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select exists (
+    select from jsonb_array_elements(p_args -> 'callers') c
+    where c ->> 'keyId' = p_sale.caller_key_id and c ->> 'hash' <> p_sale.caller_hash)
 $$;
 create function private.external_sale_json(p_sale public.sales) returns jsonb
 language sql stable set search_path = ''
@@ -5459,13 +5698,14 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
   v_sent public.sales := private.read_external_sale(p_site, p_args);
+  v_callers text[] := private.callers_of(v_sent, p_args);
   v_sale public.sales;
   v_call public.calls;
 begin
   select s.* into v_sale from public.sales s
     where s.site_id = p_site.id and s.external_ref = v_sent.external_ref;
   if v_sale.id is null then
-    v_call := private.match_call(p_site, v_sent, p_call_ids);
+    v_call := private.match_call(p_site, v_sent, v_callers, p_call_ids);
     v_sale := private.take_click(
       p_site.id, v_sent, v_call, (p_args ->> 'marketingConsent')::boolean);
     v_sale.matched_by := case
@@ -5474,18 +5714,19 @@ begin
         or v_call.gbraid = v_sent.gbraid then 'click'
       else 'phone' end;
     if v_call.id is null then
-      v_sale.sibling_call_id := private.sold_call(p_site, v_sent);
+      v_sale.sibling_call_id := private.sold_call(p_site, v_sent, v_callers);
     end if;
     v_sale.id := private.uuid_v7();
     insert into public.sales
         (id, site_id, call_id, sibling_call_id, external_ref, external_hash, matched_by, status,
         version, order_id, amount_cents, currency, value_source, occurred_at, gclid, wbraid, gbraid,
-        clicked_at, customer_hash, email_hash, delivery_block, note, created_at, updated_at)
+        clicked_at, customer_hash, email_hash, delivery_block, note, created_at, updated_at,
+        caller_hash, caller_key_id)
       values (v_sale.id, p_site.id, v_call.id, v_sale.sibling_call_id, v_sale.external_ref,
         v_sale.external_hash, v_sale.matched_by, 'DRAFT', 1, private.order_id_of(v_sale.id),
         v_sale.amount_cents, v_sale.currency, 'EXTERNAL', v_sale.occurred_at, v_sale.gclid,
         v_sale.wbraid, v_sale.gbraid, v_sale.clicked_at, v_sale.customer_hash, v_sale.email_hash,
-        v_sale.delivery_block, v_sale.note, v_now, v_now)
+        v_sale.delivery_block, v_sale.note, v_now, v_now, v_sale.caller_hash, v_sale.caller_key_id)
       on conflict (site_id, external_ref) do nothing
       returning * into v_sale;
     if v_sale.id is not null then
@@ -5502,7 +5743,8 @@ begin
     select s.* into v_sale from public.sales s
       where s.site_id = p_site.id and s.external_ref = v_sent.external_ref;
   end if;
-  if v_sale.external_hash is distinct from v_sent.external_hash then
+  -- Null: the customer was erased since. The till gets its sale, and nothing is stored again.
+  if v_sale.external_hash <> v_sent.external_hash or private.is_other_number(v_sale, p_args) then
     perform private.fail(409, 'EXTERNAL_REF_CONFLICT', jsonb_build_object('saleId', v_sale.id));
   end if;
   return v_sale;
@@ -7103,7 +7345,7 @@ as $$
     'gbraid', s.gbraid,
     'clickedAt', s.clicked_at,
     'customerHash', case when said.consent is not null
-      then coalesce(s.customer_hash, l.caller_hash) end,
+      then coalesce(s.customer_hash, private.phone_to_send(l)) end,
     'emailHash', case when said.consent is not null then s.email_hash end,
     'channel', q.channel,
     'consent', said.consent,
@@ -7318,7 +7560,7 @@ begin
           end as consent) said
         cross join lateral (select
           case when said.consent is not null
-            then coalesce(s.customer_hash, c.caller_hash) end as phone,
+            then coalesce(s.customer_hash, private.phone_to_send(c)) end as phone,
           case when said.consent is not null then s.email_hash end as email) person
       where q.id = i.id and s.delivery_block is null
         -- The visitor's choice since then; what Google has may still be corrected.
@@ -10673,13 +10915,16 @@ as $$
       'device', v.device,
       'city', v.city,
       'country', v.country,
-      'events', private.visit_events(v))
+      'isCleared', e.events = '[]' and (v.visitor_id like 'erased-%' or v.started_at
+        < private.cleared_until(private.whole_installation(), 'events')),
+      'events', e.events)
     order by v.started_at), '[]')
   from (
     select o.* from public.sessions s
       join public.sessions o on o.site_id = s.site_id and o.visitor_id = s.visitor_id
     where s.id = p_call.session_id and o.started_at <= p_call.called_at + interval '1 day'
     order by o.started_at desc limit 10) v
+    cross join lateral (select private.visit_events(v) as events) e
 $$;
 create function private.lead_choices(p_call public.calls) returns jsonb
 language sql stable security definer set search_path = ''
@@ -10939,6 +11184,7 @@ as $$
     when p_proof.contract = any (private.owner_contracts()) then p_proof.contract
     when p_proof.contract = 'connection' then p_proof.to_state
     when p_proof.contract = 'delivery' then 'switched'
+    when p_proof.contract = 'privacy' then 'erased'
     when p_proof.contract = 'sale' and p_proof.from_state is null then 'recorded'
     when p_proof.contract = 'sale' and p_proof.from_state = p_proof.to_state then 'corrected'
     when p_proof.to_state in ('sealed', 'CONFIRMED') then 'sealed'
@@ -12953,6 +13199,1070 @@ begin
 end
 $$;
 
+-- 18_privacy/find_person.sql
+create type private.person as (
+  site_id uuid,
+  visitors text[],
+  call_ids uuid[],
+  sale_ids uuid[],
+  stamps text[],
+  clicks text[],
+  caller_hashes text[],
+  phone_hashes text[],
+  email_hashes text[],
+  phone text,
+  email text
+);
+
+-- 18_privacy/erase_found.sql
+create function private.erase_found(p_site public.sites, p private.person) returns void
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  perform private.mark_erased(p_site.id, 'visitor', p.visitors);
+  perform private.mark_erased(p_site.id, 'stamp', p.stamps);
+  perform private.mark_erased(p_site.id, 'click', p.clicks);
+  perform private.erase_leads(p_site, p);
+  delete from private.proof_notes n where n.proof_id in (select private.notes_of(p));
+  update public.queue_actions a set reason = null
+    where a.site_id = p_site.id and private.mentions(p, a.reason);
+  update public.queue_actions a set filter = '{}'
+    where a.site_id = p_site.id and private.names_person(p, a.filter::text);
+  delete from public.queue_action_previews v
+    where v.site_id = p_site.id and private.names_person(p, v.filter::text);
+  perform private.erase_visits(p.visitors, private.sessions_of(p), p_site.id);
+  delete from private.held_reports h where h.site_id = p_site.id
+    and h.intent_stamp in (select private.held_of(p_site, p));
+  perform private.empty_captured(array(select private.captured_of(p_site, p)));
+  perform private.clean_errors(p);
+end
+$$;
+create function private.erase_leads(p_site public.sites, p private.person) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+begin
+  update public.calls c
+    set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null,
+        click_is_signed = false, phone = null, caller_hash = null, caller_key_id = null,
+        page_url = null,
+        visitor_id = private.erased_name(coalesce(c.session_id, c.id)), updated_at = v_now
+    where c.id = any (p.call_ids);
+  perform from public.sales s where s.id = any (p.sale_ids) order by s.id for update;
+  perform private.silence_calls(p.call_ids);
+  perform private.silence_sales(array(
+    select s.id from public.sales s where s.id = any (p.sale_ids)
+      and not coalesce(s.call_id = any (p.call_ids), false)
+      and not coalesce(s.sibling_call_id = any (p.call_ids), false)));
+  -- The hash over what a till sent could be tested for a number.
+  update public.sales s set note = null, external_hash = null, updated_at = v_now
+    where s.id = any (p.sale_ids);
+  update public.sales s set note = null, updated_at = v_now
+    where s.site_id = p_site.id and s.note is not null and private.mentions(p, s.note);
+end
+$$;
+create function private.erased_name(p_id uuid) returns text
+language sql immutable set search_path = ''
+as $$ select 'erased-' || p_id $$;
+create function private.erase_visits(p_visitors text[], p_session_ids uuid[], p_site_id uuid)
+returns void
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  delete from private.events e where e.session_id = any (p_session_ids);
+  delete from public.sessions s where s.id = any (p_session_ids)
+    and not exists (select from public.calls c where c.session_id = s.id);
+  perform private.empty_visits(p_session_ids);
+  delete from public.consent_choices c
+    where c.site_id = p_site_id and c.visitor_id = any (p_visitors);
+  delete from private.click_sightings c
+    where c.site_id = p_site_id and c.visitor_id = any (p_visitors);
+end
+$$;
+create function private.empty_visits(p_session_ids uuid[]) returns void
+language sql security definer set search_path = ''
+as $$
+  update public.sessions s
+    set visitor_id = private.erased_name(s.id), landing_url = null, referrer = null,
+        device = null, country = null, city = null, utm = '{}', gclid = null, wbraid = null,
+        gbraid = null, clicked_at = null, marketing_consent = false
+    where s.id = any (p_session_ids)
+$$;
+create function private.empty_captured(p_ids uuid[]) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+begin
+  perform from public.ingest_fallback_buffer b where b.id = any (p_ids) order by b.id for update;
+  insert into public.site_usage_monthly as u (site_id, year_month, event_count, updated_at)
+    select b.site_id, private.billing_month(b.created_at), count(*), v_now
+    from public.ingest_fallback_buffer b where b.id = any (p_ids) and not b.counted
+    group by 1, 2 order by 1, 2
+    on conflict (site_id, year_month) do update
+      set event_count = u.event_count + excluded.event_count, updated_at = excluded.updated_at;
+  update public.ingest_fallback_buffer b
+    set status = 'RECOVERED', claim_token = null, claimed_at = null, counted = true,
+        last_error = null, payload = '{}', updated_at = v_now
+    where b.id = any (p_ids);
+end
+$$;
+create function private.without_ids(p_text text, p_ids text[]) returns text
+language plpgsql immutable set search_path = ''
+as $$
+declare
+  v_id text;
+begin
+  foreach v_id in array p_ids loop
+    p_text := replace(p_text, v_id, '…');
+  end loop;
+  return p_text;
+end
+$$;
+create function private.plain_ids(p private.person) returns text[]
+language sql immutable set search_path = ''
+as $$
+  select array(
+    select i from unnest(p.clicks || p.visitors || p.phone_hashes || p.email_hashes) i
+    where i ~ '^[A-Za-z0-9_.-]{12,}$')
+$$;
+create function private.names_person(p private.person, p_text text) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select coalesce(private.mentions(p, p_text)
+    or p_text <> private.without_ids(p_text, private.plain_ids(p)), false)
+$$;
+create function private.clean_errors(p private.person) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_ids text[] := private.plain_ids(p);
+begin
+  update public.offline_conversion_queue q
+    set last_error = private.without_ids(q.last_error, v_ids),
+        attempt_error = private.without_ids(q.attempt_error, v_ids)
+    where q.sale_id = any (p.sale_ids)
+      and concat(q.last_error, q.attempt_error)
+        <> private.without_ids(concat(q.last_error, q.attempt_error), v_ids);
+  update private.queue_action_rows r
+    set before = private.without_ids(r.before::text, v_ids)::jsonb,
+        after = private.without_ids(r.after::text, v_ids)::jsonb
+    where r.queue_id in (
+        select q.id from public.offline_conversion_queue q where q.sale_id = any (p.sale_ids))
+      and concat(r.before, r.after) <> private.without_ids(concat(r.before, r.after), v_ids);
+  update public.marketing_signals g set last_error = private.without_ids(g.last_error, v_ids)
+    where g.call_id = any (p.call_ids)
+      and g.last_error <> private.without_ids(g.last_error, v_ids);
+end
+$$;
+
+-- 18_privacy/erase_person.sql
+create function public.erase_person(
+  p_public_id text, p_person jsonb, p_receipt_id uuid default null
+) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  return private.erase_step(
+    private.require_site(p_public_id, 'owner'), private.user_actor(), p_person, p_receipt_id);
+end
+$$;
+create function private.erase_step(
+  p_site public.sites, p_actor private.actor, p_asked jsonb, p_receipt_id uuid
+) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_limit constant int := 200;
+  v_seen private.person := private.find_person(p_site, p_asked, v_limit);
+  v_person private.person;
+  v_receipt public.erasure_receipts :=
+    private.open_receipt(p_site.id, p_actor, p_asked ->> 'kind', p_receipt_id);
+  v_counts jsonb;
+begin
+  -- A robot's visit can have any number of events. They go first: nothing else refers to them.
+  with gone as (
+    delete from private.events e using (
+      select x.received_at, x.id from private.events x
+      where x.session_id = any (private.sessions_of(v_seen)) limit 5000) t
+    where e.received_at = t.received_at and e.id = t.id
+    returning 1)
+  select jsonb_build_object('events', count(*)) into v_counts from gone;
+  if (v_counts ->> 'events')::int < 5000 then
+    -- As store_events locks: visitors by their hash, then calls by their id. A telephone system's
+    -- report is stored under its stamp.
+    perform pg_catalog.pg_advisory_xact_lock(t.visitor) from (
+      select distinct hashtextextended(p_site.id || '/' || v, 0) as visitor
+      from unnest(v_seen.visitors || v_seen.stamps) v order by 1) t;
+    perform private.lock_calls(v_seen.call_ids);
+    v_person := private.find_person(p_site, p_asked, v_limit);
+  end if;
+  -- Somebody stored more of this person before we had the locks: the next step takes them all.
+  if v_person.site_id is null or not (v_person.visitors <@ v_seen.visitors
+      and v_person.stamps <@ v_seen.stamps and v_person.call_ids <@ v_seen.call_ids) then
+    update public.erasure_receipts r set counts = private.add_counts(r.counts, v_counts)
+      where r.id = v_receipt.id;
+    return jsonb_build_object(
+      'isDone', false, 'receiptId', v_receipt.id, 'visitors', to_jsonb(v_seen.visitors));
+  end if;
+  select private.add_counts(v_counts, jsonb_object_agg(k.kind, k.rows)) into v_counts
+    from private.person_kinds(p_site, v_person) k;
+  perform private.erase_found(p_site, v_person);
+  update public.erasure_receipts r set counts = private.add_counts(r.counts, v_counts)
+    where r.id = v_receipt.id returning * into v_receipt;
+  if cardinality(v_person.call_ids) >= v_limit then
+    return jsonb_build_object(
+      'isDone', false, 'receiptId', v_receipt.id, 'visitors', to_jsonb(v_person.visitors));
+  end if;
+  return jsonb_build_object(
+    'isDone', true, 'receiptId', v_receipt.id, 'visitors', to_jsonb(v_person.visitors),
+    'receipt', private.finish_receipt(p_site, p_actor, p_asked, v_receipt));
+end
+$$;
+
+-- 18_privacy/erasure_receipts.sql
+create table public.erasure_receipts (
+  id uuid primary key default private.uuid_v7(),
+  site_id uuid not null references public.sites (id),
+  asked_by text not null,
+  identifier_hash text,
+  actor_kind text not null,
+  actor_id uuid,
+  counts jsonb not null default '{}',
+  proof_id uuid,
+  started_at timestamptz not null,
+  finished_at timestamptz,
+  constraint asked_by_is_known check (asked_by in ('phone', 'email', 'click', 'visitor')),
+  constraint identifier_hash_is_sha_256 check (identifier_hash ~ '^[0-9a-f]{64}$'),
+  constraint erasure_actor_is_known check (actor_kind in ('user', 'system')),
+  constraint finished_erasures_are_proven check (
+    (finished_at is null) = (proof_id is null) and (proof_id is null) = (identifier_hash is null))
+);
+
+-- 18_privacy/erase_person.sql
+create function private.finish_receipt(
+  p_site public.sites, p_actor private.actor, p_asked jsonb, p_receipt public.erasure_receipts
+) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_salt text := encode(extensions.gen_random_bytes(16), 'hex');
+  v_asked private.person := private.asked_person(p_site, p_asked);
+  v_hash text := private.sha256_hex(v_salt || ':'
+    || coalesce(v_asked.phone, v_asked.email, v_asked.clicks[1], v_asked.visitors[1]));
+  v_counts jsonb := private.add_counts(p_receipt.counts, jsonb_build_object(
+    'pageViews', least(greatest(coalesce((p_asked ->> 'pageViews')::int, 0), 0), 1000000)));
+  v_receipt public.erasure_receipts;
+begin
+  update public.erasure_receipts r
+    set counts = v_counts, identifier_hash = v_hash, finished_at = private.current_moment(),
+        proof_id = private.prove(p_site.id, p_actor, jsonb_build_object(
+          'contract', 'privacy',
+          'contractVersion', 'privacy/1',
+          'entityId', p_receipt.id,
+          'to', 'erased',
+          'facts', jsonb_build_object(
+            'askedBy', p_receipt.asked_by, 'identifierHash', v_hash, 'counts', v_counts)))
+    where r.id = p_receipt.id returning * into v_receipt;
+  return private.receipt_json(v_receipt) || jsonb_build_object('salt', v_salt);
+end
+$$;
+
+-- 18_privacy/erased_marks.sql
+create table private.erased_marks (
+  site_id uuid not null,
+  mark bytea not null,
+  erased_at timestamptz not null,
+  primary key (site_id, mark),
+  constraint mark_is_sha_256 check (octet_length(mark) = 32)
+);
+create function private.mark_of(p_site_id uuid, p_kind text, p_id text) returns bytea
+language sql immutable set search_path = ''
+as $$ select sha256(convert_to(p_site_id || '/' || p_kind || '/' || p_id, 'UTF8')) $$;
+create function private.erased_at(p_site_id uuid, p_kind text, p_id text) returns timestamptz
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return (
+    select m.erased_at from private.erased_marks m
+    where m.site_id = p_site_id and m.mark = private.mark_of(p_site_id, p_kind, p_id));
+end
+$$;
+create function private.is_forgotten(p_site_id uuid, p_at timestamptz, p_event jsonb)
+returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(p_at <= private.erased_at(p_site_id, 'visitor', p_event ->> 'visitor'), false)
+    or private.erased_at(p_site_id, 'stamp', p_event ->> 'intentStamp') is not null
+$$;
+create function private.mark_erased(p_site_id uuid, p_kind text, p_ids text[]) returns void
+language sql security definer set search_path = ''
+as $$
+  insert into private.erased_marks (site_id, mark, erased_at)
+    select p_site_id, m.mark, private.current_moment()
+    from (
+      select distinct private.mark_of(p_site_id, p_kind, i) as mark from unnest(p_ids) i
+      where i is not null) m
+    order by m.mark
+    on conflict (site_id, mark) do update set erased_at = excluded.erased_at
+$$;
+
+-- 18_privacy/erasure_receipts.sql
+create function private.open_receipt(
+  p_site_id uuid, p_actor private.actor, p_asked_by text, p_id uuid
+) returns public.erasure_receipts
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_receipt public.erasure_receipts;
+begin
+  if p_id is null then
+    insert into public.erasure_receipts (site_id, asked_by, actor_kind, actor_id, started_at)
+      values (p_site_id, p_asked_by, p_actor.kind, p_actor.id, private.current_moment())
+      returning * into v_receipt;
+    return v_receipt;
+  end if;
+  select r.* into v_receipt from public.erasure_receipts r
+    where r.id = p_id and r.site_id = p_site_id and r.asked_by = p_asked_by
+      and r.finished_at is null
+      and (r.actor_kind, r.actor_id) is not distinct from (p_actor.kind, p_actor.id)
+    for update;
+  if v_receipt.id is null then
+    perform private.fail(404, 'NOT_FOUND');
+  end if;
+  return v_receipt;
+end
+$$;
+create function private.add_counts(p_one jsonb, p_other jsonb) returns jsonb
+language sql immutable set search_path = ''
+as $$
+  select coalesce(jsonb_object_agg(t.kind, t.rows), '{}') from (
+    select e.key as kind, sum(e.value::bigint) as rows
+    from (select * from jsonb_each_text(p_one) union all select * from jsonb_each_text(p_other)) e
+    group by e.key) t
+$$;
+create function private.receipt_json(p_receipt public.erasure_receipts) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object(
+    'id', p_receipt.id,
+    'askedBy', p_receipt.asked_by,
+    'identifierHash', p_receipt.identifier_hash,
+    'actor', private.actor_json(p_receipt.actor_kind, p_receipt.actor_id),
+    'counts', p_receipt.counts,
+    'proofId', p_receipt.proof_id,
+    'startedAt', p_receipt.started_at,
+    'finishedAt', p_receipt.finished_at)
+$$;
+create function public.list_erasures(p_public_id text) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'owner');
+begin
+  return (
+    select coalesce(jsonb_agg(private.receipt_json(t) order by t.started_at desc, t.id), '[]')
+    from (
+      select * from public.erasure_receipts r
+      where r.site_id = v_site.id order by r.started_at desc limit 50) t);
+end
+$$;
+
+-- 18_privacy/export_person.sql
+create function public.export_person(p_public_id text, p_person jsonb, p_after text default null)
+returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return private.export_page(private.require_site(p_public_id, 'owner'), p_person, p_after);
+end
+$$;
+create function private.export_page(p_site public.sites, p_asked jsonb, p_after text)
+returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_page constant int := 1000;
+  v_person private.person := private.find_person(p_site, p_asked, 5000);
+  v_at timestamptz := nullif(split_part(p_after, '_', 1), '')::timestamptz;
+  v_id uuid := nullif(split_part(p_after, '_', 2), '')::uuid;
+  v_events jsonb;
+begin
+  select coalesce(jsonb_agg(to_jsonb(t) - '{site_id}'::text[] order by t.received_at, t.id), '[]')
+    into v_events from (
+      select e.* from private.events e
+      where e.session_id = any (private.sessions_of(v_person))
+        and (v_at is null or (e.received_at, e.id) > (v_at, v_id))
+      order by e.received_at, e.id limit v_page) t;
+  return jsonb_build_object(
+    'person', case when p_after is null then private.person_json(p_site, v_person) end,
+    'events', v_events,
+    'next', case when jsonb_array_length(v_events) = v_page
+      then (v_events -> -1 ->> 'received_at') || '_' || (v_events -> -1 ->> 'id') end);
+end
+$$;
+create function private.person_json(p_site public.sites, p private.person) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object(
+    'site', jsonb_build_object('siteId', p_site.public_id, 'name', p_site.name),
+    'exportedAt', private.current_moment(),
+    'visitorIds', to_jsonb(p.visitors),
+    'leads', private.rows_json(array(
+      select to_jsonb(c) from public.calls c where c.id = any (p.call_ids) order by c.called_at)),
+    'sales', private.rows_json(array(
+      select to_jsonb(s) || jsonb_build_object(
+        'ledger', private.rows_json(array(
+          select to_jsonb(r) - '{actor_kind,actor_id}'::text[] from public.revenue_snapshots r
+          where r.sale_id = s.id order by r.sequence)),
+        'sent_to_google', private.rows_json(array(
+          select to_jsonb(d) from public.provider_dispatches d
+          where d.sale_id = s.id order by d.dispatched_at)))
+      from public.sales s where s.id = any (p.sale_ids) order by s.occurred_at)),
+    'notes', private.rows_json(array(
+      select jsonb_build_object('at', t.occurred_at, 'about', t.contract, 'note', n.note)
+      from private.proof_notes n join public.transition_proofs t on t.id = n.proof_id
+      where n.proof_id in (select private.notes_of(p)) order by t.occurred_at)),
+    'signals', private.rows_json(array(
+      select to_jsonb(g) - '{claim_token,last_claim}'::text[] from public.marketing_signals g
+      where g.call_id = any (p.call_ids) order by g.occurred_at)),
+    'identifiersHandedOut', private.rows_json(array(
+      select to_jsonb(i) - 'salt' from public.dispatch_identifiers i
+        join public.offline_conversion_queue q on q.id = i.queue_id
+      where q.sale_id = any (p.sale_ids) order by i.handed_at)),
+    'visits', private.rows_json(array(
+      select to_jsonb(s) from public.sessions s
+      where s.site_id = p_site.id and s.visitor_id = any (p.visitors) order by s.started_at)),
+    'choices', private.rows_json(array(
+      select to_jsonb(c) - 'id' from public.consent_choices c
+      where c.site_id = p_site.id and c.visitor_id = any (p.visitors) order by c.chosen_at)),
+    'clicksFirstSeen', private.rows_json(array(
+      select to_jsonb(c) from private.click_sightings c
+      where c.site_id = p_site.id and c.visitor_id = any (p.visitors)
+      order by c.first_seen_at)),
+    'captured', private.rows_json(array(
+      select jsonb_build_object('receivedAt', b.created_at, 'payload', b.payload)
+      from public.ingest_fallback_buffer b
+      where b.id in (select private.captured_of(p_site, p)) order by b.created_at)),
+    'heldReports', private.rows_json(array(
+      select to_jsonb(h) from private.held_reports h
+      where h.site_id = p_site.id and h.intent_stamp in (select private.held_of(p_site, p)))))
+$$;
+create function private.rows_json(p_rows jsonb[]) returns jsonb
+language sql immutable set search_path = ''
+as $$
+  select coalesce(jsonb_agg(r - 'site_id' order by place), '[]')
+  from unnest(p_rows) with ordinality t (r, place)
+$$;
+
+-- 18_privacy/find_person.sql
+create function private.caller_hashes_of(p_phone_hashes text[], p_asked jsonb) returns text[]
+language sql immutable set search_path = ''
+as $$
+  select p_phone_hashes || array(
+    select jsonb_array_elements_text(coalesce(p_asked -> 'callerHashes', '[]')))
+$$;
+create function private.email_hashes_of(p_email text) returns text[]
+language sql immutable set search_path = ''
+as $$
+  select array(
+    select distinct private.sha256_hex(t.address) from (
+      select e.address from (select lower(btrim(p_email)) as address) e
+      union all
+      select replace(split_part(split_part(lower(btrim(p_email)), '@', 1), '+', 1), '.', '')
+        || '@' || split_part(lower(btrim(p_email)), '@', 2)
+      where lower(btrim(p_email)) ~ '@(gmail|googlemail)\.com$') t)
+$$;
+create function private.joined(p_one text[], p_other text[]) returns text[]
+language sql immutable set search_path = ''
+as $$
+  select array(
+    select distinct t from unnest(coalesce(p_one, '{}') || coalesce(p_other, '{}')) t
+    where t is not null and t not like 'erased-%' order by t)
+$$;
+create function private.asked_person(p_site public.sites, p_asked jsonb) returns private.person
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_value text := btrim(p_asked ->> 'value');
+  v private.person;
+begin
+  v.site_id := p_site.id;
+  v.visitors := '{}'; v.call_ids := '{}'; v.sale_ids := '{}'; v.stamps := '{}'; v.clicks := '{}';
+  v.caller_hashes := '{}'; v.phone_hashes := '{}'; v.email_hashes := '{}';
+  case p_asked ->> 'kind'
+    when 'phone' then
+      v.phone := private.e164(p_site, v_value);
+      v.phone_hashes := private.joined(array[private.phone_hash(v.phone)], null);
+      v.caller_hashes := private.caller_hashes_of(v.phone_hashes, p_asked);
+    when 'email' then
+      v.email := lower(v_value);
+      v.email_hashes := private.email_hashes_of(v_value);
+    when 'click' then v.clicks := private.joined(array[v_value], null);
+    when 'visitor' then v.visitors := private.joined(array[v_value], null);
+    else null;
+  end case;
+  if v_value is null or char_length(v_value) not between 3 and 512
+      or (p_asked ->> 'kind' = 'email' and v_value !~ '^[^@\s]+@[^@\s]+$')
+      or cardinality(v.visitors || v.clicks || v.phone_hashes || v.email_hashes) = 0 then
+    perform private.refuse_setting('value');
+  end if;
+  return v;
+end
+$$;
+create function private.visitors_captured(
+  p_site public.sites, p_phone_hashes text[], p_clicks text[]
+) returns text[]
+language sql stable security definer set search_path = ''
+as $$
+  select array(
+    select b.payload ->> 'visitor' from public.ingest_fallback_buffer b
+    where b.site_id = p_site.id and b.status <> 'RECOVERED'
+      and (array[b.payload ->> 'gclid', b.payload ->> 'wbraid', b.payload ->> 'gbraid'] && p_clicks
+        or (b.payload ->> 'phone' is not null and private.phone_hash(
+          private.e164(p_site, b.payload ->> 'phone')) = any (p_phone_hashes))))
+$$;
+create function private.find_person(p_site public.sites, p_asked jsonb, p_limit int)
+returns private.person
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v private.person := private.asked_person(p_site, p_asked);
+  v_asked_hashes text[] := v.caller_hashes;
+  v_size int := -1;
+begin
+  v.visitors := private.joined(v.visitors,
+    private.visitors_captured(p_site, v.phone_hashes, v.clicks));
+  if cardinality(v.clicks) > 0 then
+    v.visitors := private.joined(v.visitors, array(
+      select s.visitor_id from private.click_sightings s
+      where s.site_id = p_site.id and s.click_hash in (
+        select h from unnest(v.clicks) c cross join private.click_hashes(c, c, c) h)));
+    v.call_ids := array(
+      select c.id from public.calls c where c.site_id = p_site.id and c.gclid = any (v.clicks)
+      union select c.id from public.calls c
+        where c.site_id = p_site.id and c.wbraid = any (v.clicks)
+      union select c.id from public.calls c
+        where c.site_id = p_site.id and c.gbraid = any (v.clicks));
+  end if;
+  loop
+    v.call_ids := array(
+      select unnest(v.call_ids)
+      union
+      select c.id from public.calls c
+        where c.site_id = p_site.id and c.visitor_id = any (v.visitors)
+      union
+      (select c.id from public.calls c
+        where c.site_id = p_site.id and c.caller_hash = any (v_asked_hashes)
+        order by c.called_at limit p_limit)
+      union
+      select o.id from unnest(v.caller_hashes) h
+        cross join lateral (
+          select count(*) over () as shared, c.id from (
+            select x.id from public.calls x
+            where x.site_id = p_site.id and x.caller_hash = h limit 21) c) o
+        where o.shared <= 20
+      union
+      select s.call_id from public.sales s
+        where s.id = any (v.sale_ids) and s.call_id is not null);
+    select private.joined(v.visitors, array_agg(c.visitor_id)),
+        private.joined(v.stamps, array_agg(c.intent_stamp)),
+        private.joined(v.caller_hashes, array_agg(c.caller_hash)),
+        private.joined(v.phone_hashes,
+          array_agg(private.phone_hash(private.e164(p_site, c.phone)))),
+        private.joined(v.clicks, array_agg(c.gclid) || array_agg(c.wbraid) || array_agg(c.gbraid))
+      into v.visitors, v.stamps, v.caller_hashes, v.phone_hashes, v.clicks
+      from public.calls c where c.id = any (v.call_ids);
+    select private.joined(v.clicks,
+        array_agg(s.gclid) || array_agg(s.wbraid) || array_agg(s.gbraid))
+      into v.clicks from public.sessions s
+      where s.site_id = p_site.id and s.visitor_id = any (v.visitors) and s.clicked_at is not null;
+    v.sale_ids := array(
+      select s.id from public.sales s where s.call_id = any (v.call_ids)
+      union select s.id from public.sales s where s.sibling_call_id = any (v.call_ids)
+      union select s.id from public.sales s
+        where s.site_id = p_site.id and (s.customer_hash = any (v.phone_hashes)
+          or s.caller_hash = any (v.caller_hashes) or s.email_hash = any (v.email_hashes) or s.gclid = any (v.clicks)
+          or s.wbraid = any (v.clicks) or s.gbraid = any (v.clicks)));
+    select private.joined(v.email_hashes, array_agg(s.email_hash)),
+        private.joined(v.clicks, array_agg(s.gclid) || array_agg(s.wbraid) || array_agg(s.gbraid)),
+        private.joined(v.phone_hashes, array_agg(s.customer_hash)),
+        private.joined(v.caller_hashes, array_agg(s.caller_hash))
+      into v.email_hashes, v.clicks, v.phone_hashes, v.caller_hashes
+      from public.sales s where s.id = any (v.sale_ids);
+    v.caller_hashes := private.joined(v.caller_hashes,
+      private.caller_hashes_of(v.phone_hashes, null));
+    exit when cardinality(v.call_ids) + cardinality(v.sale_ids) + cardinality(v.visitors) = v_size;
+    v_size := cardinality(v.call_ids) + cardinality(v.sale_ids) + cardinality(v.visitors);
+  end loop;
+  return v;
+end
+$$;
+create function private.mentions(p_person private.person, p_text text) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select coalesce(strpos(lower(p_text), p_person.email) > 0, false)
+    or coalesce(strpos(regexp_replace(p_text, '\D', '', 'g'), right(p_person.phone, 9)) > 0, false)
+$$;
+
+-- 18_privacy/forget_old_leads.sql
+create function private.cleared_until(p_site_id uuid, p_kind text) returns timestamptz
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce((
+    select t.cleared_until from private.retention_progress t
+    where t.site_id = p_site_id and t.kind = p_kind), '-infinity')
+$$;
+create function private.forget_old_calls(p_site_id uuid, p_before timestamptz, p_limit int)
+returns bigint
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_ids uuid[];
+  v_until timestamptz;
+  v_visitors text[];
+  v_sessions uuid[];
+begin
+  select array_agg(t.id), max(t.called_at) into v_ids, v_until from (
+    select c.id, c.called_at from public.calls c
+    where c.site_id = p_site_id and c.called_at < p_before
+      and c.called_at >= private.cleared_until(p_site_id, 'leads')
+      and c.visitor_id not like 'erased-%'
+    order by c.called_at, c.id limit p_limit) t;
+  select array_agg(c.visitor_id), array_agg(c.session_id) into v_visitors, v_sessions
+    from public.calls c where c.id = any (v_ids);
+  perform private.lock_calls(v_ids);
+  update public.calls c
+    set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null,
+        click_is_signed = false, phone = null, caller_hash = null, caller_key_id = null,
+        page_url = null,
+        visitor_id = private.erased_name(coalesce(c.session_id, c.id)),
+        updated_at = private.current_moment()
+    where c.id = any (v_ids);
+  -- A visit with a lead that is not cleared yet waits for it.
+  perform private.empty_visits(array(
+    select s.id from public.sessions s where s.id = any (v_sessions)
+      and not exists (select from public.calls c
+        where c.session_id = s.id and c.visitor_id not like 'erased-%')));
+  delete from public.consent_choices c
+    where c.site_id = p_site_id and c.visitor_id = any (v_visitors) and not exists (
+      select from public.sessions s where s.site_id = p_site_id and s.visitor_id = c.visitor_id);
+  delete from private.click_sightings c
+    where c.site_id = p_site_id and c.visitor_id = any (v_visitors) and not exists (
+      select from public.sessions s where s.site_id = p_site_id and s.visitor_id = c.visitor_id);
+  perform private.note_removed(
+    p_site_id, 'leads', coalesce(v_until, p_before), coalesce(cardinality(v_ids), 0));
+  return coalesce(cardinality(v_ids), 0);
+end
+$$;
+create function private.forget_old_sales(p_site_id uuid, p_before timestamptz, p_limit int)
+returns bigint
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_ids uuid[];
+  v_until timestamptz;
+begin
+  select array_agg(t.id), max(t.occurred_at) into v_ids, v_until from (
+    select s.id, s.occurred_at from public.sales s
+    where s.site_id = p_site_id and s.occurred_at < p_before
+      and s.occurred_at >= private.cleared_until(p_site_id, 'sales')
+      and num_nonnulls(s.note, s.customer_hash, s.email_hash, s.external_hash, s.caller_hash,
+        s.gclid, s.wbraid, s.gbraid) > 0
+    order by s.occurred_at, s.id limit p_limit for update) t;
+  update public.sales s
+    set note = null, customer_hash = null, email_hash = null, external_hash = null,
+        caller_hash = null, caller_key_id = null, gclid = null, wbraid = null, gbraid = null,
+        clicked_at = null, updated_at = private.current_moment()
+    where s.id = any (v_ids);
+  perform private.note_removed(
+    p_site_id, 'sales', coalesce(v_until, p_before), coalesce(cardinality(v_ids), 0));
+  return coalesce(cardinality(v_ids), 0);
+end
+$$;
+create function private.forget_old_notes(p_site_id uuid, p_before timestamptz, p_limit int)
+returns bigint
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_ids uuid[];
+  v_until timestamptz;
+begin
+  select array_agg(t.id), max(t.occurred_at) into v_ids, v_until from (
+    select p.id, p.occurred_at from public.transition_proofs p
+      join private.proof_notes n on n.proof_id = p.id
+    where p.site_id = p_site_id and p.occurred_at < p_before
+      and p.occurred_at >= private.cleared_until(p_site_id, 'notes')
+    order by p.occurred_at, p.id limit p_limit) t;
+  delete from private.proof_notes n where n.proof_id = any (v_ids);
+  perform private.note_removed(
+    p_site_id, 'notes', coalesce(v_until, p_before), coalesce(cardinality(v_ids), 0));
+  return coalesce(cardinality(v_ids), 0);
+end
+$$;
+
+-- 18_privacy/person_rows.sql
+create function private.notes_of(p_person private.person) returns setof uuid
+language sql stable security definer set search_path = ''
+as $$
+  select n.proof_id from private.proof_notes n
+    join public.transition_proofs p on p.id = n.proof_id
+  where p.entity_id = any (p_person.call_ids || p_person.sale_ids || array(
+    select q.id from public.offline_conversion_queue q where q.sale_id = any (p_person.sale_ids)))
+  union
+  select n.proof_id from public.transition_proofs p
+    join private.proof_notes n on n.proof_id = p.id
+  where coalesce(p_person.phone, p_person.email) is not null
+    and p.site_id = p_person.site_id and private.mentions(p_person, n.note)
+$$;
+create function private.captured_of(p_site public.sites, p_person private.person)
+returns setof uuid
+language sql stable security definer set search_path = ''
+as $$
+  select b.id from public.ingest_fallback_buffer b
+  where b.site_id = p_site.id and b.status <> 'RECOVERED'
+    and (b.payload ->> 'visitor' = any (p_person.visitors)
+      or b.payload ->> 'intentStamp' = any (p_person.stamps)
+      or array[b.payload ->> 'gclid', b.payload ->> 'wbraid', b.payload ->> 'gbraid']
+        && p_person.clicks
+      or (b.payload ->> 'phone' is not null and private.phone_hash(
+        private.e164(p_site, b.payload ->> 'phone')) = any (p_person.phone_hashes)))
+$$;
+create function private.held_of(p_site public.sites, p_person private.person) returns setof text
+language sql stable security definer set search_path = ''
+as $$
+  select h.intent_stamp from private.held_reports h
+  where h.site_id = p_site.id
+    and (h.intent_stamp = any (p_person.stamps || p_person.visitors)
+      or array[h.report ->> 'gclid', h.report ->> 'wbraid', h.report ->> 'gbraid']
+        && p_person.clicks
+      or private.phone_hash(private.e164(p_site, h.report ->> 'phone'))
+        = any (p_person.phone_hashes))
+$$;
+create function private.person_kinds(p_site public.sites, p_person private.person)
+returns table (kind text, rows bigint, first_at timestamptz, last_at timestamptz)
+language sql stable security definer set search_path = ''
+as $$
+  select 'leads', count(*), min(c.called_at), max(c.called_at)
+    from public.calls c where c.id = any (p_person.call_ids)
+  union all
+  select 'sales', count(*), min(s.occurred_at), max(s.occurred_at)
+    from public.sales s where s.id = any (p_person.sale_ids)
+  union all
+  select 'visits', count(*), min(s.started_at), max(s.last_seen_at) from public.sessions s
+    where s.site_id = p_site.id and s.visitor_id = any (p_person.visitors)
+  union all
+  select 'events', count(*), min(e.happened_at), max(e.happened_at)
+    from private.events e where e.session_id = any (private.sessions_of(p_person))
+  union all
+  select 'choices', count(*), min(c.chosen_at), max(c.last_said_at)
+    from public.consent_choices c
+    where c.site_id = p_site.id and c.visitor_id = any (p_person.visitors)
+  union all
+  select 'notes', count(*), min(t.at), max(t.at) from (
+    select p.occurred_at as at from public.transition_proofs p
+    where p.id in (select private.notes_of(p_person))
+    union all
+    select s.updated_at from public.sales s
+    where s.site_id = p_site.id and s.note is not null
+      and (s.id = any (p_person.sale_ids) or private.mentions(p_person, s.note))) t
+  union all
+  select 'captured', count(*), min(b.created_at), max(b.created_at)
+    from public.ingest_fallback_buffer b
+    where b.id in (select private.captured_of(p_site, p_person))
+  union all
+  select 'held', count(*), min(h.held_until - interval '1 hour'),
+      max(h.held_until - interval '1 hour')
+    from private.held_reports h
+    where h.site_id = p_site.id
+      and h.intent_stamp in (select private.held_of(p_site, p_person))
+  union all
+  select 'identifiers', count(*), min(i.handed_at), max(i.handed_at)
+    from public.dispatch_identifiers i
+    join public.offline_conversion_queue q on q.id = i.queue_id
+    where q.sale_id = any (p_person.sale_ids)
+$$;
+create function private.sessions_of(p_person private.person) returns uuid[]
+language sql stable security definer set search_path = ''
+as $$
+  select array(
+    select s.id from public.sessions s
+    where s.site_id = p_person.site_id and s.visitor_id = any (p_person.visitors))
+$$;
+create function public.preview_erasure(p_public_id text, p_person jsonb) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return private.preview_person(private.require_site(p_public_id, 'owner'), p_person);
+end
+$$;
+create function private.preview_person(p_site public.sites, p_asked jsonb) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_person private.person := private.find_person(p_site, p_asked, 5000);
+begin
+  return jsonb_build_object(
+    'kinds', (
+      select jsonb_agg(jsonb_build_object(
+        'kind', k.kind, 'rows', k.rows, 'firstAt', k.first_at, 'lastAt', k.last_at))
+      from private.person_kinds(p_site, v_person) k),
+    'visitors', to_jsonb(v_person.visitors),
+    'atGoogle', (
+      select count(distinct d.sale_id) from private.standing_dispatches d
+      where d.sale_id = any (v_person.sale_ids)),
+    'inFlight', (
+      select count(*) from public.offline_conversion_queue q
+      where q.sale_id = any (v_person.sale_ids) and q.status = 'PROCESSING'));
+end
+$$;
+
+-- 18_privacy/retention.sql
+create table private.retention_progress (
+  site_id uuid not null,
+  kind text not null,
+  cleared_until timestamptz not null,
+  removed bigint not null default 0,
+  removed_at timestamptz,
+  primary key (site_id, kind),
+  constraint retention_kind_is_known
+    check (kind in ('events', 'visits', 'leads', 'sales', 'notes', 'captured', 'keys'))
+);
+create table private.site_retention (
+  site_id uuid primary key references public.sites (id),
+  personal_months int not null,
+  changed_at timestamptz not null,
+  constraint personal_months_are_bounded check (personal_months between 4 and 120)
+);
+create function private.whole_installation() returns uuid
+language sql immutable parallel safe set search_path = ''
+as $$ select '00000000-0000-0000-0000-000000000000'::uuid $$;
+create function private.personal_months_of(p_site_id uuid, p_months int) returns int
+language sql stable security definer set search_path = ''
+as $$
+  select least(p_months, (
+    select r.personal_months from private.site_retention r where r.site_id = p_site_id))
+$$;
+create function private.note_removed(
+  p_site_id uuid, p_kind text, p_until timestamptz, p_removed bigint
+) returns void
+language sql security definer set search_path = ''
+as $$
+  insert into private.retention_progress as t
+      (site_id, kind, cleared_until, removed, removed_at)
+    values (p_site_id, p_kind, p_until, p_removed,
+      case when p_removed > 0 then private.current_moment() end)
+    on conflict (site_id, kind) do update
+      set cleared_until = greatest(t.cleared_until, excluded.cleared_until),
+          removed = case
+            when p_removed = 0 then t.removed
+            when t.removed_at > private.current_moment() - interval '1 hour'
+              then t.removed + p_removed
+            else p_removed end,
+          removed_at = case
+            when p_removed = 0 then t.removed_at else private.current_moment() end
+$$;
+create function private.drop_old_events(p_before timestamptz) returns jsonb
+language plpgsql security definer set search_path = '' set lock_timeout = '500ms'
+as $$
+declare
+  v_name text;
+  v_dropped text[] := '{}';
+  v_rows bigint;
+  v_removed bigint := 0;
+  v_busy boolean := false;
+begin
+  for v_name, v_rows in
+    -- An estimate: counting a month would take long.
+    select c.relname, greatest(c.reltuples, 1)::bigint from pg_catalog.pg_inherits i
+      join pg_catalog.pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'private.events'::regclass and c.relname ~ '^events_\d{4}_\d{2}$'
+      and to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month'
+        <= p_before at time zone 'UTC'
+    order by 1
+  loop
+    begin
+      execute format('lock table private.events, private.%I in access exclusive mode', v_name);
+      execute format('drop table private.%I', v_name);
+      v_dropped := v_dropped || v_name;
+      v_removed := v_removed + v_rows;
+    exception when lock_not_available then
+      v_busy := true;
+      exit;
+    end;
+  end loop;
+  delete from private.events_default e using (
+    select x.received_at, x.id from private.events_default x
+    where x.received_at < p_before order by x.received_at limit 5000) t
+    where e.received_at = t.received_at and e.id = t.id;
+  get diagnostics v_rows = row_count;
+  perform private.note_removed(
+    private.whole_installation(), 'events', p_before, v_removed + v_rows);
+  return jsonb_build_object('dropped', v_dropped, 'deleted', v_rows, 'isBusy', v_busy);
+end
+$$;
+create function private.forget_visits(p_site_id uuid, p_before timestamptz, p_limit int)
+returns bigint
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_visitors text[];
+  v_removed bigint;
+  v_until timestamptz;
+begin
+  with old as (
+    select s.id from public.sessions s
+    where s.site_id = p_site_id and s.started_at < p_before
+      and s.started_at >= private.cleared_until(p_site_id, 'visits')
+      and not exists (select from public.calls c where c.session_id = s.id)
+    order by s.started_at limit p_limit for update
+  ), gone as (
+    delete from public.sessions s using old where s.id = old.id
+    returning s.visitor_id, s.started_at)
+  select array_agg(distinct g.visitor_id), count(*), max(g.started_at)
+    into v_visitors, v_removed, v_until from gone g;
+  v_visitors := array(
+    select v from unnest(v_visitors) v
+    where not exists (
+      select from public.sessions s where s.site_id = p_site_id and s.visitor_id = v));
+  delete from public.consent_choices c
+    where c.site_id = p_site_id and c.visitor_id = any (v_visitors)
+      and c.last_said_at < p_before;
+  delete from private.click_sightings c
+    where c.site_id = p_site_id and c.visitor_id = any (v_visitors) and c.first_seen_at < p_before;
+  perform private.note_removed(p_site_id, 'visits', coalesce(v_until, p_before), v_removed);
+  return v_removed;
+end
+$$;
+
+-- 18_privacy/run_retention.sql
+create function public.run_retention(p_periods jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_started timestamptz := clock_timestamp();
+  v_events timestamptz := v_now - make_interval(months => (p_periods ->> 'eventsMonths')::int);
+  v_events_gone jsonb;
+  v_site record;
+  v_step jsonb;
+  v_removed jsonb := '{}';
+  v_done boolean := true;
+begin
+  if (p_periods ->> 'eventsMonths')::int not between 3 and 120
+      or (p_periods ->> 'personalMonths')::int not between 4 and 120
+      or (p_periods ->> 'failedDays')::int not between 7 and 3650
+      or (p_periods ->> 'revokedKeysDays')::int not between 30 and 3650
+      or num_nulls(p_periods ->> 'eventsMonths', p_periods ->> 'personalMonths',
+        p_periods ->> 'failedDays', p_periods ->> 'revokedKeysDays') > 0 then
+    perform private.fail(400, 'VALIDATION_FAILED', '{"field": "periods"}');
+  end if;
+  if not pg_catalog.pg_try_advisory_xact_lock(hashtext('run_retention')) then
+    return '{"isDone": true, "removed": {}}';
+  end if;
+  v_events_gone := private.drop_old_events(v_events);
+  v_done := (v_events_gone ->> 'deleted')::int < 5000;
+  v_removed := jsonb_build_object(
+    'partitions', jsonb_array_length(v_events_gone -> 'dropped'),
+    'events', (v_events_gone ->> 'deleted')::int,
+    'keys', private.forget_old_keys(
+      v_now - make_interval(days => (p_periods ->> 'revokedKeysDays')::int)));
+  for v_site in
+    select s.id, v_now - make_interval(months => private.personal_months_of(
+      s.id, (p_periods ->> 'personalMonths')::int)) as personal
+    from public.sites s
+    order by (
+      select min(t.cleared_until) from private.retention_progress t where t.site_id = s.id
+    ) nulls first, s.id
+  loop
+    if clock_timestamp() > v_started + interval '2 seconds' then
+      v_done := false;
+      exit;
+    end if;
+    v_step := jsonb_build_object(
+      'visits', private.forget_visits(v_site.id, v_events, 500),
+      'leads', private.forget_old_calls(v_site.id, v_site.personal, 500),
+      'sales', private.forget_old_sales(v_site.id, v_site.personal, 500),
+      'notes', private.forget_old_notes(v_site.id, v_site.personal, 500),
+      'captured', private.forget_failed(
+        v_site.id, v_now - make_interval(days => (p_periods ->> 'failedDays')::int), 500));
+    v_removed := private.add_counts(v_removed, v_step);
+    v_done := v_done and not exists (
+      select from jsonb_each_text(v_step) e where e.value::int >= 500);
+  end loop;
+  return jsonb_build_object('isDone', v_done, 'removed', v_removed);
+end
+$$;
+create function private.forget_failed(p_site_id uuid, p_before timestamptz, p_limit int)
+returns bigint
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_ids uuid[] := array(
+    select b.id from public.ingest_fallback_buffer b
+    where b.site_id = p_site_id and b.status = 'FAILED' and b.created_at < p_before
+    order by b.created_at limit p_limit for update skip locked);
+begin
+  perform private.empty_captured(v_ids);
+  perform private.note_removed(p_site_id, 'captured', p_before, cardinality(v_ids));
+  return cardinality(v_ids);
+end
+$$;
+create function private.forget_old_keys(p_before timestamptz) returns bigint
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_removed bigint;
+begin
+  delete from public.site_api_keys k where k.revoked_at < p_before;
+  get diagnostics v_removed = row_count;
+  perform private.note_removed(private.whole_installation(), 'keys', p_before, v_removed);
+  return v_removed;
+end
+$$;
+create function public.site_retention(p_public_id text) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'owner');
+begin
+  return jsonb_build_object(
+    'personalMonths', (
+      select r.personal_months from private.site_retention r where r.site_id = v_site.id),
+    'removed', (
+      select coalesce(jsonb_agg(jsonb_build_object(
+        'kind', t.kind,
+        'until', t.cleared_until,
+        'at', t.removed_at,
+        'rows', case when t.site_id = v_site.id then t.removed end)
+        order by t.removed_at desc, t.kind), '[]')
+      from private.retention_progress t
+      where t.site_id in (v_site.id, private.whole_installation())
+        and t.removed_at is not null and t.kind <> 'keys'));
+end
+$$;
+create function public.set_site_retention(p_public_id text, p_personal_months int) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'owner');
+begin
+  if p_personal_months not between 4 and 120 then
+    perform private.refuse_setting('personalMonths');
+  end if;
+  if p_personal_months is null then
+    delete from private.site_retention r where r.site_id = v_site.id;
+  else
+    insert into private.site_retention as r (site_id, personal_months, changed_at)
+      values (v_site.id, p_personal_months, private.current_moment())
+      on conflict (site_id) do update
+        set personal_months = excluded.personal_months, changed_at = excluded.changed_at;
+  end if;
+  return jsonb_build_object('ok', true);
+end
+$$;
+
 -- 01_ground/database_readiness.sql
 grant execute on function public.database_readiness() to opsmantik_app, service_role;
 
@@ -13033,8 +14343,13 @@ grant execute on function public.remove_member(text, uuid, text, text) to authen
 
 -- 02_tenancy/site_secrets.sql
 alter table private.site_secrets enable row level security;
-grant execute on function public.call_event_secret(text, boolean) to authenticated;
-grant execute on function public.verify_call_event_signature(text, text, text, text)
+grant execute on function public.call_event_secret(text) to authenticated;
+grant execute on function public.replace_call_event_secret(text, text, text) to authenticated;
+grant execute on function public.call_event_secrets(text) to opsmantik_app, service_role;
+grant execute on function public.purge_replaced_secrets() to opsmantik_app, service_role;
+grant execute on function public.list_sealed_call_secrets(text, int)
+  to opsmantik_app, service_role;
+grant execute on function public.reseal_call_secret(uuid, text, text, text)
   to opsmantik_app, service_role;
 
 -- 02_tenancy/sites.sql
@@ -13172,6 +14487,8 @@ create index calls_of_a_site on public.calls (site_id, called_at desc, id desc);
 create index calls_of_a_visitor on public.calls (site_id, visitor_id);
 create index calls_of_a_caller on public.calls (site_id, caller_hash, called_at desc)
   where caller_hash is not null;
+create index callers_by_vault_key on public.calls (caller_key_id, id)
+  where caller_hash is not null;
 create index calls_of_a_gclid on public.calls (site_id, gclid) where gclid is not null;
 create index calls_of_a_wbraid on public.calls (site_id, wbraid) where wbraid is not null;
 create index calls_of_a_gbraid on public.calls (site_id, gbraid) where gbraid is not null;
@@ -13202,7 +14519,9 @@ grant execute on function public.change_call(text, jsonb, text, text) to authent
 grant execute on function public.undo_call(text, jsonb, text, text) to authenticated;
 
 -- 05_leads/phone_numbers.sql
-grant execute on function public.add_caller_number(uuid, text, text) to opsmantik_app, service_role;
+grant execute on function public.phone_hashes(text, text[]) to opsmantik_app, service_role;
+grant execute on function public.add_caller_number(uuid, text, text, jsonb)
+  to opsmantik_app, service_role;
 
 -- 05_leads/sessions.sql
 create index newest_session_of_a_visitor
@@ -13280,6 +14599,11 @@ grant execute on function public.confirm_sale_and_enqueue(uuid, jsonb, text, tex
   to opsmantik_app, service_role;
 grant execute on function public.confirm_sale(text, jsonb, text, text) to authenticated;
 
+-- 07_sales/customer_hashes.sql
+grant execute on function public.purge_customer_hashes() to opsmantik_app, service_role;
+grant execute on function public.list_caller_hashes(text, int) to opsmantik_app, service_role;
+grant execute on function public.rekey_caller_hashes(jsonb) to opsmantik_app, service_role;
+
 -- 07_sales/import_sales.sql
 grant execute on function public.import_sales(text, jsonb, boolean) to authenticated;
 grant execute on function public.preview_import(text, jsonb, uuid[]) to authenticated;
@@ -13312,6 +14636,10 @@ create index changed_sales on public.sales (site_id, updated_at);
 create index sales_by_gclid on public.sales (site_id, gclid) where gclid is not null;
 create index sales_by_wbraid on public.sales (site_id, wbraid) where wbraid is not null;
 create index sales_by_gbraid on public.sales (site_id, gbraid) where gbraid is not null;
+create index sales_with_hashes on public.sales (occurred_at)
+  where customer_hash is not null or email_hash is not null;
+create index sale_callers_by_vault_key on public.sales (caller_key_id, id)
+  where caller_hash is not null;
 alter table public.sales enable row level security;
 
 -- 07_sales/seal_sale.sql
@@ -13704,6 +15032,38 @@ create trigger acts_leave_a_line after insert or update on public.sites
   for each row execute function private.note_site_act();
 create trigger acts_leave_a_line after insert or update on public.site_plans
   for each row execute function private.note_plan_act();
+
+-- 18_privacy/erase_person.sql
+grant execute on function public.erase_person(text, jsonb, uuid) to authenticated;
+
+-- 18_privacy/erased_marks.sql
+alter table private.erased_marks enable row level security;
+
+-- 18_privacy/erasure_receipts.sql
+create index receipts_of_a_site on public.erasure_receipts (site_id, started_at desc);
+alter table public.erasure_receipts enable row level security;
+create trigger receipts_are_never_deleted before delete on public.erasure_receipts
+  for each row execute function private.refuse_change();
+create trigger finished_receipts_never_change before update on public.erasure_receipts
+  for each row when (old.finished_at is not null) execute function private.refuse_change();
+create trigger receipts_are_never_truncated before truncate on public.erasure_receipts
+  for each statement execute function private.refuse_change();
+grant execute on function public.list_erasures(text) to authenticated;
+
+-- 18_privacy/export_person.sql
+grant execute on function public.export_person(text, jsonb, text) to authenticated;
+
+-- 18_privacy/person_rows.sql
+grant execute on function public.preview_erasure(text, jsonb) to authenticated;
+
+-- 18_privacy/retention.sql
+alter table private.retention_progress enable row level security;
+alter table private.site_retention enable row level security;
+
+-- 18_privacy/run_retention.sql
+grant execute on function public.run_retention(jsonb) to opsmantik_app, service_role;
+grant execute on function public.site_retention(text) to authenticated;
+grant execute on function public.set_site_retention(text, int) to authenticated;
 
 -- 03_contracts/contract_moves.sql
 insert into public.contracts (contract, contract_version) values

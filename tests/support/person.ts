@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
 import { drainEvents } from "#lib/ingest/drain.ts";
 import { keepPageView } from "#lib/oci/handout/page-views.ts";
-import { callersOf } from "#lib/seal/caller-hashes.ts";
 import { type AskedPerson, eraseStep, exportPage, type PersonDoor, personPreview } from "#lib/privacy/person.ts";
+import { callersOf } from "#lib/seal/caller-hashes.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { change } from "#tests/fixtures/leads.ts";
 import { claimForScript } from "#tests/fixtures/queue.ts";

@@ -21,6 +21,8 @@ export interface DemoFile extends DemoSeed {
   googleUrl: string;
   mailUrl: string;
   cronSecret: string;
+  /** Hashes callers' numbers, among others: privacy:erase finds a person by them. */
+  vaultKey: string;
 }
 
 const demoFilePath = () => join(localDir(), "demo.json");
@@ -40,6 +42,7 @@ export function describeDemo(stack: Stack, seeded: DemoSeed): DemoFile {
     googleUrl: stack.google.url,
     mailUrl: stack.mailUrl,
     cronSecret: stack.cronSecret,
+    vaultKey: stack.vaultKey,
     ...seeded,
   };
 }
