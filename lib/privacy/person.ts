@@ -28,7 +28,7 @@ export const dataKinds = [
   "identifiers",
   "pageViews",
 ] as const;
-export type DataKind = (typeof dataKinds)[number];
+
 const storedKinds = z.enum(dataKinds);
 
 export const personPreview = z.object({
@@ -54,7 +54,7 @@ export const erasureReceipt = z.object({
 export type ErasureReceipt = z.output<typeof erasureReceipt>;
 
 /** With the salt, which is given out once: SHA-256 of "<salt>:<identifier>" is the receipt's hash. */
-export const givenReceipt = erasureReceipt.extend({ salt: z.string() });
+const givenReceipt = erasureReceipt.extend({ salt: z.string() });
 export type GivenReceipt = z.output<typeof givenReceipt>;
 
 export const eraseStep = z.object({

@@ -29,7 +29,7 @@ export async function runRetention() {
   return { removed };
 }
 
-export const removedKinds = ["events", "visits", "leads", "sales", "notes", "captured"] as const;
+const removedKinds = ["events", "visits", "leads", "sales", "notes", "captured"] as const;
 
 const siteRetention = z.object({
   /** The owner's own choice, if there is one. */

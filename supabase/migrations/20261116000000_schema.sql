@@ -2087,7 +2087,8 @@ as $$
     select not 'marketing' = any (c.scopes) from public.consent_choices c
     where c.site_id = p_site_id and c.visitor_id = p_visitor_id
     order by c.chosen_at desc, c.id desc limit 1), false)
-    or private.erased_at(p_site_id, 'visitor', p_visitor_id) is not null
+    or exists (select from private.erased_marks m where m.site_id = p_site_id
+      and m.mark = private.mark_of(p_site_id, 'visitor', p_visitor_id))
 $$;
 create function private.lock_visitor(p_site_id uuid, p_visitor_id text) returns void
 language sql set search_path = ''
@@ -2510,7 +2511,8 @@ as $$
     (p_event ->> 'marketingConsent')::boolean,
     p_session.marketing_consent,
     (p_event ->> 'marketingDefault')::boolean)
-    and private.erased_at(p_site_id, 'visitor', p_event ->> 'visitor') is null
+    and not exists (select from private.erased_marks m where m.site_id = p_site_id
+      and m.mark = private.mark_of(p_site_id, 'visitor', p_event ->> 'visitor'))
 $$;
 create function private.without_click_ids(p_url text) returns text
 language sql immutable set search_path = ''
@@ -2661,6 +2663,7 @@ declare
   v_event jsonb;
   v_stored int := 0;
   v_calls int := 0;
+  v_erasing uuid[];
 begin
   perform pg_catalog.pg_advisory_xact_lock(t.visitor) from (
     select distinct hashtextextended(b.site_id || '/' || (r ->> 'visitor'), 0) as visitor
@@ -2675,6 +2678,7 @@ begin
       join public.ingest_fallback_buffer b on b.id = (r ->> 'id')::uuid
       where r ->> 'channel' is not null)
     order by c.id for update;
+  v_erasing := private.sites_with_erasures(p_rows);
   for v_row in
     select b.id, b.site_id, b.is_enrichment, b.created_at as received_at, r as event
     from public.ingest_fallback_buffer b
@@ -2684,7 +2688,8 @@ begin
     for update of b
   loop
     v_at := private.happened_at(v_row.received_at, v_row.event -> 'ageMs');
-    continue when private.is_forgotten(v_row.site_id, v_at, v_row.event);
+    continue when v_row.site_id = any (v_erasing)
+      and private.is_forgotten(v_row.site_id, v_at, v_row.event);
     v_session := private.visit_of_stamp(v_row.site_id, v_row.event);
     if v_session.id is null then
       v_session := private.touch_session(v_row.site_id, v_at, v_row.event);
@@ -5405,7 +5410,9 @@ as $$
     where not 'marketing' = any (n.scopes) and n.chosen_at > p_sale.occurred_at)
     or exists (
       select from unnest(array[p_sale.gclid, p_sale.wbraid, p_sale.gbraid]) c
-      where private.erased_at(p_site_id, 'click', c) > p_sale.occurred_at)
+        join private.erased_marks m
+          on m.site_id = p_site_id and m.mark = private.mark_of(p_site_id, 'click', c)
+      where m.erased_at > p_sale.occurred_at)
 $$;
 create function private.take_click(
   p_site_id uuid, p_sale public.sales, p_call public.calls, p_consent boolean
@@ -13478,23 +13485,29 @@ create table private.erased_marks (
   constraint mark_is_sha_256 check (octet_length(mark) = 32)
 );
 create function private.mark_of(p_site_id uuid, p_kind text, p_id text) returns bytea
-language sql immutable set search_path = ''
-as $$ select sha256(convert_to(p_site_id || '/' || p_kind || '/' || p_id, 'UTF8')) $$;
-create function private.erased_at(p_site_id uuid, p_kind text, p_id text) returns timestamptz
-language plpgsql stable security definer set search_path = ''
+language sql stable
 as $$
-begin
-  return (
-    select m.erased_at from private.erased_marks m
-    where m.site_id = p_site_id and m.mark = private.mark_of(p_site_id, p_kind, p_id));
-end
+  select pg_catalog.sha256(
+    pg_catalog.convert_to(p_site_id::text || '/' || p_kind || '/' || p_id, 'UTF8'))
 $$;
 create function private.is_forgotten(p_site_id uuid, p_at timestamptz, p_event jsonb)
 returns boolean
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(p_at <= private.erased_at(p_site_id, 'visitor', p_event ->> 'visitor'), false)
-    or private.erased_at(p_site_id, 'stamp', p_event ->> 'intentStamp') is not null
+  select exists (
+    select from private.erased_marks m
+    where m.site_id = p_site_id
+      and (m.mark = private.mark_of(p_site_id, 'stamp', p_event ->> 'intentStamp')
+        or (m.mark = private.mark_of(p_site_id, 'visitor', p_event ->> 'visitor')
+          and p_at <= m.erased_at)))
+$$;
+create function private.sites_with_erasures(p_rows jsonb) returns uuid[]
+language sql stable security definer set search_path = ''
+as $$
+  select array(
+    select distinct b.site_id from public.ingest_fallback_buffer b
+    where b.id in (select (r ->> 'id')::uuid from jsonb_array_elements(p_rows) r)
+      and exists (select from private.erased_marks m where m.site_id = b.site_id))
 $$;
 create function private.mark_erased(p_site_id uuid, p_kind text, p_ids text[]) returns void
 language sql security definer set search_path = ''

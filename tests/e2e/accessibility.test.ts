@@ -22,6 +22,7 @@ const sitePages = [
   "/members",
   "/connections",
   "/connections/google-ads",
+  "/privacy",
   "/settings",
   "/sales",
   "/sales/import",

@@ -42,7 +42,8 @@ as $$
     select not 'marketing' = any (c.scopes) from public.consent_choices c
     where c.site_id = p_site_id and c.visitor_id = p_visitor_id
     order by c.chosen_at desc, c.id desc limit 1), false)
-    or private.erased_at(p_site_id, 'visitor', p_visitor_id) is not null
+    or exists (select from private.erased_marks m where m.site_id = p_site_id
+      and m.mark = private.mark_of(p_site_id, 'visitor', p_visitor_id))
 $$;
 
 -- lock_visitor: stores, withdrawals and reports of one visitor run one after the other.

@@ -120,7 +120,8 @@ as $$
     (p_event ->> 'marketingConsent')::boolean,
     p_session.marketing_consent,
     (p_event ->> 'marketingDefault')::boolean)
-    and private.erased_at(p_site_id, 'visitor', p_event ->> 'visitor') is null
+    and not exists (select from private.erased_marks m where m.site_id = p_site_id
+      and m.mark = private.mark_of(p_site_id, 'visitor', p_event ->> 'visitor'))
 $$;
 
 -- without_click_ids: an address without its ad click ids. The gate keeps them out of addresses

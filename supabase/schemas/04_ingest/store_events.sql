@@ -22,6 +22,7 @@ declare
   v_event jsonb;
   v_stored int := 0;
   v_calls int := 0;
+  v_erasing uuid[];
 begin
   perform pg_catalog.pg_advisory_xact_lock(t.visitor) from (
     select distinct hashtextextended(b.site_id || '/' || (r ->> 'visitor'), 0) as visitor
@@ -36,6 +37,7 @@ begin
       join public.ingest_fallback_buffer b on b.id = (r ->> 'id')::uuid
       where r ->> 'channel' is not null)
     order by c.id for update;
+  v_erasing := private.sites_with_erasures(p_rows);
   for v_row in
     select b.id, b.site_id, b.is_enrichment, b.created_at as received_at, r as event
     from public.ingest_fallback_buffer b
@@ -45,7 +47,8 @@ begin
     for update of b
   loop
     v_at := private.happened_at(v_row.received_at, v_row.event -> 'ageMs');
-    continue when private.is_forgotten(v_row.site_id, v_at, v_row.event);
+    continue when v_row.site_id = any (v_erasing)
+      and private.is_forgotten(v_row.site_id, v_at, v_row.event);
     v_session := private.visit_of_stamp(v_row.site_id, v_row.event);
     if v_session.id is null then
       v_session := private.touch_session(v_row.site_id, v_at, v_row.event);

@@ -108,7 +108,9 @@ as $$
     where not 'marketing' = any (n.scopes) and n.chosen_at > p_sale.occurred_at)
     or exists (
       select from unnest(array[p_sale.gclid, p_sale.wbraid, p_sale.gbraid]) c
-      where private.erased_at(p_site_id, 'click', c) > p_sale.occurred_at)
+        join private.erased_marks m
+          on m.site_id = p_site_id and m.mark = private.mark_of(p_site_id, 'click', c)
+      where m.erased_at > p_sale.occurred_at)
 $$;
 
 -- take_click: the click that a sale is sent to Google with: its call's, or its own where the

@@ -11,21 +11,13 @@ create table private.erased_marks (
 );
 alter table private.erased_marks enable row level security;
 
--- mark_of: the mark of an id on one site. Kinds: visitor, click, stamp.
+-- mark_of: the mark of an id on one site. Kinds: visitor, click, stamp. Inlined, like uuid_v7:
+-- every stored event asks for one.
 create function private.mark_of(p_site_id uuid, p_kind text, p_id text) returns bytea
-language sql immutable set search_path = ''
-as $$ select sha256(convert_to(p_site_id || '/' || p_kind || '/' || p_id, 'UTF8')) $$;
-
--- erased_at: when the person behind an id was erased; null if nobody was. In plpgsql, which keeps
--- its plan: every stored event asks.
-create function private.erased_at(p_site_id uuid, p_kind text, p_id text) returns timestamptz
-language plpgsql stable security definer set search_path = ''
+language sql stable
 as $$
-begin
-  return (
-    select m.erased_at from private.erased_marks m
-    where m.site_id = p_site_id and m.mark = private.mark_of(p_site_id, p_kind, p_id));
-end
+  select pg_catalog.sha256(
+    pg_catalog.convert_to(p_site_id::text || '/' || p_kind || '/' || p_id, 'UTF8'))
 $$;
 
 -- is_forgotten: true if an event must not be stored: it happened before its visitor was erased, or
@@ -34,8 +26,23 @@ create function private.is_forgotten(p_site_id uuid, p_at timestamptz, p_event j
 returns boolean
 language sql stable security definer set search_path = ''
 as $$
-  select coalesce(p_at <= private.erased_at(p_site_id, 'visitor', p_event ->> 'visitor'), false)
-    or private.erased_at(p_site_id, 'stamp', p_event ->> 'intentStamp') is not null
+  select exists (
+    select from private.erased_marks m
+    where m.site_id = p_site_id
+      and (m.mark = private.mark_of(p_site_id, 'stamp', p_event ->> 'intentStamp')
+        or (m.mark = private.mark_of(p_site_id, 'visitor', p_event ->> 'visitor')
+          and p_at <= m.erased_at)))
+$$;
+
+-- sites_with_erasures: the sites of these captured events that erased somebody: only their events
+-- need is_forgotten.
+create function private.sites_with_erasures(p_rows jsonb) returns uuid[]
+language sql stable security definer set search_path = ''
+as $$
+  select array(
+    select distinct b.site_id from public.ingest_fallback_buffer b
+    where b.id in (select (r ->> 'id')::uuid from jsonb_array_elements(p_rows) r)
+      and exists (select from private.erased_marks m where m.site_id = b.site_id))
 $$;
 
 -- mark_erased: writes the tombstones of these ids.
