@@ -126,6 +126,7 @@ export interface Database {
       set_site_delivery: { Args: { p_public_id: SiteId; p_settings: Json }; Returns: Json };
       set_site_plan: { Args: { p_public_id: SiteId; p_name: string; p_monthly_limit: number; p_enforcement: string; p_currency: string; p_hard_cap_multiplier?: number; p_base_price_cents?: number; p_overage_cents_per_1000?: number }; Returns: Json };
       set_site_privacy: { Args: { p_public_id: SiteId; p_consent_mode: string; p_respects_privacy_signal: boolean }; Returns: Json };
+      settle_and_claim_conversion_jobs: { Args: { p_site_id: SiteUuid; p_provider_key: string; p_token: string; p_ids: string[]; p_indexes: number[]; p_sent: Json; p_batch: Json; p_limit?: number; p_max_attempts?: number; p_after?: Json }; Returns: Json };
       settle_marketing_signal_jobs: { Args: { p_site_id: SiteUuid; p_token: string; p_results: Json; p_batch?: Json; p_max_attempts?: number }; Returns: Json };
       settle_offline_conversion_jobs: { Args: { p_site_id: SiteUuid; p_token: string; p_results: Json; p_transport?: string; p_max_attempts?: number; p_batch?: Json }; Returns: Json };
       site_delivery: { Args: { p_public_id: SiteId }; Returns: Json };
@@ -209,6 +210,7 @@ export const serviceFunctions = {
   seal_proof_blocks: [],
   seed_provider_credentials: ["p_site_id", "p_connection"],
   set_site_plan: ["p_public_id", "p_name", "p_monthly_limit", "p_enforcement", "p_currency", "p_hard_cap_multiplier", "p_base_price_cents", "p_overage_cents_per_1000"],
+  settle_and_claim_conversion_jobs: ["p_site_id", "p_provider_key", "p_token", "p_ids", "p_indexes", "p_sent", "p_batch", "p_limit", "p_max_attempts", "p_after"],
   settle_marketing_signal_jobs: ["p_site_id", "p_token", "p_results", "p_batch", "p_max_attempts"],
   settle_offline_conversion_jobs: ["p_site_id", "p_token", "p_results", "p_transport", "p_max_attempts", "p_batch"],
   site_for_ingest: ["p_public_id"],

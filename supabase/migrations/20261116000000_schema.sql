@@ -3010,8 +3010,9 @@ begin
   loop
     -- What Google has stays. Its order id is enough to correct it, so we delete the identifiers
     -- here too.
-    v_is_sent := exists (select from private.standing_dispatches d where d.sale_id = v_sale.id);
+    -- This waits for answers under way: what they delivered is seen below.
     perform private.forget_identifiers(array[v_sale.id]);
+    v_is_sent := exists (select from private.standing_dispatches d where d.sale_id = v_sale.id);
     update public.sales s
       set delivery_block = case when v_is_sent then s.delivery_block else 'NO_CONSENT' end,
           gclid = null, wbraid = null, gbraid = null, clicked_at = null, customer_hash = null,
@@ -5577,10 +5578,11 @@ $$;
 
 -- 08_queue/offline_conversion_queue.sql
 create table public.offline_conversion_queue (
-  id uuid primary key default private.uuid_v7(),
+  id uuid not null default private.uuid_v7(),
   site_id uuid not null,
-  sale_id uuid not null references public.sales (id),
+  sale_id uuid not null,
   call_id uuid,
+  is_plain boolean not null default false,
   provider_key text not null default 'google_ads',
   kind text not null default 'CONVERSION',
   status text not null default 'QUEUED',
@@ -5594,6 +5596,8 @@ create table public.offline_conversion_queue (
   click_expires_at timestamptz not null,
   not_before timestamptz not null,
   next_retry_at timestamptz,
+  eligible_at timestamptz not null
+    generated always as (coalesce(next_retry_at, '-infinity')) stored,
   attempt_count int not null default 0,
   attempt_base int not null default 0,
   free_waits int not null default 0,
@@ -5619,61 +5623,10 @@ create table public.offline_conversion_queue (
   uploaded_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
-  channel text,
-  constraint kind_is_known check (kind in ('CONVERSION', 'RESTATE', 'RETRACT')),
-  constraint queue_status_is_known
-    check (status in ('QUEUED', 'RETRY', 'PROCESSING', 'COMPLETED', 'FAILED')),
-  constraint processing_rows_have_a_claim
-    check ((status = 'PROCESSING') = (claimed_at is not null and claim_token is not null)),
-  constraint completed_rows_were_uploaded
-    check ((status = 'COMPLETED') = (uploaded_at is not null)),
-  constraint completed_rows_have_no_error check (status <> 'COMPLETED'
-    or (provider_error_code is null and provider_error_category is null and last_error is null)),
-  constraint failed_rows_say_why check (status <> 'FAILED'
-    or (provider_error_code is not null and provider_error_category is not null)),
-  constraint error_category_is_known check (provider_error_category in
-    ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT', 'PERMANENT', 'DETERMINISTIC_SKIP')),
-  constraint attempts_only_grow check (attempt_count >= attempt_base and attempt_base >= 0),
-  constraint handed_out_rows_have_a_name
-    check (conversion_name is not null or (kind = 'CONVERSION' and attempt_count = 0)),
-  constraint values_are_sendable
-    check (case kind when 'RETRACT' then value_cents = 0 else value_cents > 0 end),
-  constraint errors_are_bounded check (char_length(last_error) <= 1024
-    and char_length(provider_error_code) <= 64 and char_length(provider_request_id) <= 256),
-  constraint attempt_errors_are_bounded
-    check (char_length(attempt_error) <= 1024 and char_length(attempt_error_code) <= 64),
-  constraint attempt_category_is_known check (attempt_error_category in
-    ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT', 'PERMANENT', 'DETERMINISTIC_SKIP')),
-  constraint free_waits_are_bounded check (free_waits between 0 and 20),
-  constraint only_adjustments_are_made_by_hand check (by_hand_reason is null
-    or (kind <> 'CONVERSION' and by_hand_reason in
-      ('NO_ADS_API_ACCESS', 'SENT_BY_SCRIPT', 'WBRAID_ONLY', 'NO_VERDICT', 'OTHER_ACCOUNT')))
-) with (
-  fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
-  autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.02
-);
-create function private.require_sealed_sale() returns trigger
-language plpgsql security definer set search_path = ''
-as $$
-begin
-  if not exists (select from public.sales s
-      where s.id = new.sale_id and s.site_id = new.site_id and s.delivery_block is null
-        and case new.kind when 'RETRACT' then exists (
-              select from private.standing_dispatches d where d.sale_id = s.id)
-            else s.seal_status = 'sealed' end) then
-    perform private.fail(409, 'SALE_NOT_SEALED');
-  end if;
-  return new;
-end
-$$;
-create function private.take_channel() returns trigger
-language plpgsql security definer set search_path = ''
-as $$
-begin
-  new.channel := (select c.channel from public.calls c where c.id = new.call_id);
-  return new;
-end
-$$;
+  claimed_in bigint,
+  delivered_in bigint,
+  channel text
+) partition by list (status);
 
 -- 08_queue/queue_check.sql
 create table private.queue_check (
@@ -5781,6 +5734,104 @@ as $$
   group by 1, 2, 3, 4, 5 having sum(t.row_count) <> 0
 $$;
 
+-- 08_queue/queue_delivered.sql
+create table private.queue_delivered partition of public.offline_conversion_queue (
+  primary key (id),
+  constraint completed_rows_were_uploaded check (uploaded_at is not null and claim_token is null),
+  constraint completed_rows_have_no_error check (
+    num_nonnulls(provider_error_code, provider_error_category, last_error) = 0)
+) for values in ('COMPLETED')
+with (autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_analyze_scale_factor = 0.05);
+
+-- 08_queue/queue_open.sql
+create table private.queue_open partition of public.offline_conversion_queue (
+  primary key (id),
+  foreign key (sale_id) references public.sales (id),
+  constraint kind_is_known check (kind in ('CONVERSION', 'RESTATE', 'RETRACT')),
+  constraint queue_status_is_known
+    check (status in ('QUEUED', 'RETRY', 'PROCESSING', 'FAILED')),
+  constraint processing_rows_have_a_claim
+    check ((status = 'PROCESSING') = (claimed_at is not null and claim_token is not null)),
+  constraint open_rows_were_not_uploaded check (uploaded_at is null and delivered_in is null),
+  constraint failed_rows_say_why check (status <> 'FAILED'
+    or (provider_error_code is not null and provider_error_category is not null)),
+  constraint error_category_is_known check (provider_error_category in
+    ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT', 'PERMANENT', 'DETERMINISTIC_SKIP')),
+  constraint attempts_only_grow check (attempt_count >= attempt_base and attempt_base >= 0),
+  constraint handed_out_rows_have_a_name
+    check (conversion_name is not null or (kind = 'CONVERSION' and attempt_count = 0)),
+  constraint values_are_sendable
+    check (case kind when 'RETRACT' then value_cents = 0 else value_cents > 0 end),
+  constraint errors_are_bounded check (char_length(last_error) <= 1024
+    and char_length(provider_error_code) <= 64 and char_length(provider_request_id) <= 256),
+  constraint attempt_errors_are_bounded
+    check (char_length(attempt_error) <= 1024 and char_length(attempt_error_code) <= 64),
+  constraint attempt_category_is_known check (attempt_error_category in
+    ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT', 'PERMANENT', 'DETERMINISTIC_SKIP')),
+  constraint free_waits_are_bounded check (free_waits between 0 and 20),
+  constraint only_adjustments_are_made_by_hand check (by_hand_reason is null
+    or (kind <> 'CONVERSION' and by_hand_reason in
+      ('NO_ADS_API_ACCESS', 'SENT_BY_SCRIPT', 'WBRAID_ONLY', 'NO_VERDICT', 'OTHER_ACCOUNT')))
+) for values in ('QUEUED', 'RETRY', 'PROCESSING', 'FAILED')
+with (
+  fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.02
+);
+create function private.require_sealed_sale() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  if not exists (select from public.sales s
+      where s.id = new.sale_id and s.site_id = new.site_id and s.delivery_block is null
+        and case new.kind when 'RETRACT' then exists (
+              select from private.standing_dispatches d where d.sale_id = s.id)
+            else s.seal_status = 'sealed' end) then
+    perform private.fail(409, 'SALE_NOT_SEALED');
+  end if;
+  return new;
+end
+$$;
+create function private.complete_new_row() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  new.channel := (select c.channel from public.calls c where c.id = new.call_id);
+  new.is_plain := new.kind = 'CONVERSION' and new.handed_value_cents is null
+    and not new.may_have_arrived
+    and not exists (select from public.offline_conversion_queue q where q.sale_id = new.sale_id)
+    and not exists (select from public.provider_dispatches d where d.sale_id = new.sale_id)
+    -- It may be held until an earlier sale of the lead is taken back.
+    and not exists (select from public.sales s
+        join public.sales o on o.call_id in (s.call_id, s.sibling_call_id) and o.id <> s.id
+          and o.status = 'CANCELED'
+      where s.id = new.sale_id);
+  if not new.is_plain then
+    perform private.end_plain_rows(new.sale_id);
+  end if;
+  return new;
+end
+$$;
+create function private.end_plain_rows(p_sale_id uuid) returns void
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  update private.queue_open q set is_plain = false where q.sale_id = p_sale_id and q.is_plain;
+end
+$$;
+create function private.mark_changed_sale() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  perform private.end_plain_rows(new.id);
+  if new.status = 'CANCELED' and new.call_id is not null then
+    perform private.end_plain_rows(s.id) from public.sales s
+      where s.call_id = new.call_id and s.id <> new.id;
+    perform private.end_plain_rows(s.id) from public.sales s where s.sibling_call_id = new.call_id;
+  end if;
+  return null;
+end
+$$;
+
 -- 08_queue/queue_outcomes.sql
 create table private.queue_outcomes (
   site_id uuid not null,
@@ -5823,7 +5874,7 @@ language sql immutable parallel safe set search_path = ''
 as $$ select array['QUEUED', 'RETRY', 'COMPLETED', 'FAILED'] $$;
 
 -- 08_queue/queue_transitions.sql
-create table public.queue_transitions (
+create table private.queue_moves (
   id bigint generated always as identity,
   queue_id uuid not null,
   site_id uuid not null,
@@ -5837,6 +5888,32 @@ create table public.queue_transitions (
   created_at timestamptz not null,
   primary key (queue_id, id)
 );
+create table private.queue_batch_moves (
+  id bigint primary key,
+  site_id uuid not null,
+  from_status text not null,
+  to_status text not null,
+  reason text not null,
+  actor_kind text not null,
+  actor_id uuid,
+  provider_error_code text,
+  created_at timestamptz not null
+);
+create function private.next_move_id() returns bigint
+language sql volatile
+as $$ select pg_catalog.nextval('private.queue_moves_id_seq') $$;
+create view public.queue_transitions with (security_invoker = true) as
+  select m.id, m.queue_id, m.site_id, m.from_status, m.to_status, m.reason, m.actor_kind,
+    m.actor_id, m.attempt_count, m.provider_error_code, m.created_at
+  from private.queue_moves m
+  union all
+  select b.id, q.id, q.site_id, b.from_status, b.to_status, b.reason, b.actor_kind,
+    b.actor_id, 1, b.provider_error_code, b.created_at
+  from public.offline_conversion_queue q join private.queue_batch_moves b on b.id = q.claimed_in
+  union all
+  select b.id, q.id, q.site_id, b.from_status, b.to_status, b.reason, b.actor_kind,
+    b.actor_id, q.attempt_count, b.provider_error_code, b.created_at
+  from private.queue_delivered q join private.queue_batch_moves b on b.id = q.delivered_in;
 create function private.act(p_actor private.actor, p_reason text) returns void
 language plpgsql set search_path = ''
 as $$
@@ -5846,7 +5923,7 @@ begin
     set_config('opsmantik.reason', p_reason, true);
 end
 $$;
-create function private.record_queue_transitions() returns trigger
+create function private.record_queue_moves() returns trigger
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -5855,13 +5932,13 @@ declare
   v_actor uuid := nullif(current_setting('opsmantik.actor_id', true), '')::uuid;
 begin
   if tg_op = 'INSERT' then
-    insert into public.queue_transitions (queue_id, site_id, from_status, to_status, reason,
+    insert into private.queue_moves (queue_id, site_id, from_status, to_status, reason,
         actor_kind, actor_id, attempt_count, provider_error_code, created_at)
       select n.id, n.site_id, null, n.status, v_reason,
         v_kind, v_actor, n.attempt_count, n.provider_error_code, n.updated_at
       from after_rows n;
   else
-    insert into public.queue_transitions (queue_id, site_id, from_status, to_status, reason,
+    insert into private.queue_moves (queue_id, site_id, from_status, to_status, reason,
         actor_kind, actor_id, attempt_count, provider_error_code, created_at)
       select n.id, n.site_id, o.status, n.status, v_reason,
         v_kind, v_actor, n.attempt_count, n.provider_error_code, n.updated_at
@@ -6027,15 +6104,15 @@ begin
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "ids"}');
   end if;
   select array_agg(t.id), array_agg(t.sale_id) into v_ids, v_sale_ids from (
-    select q.id, q.sale_id from public.offline_conversion_queue q
+    select q.id, q.sale_id from private.queue_open q
     where q.id = any (p_ids) and q.site_id = p_site_id
       and q.status = any (private.waiting_states()) and q.kind = 'CONVERSION'
-      and q.not_before <= v_now and (q.next_retry_at is null or q.next_retry_at <= v_now)
+      and q.not_before <= v_now and q.eligible_at <= v_now
       and q.click_expires_at > v_now
       and q.attempt_count - q.attempt_base < p_max_attempts
       and not exists (select from private.held_sales h
         where h.sale_id = q.sale_id and h.provider_key = q.provider_key)
-    order by q.next_retry_at nulls first, q.created_at, q.id
+    order by q.eligible_at, q.created_at, q.id
     for update skip locked) t;
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_EXPORT');
   return jsonb_build_object('token', v_token,
@@ -6044,157 +6121,303 @@ end
 $$;
 create function private.lock_due(
   p_site_id uuid, p_provider_key text, p_limit int, p_max_attempts int, p_transport text,
-  out row_ids uuid[], out sale_ids uuid[], out vias text[]
+  p_plain_too boolean, out row_ids uuid[], out sale_ids uuid[], out vias text[]
 )
 language plpgsql security definer set search_path = ''
   set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off
 as $$
+begin
+  if p_plain_too then
+    select array_agg(t.id), array_agg(t.sale_id), array_agg(t.via)
+      into row_ids, sale_ids, vias from (
+        select q.id, q.sale_id,
+          case when q.adjusts_via = 'ads_api' then 'ads_api' else p_transport end as via
+        from private.sendable_queue q
+        where q.site_id = p_site_id and q.provider_key = p_provider_key
+          and q.attempt_count - q.attempt_base < p_max_attempts
+        order by q.eligible_at, q.created_at, q.id limit p_limit for update skip locked) t;
+  else
+    select array_agg(t.id), array_agg(t.sale_id), array_agg(t.via)
+      into row_ids, sale_ids, vias from (
+        select q.id, q.sale_id,
+          case when q.adjusts_via = 'ads_api' then 'ads_api' else p_transport end as via
+        from private.sendable_queue q
+        where q.site_id = p_site_id and q.provider_key = p_provider_key
+          and q.attempt_count - q.attempt_base < p_max_attempts
+          and not (q.is_plain and q.attempt_count = 0)
+        order by q.eligible_at, q.created_at, q.id limit p_limit for update skip locked) t;
+  end if;
+end
+$$;
+create function private.their_turn(
+  p_site_id uuid, p_provider_key text, p_row_ids uuid[], p_limit int
+) returns int
+language sql stable security definer set search_path = ''
+as $$
+  select count(*) from (
+    select t.is_plain from (
+      (select true as is_plain, q.eligible_at, q.created_at, q.id from private.queue_open q
+       where q.site_id = p_site_id and q.provider_key = p_provider_key
+         and q.status in ('QUEUED', 'RETRY') and q.is_plain and q.attempt_count = 0
+         and q.eligible_at <= private.current_moment() and q.not_before <= private.current_moment()
+         and q.click_expires_at > private.current_moment()
+       order by q.eligible_at, q.created_at, q.id limit p_limit)
+      union all
+      select false, q.eligible_at, q.created_at, q.id from private.queue_open q
+      where q.id = any (p_row_ids)) t
+    order by t.eligible_at, t.created_at, t.id limit p_limit) first
+  where not first.is_plain
+$$;
+create function private.claim_due(
+  p_site public.sites, p_provider_key text, p_limit int, p_max_attempts int, p_token uuid,
+  p_transport text, p_after jsonb, out claimed int, out rows json, out last json
+)
+language plpgsql security definer set search_path = ''
+as $$
 declare
   v_now timestamptz := private.current_moment();
+  v_name text := private.conversion_name(p_site, 'seal');
+  v_action text;
+  v_due record;
+  v_others int := 0;
+  v_other_rows jsonb := '[]';
+  v_plain record;
 begin
-  with fresh as materialized (
-    select q.id, q.sale_id, q.adjusts_via from private.sendable_queue q
-    where q.site_id = p_site_id and q.provider_key = p_provider_key and q.next_retry_at is null
-      and q.attempt_count - q.attempt_base < p_max_attempts
-    order by q.next_retry_at nulls first, q.created_at, q.id limit p_limit
-    for update skip locked),
-  due as materialized (
-    select q.id, q.sale_id, q.adjusts_via from private.sendable_queue q
-    where q.site_id = p_site_id and q.provider_key = p_provider_key and q.next_retry_at <= v_now
-      and q.attempt_count - q.attempt_base < p_max_attempts
-    order by q.next_retry_at nulls first, q.created_at, q.id
-    limit p_limit - (select count(*) from fresh)
-    for update skip locked)
-  select array_agg(t.id), array_agg(t.sale_id),
-      array_agg(case when t.adjusts_via = 'ads_api' then 'ads_api' else p_transport end)
-    into row_ids, sale_ids, vias from (select * from fresh union all select * from due) t;
+  select a.action into v_action from public.provider_conversion_actions a
+    where a.site_id = p_site.id and a.provider_key = p_provider_key and a.conversion_name = v_name
+      and a.blocked_at is null;
+  if exists (select from private.queue_open q
+      where q.site_id = p_site.id and q.provider_key = p_provider_key
+        and q.status in ('QUEUED', 'RETRY') and not (q.is_plain and q.attempt_count = 0)
+        and q.eligible_at <= v_now) then
+    v_due := private.lock_due(
+      p_site.id, p_provider_key, p_limit, p_max_attempts, p_transport, false);
+    if v_due.row_ids is not null then
+      v_others := case when v_action is null then cardinality(v_due.row_ids)
+        else private.their_turn(p_site.id, p_provider_key, v_due.row_ids, p_limit) end;
+      perform private.act(('system', null)::private.actor, 'WORKER_CLAIM');
+      v_other_rows := private.hand_out(v_due.row_ids[1:v_others], v_due.sale_ids[1:v_others],
+        v_due.vias[1:v_others], p_token, v_name);
+      v_others := jsonb_array_length(v_other_rows);
+    end if;
+  end if;
+  claimed := v_others;
+  rows := v_other_rows::json;
+  if v_action is not null and v_others < p_limit and p_max_attempts > 0 then
+    v_plain := private.claim_plain(p_site, p_provider_key, p_limit - v_others, p_token,
+      p_transport, v_name, v_action, p_after);
+    claimed := claimed + v_plain.claimed;
+    rows := case when v_others > 0 then (v_other_rows || v_plain.rows::jsonb)::json
+      else v_plain.rows end;
+    last := v_plain.last;
+  end if;
 end
 $$;
 create function public.claim_offline_conversion_jobs_v2(
   p_site_id uuid, p_provider_key text, p_limit int,
   p_max_attempts int default private.max_attempts()
-) returns jsonb
+) returns json
 language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   v_token uuid := gen_random_uuid();
   v_gate record;
-  v_name text;
-  v_due record;
-  v_rows jsonb := '[]';
+  v_site public.sites;
+  v_claim record;
+  v_rows json := '[]';
+  v_last json;
 begin
   select * into v_gate from private.pass_gate(p_site_id, p_provider_key, v_token);
   if v_gate.gate in ('CLOSED', 'HALF_OPEN') then
-    select private.conversion_name(s, 'seal') into v_name
-      from public.sites s where s.id = p_site_id;
-    v_due := private.lock_due(p_site_id, p_provider_key,
+    select s.* into v_site from public.sites s where s.id = p_site_id;
+    v_claim := private.claim_due(v_site, p_provider_key,
       least(greatest(p_limit, 0), 1000,
         case v_gate.gate when 'HALF_OPEN' then v_gate.probe_limit end),
-      p_max_attempts, v_gate.transport);
-    perform private.act(('system', null)::private.actor, 'WORKER_CLAIM');
-    v_rows := private.hand_out(v_due.row_ids, v_due.sale_ids, v_due.vias, v_token, v_name);
-    if jsonb_array_length(v_rows) > 0 then
-      perform private.start_batch(p_site_id, p_provider_key, v_token, 'seals',
-        jsonb_array_length(v_rows));
+      p_max_attempts, v_token, v_gate.transport, null);
+    v_rows := v_claim.rows;
+    v_last := v_claim.last;
+    if v_claim.claimed > 0 then
+      perform private.start_batch(p_site_id, p_provider_key, v_token, 'seals', v_claim.claimed);
     elsif v_gate.gate = 'HALF_OPEN' then
       perform private.return_probe(p_site_id, p_provider_key, v_token);
     end if;
   end if;
-  return jsonb_build_object(
+  return json_build_object(
     'token', v_token,
     'gate', v_gate.gate,
     'rows', v_rows,
-    'batch', jsonb_build_object('credentialsVersion', v_gate.credentials_version));
+    'batch', json_build_object('credentialsVersion', v_gate.credentials_version),
+    'last', v_last);
 end
+$$;
+
+-- 09_claims/claim_plain.sql
+create function private.claim_plain(
+  p_site public.sites, p_provider_key text, p_limit int, p_token uuid, p_via text, p_name text,
+  p_action text, p_after jsonb, out claimed int, out rows json, out last json
+)
+language plpgsql security definer set search_path = ''
+  set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off
+  set enable_seqscan = off
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_after_at timestamptz := coalesce((p_after ->> 'eligibleAt')::timestamptz, '-infinity');
+  v_after_created timestamptz := coalesce((p_after ->> 'createdAt')::timestamptz, '-infinity');
+  v_after_id uuid := coalesce(
+    (p_after ->> 'id')::uuid, '00000000-0000-0000-0000-000000000000');
+begin
+  with due as materialized (
+    select q.ctid as tid, q.id, q.sale_id, q.status, q.provider_error_code, q.eligible_at,
+      q.created_at
+    from private.queue_open q
+    where q.site_id = p_site.id and q.provider_key = p_provider_key
+      and q.status in ('QUEUED', 'RETRY') and q.is_plain and q.attempt_count = 0
+      and q.eligible_at <= v_now and q.not_before <= v_now and q.click_expires_at > v_now
+      and (q.eligible_at, q.created_at, q.id)
+        > (v_after_at, v_after_created, v_after_id)
+    order by q.eligible_at, q.created_at, q.id limit p_limit
+    for update skip locked),
+  lines as materialized (
+    select d.status, d.provider_error_code, private.next_move_id() as id
+    from (select x.status, x.provider_error_code from due x group by 1, 2) d),
+  taken as (
+    update private.queue_open q
+      set status = 'PROCESSING', claimed_at = v_now, claim_token = p_token, claims = array[p_token],
+          attempt_count = 1, next_retry_at = null, updated_at = v_now,
+          handed_snapshot_id = q.snapshot_id, handed_value_cents = q.value_cents,
+          conversion_name = p_name, conversion_action = p_action, handed_via = p_via,
+          claimed_in = l.id,
+          click_kind = case when s.gclid is not null then 'gclid'
+            when s.gbraid is not null then 'gbraid' when s.wbraid is not null then 'wbraid' end,
+          identifiers_hash = private.identifiers_hash(
+            i.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email)
+      from (select d.*, gen_random_uuid() as salt from due d) i
+        join lines l on l.status = i.status
+          and l.provider_error_code is not distinct from i.provider_error_code
+        join public.sales s on s.id = i.sale_id
+        left join public.calls c on c.id = s.call_id
+        left join lateral (
+          select x.chosen_at, 'marketing' = any (x.scopes) as is_given from public.consent_choices x
+          where x.site_id = c.site_id and x.visitor_id = c.visitor_id
+          order by x.chosen_at desc, x.id desc limit 1) choice on true
+        cross join lateral (select case
+          when s.call_id is null or s.email_hash is not null or choice.is_given then 'GRANTED'
+          end as consent) said
+        cross join lateral (select
+          case when said.consent is not null
+            then coalesce(s.customer_hash, c.caller_hash) end as phone,
+          case when said.consent is not null then s.email_hash end as email) person
+      where q.ctid = i.tid and s.status = 'CONFIRMED' and private.may_send(s, 'CONVERSION')
+        -- The visitor's choice since then.
+        and coalesce(choice.is_given or choice.chosen_at <= s.occurred_at, true)
+      returning i.salt, i.status as from_status, q.*, s.gclid, s.wbraid, s.gbraid, s.clicked_at,
+        said.consent, person.phone, person.email),
+  identified as (
+    insert into public.dispatch_identifiers as d
+        (queue_id, site_id, gclid, wbraid, gbraid, customer_hash, email_hash, salt, handed_at)
+      select t.id, t.site_id, t.gclid, t.wbraid, t.gbraid, t.phone, t.email, t.salt, v_now
+      from taken t),
+  recorded as (
+    insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason,
+        actor_kind, provider_error_code, created_at)
+      select l.id, p_site.id, l.status, 'PROCESSING', 'WORKER_CLAIM', 'system',
+        l.provider_error_code, v_now
+      from lines l),
+  sums as materialized (
+    select t.from_status, t.currency, date_trunc('hour', t.created_at, 'UTC') as hour,
+      count(*) as n, sum(t.value_cents) as value_cents
+    from taken t group by 1, 2, 3),
+  counted as (
+    insert into private.queue_count_deltas (site_id, provider_key, status, currency, code,
+        category, row_count, value_cents, hour)
+      select p_site.id, p_provider_key, x.status, s.currency, '', '', x.sign * s.n,
+        x.sign * s.value_cents, s.hour
+      from sums s
+        cross join lateral (values (s.from_status, -1), ('PROCESSING', 1)) x (status, sign))
+  select (select coalesce(sum(s.n), 0) from sums s),
+      (select coalesce(json_agg(j), '[]') from (
+        select t.id, t.sale_id as "saleId", t.kind, t.order_id as "orderId",
+          t.conversion_name as "conversionName", t.conversion_action as "conversionAction",
+          t.handed_via as via, t.value_cents as "valueCents", t.currency,
+          t.conversion_time as "conversionTime", p_site.timezone, t.attempt_count as "attemptCount",
+          t.gclid, t.wbraid, t.gbraid, t.clicked_at as "clickedAt", t.phone as "customerHash",
+          t.email as "emailHash", t.channel, t.consent, false as "mayHaveArrived"
+        from taken t) j),
+      (select json_build_object(
+         'eligibleAt', d.eligible_at, 'createdAt', d.created_at, 'id', d.id)
+       from due d offset (select greatest(count(*) - 1, 0) from due) limit 1)
+    into claimed, rows, last;
+end
+$$;
+create function private.identifiers_hash(
+  p_salt uuid, p_gclid text, p_wbraid text, p_gbraid text, p_phone text, p_email text
+) returns text
+language sql stable
+as $$
+  select pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.jsonb_build_array(
+    p_salt, p_gclid, p_wbraid, p_gbraid, p_phone, p_email)::text, 'UTF8')), 'hex')
 $$;
 
 -- 09_claims/complete_rows.sql
 create function private.complete_rows(
-  p_done jsonb, p_transport text, p_token uuid default null, p_first_poll_seconds int default null,
-  p_customer_id text default null
+  p_site_id uuid, p_done jsonb, p_transport text, p_token uuid default null,
+  p_first_poll_seconds int default null, p_customer_id text default null
 ) returns int
-language plpgsql security definer set search_path = ''
+language plpgsql security definer set search_path = '' set enable_seqscan = off
 as $$
 declare
-  v_now timestamptz := private.current_moment();
-  v_moved int;
+  v_group record;
+  v_moved record;
+  v_by_hand public.revenue_snapshots;
+  v_count int := 0;
+  v_rows uuid[] := '{}';
   v_changed uuid[];
   v_unblocked uuid[];
   v_sale_id uuid;
 begin
-  with given as materialized (
-    select g.id, left(g."requestId", 256) as request_id,
-      coalesce(g.transport, p_transport) as transport, g."recordIndex" as record_index, g.verdict
+  for v_group in
+    select array_agg(g.id) as ids, array_agg(g."recordIndex") as indexes,
+      coalesce(g.transport, p_transport) as transport, left(g."requestId", 256) as request_id,
+      g.verdict
     from jsonb_to_recordset(p_done)
-      g (id uuid, "requestId" text, transport text, "recordIndex" int, verdict text)),
-  done as (
-    update public.offline_conversion_queue q
-      set status = 'COMPLETED', uploaded_at = v_now, provider_request_id = i.request_id,
-          claimed_at = null, claim_token = null, next_retry_at = null, updated_at = v_now,
-          last_error = null, provider_error_code = null, provider_error_category = null,
-          attempt_error = null, attempt_error_code = null, attempt_error_category = null,
-          -- This is the answer to the only hand-out, so none is left open.
-          may_have_arrived = q.may_have_arrived and q.attempt_count > 1,
-          -- A person entered what the sale is worth; everybody else sends what was handed out.
-          snapshot_id = case i.transport
-            when 'by_hand' then (private.newest_snapshot(q.sale_id)).id
-            else coalesce(q.handed_snapshot_id, q.snapshot_id) end,
-          value_cents = case i.transport
-            when 'by_hand' then (private.newest_snapshot(q.sale_id)).amount_cents
-            else coalesce(q.handed_value_cents, q.value_cents) end
-      from given i
-      where q.id = i.id and q.status <> 'COMPLETED'
-        and (q.attempt_count > 0 or i.transport = 'by_hand')
-        and (p_token is null or p_token = any (q.claims))
-      returning q.*, i.transport, i.record_index, i.verdict,
-        -- Which value Google kept is certain if only one was sent, or if Google confirms it.
-        i.transport = 'by_hand' or not q.handed_values_differ and (
-          i.verdict is not distinct from 'CONFIRMED' or q.kind <> 'CONVERSION'
-          or not exists (select from public.provider_dispatches x where x.sale_id = q.sale_id
-            and x.kind = 'CONVERSION' and x.value_cents <> q.value_cents)) as is_certain),
-  told as (
-    insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind,
-        provider_key, transport, order_id, conversion_name, conversion_action, conversion_time,
-        value_cents, currency, identifiers_hash, click_kind, is_certain, provider_request_id,
-        record_index, dispatched_at, verdict, verdict_at)
-      select d.site_id, d.id, d.sale_id, d.snapshot_id, d.kind,
-        d.provider_key, d.transport, d.order_id, d.conversion_name, d.conversion_action,
-        d.conversion_time, d.value_cents, d.currency,
-        case when d.transport <> 'by_hand' then d.identifiers_hash end,
-        case when d.transport <> 'by_hand' then d.click_kind end,
-        d.is_certain, d.provider_request_id, d.record_index, v_now,
-        d.verdict, case when d.verdict is not null then v_now end
-      from done d),
-  asked as (
-    insert into public.provider_requests (site_id, request_id, provider_key, pipeline, row_count,
-        customer_id, sent_at, next_poll_at)
-      select d.site_id, d.provider_request_id, d.provider_key, 'seals',
-        (select count(*) from given g where g.request_id = d.provider_request_id), p_customer_id,
-        v_now, v_now + make_interval(secs => coalesce(p_first_poll_seconds, 1800))
-      from done d
-      where d.transport = 'data_manager' and d.provider_request_id is not null and d.verdict is null
-      group by d.site_id, d.provider_request_id, d.provider_key
-      on conflict (site_id, request_id) do nothing)
+      g (id uuid, "requestId" text, transport text, "recordIndex" int, verdict text)
+    group by 3, 4, 5
+  loop
+    perform from private.queue_open q where q.id = any (v_group.ids) order by q.id for update;
+    if v_group.transport = 'by_hand' then   -- one row
+      v_by_hand := (select private.newest_snapshot(q.sale_id) from private.queue_open q
+        where q.id = v_group.ids[1]);
+    end if;
+    v_moved := private.deliver_rows(p_site_id, v_group.ids, v_group.indexes,
+      (v_group.transport, v_group.request_id, v_group.verdict, p_first_poll_seconds,
+        p_customer_id)::private.sent, p_token, false, v_by_hand);
+    v_count := v_count + v_moved.moved;
+    v_rows := v_rows || v_moved.row_ids;
+  end loop;
   -- Most sales are worth what was sent, with nothing else waiting: follow_ledger is skipped for
-  -- them (a third of an ack's time).
-  select count(*),
-      array_agg(distinct d.sale_id) filter (where d.kind = 'RETRACT' or not d.is_certain
+  -- them.
+  select array_agg(distinct d.sale_id) filter (where d.kind = 'RETRACT' or not d.is_certain
         or s.status <> 'CONFIRMED' or s.amount_cents <> d.value_cents
-        or exists (select from public.offline_conversion_queue o
-          where o.sale_id = d.sale_id and o.id <> d.id
-            and (o.status = any (private.waiting_states()) or o.next_retry_at is not null))),
+        or exists (select from private.queue_open o where o.sale_id = d.sale_id
+          and (o.status = any (private.waiting_states()) or o.next_retry_at is not null))),
       array_agg(distinct d.sale_id) filter (where s.delivery_block is not null)
-    into v_moved, v_changed, v_unblocked from done d join public.sales s on s.id = d.sale_id;
+    into v_changed, v_unblocked
+    from private.queue_delivered q
+      join public.sales s on s.id = q.sale_id
+      join public.provider_dispatches d on d.sale_id = q.sale_id and d.queue_id = q.id
+        and d.dispatched_at = q.uploaded_at and d.verdict_reason is distinct from 'NEVER_ANSWERED'
+    where q.id = any (v_rows);
   -- It arrived although consent was withdrawn meanwhile: changes of the sale must be sent.
   if v_unblocked is not null then
-    update public.sales s set delivery_block = null, updated_at = v_now
+    update public.sales s set delivery_block = null, updated_at = private.current_moment()
       where s.id = any (v_unblocked);
     perform private.forget_identifiers(v_unblocked);
   end if;
   foreach v_sale_id in array coalesce(v_changed, '{}') loop
     perform private.follow_ledger(v_sale_id);
   end loop;
-  return v_moved;
+  return v_count;
 end
 $$;
 create function public.complete_adjustment_by_hand(p_public_id text, p_done jsonb) returns jsonb
@@ -6238,7 +6461,8 @@ begin
       'currency', v_row.currency));
   end if;
   perform private.act(private.user_actor(), 'DONE_BY_HAND');
-  perform private.complete_rows(jsonb_build_array(jsonb_build_object('id', v_row.id)), 'by_hand');
+  perform private.complete_rows(v_site.id,
+    jsonb_build_array(jsonb_build_object('id', v_row.id)), 'by_hand');
   v_proof_id := private.prove(v_site.id, private.user_actor(), jsonb_build_object(
     'contract', 'conversion',
     'contractVersion', (
@@ -6252,6 +6476,120 @@ begin
       'valueCents', v_newest.amount_cents,
       'byHand', true)));
   return jsonb_build_object('ok', true, 'proof_id', v_proof_id);
+end
+$$;
+
+-- 09_claims/deliver_rows.sql
+create type private.sent as (
+  transport text,
+  request_id text,
+  verdict text,
+  first_poll_seconds int,
+  customer_id text
+);
+create function private.deliver_rows(
+  p_site_id uuid, p_ids uuid[], p_indexes int[], p_sent private.sent, p_token uuid,
+  p_plain boolean, p_by_hand public.revenue_snapshots,
+  out moved int, out row_ids uuid[]
+)
+language plpgsql security definer set search_path = '' set opsmantik.delivers = 'yes'
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_is_by_hand boolean := p_sent.transport = 'by_hand';
+  v_reason text := coalesce(nullif(current_setting('opsmantik.reason', true), ''), 'UNSTATED');
+  v_kind text := coalesce(nullif(current_setting('opsmantik.actor_kind', true), ''), 'system');
+  v_actor uuid := nullif(current_setting('opsmantik.actor_id', true), '')::uuid;
+begin
+  with mine as materialized (
+    select q.ctid as tid, i.index
+    from unnest(p_ids, p_indexes) i (id, index) join private.queue_open q on q.id = i.id
+    where q.site_id = p_site_id and case when p_plain
+      then q.is_plain and q.status = 'PROCESSING' and (p_token is null or q.claim_token = p_token)
+      else (q.attempt_count > 0 or v_is_by_hand) and (p_token is null or p_token = any (q.claims))
+      end
+    for update of q skip locked),
+  gone as (
+    delete from private.queue_open q using mine m where q.ctid = m.tid
+      returning q.*, m.index,
+        -- A person entered what the sale is worth; everybody else sends what was handed out.
+        coalesce((p_by_hand).id, q.handed_snapshot_id, q.snapshot_id) as sent_snapshot_id,
+        coalesce((p_by_hand).amount_cents, q.handed_value_cents, q.value_cents) as sent_cents),
+  lines as materialized (
+    select s.status, private.next_move_id() as id
+    from (select g.status from gone g group by g.status) s),
+  recorded as (
+    insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason,
+        actor_kind, actor_id, created_at)
+      select l.id, p_site_id, l.status, 'COMPLETED', v_reason, v_kind, v_actor, v_now
+      from lines l),
+  kept as (
+    insert into private.queue_delivered (id, site_id, sale_id, call_id, provider_key, kind, status,
+        order_id, snapshot_id, value_cents, currency, conversion_time, conversion_name,
+        conversion_action, click_expires_at, not_before, attempt_count, attempt_base, free_waits,
+        claims, identifiers_hash, click_kind, handed_snapshot_id, handed_value_cents,
+        handed_values_differ, handed_via, handed_vias_differ, may_have_arrived, by_hand_reason,
+        provider_request_id, uploaded_at, created_at, updated_at, claimed_in, delivered_in,
+        channel)
+      select g.id, g.site_id, g.sale_id, g.call_id, g.provider_key, g.kind, 'COMPLETED',
+        g.order_id, g.sent_snapshot_id, g.sent_cents, g.currency, g.conversion_time,
+        g.conversion_name, g.conversion_action, g.click_expires_at, g.not_before, g.attempt_count,
+        g.attempt_base, g.free_waits, g.claims, g.identifiers_hash, g.click_kind,
+        g.handed_snapshot_id, g.handed_value_cents, g.handed_values_differ, g.handed_via,
+        -- This is the answer to the only hand-out, so none is left open.
+        g.handed_vias_differ, g.may_have_arrived and g.attempt_count > 1, g.by_hand_reason,
+        p_sent.request_id, v_now, g.created_at, v_now, g.claimed_in, l.id, g.channel
+      from gone g join lines l on l.status = g.status),
+  told as (
+    insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind,
+        provider_key, transport, order_id, conversion_name, conversion_action, conversion_time,
+        value_cents, currency, identifiers_hash, click_kind, is_certain, provider_request_id,
+        record_index, dispatched_at, verdict, verdict_at)
+      select g.site_id, g.id, g.sale_id, g.sent_snapshot_id, g.kind, g.provider_key,
+        p_sent.transport, g.order_id, g.conversion_name, g.conversion_action, g.conversion_time,
+        g.sent_cents, g.currency, case when not v_is_by_hand then g.identifiers_hash end,
+        case when not v_is_by_hand then g.click_kind end,
+        -- Which value Google kept is certain if only one was sent, or if Google confirms it.
+        g.is_plain or v_is_by_hand or not g.handed_values_differ and (
+          p_sent.verdict is not distinct from 'CONFIRMED' or g.kind <> 'CONVERSION'
+          or not exists (select from public.provider_dispatches x where x.sale_id = g.sale_id
+            and x.kind = 'CONVERSION' and x.value_cents <> g.sent_cents)),
+        p_sent.request_id, g.index, v_now, p_sent.verdict,
+        case when p_sent.verdict is not null then v_now end
+      from gone g),
+  sums as materialized (
+    select g.provider_key, g.status, g.currency,
+      case g.status when 'FAILED' then g.provider_error_code else '' end as code,
+      case g.status when 'FAILED' then g.provider_error_category else '' end as category,
+      date_trunc('hour', g.created_at, 'UTC') as hour,
+      count(*) as n, sum(g.value_cents) as value_cents, sum(g.sent_cents) as sent_cents
+    from gone g group by 1, 2, 3, 4, 5, 6),
+  counted as (
+    insert into private.queue_count_deltas (site_id, provider_key, status, currency, code,
+        category, row_count, value_cents, hour)
+      select p_site_id, s.provider_key, s.status, s.currency, s.code, s.category, -s.n,
+        -s.value_cents, s.hour from sums s
+      union all
+      select p_site_id, s.provider_key, 'COMPLETED', s.currency, '', '', s.n, s.sent_cents, s.hour
+      from sums s),
+  noted as (
+    insert into private.queue_outcome_deltas (site_id, quarter, outcome, code, row_count)
+      select p_site_id, date_bin('15 minutes', v_now, timestamptz '2000-01-01 00:00:00+00'),
+        'COMPLETED', '', sum(s.n) from sums s having sum(s.n) > 0),
+  asked as (
+    insert into public.provider_requests (site_id, request_id, provider_key, pipeline, row_count,
+        customer_id, sent_at, next_poll_at)
+      select p_site_id, p_sent.request_id, s.provider_key, 'seals', cardinality(p_ids),
+        p_sent.customer_id, v_now,
+        v_now + make_interval(secs => coalesce(p_sent.first_poll_seconds, 1800))
+      from sums s
+      where p_sent.transport = 'data_manager' and p_sent.request_id is not null
+        and p_sent.verdict is null
+      group by s.provider_key
+      on conflict (site_id, request_id) do nothing)
+  select coalesce(sum(s.n), 0), case when not p_plain then array(select g.id from gone g) end
+    into moved, row_ids from sums s;
 end
 $$;
 
@@ -6272,15 +6610,9 @@ as $$
         case when bool_or(r.next_retry_at is null) then null else min(r.next_retry_at) end
           as min_next_retry_at,
         min(r.created_at) as min_created_at
-      from (
-        select q.next_retry_at, q.created_at from private.sendable_queue q
-        where q.site_id = g.site_id and q.provider_key = g.provider_key and q.next_retry_at is null
-          and q.attempt_count - q.attempt_base < p_max_attempts
-        union all
-        select q.next_retry_at, q.created_at from private.sendable_queue q
-        where q.site_id = g.site_id and q.provider_key = g.provider_key
-          and q.next_retry_at <= (select private.current_moment())
-          and q.attempt_count - q.attempt_base < p_max_attempts) r) d
+      from private.sendable_queue r
+      where r.site_id = g.site_id and r.provider_key = g.provider_key
+        and r.attempt_count - r.attempt_base < p_max_attempts) d
     where d.queued_count > 0
     order by d.min_next_retry_at nulls first, d.min_created_at, g.site_id
     limit least(greatest(p_limit_groups, 1), 10000))
@@ -6302,7 +6634,7 @@ begin
     return '{"deferred": 0}';
   end if;
   v_due := private.lock_due(p_site_id, p_provider_key, least(greatest(p_limit, 0), 5000),
-    p_max_attempts, null);
+    p_max_attempts, null, true);
   perform private.act(('system', null)::private.actor, 'DEFERRED');
   update public.offline_conversion_queue q
     set status = 'RETRY',
@@ -6535,8 +6867,9 @@ begin
           handed_vias_differ = q.handed_vias_differ or coalesce(q.handed_via <> i.via, false),
           click_kind = case when s.gclid is not null then 'gclid'
             when s.gbraid is not null then 'gbraid' when s.wbraid is not null then 'wbraid' end,
-          identifiers_hash = encode(sha256(convert_to(jsonb_build_array(
-            i.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email)::text, 'UTF8')), 'hex')
+          identifiers_hash = private.identifiers_hash(
+            i.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email),
+          is_plain = q.is_plain and q.attempt_count = 0
       -- Each row has its own salt: one for the batch would stay with the rows that are kept.
       from (
           select u.*, gen_random_uuid() as salt
@@ -6559,7 +6892,8 @@ begin
           case when said.consent is not null
             then coalesce(s.customer_hash, c.caller_hash) end as phone,
           case when said.consent is not null then s.email_hash end as email) person
-      where q.id = i.id and s.delivery_block is null
+      where q.id = i.id and q.status = any (private.waiting_states())
+        and s.delivery_block is null
         -- The visitor's choice since then; what Google has may still be corrected.
         and (q.kind <> 'CONVERSION'
           or coalesce(choice.is_given or choice.chosen_at <= s.occurred_at, true))
@@ -6611,7 +6945,7 @@ $$;
 
 -- 09_claims/lock_sales.sql
 create function private.lock_sales_of(p_ids uuid[]) returns void
-language plpgsql security definer set search_path = ''
+language plpgsql security definer set search_path = '' set enable_seqscan = off
 as $$
 begin
   perform from public.sales s
@@ -6621,7 +6955,7 @@ begin
 end
 $$;
 create function private.lock_with_sales(p_ids uuid[]) returns void
-language plpgsql security definer set search_path = ''
+language plpgsql security definer set search_path = '' set enable_seqscan = off
 as $$
 begin
   perform private.lock_sales_of(p_ids);
@@ -6629,7 +6963,7 @@ begin
 end
 $$;
 create function private.of_this_site(p_site_id uuid, p_ids uuid[]) returns uuid[]
-language plpgsql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = '' set enable_seqscan = off
 as $$
 begin
   return array(
@@ -6649,7 +6983,7 @@ declare
 begin
   perform private.lock_sales_of(v_ids);
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_ACK');
-  perform private.complete_rows(
+  perform private.complete_rows(p_site_id,
     (select coalesce(jsonb_agg(jsonb_build_object('id', i)), '[]') from unnest(v_ids) i), 'script');
   return (
     select jsonb_build_object(
@@ -6804,9 +7138,9 @@ create view private.sendable_queue as
        from private.adjustment_bases b
        where q.kind <> 'CONVERSION' and b.sale_id = q.sale_id
          and b.provider_key = q.provider_key and b.waits_for is null) as adjusts_via
-    from public.offline_conversion_queue q) x
+    from private.queue_open q) x
   where x.status = any (private.waiting_states())
-    and (x.next_retry_at is null or x.next_retry_at <= (select private.current_moment()))
+    and x.eligible_at <= (select private.current_moment())
     and x.not_before <= (select private.current_moment())
     and (x.click_expires_at > (select private.current_moment())) is true
     and x.by_hand_reason is null
@@ -6839,6 +7173,69 @@ create view private.sendable_queue as
             or not (x.may_have_arrived or exists (select from public.provider_dispatches d
               where d.sale_id = x.sale_id and d.verdict is distinct from 'REJECTED')))
         end);
+
+-- 09_claims/settle_and_claim.sql
+create function public.settle_and_claim_conversion_jobs(
+  p_site_id uuid, p_provider_key text, p_token uuid, p_ids uuid[], p_indexes int[], p_sent jsonb,
+  p_batch jsonb, p_limit int default 0, p_max_attempts int default private.max_attempts(),
+  p_after jsonb default null
+) returns json
+language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_given int := cardinality(p_ids);
+  v_transport text;
+  v_is_quota boolean;
+  v_is_new boolean;
+  v_site public.sites;
+  v_moved int := 0;
+  v_token uuid;
+  v_claim record;
+begin
+  select c.transport, coalesce(h.quota_until > v_now, false),
+      coalesce(h.last_success_at < v_now - interval '1 minute', true)
+    into v_transport, v_is_quota, v_is_new
+    from public.provider_health_state h
+      join public.provider_credentials c
+        on c.site_id = h.site_id and c.provider_key = h.provider_key
+    where h.site_id = p_site_id and h.provider_key = p_provider_key
+      and h.state = 'CLOSED' and h.failure_count = 0 and h.blocked_at is null
+      and c.version = (p_batch ->> 'credentialsVersion')::int
+    for share of h;
+  if found and p_token is not null then
+    -- Read after the lock: connecting, disconnecting and switching hold it.
+    select s.* into v_site from public.sites s
+      where s.id = p_site_id and s.oci_sync_method = 'api' and s.archived_at is null;
+  end if;
+  if v_site.id is not null then
+    perform private.act(('system', null)::private.actor, 'WORKER_SETTLE');
+    v_moved := (private.deliver_rows(p_site_id, p_ids, p_indexes,
+      (p_sent ->> 'transport', left(p_sent ->> 'requestId', 256), p_sent ->> 'verdict',
+        (p_sent ->> 'firstPollSeconds')::int, left(p_sent ->> 'customerId', 20))::private.sent,
+      p_token, true, null)).moved;
+  end if;
+  if v_moved = v_given and v_site.id is not null then
+    perform private.finish_success(p_site_id, p_provider_key, p_token, p_batch, v_moved, v_is_new);
+    if p_limit > 0 and not v_is_quota then
+      v_token := gen_random_uuid();
+      v_claim := private.claim_due(v_site, p_provider_key, least(p_limit, 1000), p_max_attempts,
+        v_token, v_transport, p_after);
+      perform private.note_turn(p_site_id, p_provider_key, 'seals');
+      if v_claim.claimed > 0 then
+        perform private.start_batch(p_site_id, p_provider_key, v_token, 'seals', v_claim.claimed);
+      end if;
+      return json_build_object('completed', v_moved, 'left', 0, 'claim', json_build_object(
+        'token', v_token,
+        'gate', 'CLOSED',
+        'rows', v_claim.rows,
+        'batch', json_build_object('credentialsVersion', p_batch -> 'credentialsVersion'),
+        'last', v_claim.last));
+    end if;
+  end if;
+  return json_build_object('completed', v_moved, 'left', v_given - v_moved, 'claim', null);
+end
+$$;
 
 -- 09_claims/settle_conversions.sql
 create function public.settle_offline_conversion_jobs(
@@ -6881,7 +7278,7 @@ begin
       where r.outcome = 'FAILED' and q.id = any (v_ids)));
   end if;
   perform private.act(('system', null)::private.actor, 'WORKER_SETTLE');
-  select private.complete_rows(coalesce(jsonb_agg(r), '[]'), p_transport, p_token,
+  select private.complete_rows(p_site_id, coalesce(jsonb_agg(r), '[]'), p_transport, p_token,
       (p_batch ->> 'firstPollSeconds')::int, left(p_batch ->> 'customerId', 20))
     into v_completed
     from jsonb_array_elements(v_results) r
@@ -6895,8 +7292,8 @@ begin
   v_retried := (v_ended ->> 'retried')::int;
   v_failed := (v_ended ->> 'failed')::int;
   if p_batch is not null then
-    perform private.finish_batch(
-      p_site_id, p_token, p_batch, v_completed, v_failed, v_retried);
+    perform private.finish_batch(p_site_id, p_token, p_batch,
+      v_completed + coalesce((p_batch ->> 'settledBefore')::int, 0), v_failed, v_retried);
   end if;
   return jsonb_build_object(
     'completed', v_completed,
@@ -8773,6 +9170,35 @@ begin
   return true;
 end
 $$;
+create function private.finish_success(
+  p_site_id uuid, p_provider_key text, p_batch_id uuid, p_batch jsonb, p_completed int,
+  p_is_new boolean
+) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+begin
+  delete from private.open_upload_batches o
+    where o.batch_id = p_batch_id and o.site_id = p_site_id;
+  if not found then
+    return;
+  end if;
+  insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
+      completed_count, failed_count, retry_count, duration_ms, provider_request_id, created_at)
+    values (p_site_id, p_provider_key, p_batch_id, 'FINISHED', p_completed, 0, 0,
+      (p_batch ->> 'durationMs')::int, left(p_batch ->> 'requestId', 256), v_now);
+  perform public.increment_provider_upload_metrics(
+    p_site_id, p_provider_key, p_completed, p_completed, 0, 0);
+  if p_is_new then
+    update public.provider_health_state h set last_success_at = v_now, updated_at = v_now
+      where h.ctid = (
+        select x.ctid from public.provider_health_state x
+        where x.site_id = p_site_id and x.provider_key = p_provider_key
+        for no key update skip locked);
+  end if;
+end
+$$;
 create function private.with_refused_actions(p_batch jsonb, p_refused jsonb) returns jsonb
 language sql immutable security definer set search_path = ''
 as $$
@@ -9612,14 +10038,14 @@ as $$
     group by 1),
   put as (
     select (t.created_at at time zone p_site.timezone)::date as day, count(*) as queued
-    from public.queue_transitions t, span
+    from private.queue_moves t, span
     where t.site_id = p_site.id and t.created_at >= span.since and t.from_status is null
     group by 1),
   sent as (
     select (q.uploaded_at at time zone p_site.timezone)::date as day, count(*) as delivered
     from public.offline_conversion_queue q, span
     where q.site_id = p_site.id and q.provider_key = 'google_ads'
-      and q.uploaded_at >= span.since
+      and q.status = 'COMPLETED' and q.uploaded_at >= span.since
     group by 1),
   lost as (
     select (q.updated_at at time zone p_site.timezone)::date as day, count(*) as failed
@@ -10813,8 +11239,8 @@ begin
       from (
         select round(extract(epoch from q.uploaded_at - q.created_at)) as seconds
         from public.offline_conversion_queue q
-        where q.site_id = v_site.id and q.provider_key = 'google_ads' and q.uploaded_at >= v_from
-          and q.kind = 'CONVERSION'
+        where q.site_id = v_site.id and q.provider_key = 'google_ads'
+          and q.status = 'COMPLETED' and q.uploaded_at >= v_from and q.kind = 'CONVERSION'
         order by q.uploaded_at desc limit 2000) l),
     'failedNow', (
       select coalesce(jsonb_agg(jsonb_build_object(
@@ -11462,8 +11888,11 @@ begin
        where q.site_id = site.id and private.waits_for_person(
          q.kind, q.status, q.by_hand_reason, s.oci_sync_method)) as by_hand,
       cardinality(private.refused_rows(site.id, 'google_ads')) as refused,
-      (select t.created_at from public.queue_transitions t
-       where t.site_id = site.id order by t.created_at desc limit 1) as updated_at,
+      greatest(
+        (select t.created_at from private.queue_moves t
+         where t.site_id = site.id order by t.created_at desc limit 1),
+        (select t.created_at from private.queue_batch_moves t
+         where t.site_id = site.id order by t.created_at desc limit 1)) as updated_at,
       least(
         (select q.created_at from public.offline_conversion_queue q
          where q.site_id = site.id and q.status = 'QUEUED' order by q.created_at limit 1),
@@ -11596,7 +12025,8 @@ begin
   v_parts := case
     when p_of in ('leads', 'queue', 'sales') then array[
       private.newest_moments(v_site.id, 'public.sales', 'updated_at'),
-      private.newest_moments(v_site.id, 'public.queue_transitions', 'created_at'),
+      private.newest_moments(v_site.id, 'private.queue_moves', 'created_at'),
+      private.newest_moments(v_site.id, 'private.queue_batch_moves', 'created_at'),
       private.newest_moments(v_site.id, 'public.provider_dispatches', 'verdict_at'),
       case p_of
         when 'leads' then private.newest_moments(v_site.id, 'public.calls', 'updated_at')
@@ -12148,84 +12578,21 @@ grant execute on function public.get_pending_conversions_for_worker(uuid, int)
 grant execute on function public.fold_queue_counts() to opsmantik_app, service_role;
 
 -- 08_queue/offline_conversion_queue.sql
-create index idx_offline_conversion_queue_eligible_scan on public.offline_conversion_queue
-  (site_id, provider_key, next_retry_at nulls first, created_at, id)
-  where status in ('QUEUED', 'RETRY');
-create index idx_offline_conversion_queue_processing_claimed_at
-  on public.offline_conversion_queue (claimed_at) where status = 'PROCESSING';
-create index idx_offline_conversion_queue_uploaded_at
-  on public.offline_conversion_queue (site_id, provider_key, uploaded_at)
-  where uploaded_at is not null;
-create index transient_failures_to_retry on public.offline_conversion_queue (next_retry_at)
-  where status = 'FAILED' and next_retry_at is not null;
-create index waiting_rows_by_click_expiry on public.offline_conversion_queue (click_expires_at)
-  where status in ('QUEUED', 'RETRY');
-create index waiting_rows_that_were_tried on public.offline_conversion_queue (updated_at)
-  where status in ('QUEUED', 'RETRY') and attempt_count > attempt_base;
-create index queue_rows_of_a_sale on public.offline_conversion_queue (sale_id, kind);
-create index waiting_rows_by_name on public.offline_conversion_queue (site_id, conversion_name)
-  where status in ('QUEUED', 'RETRY') and conversion_name is not null
-    and conversion_action is null and kind = 'CONVERSION';
-create unique index one_open_row_per_sale_and_kind
-  on public.offline_conversion_queue (sale_id, provider_key, kind)
-  where status in ('QUEUED', 'RETRY', 'PROCESSING');
-create index failed_rows_of_a_site on public.offline_conversion_queue (site_id, updated_at)
-  where status = 'FAILED';
-create index queue_rows_by_status
-  on public.offline_conversion_queue (site_id, status, created_at desc, id desc)
-  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
-create index queue_rows_by_change
-  on public.offline_conversion_queue (site_id, status, updated_at desc, id desc)
-  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
-create index queue_rows_by_channel
-  on public.offline_conversion_queue (site_id, channel, status, created_at desc, id desc)
-  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
-create index queue_rows_by_value on public.offline_conversion_queue (site_id, status, value_cents)
-  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
-create index queue_rows_by_error_code on public.offline_conversion_queue
-  (site_id, provider_error_code, status, created_at desc, id desc)
-  where provider_error_code is not null;
-create index queue_rows_by_error_category on public.offline_conversion_queue
-  (site_id, provider_error_category, status, created_at desc, id desc)
-  where provider_error_category is not null;
-create index queue_adjustments
-  on public.offline_conversion_queue (site_id, kind, created_at desc, id desc)
-  where kind <> 'CONVERSION';
-create index corrections_that_wait on public.offline_conversion_queue (site_id)
-  where kind <> 'CONVERSION' and status in ('QUEUED', 'RETRY');
-create index queue_rows_tried_again
-  on public.offline_conversion_queue (site_id, status, attempt_count) where attempt_count > 1;
-create index waiting_rows_by_due_time on public.offline_conversion_queue
-  (site_id, status, greatest(not_before, next_retry_at)) where status in ('QUEUED', 'RETRY');
 alter table public.offline_conversion_queue enable row level security;
-create trigger queue_rows_are_never_deleted before delete on public.offline_conversion_queue
-  for each row execute function private.refuse_change();
 create trigger queue_is_never_truncated before truncate on public.offline_conversion_queue
   for each statement execute function private.refuse_change();
-create trigger rows_stay_the_same_conversion
-  before update of site_id, sale_id, kind, order_id, currency, conversion_time
-  on public.offline_conversion_queue for each row execute function private.refuse_change();
-create trigger rows_keep_their_name
-  before update of conversion_name on public.offline_conversion_queue for each row
-  when (old.conversion_name is not null
-    and old.conversion_name is distinct from new.conversion_name)
-  execute function private.refuse_change();
 create trigger new_rows_are_recorded after insert on public.offline_conversion_queue
   referencing new table as after_rows
-  for each statement execute function private.record_queue_transitions();
+  for each statement execute function private.record_queue_moves();
 create trigger changes_are_recorded after update on public.offline_conversion_queue
   referencing old table as before_rows new table as after_rows
-  for each statement execute function private.record_queue_transitions();
+  for each statement execute function private.record_queue_moves();
 create trigger new_rows_are_counted after insert on public.offline_conversion_queue
   referencing new table as after_rows
   for each statement execute function private.count_new_queue_rows();
 create trigger changes_are_counted after update on public.offline_conversion_queue
   referencing old table as before_rows new table as after_rows
   for each statement execute function private.count_changed_queue_rows();
-create trigger only_sealed_sales_are_queued before insert on public.offline_conversion_queue
-  for each row execute function private.require_sealed_sale();
-create trigger rows_take_the_channel before insert on public.offline_conversion_queue
-  for each row execute function private.take_channel();
 
 -- 08_queue/queue_check.sql
 alter table private.queue_check enable row level security;
@@ -12237,17 +12604,112 @@ alter table private.queue_counts enable row level security;
 create index deltas_of_a_site on private.queue_count_deltas (site_id, hour);
 alter table private.queue_count_deltas enable row level security;
 
+-- 08_queue/queue_delivered.sql
+alter table private.queue_delivered enable row level security;
+create index delivered_rows_of_a_sale on private.queue_delivered (sale_id, kind);
+create index idx_offline_conversion_queue_uploaded_at on private.queue_delivered
+  (site_id, provider_key, uploaded_at);
+create index delivered_rows on private.queue_delivered (site_id, created_at desc, id desc);
+create index delivered_rows_by_change on private.queue_delivered
+  (site_id, updated_at desc, id desc);
+create index delivered_rows_by_channel on private.queue_delivered
+  (site_id, channel, created_at desc, id desc);
+create index delivered_rows_by_value on private.queue_delivered (site_id, value_cents);
+create index delivered_adjustments on private.queue_delivered
+  (site_id, kind, created_at desc, id desc) where kind <> 'CONVERSION';
+create index delivered_rows_tried_again on private.queue_delivered (site_id, attempt_count)
+  where attempt_count > 1;
+create trigger delivered_rows_are_permanent before delete on private.queue_delivered
+  for each row execute function private.refuse_change();
+create trigger delivered_rows_are_never_truncated before truncate on private.queue_delivered
+  for each statement execute function private.refuse_change();
+
+-- 08_queue/queue_open.sql
+alter table private.queue_open enable row level security;
+create index idx_offline_conversion_queue_eligible_scan on private.queue_open
+  (site_id, provider_key, eligible_at, created_at, id) where status in ('QUEUED', 'RETRY');
+create index waiting_rows_that_are_not_plain on private.queue_open
+  (site_id, provider_key, eligible_at, created_at, id)
+  where status in ('QUEUED', 'RETRY') and not (is_plain and attempt_count = 0);
+create index idx_offline_conversion_queue_processing_claimed_at on private.queue_open (claimed_at)
+  where status = 'PROCESSING';
+create index transient_failures_to_retry on private.queue_open (next_retry_at)
+  where status = 'FAILED' and next_retry_at is not null;
+create index waiting_rows_by_click_expiry on private.queue_open (click_expires_at)
+  where status in ('QUEUED', 'RETRY');
+create index waiting_rows_that_were_tried on private.queue_open (updated_at)
+  where status in ('QUEUED', 'RETRY') and attempt_count > attempt_base;
+create index waiting_rows_by_name on private.queue_open (site_id, conversion_name)
+  where status in ('QUEUED', 'RETRY') and conversion_name is not null
+    and conversion_action is null and kind = 'CONVERSION';
+create unique index one_open_row_per_sale_and_kind on private.queue_open
+  (sale_id, kind, provider_key, (case when status = 'FAILED' then id end)) nulls not distinct;
+create index queue_rows_by_status
+  on private.queue_open (site_id, status, created_at desc, id desc)
+  where status in ('QUEUED', 'RETRY', 'FAILED');
+create index queue_rows_by_change
+  on private.queue_open (site_id, status, updated_at desc, id desc)
+  where status in ('QUEUED', 'RETRY', 'FAILED');
+create index queue_rows_by_channel
+  on private.queue_open (site_id, channel, status, created_at desc, id desc)
+  where status in ('QUEUED', 'RETRY', 'FAILED');
+create index queue_rows_by_value on private.queue_open (site_id, status, value_cents)
+  where status in ('QUEUED', 'RETRY', 'FAILED');
+create index queue_rows_by_error_code on private.queue_open
+  (site_id, provider_error_code, status, created_at desc, id desc)
+  where provider_error_code is not null;
+create index queue_rows_by_error_category on private.queue_open
+  (site_id, provider_error_category, status, created_at desc, id desc)
+  where provider_error_category is not null;
+create index queue_adjustments on private.queue_open (site_id, kind, created_at desc, id desc)
+  where kind <> 'CONVERSION';
+create index corrections_that_wait on private.queue_open (site_id)
+  where kind <> 'CONVERSION' and status in ('QUEUED', 'RETRY');
+create index queue_rows_tried_again on private.queue_open (site_id, status, attempt_count)
+  where attempt_count > 1;
+create index waiting_rows_by_due_time on private.queue_open
+  (site_id, status, greatest(not_before, next_retry_at)) where status in ('QUEUED', 'RETRY');
+create trigger queue_rows_are_never_deleted before delete on private.queue_open
+  for each row when (current_setting('opsmantik.delivers', true) is distinct from 'yes')
+  execute function private.refuse_change();
+create trigger open_rows_are_never_truncated before truncate on private.queue_open
+  for each statement execute function private.refuse_change();
+create trigger rows_stay_the_same_conversion
+  before update of site_id, sale_id, kind, order_id, currency, conversion_time
+  on private.queue_open for each row execute function private.refuse_change();
+create trigger rows_keep_their_name
+  before update of conversion_name on private.queue_open for each row
+  when (old.conversion_name is not null
+    and old.conversion_name is distinct from new.conversion_name)
+  execute function private.refuse_change();
+create trigger only_sealed_sales_are_queued before insert on private.queue_open
+  for each row execute function private.require_sealed_sale();
+create trigger rows_are_completed before insert on private.queue_open
+  for each row execute function private.complete_new_row();
+create trigger changed_sales_end_plain_rows after update on public.sales for each row
+  when ((old.status, old.amount_cents, old.currency, old.delivery_block,
+      old.gclid, old.wbraid, old.gbraid, old.call_id, old.sibling_call_id)
+    is distinct from (new.status, new.amount_cents, new.currency, new.delivery_block,
+      new.gclid, new.wbraid, new.gbraid, new.call_id, new.sibling_call_id))
+  execute function private.mark_changed_sale();
+
 -- 08_queue/queue_outcomes.sql
 alter table private.queue_outcomes enable row level security;
 create index outcome_deltas_of_a_site on private.queue_outcome_deltas (site_id);
 alter table private.queue_outcome_deltas enable row level security;
 
 -- 08_queue/queue_transitions.sql
-create index transitions_of_a_site on public.queue_transitions (site_id, created_at);
-alter table public.queue_transitions enable row level security;
-create trigger transitions_are_permanent before update or delete on public.queue_transitions
+create index moves_of_a_site on private.queue_moves (site_id, created_at);
+alter table private.queue_moves enable row level security;
+create trigger moves_are_permanent before update or delete on private.queue_moves
   for each row execute function private.refuse_change();
-create trigger transitions_are_never_truncated before truncate on public.queue_transitions
+create trigger moves_are_never_truncated before truncate on private.queue_moves
+  for each statement execute function private.refuse_change();
+create index batch_moves_of_a_site on private.queue_batch_moves (site_id, created_at);
+alter table private.queue_batch_moves enable row level security;
+create trigger batch_moves_are_permanent before update or delete on private.queue_batch_moves
+  for each row execute function private.refuse_change();
+create trigger batch_moves_are_never_truncated before truncate on private.queue_batch_moves
   for each statement execute function private.refuse_change();
 
 -- 08_queue/reconcile_queue_counts.sql
@@ -12278,6 +12740,11 @@ grant execute on function public.fail_offline_conversions(
     uuid, uuid[], text, text, text, int, uuid, jsonb)
   to opsmantik_app, service_role;
 grant execute on function public.fail_unexportable_rows(uuid, jsonb, uuid)
+  to opsmantik_app, service_role;
+
+-- 09_claims/settle_and_claim.sql
+grant execute on function public.settle_and_claim_conversion_jobs(
+    uuid, text, uuid, uuid[], int[], jsonb, jsonb, int, int, jsonb)
   to opsmantik_app, service_role;
 
 -- 09_claims/settle_conversions.sql

@@ -60,7 +60,8 @@ begin
   v_parts := case
     when p_of in ('leads', 'queue', 'sales') then array[
       private.newest_moments(v_site.id, 'public.sales', 'updated_at'),
-      private.newest_moments(v_site.id, 'public.queue_transitions', 'created_at'),
+      private.newest_moments(v_site.id, 'private.queue_moves', 'created_at'),
+      private.newest_moments(v_site.id, 'private.queue_batch_moves', 'created_at'),
       private.newest_moments(v_site.id, 'public.provider_dispatches', 'verdict_at'),
       case p_of
         when 'leads' then private.newest_moments(v_site.id, 'public.calls', 'updated_at')
