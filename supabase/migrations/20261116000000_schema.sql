@@ -5169,8 +5169,82 @@ begin
 end
 $$;
 
+-- 08_queue/offline_conversion_queue.sql
+create table public.offline_conversion_queue (
+  id uuid not null default private.uuid_v7(),
+  site_id uuid not null,
+  sale_id uuid not null,
+  call_id uuid,
+  is_plain boolean not null default false,
+  provider_key text not null default 'google_ads',
+  kind text not null default 'CONVERSION',
+  status text not null default 'QUEUED',
+  order_id text not null,
+  snapshot_id uuid not null,
+  value_cents bigint not null,
+  currency text not null,
+  conversion_time timestamptz not null,
+  conversion_name text,
+  conversion_action text,
+  click_expires_at timestamptz not null,
+  not_before timestamptz not null,
+  next_retry_at timestamptz,
+  eligible_at timestamptz not null
+    generated always as (coalesce(next_retry_at, '-infinity')) stored,
+  attempt_count int not null default 0,
+  attempt_base int not null default 0,
+  free_waits int not null default 0,
+  claimed_at timestamptz,
+  claim_token uuid,
+  claims uuid[] not null default '{}',
+  identifiers_hash text,
+  click_kind text,
+  handed_snapshot_id uuid,
+  handed_value_cents bigint,
+  handed_values_differ boolean not null default false,
+  handed_via text,
+  handed_vias_differ boolean not null default false,
+  may_have_arrived boolean not null default false,
+  last_error text,
+  provider_error_code text,
+  provider_error_category text,
+  attempt_error text,
+  attempt_error_code text,
+  attempt_error_category text,
+  by_hand_reason text,
+  uploaded_at timestamptz,
+  transport text,
+  provider_request_id text,
+  record_index int,
+  is_certain boolean not null default true,
+  verdict text,
+  verdict_reason text,
+  verdict_at timestamptz,
+  is_retryable boolean not null default false,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  claimed_in bigint,
+  delivered_in bigint,
+  channel text
+) partition by list (status);
+
+-- 08_queue/queue_delivered.sql
+create table private.queue_delivered partition of public.offline_conversion_queue (
+  primary key (id),
+  constraint completed_rows_were_uploaded check (uploaded_at is not null and claim_token is null),
+  constraint completed_rows_have_no_error check (
+    num_nonnulls(provider_error_code, provider_error_category, last_error) = 0),
+  constraint completed_rows_have_a_name check (conversion_name is not null),
+  constraint transport_is_known
+    check (transport in ('script', 'data_manager', 'ads_api', 'by_hand')),
+  constraint verdict_is_known check (verdict in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN')),
+  constraint verdict_reason_is_bounded check (char_length(verdict_reason) <= 256),
+  constraint data_manager_cannot_retract check (kind <> 'RETRACT' or transport <> 'data_manager')
+) for values in ('COMPLETED')
+with (autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_analyze_scale_factor = 0.05);
+
 -- 11_delivery/provider_dispatches.sql
-create table public.provider_dispatches (
+create table private.assumed_dispatches (
   id uuid primary key default private.uuid_v7(),
   site_id uuid not null,
   queue_id uuid not null,
@@ -5187,22 +5261,28 @@ create table public.provider_dispatches (
   currency text not null,
   identifiers_hash text,
   click_kind text,
-  is_certain boolean not null default true,
-  provider_request_id text,
-  record_index int,
+  is_certain boolean not null,
   dispatched_at timestamptz not null,
-  verdict text,
-  verdict_reason text,
-  verdict_at timestamptz,
-  is_retryable boolean not null default false,
-  constraint dispatch_kind_is_known check (kind in ('CONVERSION', 'RESTATE', 'RETRACT')),
-  constraint transport_is_known
-    check (transport in ('script', 'data_manager', 'ads_api', 'by_hand')),
-  constraint verdict_is_known check (verdict in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN')),
-  constraint click_kind_is_known check (click_kind in ('gclid', 'gbraid', 'wbraid')),
-  constraint verdict_reason_is_bounded check (char_length(verdict_reason) <= 256),
-  constraint data_manager_cannot_retract check (kind <> 'RETRACT' or transport <> 'data_manager')
+  verdict text not null,
+  verdict_reason text not null,
+  verdict_at timestamptz not null,
+  constraint assumed_verdict_is_known check (verdict in ('UNKNOWN', 'REJECTED'))
 );
+create view public.provider_dispatches with (security_invoker = true) as
+  select q.id, q.site_id, q.id as queue_id, q.sale_id, q.snapshot_id, q.kind, q.provider_key,
+    q.transport, q.order_id, q.conversion_name, q.conversion_action, q.conversion_time,
+    q.value_cents, q.currency,
+    case when q.transport <> 'by_hand' then q.identifiers_hash end as identifiers_hash,
+    case when q.transport <> 'by_hand' then q.click_kind end as click_kind,
+    q.is_certain, q.provider_request_id, q.record_index, q.uploaded_at as dispatched_at,
+    q.verdict, q.verdict_reason, q.verdict_at, q.is_retryable
+  from private.queue_delivered q
+  union all
+  select a.id, a.site_id, a.queue_id, a.sale_id, a.snapshot_id, a.kind, a.provider_key,
+    a.transport, a.order_id, a.conversion_name, a.conversion_action, a.conversion_time,
+    a.value_cents, a.currency, a.identifiers_hash, a.click_kind, a.is_certain, null, null,
+    a.dispatched_at, a.verdict, a.verdict_reason, a.verdict_at, false
+  from private.assumed_dispatches a;
 create view private.standing_dispatches as
   select distinct on (d.sale_id, d.provider_key) d.*
   from public.provider_dispatches d where d.verdict is distinct from 'REJECTED'
@@ -5364,7 +5444,7 @@ begin
           and not exists (select from public.provider_dispatches d where d.sale_id = p_sale_id
             and d.queue_id = q.id and d.verdict is distinct from 'REJECTED'))
       returning q.*)
-  insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind,
+  insert into private.assumed_dispatches (site_id, queue_id, sale_id, snapshot_id, kind,
       provider_key, transport, order_id, conversion_name, conversion_action, conversion_time,
       value_cents, currency, identifiers_hash, click_kind, is_certain, dispatched_at, verdict,
       verdict_reason, verdict_at)
@@ -5576,58 +5656,6 @@ begin
 end
 $$;
 
--- 08_queue/offline_conversion_queue.sql
-create table public.offline_conversion_queue (
-  id uuid not null default private.uuid_v7(),
-  site_id uuid not null,
-  sale_id uuid not null,
-  call_id uuid,
-  is_plain boolean not null default false,
-  provider_key text not null default 'google_ads',
-  kind text not null default 'CONVERSION',
-  status text not null default 'QUEUED',
-  order_id text not null,
-  snapshot_id uuid not null,
-  value_cents bigint not null,
-  currency text not null,
-  conversion_time timestamptz not null,
-  conversion_name text,
-  conversion_action text,
-  click_expires_at timestamptz not null,
-  not_before timestamptz not null,
-  next_retry_at timestamptz,
-  eligible_at timestamptz not null
-    generated always as (coalesce(next_retry_at, '-infinity')) stored,
-  attempt_count int not null default 0,
-  attempt_base int not null default 0,
-  free_waits int not null default 0,
-  claimed_at timestamptz,
-  claim_token uuid,
-  claims uuid[] not null default '{}',
-  identifiers_hash text,
-  click_kind text,
-  handed_snapshot_id uuid,
-  handed_value_cents bigint,
-  handed_values_differ boolean not null default false,
-  handed_via text,
-  handed_vias_differ boolean not null default false,
-  may_have_arrived boolean not null default false,
-  last_error text,
-  provider_error_code text,
-  provider_error_category text,
-  attempt_error text,
-  attempt_error_code text,
-  attempt_error_category text,
-  by_hand_reason text,
-  provider_request_id text,
-  uploaded_at timestamptz,
-  created_at timestamptz not null,
-  updated_at timestamptz not null,
-  claimed_in bigint,
-  delivered_in bigint,
-  channel text
-) partition by list (status);
-
 -- 08_queue/queue_check.sql
 create table private.queue_check (
   is_the_only_row boolean primary key default true check (is_the_only_row),
@@ -5734,22 +5762,11 @@ as $$
   group by 1, 2, 3, 4, 5 having sum(t.row_count) <> 0
 $$;
 
--- 08_queue/queue_delivered.sql
-create table private.queue_delivered partition of public.offline_conversion_queue (
-  primary key (id),
-  constraint completed_rows_were_uploaded check (uploaded_at is not null and claim_token is null),
-  constraint completed_rows_have_no_error check (
-    num_nonnulls(provider_error_code, provider_error_category, last_error) = 0)
-) for values in ('COMPLETED')
-with (autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_analyze_scale_factor = 0.05);
-
 -- 08_queue/queue_open.sql
 create table private.queue_open partition of public.offline_conversion_queue (
   primary key (id),
   foreign key (sale_id) references public.sales (id),
   constraint kind_is_known check (kind in ('CONVERSION', 'RESTATE', 'RETRACT')),
-  constraint queue_status_is_known
-    check (status in ('QUEUED', 'RETRY', 'PROCESSING', 'FAILED')),
   constraint processing_rows_have_a_claim
     check ((status = 'PROCESSING') = (claimed_at is not null and claim_token is not null)),
   constraint open_rows_were_not_uploaded check (uploaded_at is null and delivered_in is null),
@@ -6176,7 +6193,9 @@ language plpgsql security definer set search_path = ''
 as $$
 declare
   v_now timestamptz := private.current_moment();
-  v_name text := private.conversion_name(p_site, 'seal');
+  -- As conversion_name, without two calls.
+  v_name text := coalesce(
+    p_site.conversion_names ->> 'seal', private.default_conversion_name('seal'));
   v_action text;
   v_due record;
   v_others int := 0;
@@ -6397,16 +6416,13 @@ begin
   end loop;
   -- Most sales are worth what was sent, with nothing else waiting: follow_ledger is skipped for
   -- them.
-  select array_agg(distinct d.sale_id) filter (where d.kind = 'RETRACT' or not d.is_certain
-        or s.status <> 'CONFIRMED' or s.amount_cents <> d.value_cents
-        or exists (select from private.queue_open o where o.sale_id = d.sale_id
+  select array_agg(distinct q.sale_id) filter (where q.kind = 'RETRACT' or not q.is_certain
+        or s.status <> 'CONFIRMED' or s.amount_cents <> q.value_cents
+        or exists (select from private.queue_open o where o.sale_id = q.sale_id
           and (o.status = any (private.waiting_states()) or o.next_retry_at is not null))),
-      array_agg(distinct d.sale_id) filter (where s.delivery_block is not null)
+      array_agg(distinct q.sale_id) filter (where s.delivery_block is not null)
     into v_changed, v_unblocked
-    from private.queue_delivered q
-      join public.sales s on s.id = q.sale_id
-      join public.provider_dispatches d on d.sale_id = q.sale_id and d.queue_id = q.id
-        and d.dispatched_at = q.uploaded_at and d.verdict_reason is distinct from 'NEVER_ANSWERED'
+    from private.queue_delivered q join public.sales s on s.id = q.sale_id
     where q.id = any (v_rows);
   -- It arrived although consent was withdrawn meanwhile: changes of the sale must be sent.
   if v_unblocked is not null then
@@ -6525,39 +6541,31 @@ begin
       select l.id, p_site_id, l.status, 'COMPLETED', v_reason, v_kind, v_actor, v_now
       from lines l),
   kept as (
-    insert into private.queue_delivered (id, site_id, sale_id, call_id, provider_key, kind, status,
-        order_id, snapshot_id, value_cents, currency, conversion_time, conversion_name,
-        conversion_action, click_expires_at, not_before, attempt_count, attempt_base, free_waits,
-        claims, identifiers_hash, click_kind, handed_snapshot_id, handed_value_cents,
-        handed_values_differ, handed_via, handed_vias_differ, may_have_arrived, by_hand_reason,
-        provider_request_id, uploaded_at, created_at, updated_at, claimed_in, delivered_in,
-        channel)
-      select g.id, g.site_id, g.sale_id, g.call_id, g.provider_key, g.kind, 'COMPLETED',
-        g.order_id, g.sent_snapshot_id, g.sent_cents, g.currency, g.conversion_time,
-        g.conversion_name, g.conversion_action, g.click_expires_at, g.not_before, g.attempt_count,
-        g.attempt_base, g.free_waits, g.claims, g.identifiers_hash, g.click_kind,
-        g.handed_snapshot_id, g.handed_value_cents, g.handed_values_differ, g.handed_via,
+    insert into private.queue_delivered (id, site_id, sale_id, call_id, is_plain, provider_key,
+        kind, status, order_id, snapshot_id, value_cents, currency, conversion_time,
+        conversion_name, conversion_action, click_expires_at, not_before, attempt_count,
+        attempt_base, free_waits, claims, identifiers_hash, click_kind, handed_snapshot_id,
+        handed_value_cents, handed_values_differ, handed_via, handed_vias_differ,
+        may_have_arrived, by_hand_reason, uploaded_at, transport, provider_request_id,
+        record_index, is_certain, verdict, verdict_at, created_at, updated_at, claimed_in,
+        delivered_in, channel)
+      select g.id, g.site_id, g.sale_id, g.call_id, g.is_plain, g.provider_key,
+        g.kind, 'COMPLETED', g.order_id, g.sent_snapshot_id, g.sent_cents, g.currency,
+        g.conversion_time, g.conversion_name, g.conversion_action, g.click_expires_at,
+        g.not_before, g.attempt_count, g.attempt_base, g.free_waits, g.claims, g.identifiers_hash,
+        g.click_kind, g.handed_snapshot_id, g.handed_value_cents, g.handed_values_differ,
+        g.handed_via, g.handed_vias_differ,
         -- This is the answer to the only hand-out, so none is left open.
-        g.handed_vias_differ, g.may_have_arrived and g.attempt_count > 1, g.by_hand_reason,
-        p_sent.request_id, v_now, g.created_at, v_now, g.claimed_in, l.id, g.channel
-      from gone g join lines l on l.status = g.status),
-  told as (
-    insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind,
-        provider_key, transport, order_id, conversion_name, conversion_action, conversion_time,
-        value_cents, currency, identifiers_hash, click_kind, is_certain, provider_request_id,
-        record_index, dispatched_at, verdict, verdict_at)
-      select g.site_id, g.id, g.sale_id, g.sent_snapshot_id, g.kind, g.provider_key,
-        p_sent.transport, g.order_id, g.conversion_name, g.conversion_action, g.conversion_time,
-        g.sent_cents, g.currency, case when not v_is_by_hand then g.identifiers_hash end,
-        case when not v_is_by_hand then g.click_kind end,
+        g.may_have_arrived and g.attempt_count > 1,
+        g.by_hand_reason, v_now, p_sent.transport, p_sent.request_id, g.index,
         -- Which value Google kept is certain if only one was sent, or if Google confirms it.
         g.is_plain or v_is_by_hand or not g.handed_values_differ and (
           p_sent.verdict is not distinct from 'CONFIRMED' or g.kind <> 'CONVERSION'
           or not exists (select from public.provider_dispatches x where x.sale_id = g.sale_id
             and x.kind = 'CONVERSION' and x.value_cents <> g.sent_cents)),
-        p_sent.request_id, g.index, v_now, p_sent.verdict,
-        case when p_sent.verdict is not null then v_now end
-      from gone g),
+        p_sent.verdict, case when p_sent.verdict is not null then v_now end,
+        g.created_at, v_now, g.claimed_in, l.id, g.channel
+      from gone g join lines l on l.status = g.status),
   sums as materialized (
     select g.provider_key, g.status, g.currency,
       case g.status when 'FAILED' then g.provider_error_code else '' end as code,
@@ -6578,16 +6586,16 @@ begin
       select p_site_id, date_bin('15 minutes', v_now, timestamptz '2000-01-01 00:00:00+00'),
         'COMPLETED', '', sum(s.n) from sums s having sum(s.n) > 0),
   asked as (
-    insert into public.provider_requests (site_id, request_id, provider_key, pipeline, row_count,
-        customer_id, sent_at, next_poll_at)
-      select p_site_id, p_sent.request_id, s.provider_key, 'seals', cardinality(p_ids),
-        p_sent.customer_id, v_now,
+    insert into public.provider_requests as r (site_id, request_id, provider_key, pipeline,
+        row_count, row_ids, customer_id, sent_at, next_poll_at)
+      select p_site_id, p_sent.request_id, g.provider_key, 'seals', cardinality(p_ids),
+        array_agg(g.id), p_sent.customer_id, v_now,
         v_now + make_interval(secs => coalesce(p_sent.first_poll_seconds, 1800))
-      from sums s
+      from gone g
       where p_sent.transport = 'data_manager' and p_sent.request_id is not null
         and p_sent.verdict is null
-      group by s.provider_key
-      on conflict (site_id, request_id) do nothing)
+      group by g.provider_key
+      on conflict (site_id, request_id) do update set row_ids = r.row_ids || excluded.row_ids)
   select coalesce(sum(s.n), 0), case when not p_plain then array(select g.id from gone g) end
     into moved, row_ids from sums s;
 end
@@ -6732,7 +6740,7 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
 begin
-  update public.provider_dispatches d
+  update private.assumed_dispatches d
     set verdict = 'REJECTED', verdict_reason = 'CONVERSION_NOT_FOUND', verdict_at = v_now
     where d.sale_id = p_row.sale_id and d.verdict = 'UNKNOWN'
       and d.verdict_reason = 'NEVER_ANSWERED' and d.dispatched_at <= v_now - interval '1 day'
@@ -8610,6 +8618,12 @@ returns void
 language plpgsql security definer set search_path = ''
 as $$
 begin
+  if exists (select from private.delivery_turns t
+      where t.site_id = p_site_id and t.provider_key = p_provider_key and t.pipeline = p_pipeline
+        and t.served_at between private.current_moment() - interval '1 second'
+          and private.current_moment()) then
+    return;
+  end if;
   update private.delivery_turns t set served_at = private.current_moment()
     where t.ctid = (
       select x.ctid from private.delivery_turns x
@@ -8737,6 +8751,7 @@ create table public.provider_requests (
   provider_key text not null,
   pipeline text not null,
   row_count int not null,
+  row_ids uuid[] not null default '{}',
   customer_id text,
   sent_at timestamptz not null,
   next_poll_at timestamptz,
@@ -8925,12 +8940,13 @@ declare
   v_rest text := coalesce(p_answer ->> 'rest',
     case when p_answer ->> 'status' is distinct from 'PROCESSING' then 'UNKNOWN' end);
   v_pipeline text;
+  v_row_ids uuid[];
   v_recorded int;
   v_rejected jsonb;
   v_again int := 0;
   v_line record;
 begin
-  select r.pipeline into v_pipeline from public.provider_requests r
+  select r.pipeline, r.row_ids into v_pipeline, v_row_ids from public.provider_requests r
     where r.site_id = p_site_id and r.request_id = p_request_id for update;
   if v_pipeline is null then
     perform private.fail(404, 'NOT_FOUND');
@@ -8946,8 +8962,7 @@ begin
     return private.record_signal_verdicts(p_site_id, p_request_id, p_answer -> 'verdicts', v_rest);
   end if;
   perform from public.sales s where s.id in (
-      select d.sale_id from public.provider_dispatches d where d.site_id = p_site_id
-        and d.provider_request_id = p_request_id and d.transport = 'data_manager')
+      select q.sale_id from private.queue_delivered q where q.id = any (v_row_ids))
     order by s.id for no key update;
   perform private.act(('system', null)::private.actor, 'VERDICT');
   with said as materialized (
@@ -8957,24 +8972,19 @@ begin
       v (index int, verdict text, reason text, retryable boolean, "byClick" boolean)
     order by v.index, v.verdict = 'REJECTED' desc, v.retryable),   -- of several, the worst
   judged as (
-    update public.provider_dispatches d
-      set verdict = case when s.is_by_click and x.kind = 'CONVERSION'
-              and not exists (select from public.offline_conversion_queue q
-                where q.id = x.queue_id and q.may_have_arrived)
+    update public.offline_conversion_queue q
+      set verdict = case when s.is_by_click and x.kind = 'CONVERSION' and not x.may_have_arrived
               and not exists (select from public.provider_dispatches o
                 where o.sale_id = x.sale_id and o.id <> x.id)
             then 'REJECTED' else coalesce(s.verdict, v_rest) end,
           verdict_reason = left(s.reason, 256), verdict_at = v_now,
-          is_retryable = coalesce(s.retryable, false)
-      from public.provider_dispatches x left join said s on s.index = x.record_index
-      where d.id = x.id and x.site_id = p_site_id and x.provider_request_id = p_request_id
-        and x.transport = 'data_manager' and coalesce(s.verdict, v_rest) is not null
+          is_retryable = coalesce(s.retryable, false), updated_at = v_now
+      from private.queue_delivered x left join said s on s.index = x.record_index
+      where q.id = x.id and q.status = 'COMPLETED' and x.id = any (v_row_ids)
+        and coalesce(s.verdict, v_rest) is not null
         and (x.verdict is null
           or (x.verdict = 'UNKNOWN' and coalesce(s.verdict, v_rest) <> 'UNKNOWN'))
-      returning d.queue_id, d.sale_id, d.kind, d.verdict, d.verdict_reason, s.retryable),
-  touched as (   -- so that screens read the row again
-    update public.offline_conversion_queue q set updated_at = v_now
-      where q.id in (select j.queue_id from judged j))
+      returning q.sale_id, q.kind, q.verdict, q.verdict_reason, s.retryable)
   select count(*), coalesce(jsonb_agg(to_jsonb(j) order by j.sale_id)
       filter (where j.verdict = 'REJECTED'), '[]') into v_recorded, v_rejected from judged j;
   for v_line in select * from jsonb_to_recordset(v_rejected)
@@ -10101,7 +10111,8 @@ begin
         and s.currency <> v_site.currency),
     'confirmed', (
       select count(*) from public.provider_dispatches d
-      where d.site_id = v_site.id and d.dispatched_at >= v_start and d.verdict = 'CONFIRMED'),
+      where d.site_id = v_site.id and d.provider_key = 'google_ads'
+        and d.dispatched_at >= v_start and d.verdict = 'CONFIRMED'),
     'waiting', (
       select jsonb_build_object('count', count(*), 'valueCents', coalesce(sum(q.value_cents)
         filter (where q.kind = 'CONVERSION' and q.currency = v_site.currency), 0))
@@ -10974,16 +10985,18 @@ begin
     where q.sale_id = any (v_sales)), '{}');
 end
 $$;
-create function private.sent_condition(p_filter jsonb) returns text
+create function private.sent_condition(p_filter jsonb, p_status text) returns text
 language sql immutable set search_path = ''
 as $$
-  select concat_ws(' and ', 'exists (select from public.provider_dispatches d
-      where d.site_id = $1 and d.sale_id = q.sale_id and d.queue_id = q.id',
-    case when p_filter ? 'verdict' then 'd.verdict = $2 ->> ''verdict''' end,
-    case when p_filter ? 'sentFrom' then 'd.dispatched_at >= ($2 ->> ''sentFrom'')::date::timestamp
+  select case when p_status = 'COMPLETED' then format(c.sent, 'q', 'uploaded_at')
+    else 'exists (select from private.assumed_dispatches d where d.queue_id = q.id and '
+      || format(c.sent, 'd', 'dispatched_at') || ')' end
+  from (select concat_ws(' and ',
+    case when p_filter ? 'verdict' then '%1$s.verdict = $2 ->> ''verdict''' end,
+    case when p_filter ? 'sentFrom' then '%1$s.%2$s >= ($2 ->> ''sentFrom'')::date::timestamp
       at time zone (select s.timezone from public.sites s where s.id = $1)' end,
-    case when p_filter ? 'sentTo' then 'd.dispatched_at < (($2 ->> ''sentTo'')::date + 1)::timestamp
-      at time zone (select s.timezone from public.sites s where s.id = $1)' end) || ')'
+    case when p_filter ? 'sentTo' then '%1$s.%2$s < (($2 ->> ''sentTo'')::date + 1)::timestamp
+      at time zone (select s.timezone from public.sites s where s.id = $1)' end) as sent) c
 $$;
 create function private.filter_conditions() returns jsonb
 language sql immutable set search_path = ''
@@ -11011,7 +11024,7 @@ as $$
     'q', 'q.id = any ($4)',
     'verdict', '', 'sentFrom', '', 'sentTo', '', 'sort', '')
 $$;
-create function private.queue_conditions(p_filter jsonb) returns text
+create function private.queue_conditions(p_filter jsonb, p_status text) returns text
 language plpgsql immutable set search_path = ''
 as $$
 declare
@@ -11029,7 +11042,8 @@ begin
        when 'stuck' then (p_filter ->> c.key)::boolean
        when 'waitingForDelay' then (p_filter ->> c.key)::boolean
        else true end),
-    case when p_filter ?| '{verdict,sentFrom,sentTo}' then private.sent_condition(p_filter) end);
+    case when p_filter ?| '{verdict,sentFrom,sentTo}'
+      then private.sent_condition(p_filter, p_status) end);
 end
 $$;
 create function private.matching_rows(
@@ -11039,7 +11053,6 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   v_column text := case p_filter ->> 'sort' when 'updated' then 'updated_at' else 'created_at' end;
-  v_conditions text := private.queue_conditions(p_filter);
   -- Each index has the status before the order: without one, each state is read by itself and the
   -- heads are merged. A completed row has no error.
   v_states text[] := case
@@ -11060,13 +11073,13 @@ begin
     v_found := private.search_queue(p_site_id, p_filter ->> 'q');
   end if;
   v_branch := format('(select q.* from public.offline_conversion_queue q
-      where %s%s and q.status = %%L order by q.%I desc, q.id desc limit $7)',
-    v_conditions,
+      where %%s%s and q.status = %%L order by q.%I desc, q.id desc limit $7)',
     case when p_after_id is not null then format(' and (q.%I, q.id) < ($5, $6)', v_column) end,
     v_column);
   return query execute (
       select format('select q.* from (%s) q order by q.%I desc, q.id desc limit $7',
-        string_agg(format(v_branch, x.state), ' union all '), v_column)
+        string_agg(format(v_branch, private.queue_conditions(p_filter, x.state), x.state),
+          ' union all '), v_column)
       from unnest(v_states) x (state))
     using p_site_id, p_filter, private.current_moment(), v_found, p_after_at, p_after_id, p_limit;
 end
@@ -11969,7 +11982,8 @@ begin
         count(*) filter (where not c.is_new and d.verdict = 'REJECTED') as adjustments_rejected
       from public.provider_dispatches d
         cross join lateral (select d.kind = 'CONVERSION' as is_new) c
-      where d.site_id = v_site.id and d.dispatched_at >= v_since and d.dispatched_at < v_until
+      where d.site_id = v_site.id and d.provider_key = 'google_ads'
+        and d.dispatched_at >= v_since and d.dispatched_at < v_until
       group by 1, 2) t;
   return jsonb_build_object(
     'siteId', p_public_id,
@@ -12027,7 +12041,7 @@ begin
       private.newest_moments(v_site.id, 'public.sales', 'updated_at'),
       private.newest_moments(v_site.id, 'private.queue_moves', 'created_at'),
       private.newest_moments(v_site.id, 'private.queue_batch_moves', 'created_at'),
-      private.newest_moments(v_site.id, 'public.provider_dispatches', 'verdict_at'),
+      private.newest_moments(v_site.id, 'private.queue_delivered', 'verdict_at'),
       case p_of
         when 'leads' then private.newest_moments(v_site.id, 'public.calls', 'updated_at')
         when 'queue' then private.delivery_state(v_site) end]
@@ -12606,7 +12620,7 @@ alter table private.queue_count_deltas enable row level security;
 
 -- 08_queue/queue_delivered.sql
 alter table private.queue_delivered enable row level security;
-create index delivered_rows_of_a_sale on private.queue_delivered (sale_id, kind);
+create index delivered_rows_of_a_sale on private.queue_delivered (sale_id, uploaded_at desc);
 create index idx_offline_conversion_queue_uploaded_at on private.queue_delivered
   (site_id, provider_key, uploaded_at);
 create index delivered_rows on private.queue_delivered (site_id, created_at desc, id desc);
@@ -12617,12 +12631,22 @@ create index delivered_rows_by_channel on private.queue_delivered
 create index delivered_rows_by_value on private.queue_delivered (site_id, value_cents);
 create index delivered_adjustments on private.queue_delivered
   (site_id, kind, created_at desc, id desc) where kind <> 'CONVERSION';
+create index verdicts_of_a_site on private.queue_delivered (site_id, verdict_at)
+  where verdict_at is not null;
+create index delivered_rows_not_confirmed on private.queue_delivered
+  (site_id, verdict, uploaded_at desc)
+  where verdict in ('REJECTED', 'DUPLICATE', 'UNKNOWN');
 create index delivered_rows_tried_again on private.queue_delivered (site_id, attempt_count)
   where attempt_count > 1;
 create trigger delivered_rows_are_permanent before delete on private.queue_delivered
   for each row execute function private.refuse_change();
 create trigger delivered_rows_are_never_truncated before truncate on private.queue_delivered
   for each statement execute function private.refuse_change();
+create trigger delivered_rows_say_what_was_sent
+  before update of id, site_id, sale_id, snapshot_id, kind, provider_key, transport, order_id,
+    conversion_name, conversion_action, conversion_time, value_cents, currency, identifiers_hash,
+    click_kind, record_index, uploaded_at
+  on private.queue_delivered for each row execute function private.refuse_change();
 
 -- 08_queue/queue_open.sql
 alter table private.queue_open enable row level security;
@@ -12646,15 +12670,15 @@ create unique index one_open_row_per_sale_and_kind on private.queue_open
   (sale_id, kind, provider_key, (case when status = 'FAILED' then id end)) nulls not distinct;
 create index queue_rows_by_status
   on private.queue_open (site_id, status, created_at desc, id desc)
-  where status in ('QUEUED', 'RETRY', 'FAILED');
+  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
 create index queue_rows_by_change
   on private.queue_open (site_id, status, updated_at desc, id desc)
-  where status in ('QUEUED', 'RETRY', 'FAILED');
+  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
 create index queue_rows_by_channel
   on private.queue_open (site_id, channel, status, created_at desc, id desc)
-  where status in ('QUEUED', 'RETRY', 'FAILED');
+  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
 create index queue_rows_by_value on private.queue_open (site_id, status, value_cents)
-  where status in ('QUEUED', 'RETRY', 'FAILED');
+  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
 create index queue_rows_by_error_code on private.queue_open
   (site_id, provider_error_code, status, created_at desc, id desc)
   where provider_error_code is not null;
@@ -12807,29 +12831,25 @@ grant execute on function public.record_provider_outcome(uuid, text, boolean, bo
 alter table private.delivery_turns enable row level security;
 
 -- 11_delivery/dispatch_identifiers.sql
-create index identifiers_by_age on public.dispatch_identifiers (handed_at);
+create index identifiers_by_age on public.dispatch_identifiers using brin (handed_at)
+  with (autosummarize = on);
 alter table public.dispatch_identifiers enable row level security;
 grant execute on function public.purge_dispatch_identifiers() to opsmantik_app, service_role;
 
 -- 11_delivery/provider_dispatches.sql
-create index dispatches_of_a_sale on public.provider_dispatches (sale_id, dispatched_at desc);
-create index dispatches_of_a_site on public.provider_dispatches (site_id, dispatched_at desc);
-create index dispatches_of_a_request on public.provider_dispatches (site_id, provider_request_id)
-  where transport = 'data_manager';
-create index verdicts_of_a_site on public.provider_dispatches (site_id, verdict_at)
-  where verdict_at is not null;
-create index dispatches_not_confirmed on public.provider_dispatches
-  (site_id, verdict, dispatched_at desc) where verdict in ('REJECTED', 'DUPLICATE', 'UNKNOWN');
-alter table public.provider_dispatches enable row level security;
-create trigger dispatches_are_never_deleted before delete on public.provider_dispatches
+create index assumed_dispatches_of_a_sale on private.assumed_dispatches (sale_id);
+create index assumed_dispatches_of_a_row on private.assumed_dispatches (queue_id);
+create index assumed_dispatches_of_a_site on private.assumed_dispatches (site_id, dispatched_at);
+alter table private.assumed_dispatches enable row level security;
+create trigger assumed_dispatches_are_never_deleted before delete on private.assumed_dispatches
   for each row execute function private.refuse_change();
-create trigger dispatches_say_what_was_sent
+create trigger assumed_dispatches_say_what_was_sent
   before update of id, site_id, queue_id, sale_id, snapshot_id, kind, provider_key, transport,
     order_id, conversion_name, conversion_action, conversion_time, value_cents, currency,
-    identifiers_hash, click_kind, record_index, dispatched_at
-  on public.provider_dispatches for each row execute function private.refuse_change();
-create trigger dispatches_are_never_truncated before truncate on public.provider_dispatches
-  for each statement execute function private.refuse_change();
+    identifiers_hash, click_kind, dispatched_at
+  on private.assumed_dispatches for each row execute function private.refuse_change();
+create trigger assumed_dispatches_are_never_truncated before truncate
+  on private.assumed_dispatches for each statement execute function private.refuse_change();
 
 -- 11_delivery/provider_health_state.sql
 create index half_open_circuits on public.provider_health_state (probe_until)

@@ -53,8 +53,17 @@ create table public.offline_conversion_queue (
   attempt_error_code text,
   attempt_error_category text,
   by_hand_reason text,                             -- an adjustment that no API makes: a person does
-  provider_request_id text,
   uploaded_at timestamptz,
+  -- From here on of a delivered row: see provider_dispatches.
+  transport text,
+  provider_request_id text,
+  record_index int,                                -- its place in a Data Manager request
+  -- False: an earlier hand-out with another value may have arrived before this one.
+  is_certain boolean not null default true,
+  verdict text,
+  verdict_reason text,
+  verdict_at timestamptz,
+  is_retryable boolean not null default false,     -- REJECTED for now: the same may work later
   created_at timestamptz not null,
   updated_at timestamptz not null,
   claimed_in bigint,                               -- its line of queue_batch_moves, if it has one

@@ -120,7 +120,9 @@ language plpgsql security definer set search_path = ''
 as $$
 declare
   v_now timestamptz := private.current_moment();
-  v_name text := private.conversion_name(p_site, 'seal');
+  -- As conversion_name, without two calls.
+  v_name text := coalesce(
+    p_site.conversion_names ->> 'seal', private.default_conversion_name('seal'));
   v_action text;
   v_due record;
   v_others int := 0;

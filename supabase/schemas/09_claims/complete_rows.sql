@@ -48,16 +48,13 @@ begin
   end loop;
   -- Most sales are worth what was sent, with nothing else waiting: follow_ledger is skipped for
   -- them.
-  select array_agg(distinct d.sale_id) filter (where d.kind = 'RETRACT' or not d.is_certain
-        or s.status <> 'CONFIRMED' or s.amount_cents <> d.value_cents
-        or exists (select from private.queue_open o where o.sale_id = d.sale_id
+  select array_agg(distinct q.sale_id) filter (where q.kind = 'RETRACT' or not q.is_certain
+        or s.status <> 'CONFIRMED' or s.amount_cents <> q.value_cents
+        or exists (select from private.queue_open o where o.sale_id = q.sale_id
           and (o.status = any (private.waiting_states()) or o.next_retry_at is not null))),
-      array_agg(distinct d.sale_id) filter (where s.delivery_block is not null)
+      array_agg(distinct q.sale_id) filter (where s.delivery_block is not null)
     into v_changed, v_unblocked
-    from private.queue_delivered q
-      join public.sales s on s.id = q.sale_id
-      join public.provider_dispatches d on d.sale_id = q.sale_id and d.queue_id = q.id
-        and d.dispatched_at = q.uploaded_at and d.verdict_reason is distinct from 'NEVER_ANSWERED'
+    from private.queue_delivered q join public.sales s on s.id = q.sale_id
     where q.id = any (v_rows);
   -- It arrived although consent was withdrawn meanwhile: changes of the sale must be sent.
   if v_unblocked is not null then

@@ -18,7 +18,7 @@ create type private.sent as (
 --            p_by_hand: what a person entered, else null.
 --   Moves    any but COMPLETED -> COMPLETED. Clears errors; the row says from now on what was
 --            delivered.
---   Writes   the dispatch with what was handed out, and the request to ask for verdicts.
+--   Writes   what was handed out and how, and the request to ask for verdicts.
 --   Safe     beside others: it never waits for a row. What is locked, or no longer plain, stays.
 --   Returns  how many moved; with p_plain false also their ids.
 create function private.deliver_rows(
@@ -59,39 +59,31 @@ begin
       select l.id, p_site_id, l.status, 'COMPLETED', v_reason, v_kind, v_actor, v_now
       from lines l),
   kept as (
-    insert into private.queue_delivered (id, site_id, sale_id, call_id, provider_key, kind, status,
-        order_id, snapshot_id, value_cents, currency, conversion_time, conversion_name,
-        conversion_action, click_expires_at, not_before, attempt_count, attempt_base, free_waits,
-        claims, identifiers_hash, click_kind, handed_snapshot_id, handed_value_cents,
-        handed_values_differ, handed_via, handed_vias_differ, may_have_arrived, by_hand_reason,
-        provider_request_id, uploaded_at, created_at, updated_at, claimed_in, delivered_in,
-        channel)
-      select g.id, g.site_id, g.sale_id, g.call_id, g.provider_key, g.kind, 'COMPLETED',
-        g.order_id, g.sent_snapshot_id, g.sent_cents, g.currency, g.conversion_time,
-        g.conversion_name, g.conversion_action, g.click_expires_at, g.not_before, g.attempt_count,
-        g.attempt_base, g.free_waits, g.claims, g.identifiers_hash, g.click_kind,
-        g.handed_snapshot_id, g.handed_value_cents, g.handed_values_differ, g.handed_via,
+    insert into private.queue_delivered (id, site_id, sale_id, call_id, is_plain, provider_key,
+        kind, status, order_id, snapshot_id, value_cents, currency, conversion_time,
+        conversion_name, conversion_action, click_expires_at, not_before, attempt_count,
+        attempt_base, free_waits, claims, identifiers_hash, click_kind, handed_snapshot_id,
+        handed_value_cents, handed_values_differ, handed_via, handed_vias_differ,
+        may_have_arrived, by_hand_reason, uploaded_at, transport, provider_request_id,
+        record_index, is_certain, verdict, verdict_at, created_at, updated_at, claimed_in,
+        delivered_in, channel)
+      select g.id, g.site_id, g.sale_id, g.call_id, g.is_plain, g.provider_key,
+        g.kind, 'COMPLETED', g.order_id, g.sent_snapshot_id, g.sent_cents, g.currency,
+        g.conversion_time, g.conversion_name, g.conversion_action, g.click_expires_at,
+        g.not_before, g.attempt_count, g.attempt_base, g.free_waits, g.claims, g.identifiers_hash,
+        g.click_kind, g.handed_snapshot_id, g.handed_value_cents, g.handed_values_differ,
+        g.handed_via, g.handed_vias_differ,
         -- This is the answer to the only hand-out, so none is left open.
-        g.handed_vias_differ, g.may_have_arrived and g.attempt_count > 1, g.by_hand_reason,
-        p_sent.request_id, v_now, g.created_at, v_now, g.claimed_in, l.id, g.channel
-      from gone g join lines l on l.status = g.status),
-  told as (
-    insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind,
-        provider_key, transport, order_id, conversion_name, conversion_action, conversion_time,
-        value_cents, currency, identifiers_hash, click_kind, is_certain, provider_request_id,
-        record_index, dispatched_at, verdict, verdict_at)
-      select g.site_id, g.id, g.sale_id, g.sent_snapshot_id, g.kind, g.provider_key,
-        p_sent.transport, g.order_id, g.conversion_name, g.conversion_action, g.conversion_time,
-        g.sent_cents, g.currency, case when not v_is_by_hand then g.identifiers_hash end,
-        case when not v_is_by_hand then g.click_kind end,
+        g.may_have_arrived and g.attempt_count > 1,
+        g.by_hand_reason, v_now, p_sent.transport, p_sent.request_id, g.index,
         -- Which value Google kept is certain if only one was sent, or if Google confirms it.
         g.is_plain or v_is_by_hand or not g.handed_values_differ and (
           p_sent.verdict is not distinct from 'CONFIRMED' or g.kind <> 'CONVERSION'
           or not exists (select from public.provider_dispatches x where x.sale_id = g.sale_id
             and x.kind = 'CONVERSION' and x.value_cents <> g.sent_cents)),
-        p_sent.request_id, g.index, v_now, p_sent.verdict,
-        case when p_sent.verdict is not null then v_now end
-      from gone g),
+        p_sent.verdict, case when p_sent.verdict is not null then v_now end,
+        g.created_at, v_now, g.claimed_in, l.id, g.channel
+      from gone g join lines l on l.status = g.status),
   sums as materialized (
     select g.provider_key, g.status, g.currency,
       case g.status when 'FAILED' then g.provider_error_code else '' end as code,
@@ -112,16 +104,16 @@ begin
       select p_site_id, date_bin('15 minutes', v_now, timestamptz '2000-01-01 00:00:00+00'),
         'COMPLETED', '', sum(s.n) from sums s having sum(s.n) > 0),
   asked as (
-    insert into public.provider_requests (site_id, request_id, provider_key, pipeline, row_count,
-        customer_id, sent_at, next_poll_at)
-      select p_site_id, p_sent.request_id, s.provider_key, 'seals', cardinality(p_ids),
-        p_sent.customer_id, v_now,
+    insert into public.provider_requests as r (site_id, request_id, provider_key, pipeline,
+        row_count, row_ids, customer_id, sent_at, next_poll_at)
+      select p_site_id, p_sent.request_id, g.provider_key, 'seals', cardinality(p_ids),
+        array_agg(g.id), p_sent.customer_id, v_now,
         v_now + make_interval(secs => coalesce(p_sent.first_poll_seconds, 1800))
-      from sums s
+      from gone g
       where p_sent.transport = 'data_manager' and p_sent.request_id is not null
         and p_sent.verdict is null
-      group by s.provider_key
-      on conflict (site_id, request_id) do nothing)
+      group by g.provider_key
+      on conflict (site_id, request_id) do update set row_ids = r.row_ids || excluded.row_ids)
   select coalesce(sum(s.n), 0), case when not p_plain then array(select g.id from gone g) end
     into moved, row_ids from sums s;
 end

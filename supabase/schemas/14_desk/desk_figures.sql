@@ -109,7 +109,8 @@ begin
         and s.currency <> v_site.currency),
     'confirmed', (
       select count(*) from public.provider_dispatches d
-      where d.site_id = v_site.id and d.dispatched_at >= v_start and d.verdict = 'CONFIRMED'),
+      where d.site_id = v_site.id and d.provider_key = 'google_ads'
+        and d.dispatched_at >= v_start and d.verdict = 'CONFIRMED'),
     'waiting', (
       select jsonb_build_object('count', count(*), 'valueCents', coalesce(sum(q.value_cents)
         filter (where q.kind = 'CONVERSION' and q.currency = v_site.currency), 0))
