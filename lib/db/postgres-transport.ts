@@ -29,6 +29,7 @@ const types = {
   date: { to: 1082, from: [1082], ...asWritten },
   texts: { to: 1009, from: [1009], ...asArray },
   uuids: { to: 2951, from: [2951], ...asArray },
+  integers: { to: 1007, from: [1007], ...asArray },
 };
 
 /** Codes of the driver, the system (ECONNRESET, ENOTFOUND, …) and the server for a connection that was lost or never opened. */

@@ -2,11 +2,11 @@ import { AppError } from "#lib/platform/app-error.ts";
 import { log } from "#lib/platform/log.ts";
 import type { Provider, ProviderConnection } from "#lib/providers/port.ts";
 import { openConnection } from "./connection.ts";
-import type { Claim, Deferral, DeliveryGroup, Pipeline } from "./pipeline.ts";
+import type { Claim, Deferral, DeliveryGroup, Pipeline, QueuePlace } from "./pipeline.ts";
 import type { RunBudget } from "./run-budget.ts";
-import { acquireSlot, whileHolding } from "./semaphore.ts";
+import { acquireSlot, type Slot, whileHolding } from "./semaphore.ts";
 import { notSent, type SentBatch, sendBatch } from "./send-batch.ts";
-import { settleBatch } from "./settle-batch.ts";
+import { settleAndClaim } from "./settle-batch.ts";
 
 /** The outcomes of a group's rows in this run. */
 export interface Tally {
@@ -39,7 +39,7 @@ export async function deliverGroup(pipeline: Pipeline, group: DeliveryGroup, sha
   return whileHolding(slot, async () => {
     try {
       const connection = await openConnection(group.siteUuid, group.providerKey);
-      return connection ? await deliverShare(pipeline, group, share, { ...run, connection }) : emptyTally;
+      return connection ? await deliverShare(pipeline, group, share, { ...run, connection, slot }) : emptyTally;
     } catch (error) {
       if (!isCredentialsError(error)) throw error;
       log.error("credentials not opened", { pipeline: pipeline.name, siteUuid: group.siteUuid, error });
@@ -52,23 +52,47 @@ async function deliverShare(
   pipeline: Pipeline,
   group: DeliveryGroup,
   share: number,
-  run: Run & { connection: ProviderConnection },
+  run: Run & { connection: ProviderConnection; slot: Slot },
 ): Promise<Tally> {
   const tally = { ...emptyTally };
-  while (tally.claimed < share && run.budget.mayClaim()) {
-    const claim = await pipeline.claim(group, Math.min(share - tally.claimed, batchMax));
-    if (claim.jobs.length === 0) break;
+  const nextLimit = () => (run.budget.mayClaim() ? Math.min(share - tally.claimed, batchMax) : 0);
+  const placeAfter = startPlaces();
+  let limit = nextLimit();
+  let claim = limit > 0 ? await pipeline.claim(group, limit) : null;
+  while (claim && claim.jobs.length > 0) {
     tally.claimed += claim.jobs.length;
+    const after = placeAfter(claim, limit);
     const sent = await sendClaim(claim, group, run);
-    const settled = await settleBatch(pipeline, group, claim.token, { ...sent, budget: run.budget });
-    tally.completed += settled?.completed ?? 0;
-    tally.failed += settled?.failed ?? 0;
-    tally.retry += settled?.retried ?? 0;
-    // Nothing more in this run after a failure, a wait or a block; a probe is one batch.
-    const { outcome, block } = sent.facts;
-    if (!settled || outcome === "transient" || outcome === "none" || block || sent.facts.quotaUntil || claim.gate !== "CLOSED") break;
+    limit = mayGoOn(claim, sent) ? nextLimit() : 0;
+    if (limit > 0 && !(await run.slot.renew())) limit = 0; // another worker may have the slot by now
+    const done = await settleAndClaim(pipeline, group, claim.token, { ...sent, budget: run.budget, limit, after });
+    tally.completed += done.settled?.completed ?? 0;
+    tally.failed += done.settled?.failed ?? 0;
+    tally.retry += done.settled?.retried ?? 0;
+    if (!done.settled || limit === 0) break;
+    const isOver = done.claim?.jobs.length === 0 && after === null;
+    claim = isOver || done.claim?.jobs.length ? (done.claim ?? null) : await pipeline.claim(group, limit);
   }
   return tally;
+}
+
+/** From the start of the queue again after this long: rows that came back, or were committed late, lie before the place of the last claim. */
+const restartMs = 5_000;
+
+/** Where the next claim goes on: after a full one where it ended, after a short one and now and then from the start. */
+function startPlaces(): (claim: Claim, limit: number) => QueuePlace | null {
+  let startedAt = performance.now();
+  return (claim, limit) => {
+    if (claim.last && claim.jobs.length >= limit && performance.now() - startedAt < restartMs) return claim.last;
+    startedAt = performance.now();
+    return null;
+  };
+}
+
+/** Nothing more in this run after a failure, a wait or a block; a probe is one batch. */
+function mayGoOn(claim: Claim, { facts }: SentBatch): boolean {
+  const { outcome, block, quotaUntil } = facts;
+  return claim.gate === "CLOSED" && outcome !== "transient" && outcome !== "none" && !block && !quotaUntil;
 }
 
 /** Rows were claimed for the account of the claim's version: without exactly those credentials nothing is sent. */

@@ -25,7 +25,11 @@ export interface Claim {
   gate: string;
   jobs: ClaimedJob[];
   credentialsVersion: number | null;
+  /** Where in the queue it ended; the next claim of the same worker goes on from there. */
+  last: QueuePlace | null;
 }
+
+export type QueuePlace = z.infer<typeof queuePlace>;
 
 /** Why rows wait without having been sent. */
 export interface Deferral {
@@ -44,6 +48,8 @@ export interface BatchFacts {
   /** The account that the batch went to; left out when nothing was sent. */
   customerId?: string;
   durationMs: number;
+  /** Rows of the batch that settleAndClaim settled before. */
+  settledBefore?: number;
   firstPollSeconds?: number;
   requestId?: string;
   errorCode?: string;
@@ -61,6 +67,21 @@ export interface Settled {
   retried: number;
 }
 
+/** A batch that arrived whole: the same answer for every row. */
+export interface WholeAnswer {
+  ids: string[];
+  /** The rows' places in a Data Manager request; empty without one. */
+  indexes: number[];
+  sent: { transport: string; requestId?: string; verdict?: string };
+}
+
+/** Rows that are `left` must be settled by `settle`, with all results of the batch. */
+export interface SettledAndClaimed {
+  completed: number;
+  left: number;
+  claim: Claim | null;
+}
+
 /** What is delivered: seals or signals. Both go through the same steps. */
 export interface Pipeline {
   name: "seals" | "signals";
@@ -69,6 +90,12 @@ export interface Pipeline {
   /** Lets due rows wait; no attempt is spent. Answers how many. */
   defer(group: DeliveryGroup, limit: number, deferral: Deferral): Promise<number>;
   settle(group: DeliveryGroup, token: string, results: UploadResult[], facts: BatchFacts): Promise<Settled>;
+  /** Settles a batch that arrived whole and claims the next one, in one call. */
+  settleAndClaim?(
+    group: DeliveryGroup,
+    batch: { token: string; answer: WholeAnswer; facts: BatchFacts },
+    next: { limit: number; after: QueuePlace | null },
+  ): Promise<SettledAndClaimed>;
 }
 
 export const groupList = z.array(
@@ -120,14 +147,27 @@ export const jobRow = z
   })
   .transform(({ customerHash, ...row }): ClaimedJob => ({ ...row, phoneHash: customerHash }));
 
+const queuePlace = z.object({ eligibleAt: z.string(), createdAt: z.string(), id: z.uuid() });
+
 export const claimAnswer = z
   .object({
     token: z.uuid(),
     gate: z.string(),
     rows: z.array(jobRow),
     batch: z.object({ credentialsVersion: z.number().nullable() }).nullish(),
+    last: queuePlace.nullish(),
   })
-  .transform(({ token, gate, rows, batch }): Claim => ({ token, gate, jobs: rows, credentialsVersion: batch?.credentialsVersion ?? null }));
+  .transform(
+    ({ token, gate, rows, batch, last }): Claim => ({
+      token,
+      gate,
+      jobs: rows,
+      credentialsVersion: batch?.credentialsVersion ?? null,
+      last: last ?? null,
+    }),
+  );
+
+export const settledAndClaimedAnswer = z.object({ completed: z.number(), left: z.number(), claim: claimAnswer.nullable() });
 
 export const settledAnswer = z.object({ completed: z.number(), failed: z.number(), retried: z.number() });
 

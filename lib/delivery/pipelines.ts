@@ -1,7 +1,16 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
 import { maxAttempts } from "#lib/oci/limits.ts";
-import { claimAnswer, groupList, type Pipeline, settledAnswer, settledRow, storable, storableText } from "./pipeline.ts";
+import {
+  claimAnswer,
+  groupList,
+  type Pipeline,
+  settledAndClaimedAnswer,
+  settledAnswer,
+  settledRow,
+  storable,
+  storableText,
+} from "./pipeline.ts";
 
 /** As many as SQL lists: fair share must see every waiting site to serve each of them in turn. */
 const groupsMax = 10_000;
@@ -44,6 +53,23 @@ export const sealPipeline: Pipeline = {
         p_batch: storable(facts),
       },
       settledAnswer,
+    ),
+  settleAndClaim: ({ siteUuid, providerKey }, { token, answer, facts }, { limit, after }) =>
+    callRpc(
+      "settle_and_claim_conversion_jobs",
+      {
+        p_site_id: siteUuid,
+        p_provider_key: providerKey,
+        p_token: token,
+        p_ids: answer.ids,
+        p_indexes: answer.indexes,
+        p_sent: storable({ ...answer.sent, firstPollSeconds: facts.firstPollSeconds, customerId: facts.customerId }),
+        p_batch: storable(facts),
+        p_limit: limit,
+        p_max_attempts: maxAttempts(),
+        p_after: after,
+      },
+      settledAndClaimedAnswer,
     ),
 };
 

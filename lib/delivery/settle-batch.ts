@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "#lib/platform/app-error.ts";
 import { log } from "#lib/platform/log.ts";
-import type { DeliveryGroup, Pipeline, Settled } from "./pipeline.ts";
+import type { UploadResult } from "#lib/providers/port.ts";
+import type { Claim, DeliveryGroup, Pipeline, QueuePlace, Settled, WholeAnswer } from "./pipeline.ts";
 import type { RunBudget } from "./run-budget.ts";
 import type { SentBatch } from "./send-batch.ts";
 
@@ -35,6 +36,46 @@ export async function settleBatch(
       await sleep(Math.min(firstPauseMs * 2 ** (tries - 1), pauseMaxMs));
     }
   }
+}
+
+/**
+ * Settles a batch and, if it arrived whole, claims the next one in the same call. What that call leaves, and what it does not take, is settled
+ * by settleBatch: so is a batch whose call failed, since nobody knows whether it was stored. A claim without an answer is the recovery's.
+ */
+export async function settleAndClaim(
+  pipeline: Pipeline,
+  group: DeliveryGroup,
+  token: string,
+  { limit, after, ...sent }: SentBatch & { budget: RunBudget; limit: number; after: QueuePlace | null },
+): Promise<{ settled: Settled | null; claim?: Claim | null }> {
+  const answer = wholeAnswer(sent);
+  let before = 0;
+  if (answer && pipeline.settleAndClaim) {
+    try {
+      const done = await pipeline.settleAndClaim(group, { token, answer, facts: sent.facts }, { limit, after });
+      if (done.left === 0) return { settled: { completed: done.completed, failed: 0, retried: 0 }, claim: done.claim };
+      before = done.completed;
+    } catch (error) {
+      log.error("batch not settled at once", { pipeline: pipeline.name, batchId: token, rows: answer.ids.length, error });
+    }
+  }
+  const facts = { ...sent.facts, ...(before > 0 && { settledBefore: before }) };
+  const settled = await settleBatch(pipeline, group, token, { ...sent, facts });
+  return { settled: settled && { ...settled, completed: settled.completed + before } };
+}
+
+/** The one answer to all rows, if there is one. */
+function wholeAnswer({ results, facts }: SentBatch): WholeAnswer | null {
+  const [first] = results;
+  const isSame = ({ status, transport, requestId, verdict }: UploadResult) =>
+    status === "COMPLETED" && transport === first?.transport && requestId === first.requestId && verdict === first.verdict;
+  if (!first || !results.every(isSame) || facts.quotaUntil || facts.block || facts.blockActions) return null;
+  const { transport, requestId, verdict } = first;
+  return {
+    ids: results.map(({ id }) => id),
+    indexes: results.flatMap(({ recordIndex }) => recordIndex ?? []),
+    sent: { transport, ...(requestId && { requestId }), ...(verdict && { verdict }) },
+  };
 }
 
 /** The outcomes alone. */

@@ -3,13 +3,13 @@ import { type Sealed, sealLead } from "#tests/fixtures/queue.ts";
 import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
 import type { Team } from "#tests/fixtures/team.ts";
 
-const filled = ["calls", "sales", "offline_conversion_queue"];
+const filled = ["public.calls", "public.sales", "private.queue_open", "private.queue_delivered"];
 
 /** Runs with the tables' plain indexes away and makes them again: building one at the end is ten times faster than row by row. */
 export async function withoutIndexes(sql: postgres.Sql, tables: string[], work: () => Promise<unknown>): Promise<void> {
   const indexes = await sql<{ name: string; definition: string }[]>`
     select i.indexrelid::regclass::text as name, pg_get_indexdef(i.indexrelid) as definition from pg_index i join pg_class t on t.oid = i.indrelid
-    where t.relname = any (${tables}) and t.relnamespace = 'public'::regnamespace
+    where t.oid = any (${tables}::text[]::regclass[])
       and not exists (select from pg_constraint c where c.conindid = i.indexrelid)`;
   for (const { name } of indexes) await sql.unsafe(`drop index ${name}`);
   await work();
@@ -24,7 +24,7 @@ export async function fillQueue(sql: postgres.Sql, rows: number): Promise<Team> 
   const team = await createQueueTeam(sql, "bench");
   const pattern = await sealLead(sql, team, { at: new Date(), step: { phone: "+905371115218" } });
   await withoutIndexes(sql, filled, () => copySeal(sql, pattern, rows));
-  for (const table of filled) await sql.unsafe(`vacuum analyze public.${table}`);
+  for (const table of filled) await sql.unsafe(`vacuum analyze ${table}`);
   await sql`insert into private.queue_outcomes
     select q.site_id, date_bin('15 minutes', q.updated_at, timestamptz '2000-01-01 00:00:00+00'), q.status, coalesce(q.provider_error_code, ''), count(*)
     from public.offline_conversion_queue q where q.status in ('COMPLETED', 'FAILED', 'RETRY') group by 1, 2, 3, 4`;
@@ -56,7 +56,7 @@ async function copySeal(sql: postgres.Sql, pattern: Sealed, rows: number): Promi
       from made m, public.sales s where s.id = ${pattern.saleId}`;
     await tx`insert into public.offline_conversion_queue (id, site_id, sale_id, call_id, kind, status, order_id, snapshot_id, value_cents, currency,
           conversion_time, click_expires_at, not_before, next_retry_at, attempt_count, claimed_at, claim_token, last_error, provider_error_code,
-          provider_error_category, provider_request_id, uploaded_at, created_at, updated_at, channel, conversion_name)
+          provider_error_category, provider_request_id, uploaded_at, transport, created_at, updated_at, channel, conversion_name)
       select m.queue_id, q.site_id, m.sale_id, m.call_id, case when m.luck > 0.999 then 'RETRACT' when m.luck > 0.99 then 'RESTATE' else 'CONVERSION' end,
         m.status, 'om_' || replace(m.sale_id::text, '-', ''), q.snapshot_id, case when m.luck > 0.999 then 0 else 100 + floor(power(random(), 4) * 5000000)::bigint end,
         q.currency, m.at, m.at + interval '90 days', m.at + case when m.luck < 0.1 then interval '91 days' else interval '0' end,
@@ -69,7 +69,7 @@ async function copySeal(sql: postgres.Sql, pattern: Sealed, rows: number): Promi
         case when m.status = 'FAILED' then (array['PERMANENT','VALIDATION','TRANSIENT','AUTH'])[1 + floor(power(random(), 3) * 4)]
              when m.status = 'RETRY' then 'TRANSIENT' end,
         case when m.status = 'COMPLETED' then 'req_' || m.n end, case when m.status = 'COMPLETED' then m.at + interval '10 minutes' end,
-        m.at, least(m.at + random() * interval '6 hours', now()), case when m.luck < 0.8 then 'phone' when m.luck < 0.998 then 'whatsapp' else 'form' end,
+        case when m.status = 'COMPLETED' then 'script' end, m.at, least(m.at + random() * interval '6 hours', now()), case when m.luck < 0.8 then 'phone' when m.luck < 0.998 then 'whatsapp' else 'form' end,
         'OpsMantik_V5_DEMIR_MUHUR'
       from (select x.*, case when x.share < 0.92 then 'COMPLETED' when x.share < 0.97 then 'FAILED' when x.share < 0.98 then 'RETRY'
               when x.share < 0.999 then 'QUEUED' else 'PROCESSING' end as status from made x) m, public.offline_conversion_queue q

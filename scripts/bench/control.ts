@@ -144,9 +144,9 @@ async function actOnRows(sql: postgres.Sql, team: Team): Promise<void> {
     order by x.next_retry_at nulls first, x.created_at, x.id limit 500 for update skip locked)`;
   for (const without of [false, true]) {
     if (without)
-      await sql`drop index public.queue_rows_by_status, public.queue_rows_by_change, public.queue_rows_by_channel,
-      public.queue_rows_by_value, public.queue_rows_by_error_code, public.queue_rows_by_error_category, public.queue_adjustments, public.queue_rows_tried_again,
-      public.waiting_rows_by_due_time`;
+      await sql`drop index private.queue_rows_by_status, private.queue_rows_by_change, private.queue_rows_by_channel,
+      private.queue_rows_by_value, private.queue_rows_by_error_code, private.queue_rows_by_error_category, private.queue_adjustments, private.queue_rows_tried_again,
+      private.waiting_rows_by_due_time`;
     const taken: number[] = [];
     for (let run = 0; run < 12; run++)
       await sql.begin(async (tx) => {

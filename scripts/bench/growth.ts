@@ -134,8 +134,8 @@ async function benchLedger(sql: postgres.Sql, team: Team, size: number): Promise
 
 async function benchQueue(sql: postgres.Sql, team: Team, size: number): Promise<void> {
   const [delivered] = await rowsIn(sql, team, "COMPLETED");
-  await withoutIndexes(sql, ["offline_conversion_queue"], () => copyHistory(sql, delivered?.id ?? "", size));
-  await sql`vacuum analyze public.offline_conversion_queue`;
+  await withoutIndexes(sql, ["private.queue_open", "private.queue_delivered"], () => copyHistory(sql, delivered?.id ?? "", size));
+  await sql`vacuum analyze private.queue_open, private.queue_delivered`;
   const whole = await timed(
     () => sql`select q.site_id, q.provider_key, q.status, q.currency, q.provider_error_code, q.provider_error_category, count(*), sum(q.value_cents)
       from public.offline_conversion_queue q group by 1, 2, 3, 4, 5, 6`,

@@ -17,11 +17,11 @@ export interface QueueSystem {
 }
 
 /** Four loops that take batches until together they have had enough. */
-async function race(rows: number, takeBatch: (worker: number) => Promise<number>): Promise<void> {
+async function race(rows: number, takeBatch: (worker: number, left: number) => Promise<number>): Promise<void> {
   let left = rows;
   const loop = async (worker: number) => {
     while (left > 0) {
-      const taken = await takeBatch(worker);
+      const taken = await takeBatch(worker, left);
       if (taken === 0) return;
       left -= taken;
     }
@@ -29,27 +29,84 @@ async function race(rows: number, takeBatch: (worker: number) => Promise<number>
   await Promise.all(Array.from({ length: workerCount }, (_value, worker) => loop(worker)));
 }
 
-export function ours({ adminUrl, appUrl, team, saleId }: { adminUrl: string; appUrl: string; team: Team; saleId: string }): QueueSystem {
-  const app = postgres(appUrl, { max: workerCount, onnotice: () => {} });
-  const admin = postgres(adminUrl, { max: 1, onnotice: () => {} });
+interface Scene {
+  adminUrl: string;
+  appUrl: string;
+  team: Team;
+  saleId: string;
+}
+
+interface BenchClaim {
+  token: string;
+  rows: { id: string }[];
+  batch: { credentialsVersion: number };
+  last: Record<string, string> | null;
+}
+
+/** How our worker does it: it answers a batch and claims the next one in one call. */
+export function ours({ adminUrl, appUrl, team, saleId }: Scene): QueueSystem {
+  const { app, admin, stop } = connect(adminUrl, appUrl);
   return {
-    name: "OpsMantik",
+    name: "OpsMantik, in one call",
+    fill: (rows) => copyRows(admin, saleId, rows, { halfDeferred: false }),
+    drain: (rows, batch) => {
+      const open = new Map<number, BenchClaim>();
+      return race(rows, async (worker, left) => {
+        const claim = open.get(worker) ?? (await claimOf(app, team, Math.min(batch, left)));
+        const ids = claim.rows.map(({ id }) => id);
+        if (ids.length === 0) return 0;
+        const [row] = await app<{ answer: { left: number; claim: BenchClaim | null } }[]>`
+          select public.settle_and_claim_conversion_jobs(${team.siteUuid}, 'google_ads', ${claim.token}, ${ids}, ${ids.map((_id, index) => index)},
+            ${app.json({ transport: "data_manager", requestId: claim.token })}, ${app.json(factsOf(claim))}, ${batch}, 5,
+            ${claim.last ? app.json(claim.last) : null}) as answer`;
+        if (row?.answer.left !== 0) throw new Error(`${row?.answer.left} rows were not settled`);
+        open.delete(worker);
+        if (row.answer.claim) open.set(worker, row.answer.claim);
+        return ids.length;
+      });
+    },
+    stop,
+  };
+}
+
+/** The same in two calls: what a worker does after a failure, and what rivals offer. */
+export function oursApart({ adminUrl, appUrl, team, saleId }: Scene): QueueSystem {
+  const { app, admin, stop } = connect(adminUrl, appUrl);
+  return {
+    name: "OpsMantik, claim and answer apart",
     fill: (rows) => copyRows(admin, saleId, rows, { halfDeferred: false }),
     drain: (rows, batch) =>
       race(rows, async () => {
-        const [claimed] = await app<{ claim: { token: string; rows: { id: string }[] } }[]>`
-          select public.claim_offline_conversion_jobs_v2(${team.siteUuid}, 'google_ads', ${batch}) as claim`;
-        const { token, rows: taken } = claimed?.claim ?? { token: "", rows: [] };
-        const results = taken.map(({ id }) => ({ id, outcome: "COMPLETED", requestId: token }));
-        if (taken.length > 0) await app`select public.settle_offline_conversion_jobs(${team.siteUuid}, ${token}, ${app.json(results)})`;
-        return taken.length;
+        const claim = await claimOf(app, team, batch);
+        const ids = claim.rows.map(({ id }) => id);
+        if (ids.length > 0)
+          await app`select public.settle_and_claim_conversion_jobs(${team.siteUuid}, 'google_ads', ${claim.token}, ${ids},
+            ${ids.map((_id, index) => index)}, ${app.json({ transport: "data_manager", requestId: claim.token })}, ${app.json(factsOf(claim))})`;
+        return ids.length;
       }),
-    async stop() {
-      await app.end();
-      await admin.end();
-    },
+    stop,
   };
 }
+
+function connect(adminUrl: string, appUrl: string) {
+  const app = postgres(appUrl, { max: workerCount, onnotice: () => {} });
+  const admin = postgres(adminUrl, { max: 1, onnotice: () => {} });
+  return { app, admin, stop: async () => void (await Promise.all([app.end(), admin.end()])) };
+}
+
+async function claimOf(app: postgres.Sql, team: Team, limit: number): Promise<BenchClaim> {
+  const [row] = await app<{ claim: BenchClaim }[]>`
+    select public.claim_offline_conversion_jobs_v2(${team.siteUuid}, 'google_ads', ${limit}) as claim`;
+  if (!row) throw new Error("A claim gave no answer.");
+  return row.claim;
+}
+
+const factsOf = ({ batch }: BenchClaim) => ({
+  provider: "google_ads",
+  outcome: "success",
+  credentialsVersion: batch.credentialsVersion,
+  durationMs: 1,
+});
 
 /** The least that any queue on Postgres can do: two updates of each row by its key. Nothing is recorded, nothing can fail. */
 export function floor(adminUrl: string): QueueSystem {

@@ -3488,8 +3488,9 @@ begin
   loop
     -- What Google has stays. Its order id is enough to correct it, so we delete the identifiers
     -- here too.
-    v_is_sent := exists (select from private.standing_dispatches d where d.sale_id = v_sale.id);
+    -- This waits for answers under way: what they delivered is seen below.
     perform private.forget_identifiers(array[v_sale.id]);
+    v_is_sent := exists (select from private.standing_dispatches d where d.sale_id = v_sale.id);
     update public.sales s
       set delivery_block = case when v_is_sent then s.delivery_block else 'NO_CONSENT' end,
           gclid = null, wbraid = null, gbraid = null, clicked_at = null, customer_hash = null,
@@ -6178,8 +6179,82 @@ begin
 end
 $$;
 
+-- 08_queue/offline_conversion_queue.sql
+create table public.offline_conversion_queue (
+  id uuid not null default private.uuid_v7(),
+  site_id uuid not null,
+  sale_id uuid not null,
+  call_id uuid,
+  is_plain boolean not null default false,
+  provider_key text not null default 'google_ads',
+  kind text not null default 'CONVERSION',
+  status text not null default 'QUEUED',
+  order_id text not null,
+  snapshot_id uuid not null,
+  value_cents bigint not null,
+  currency text not null,
+  conversion_time timestamptz not null,
+  conversion_name text,
+  conversion_action text,
+  click_expires_at timestamptz not null,
+  not_before timestamptz not null,
+  next_retry_at timestamptz,
+  eligible_at timestamptz not null
+    generated always as (coalesce(next_retry_at, '-infinity')) stored,
+  attempt_count int not null default 0,
+  attempt_base int not null default 0,
+  free_waits int not null default 0,
+  claimed_at timestamptz,
+  claim_token uuid,
+  claims uuid[] not null default '{}',
+  identifiers_hash text,
+  click_kind text,
+  handed_snapshot_id uuid,
+  handed_value_cents bigint,
+  handed_values_differ boolean not null default false,
+  handed_via text,
+  handed_vias_differ boolean not null default false,
+  may_have_arrived boolean not null default false,
+  last_error text,
+  provider_error_code text,
+  provider_error_category text,
+  attempt_error text,
+  attempt_error_code text,
+  attempt_error_category text,
+  by_hand_reason text,
+  uploaded_at timestamptz,
+  transport text,
+  provider_request_id text,
+  record_index int,
+  is_certain boolean not null default true,
+  verdict text,
+  verdict_reason text,
+  verdict_at timestamptz,
+  is_retryable boolean not null default false,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  claimed_in bigint,
+  delivered_in bigint,
+  channel text
+) partition by list (status);
+
+-- 08_queue/queue_delivered.sql
+create table private.queue_delivered partition of public.offline_conversion_queue (
+  primary key (id),
+  constraint completed_rows_were_uploaded check (uploaded_at is not null and claim_token is null),
+  constraint completed_rows_have_no_error check (
+    num_nonnulls(provider_error_code, provider_error_category, last_error) = 0),
+  constraint completed_rows_have_a_name check (conversion_name is not null),
+  constraint transport_is_known
+    check (transport in ('script', 'data_manager', 'ads_api', 'by_hand')),
+  constraint verdict_is_known check (verdict in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN')),
+  constraint verdict_reason_is_bounded check (char_length(verdict_reason) <= 256),
+  constraint data_manager_cannot_retract check (kind <> 'RETRACT' or transport <> 'data_manager')
+) for values in ('COMPLETED')
+with (autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_analyze_scale_factor = 0.05);
+
 -- 11_delivery/provider_dispatches.sql
-create table public.provider_dispatches (
+create table private.assumed_dispatches (
   id uuid primary key default private.uuid_v7(),
   site_id uuid not null,
   queue_id uuid not null,
@@ -6196,22 +6271,28 @@ create table public.provider_dispatches (
   currency text not null,
   identifiers_hash text,
   click_kind text,
-  is_certain boolean not null default true,
-  provider_request_id text,
-  record_index int,
+  is_certain boolean not null,
   dispatched_at timestamptz not null,
-  verdict text,
-  verdict_reason text,
-  verdict_at timestamptz,
-  is_retryable boolean not null default false,
-  constraint dispatch_kind_is_known check (kind in ('CONVERSION', 'RESTATE', 'RETRACT')),
-  constraint transport_is_known
-    check (transport in ('script', 'data_manager', 'ads_api', 'by_hand')),
-  constraint verdict_is_known check (verdict in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN')),
-  constraint click_kind_is_known check (click_kind in ('gclid', 'gbraid', 'wbraid')),
-  constraint verdict_reason_is_bounded check (char_length(verdict_reason) <= 256),
-  constraint data_manager_cannot_retract check (kind <> 'RETRACT' or transport <> 'data_manager')
+  verdict text not null,
+  verdict_reason text not null,
+  verdict_at timestamptz not null,
+  constraint assumed_verdict_is_known check (verdict in ('UNKNOWN', 'REJECTED'))
 );
+create view public.provider_dispatches with (security_invoker = true) as
+  select q.id, q.site_id, q.id as queue_id, q.sale_id, q.snapshot_id, q.kind, q.provider_key,
+    q.transport, q.order_id, q.conversion_name, q.conversion_action, q.conversion_time,
+    q.value_cents, q.currency,
+    case when q.transport <> 'by_hand' then q.identifiers_hash end as identifiers_hash,
+    case when q.transport <> 'by_hand' then q.click_kind end as click_kind,
+    q.is_certain, q.provider_request_id, q.record_index, q.uploaded_at as dispatched_at,
+    q.verdict, q.verdict_reason, q.verdict_at, q.is_retryable
+  from private.queue_delivered q
+  union all
+  select a.id, a.site_id, a.queue_id, a.sale_id, a.snapshot_id, a.kind, a.provider_key,
+    a.transport, a.order_id, a.conversion_name, a.conversion_action, a.conversion_time,
+    a.value_cents, a.currency, a.identifiers_hash, a.click_kind, a.is_certain, null, null,
+    a.dispatched_at, a.verdict, a.verdict_reason, a.verdict_at, false
+  from private.assumed_dispatches a;
 create view private.standing_dispatches as
   select distinct on (d.sale_id, d.provider_key) d.*
   from public.provider_dispatches d where d.verdict is distinct from 'REJECTED'
@@ -6373,7 +6454,7 @@ begin
           and not exists (select from public.provider_dispatches d where d.sale_id = p_sale_id
             and d.queue_id = q.id and d.verdict is distinct from 'REJECTED'))
       returning q.*)
-  insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind,
+  insert into private.assumed_dispatches (site_id, queue_id, sale_id, snapshot_id, kind,
       provider_key, transport, order_id, conversion_name, conversion_action, conversion_time,
       value_cents, currency, identifiers_hash, click_kind, is_certain, dispatched_at, verdict,
       verdict_reason, verdict_at)
@@ -6585,106 +6666,6 @@ begin
 end
 $$;
 
--- 08_queue/offline_conversion_queue.sql
-create table public.offline_conversion_queue (
-  id uuid primary key default private.uuid_v7(),
-  site_id uuid not null,
-  sale_id uuid not null references public.sales (id),
-  call_id uuid,
-  provider_key text not null default 'google_ads',
-  kind text not null default 'CONVERSION',
-  status text not null default 'QUEUED',
-  order_id text not null,
-  snapshot_id uuid not null,
-  value_cents bigint not null,
-  currency text not null,
-  conversion_time timestamptz not null,
-  conversion_name text,
-  conversion_action text,
-  click_expires_at timestamptz not null,
-  not_before timestamptz not null,
-  next_retry_at timestamptz,
-  attempt_count int not null default 0,
-  attempt_base int not null default 0,
-  free_waits int not null default 0,
-  claimed_at timestamptz,
-  claim_token uuid,
-  claims uuid[] not null default '{}',
-  identifiers_hash text,
-  click_kind text,
-  handed_snapshot_id uuid,
-  handed_value_cents bigint,
-  handed_values_differ boolean not null default false,
-  handed_via text,
-  handed_vias_differ boolean not null default false,
-  may_have_arrived boolean not null default false,
-  last_error text,
-  provider_error_code text,
-  provider_error_category text,
-  attempt_error text,
-  attempt_error_code text,
-  attempt_error_category text,
-  by_hand_reason text,
-  provider_request_id text,
-  uploaded_at timestamptz,
-  created_at timestamptz not null,
-  updated_at timestamptz not null,
-  channel text,
-  constraint kind_is_known check (kind in ('CONVERSION', 'RESTATE', 'RETRACT')),
-  constraint queue_status_is_known
-    check (status in ('QUEUED', 'RETRY', 'PROCESSING', 'COMPLETED', 'FAILED')),
-  constraint processing_rows_have_a_claim
-    check ((status = 'PROCESSING') = (claimed_at is not null and claim_token is not null)),
-  constraint completed_rows_were_uploaded
-    check ((status = 'COMPLETED') = (uploaded_at is not null)),
-  constraint completed_rows_have_no_error check (status <> 'COMPLETED'
-    or (provider_error_code is null and provider_error_category is null and last_error is null)),
-  constraint failed_rows_say_why check (status <> 'FAILED'
-    or (provider_error_code is not null and provider_error_category is not null)),
-  constraint error_category_is_known check (provider_error_category in
-    ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT', 'PERMANENT', 'DETERMINISTIC_SKIP')),
-  constraint attempts_only_grow check (attempt_count >= attempt_base and attempt_base >= 0),
-  constraint handed_out_rows_have_a_name
-    check (conversion_name is not null or (kind = 'CONVERSION' and attempt_count = 0)),
-  constraint values_are_sendable
-    check (case kind when 'RETRACT' then value_cents = 0 else value_cents > 0 end),
-  constraint errors_are_bounded check (char_length(last_error) <= 1024
-    and char_length(provider_error_code) <= 64 and char_length(provider_request_id) <= 256),
-  constraint attempt_errors_are_bounded
-    check (char_length(attempt_error) <= 1024 and char_length(attempt_error_code) <= 64),
-  constraint attempt_category_is_known check (attempt_error_category in
-    ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT', 'PERMANENT', 'DETERMINISTIC_SKIP')),
-  constraint free_waits_are_bounded check (free_waits between 0 and 20),
-  constraint only_adjustments_are_made_by_hand check (by_hand_reason is null
-    or (kind <> 'CONVERSION' and by_hand_reason in
-      ('NO_ADS_API_ACCESS', 'SENT_BY_SCRIPT', 'WBRAID_ONLY', 'NO_VERDICT', 'OTHER_ACCOUNT')))
-) with (
-  fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
-  autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.02
-);
-create function private.require_sealed_sale() returns trigger
-language plpgsql security definer set search_path = ''
-as $$
-begin
-  if not exists (select from public.sales s
-      where s.id = new.sale_id and s.site_id = new.site_id and s.delivery_block is null
-        and case new.kind when 'RETRACT' then exists (
-              select from private.standing_dispatches d where d.sale_id = s.id)
-            else s.seal_status = 'sealed' end) then
-    perform private.fail(409, 'SALE_NOT_SEALED');
-  end if;
-  return new;
-end
-$$;
-create function private.take_channel() returns trigger
-language plpgsql security definer set search_path = ''
-as $$
-begin
-  new.channel := (select c.channel from public.calls c where c.id = new.call_id);
-  return new;
-end
-$$;
-
 -- 08_queue/queue_check.sql
 create table private.queue_check (
   is_the_only_row boolean primary key default true check (is_the_only_row),
@@ -6791,6 +6772,93 @@ as $$
   group by 1, 2, 3, 4, 5 having sum(t.row_count) <> 0
 $$;
 
+-- 08_queue/queue_open.sql
+create table private.queue_open partition of public.offline_conversion_queue (
+  primary key (id),
+  foreign key (sale_id) references public.sales (id),
+  constraint kind_is_known check (kind in ('CONVERSION', 'RESTATE', 'RETRACT')),
+  constraint processing_rows_have_a_claim
+    check ((status = 'PROCESSING') = (claimed_at is not null and claim_token is not null)),
+  constraint open_rows_were_not_uploaded check (uploaded_at is null and delivered_in is null),
+  constraint failed_rows_say_why check (status <> 'FAILED'
+    or (provider_error_code is not null and provider_error_category is not null)),
+  constraint error_category_is_known check (provider_error_category in
+    ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT', 'PERMANENT', 'DETERMINISTIC_SKIP')),
+  constraint attempts_only_grow check (attempt_count >= attempt_base and attempt_base >= 0),
+  constraint handed_out_rows_have_a_name
+    check (conversion_name is not null or (kind = 'CONVERSION' and attempt_count = 0)),
+  constraint values_are_sendable
+    check (case kind when 'RETRACT' then value_cents = 0 else value_cents > 0 end),
+  constraint errors_are_bounded check (char_length(last_error) <= 1024
+    and char_length(provider_error_code) <= 64 and char_length(provider_request_id) <= 256),
+  constraint attempt_errors_are_bounded
+    check (char_length(attempt_error) <= 1024 and char_length(attempt_error_code) <= 64),
+  constraint attempt_category_is_known check (attempt_error_category in
+    ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT', 'PERMANENT', 'DETERMINISTIC_SKIP')),
+  constraint free_waits_are_bounded check (free_waits between 0 and 20),
+  constraint only_adjustments_are_made_by_hand check (by_hand_reason is null
+    or (kind <> 'CONVERSION' and by_hand_reason in
+      ('NO_ADS_API_ACCESS', 'SENT_BY_SCRIPT', 'WBRAID_ONLY', 'NO_VERDICT', 'OTHER_ACCOUNT')))
+) for values in ('QUEUED', 'RETRY', 'PROCESSING', 'FAILED')
+with (
+  fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.02
+);
+create function private.require_sealed_sale() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  if not exists (select from public.sales s
+      where s.id = new.sale_id and s.site_id = new.site_id and s.delivery_block is null
+        and case new.kind when 'RETRACT' then exists (
+              select from private.standing_dispatches d where d.sale_id = s.id)
+            else s.seal_status = 'sealed' end) then
+    perform private.fail(409, 'SALE_NOT_SEALED');
+  end if;
+  return new;
+end
+$$;
+create function private.complete_new_row() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  new.channel := (select c.channel from public.calls c where c.id = new.call_id);
+  new.is_plain := new.kind = 'CONVERSION' and new.handed_value_cents is null
+    and not new.may_have_arrived
+    and not exists (select from public.offline_conversion_queue q where q.sale_id = new.sale_id)
+    and not exists (select from public.provider_dispatches d where d.sale_id = new.sale_id)
+    -- It may be held until an earlier sale of the lead is taken back.
+    and not exists (select from public.sales s
+        join public.sales o on o.call_id in (s.call_id, s.sibling_call_id) and o.id <> s.id
+          and o.status = 'CANCELED'
+      where s.id = new.sale_id);
+  if not new.is_plain then
+    perform private.end_plain_rows(new.sale_id);
+  end if;
+  return new;
+end
+$$;
+create function private.end_plain_rows(p_sale_id uuid) returns void
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  update private.queue_open q set is_plain = false where q.sale_id = p_sale_id and q.is_plain;
+end
+$$;
+create function private.mark_changed_sale() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  perform private.end_plain_rows(new.id);
+  if new.status = 'CANCELED' and new.call_id is not null then
+    perform private.end_plain_rows(s.id) from public.sales s
+      where s.call_id = new.call_id and s.id <> new.id;
+    perform private.end_plain_rows(s.id) from public.sales s where s.sibling_call_id = new.call_id;
+  end if;
+  return null;
+end
+$$;
+
 -- 08_queue/queue_outcomes.sql
 create table private.queue_outcomes (
   site_id uuid not null,
@@ -6833,7 +6901,7 @@ language sql immutable parallel safe set search_path = ''
 as $$ select array['QUEUED', 'RETRY', 'COMPLETED', 'FAILED'] $$;
 
 -- 08_queue/queue_transitions.sql
-create table public.queue_transitions (
+create table private.queue_moves (
   id bigint generated always as identity,
   queue_id uuid not null,
   site_id uuid not null,
@@ -6847,6 +6915,32 @@ create table public.queue_transitions (
   created_at timestamptz not null,
   primary key (queue_id, id)
 );
+create table private.queue_batch_moves (
+  id bigint primary key,
+  site_id uuid not null,
+  from_status text not null,
+  to_status text not null,
+  reason text not null,
+  actor_kind text not null,
+  actor_id uuid,
+  provider_error_code text,
+  created_at timestamptz not null
+);
+create function private.next_move_id() returns bigint
+language sql volatile
+as $$ select pg_catalog.nextval('private.queue_moves_id_seq') $$;
+create view public.queue_transitions with (security_invoker = true) as
+  select m.id, m.queue_id, m.site_id, m.from_status, m.to_status, m.reason, m.actor_kind,
+    m.actor_id, m.attempt_count, m.provider_error_code, m.created_at
+  from private.queue_moves m
+  union all
+  select b.id, q.id, q.site_id, b.from_status, b.to_status, b.reason, b.actor_kind,
+    b.actor_id, 1, b.provider_error_code, b.created_at
+  from public.offline_conversion_queue q join private.queue_batch_moves b on b.id = q.claimed_in
+  union all
+  select b.id, q.id, q.site_id, b.from_status, b.to_status, b.reason, b.actor_kind,
+    b.actor_id, q.attempt_count, b.provider_error_code, b.created_at
+  from private.queue_delivered q join private.queue_batch_moves b on b.id = q.delivered_in;
 create function private.act(p_actor private.actor, p_reason text) returns void
 language plpgsql set search_path = ''
 as $$
@@ -6856,7 +6950,7 @@ begin
     set_config('opsmantik.reason', p_reason, true);
 end
 $$;
-create function private.record_queue_transitions() returns trigger
+create function private.record_queue_moves() returns trigger
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -6865,13 +6959,13 @@ declare
   v_actor uuid := nullif(current_setting('opsmantik.actor_id', true), '')::uuid;
 begin
   if tg_op = 'INSERT' then
-    insert into public.queue_transitions (queue_id, site_id, from_status, to_status, reason,
+    insert into private.queue_moves (queue_id, site_id, from_status, to_status, reason,
         actor_kind, actor_id, attempt_count, provider_error_code, created_at)
       select n.id, n.site_id, null, n.status, v_reason,
         v_kind, v_actor, n.attempt_count, n.provider_error_code, n.updated_at
       from after_rows n;
   else
-    insert into public.queue_transitions (queue_id, site_id, from_status, to_status, reason,
+    insert into private.queue_moves (queue_id, site_id, from_status, to_status, reason,
         actor_kind, actor_id, attempt_count, provider_error_code, created_at)
       select n.id, n.site_id, o.status, n.status, v_reason,
         v_kind, v_actor, n.attempt_count, n.provider_error_code, n.updated_at
@@ -7037,15 +7131,15 @@ begin
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "ids"}');
   end if;
   select array_agg(t.id), array_agg(t.sale_id) into v_ids, v_sale_ids from (
-    select q.id, q.sale_id from public.offline_conversion_queue q
+    select q.id, q.sale_id from private.queue_open q
     where q.id = any (p_ids) and q.site_id = p_site_id
       and q.status = any (private.waiting_states()) and q.kind = 'CONVERSION'
-      and q.not_before <= v_now and (q.next_retry_at is null or q.next_retry_at <= v_now)
+      and q.not_before <= v_now and q.eligible_at <= v_now
       and q.click_expires_at > v_now
       and q.attempt_count - q.attempt_base < p_max_attempts
       and not exists (select from private.held_sales h
         where h.sale_id = q.sale_id and h.provider_key = q.provider_key)
-    order by q.next_retry_at nulls first, q.created_at, q.id
+    order by q.eligible_at, q.created_at, q.id
     for update skip locked) t;
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_EXPORT');
   return jsonb_build_object('token', v_token,
@@ -7054,157 +7148,302 @@ end
 $$;
 create function private.lock_due(
   p_site_id uuid, p_provider_key text, p_limit int, p_max_attempts int, p_transport text,
-  out row_ids uuid[], out sale_ids uuid[], out vias text[]
+  p_plain_too boolean, out row_ids uuid[], out sale_ids uuid[], out vias text[]
 )
 language plpgsql security definer set search_path = ''
   set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off
 as $$
+begin
+  if p_plain_too then
+    select array_agg(t.id), array_agg(t.sale_id), array_agg(t.via)
+      into row_ids, sale_ids, vias from (
+        select q.id, q.sale_id,
+          case when q.adjusts_via = 'ads_api' then 'ads_api' else p_transport end as via
+        from private.sendable_queue q
+        where q.site_id = p_site_id and q.provider_key = p_provider_key
+          and q.attempt_count - q.attempt_base < p_max_attempts
+        order by q.eligible_at, q.created_at, q.id limit p_limit for update skip locked) t;
+  else
+    select array_agg(t.id), array_agg(t.sale_id), array_agg(t.via)
+      into row_ids, sale_ids, vias from (
+        select q.id, q.sale_id,
+          case when q.adjusts_via = 'ads_api' then 'ads_api' else p_transport end as via
+        from private.sendable_queue q
+        where q.site_id = p_site_id and q.provider_key = p_provider_key
+          and q.attempt_count - q.attempt_base < p_max_attempts
+          and not (q.is_plain and q.attempt_count = 0)
+        order by q.eligible_at, q.created_at, q.id limit p_limit for update skip locked) t;
+  end if;
+end
+$$;
+create function private.their_turn(
+  p_site_id uuid, p_provider_key text, p_row_ids uuid[], p_limit int
+) returns int
+language sql stable security definer set search_path = ''
+as $$
+  select count(*) from (
+    select t.is_plain from (
+      (select true as is_plain, q.eligible_at, q.created_at, q.id from private.queue_open q
+       where q.site_id = p_site_id and q.provider_key = p_provider_key
+         and q.status in ('QUEUED', 'RETRY') and q.is_plain and q.attempt_count = 0
+         and q.eligible_at <= private.current_moment() and q.not_before <= private.current_moment()
+         and q.click_expires_at > private.current_moment()
+       order by q.eligible_at, q.created_at, q.id limit p_limit)
+      union all
+      select false, q.eligible_at, q.created_at, q.id from private.queue_open q
+      where q.id = any (p_row_ids)) t
+    order by t.eligible_at, t.created_at, t.id limit p_limit) first
+  where not first.is_plain
+$$;
+create function private.claim_due(
+  p_site public.sites, p_provider_key text, p_limit int, p_max_attempts int, p_token uuid,
+  p_transport text, p_after jsonb, out claimed int, out rows json, out last json
+)
+language plpgsql security definer set search_path = ''
+as $$
 declare
   v_now timestamptz := private.current_moment();
+  -- As conversion_name, without two calls.
+  v_name text := coalesce(
+    p_site.conversion_names ->> 'seal', private.default_conversion_name('seal'));
+  v_action text;
+  v_due record;
+  v_others int := 0;
+  v_other_rows jsonb := '[]';
+  v_plain record;
 begin
-  with fresh as materialized (
-    select q.id, q.sale_id, q.adjusts_via from private.sendable_queue q
-    where q.site_id = p_site_id and q.provider_key = p_provider_key and q.next_retry_at is null
-      and q.attempt_count - q.attempt_base < p_max_attempts
-    order by q.next_retry_at nulls first, q.created_at, q.id limit p_limit
-    for update skip locked),
-  due as materialized (
-    select q.id, q.sale_id, q.adjusts_via from private.sendable_queue q
-    where q.site_id = p_site_id and q.provider_key = p_provider_key and q.next_retry_at <= v_now
-      and q.attempt_count - q.attempt_base < p_max_attempts
-    order by q.next_retry_at nulls first, q.created_at, q.id
-    limit p_limit - (select count(*) from fresh)
-    for update skip locked)
-  select array_agg(t.id), array_agg(t.sale_id),
-      array_agg(case when t.adjusts_via = 'ads_api' then 'ads_api' else p_transport end)
-    into row_ids, sale_ids, vias from (select * from fresh union all select * from due) t;
+  select a.action into v_action from public.provider_conversion_actions a
+    where a.site_id = p_site.id and a.provider_key = p_provider_key and a.conversion_name = v_name
+      and a.blocked_at is null;
+  if exists (select from private.queue_open q
+      where q.site_id = p_site.id and q.provider_key = p_provider_key
+        and q.status in ('QUEUED', 'RETRY') and not (q.is_plain and q.attempt_count = 0)
+        and q.eligible_at <= v_now) then
+    v_due := private.lock_due(
+      p_site.id, p_provider_key, p_limit, p_max_attempts, p_transport, false);
+    if v_due.row_ids is not null then
+      v_others := case when v_action is null then cardinality(v_due.row_ids)
+        else private.their_turn(p_site.id, p_provider_key, v_due.row_ids, p_limit) end;
+      perform private.act(('system', null)::private.actor, 'WORKER_CLAIM');
+      v_other_rows := private.hand_out(v_due.row_ids[1:v_others], v_due.sale_ids[1:v_others],
+        v_due.vias[1:v_others], p_token, v_name);
+      v_others := jsonb_array_length(v_other_rows);
+    end if;
+  end if;
+  claimed := v_others;
+  rows := v_other_rows::json;
+  if v_action is not null and v_others < p_limit and p_max_attempts > 0 then
+    v_plain := private.claim_plain(p_site, p_provider_key, p_limit - v_others, p_token,
+      p_transport, v_name, v_action, p_after);
+    claimed := claimed + v_plain.claimed;
+    rows := case when v_others > 0 then (v_other_rows || v_plain.rows::jsonb)::json
+      else v_plain.rows end;
+    last := v_plain.last;
+  end if;
 end
 $$;
 create function public.claim_offline_conversion_jobs_v2(
   p_site_id uuid, p_provider_key text, p_limit int,
   p_max_attempts int default private.max_attempts()
-) returns jsonb
+) returns json
 language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   v_token uuid := gen_random_uuid();
   v_gate record;
-  v_name text;
-  v_due record;
-  v_rows jsonb := '[]';
+  v_site public.sites;
+  v_claim record;
+  v_rows json := '[]';
+  v_last json;
 begin
   select * into v_gate from private.pass_gate(p_site_id, p_provider_key, v_token);
   if v_gate.gate in ('CLOSED', 'HALF_OPEN') then
-    select private.conversion_name(s, 'seal') into v_name
-      from public.sites s where s.id = p_site_id;
-    v_due := private.lock_due(p_site_id, p_provider_key,
+    select s.* into v_site from public.sites s where s.id = p_site_id;
+    v_claim := private.claim_due(v_site, p_provider_key,
       least(greatest(p_limit, 0), 1000,
         case v_gate.gate when 'HALF_OPEN' then v_gate.probe_limit end),
-      p_max_attempts, v_gate.transport);
-    perform private.act(('system', null)::private.actor, 'WORKER_CLAIM');
-    v_rows := private.hand_out(v_due.row_ids, v_due.sale_ids, v_due.vias, v_token, v_name);
-    if jsonb_array_length(v_rows) > 0 then
-      perform private.start_batch(p_site_id, p_provider_key, v_token, 'seals',
-        jsonb_array_length(v_rows));
+      p_max_attempts, v_token, v_gate.transport, null);
+    v_rows := v_claim.rows;
+    v_last := v_claim.last;
+    if v_claim.claimed > 0 then
+      perform private.start_batch(p_site_id, p_provider_key, v_token, 'seals', v_claim.claimed);
     elsif v_gate.gate = 'HALF_OPEN' then
       perform private.return_probe(p_site_id, p_provider_key, v_token);
     end if;
   end if;
-  return jsonb_build_object(
+  return json_build_object(
     'token', v_token,
     'gate', v_gate.gate,
     'rows', v_rows,
-    'batch', jsonb_build_object('credentialsVersion', v_gate.credentials_version));
+    'batch', json_build_object('credentialsVersion', v_gate.credentials_version),
+    'last', v_last);
 end
+$$;
+
+-- 09_claims/claim_plain.sql
+create function private.claim_plain(
+  p_site public.sites, p_provider_key text, p_limit int, p_token uuid, p_via text, p_name text,
+  p_action text, p_after jsonb, out claimed int, out rows json, out last json
+)
+language plpgsql security definer set search_path = ''
+  set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off
+  set enable_seqscan = off
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_after_at timestamptz := coalesce((p_after ->> 'eligibleAt')::timestamptz, '-infinity');
+  v_after_created timestamptz := coalesce((p_after ->> 'createdAt')::timestamptz, '-infinity');
+  v_after_id uuid := coalesce(
+    (p_after ->> 'id')::uuid, '00000000-0000-0000-0000-000000000000');
+begin
+  with due as materialized (
+    select q.ctid as tid, q.id, q.sale_id, q.status, q.provider_error_code, q.eligible_at,
+      q.created_at
+    from private.queue_open q
+    where q.site_id = p_site.id and q.provider_key = p_provider_key
+      and q.status in ('QUEUED', 'RETRY') and q.is_plain and q.attempt_count = 0
+      and q.eligible_at <= v_now and q.not_before <= v_now and q.click_expires_at > v_now
+      and (q.eligible_at, q.created_at, q.id)
+        > (v_after_at, v_after_created, v_after_id)
+    order by q.eligible_at, q.created_at, q.id limit p_limit
+    for update skip locked),
+  lines as materialized (
+    select d.status, d.provider_error_code, private.next_move_id() as id
+    from (select x.status, x.provider_error_code from due x group by 1, 2) d),
+  taken as (
+    update private.queue_open q
+      set status = 'PROCESSING', claimed_at = v_now, claim_token = p_token, claims = array[p_token],
+          attempt_count = 1, next_retry_at = null, updated_at = v_now,
+          handed_snapshot_id = q.snapshot_id, handed_value_cents = q.value_cents,
+          conversion_name = p_name, conversion_action = p_action, handed_via = p_via,
+          claimed_in = l.id,
+          click_kind = case when s.gclid is not null then 'gclid'
+            when s.gbraid is not null then 'gbraid' when s.wbraid is not null then 'wbraid' end,
+          identifiers_hash = private.identifiers_hash(
+            i.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email)
+      from (select d.*, gen_random_uuid() as salt from due d) i
+        join lines l on l.status = i.status
+          and l.provider_error_code is not distinct from i.provider_error_code
+        join public.sales s on s.id = i.sale_id
+        left join public.calls c on c.id = s.call_id
+        left join lateral (
+          select x.chosen_at, 'marketing' = any (x.scopes) as is_given from public.consent_choices x
+          where x.site_id = c.site_id and x.visitor_id = c.visitor_id
+          order by x.chosen_at desc, x.id desc limit 1) choice on true
+        cross join lateral (select case
+          when s.call_id is null or s.email_hash is not null or choice.is_given then 'GRANTED'
+          end as consent) said
+        cross join lateral (select
+          case when said.consent is not null
+            then coalesce(s.customer_hash, c.caller_hash) end as phone,
+          case when said.consent is not null then s.email_hash end as email) person
+      where q.ctid = i.tid and s.status = 'CONFIRMED' and private.may_send(s, 'CONVERSION')
+        -- The visitor's choice since then.
+        and coalesce(choice.is_given or choice.chosen_at <= s.occurred_at, true)
+      returning i.salt, i.status as from_status, q.*, s.gclid, s.wbraid, s.gbraid, s.clicked_at,
+        said.consent, person.phone, person.email),
+  identified as (
+    insert into public.dispatch_identifiers as d
+        (queue_id, site_id, gclid, wbraid, gbraid, customer_hash, email_hash, salt, handed_at)
+      select t.id, t.site_id, t.gclid, t.wbraid, t.gbraid, t.phone, t.email, t.salt, v_now
+      from taken t),
+  recorded as (
+    insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason,
+        actor_kind, provider_error_code, created_at)
+      select l.id, p_site.id, l.status, 'PROCESSING', 'WORKER_CLAIM', 'system',
+        l.provider_error_code, v_now
+      from lines l),
+  sums as materialized (
+    select t.from_status, t.currency, date_trunc('hour', t.created_at, 'UTC') as hour,
+      count(*) as n, sum(t.value_cents) as value_cents
+    from taken t group by 1, 2, 3),
+  counted as (
+    insert into private.queue_count_deltas (site_id, provider_key, status, currency, code,
+        category, row_count, value_cents, hour)
+      select p_site.id, p_provider_key, x.status, s.currency, '', '', x.sign * s.n,
+        x.sign * s.value_cents, s.hour
+      from sums s
+        cross join lateral (values (s.from_status, -1), ('PROCESSING', 1)) x (status, sign))
+  select (select coalesce(sum(s.n), 0) from sums s),
+      (select coalesce(json_agg(j), '[]') from (
+        select t.id, t.sale_id as "saleId", t.kind, t.order_id as "orderId",
+          t.conversion_name as "conversionName", t.conversion_action as "conversionAction",
+          t.handed_via as via, t.value_cents as "valueCents", t.currency,
+          t.conversion_time as "conversionTime", p_site.timezone, t.attempt_count as "attemptCount",
+          t.gclid, t.wbraid, t.gbraid, t.clicked_at as "clickedAt", t.phone as "customerHash",
+          t.email as "emailHash", t.channel, t.consent, false as "mayHaveArrived"
+        from taken t) j),
+      (select json_build_object(
+         'eligibleAt', d.eligible_at, 'createdAt', d.created_at, 'id', d.id)
+       from due d offset (select greatest(count(*) - 1, 0) from due) limit 1)
+    into claimed, rows, last;
+end
+$$;
+create function private.identifiers_hash(
+  p_salt uuid, p_gclid text, p_wbraid text, p_gbraid text, p_phone text, p_email text
+) returns text
+language sql stable
+as $$
+  select pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.jsonb_build_array(
+    p_salt, p_gclid, p_wbraid, p_gbraid, p_phone, p_email)::text, 'UTF8')), 'hex')
 $$;
 
 -- 09_claims/complete_rows.sql
 create function private.complete_rows(
-  p_done jsonb, p_transport text, p_token uuid default null, p_first_poll_seconds int default null,
-  p_customer_id text default null
+  p_site_id uuid, p_done jsonb, p_transport text, p_token uuid default null,
+  p_first_poll_seconds int default null, p_customer_id text default null
 ) returns int
-language plpgsql security definer set search_path = ''
+language plpgsql security definer set search_path = '' set enable_seqscan = off
 as $$
 declare
-  v_now timestamptz := private.current_moment();
-  v_moved int;
+  v_group record;
+  v_moved record;
+  v_by_hand public.revenue_snapshots;
+  v_count int := 0;
+  v_rows uuid[] := '{}';
   v_changed uuid[];
   v_unblocked uuid[];
   v_sale_id uuid;
 begin
-  with given as materialized (
-    select g.id, left(g."requestId", 256) as request_id,
-      coalesce(g.transport, p_transport) as transport, g."recordIndex" as record_index, g.verdict
+  for v_group in
+    select array_agg(g.id) as ids, array_agg(g."recordIndex") as indexes,
+      coalesce(g.transport, p_transport) as transport, left(g."requestId", 256) as request_id,
+      g.verdict
     from jsonb_to_recordset(p_done)
-      g (id uuid, "requestId" text, transport text, "recordIndex" int, verdict text)),
-  done as (
-    update public.offline_conversion_queue q
-      set status = 'COMPLETED', uploaded_at = v_now, provider_request_id = i.request_id,
-          claimed_at = null, claim_token = null, next_retry_at = null, updated_at = v_now,
-          last_error = null, provider_error_code = null, provider_error_category = null,
-          attempt_error = null, attempt_error_code = null, attempt_error_category = null,
-          -- This is the answer to the only hand-out, so none is left open.
-          may_have_arrived = q.may_have_arrived and q.attempt_count > 1,
-          -- A person entered what the sale is worth; everybody else sends what was handed out.
-          snapshot_id = case i.transport
-            when 'by_hand' then (private.newest_snapshot(q.sale_id)).id
-            else coalesce(q.handed_snapshot_id, q.snapshot_id) end,
-          value_cents = case i.transport
-            when 'by_hand' then (private.newest_snapshot(q.sale_id)).amount_cents
-            else coalesce(q.handed_value_cents, q.value_cents) end
-      from given i
-      where q.id = i.id and q.status <> 'COMPLETED'
-        and (q.attempt_count > 0 or i.transport = 'by_hand')
-        and (p_token is null or p_token = any (q.claims))
-      returning q.*, i.transport, i.record_index, i.verdict,
-        -- Which value Google kept is certain if only one was sent, or if Google confirms it.
-        i.transport = 'by_hand' or not q.handed_values_differ and (
-          i.verdict is not distinct from 'CONFIRMED' or q.kind <> 'CONVERSION'
-          or not exists (select from public.provider_dispatches x where x.sale_id = q.sale_id
-            and x.kind = 'CONVERSION' and x.value_cents <> q.value_cents)) as is_certain),
-  told as (
-    insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind,
-        provider_key, transport, order_id, conversion_name, conversion_action, conversion_time,
-        value_cents, currency, identifiers_hash, click_kind, is_certain, provider_request_id,
-        record_index, dispatched_at, verdict, verdict_at)
-      select d.site_id, d.id, d.sale_id, d.snapshot_id, d.kind,
-        d.provider_key, d.transport, d.order_id, d.conversion_name, d.conversion_action,
-        d.conversion_time, d.value_cents, d.currency,
-        case when d.transport <> 'by_hand' then d.identifiers_hash end,
-        case when d.transport <> 'by_hand' then d.click_kind end,
-        d.is_certain, d.provider_request_id, d.record_index, v_now,
-        d.verdict, case when d.verdict is not null then v_now end
-      from done d),
-  asked as (
-    insert into public.provider_requests (site_id, request_id, provider_key, pipeline, row_count,
-        customer_id, sent_at, next_poll_at)
-      select d.site_id, d.provider_request_id, d.provider_key, 'seals',
-        (select count(*) from given g where g.request_id = d.provider_request_id), p_customer_id,
-        v_now, v_now + make_interval(secs => coalesce(p_first_poll_seconds, 1800))
-      from done d
-      where d.transport = 'data_manager' and d.provider_request_id is not null and d.verdict is null
-      group by d.site_id, d.provider_request_id, d.provider_key
-      on conflict (site_id, request_id) do nothing)
+      g (id uuid, "requestId" text, transport text, "recordIndex" int, verdict text)
+    group by 3, 4, 5
+  loop
+    perform from private.queue_open q where q.id = any (v_group.ids) order by q.id for update;
+    if v_group.transport = 'by_hand' then   -- one row
+      v_by_hand := (select private.newest_snapshot(q.sale_id) from private.queue_open q
+        where q.id = v_group.ids[1]);
+    end if;
+    v_moved := private.deliver_rows(p_site_id, v_group.ids, v_group.indexes,
+      (v_group.transport, v_group.request_id, v_group.verdict, p_first_poll_seconds,
+        p_customer_id)::private.sent, p_token, false, v_by_hand);
+    v_count := v_count + v_moved.moved;
+    v_rows := v_rows || v_moved.row_ids;
+  end loop;
   -- Most sales are worth what was sent, with nothing else waiting: follow_ledger is skipped for
-  -- them (a third of an ack's time).
-  select count(*),
-      array_agg(distinct d.sale_id) filter (where d.kind = 'RETRACT' or not d.is_certain
-        or s.status <> 'CONFIRMED' or s.amount_cents <> d.value_cents
-        or exists (select from public.offline_conversion_queue o
-          where o.sale_id = d.sale_id and o.id <> d.id
-            and (o.status = any (private.waiting_states()) or o.next_retry_at is not null))),
-      array_agg(distinct d.sale_id) filter (where s.delivery_block is not null)
-    into v_moved, v_changed, v_unblocked from done d join public.sales s on s.id = d.sale_id;
+  -- them.
+  select array_agg(distinct q.sale_id) filter (where q.kind = 'RETRACT' or not q.is_certain
+        or s.status <> 'CONFIRMED' or s.amount_cents <> q.value_cents
+        or exists (select from private.queue_open o where o.sale_id = q.sale_id
+          and (o.status = any (private.waiting_states()) or o.next_retry_at is not null))),
+      array_agg(distinct q.sale_id) filter (where s.delivery_block is not null)
+    into v_changed, v_unblocked
+    from private.queue_delivered q join public.sales s on s.id = q.sale_id
+    where q.id = any (v_rows);
   -- It arrived although consent was withdrawn meanwhile: changes of the sale must be sent.
   if v_unblocked is not null then
-    update public.sales s set delivery_block = null, updated_at = v_now
+    update public.sales s set delivery_block = null, updated_at = private.current_moment()
       where s.id = any (v_unblocked);
     perform private.forget_identifiers(v_unblocked);
   end if;
   foreach v_sale_id in array coalesce(v_changed, '{}') loop
     perform private.follow_ledger(v_sale_id);
   end loop;
-  return v_moved;
+  return v_count;
 end
 $$;
 create function public.complete_adjustment_by_hand(p_public_id text, p_done jsonb) returns jsonb
@@ -7248,7 +7487,8 @@ begin
       'currency', v_row.currency));
   end if;
   perform private.act(private.user_actor(), 'DONE_BY_HAND');
-  perform private.complete_rows(jsonb_build_array(jsonb_build_object('id', v_row.id)), 'by_hand');
+  perform private.complete_rows(v_site.id,
+    jsonb_build_array(jsonb_build_object('id', v_row.id)), 'by_hand');
   v_proof_id := private.prove(v_site.id, private.user_actor(), jsonb_build_object(
     'contract', 'conversion',
     'contractVersion', (
@@ -7262,6 +7502,112 @@ begin
       'valueCents', v_newest.amount_cents,
       'byHand', true)));
   return jsonb_build_object('ok', true, 'proof_id', v_proof_id);
+end
+$$;
+
+-- 09_claims/deliver_rows.sql
+create type private.sent as (
+  transport text,
+  request_id text,
+  verdict text,
+  first_poll_seconds int,
+  customer_id text
+);
+create function private.deliver_rows(
+  p_site_id uuid, p_ids uuid[], p_indexes int[], p_sent private.sent, p_token uuid,
+  p_plain boolean, p_by_hand public.revenue_snapshots,
+  out moved int, out row_ids uuid[]
+)
+language plpgsql security definer set search_path = '' set opsmantik.delivers = 'yes'
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_is_by_hand boolean := p_sent.transport = 'by_hand';
+  v_reason text := coalesce(nullif(current_setting('opsmantik.reason', true), ''), 'UNSTATED');
+  v_kind text := coalesce(nullif(current_setting('opsmantik.actor_kind', true), ''), 'system');
+  v_actor uuid := nullif(current_setting('opsmantik.actor_id', true), '')::uuid;
+begin
+  with mine as materialized (
+    select q.ctid as tid, i.index
+    from unnest(p_ids, p_indexes) i (id, index) join private.queue_open q on q.id = i.id
+    where q.site_id = p_site_id and case when p_plain
+      then q.is_plain and q.status = 'PROCESSING' and (p_token is null or q.claim_token = p_token)
+      else (q.attempt_count > 0 or v_is_by_hand) and (p_token is null or p_token = any (q.claims))
+      end
+    for update of q skip locked),
+  gone as (
+    delete from private.queue_open q using mine m where q.ctid = m.tid
+      returning q.*, m.index,
+        -- A person entered what the sale is worth; everybody else sends what was handed out.
+        coalesce((p_by_hand).id, q.handed_snapshot_id, q.snapshot_id) as sent_snapshot_id,
+        coalesce((p_by_hand).amount_cents, q.handed_value_cents, q.value_cents) as sent_cents),
+  lines as materialized (
+    select s.status, private.next_move_id() as id
+    from (select g.status from gone g group by g.status) s),
+  recorded as (
+    insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason,
+        actor_kind, actor_id, created_at)
+      select l.id, p_site_id, l.status, 'COMPLETED', v_reason, v_kind, v_actor, v_now
+      from lines l),
+  kept as (
+    insert into private.queue_delivered (id, site_id, sale_id, call_id, is_plain, provider_key,
+        kind, status, order_id, snapshot_id, value_cents, currency, conversion_time,
+        conversion_name, conversion_action, click_expires_at, not_before, attempt_count,
+        attempt_base, free_waits, claims, identifiers_hash, click_kind, handed_snapshot_id,
+        handed_value_cents, handed_values_differ, handed_via, handed_vias_differ,
+        may_have_arrived, by_hand_reason, uploaded_at, transport, provider_request_id,
+        record_index, is_certain, verdict, verdict_at, created_at, updated_at, claimed_in,
+        delivered_in, channel)
+      select g.id, g.site_id, g.sale_id, g.call_id, g.is_plain, g.provider_key,
+        g.kind, 'COMPLETED', g.order_id, g.sent_snapshot_id, g.sent_cents, g.currency,
+        g.conversion_time, g.conversion_name, g.conversion_action, g.click_expires_at,
+        g.not_before, g.attempt_count, g.attempt_base, g.free_waits, g.claims, g.identifiers_hash,
+        g.click_kind, g.handed_snapshot_id, g.handed_value_cents, g.handed_values_differ,
+        g.handed_via, g.handed_vias_differ,
+        -- This is the answer to the only hand-out, so none is left open.
+        g.may_have_arrived and g.attempt_count > 1,
+        g.by_hand_reason, v_now, p_sent.transport, p_sent.request_id, g.index,
+        -- Which value Google kept is certain if only one was sent, or if Google confirms it.
+        g.is_plain or v_is_by_hand or not g.handed_values_differ and (
+          p_sent.verdict is not distinct from 'CONFIRMED' or g.kind <> 'CONVERSION'
+          or not exists (select from public.provider_dispatches x where x.sale_id = g.sale_id
+            and x.kind = 'CONVERSION' and x.value_cents <> g.sent_cents)),
+        p_sent.verdict, case when p_sent.verdict is not null then v_now end,
+        g.created_at, v_now, g.claimed_in, l.id, g.channel
+      from gone g join lines l on l.status = g.status),
+  sums as materialized (
+    select g.provider_key, g.status, g.currency,
+      case g.status when 'FAILED' then g.provider_error_code else '' end as code,
+      case g.status when 'FAILED' then g.provider_error_category else '' end as category,
+      date_trunc('hour', g.created_at, 'UTC') as hour,
+      count(*) as n, sum(g.value_cents) as value_cents, sum(g.sent_cents) as sent_cents
+    from gone g group by 1, 2, 3, 4, 5, 6),
+  counted as (
+    insert into private.queue_count_deltas (site_id, provider_key, status, currency, code,
+        category, row_count, value_cents, hour)
+      select p_site_id, s.provider_key, s.status, s.currency, s.code, s.category, -s.n,
+        -s.value_cents, s.hour from sums s
+      union all
+      select p_site_id, s.provider_key, 'COMPLETED', s.currency, '', '', s.n, s.sent_cents, s.hour
+      from sums s),
+  noted as (
+    insert into private.queue_outcome_deltas (site_id, quarter, outcome, code, row_count)
+      select p_site_id, date_bin('15 minutes', v_now, timestamptz '2000-01-01 00:00:00+00'),
+        'COMPLETED', '', sum(s.n) from sums s having sum(s.n) > 0),
+  asked as (
+    insert into public.provider_requests as r (site_id, request_id, provider_key, pipeline,
+        row_count, row_ids, customer_id, sent_at, next_poll_at)
+      select p_site_id, p_sent.request_id, g.provider_key, 'seals', cardinality(p_ids),
+        array_agg(g.id), p_sent.customer_id, v_now,
+        v_now + make_interval(secs => coalesce(p_sent.first_poll_seconds, 1800))
+      from gone g
+      where p_sent.transport = 'data_manager' and p_sent.request_id is not null
+        and p_sent.verdict is null
+      group by g.provider_key
+      on conflict (site_id, request_id) do update set row_ids = r.row_ids || excluded.row_ids)
+  select coalesce(sum(s.n), 0), case when not p_plain then array(select g.id from gone g) end
+    into moved, row_ids from sums s;
 end
 $$;
 
@@ -7282,15 +7628,9 @@ as $$
         case when bool_or(r.next_retry_at is null) then null else min(r.next_retry_at) end
           as min_next_retry_at,
         min(r.created_at) as min_created_at
-      from (
-        select q.next_retry_at, q.created_at from private.sendable_queue q
-        where q.site_id = g.site_id and q.provider_key = g.provider_key and q.next_retry_at is null
-          and q.attempt_count - q.attempt_base < p_max_attempts
-        union all
-        select q.next_retry_at, q.created_at from private.sendable_queue q
-        where q.site_id = g.site_id and q.provider_key = g.provider_key
-          and q.next_retry_at <= (select private.current_moment())
-          and q.attempt_count - q.attempt_base < p_max_attempts) r) d
+      from private.sendable_queue r
+      where r.site_id = g.site_id and r.provider_key = g.provider_key
+        and r.attempt_count - r.attempt_base < p_max_attempts) d
     where d.queued_count > 0
     order by d.min_next_retry_at nulls first, d.min_created_at, g.site_id
     limit least(greatest(p_limit_groups, 1), 10000))
@@ -7312,7 +7652,7 @@ begin
     return '{"deferred": 0}';
   end if;
   v_due := private.lock_due(p_site_id, p_provider_key, least(greatest(p_limit, 0), 5000),
-    p_max_attempts, null);
+    p_max_attempts, null, true);
   perform private.act(('system', null)::private.actor, 'DEFERRED');
   update public.offline_conversion_queue q
     set status = 'RETRY',
@@ -7410,7 +7750,7 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
 begin
-  update public.provider_dispatches d
+  update private.assumed_dispatches d
     set verdict = 'REJECTED', verdict_reason = 'CONVERSION_NOT_FOUND', verdict_at = v_now
     where d.sale_id = p_row.sale_id and d.verdict = 'UNKNOWN'
       and d.verdict_reason = 'NEVER_ANSWERED' and d.dispatched_at <= v_now - interval '1 day'
@@ -7545,8 +7885,9 @@ begin
           handed_vias_differ = q.handed_vias_differ or coalesce(q.handed_via <> i.via, false),
           click_kind = case when s.gclid is not null then 'gclid'
             when s.gbraid is not null then 'gbraid' when s.wbraid is not null then 'wbraid' end,
-          identifiers_hash = encode(sha256(convert_to(jsonb_build_array(
-            i.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email)::text, 'UTF8')), 'hex')
+          identifiers_hash = private.identifiers_hash(
+            i.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email),
+          is_plain = q.is_plain and q.attempt_count = 0
       -- Each row has its own salt: one for the batch would stay with the rows that are kept.
       from (
           select u.*, gen_random_uuid() as salt
@@ -7569,7 +7910,8 @@ begin
           case when said.consent is not null
             then coalesce(s.customer_hash, private.phone_to_send(c)) end as phone,
           case when said.consent is not null then s.email_hash end as email) person
-      where q.id = i.id and s.delivery_block is null
+      where q.id = i.id and q.status = any (private.waiting_states())
+        and s.delivery_block is null
         -- The visitor's choice since then; what Google has may still be corrected.
         and (q.kind <> 'CONVERSION'
           or coalesce(choice.is_given or choice.chosen_at <= s.occurred_at, true))
@@ -7621,7 +7963,7 @@ $$;
 
 -- 09_claims/lock_sales.sql
 create function private.lock_sales_of(p_ids uuid[]) returns void
-language plpgsql security definer set search_path = ''
+language plpgsql security definer set search_path = '' set enable_seqscan = off
 as $$
 begin
   perform from public.sales s
@@ -7631,7 +7973,7 @@ begin
 end
 $$;
 create function private.lock_with_sales(p_ids uuid[]) returns void
-language plpgsql security definer set search_path = ''
+language plpgsql security definer set search_path = '' set enable_seqscan = off
 as $$
 begin
   perform private.lock_sales_of(p_ids);
@@ -7639,7 +7981,7 @@ begin
 end
 $$;
 create function private.of_this_site(p_site_id uuid, p_ids uuid[]) returns uuid[]
-language plpgsql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = '' set enable_seqscan = off
 as $$
 begin
   return array(
@@ -7659,7 +8001,7 @@ declare
 begin
   perform private.lock_sales_of(v_ids);
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_ACK');
-  perform private.complete_rows(
+  perform private.complete_rows(p_site_id,
     (select coalesce(jsonb_agg(jsonb_build_object('id', i)), '[]') from unnest(v_ids) i), 'script');
   return (
     select jsonb_build_object(
@@ -7823,9 +8165,9 @@ create view private.sendable_queue as
        from private.adjustment_bases b
        where q.kind <> 'CONVERSION' and b.sale_id = q.sale_id
          and b.provider_key = q.provider_key and b.waits_for is null) as adjusts_via
-    from public.offline_conversion_queue q) x
+    from private.queue_open q) x
   where x.status = any (private.waiting_states())
-    and (x.next_retry_at is null or x.next_retry_at <= (select private.current_moment()))
+    and x.eligible_at <= (select private.current_moment())
     and x.not_before <= (select private.current_moment())
     and (x.click_expires_at > (select private.current_moment())) is true
     and x.by_hand_reason is null
@@ -7858,6 +8200,69 @@ create view private.sendable_queue as
             or not (x.may_have_arrived or exists (select from public.provider_dispatches d
               where d.sale_id = x.sale_id and d.verdict is distinct from 'REJECTED')))
         end);
+
+-- 09_claims/settle_and_claim.sql
+create function public.settle_and_claim_conversion_jobs(
+  p_site_id uuid, p_provider_key text, p_token uuid, p_ids uuid[], p_indexes int[], p_sent jsonb,
+  p_batch jsonb, p_limit int default 0, p_max_attempts int default private.max_attempts(),
+  p_after jsonb default null
+) returns json
+language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_given int := cardinality(p_ids);
+  v_transport text;
+  v_is_quota boolean;
+  v_is_new boolean;
+  v_site public.sites;
+  v_moved int := 0;
+  v_token uuid;
+  v_claim record;
+begin
+  select c.transport, coalesce(h.quota_until > v_now, false),
+      coalesce(h.last_success_at < v_now - interval '1 minute', true)
+    into v_transport, v_is_quota, v_is_new
+    from public.provider_health_state h
+      join public.provider_credentials c
+        on c.site_id = h.site_id and c.provider_key = h.provider_key
+    where h.site_id = p_site_id and h.provider_key = p_provider_key
+      and h.state = 'CLOSED' and h.failure_count = 0 and h.blocked_at is null
+      and c.version = (p_batch ->> 'credentialsVersion')::int
+    for share of h;
+  if found and p_token is not null then
+    -- Read after the lock: connecting, disconnecting and switching hold it.
+    select s.* into v_site from public.sites s
+      where s.id = p_site_id and s.oci_sync_method = 'api' and s.archived_at is null;
+  end if;
+  if v_site.id is not null then
+    perform private.act(('system', null)::private.actor, 'WORKER_SETTLE');
+    v_moved := (private.deliver_rows(p_site_id, p_ids, p_indexes,
+      (p_sent ->> 'transport', left(p_sent ->> 'requestId', 256), p_sent ->> 'verdict',
+        (p_sent ->> 'firstPollSeconds')::int, left(p_sent ->> 'customerId', 20))::private.sent,
+      p_token, true, null)).moved;
+  end if;
+  if v_moved = v_given and v_site.id is not null then
+    perform private.finish_success(p_site_id, p_provider_key, p_token, p_batch, v_moved, v_is_new);
+    if p_limit > 0 and not v_is_quota then
+      v_token := gen_random_uuid();
+      v_claim := private.claim_due(v_site, p_provider_key, least(p_limit, 1000), p_max_attempts,
+        v_token, v_transport, p_after);
+      perform private.note_turn(p_site_id, p_provider_key, 'seals');
+      if v_claim.claimed > 0 then
+        perform private.start_batch(p_site_id, p_provider_key, v_token, 'seals', v_claim.claimed);
+      end if;
+      return json_build_object('completed', v_moved, 'left', 0, 'claim', json_build_object(
+        'token', v_token,
+        'gate', 'CLOSED',
+        'rows', v_claim.rows,
+        'batch', json_build_object('credentialsVersion', p_batch -> 'credentialsVersion'),
+        'last', v_claim.last));
+    end if;
+  end if;
+  return json_build_object('completed', v_moved, 'left', v_given - v_moved, 'claim', null);
+end
+$$;
 
 -- 09_claims/settle_conversions.sql
 create function public.settle_offline_conversion_jobs(
@@ -7900,7 +8305,7 @@ begin
       where r.outcome = 'FAILED' and q.id = any (v_ids)));
   end if;
   perform private.act(('system', null)::private.actor, 'WORKER_SETTLE');
-  select private.complete_rows(coalesce(jsonb_agg(r), '[]'), p_transport, p_token,
+  select private.complete_rows(p_site_id, coalesce(jsonb_agg(r), '[]'), p_transport, p_token,
       (p_batch ->> 'firstPollSeconds')::int, left(p_batch ->> 'customerId', 20))
     into v_completed
     from jsonb_array_elements(v_results) r
@@ -7914,8 +8319,8 @@ begin
   v_retried := (v_ended ->> 'retried')::int;
   v_failed := (v_ended ->> 'failed')::int;
   if p_batch is not null then
-    perform private.finish_batch(
-      p_site_id, p_token, p_batch, v_completed, v_failed, v_retried);
+    perform private.finish_batch(p_site_id, p_token, p_batch,
+      v_completed + coalesce((p_batch ->> 'settledBefore')::int, 0), v_failed, v_retried);
   end if;
   return jsonb_build_object(
     'completed', v_completed,
@@ -9234,6 +9639,12 @@ returns void
 language plpgsql security definer set search_path = ''
 as $$
 begin
+  if exists (select from private.delivery_turns t
+      where t.site_id = p_site_id and t.provider_key = p_provider_key and t.pipeline = p_pipeline
+        and t.served_at between private.current_moment() - interval '1 second'
+          and private.current_moment()) then
+    return;
+  end if;
   update private.delivery_turns t set served_at = private.current_moment()
     where t.ctid = (
       select x.ctid from private.delivery_turns x
@@ -9361,6 +9772,7 @@ create table public.provider_requests (
   provider_key text not null,
   pipeline text not null,
   row_count int not null,
+  row_ids uuid[] not null default '{}',
   customer_id text,
   sent_at timestamptz not null,
   next_poll_at timestamptz,
@@ -9549,12 +9961,13 @@ declare
   v_rest text := coalesce(p_answer ->> 'rest',
     case when p_answer ->> 'status' is distinct from 'PROCESSING' then 'UNKNOWN' end);
   v_pipeline text;
+  v_row_ids uuid[];
   v_recorded int;
   v_rejected jsonb;
   v_again int := 0;
   v_line record;
 begin
-  select r.pipeline into v_pipeline from public.provider_requests r
+  select r.pipeline, r.row_ids into v_pipeline, v_row_ids from public.provider_requests r
     where r.site_id = p_site_id and r.request_id = p_request_id for update;
   if v_pipeline is null then
     perform private.fail(404, 'NOT_FOUND');
@@ -9570,8 +9983,7 @@ begin
     return private.record_signal_verdicts(p_site_id, p_request_id, p_answer -> 'verdicts', v_rest);
   end if;
   perform from public.sales s where s.id in (
-      select d.sale_id from public.provider_dispatches d where d.site_id = p_site_id
-        and d.provider_request_id = p_request_id and d.transport = 'data_manager')
+      select q.sale_id from private.queue_delivered q where q.id = any (v_row_ids))
     order by s.id for no key update;
   perform private.act(('system', null)::private.actor, 'VERDICT');
   with said as materialized (
@@ -9581,24 +9993,19 @@ begin
       v (index int, verdict text, reason text, retryable boolean, "byClick" boolean)
     order by v.index, v.verdict = 'REJECTED' desc, v.retryable),   -- of several, the worst
   judged as (
-    update public.provider_dispatches d
-      set verdict = case when s.is_by_click and x.kind = 'CONVERSION'
-              and not exists (select from public.offline_conversion_queue q
-                where q.id = x.queue_id and q.may_have_arrived)
+    update public.offline_conversion_queue q
+      set verdict = case when s.is_by_click and x.kind = 'CONVERSION' and not x.may_have_arrived
               and not exists (select from public.provider_dispatches o
                 where o.sale_id = x.sale_id and o.id <> x.id)
             then 'REJECTED' else coalesce(s.verdict, v_rest) end,
           verdict_reason = left(s.reason, 256), verdict_at = v_now,
-          is_retryable = coalesce(s.retryable, false)
-      from public.provider_dispatches x left join said s on s.index = x.record_index
-      where d.id = x.id and x.site_id = p_site_id and x.provider_request_id = p_request_id
-        and x.transport = 'data_manager' and coalesce(s.verdict, v_rest) is not null
+          is_retryable = coalesce(s.retryable, false), updated_at = v_now
+      from private.queue_delivered x left join said s on s.index = x.record_index
+      where q.id = x.id and q.status = 'COMPLETED' and x.id = any (v_row_ids)
+        and coalesce(s.verdict, v_rest) is not null
         and (x.verdict is null
           or (x.verdict = 'UNKNOWN' and coalesce(s.verdict, v_rest) <> 'UNKNOWN'))
-      returning d.queue_id, d.sale_id, d.kind, d.verdict, d.verdict_reason, s.retryable),
-  touched as (   -- so that screens read the row again
-    update public.offline_conversion_queue q set updated_at = v_now
-      where q.id in (select j.queue_id from judged j))
+      returning q.sale_id, q.kind, q.verdict, q.verdict_reason, s.retryable)
   select count(*), coalesce(jsonb_agg(to_jsonb(j) order by j.sale_id)
       filter (where j.verdict = 'REJECTED'), '[]') into v_recorded, v_rejected from judged j;
   for v_line in select * from jsonb_to_recordset(v_rejected)
@@ -9792,6 +10199,35 @@ begin
         and (b.action is null or a.action = b.action);
   end if;
   return true;
+end
+$$;
+create function private.finish_success(
+  p_site_id uuid, p_provider_key text, p_batch_id uuid, p_batch jsonb, p_completed int,
+  p_is_new boolean
+) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+begin
+  delete from private.open_upload_batches o
+    where o.batch_id = p_batch_id and o.site_id = p_site_id;
+  if not found then
+    return;
+  end if;
+  insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
+      completed_count, failed_count, retry_count, duration_ms, provider_request_id, created_at)
+    values (p_site_id, p_provider_key, p_batch_id, 'FINISHED', p_completed, 0, 0,
+      (p_batch ->> 'durationMs')::int, left(p_batch ->> 'requestId', 256), v_now);
+  perform public.increment_provider_upload_metrics(
+    p_site_id, p_provider_key, p_completed, p_completed, 0, 0);
+  if p_is_new then
+    update public.provider_health_state h set last_success_at = v_now, updated_at = v_now
+      where h.ctid = (
+        select x.ctid from public.provider_health_state x
+        where x.site_id = p_site_id and x.provider_key = p_provider_key
+        for no key update skip locked);
+  end if;
 end
 $$;
 create function private.with_refused_actions(p_batch jsonb, p_refused jsonb) returns jsonb
@@ -10695,14 +11131,14 @@ as $$
     group by 1),
   put as (
     select (t.created_at at time zone p_site.timezone)::date as day, count(*) as queued
-    from public.queue_transitions t, span
+    from private.queue_moves t, span
     where t.site_id = p_site.id and t.created_at >= span.since and t.from_status is null
     group by 1),
   sent as (
     select (q.uploaded_at at time zone p_site.timezone)::date as day, count(*) as delivered
     from public.offline_conversion_queue q, span
     where q.site_id = p_site.id and q.provider_key = 'google_ads'
-      and q.uploaded_at >= span.since
+      and q.status = 'COMPLETED' and q.uploaded_at >= span.since
     group by 1),
   lost as (
     select (q.updated_at at time zone p_site.timezone)::date as day, count(*) as failed
@@ -10758,7 +11194,8 @@ begin
         and s.currency <> v_site.currency),
     'confirmed', (
       select count(*) from public.provider_dispatches d
-      where d.site_id = v_site.id and d.dispatched_at >= v_start and d.verdict = 'CONFIRMED'),
+      where d.site_id = v_site.id and d.provider_key = 'google_ads'
+        and d.dispatched_at >= v_start and d.verdict = 'CONFIRMED'),
     'waiting', (
       select jsonb_build_object('count', count(*), 'valueCents', coalesce(sum(q.value_cents)
         filter (where q.kind = 'CONVERSION' and q.currency = v_site.currency), 0))
@@ -11647,16 +12084,18 @@ begin
     where q.sale_id = any (v_sales)), '{}');
 end
 $$;
-create function private.sent_condition(p_filter jsonb) returns text
+create function private.sent_condition(p_filter jsonb, p_status text) returns text
 language sql immutable set search_path = ''
 as $$
-  select concat_ws(' and ', 'exists (select from public.provider_dispatches d
-      where d.site_id = $1 and d.sale_id = q.sale_id and d.queue_id = q.id',
-    case when p_filter ? 'verdict' then 'd.verdict = $2 ->> ''verdict''' end,
-    case when p_filter ? 'sentFrom' then 'd.dispatched_at >= ($2 ->> ''sentFrom'')::date::timestamp
+  select case when p_status = 'COMPLETED' then format(c.sent, 'q', 'uploaded_at')
+    else 'exists (select from private.assumed_dispatches d where d.queue_id = q.id and '
+      || format(c.sent, 'd', 'dispatched_at') || ')' end
+  from (select concat_ws(' and ',
+    case when p_filter ? 'verdict' then '%1$s.verdict = $2 ->> ''verdict''' end,
+    case when p_filter ? 'sentFrom' then '%1$s.%2$s >= ($2 ->> ''sentFrom'')::date::timestamp
       at time zone (select s.timezone from public.sites s where s.id = $1)' end,
-    case when p_filter ? 'sentTo' then 'd.dispatched_at < (($2 ->> ''sentTo'')::date + 1)::timestamp
-      at time zone (select s.timezone from public.sites s where s.id = $1)' end) || ')'
+    case when p_filter ? 'sentTo' then '%1$s.%2$s < (($2 ->> ''sentTo'')::date + 1)::timestamp
+      at time zone (select s.timezone from public.sites s where s.id = $1)' end) as sent) c
 $$;
 create function private.filter_conditions() returns jsonb
 language sql immutable set search_path = ''
@@ -11684,7 +12123,7 @@ as $$
     'q', 'q.id = any ($4)',
     'verdict', '', 'sentFrom', '', 'sentTo', '', 'sort', '')
 $$;
-create function private.queue_conditions(p_filter jsonb) returns text
+create function private.queue_conditions(p_filter jsonb, p_status text) returns text
 language plpgsql immutable set search_path = ''
 as $$
 declare
@@ -11702,7 +12141,8 @@ begin
        when 'stuck' then (p_filter ->> c.key)::boolean
        when 'waitingForDelay' then (p_filter ->> c.key)::boolean
        else true end),
-    case when p_filter ?| '{verdict,sentFrom,sentTo}' then private.sent_condition(p_filter) end);
+    case when p_filter ?| '{verdict,sentFrom,sentTo}'
+      then private.sent_condition(p_filter, p_status) end);
 end
 $$;
 create function private.matching_rows(
@@ -11712,7 +12152,6 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   v_column text := case p_filter ->> 'sort' when 'updated' then 'updated_at' else 'created_at' end;
-  v_conditions text := private.queue_conditions(p_filter);
   -- Each index has the status before the order: without one, each state is read by itself and the
   -- heads are merged. A completed row has no error.
   v_states text[] := case
@@ -11733,13 +12172,13 @@ begin
     v_found := private.search_queue(p_site_id, p_filter ->> 'q');
   end if;
   v_branch := format('(select q.* from public.offline_conversion_queue q
-      where %s%s and q.status = %%L order by q.%I desc, q.id desc limit $7)',
-    v_conditions,
+      where %%s%s and q.status = %%L order by q.%I desc, q.id desc limit $7)',
     case when p_after_id is not null then format(' and (q.%I, q.id) < ($5, $6)', v_column) end,
     v_column);
   return query execute (
       select format('select q.* from (%s) q order by q.%I desc, q.id desc limit $7',
-        string_agg(format(v_branch, x.state), ' union all '), v_column)
+        string_agg(format(v_branch, private.queue_conditions(p_filter, x.state), x.state),
+          ' union all '), v_column)
       from unnest(v_states) x (state))
     using p_site_id, p_filter, private.current_moment(), v_found, p_after_at, p_after_id, p_limit;
 end
@@ -11912,8 +12351,8 @@ begin
       from (
         select round(extract(epoch from q.uploaded_at - q.created_at)) as seconds
         from public.offline_conversion_queue q
-        where q.site_id = v_site.id and q.provider_key = 'google_ads' and q.uploaded_at >= v_from
-          and q.kind = 'CONVERSION'
+        where q.site_id = v_site.id and q.provider_key = 'google_ads'
+          and q.status = 'COMPLETED' and q.uploaded_at >= v_from and q.kind = 'CONVERSION'
         order by q.uploaded_at desc limit 2000) l),
     'failedNow', (
       select coalesce(jsonb_agg(jsonb_build_object(
@@ -12561,8 +13000,11 @@ begin
        where q.site_id = site.id and private.waits_for_person(
          q.kind, q.status, q.by_hand_reason, s.oci_sync_method)) as by_hand,
       cardinality(private.refused_rows(site.id, 'google_ads')) as refused,
-      (select t.created_at from public.queue_transitions t
-       where t.site_id = site.id order by t.created_at desc limit 1) as updated_at,
+      greatest(
+        (select t.created_at from private.queue_moves t
+         where t.site_id = site.id order by t.created_at desc limit 1),
+        (select t.created_at from private.queue_batch_moves t
+         where t.site_id = site.id order by t.created_at desc limit 1)) as updated_at,
       least(
         (select q.created_at from public.offline_conversion_queue q
          where q.site_id = site.id and q.status = 'QUEUED' order by q.created_at limit 1),
@@ -12639,7 +13081,8 @@ begin
         count(*) filter (where not c.is_new and d.verdict = 'REJECTED') as adjustments_rejected
       from public.provider_dispatches d
         cross join lateral (select d.kind = 'CONVERSION' as is_new) c
-      where d.site_id = v_site.id and d.dispatched_at >= v_since and d.dispatched_at < v_until
+      where d.site_id = v_site.id and d.provider_key = 'google_ads'
+        and d.dispatched_at >= v_since and d.dispatched_at < v_until
       group by 1, 2) t;
   return jsonb_build_object(
     'siteId', p_public_id,
@@ -12695,8 +13138,9 @@ begin
   v_parts := case
     when p_of in ('leads', 'queue', 'sales') then array[
       private.newest_moments(v_site.id, 'public.sales', 'updated_at'),
-      private.newest_moments(v_site.id, 'public.queue_transitions', 'created_at'),
-      private.newest_moments(v_site.id, 'public.provider_dispatches', 'verdict_at'),
+      private.newest_moments(v_site.id, 'private.queue_moves', 'created_at'),
+      private.newest_moments(v_site.id, 'private.queue_batch_moves', 'created_at'),
+      private.newest_moments(v_site.id, 'private.queue_delivered', 'verdict_at'),
       case p_of
         when 'leads' then private.newest_moments(v_site.id, 'public.calls', 'updated_at')
         when 'queue' then private.delivery_state(v_site) end]
@@ -14666,84 +15110,21 @@ grant execute on function public.get_pending_conversions_for_worker(uuid, int)
 grant execute on function public.fold_queue_counts() to opsmantik_app, service_role;
 
 -- 08_queue/offline_conversion_queue.sql
-create index idx_offline_conversion_queue_eligible_scan on public.offline_conversion_queue
-  (site_id, provider_key, next_retry_at nulls first, created_at, id)
-  where status in ('QUEUED', 'RETRY');
-create index idx_offline_conversion_queue_processing_claimed_at
-  on public.offline_conversion_queue (claimed_at) where status = 'PROCESSING';
-create index idx_offline_conversion_queue_uploaded_at
-  on public.offline_conversion_queue (site_id, provider_key, uploaded_at)
-  where uploaded_at is not null;
-create index transient_failures_to_retry on public.offline_conversion_queue (next_retry_at)
-  where status = 'FAILED' and next_retry_at is not null;
-create index waiting_rows_by_click_expiry on public.offline_conversion_queue (click_expires_at)
-  where status in ('QUEUED', 'RETRY');
-create index waiting_rows_that_were_tried on public.offline_conversion_queue (updated_at)
-  where status in ('QUEUED', 'RETRY') and attempt_count > attempt_base;
-create index queue_rows_of_a_sale on public.offline_conversion_queue (sale_id, kind);
-create index waiting_rows_by_name on public.offline_conversion_queue (site_id, conversion_name)
-  where status in ('QUEUED', 'RETRY') and conversion_name is not null
-    and conversion_action is null and kind = 'CONVERSION';
-create unique index one_open_row_per_sale_and_kind
-  on public.offline_conversion_queue (sale_id, provider_key, kind)
-  where status in ('QUEUED', 'RETRY', 'PROCESSING');
-create index failed_rows_of_a_site on public.offline_conversion_queue (site_id, updated_at)
-  where status = 'FAILED';
-create index queue_rows_by_status
-  on public.offline_conversion_queue (site_id, status, created_at desc, id desc)
-  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
-create index queue_rows_by_change
-  on public.offline_conversion_queue (site_id, status, updated_at desc, id desc)
-  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
-create index queue_rows_by_channel
-  on public.offline_conversion_queue (site_id, channel, status, created_at desc, id desc)
-  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
-create index queue_rows_by_value on public.offline_conversion_queue (site_id, status, value_cents)
-  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
-create index queue_rows_by_error_code on public.offline_conversion_queue
-  (site_id, provider_error_code, status, created_at desc, id desc)
-  where provider_error_code is not null;
-create index queue_rows_by_error_category on public.offline_conversion_queue
-  (site_id, provider_error_category, status, created_at desc, id desc)
-  where provider_error_category is not null;
-create index queue_adjustments
-  on public.offline_conversion_queue (site_id, kind, created_at desc, id desc)
-  where kind <> 'CONVERSION';
-create index corrections_that_wait on public.offline_conversion_queue (site_id)
-  where kind <> 'CONVERSION' and status in ('QUEUED', 'RETRY');
-create index queue_rows_tried_again
-  on public.offline_conversion_queue (site_id, status, attempt_count) where attempt_count > 1;
-create index waiting_rows_by_due_time on public.offline_conversion_queue
-  (site_id, status, greatest(not_before, next_retry_at)) where status in ('QUEUED', 'RETRY');
 alter table public.offline_conversion_queue enable row level security;
-create trigger queue_rows_are_never_deleted before delete on public.offline_conversion_queue
-  for each row execute function private.refuse_change();
 create trigger queue_is_never_truncated before truncate on public.offline_conversion_queue
   for each statement execute function private.refuse_change();
-create trigger rows_stay_the_same_conversion
-  before update of site_id, sale_id, kind, order_id, currency, conversion_time
-  on public.offline_conversion_queue for each row execute function private.refuse_change();
-create trigger rows_keep_their_name
-  before update of conversion_name on public.offline_conversion_queue for each row
-  when (old.conversion_name is not null
-    and old.conversion_name is distinct from new.conversion_name)
-  execute function private.refuse_change();
 create trigger new_rows_are_recorded after insert on public.offline_conversion_queue
   referencing new table as after_rows
-  for each statement execute function private.record_queue_transitions();
+  for each statement execute function private.record_queue_moves();
 create trigger changes_are_recorded after update on public.offline_conversion_queue
   referencing old table as before_rows new table as after_rows
-  for each statement execute function private.record_queue_transitions();
+  for each statement execute function private.record_queue_moves();
 create trigger new_rows_are_counted after insert on public.offline_conversion_queue
   referencing new table as after_rows
   for each statement execute function private.count_new_queue_rows();
 create trigger changes_are_counted after update on public.offline_conversion_queue
   referencing old table as before_rows new table as after_rows
   for each statement execute function private.count_changed_queue_rows();
-create trigger only_sealed_sales_are_queued before insert on public.offline_conversion_queue
-  for each row execute function private.require_sealed_sale();
-create trigger rows_take_the_channel before insert on public.offline_conversion_queue
-  for each row execute function private.take_channel();
 
 -- 08_queue/queue_check.sql
 alter table private.queue_check enable row level security;
@@ -14755,17 +15136,122 @@ alter table private.queue_counts enable row level security;
 create index deltas_of_a_site on private.queue_count_deltas (site_id, hour);
 alter table private.queue_count_deltas enable row level security;
 
+-- 08_queue/queue_delivered.sql
+alter table private.queue_delivered enable row level security;
+create index delivered_rows_of_a_sale on private.queue_delivered (sale_id, uploaded_at desc);
+create index idx_offline_conversion_queue_uploaded_at on private.queue_delivered
+  (site_id, provider_key, uploaded_at);
+create index delivered_rows on private.queue_delivered (site_id, created_at desc, id desc);
+create index delivered_rows_by_change on private.queue_delivered
+  (site_id, updated_at desc, id desc);
+create index delivered_rows_by_channel on private.queue_delivered
+  (site_id, channel, created_at desc, id desc);
+create index delivered_rows_by_value on private.queue_delivered (site_id, value_cents);
+create index delivered_adjustments on private.queue_delivered
+  (site_id, kind, created_at desc, id desc) where kind <> 'CONVERSION';
+create index verdicts_of_a_site on private.queue_delivered (site_id, verdict_at)
+  where verdict_at is not null;
+create index delivered_rows_not_confirmed on private.queue_delivered
+  (site_id, verdict, uploaded_at desc)
+  where verdict in ('REJECTED', 'DUPLICATE', 'UNKNOWN');
+create index delivered_rows_tried_again on private.queue_delivered (site_id, attempt_count)
+  where attempt_count > 1;
+create trigger delivered_rows_are_permanent before delete on private.queue_delivered
+  for each row execute function private.refuse_change();
+create trigger delivered_rows_are_never_truncated before truncate on private.queue_delivered
+  for each statement execute function private.refuse_change();
+create trigger delivered_rows_say_what_was_sent
+  before update of id, site_id, sale_id, snapshot_id, kind, provider_key, transport, order_id,
+    conversion_name, conversion_action, conversion_time, value_cents, currency, identifiers_hash,
+    click_kind, record_index, uploaded_at
+  on private.queue_delivered for each row execute function private.refuse_change();
+
+-- 08_queue/queue_open.sql
+alter table private.queue_open enable row level security;
+create index idx_offline_conversion_queue_eligible_scan on private.queue_open
+  (site_id, provider_key, eligible_at, created_at, id) where status in ('QUEUED', 'RETRY');
+create index waiting_rows_that_are_not_plain on private.queue_open
+  (site_id, provider_key, eligible_at, created_at, id)
+  where status in ('QUEUED', 'RETRY') and not (is_plain and attempt_count = 0);
+create index idx_offline_conversion_queue_processing_claimed_at on private.queue_open (claimed_at)
+  where status = 'PROCESSING';
+create index transient_failures_to_retry on private.queue_open (next_retry_at)
+  where status = 'FAILED' and next_retry_at is not null;
+create index waiting_rows_by_click_expiry on private.queue_open (click_expires_at)
+  where status in ('QUEUED', 'RETRY');
+create index waiting_rows_that_were_tried on private.queue_open (updated_at)
+  where status in ('QUEUED', 'RETRY') and attempt_count > attempt_base;
+create index waiting_rows_by_name on private.queue_open (site_id, conversion_name)
+  where status in ('QUEUED', 'RETRY') and conversion_name is not null
+    and conversion_action is null and kind = 'CONVERSION';
+create unique index one_open_row_per_sale_and_kind on private.queue_open
+  (sale_id, kind, provider_key, (case when status = 'FAILED' then id end)) nulls not distinct;
+create index queue_rows_by_status
+  on private.queue_open (site_id, status, created_at desc, id desc)
+  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
+create index queue_rows_by_change
+  on private.queue_open (site_id, status, updated_at desc, id desc)
+  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
+create index queue_rows_by_channel
+  on private.queue_open (site_id, channel, status, created_at desc, id desc)
+  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
+create index queue_rows_by_value on private.queue_open (site_id, status, value_cents)
+  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
+create index queue_rows_by_error_code on private.queue_open
+  (site_id, provider_error_code, status, created_at desc, id desc)
+  where provider_error_code is not null;
+create index queue_rows_by_error_category on private.queue_open
+  (site_id, provider_error_category, status, created_at desc, id desc)
+  where provider_error_category is not null;
+create index queue_adjustments on private.queue_open (site_id, kind, created_at desc, id desc)
+  where kind <> 'CONVERSION';
+create index corrections_that_wait on private.queue_open (site_id)
+  where kind <> 'CONVERSION' and status in ('QUEUED', 'RETRY');
+create index queue_rows_tried_again on private.queue_open (site_id, status, attempt_count)
+  where attempt_count > 1;
+create index waiting_rows_by_due_time on private.queue_open
+  (site_id, status, greatest(not_before, next_retry_at)) where status in ('QUEUED', 'RETRY');
+create trigger queue_rows_are_never_deleted before delete on private.queue_open
+  for each row when (current_setting('opsmantik.delivers', true) is distinct from 'yes')
+  execute function private.refuse_change();
+create trigger open_rows_are_never_truncated before truncate on private.queue_open
+  for each statement execute function private.refuse_change();
+create trigger rows_stay_the_same_conversion
+  before update of site_id, sale_id, kind, order_id, currency, conversion_time
+  on private.queue_open for each row execute function private.refuse_change();
+create trigger rows_keep_their_name
+  before update of conversion_name on private.queue_open for each row
+  when (old.conversion_name is not null
+    and old.conversion_name is distinct from new.conversion_name)
+  execute function private.refuse_change();
+create trigger only_sealed_sales_are_queued before insert on private.queue_open
+  for each row execute function private.require_sealed_sale();
+create trigger rows_are_completed before insert on private.queue_open
+  for each row execute function private.complete_new_row();
+create trigger changed_sales_end_plain_rows after update on public.sales for each row
+  when ((old.status, old.amount_cents, old.currency, old.delivery_block,
+      old.gclid, old.wbraid, old.gbraid, old.call_id, old.sibling_call_id)
+    is distinct from (new.status, new.amount_cents, new.currency, new.delivery_block,
+      new.gclid, new.wbraid, new.gbraid, new.call_id, new.sibling_call_id))
+  execute function private.mark_changed_sale();
+
 -- 08_queue/queue_outcomes.sql
 alter table private.queue_outcomes enable row level security;
 create index outcome_deltas_of_a_site on private.queue_outcome_deltas (site_id);
 alter table private.queue_outcome_deltas enable row level security;
 
 -- 08_queue/queue_transitions.sql
-create index transitions_of_a_site on public.queue_transitions (site_id, created_at);
-alter table public.queue_transitions enable row level security;
-create trigger transitions_are_permanent before update or delete on public.queue_transitions
+create index moves_of_a_site on private.queue_moves (site_id, created_at);
+alter table private.queue_moves enable row level security;
+create trigger moves_are_permanent before update or delete on private.queue_moves
   for each row execute function private.refuse_change();
-create trigger transitions_are_never_truncated before truncate on public.queue_transitions
+create trigger moves_are_never_truncated before truncate on private.queue_moves
+  for each statement execute function private.refuse_change();
+create index batch_moves_of_a_site on private.queue_batch_moves (site_id, created_at);
+alter table private.queue_batch_moves enable row level security;
+create trigger batch_moves_are_permanent before update or delete on private.queue_batch_moves
+  for each row execute function private.refuse_change();
+create trigger batch_moves_are_never_truncated before truncate on private.queue_batch_moves
   for each statement execute function private.refuse_change();
 
 -- 08_queue/reconcile_queue_counts.sql
@@ -14796,6 +15282,11 @@ grant execute on function public.fail_offline_conversions(
     uuid, uuid[], text, text, text, int, uuid, jsonb)
   to opsmantik_app, service_role;
 grant execute on function public.fail_unexportable_rows(uuid, jsonb, uuid)
+  to opsmantik_app, service_role;
+
+-- 09_claims/settle_and_claim.sql
+grant execute on function public.settle_and_claim_conversion_jobs(
+    uuid, text, uuid, uuid[], int[], jsonb, jsonb, int, int, jsonb)
   to opsmantik_app, service_role;
 
 -- 09_claims/settle_conversions.sql
@@ -14858,29 +15349,25 @@ grant execute on function public.record_provider_outcome(uuid, text, boolean, bo
 alter table private.delivery_turns enable row level security;
 
 -- 11_delivery/dispatch_identifiers.sql
-create index identifiers_by_age on public.dispatch_identifiers (handed_at);
+create index identifiers_by_age on public.dispatch_identifiers using brin (handed_at)
+  with (autosummarize = on);
 alter table public.dispatch_identifiers enable row level security;
 grant execute on function public.purge_dispatch_identifiers() to opsmantik_app, service_role;
 
 -- 11_delivery/provider_dispatches.sql
-create index dispatches_of_a_sale on public.provider_dispatches (sale_id, dispatched_at desc);
-create index dispatches_of_a_site on public.provider_dispatches (site_id, dispatched_at desc);
-create index dispatches_of_a_request on public.provider_dispatches (site_id, provider_request_id)
-  where transport = 'data_manager';
-create index verdicts_of_a_site on public.provider_dispatches (site_id, verdict_at)
-  where verdict_at is not null;
-create index dispatches_not_confirmed on public.provider_dispatches
-  (site_id, verdict, dispatched_at desc) where verdict in ('REJECTED', 'DUPLICATE', 'UNKNOWN');
-alter table public.provider_dispatches enable row level security;
-create trigger dispatches_are_never_deleted before delete on public.provider_dispatches
+create index assumed_dispatches_of_a_sale on private.assumed_dispatches (sale_id);
+create index assumed_dispatches_of_a_row on private.assumed_dispatches (queue_id);
+create index assumed_dispatches_of_a_site on private.assumed_dispatches (site_id, dispatched_at);
+alter table private.assumed_dispatches enable row level security;
+create trigger assumed_dispatches_are_never_deleted before delete on private.assumed_dispatches
   for each row execute function private.refuse_change();
-create trigger dispatches_say_what_was_sent
+create trigger assumed_dispatches_say_what_was_sent
   before update of id, site_id, queue_id, sale_id, snapshot_id, kind, provider_key, transport,
     order_id, conversion_name, conversion_action, conversion_time, value_cents, currency,
-    identifiers_hash, click_kind, record_index, dispatched_at
-  on public.provider_dispatches for each row execute function private.refuse_change();
-create trigger dispatches_are_never_truncated before truncate on public.provider_dispatches
-  for each statement execute function private.refuse_change();
+    identifiers_hash, click_kind, dispatched_at
+  on private.assumed_dispatches for each row execute function private.refuse_change();
+create trigger assumed_dispatches_are_never_truncated before truncate
+  on private.assumed_dispatches for each statement execute function private.refuse_change();
 
 -- 11_delivery/provider_health_state.sql
 create index half_open_circuits on public.provider_health_state (probe_until)

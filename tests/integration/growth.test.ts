@@ -24,7 +24,7 @@ async function inBoth<T>(see: (db: TestDatabase, plans: WatchedPlans, times: num
   return { small, large };
 }
 
-const growing = ["ingest_idempotency", "offline_conversion_queue"];
+const growing = ["ingest_idempotency", "queue_open", "queue_delivered"];
 
 /** How many rows of the tables that grow were read by everything that ran. */
 async function rowsOf(plans: WatchedPlans, work: () => Promise<unknown>): Promise<number> {

@@ -31,17 +31,8 @@ export async function succeed(sql: postgres.Sql, queueId: string, at = new Date(
     await tx`select set_config('opsmantik.now', ${at.toISOString()}, true), private.act(('system', null)::private.actor, 'UPLOADED')`;
     const [row] = await tx`select kind, site_id from public.offline_conversion_queue where id = ${queueId}`;
     if (row?.kind === "CONVERSION") return void (await tx`select public.ack_offline_conversions(${row.site_id}, ${[queueId]}::uuid[])`);
-    const [sale] = await tx`select s.id from public.sales s join public.offline_conversion_queue q on q.sale_id = s.id
-      where q.id = ${queueId} for update of s`;
-    await tx`
-      insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind, provider_key, transport, order_id, conversion_name,
-        conversion_time, value_cents, currency, dispatched_at)
-      select site_id, id, sale_id, snapshot_id, kind, provider_key, 'script', order_id, conversion_name, conversion_time, value_cents, currency, ${at}
-      from public.offline_conversion_queue where id = ${queueId}`;
-    await tx`update public.offline_conversion_queue
-      set status = 'COMPLETED', uploaded_at = ${at}, claimed_at = null, claim_token = null, updated_at = ${at},
-        provider_error_code = null, provider_error_category = null, last_error = null where id = ${queueId}`;
-    await tx`select private.follow_ledger(${String(sale?.id)})`;
+    await tx`select from public.sales s join public.offline_conversion_queue q on q.sale_id = s.id where q.id = ${queueId} for update of s`;
+    await tx`select private.complete_rows(${row?.site_id}, ${tx.json([{ id: queueId }])}, 'script')`;
   });
 }
 

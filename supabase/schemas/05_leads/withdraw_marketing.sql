@@ -92,8 +92,9 @@ begin
   loop
     -- What Google has stays. Its order id is enough to correct it, so we delete the identifiers
     -- here too.
-    v_is_sent := exists (select from private.standing_dispatches d where d.sale_id = v_sale.id);
+    -- This waits for answers under way: what they delivered is seen below.
     perform private.forget_identifiers(array[v_sale.id]);
+    v_is_sent := exists (select from private.standing_dispatches d where d.sale_id = v_sale.id);
     update public.sales s
       set delivery_block = case when v_is_sent then s.delivery_block else 'NO_CONSENT' end,
           gclid = null, wbraid = null, gbraid = null, clicked_at = null, customer_hash = null,

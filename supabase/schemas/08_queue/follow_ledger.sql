@@ -167,7 +167,7 @@ begin
           and not exists (select from public.provider_dispatches d where d.sale_id = p_sale_id
             and d.queue_id = q.id and d.verdict is distinct from 'REJECTED'))
       returning q.*)
-  insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind,
+  insert into private.assumed_dispatches (site_id, queue_id, sale_id, snapshot_id, kind,
       provider_key, transport, order_id, conversion_name, conversion_action, conversion_time,
       value_cents, currency, identifiers_hash, click_kind, is_certain, dispatched_at, verdict,
       verdict_reason, verdict_at)

@@ -1,6 +1,8 @@
--- The ledger of the queue: every change of a row, with who made it and why.
+-- The ledger of the queue: every change of a row, with who made it and why. A claim of plain rows
+-- and a delivery move many rows alike: they write one line for all of them, and each row names its
+-- line (claimed_in, delivered_in). queue_transitions shows one line per row and move.
 
-create table public.queue_transitions (
+create table private.queue_moves (
   id bigint generated always as identity,
   queue_id uuid not null,
   site_id uuid not null,
@@ -14,13 +16,52 @@ create table public.queue_transitions (
   created_at timestamptz not null,
   primary key (queue_id, id)
 );
-create index transitions_of_a_site on public.queue_transitions (site_id, created_at);
-alter table public.queue_transitions enable row level security;
+create index moves_of_a_site on private.queue_moves (site_id, created_at);
+alter table private.queue_moves enable row level security;
 
-create trigger transitions_are_permanent before update or delete on public.queue_transitions
+create trigger moves_are_permanent before update or delete on private.queue_moves
   for each row execute function private.refuse_change();
-create trigger transitions_are_never_truncated before truncate on public.queue_transitions
+create trigger moves_are_never_truncated before truncate on private.queue_moves
   for each statement execute function private.refuse_change();
+
+create table private.queue_batch_moves (
+  id bigint primary key,                           -- from the same numbers: ids tell the order
+  site_id uuid not null,
+  from_status text not null,
+  to_status text not null,
+  reason text not null,
+  actor_kind text not null,
+  actor_id uuid,
+  provider_error_code text,                        -- as the rows still said it
+  created_at timestamptz not null
+);
+create index batch_moves_of_a_site on private.queue_batch_moves (site_id, created_at);
+alter table private.queue_batch_moves enable row level security;
+
+create trigger batch_moves_are_permanent before update or delete on private.queue_batch_moves
+  for each row execute function private.refuse_change();
+create trigger batch_moves_are_never_truncated before truncate on private.queue_batch_moves
+  for each statement execute function private.refuse_change();
+
+-- next_move_id: the next number of the ledger.
+create function private.next_move_id() returns bigint
+language sql volatile
+as $$ select pg_catalog.nextval('private.queue_moves_id_seq') $$;
+
+-- queue_transitions: one line per row and move. Only plain rows share the line of a claim: it is
+-- their first, and the attempt is 1.
+create view public.queue_transitions with (security_invoker = true) as
+  select m.id, m.queue_id, m.site_id, m.from_status, m.to_status, m.reason, m.actor_kind,
+    m.actor_id, m.attempt_count, m.provider_error_code, m.created_at
+  from private.queue_moves m
+  union all
+  select b.id, q.id, q.site_id, b.from_status, b.to_status, b.reason, b.actor_kind,
+    b.actor_id, 1, b.provider_error_code, b.created_at
+  from public.offline_conversion_queue q join private.queue_batch_moves b on b.id = q.claimed_in
+  union all
+  select b.id, q.id, q.site_id, b.from_status, b.to_status, b.reason, b.actor_kind,
+    b.actor_id, q.attempt_count, b.provider_error_code, b.created_at
+  from private.queue_delivered q join private.queue_batch_moves b on b.id = q.delivered_in;
 
 -- act: who changes queue rows in this transaction from here on, and why. The ledger below reads
 -- it.
@@ -34,8 +75,8 @@ begin
 end
 $$;
 
--- record_queue_transitions: trigger; one line per row that was made or changed.
-create function private.record_queue_transitions() returns trigger
+-- record_queue_moves: trigger; one line per row that was made or changed.
+create function private.record_queue_moves() returns trigger
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -44,13 +85,13 @@ declare
   v_actor uuid := nullif(current_setting('opsmantik.actor_id', true), '')::uuid;
 begin
   if tg_op = 'INSERT' then
-    insert into public.queue_transitions (queue_id, site_id, from_status, to_status, reason,
+    insert into private.queue_moves (queue_id, site_id, from_status, to_status, reason,
         actor_kind, actor_id, attempt_count, provider_error_code, created_at)
       select n.id, n.site_id, null, n.status, v_reason,
         v_kind, v_actor, n.attempt_count, n.provider_error_code, n.updated_at
       from after_rows n;
   else
-    insert into public.queue_transitions (queue_id, site_id, from_status, to_status, reason,
+    insert into private.queue_moves (queue_id, site_id, from_status, to_status, reason,
         actor_kind, actor_id, attempt_count, provider_error_code, created_at)
       select n.id, n.site_id, o.status, n.status, v_reason,
         v_kind, v_actor, n.attempt_count, n.provider_error_code, n.updated_at

@@ -28,15 +28,15 @@ begin
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "ids"}');
   end if;
   select array_agg(t.id), array_agg(t.sale_id) into v_ids, v_sale_ids from (
-    select q.id, q.sale_id from public.offline_conversion_queue q
+    select q.id, q.sale_id from private.queue_open q
     where q.id = any (p_ids) and q.site_id = p_site_id
       and q.status = any (private.waiting_states()) and q.kind = 'CONVERSION'
-      and q.not_before <= v_now and (q.next_retry_at is null or q.next_retry_at <= v_now)
+      and q.not_before <= v_now and q.eligible_at <= v_now
       and q.click_expires_at > v_now
       and q.attempt_count - q.attempt_base < p_max_attempts
       and not exists (select from private.held_sales h
         where h.sale_id = q.sale_id and h.provider_key = q.provider_key)
-    order by q.next_retry_at nulls first, q.created_at, q.id
+    order by q.eligible_at, q.created_at, q.id
     for update skip locked) t;
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_EXPORT');
   return jsonb_build_object('token', v_token,
@@ -50,37 +50,113 @@ grant execute on function public.claim_offline_conversion_rows_for_script_export
 -- lock_due: lock up to p_limit rows of one (site, provider) that could be sent now, and give them
 -- with their sales.
 --   Takes    p_transport: the API that the site sends by; vias says which one takes each row.
---   Reads    them from idx_offline_conversion_queue_eligible_scan in order: first the never
---            deferred, then the due. Two scans, because one with "is null or <= now" would walk
---            every row that waits for later. Hashed or sorted, a claim of fifty would read every
---            sale there is.
+--            p_plain_too: also those that claim_plain takes.
+--   Reads    them in the order of the queue, from idx_offline_conversion_queue_eligible_scan or
+--            from waiting_rows_that_are_not_plain. Hashed or sorted, a claim of fifty would read
+--            every sale there is.
 --   Safe     from many workers at once: skip locked gives each row to one of them.
 create function private.lock_due(
   p_site_id uuid, p_provider_key text, p_limit int, p_max_attempts int, p_transport text,
-  out row_ids uuid[], out sale_ids uuid[], out vias text[]
+  p_plain_too boolean, out row_ids uuid[], out sale_ids uuid[], out vias text[]
 )
 language plpgsql security definer set search_path = ''
   set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off
 as $$
+begin
+  if p_plain_too then
+    select array_agg(t.id), array_agg(t.sale_id), array_agg(t.via)
+      into row_ids, sale_ids, vias from (
+        select q.id, q.sale_id,
+          case when q.adjusts_via = 'ads_api' then 'ads_api' else p_transport end as via
+        from private.sendable_queue q
+        where q.site_id = p_site_id and q.provider_key = p_provider_key
+          and q.attempt_count - q.attempt_base < p_max_attempts
+        order by q.eligible_at, q.created_at, q.id limit p_limit for update skip locked) t;
+  else
+    select array_agg(t.id), array_agg(t.sale_id), array_agg(t.via)
+      into row_ids, sale_ids, vias from (
+        select q.id, q.sale_id,
+          case when q.adjusts_via = 'ads_api' then 'ads_api' else p_transport end as via
+        from private.sendable_queue q
+        where q.site_id = p_site_id and q.provider_key = p_provider_key
+          and q.attempt_count - q.attempt_base < p_max_attempts
+          and not (q.is_plain and q.attempt_count = 0)
+        order by q.eligible_at, q.created_at, q.id limit p_limit for update skip locked) t;
+  end if;
+end
+$$;
+
+-- their_turn: how many of these rows are among the first p_limit, beside the due plain rows. The
+-- rows are locked and in the order of the queue.
+create function private.their_turn(
+  p_site_id uuid, p_provider_key text, p_row_ids uuid[], p_limit int
+) returns int
+language sql stable security definer set search_path = ''
+as $$
+  select count(*) from (
+    select t.is_plain from (
+      (select true as is_plain, q.eligible_at, q.created_at, q.id from private.queue_open q
+       where q.site_id = p_site_id and q.provider_key = p_provider_key
+         and q.status in ('QUEUED', 'RETRY') and q.is_plain and q.attempt_count = 0
+         and q.eligible_at <= private.current_moment() and q.not_before <= private.current_moment()
+         and q.click_expires_at > private.current_moment()
+       order by q.eligible_at, q.created_at, q.id limit p_limit)
+      union all
+      select false, q.eligible_at, q.created_at, q.id from private.queue_open q
+      where q.id = any (p_row_ids)) t
+    order by t.eligible_at, t.created_at, t.id limit p_limit) first
+  where not first.is_plain
+$$;
+
+-- claim_due: claim up to p_limit rows of one (site, provider) that a worker may send now, in the
+-- order of the queue: plain rows by claim_plain, the others by hand_out.
+--   Takes    p_after: see claim_plain.
+--   Returns  {claimed, rows, last}.
+create function private.claim_due(
+  p_site public.sites, p_provider_key text, p_limit int, p_max_attempts int, p_token uuid,
+  p_transport text, p_after jsonb, out claimed int, out rows json, out last json
+)
+language plpgsql security definer set search_path = ''
+as $$
 declare
   v_now timestamptz := private.current_moment();
+  -- As conversion_name, without two calls.
+  v_name text := coalesce(
+    p_site.conversion_names ->> 'seal', private.default_conversion_name('seal'));
+  v_action text;
+  v_due record;
+  v_others int := 0;
+  v_other_rows jsonb := '[]';
+  v_plain record;
 begin
-  with fresh as materialized (
-    select q.id, q.sale_id, q.adjusts_via from private.sendable_queue q
-    where q.site_id = p_site_id and q.provider_key = p_provider_key and q.next_retry_at is null
-      and q.attempt_count - q.attempt_base < p_max_attempts
-    order by q.next_retry_at nulls first, q.created_at, q.id limit p_limit
-    for update skip locked),
-  due as materialized (
-    select q.id, q.sale_id, q.adjusts_via from private.sendable_queue q
-    where q.site_id = p_site_id and q.provider_key = p_provider_key and q.next_retry_at <= v_now
-      and q.attempt_count - q.attempt_base < p_max_attempts
-    order by q.next_retry_at nulls first, q.created_at, q.id
-    limit p_limit - (select count(*) from fresh)
-    for update skip locked)
-  select array_agg(t.id), array_agg(t.sale_id),
-      array_agg(case when t.adjusts_via = 'ads_api' then 'ads_api' else p_transport end)
-    into row_ids, sale_ids, vias from (select * from fresh union all select * from due) t;
+  select a.action into v_action from public.provider_conversion_actions a
+    where a.site_id = p_site.id and a.provider_key = p_provider_key and a.conversion_name = v_name
+      and a.blocked_at is null;
+  if exists (select from private.queue_open q
+      where q.site_id = p_site.id and q.provider_key = p_provider_key
+        and q.status in ('QUEUED', 'RETRY') and not (q.is_plain and q.attempt_count = 0)
+        and q.eligible_at <= v_now) then
+    v_due := private.lock_due(
+      p_site.id, p_provider_key, p_limit, p_max_attempts, p_transport, false);
+    if v_due.row_ids is not null then
+      v_others := case when v_action is null then cardinality(v_due.row_ids)
+        else private.their_turn(p_site.id, p_provider_key, v_due.row_ids, p_limit) end;
+      perform private.act(('system', null)::private.actor, 'WORKER_CLAIM');
+      v_other_rows := private.hand_out(v_due.row_ids[1:v_others], v_due.sale_ids[1:v_others],
+        v_due.vias[1:v_others], p_token, v_name);
+      v_others := jsonb_array_length(v_other_rows);
+    end if;
+  end if;
+  claimed := v_others;
+  rows := v_other_rows::json;
+  if v_action is not null and v_others < p_limit and p_max_attempts > 0 then
+    v_plain := private.claim_plain(p_site, p_provider_key, p_limit - v_others, p_token,
+      p_transport, v_name, v_action, p_after);
+    claimed := claimed + v_plain.claimed;
+    rows := case when v_others > 0 then (v_other_rows || v_plain.rows::jsonb)::json
+      else v_plain.rows end;
+    last := v_plain.last;
+  end if;
 end
 $$;
 
@@ -91,45 +167,47 @@ $$;
 --            under the lock of the health row, and skip locked gives each row to one of them.
 --   Writes   STARTED in the ledger of attempts, with the token as its batch. A probe that finds
 --            nothing gives its lease back.
---   Returns  {token, gate, rows, batch: {credentialsVersion}}. The gate is CLOSED or HALF_OPEN (the
---            caller probes), or why there are no rows: OPEN, BLOCKED, NOT_CONNECTED, SCRIPT.
---            A row's `via` says which API takes it. At most 1,000 rows.
+--   Returns  {token, gate, rows, batch: {credentialsVersion}, last}. The gate is CLOSED or
+--            HALF_OPEN (the caller probes), or why there are no rows: OPEN, BLOCKED, NOT_CONNECTED,
+--            SCRIPT. A row's `via` says which API takes it. At most 1,000 rows. `last` is where
+--            the claim ended, for answer_and_claim.
+--            As json text: building jsonb took a seventh of a claim.
 --   Callers  service role only.
 create function public.claim_offline_conversion_jobs_v2(
   p_site_id uuid, p_provider_key text, p_limit int,
   p_max_attempts int default private.max_attempts()
-) returns jsonb
+) returns json
 language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   v_token uuid := gen_random_uuid();
   v_gate record;
-  v_name text;
-  v_due record;
-  v_rows jsonb := '[]';
+  v_site public.sites;
+  v_claim record;
+  v_rows json := '[]';
+  v_last json;
 begin
   select * into v_gate from private.pass_gate(p_site_id, p_provider_key, v_token);
   if v_gate.gate in ('CLOSED', 'HALF_OPEN') then
-    select private.conversion_name(s, 'seal') into v_name
-      from public.sites s where s.id = p_site_id;
-    v_due := private.lock_due(p_site_id, p_provider_key,
+    select s.* into v_site from public.sites s where s.id = p_site_id;
+    v_claim := private.claim_due(v_site, p_provider_key,
       least(greatest(p_limit, 0), 1000,
         case v_gate.gate when 'HALF_OPEN' then v_gate.probe_limit end),
-      p_max_attempts, v_gate.transport);
-    perform private.act(('system', null)::private.actor, 'WORKER_CLAIM');
-    v_rows := private.hand_out(v_due.row_ids, v_due.sale_ids, v_due.vias, v_token, v_name);
-    if jsonb_array_length(v_rows) > 0 then
-      perform private.start_batch(p_site_id, p_provider_key, v_token, 'seals',
-        jsonb_array_length(v_rows));
+      p_max_attempts, v_token, v_gate.transport, null);
+    v_rows := v_claim.rows;
+    v_last := v_claim.last;
+    if v_claim.claimed > 0 then
+      perform private.start_batch(p_site_id, p_provider_key, v_token, 'seals', v_claim.claimed);
     elsif v_gate.gate = 'HALF_OPEN' then
       perform private.return_probe(p_site_id, p_provider_key, v_token);
     end if;
   end if;
-  return jsonb_build_object(
+  return json_build_object(
     'token', v_token,
     'gate', v_gate.gate,
     'rows', v_rows,
-    'batch', jsonb_build_object('credentialsVersion', v_gate.credentials_version));
+    'batch', json_build_object('credentialsVersion', v_gate.credentials_version),
+    'last', v_last);
 end
 $$;
 grant execute on function public.claim_offline_conversion_jobs_v2(uuid, text, int, int)

@@ -23,15 +23,9 @@ as $$
         case when bool_or(r.next_retry_at is null) then null else min(r.next_retry_at) end
           as min_next_retry_at,
         min(r.created_at) as min_created_at
-      from (
-        select q.next_retry_at, q.created_at from private.sendable_queue q
-        where q.site_id = g.site_id and q.provider_key = g.provider_key and q.next_retry_at is null
-          and q.attempt_count - q.attempt_base < p_max_attempts
-        union all
-        select q.next_retry_at, q.created_at from private.sendable_queue q
-        where q.site_id = g.site_id and q.provider_key = g.provider_key
-          and q.next_retry_at <= (select private.current_moment())
-          and q.attempt_count - q.attempt_base < p_max_attempts) r) d
+      from private.sendable_queue r
+      where r.site_id = g.site_id and r.provider_key = g.provider_key
+        and r.attempt_count - r.attempt_base < p_max_attempts) d
     where d.queued_count > 0
     order by d.min_next_retry_at nulls first, d.min_created_at, g.site_id
     limit least(greatest(p_limit_groups, 1), 10000))
@@ -63,7 +57,7 @@ begin
     return '{"deferred": 0}';
   end if;
   v_due := private.lock_due(p_site_id, p_provider_key, least(greatest(p_limit, 0), 5000),
-    p_max_attempts, null);
+    p_max_attempts, null, true);
   perform private.act(('system', null)::private.actor, 'DEFERRED');
   update public.offline_conversion_queue q
     set status = 'RETRY',

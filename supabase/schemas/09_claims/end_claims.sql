@@ -32,7 +32,7 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
 begin
-  update public.provider_dispatches d
+  update private.assumed_dispatches d
     set verdict = 'REJECTED', verdict_reason = 'CONVERSION_NOT_FOUND', verdict_at = v_now
     where d.sale_id = p_row.sale_id and d.verdict = 'UNKNOWN'
       and d.verdict_reason = 'NEVER_ANSWERED' and d.dispatched_at <= v_now - interval '1 day'

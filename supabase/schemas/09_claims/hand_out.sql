@@ -49,8 +49,9 @@ begin
           handed_vias_differ = q.handed_vias_differ or coalesce(q.handed_via <> i.via, false),
           click_kind = case when s.gclid is not null then 'gclid'
             when s.gbraid is not null then 'gbraid' when s.wbraid is not null then 'wbraid' end,
-          identifiers_hash = encode(sha256(convert_to(jsonb_build_array(
-            i.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email)::text, 'UTF8')), 'hex')
+          identifiers_hash = private.identifiers_hash(
+            i.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email),
+          is_plain = q.is_plain and q.attempt_count = 0
       -- Each row has its own salt: one for the batch would stay with the rows that are kept.
       from (
           select u.*, gen_random_uuid() as salt
@@ -73,7 +74,8 @@ begin
           case when said.consent is not null
             then coalesce(s.customer_hash, private.phone_to_send(c)) end as phone,
           case when said.consent is not null then s.email_hash end as email) person
-      where q.id = i.id and s.delivery_block is null
+      where q.id = i.id and q.status = any (private.waiting_states())
+        and s.delivery_block is null
         -- The visitor's choice since then; what Google has may still be corrected.
         and (q.kind <> 'CONVERSION'
           or coalesce(choice.is_given or choice.chosen_at <= s.occurred_at, true))

@@ -1,11 +1,12 @@
 -- Locks are taken in one order everywhere: sales by id, then their queue rows. Whoever
--- changes rows without their sales never waits for a row.
+-- changes rows without their sales never waits for a row. Rows are always looked up by an index
+-- (enable_seqscan): a plan that was made while a part of the queue was small stays when it grows.
 
 -- lock_sales_of: locks the sales of these rows. That is enough for an answer: everybody who decides
 -- by what was delivered locks them. Claims and sweeps of waiting rows do not, but skip locked rows;
 -- an answer that meets one of them waits and reads the row again.
 create function private.lock_sales_of(p_ids uuid[]) returns void
-language plpgsql security definer set search_path = ''
+language plpgsql security definer set search_path = '' set enable_seqscan = off
 as $$
 begin
   perform from public.sales s
@@ -18,7 +19,7 @@ $$;
 -- lock_with_sales: locks the rows as well, for a person's action, which decides by the row's state:
 -- no claim may change it meanwhile.
 create function private.lock_with_sales(p_ids uuid[]) returns void
-language plpgsql security definer set search_path = ''
+language plpgsql security definer set search_path = '' set enable_seqscan = off
 as $$
 begin
   perform private.lock_sales_of(p_ids);
@@ -29,7 +30,7 @@ $$;
 -- of_this_site: the given rows that belong to a site. Ids of other sites are dropped, so they are
 -- neither changed nor revealed.
 create function private.of_this_site(p_site_id uuid, p_ids uuid[]) returns uuid[]
-language plpgsql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = '' set enable_seqscan = off
 as $$
 begin
   return array(

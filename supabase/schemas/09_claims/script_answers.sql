@@ -14,7 +14,7 @@ declare
 begin
   perform private.lock_sales_of(v_ids);
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_ACK');
-  perform private.complete_rows(
+  perform private.complete_rows(p_site_id,
     (select coalesce(jsonb_agg(jsonb_build_object('id', i)), '[]') from unnest(v_ids) i), 'script');
   return (
     select jsonb_build_object(

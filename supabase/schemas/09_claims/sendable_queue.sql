@@ -35,9 +35,9 @@ create view private.sendable_queue as
        from private.adjustment_bases b
        where q.kind <> 'CONVERSION' and b.sale_id = q.sale_id
          and b.provider_key = q.provider_key and b.waits_for is null) as adjusts_via
-    from public.offline_conversion_queue q) x
+    from private.queue_open q) x
   where x.status = any (private.waiting_states())
-    and (x.next_retry_at is null or x.next_retry_at <= (select private.current_moment()))
+    and x.eligible_at <= (select private.current_moment())
     and x.not_before <= (select private.current_moment())
     and (x.click_expires_at > (select private.current_moment())) is true
     and x.by_hand_reason is null

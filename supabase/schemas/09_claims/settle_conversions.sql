@@ -3,7 +3,8 @@
 --            p_results [{id, outcome COMPLETED|RETRY|FAILED, transport?, requestId?, recordIndex?,
 --            verdict?, code?, category?, message?, retryAt?, free?, byHand?}]
 --            p_batch: finish_batch's, with provider, firstPollSeconds? and customerId?, the account
---            that it went to. Null: nothing is known of the batch, and recovery ends it.
+--            that it went to, and settledBefore?, what settle_and_claim_conversion_jobs settled of
+--            it. Null: nothing is known of the batch, and recovery ends it.
 --   Moves    to COMPLETED from anything but COMPLETED, if the row was ever claimed by p_token: a
 --            success is a success, however late. To RETRY or FAILED only while p_token holds it.
 --            A refusal of access does not count for newer credentials: such rows are tried again,
@@ -55,7 +56,7 @@ begin
       where r.outcome = 'FAILED' and q.id = any (v_ids)));
   end if;
   perform private.act(('system', null)::private.actor, 'WORKER_SETTLE');
-  select private.complete_rows(coalesce(jsonb_agg(r), '[]'), p_transport, p_token,
+  select private.complete_rows(p_site_id, coalesce(jsonb_agg(r), '[]'), p_transport, p_token,
       (p_batch ->> 'firstPollSeconds')::int, left(p_batch ->> 'customerId', 20))
     into v_completed
     from jsonb_array_elements(v_results) r
@@ -69,8 +70,8 @@ begin
   v_retried := (v_ended ->> 'retried')::int;
   v_failed := (v_ended ->> 'failed')::int;
   if p_batch is not null then
-    perform private.finish_batch(
-      p_site_id, p_token, p_batch, v_completed, v_failed, v_retried);
+    perform private.finish_batch(p_site_id, p_token, p_batch,
+      v_completed + coalesce((p_batch ->> 'settledBefore')::int, 0), v_failed, v_retried);
   end if;
   return jsonb_build_object(
     'completed', v_completed,

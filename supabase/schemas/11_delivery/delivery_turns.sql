@@ -10,12 +10,19 @@ create table private.delivery_turns (
 alter table private.delivery_turns enable row level security;
 
 -- note_turn: this (site, provider) is being served.
---   Safe     beside other claims of it: one that is noting the same moment is not waited for.
+--   Safe     beside other claims of it: one that is noting the same moment is not waited for, and
+--            within a second it is noted once.
 create function private.note_turn(p_site_id uuid, p_provider_key text, p_pipeline text)
 returns void
 language plpgsql security definer set search_path = ''
 as $$
 begin
+  if exists (select from private.delivery_turns t
+      where t.site_id = p_site_id and t.provider_key = p_provider_key and t.pipeline = p_pipeline
+        and t.served_at between private.current_moment() - interval '1 second'
+          and private.current_moment()) then
+    return;
+  end if;
   update private.delivery_turns t set served_at = private.current_moment()
     where t.ctid = (
       select x.ctid from private.delivery_turns x

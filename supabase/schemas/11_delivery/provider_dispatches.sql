@@ -1,6 +1,8 @@
 -- What was handed to a provider, with the snapshot that was sent. What the provider says of it
 -- later is its verdict.
-create table public.provider_dispatches (
+
+-- Hand-outs that we only assume to have arrived: see assume_arrival. Their rows are not delivered.
+create table private.assumed_dispatches (
   id uuid primary key default private.uuid_v7(),
   site_id uuid not null,
   queue_id uuid not null,
@@ -11,51 +13,54 @@ create table public.provider_dispatches (
   provider_key text not null,
   transport text not null,
   order_id text not null,
-  conversion_name text not null,                   -- as handed out; the settings may change
-  conversion_action text,                          -- likewise; null where the name alone went out
+  conversion_name text not null,
+  conversion_action text,
   conversion_time timestamptz not null,
   value_cents bigint not null,
   currency text not null,
-  identifiers_hash text,                           -- over dispatch_identifiers; null by hand
-  click_kind text,                                 -- by which kind of click id Google finds it
-  -- False: an earlier hand-out with another value may have arrived before this one.
-  is_certain boolean not null default true,
-  provider_request_id text,
-  record_index int,                                -- its place in a Data Manager request
+  identifiers_hash text,
+  click_kind text,
+  is_certain boolean not null,
   dispatched_at timestamptz not null,
-  verdict text,
-  verdict_reason text,
-  verdict_at timestamptz,
-  is_retryable boolean not null default false,     -- REJECTED for now: the same may work later
-  constraint dispatch_kind_is_known check (kind in ('CONVERSION', 'RESTATE', 'RETRACT')),
-  constraint transport_is_known
-    check (transport in ('script', 'data_manager', 'ads_api', 'by_hand')),
-  constraint verdict_is_known check (verdict in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN')),
-  constraint click_kind_is_known check (click_kind in ('gclid', 'gbraid', 'wbraid')),
-  constraint verdict_reason_is_bounded check (char_length(verdict_reason) <= 256),
-  -- Data Manager would take a value of 0 as a conversion worth 0, and keep counting it.
-  constraint data_manager_cannot_retract check (kind <> 'RETRACT' or transport <> 'data_manager')
+  verdict text not null,                           -- UNKNOWN, or REJECTED: it never arrived
+  verdict_reason text not null,
+  verdict_at timestamptz not null,
+  constraint assumed_verdict_is_known check (verdict in ('UNKNOWN', 'REJECTED'))
 );
-create index dispatches_of_a_sale on public.provider_dispatches (sale_id, dispatched_at desc);
-create index dispatches_of_a_site on public.provider_dispatches (site_id, dispatched_at desc);
-create index dispatches_of_a_request on public.provider_dispatches (site_id, provider_request_id)
-  where transport = 'data_manager';
-create index verdicts_of_a_site on public.provider_dispatches (site_id, verdict_at)
-  where verdict_at is not null;
-create index dispatches_not_confirmed on public.provider_dispatches
-  (site_id, verdict, dispatched_at desc) where verdict in ('REJECTED', 'DUPLICATE', 'UNKNOWN');
-alter table public.provider_dispatches enable row level security;
+create index assumed_dispatches_of_a_sale on private.assumed_dispatches (sale_id);
+create index assumed_dispatches_of_a_row on private.assumed_dispatches (queue_id);
+create index assumed_dispatches_of_a_site on private.assumed_dispatches (site_id, dispatched_at);
+alter table private.assumed_dispatches enable row level security;
 
-create trigger dispatches_are_never_deleted before delete on public.provider_dispatches
+create trigger assumed_dispatches_are_never_deleted before delete on private.assumed_dispatches
   for each row execute function private.refuse_change();
--- What was handed over is fixed; only what the provider says of it later is added.
-create trigger dispatches_say_what_was_sent
+create trigger assumed_dispatches_say_what_was_sent
   before update of id, site_id, queue_id, sale_id, snapshot_id, kind, provider_key, transport,
     order_id, conversion_name, conversion_action, conversion_time, value_cents, currency,
-    identifiers_hash, click_kind, record_index, dispatched_at
-  on public.provider_dispatches for each row execute function private.refuse_change();
-create trigger dispatches_are_never_truncated before truncate on public.provider_dispatches
-  for each statement execute function private.refuse_change();
+    identifiers_hash, click_kind, dispatched_at
+  on private.assumed_dispatches for each row execute function private.refuse_change();
+create trigger assumed_dispatches_are_never_truncated before truncate
+  on private.assumed_dispatches for each statement execute function private.refuse_change();
+
+-- provider_dispatches: everything that was handed over: the delivered rows themselves, under their
+-- own ids, and what we assume. Read-only; a verdict is written to the row.
+--   identifiers_hash  over dispatch_identifiers; null by hand. click_kind: by which kind of click
+--                     id Google finds it.
+create view public.provider_dispatches with (security_invoker = true) as
+  select q.id, q.site_id, q.id as queue_id, q.sale_id, q.snapshot_id, q.kind, q.provider_key,
+    q.transport, q.order_id, q.conversion_name, q.conversion_action, q.conversion_time,
+    q.value_cents, q.currency,
+    case when q.transport <> 'by_hand' then q.identifiers_hash end as identifiers_hash,
+    case when q.transport <> 'by_hand' then q.click_kind end as click_kind,
+    q.is_certain, q.provider_request_id, q.record_index, q.uploaded_at as dispatched_at,
+    q.verdict, q.verdict_reason, q.verdict_at, q.is_retryable
+  from private.queue_delivered q
+  union all
+  select a.id, a.site_id, a.queue_id, a.sale_id, a.snapshot_id, a.kind, a.provider_key,
+    a.transport, a.order_id, a.conversion_name, a.conversion_action, a.conversion_time,
+    a.value_cents, a.currency, a.identifiers_hash, a.click_kind, a.is_certain, null, null,
+    a.dispatched_at, a.verdict, a.verdict_reason, a.verdict_at, false
+  from private.assumed_dispatches a;
 
 -- standing_dispatches: what Google has of each sale: the newest dispatch that it did not reject, on
 -- whichever transport. Everything that decides by "Google has it" reads this. An API adjusts only

@@ -5,6 +5,7 @@ create table public.provider_requests (
   provider_key text not null,
   pipeline text not null,
   row_count int not null,
+  row_ids uuid[] not null default '{}',            -- of seals: the queue's rows
   customer_id text,                                -- of the account that sent it, where known
   sent_at timestamptz not null,
   next_poll_at timestamptz,

@@ -40,7 +40,7 @@ $$;
 --            duplicate by its click and time, which is another sale's if ours was never sent
 --            before: REJECTED then. Places that are not named get the rest. After a final answer
 --            every row has a verdict: UNKNOWN if it is not mentioned.
---   Moves    no row; its updated_at changes, so that screens read it again. A dispatch's verdict is
+--   Moves    no row; its updated_at changes, so that screens read it again. A row's verdict is
 --            set once; only UNKNOWN changes later. A rejection brings the queue in line: what waits
 --            to adjust it is closed, and what Google may take later is queued again.
 --   Safe     to repeat, from two pollers at once, and beside whoever changes the sale: the request
@@ -58,12 +58,13 @@ declare
   v_rest text := coalesce(p_answer ->> 'rest',
     case when p_answer ->> 'status' is distinct from 'PROCESSING' then 'UNKNOWN' end);
   v_pipeline text;
+  v_row_ids uuid[];
   v_recorded int;
   v_rejected jsonb;
   v_again int := 0;
   v_line record;
 begin
-  select r.pipeline into v_pipeline from public.provider_requests r
+  select r.pipeline, r.row_ids into v_pipeline, v_row_ids from public.provider_requests r
     where r.site_id = p_site_id and r.request_id = p_request_id for update;
   if v_pipeline is null then
     perform private.fail(404, 'NOT_FOUND');
@@ -79,8 +80,7 @@ begin
     return private.record_signal_verdicts(p_site_id, p_request_id, p_answer -> 'verdicts', v_rest);
   end if;
   perform from public.sales s where s.id in (
-      select d.sale_id from public.provider_dispatches d where d.site_id = p_site_id
-        and d.provider_request_id = p_request_id and d.transport = 'data_manager')
+      select q.sale_id from private.queue_delivered q where q.id = any (v_row_ids))
     order by s.id for no key update;
   perform private.act(('system', null)::private.actor, 'VERDICT');
   with said as materialized (
@@ -90,24 +90,19 @@ begin
       v (index int, verdict text, reason text, retryable boolean, "byClick" boolean)
     order by v.index, v.verdict = 'REJECTED' desc, v.retryable),   -- of several, the worst
   judged as (
-    update public.provider_dispatches d
-      set verdict = case when s.is_by_click and x.kind = 'CONVERSION'
-              and not exists (select from public.offline_conversion_queue q
-                where q.id = x.queue_id and q.may_have_arrived)
+    update public.offline_conversion_queue q
+      set verdict = case when s.is_by_click and x.kind = 'CONVERSION' and not x.may_have_arrived
               and not exists (select from public.provider_dispatches o
                 where o.sale_id = x.sale_id and o.id <> x.id)
             then 'REJECTED' else coalesce(s.verdict, v_rest) end,
           verdict_reason = left(s.reason, 256), verdict_at = v_now,
-          is_retryable = coalesce(s.retryable, false)
-      from public.provider_dispatches x left join said s on s.index = x.record_index
-      where d.id = x.id and x.site_id = p_site_id and x.provider_request_id = p_request_id
-        and x.transport = 'data_manager' and coalesce(s.verdict, v_rest) is not null
+          is_retryable = coalesce(s.retryable, false), updated_at = v_now
+      from private.queue_delivered x left join said s on s.index = x.record_index
+      where q.id = x.id and q.status = 'COMPLETED' and x.id = any (v_row_ids)
+        and coalesce(s.verdict, v_rest) is not null
         and (x.verdict is null
           or (x.verdict = 'UNKNOWN' and coalesce(s.verdict, v_rest) <> 'UNKNOWN'))
-      returning d.queue_id, d.sale_id, d.kind, d.verdict, d.verdict_reason, s.retryable),
-  touched as (   -- so that screens read the row again
-    update public.offline_conversion_queue q set updated_at = v_now
-      where q.id in (select j.queue_id from judged j))
+      returning q.sale_id, q.kind, q.verdict, q.verdict_reason, s.retryable)
   select count(*), coalesce(jsonb_agg(to_jsonb(j) order by j.sale_id)
       filter (where j.verdict = 'REJECTED'), '[]') into v_recorded, v_rejected from judged j;
   for v_line in select * from jsonb_to_recordset(v_rejected)

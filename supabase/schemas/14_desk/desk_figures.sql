@@ -40,14 +40,14 @@ as $$
     group by 1),
   put as (
     select (t.created_at at time zone p_site.timezone)::date as day, count(*) as queued
-    from public.queue_transitions t, span
+    from private.queue_moves t, span
     where t.site_id = p_site.id and t.created_at >= span.since and t.from_status is null
     group by 1),
   sent as (
     select (q.uploaded_at at time zone p_site.timezone)::date as day, count(*) as delivered
     from public.offline_conversion_queue q, span
     where q.site_id = p_site.id and q.provider_key = 'google_ads'
-      and q.uploaded_at >= span.since
+      and q.status = 'COMPLETED' and q.uploaded_at >= span.since
     group by 1),
   lost as (
     select (q.updated_at at time zone p_site.timezone)::date as day, count(*) as failed
@@ -109,7 +109,8 @@ begin
         and s.currency <> v_site.currency),
     'confirmed', (
       select count(*) from public.provider_dispatches d
-      where d.site_id = v_site.id and d.dispatched_at >= v_start and d.verdict = 'CONFIRMED'),
+      where d.site_id = v_site.id and d.provider_key = 'google_ads'
+        and d.dispatched_at >= v_start and d.verdict = 'CONFIRMED'),
     'waiting', (
       select jsonb_build_object('count', count(*), 'valueCents', coalesce(sum(q.value_cents)
         filter (where q.kind = 'CONVERSION' and q.currency = v_site.currency), 0))

@@ -40,17 +40,20 @@ end
 $$;
 
 -- sent_condition: of rows that were sent: what Google says of them, and on which days they were
--- sent. Days are the site's own, both included, as in delivery_days.
-create function private.sent_condition(p_filter jsonb) returns text
+-- sent. Days are the site's own, both included, as in delivery_days. A row that is not delivered
+-- may be assumed to have arrived.
+create function private.sent_condition(p_filter jsonb, p_status text) returns text
 language sql immutable set search_path = ''
 as $$
-  select concat_ws(' and ', 'exists (select from public.provider_dispatches d
-      where d.site_id = $1 and d.sale_id = q.sale_id and d.queue_id = q.id',
-    case when p_filter ? 'verdict' then 'd.verdict = $2 ->> ''verdict''' end,
-    case when p_filter ? 'sentFrom' then 'd.dispatched_at >= ($2 ->> ''sentFrom'')::date::timestamp
+  select case when p_status = 'COMPLETED' then format(c.sent, 'q', 'uploaded_at')
+    else 'exists (select from private.assumed_dispatches d where d.queue_id = q.id and '
+      || format(c.sent, 'd', 'dispatched_at') || ')' end
+  from (select concat_ws(' and ',
+    case when p_filter ? 'verdict' then '%1$s.verdict = $2 ->> ''verdict''' end,
+    case when p_filter ? 'sentFrom' then '%1$s.%2$s >= ($2 ->> ''sentFrom'')::date::timestamp
       at time zone (select s.timezone from public.sites s where s.id = $1)' end,
-    case when p_filter ? 'sentTo' then 'd.dispatched_at < (($2 ->> ''sentTo'')::date + 1)::timestamp
-      at time zone (select s.timezone from public.sites s where s.id = $1)' end) || ')'
+    case when p_filter ? 'sentTo' then '%1$s.%2$s < (($2 ->> ''sentTo'')::date + 1)::timestamp
+      at time zone (select s.timezone from public.sites s where s.id = $1)' end) as sent) c
 $$;
 
 -- filter_conditions: what each key of a filter means in SQL. Values are never part of the text: $1
@@ -82,9 +85,9 @@ as $$
     'verdict', '', 'sentFrom', '', 'sentTo', '', 'sort', '')
 $$;
 
--- queue_conditions: a filter as SQL text, from a closed set.
+-- queue_conditions: a filter as SQL text, from a closed set, for rows of one status.
 --   Refuses  400 VALIDATION_FAILED for an unknown key.
-create function private.queue_conditions(p_filter jsonb) returns text
+create function private.queue_conditions(p_filter jsonb, p_status text) returns text
 language plpgsql immutable set search_path = ''
 as $$
 declare
@@ -102,7 +105,8 @@ begin
        when 'stuck' then (p_filter ->> c.key)::boolean
        when 'waitingForDelay' then (p_filter ->> c.key)::boolean
        else true end),
-    case when p_filter ?| '{verdict,sentFrom,sentTo}' then private.sent_condition(p_filter) end);
+    case when p_filter ?| '{verdict,sentFrom,sentTo}'
+      then private.sent_condition(p_filter, p_status) end);
 end
 $$;
 
@@ -116,7 +120,6 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   v_column text := case p_filter ->> 'sort' when 'updated' then 'updated_at' else 'created_at' end;
-  v_conditions text := private.queue_conditions(p_filter);
   -- Each index has the status before the order: without one, each state is read by itself and the
   -- heads are merged. A completed row has no error.
   v_states text[] := case
@@ -137,13 +140,13 @@ begin
     v_found := private.search_queue(p_site_id, p_filter ->> 'q');
   end if;
   v_branch := format('(select q.* from public.offline_conversion_queue q
-      where %s%s and q.status = %%L order by q.%I desc, q.id desc limit $7)',
-    v_conditions,
+      where %%s%s and q.status = %%L order by q.%I desc, q.id desc limit $7)',
     case when p_after_id is not null then format(' and (q.%I, q.id) < ($5, $6)', v_column) end,
     v_column);
   return query execute (
       select format('select q.* from (%s) q order by q.%I desc, q.id desc limit $7',
-        string_agg(format(v_branch, x.state), ' union all '), v_column)
+        string_agg(format(v_branch, private.queue_conditions(p_filter, x.state), x.state),
+          ' union all '), v_column)
       from unnest(v_states) x (state))
     using p_site_id, p_filter, private.current_moment(), v_found, p_after_at, p_after_id, p_limit;
 end

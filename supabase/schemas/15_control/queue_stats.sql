@@ -226,8 +226,11 @@ begin
        where q.site_id = site.id and private.waits_for_person(
          q.kind, q.status, q.by_hand_reason, s.oci_sync_method)) as by_hand,
       cardinality(private.refused_rows(site.id, 'google_ads')) as refused,
-      (select t.created_at from public.queue_transitions t
-       where t.site_id = site.id order by t.created_at desc limit 1) as updated_at,
+      greatest(
+        (select t.created_at from private.queue_moves t
+         where t.site_id = site.id order by t.created_at desc limit 1),
+        (select t.created_at from private.queue_batch_moves t
+         where t.site_id = site.id order by t.created_at desc limit 1)) as updated_at,
       least(
         (select q.created_at from public.offline_conversion_queue q
          where q.site_id = site.id and q.status = 'QUEUED' order by q.created_at limit 1),

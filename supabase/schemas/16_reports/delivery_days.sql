@@ -2,7 +2,7 @@
 
 -- delivery_days: what we sent, day by day of the site's time zone, against what Google says of it.
 --   Takes    p_from and p_to, both included; without them the last 30 days. At most 92.
---   Reads    the dispatches of these days, by dispatches_of_a_site.
+--   Reads    the dispatches of these days, by idx_offline_conversion_queue_uploaded_at.
 --   Returns  {siteId, timezone, from, to, days: [{day, currency, sent: {script, data_manager,
 --            ads_api, by_hand}, confirmed, duplicate, rejected, unknown, waiting (Google is asked
 --            again), noVerdict (the transport gives none), sentCents, confirmedCents (duplicates
@@ -76,7 +76,8 @@ begin
         count(*) filter (where not c.is_new and d.verdict = 'REJECTED') as adjustments_rejected
       from public.provider_dispatches d
         cross join lateral (select d.kind = 'CONVERSION' as is_new) c
-      where d.site_id = v_site.id and d.dispatched_at >= v_since and d.dispatched_at < v_until
+      where d.site_id = v_site.id and d.provider_key = 'google_ads'
+        and d.dispatched_at >= v_since and d.dispatched_at < v_until
       group by 1, 2) t;
   return jsonb_build_object(
     'siteId', p_public_id,

@@ -60,8 +60,9 @@ begin
   v_parts := case
     when p_of in ('leads', 'queue', 'sales') then array[
       private.newest_moments(v_site.id, 'public.sales', 'updated_at'),
-      private.newest_moments(v_site.id, 'public.queue_transitions', 'created_at'),
-      private.newest_moments(v_site.id, 'public.provider_dispatches', 'verdict_at'),
+      private.newest_moments(v_site.id, 'private.queue_moves', 'created_at'),
+      private.newest_moments(v_site.id, 'private.queue_batch_moves', 'created_at'),
+      private.newest_moments(v_site.id, 'private.queue_delivered', 'verdict_at'),
       case p_of
         when 'leads' then private.newest_moments(v_site.id, 'public.calls', 'updated_at')
         when 'queue' then private.delivery_state(v_site) end]

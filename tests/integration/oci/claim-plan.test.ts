@@ -46,14 +46,14 @@ async function observe(call: string, adminUrl = db.adminUrl) {
     // Six times, so that the plan that is reused for ever after is looked at too.
     for (let n = 0; n < 6; n++) await tx.unsafe(call);
     const rows = await tx<{ relname: string; rows: number }[]>`
-      select relname, (seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables where relname in ('offline_conversion_queue', 'sales')`;
+      select relname, (seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables where relname in ('queue_open', 'sales')`;
     return Object.fromEntries(rows.map(({ relname, rows }) => [relname, rows]));
   });
   await sql.end();
   return {
-    nodes: plans.flatMap(nodesOf).filter((node) => node["Relation Name"] === "offline_conversion_queue"),
+    nodes: plans.flatMap(nodesOf).filter((node) => node["Relation Name"] === "queue_open"),
     all: plans.flatMap(nodesOf),
-    read: read.offline_conversion_queue ?? 0,
+    read: read.queue_open ?? 0,
     readSales: read.sales ?? 0,
   };
 }
@@ -90,7 +90,7 @@ test("a claim of 500 reads the sales of 500 rows, also with new statistics of a 
     const { saleId } = await sealLead(own.sql, site);
     for (const rows of [6000, 10_000]) {
       await copyRows(own.sql, saleId, rows, { halfDeferred: false });
-      await own.sql`vacuum analyze public.offline_conversion_queue`;
+      await own.sql`vacuum analyze private.queue_open, private.queue_delivered`;
       for (let done = 0; rows === 6000 && done < rows; done += 500) {
         const claim = await claimForWorker(own.sql, site, { at: minutesLater(60), limit: 500 });
         await settleClaim(own.sql, site, claim, { outcome: "COMPLETED" }, { at: minutesLater(61) });

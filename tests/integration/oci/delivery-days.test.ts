@@ -1,3 +1,4 @@
+import { copyDelivered } from "#tests/fixtures/bulk-rows.ts";
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type DeliveryDays, deliveryDays } from "#lib/oci/queue/days.ts";
@@ -141,13 +142,8 @@ describe("what was sent against what Google says", () => {
     const busy = await createApiTeam(db.sql, "busy-days", team.owner);
     await sealLead(db.sql, busy);
     await send(busy, minutesLater(1));
-    await db.sql`
-      insert into public.provider_dispatches (site_id, queue_id, sale_id, snapshot_id, kind, provider_key, transport, order_id,
-        conversion_name, conversion_time, value_cents, currency, dispatched_at)
-      select d.site_id, d.queue_id, d.sale_id, d.snapshot_id, d.kind, d.provider_key, d.transport, d.order_id, d.conversion_name,
-        d.conversion_time, d.value_cents, d.currency, d.dispatched_at - make_interval(mins => n)
-      from public.provider_dispatches d, generate_series(1, 20000) n where d.site_id = ${busy.siteUuid}`;
-    await db.sql`analyze public.provider_dispatches`;
+    await copyDelivered(db.sql, busy.siteUuid, 20_000);
+    await db.sql`analyze private.queue_delivered`;
     const plans = await watchPlans(db.adminUrl);
     const { answer, steps } = await plans.stepsOf(() =>
       callAs<DeliveryDays>(
@@ -158,13 +154,13 @@ describe("what was sent against what Google says", () => {
     );
     await plans.sql.end();
     const counted = answer.days.reduce((sum, { sent }) => sum + sent.data_manager, 0);
-    const readRows = steps.filter(({ table }) => table === "provider_dispatches").reduce((sum, { rows }) => sum + rows, 0);
+    const readRows = steps.filter(({ table }) => table === "queue_delivered").reduce((sum, { rows }) => sum + rows, 0);
     expect(counted).toBeGreaterThan(1_000);
     expect(readRows).toBe(counted);
   });
 
   // Guarantee: the list of a day's rejections does not read through everything that Google took.
-  // Mutation that breaks it: drop the index dispatches_not_confirmed.
+  // Mutation that breaks it: drop the index delivered_rows_not_confirmed.
   test("what Google rejected is found without reading what it took", async () => {
     const site = await createApiTeam(db.sql, "few-rejected", team.owner);
     for (let made = 0; made < 120; made++) await sealLead(db.sql, site);
@@ -172,13 +168,13 @@ describe("what was sent against what Google says", () => {
       rest: "CONFIRMED",
       verdicts: [{ index: 7, verdict: "REJECTED", reason: "CLICK_NOT_FOUND" }],
     });
-    await db.sql`analyze public.provider_dispatches, public.offline_conversion_queue`;
+    await db.sql`analyze private.queue_delivered, private.queue_open`;
     const plans = await watchPlans(db.adminUrl);
     const { answer, steps } = await plans.stepsOf(() => listRows(plans.sql, site, { verdict: "REJECTED" }));
     await plans.sql.end();
     expect(answer.rows).toHaveLength(1);
     const readRows = steps
-      .filter(({ table, name }) => table === "provider_dispatches" && name.includes("d.verdict ="))
+      .filter(({ table, name }) => table === "queue_delivered" && name.includes("q.verdict ="))
       .reduce((sum, { rows }) => sum + rows, 0);
     expect(readRows).toBe(1);
   });

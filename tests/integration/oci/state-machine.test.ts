@@ -10,6 +10,9 @@ const describeRow = (after: Record<string, unknown>) =>
   [after.status, after.provider_error_code].filter(Boolean).join(" ") +
   (after.next_retry_at && after.provider_error_code !== "CIRCUIT_OPEN" ? ", again later" : "");
 
+/** What a row says. Whether it is plain only decides how it is answered: a change of its sale ends that without moving the row. */
+const factsOf = ({ is_plain: _isPlain, ...row }: Record<string, unknown>) => JSON.stringify(row);
+
 /** A row is untouched when nothing of it changed; the ledger of transitions must agree. */
 async function outcome(start: Start, name: string): Promise<string> {
   const each = functions[name];
@@ -20,7 +23,7 @@ async function outcome(start: Start, name: string): Promise<string> {
   await each.run(made);
   const after = await readRow(db.sql, made.id);
   const movesAfter = await movesOf(made.id);
-  const isSame = JSON.stringify(before) === JSON.stringify(after);
+  const isSame = factsOf(before) === factsOf(after);
   if (isSame) expect(movesAfter).toBe(movesBefore);
   else expect(movesAfter).toBeGreaterThan(movesBefore);
   await park(made);

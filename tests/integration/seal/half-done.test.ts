@@ -55,7 +55,7 @@ describe("a change that is cut short leaves nothing behind", () => {
     ["public.sales", "update"],
     ["public.revenue_snapshots", "insert"],
     ["public.offline_conversion_queue", "insert"],
-    ["public.queue_transitions", "insert"],
+    ["private.queue_moves", "insert"],
     ["public.transition_proofs", "insert"],
     ["private.unsealed_proofs", "insert"],
     ["public.calls", "update"],

@@ -13,6 +13,8 @@ beforeAll(async () => {
   const { body } = await change(db.sql, { team }, "seal_call", { id: call, amountCents: 425_000 });
   const later = new Date(Date.now() + 7 * 3_600_000);
   await succeed(db.sql, String(await claim(db.sql, String(body.saleId), later)), later);
+  const waiting = await newLead(db.sql, team);
+  await change(db.sql, { team }, "seal_call", { id: waiting, amountCents: 425_000 });
   await db.sql`select public.seal_proof_blocks()`;
   // What a careless function of ours could do: it runs as the owner, whoever calls it.
   await db.sql.unsafe(`create function public.careless(p_statement text) returns void language plpgsql security definer set search_path = ''
@@ -21,20 +23,23 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 const ledgers = [
-  ["revenue_snapshots", "amount_cents = 1"],
-  ["transition_proofs", "facts = '{}'"],
-  ["queue_transitions", "reason = 'mine'"],
-  ["proof_blocks", "root = 'mine'"],
+  ["public.revenue_snapshots", "amount_cents = 1"],
+  ["public.transition_proofs", "facts = '{}'"],
+  ["private.queue_moves", "reason = 'mine'"],
+  ["private.queue_batch_moves", "reason = 'mine'"],
+  ["public.proof_blocks", "root = 'mine'"],
 ] as const;
 const statements = ledgers.flatMap(([table, edit]) => [
-  [`update public.${table} set ${edit}`],
-  [`delete from public.${table}`],
-  [`truncate public.${table} cascade`],
+  [`update ${table} set ${edit}`],
+  [`delete from ${table}`],
+  [`truncate ${table} cascade`],
 ]);
 const dispatchStatements = [
-  ["delete from public.provider_dispatches"],
-  ["truncate public.provider_dispatches cascade"],
+  ["delete from private.queue_delivered"],
+  ["truncate private.queue_delivered cascade"],
+  ["delete from private.queue_open"],
   ["delete from public.offline_conversion_queue"],
+  ["truncate public.offline_conversion_queue cascade"],
 ];
 
 const count = async () => {
@@ -73,8 +78,8 @@ test("what was handed over stays what was handed over; only Google's verdict is 
     "conversion_name = 'mine'",
     "conversion_time = now()",
     "identifiers_hash = null",
-    "dispatched_at = now()",
+    "uploaded_at = now()",
   ])
-    await expect(db.sql.unsafe(`update public.provider_dispatches set ${edit}`)).rejects.toMatchObject({ message: "RECORD_IS_PERMANENT" });
-  await db.sql`update public.provider_dispatches set verdict = 'CONFIRMED', verdict_at = now()`;
+    await expect(db.sql.unsafe(`update private.queue_delivered set ${edit}`)).rejects.toMatchObject({ message: "RECORD_IS_PERMANENT" });
+  await db.sql`update private.queue_delivered set verdict = 'CONFIRMED', verdict_at = now()`;
 });

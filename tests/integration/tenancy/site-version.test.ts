@@ -111,16 +111,16 @@ test("a look reads at most a hundred moments of each table off its index", async
   const large = await createQueueTeam(db.sql, "large", team.owner);
   const { saleId } = await sealLead(db.sql, large);
   await copyRows(db.sql, saleId, 50_000);
-  await db.sql`insert into public.queue_transitions (queue_id, site_id, to_status, reason, actor_kind, attempt_count, created_at)
+  await db.sql`insert into private.queue_moves (queue_id, site_id, to_status, reason, actor_kind, attempt_count, created_at)
     select q.id, q.site_id, q.status, 'SEALED', 'system', 0, q.created_at + (row_number() over () % 500) * interval '1 second'
     from public.offline_conversion_queue q where q.site_id = ${large.siteUuid}`;
-  await db.sql`analyze public.queue_transitions`;
+  await db.sql`analyze private.queue_moves`;
   const watched = await watchPlans(db.adminUrl);
   const { steps } = await watched.stepsOf(() =>
     actAs(watched.sql, large.viewer.id, (tx) => tx`select public.site_version(${large.siteId}, 'queue')`),
   );
   await watched.sql.end();
-  const read = steps.filter(({ table }) => table === "sales" || table === "queue_transitions");
+  const read = steps.filter(({ table }) => table === "sales" || table === "queue_moves");
   expect(read.length).toBeGreaterThan(0);
   expect(read.every(({ name, rows }) => !name.startsWith("Seq Scan") && rows <= 100)).toBe(true);
 });

@@ -23,7 +23,7 @@ interface Sending {
 const named = (jobs: ConversionJob[]): ClaimedJob[] => jobs.map((job) => ({ ...job, conversionName: "seal" }));
 const send = (jobs: ConversionJob[], { signal = AbortSignal.timeout(20_000), provider = googleAds() }: Sending = {}) =>
   sendBatch(
-    { token: randomUUID(), gate: "CLOSED", jobs: named(jobs), credentialsVersion: 1 },
+    { token: randomUUID(), gate: "CLOSED", jobs: named(jobs), credentialsVersion: 1, last: null },
     { provider, providerKey: "google_ads", connection: connectionOf({ fetchTimeoutMs: 10_000 }), signal, now: () => new Date() },
   );
 const statusOf = ({ results }: { results: UploadResult[] }) => results.map(({ status }) => status);

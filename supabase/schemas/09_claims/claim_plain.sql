@@ -1,0 +1,128 @@
+-- Plain rows are nearly all rows: nothing but the seal happened to their sale, and they were never
+-- handed out. What a claim asks of others (earlier hand-outs, other sales of the lead, corrections,
+-- actions of earlier names) has one answer for all of them, so this claims them in one statement,
+-- with a look at the sale and the visitor's newest choice. Everything else is lock_due's and
+-- hand_out's.
+
+-- claim_plain: claim up to p_limit due plain rows of one (site, provider), for one API.
+--   Takes    p_name and p_action: what the site calls a sale, and the usable conversion action of
+--            that name. p_after: `last` of an earlier claim of the same worker, or null. Rows
+--            before it were taken or locked then, and their old versions stay in the index while
+--            any transaction is open: without this a claim walks over all of them.
+--   Moves    QUEUED/RETRY -> PROCESSING.
+--   Writes   what is handed out, as hand_out does; one line in the ledger for rows that come from
+--            the same state; the counts.
+--   Safe     from many workers at once: skip locked gives each row to one of them.
+--   Returns  {claimed, rows, last {eligibleAt, createdAt, id}: the place of the last row}, rows as
+--            hand_out gives them.
+create function private.claim_plain(
+  p_site public.sites, p_provider_key text, p_limit int, p_token uuid, p_via text, p_name text,
+  p_action text, p_after jsonb, out claimed int, out rows json, out last json
+)
+language plpgsql security definer set search_path = ''
+  set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off
+  set enable_seqscan = off
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_after_at timestamptz := coalesce((p_after ->> 'eligibleAt')::timestamptz, '-infinity');
+  v_after_created timestamptz := coalesce((p_after ->> 'createdAt')::timestamptz, '-infinity');
+  v_after_id uuid := coalesce(
+    (p_after ->> 'id')::uuid, '00000000-0000-0000-0000-000000000000');
+begin
+  with due as materialized (
+    select q.ctid as tid, q.id, q.sale_id, q.status, q.provider_error_code, q.eligible_at,
+      q.created_at
+    from private.queue_open q
+    where q.site_id = p_site.id and q.provider_key = p_provider_key
+      and q.status in ('QUEUED', 'RETRY') and q.is_plain and q.attempt_count = 0
+      and q.eligible_at <= v_now and q.not_before <= v_now and q.click_expires_at > v_now
+      and (q.eligible_at, q.created_at, q.id)
+        > (v_after_at, v_after_created, v_after_id)
+    order by q.eligible_at, q.created_at, q.id limit p_limit
+    for update skip locked),
+  lines as materialized (
+    select d.status, d.provider_error_code, private.next_move_id() as id
+    from (select x.status, x.provider_error_code from due x group by 1, 2) d),
+  taken as (
+    update private.queue_open q
+      set status = 'PROCESSING', claimed_at = v_now, claim_token = p_token, claims = array[p_token],
+          attempt_count = 1, next_retry_at = null, updated_at = v_now,
+          handed_snapshot_id = q.snapshot_id, handed_value_cents = q.value_cents,
+          conversion_name = p_name, conversion_action = p_action, handed_via = p_via,
+          claimed_in = l.id,
+          click_kind = case when s.gclid is not null then 'gclid'
+            when s.gbraid is not null then 'gbraid' when s.wbraid is not null then 'wbraid' end,
+          identifiers_hash = private.identifiers_hash(
+            i.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email)
+      from (select d.*, gen_random_uuid() as salt from due d) i
+        join lines l on l.status = i.status
+          and l.provider_error_code is not distinct from i.provider_error_code
+        join public.sales s on s.id = i.sale_id
+        left join public.calls c on c.id = s.call_id
+        left join lateral (
+          select x.chosen_at, 'marketing' = any (x.scopes) as is_given from public.consent_choices x
+          where x.site_id = c.site_id and x.visitor_id = c.visitor_id
+          order by x.chosen_at desc, x.id desc limit 1) choice on true
+        cross join lateral (select case
+          when s.call_id is null or s.email_hash is not null or choice.is_given then 'GRANTED'
+          end as consent) said
+        cross join lateral (select
+          case when said.consent is not null
+            then coalesce(s.customer_hash,
+              case when c.phone is not null then private.phone_to_send(c) end) end as phone,
+          case when said.consent is not null then s.email_hash end as email
+          offset 0) person   -- so that the number is hashed once
+      where q.ctid = i.tid and s.status = 'CONFIRMED' and private.may_send(s, 'CONVERSION')
+        -- The visitor's choice since then.
+        and coalesce(choice.is_given or choice.chosen_at <= s.occurred_at, true)
+      returning i.salt, i.status as from_status, q.*, s.gclid, s.wbraid, s.gbraid, s.clicked_at,
+        said.consent, person.phone, person.email),
+  identified as (
+    insert into public.dispatch_identifiers as d
+        (queue_id, site_id, gclid, wbraid, gbraid, customer_hash, email_hash, salt, handed_at)
+      select t.id, t.site_id, t.gclid, t.wbraid, t.gbraid, t.phone, t.email, t.salt, v_now
+      from taken t),
+  recorded as (
+    insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason,
+        actor_kind, provider_error_code, created_at)
+      select l.id, p_site.id, l.status, 'PROCESSING', 'WORKER_CLAIM', 'system',
+        l.provider_error_code, v_now
+      from lines l),
+  sums as materialized (
+    select t.from_status, t.currency, date_trunc('hour', t.created_at, 'UTC') as hour,
+      count(*) as n, sum(t.value_cents) as value_cents
+    from taken t group by 1, 2, 3),
+  counted as (
+    insert into private.queue_count_deltas (site_id, provider_key, status, currency, code,
+        category, row_count, value_cents, hour)
+      select p_site.id, p_provider_key, x.status, s.currency, '', '', x.sign * s.n,
+        x.sign * s.value_cents, s.hour
+      from sums s
+        cross join lateral (values (s.from_status, -1), ('PROCESSING', 1)) x (status, sign))
+  select (select coalesce(sum(s.n), 0) from sums s),
+      (select coalesce(json_agg(j), '[]') from (
+        select t.id, t.sale_id as "saleId", t.kind, t.order_id as "orderId",
+          t.conversion_name as "conversionName", t.conversion_action as "conversionAction",
+          t.handed_via as via, t.value_cents as "valueCents", t.currency,
+          t.conversion_time as "conversionTime", p_site.timezone, t.attempt_count as "attemptCount",
+          t.gclid, t.wbraid, t.gbraid, t.clicked_at as "clickedAt", t.phone as "customerHash",
+          t.email as "emailHash", t.channel, t.consent, false as "mayHaveArrived"
+        from taken t) j),
+      (select json_build_object(
+         'eligibleAt', d.eligible_at, 'createdAt', d.created_at, 'id', d.id)
+       from due d offset (select greatest(count(*) - 1, 0) from due) limit 1)
+    into claimed, rows, last;
+end
+$$;
+
+-- identifiers_hash: over what was handed out, with the row's own salt. Inlined, so it is not called
+-- immutable: what makes JSON is not.
+create function private.identifiers_hash(
+  p_salt uuid, p_gclid text, p_wbraid text, p_gbraid text, p_phone text, p_email text
+) returns text
+language sql stable
+as $$
+  select pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.jsonb_build_array(
+    p_salt, p_gclid, p_wbraid, p_gbraid, p_phone, p_email)::text, 'UTF8')), 'hex')
+$$;
