@@ -7335,8 +7335,10 @@ begin
           end as consent) said
         cross join lateral (select
           case when said.consent is not null
-            then coalesce(s.customer_hash, c.caller_hash) end as phone,
-          case when said.consent is not null then s.email_hash end as email) person
+            then coalesce(s.customer_hash,
+              case when c.phone is not null then private.phone_to_send(c) end) end as phone,
+          case when said.consent is not null then s.email_hash end as email
+          offset 0) person   -- so that the number is hashed once
       where q.ctid = i.tid and s.status = 'CONFIRMED' and private.may_send(s, 'CONVERSION')
         -- The visitor's choice since then.
         and coalesce(choice.is_given or choice.chosen_at <= s.occurred_at, true)
