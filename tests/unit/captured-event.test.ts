@@ -3,6 +3,10 @@ import { captureEvent, requestFacts, visitorOf } from "#lib/ingest/capture-event
 import { storedRow } from "#lib/ingest/drain.ts";
 import { capturedEvent, wireEvent } from "#lib/ingest/event-shape.ts";
 import type { SiteUuid } from "#lib/site.ts";
+import { useAppEnv } from "#tests/support/app-env.ts";
+
+// Whose word about an address counts is a setting.
+useAppEnv({ database: { appUrl: "postgres://localhost:1/none" }, redisRest: { url: "http://localhost:1", token: "token-of-tests" } });
 
 const site = {
   siteUuid: "00000000-0000-4000-8000-000000000000" as SiteUuid,

@@ -4,8 +4,9 @@
 --            {transport, requestId?, verdict?, firstPollSeconds?, customerId?}, the same for all;
 --            p_batch, as settle_offline_conversion_jobs does, of a success. p_limit: how many rows
 --            to claim next, 0 for none; p_after: `last` of the claim before.
---   Moves    PROCESSING -> COMPLETED of plain rows under p_token, as deliver_rows does; then, if all
---            of them moved, QUEUED/RETRY -> PROCESSING as claim_offline_conversion_jobs_v2 does.
+--   Moves    PROCESSING -> COMPLETED of plain rows under p_token, as deliver_rows does; then, if
+--            all of them moved, QUEUED/RETRY -> PROCESSING, as claim_offline_conversion_jobs_v2
+--            does.
 --   Safe     only while the circuit is closed without a failure, the connection is the batch's and
 --            nothing is blocked; all that is read under the shared lock of the health row, and
 --            otherwise nothing is done. Beside other answers and claims: they share it, too.

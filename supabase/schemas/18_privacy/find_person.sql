@@ -164,7 +164,8 @@ begin
       union select s.id from public.sales s where s.sibling_call_id = any (v.call_ids)
       union select s.id from public.sales s
         where s.site_id = p_site.id and (s.customer_hash = any (v.phone_hashes)
-          or s.caller_hash = any (v.caller_hashes) or s.email_hash = any (v.email_hashes) or s.gclid = any (v.clicks)
+          or s.caller_hash = any (v.caller_hashes) or s.email_hash = any (v.email_hashes)
+          or s.gclid = any (v.clicks)
           or s.wbraid = any (v.clicks) or s.gbraid = any (v.clicks)));
     select private.joined(v.email_hashes, array_agg(s.email_hash)),
         private.joined(v.clicks, array_agg(s.gclid) || array_agg(s.wbraid) || array_agg(s.gbraid)),
