@@ -42,8 +42,14 @@ const row = (line: number, more: Record<string, unknown> = {}) => ({
   ...more,
 });
 type Result = { line: number; result: string; code?: string; saleId?: string; callId?: string };
+/** With time for all lines, however busy the machine is. */
 const importRows = (rows: unknown[], seal = false) =>
-  callAs<Result[]>(db.sql, team.operator, (tx) => tx`select public.import_sales(${team.siteId}, ${tx.json(rows as never)}, ${seal})`);
+  callAs<Result[]>(
+    db.sql,
+    team.operator,
+    (tx) =>
+      tx`select public.import_sales(${team.siteId}, ${tx.json(rows as never)}, ${seal}) from set_config('opsmantik.import_ms', '60000', true)`,
+  );
 
 async function untilWaiting(count: number): Promise<void> {
   for (let waiting = 0; waiting < count; )

@@ -45,14 +45,15 @@ const row = (line: number, more: Record<string, unknown> = {}) => ({
   ...more,
 });
 type Result = { line: number; result: string; code?: string; field?: string; saleId?: string; matchedBy?: string };
+/** With time for all lines, however busy the machine is. */
 const importRows = (
   rows: unknown[],
   { seal = false, preview = false, person = team.operator }: { seal?: boolean; preview?: boolean; person?: Person } = {},
 ) =>
   callAs<Result[]>(db.sql, person, (tx) =>
     preview
-      ? tx`select public.preview_import(${team.siteId}, ${tx.json(rows as never)})`
-      : tx`select public.import_sales(${team.siteId}, ${tx.json(rows as never)}, ${seal})`,
+      ? tx`select public.preview_import(${team.siteId}, ${tx.json(rows as never)}) from set_config('opsmantik.import_ms', '60000', true)`
+      : tx`select public.import_sales(${team.siteId}, ${tx.json(rows as never)}, ${seal}) from set_config('opsmantik.import_ms', '60000', true)`,
   );
 const saleCount = async () => Number((await db.sql`select count(*) as n from public.sales`)[0]?.n);
 
