@@ -22,7 +22,8 @@ create table private.busy_days (
 alter table private.busy_days enable row level security;
 
 -- usual_load: the busiest day and minute that are usual for a site. With a week of history the
--- fourth busiest of 28 days, so that three days of a flood do not raise it; before that the busiest.
+-- fourth busiest of 28 days, so that three days of a flood do not raise it; before that the
+-- busiest.
 create function private.usual_load(p_site_id uuid) returns table (a_minute int, a_day int)
 language sql stable security definer set search_path = ''
 as $$
