@@ -36,7 +36,14 @@ export function addressRange(address: string): string {
     .join(":")}::/64`;
 }
 
+/** A request's several limits ask for the same address. */
+const hashes = new WeakMap<Headers, string>();
+
 /** What stands for an address in Redis and wherever it is kept. */
 export function hashedAddress(headers: Headers): string {
-  return keyedHash("address", addressRange(clientAddress(headers)));
+  const known = hashes.get(headers);
+  if (known !== undefined) return known;
+  const hash = keyedHash("address", addressRange(clientAddress(headers)));
+  hashes.set(headers, hash);
+  return hash;
 }

@@ -24,7 +24,14 @@ const bySiteAndAddress: RateLimit<TrackerPage & Batch> = {
   units: ({ actor }) => countedEvents(actor),
   whenRedisIsDown: "fail-open",
 };
-export const syncLimits = [bySiteAndAddress, ...siteCeilings];
+/** Over all sites: whoever floods one after the other. Mobile networks put many visitors of many sites behind one address. */
+const byAddress: RateLimit<TrackerPage & Batch> = {
+  ...bySiteAndAddress,
+  name: "sync-address",
+  requests: 10_000,
+  key: ({ request }) => hashedAddress(request.headers),
+};
+export const syncLimits = [bySiteAndAddress, byAddress, ...siteCeilings];
 
 /** POST /api/sync after its page is known and within limits: validation, idempotency, quota, publish. */
 export async function syncEvents(page: TrackerPage & Batch, request: Request): Promise<Response> {

@@ -93,6 +93,16 @@ test("a stranger who forges the Origin and sends batches of 100 gets 2,000 event
   expect((await app.sync(site, pageView(site), from("1.1.1.1"))).status).toBe(200);
 });
 
+test("a stranger who floods one site after the other gets 10,000 events a minute in all", async () => {
+  stopClock();
+  let accepted = 0;
+  for (let index = 0; index < 6; index++) {
+    const site = await app.newSite({ highCeilings: true });
+    accepted += (await answers(20, () => app.sync(site, batchOf(site, 100), from("6.6.6.9"))))[200] ?? 0;
+  }
+  expect(accepted).toBe(100);
+});
+
 // Guarantee: made-up ids cost the database 300 questions a minute and address; sites that this process knows stay open.
 test("random site ids from one address are turned away before the database is asked", async () => {
   const site = await app.newSite();
