@@ -11,6 +11,15 @@ as $$
 $$;
 grant execute on function public.has_site_role(uuid, public.site_role) to authenticated;
 
+-- readable_note: what people wrote about a customer, for those who work with customers. Viewers see
+-- the figures, not the notes.
+create function private.readable_note(p_site_id uuid, p_note text) returns text
+language sql stable security definer set search_path = ''
+as $$
+  select case when p_note is not null and public.has_site_role(p_site_id, 'operator')
+    then p_note end
+$$;
+
 -- require_site: the site behind a public id, for the signed-in user in at least this role.
 -- Unknown and not-yours answer the same, so that nobody can probe for sites.
 create function private.require_site(p_public_id text, p_role public.site_role) returns public.sites

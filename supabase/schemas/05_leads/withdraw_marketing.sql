@@ -46,10 +46,12 @@ begin
         page_url = private.without_click_ids(c.page_url), updated_at = private.current_moment()
     where c.id = any (v_call_ids) and c.marketing_consent;
   perform private.silence_calls(v_call_ids);
-  -- Sales from elsewhere that came with a click of this visitor and happened before the choice.
+  -- Sales from elsewhere that came with a click of this visitor and happened before the choice. One
+  -- that belongs to a lead follows the choice of that lead's visitor: others can come with the same
+  -- click id, in a link that was passed on.
   perform private.silence_sales(array(
     select s.id from public.sales s
-    where s.site_id = p_site_id
+    where s.site_id = p_site_id and s.call_id is null
       and (s.gclid = any (v_gclids) or s.wbraid = any (v_wbraids) or s.gbraid = any (v_gbraids))
       and s.occurred_at < (private.newest_choice(p_site_id, p_visitor_id)).chosen_at));
 end

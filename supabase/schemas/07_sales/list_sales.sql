@@ -35,7 +35,7 @@ as $$
     'currency', p_sale.currency,
     'valueSource', p_sale.value_source,
     'occurredAt', p_sale.occurred_at,
-    'note', p_sale.note,
+    'note', private.readable_note(p_sale.site_id, p_sale.note),
     'callId', p_sale.call_id,
     'channel', (select c.channel from public.calls c where c.id = p_sale.call_id),
     'matchedBy', p_sale.matched_by,

@@ -29,7 +29,8 @@ end
 $$;
 
 -- candidate_calls: the calls that a sale may belong to, best first: those with its click, then
--- those with the caller's number, newest first. Junk is no customer.
+-- those with the caller's number; of those, leads that a signed report or a person confirmed, which
+-- nobody can forge; then the newest. Junk is no customer.
 create function private.candidate_calls(
   p_site public.sites, p_sale public.sales, p_callers text[]
 ) returns setof uuid
@@ -38,7 +39,7 @@ as $$
   select c.id from private.customer_calls(p_site.id, p_sale, p_callers) c
   where c.status <> 'junk'
   order by coalesce(c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid
-    or c.gbraid = p_sale.gbraid, false) desc, c.called_at desc, c.id
+    or c.gbraid = p_sale.gbraid, false) desc, private.awaits_person(c), c.called_at desc, c.id
   limit 20
 $$;
 

@@ -152,8 +152,8 @@ $$;
 grant execute on function public.desk_figures(text) to authenticated;
 
 -- amount_presets: up to four amounts that this site sealed most often in the last 90 days, lowest
--- first, each named by what operators note beside it. Without any, the site's expected value, which
--- the desk offers as such.
+-- first, each named by what operators note beside it, for those who may read notes. Without any,
+-- the site's expected value, which the desk offers as such.
 --   Returns  [{amountCents, label, isUsual, isExpected}].
 --   Callers  viewers.
 create function public.amount_presets(p_public_id text) returns jsonb
@@ -165,7 +165,7 @@ declare
 begin
   select jsonb_agg(jsonb_build_object(
         'amountCents', t.amount_cents,
-        'label', t.label,
+        'label', private.readable_note(v_site.id, t.label),
         'isUsual', t.place = 1,
         'isExpected', false)
       order by t.amount_cents)

@@ -13,7 +13,7 @@ as $$
       'by', private.actor_name(p.actor_kind, p.actor_id),
       'byYou', coalesce(p.actor_id = auth.uid(), false),
       'isUndo', p.facts ? 'undo',
-      'note', n.note,
+      'note', private.readable_note(p.site_id, n.note),
       'amountCents', (p.facts ->> 'amountCents')::bigint,
       'currency', p.facts ->> 'currency')
     order by p.occurred_at, p.id), '[]')

@@ -65,7 +65,7 @@ as $$
       'currency', s.currency,
       'isPredicted', s.value_source = 'PREDICTED',
       'deliveryBlock', s.delivery_block,
-      'note', s.note,
+      'note', private.readable_note(s.site_id, s.note),
       'adjustableUntil', s.occurred_at + private.adjustments_end(),
       'atGoogle', private.standing_json(s.id)) end,
     'delivery', case when q.id is not null then jsonb_build_object(

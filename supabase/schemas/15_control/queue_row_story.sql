@@ -91,7 +91,7 @@ begin
   return (
   select jsonb_build_object(
     'seal', (array_agg(r.line - '{id,kind,deltaCents}'::text[] || jsonb_build_object(
-        'note', p_sale.note) order by r.sequence desc)
+        'note', private.readable_note(p_sale.site_id, p_sale.note)) order by r.sequence desc)
       filter (where r.kind in ('SEAL', 'RESTORE')))[1],
     'ledger', coalesce(jsonb_agg(r.line order by r.sequence), '[]'))
   from (
@@ -219,7 +219,7 @@ begin
         'errorCode', m.provider_error_code,
         'at', m.created_at,
         'note', (
-          select n.note from public.transition_proofs p
+          select private.readable_note(p.site_id, n.note) from public.transition_proofs p
             join private.proof_notes n on n.proof_id = p.id
           where p.entity_id = p_id and p.occurred_at = m.created_at and p.to_state = m.to_status
           limit 1))

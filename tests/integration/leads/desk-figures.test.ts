@@ -20,7 +20,7 @@ afterAll(() => db.drop());
 const figures = async (on = team) =>
   deskFigures.parse(await callAs(db.sql, on.viewer, (tx) => tx`select public.desk_figures(${on.siteId})`, now));
 const presets = async (on = team) =>
-  amountPresets.parse(await callAs(db.sql, on.viewer, (tx) => tx`select public.amount_presets(${on.siteId})`, now));
+  amountPresets.parse(await callAs(db.sql, on.operator, (tx) => tx`select public.amount_presets(${on.siteId})`, now));
 const seal = (id: string, amountCents: number, at: Date, note?: string, on = team) =>
   change(db.sql, { team: on }, "seal_call", { id, amountCents, ...(note && { note }) }, { at });
 

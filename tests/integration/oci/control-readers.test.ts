@@ -129,7 +129,7 @@ describe("a page", () => {
 });
 
 describe("a row's story", () => {
-  const story = (id: unknown, at = controlAt, person = team.viewer) =>
+  const story = (id: unknown, at = controlAt, person = team.operator) =>
     callAs<Record<string, unknown>>(db.sql, person, (tx) => tx`select public.queue_row_story(${team.siteId}, ${String(id)}, 5)`, at);
 
   test("tells the seal, the ledger, each move with who and why, the attempts and what was sent", async () => {

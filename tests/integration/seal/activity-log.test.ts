@@ -29,7 +29,7 @@ afterAll(async () => {
 describe("the activity log", () => {
   const log = async (filter: Record<string, unknown> = {}) =>
     activityPage.parse(
-      await callAs(db.sql, team.viewer, (tx) => tx`select public.list_activity(${team.siteId}, ${tx.json(filter as never)})`),
+      await callAs(db.sql, team.operator, (tx) => tx`select public.list_activity(${team.siteId}, ${tx.json(filter as never)})`),
     );
 
   // Guarantee: every change that was proven is on the log, with who made it, what was before and what they wrote.

@@ -192,7 +192,7 @@ describe("the routes", () => {
   // Guarantee: a file of ours does not run somebody's formula on the bookkeeper's machine.
   test("an exported note that looks like a formula is made inert", async () => {
     await importRows([row(2, { note: '=HYPERLINK("http://evil.test")', externalRef: "@SUM(A1)" })]);
-    const response = await call(salesRoute, "viewer", { method: "GET", path: `/api/sites/${team.siteId}/sales?source=elsewhere` });
+    const response = await call(salesRoute, "operator", { method: "GET", path: `/api/sites/${team.siteId}/sales?source=elsewhere` });
     const cells = parseCsv(await response.text()).flat();
     expect(cells).toContain('\'=HYPERLINK("http://evil.test")');
     expect(cells).toContain("'@SUM(A1)");
