@@ -8,9 +8,17 @@ import type { BillingOverview, InvoiceSummary } from "#lib/billing/billing-shape
 import type { SiteId } from "#lib/site.ts";
 import { DownloadLink, eventsCsvUrl, invoiceUrl } from "./download-link.tsx";
 
-/** What one unit is, with a link to every single one. */
-export function HowCounted({ overview, eventsHref }: { overview: BillingOverview; eventsHref: string }) {
+interface HowCountedProps {
+  overview: BillingOverview;
+  eventsHref: string;
+  /** null for members who may not see address ranges. */
+  originsHref: string | null;
+}
+
+/** What one unit is, with a link to every single one and to where they came from. */
+export function HowCounted({ overview, eventsHref, originsHref }: HowCountedProps) {
   const t = useTranslations("billing.how");
+  const word = useTranslations("billing.origins");
   const format = billingFormat(useLocale(), overview.currency);
   return (
     <Card title={t("title")}>
@@ -22,6 +30,13 @@ export function HowCounted({ overview, eventsHref }: { overview: BillingOverview
           <p>
             <Link className="link tap" href={eventsHref}>
               {t("seeAll", { count: format.number(overview.used) })}
+            </Link>
+          </p>
+        )}
+        {originsHref && (
+          <p>
+            <Link className="link tap" href={originsHref}>
+              {word("see")}
             </Link>
           </p>
         )}

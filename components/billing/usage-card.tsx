@@ -7,6 +7,9 @@ import type { BillingOverview } from "#lib/billing/billing-shapes.ts";
 import { type Forecast, fullOn } from "#lib/billing/forecast.ts";
 import { keptForLeads } from "./kept-for-leads.ts";
 
+/** Striped, so that it is told from the rest without its colour. */
+const keptStripes = "bg-[repeating-linear-gradient(135deg,var(--color-completed)_0_2px,transparent_2px_5px)]";
+
 interface UsageProps {
   overview: BillingOverview;
   forecast: Forecast;
@@ -17,6 +20,7 @@ export function UsageCard({ overview, forecast }: UsageProps) {
   const t = useTranslations("billing.usage");
   const format = billingFormat(useLocale(), overview.currency);
   const { plan, used } = overview;
+  const kept = keptForLeads(plan);
   return (
     <Card aria-label={t("label")}>
       <div className="grid grid-cols-[auto_1fr_auto] items-end gap-x-4 gap-y-2 px-5 pt-5 pb-4 max-desk:grid-cols-[1fr_auto] max-desk:p-4">
@@ -41,6 +45,12 @@ export function UsageCard({ overview, forecast }: UsageProps) {
       </div>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-t border-line-1 px-5 py-3 text-sm max-desk:px-4">
         <UsageNote overview={overview} forecast={forecast} />
+        {kept > 0 && (
+          <span className="inline-flex items-center gap-1.5 text-xs whitespace-nowrap text-support">
+            <i className={cn("size-2.25 rounded-[2px] bg-surface-3", keptStripes)} />
+            {t("kept", { kept: format.number(kept) })}
+          </span>
+        )}
       </div>
     </Card>
   );
@@ -75,7 +85,7 @@ function UsageTrack({ used, expected, plan, format }: TrackProps) {
       {isKeptInSight && (
         <span
           data-slot="kept"
-          className="absolute inset-y-0 border-l-2 border-surface-1 bg-[repeating-linear-gradient(135deg,var(--color-completed)_0_2px,transparent_2px_5px)]"
+          className={cn("absolute inset-y-0 border-l-2 border-surface-1", keptStripes)}
           style={{ left: width(plan.openEvents ?? 0), width: width(kept) }}
         />
       )}

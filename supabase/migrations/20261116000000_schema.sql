@@ -1795,7 +1795,9 @@ begin
     if v_cap is not null then
       v_used := private.lock_usage(p_site_id, v_month);
       v_room := greatest(0, v_cap - v_used);
-      v_open := greatest(0, private.plan_cap_for(v_plan, false) - v_used);
+      -- open_events() written out: as a call it made an admission a fifth slower.
+      v_open := greatest(0, v_cap - v_used
+        - floor(v_cap::numeric * v_plan.lead_share_percent / 100)::bigint);
     else
       select coalesce(max(u.event_count), 0) into v_used from public.site_usage_monthly u
         where u.site_id = p_site_id and u.year_month = v_month;
@@ -3829,7 +3831,7 @@ begin
       'enforcement', v_plan.enforcement,
       'capEvents', private.plan_cap(v_plan),
       'leadSharePercent', v_plan.lead_share_percent,
-      'openEvents', private.plan_cap_for(v_plan, false),
+      'openEvents', private.open_events(v_plan),
       'basePriceCents', v_plan.base_price_cents,
       'overageCentsPer1000', v_plan.overage_cents_per_1000),
     'used', private.events_of(v_days),
@@ -4543,11 +4545,10 @@ as $$
     when p_plan.hard_cap_multiplier is not null
       then floor(p_plan.monthly_limit * p_plan.hard_cap_multiplier)::bigint end
 $$;
-create function private.plan_cap_for(p_plan public.site_plans, p_is_lead boolean) returns bigint
+create function private.open_events(p_plan public.site_plans) returns bigint
 language sql immutable set search_path = ''
 as $$
-  select c.cap - case when p_is_lead then 0
-    else floor(c.cap::numeric * p_plan.lead_share_percent / 100)::bigint end
+  select c.cap - floor(c.cap::numeric * p_plan.lead_share_percent / 100)::bigint
   from (select private.plan_cap(p_plan) as cap) c
 $$;
 create function public.set_lead_share(p_public_id text, p_percent int) returns jsonb

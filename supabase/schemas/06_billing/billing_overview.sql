@@ -37,7 +37,7 @@ begin
       'enforcement', v_plan.enforcement,
       'capEvents', private.plan_cap(v_plan),
       'leadSharePercent', v_plan.lead_share_percent,
-      'openEvents', private.plan_cap_for(v_plan, false),
+      'openEvents', private.open_events(v_plan),
       'basePriceCents', v_plan.base_price_cents,
       'overageCentsPer1000', v_plan.overage_cents_per_1000),
     'used', private.events_of(v_days),

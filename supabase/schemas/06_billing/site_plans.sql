@@ -95,13 +95,13 @@ as $$
       then floor(p_plan.monthly_limit * p_plan.hard_cap_multiplier)::bigint end
 $$;
 
--- plan_cap_for: the number of events at which a month is full for this kind of event. The last
--- units of a month are kept for leads: the owner's share of the cap, rounded down.
-create function private.plan_cap_for(p_plan public.site_plans, p_is_lead boolean) returns bigint
+-- open_events: the number of events at which a month is full for what is no lead. The last units
+-- of a month are kept for leads: the owner's share of the cap, rounded down. admit_events has the
+-- same.
+create function private.open_events(p_plan public.site_plans) returns bigint
 language sql immutable set search_path = ''
 as $$
-  select c.cap - case when p_is_lead then 0
-    else floor(c.cap::numeric * p_plan.lead_share_percent / 100)::bigint end
+  select c.cap - floor(c.cap::numeric * p_plan.lead_share_percent / 100)::bigint
   from (select private.plan_cap(p_plan) as cap) c
 $$;
 

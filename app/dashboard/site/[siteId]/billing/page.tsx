@@ -52,6 +52,7 @@ export default async function BillingPage({ params, searchParams }: BillingPageP
   const format = billingFormat(locale, overview.currency);
   const forecast = forecastMonth(overview);
   const eventsHref = sitePath(site.siteId, "/billing/events");
+  const originsHref = hasRole(site.role, "operator") ? sitePath(site.siteId, "/billing/origins") : null;
   const isNew = overview.used === 0 && overview.daysBefore.length === 0;
   const showsAll = (await searchParams).invoices === "all" || invoices.length <= invoicesShown;
   const lastDay = daysOf(overview.yearMonth).at(-1) ?? overview.yearMonth;
@@ -62,10 +63,7 @@ export default async function BillingPage({ params, searchParams }: BillingPageP
       </PageHeader>
       <div className={billingColumns}>
         <Page>
-          <UnusualDays
-            days={overview.unusualDays}
-            originsHref={hasRole(site.role, "operator") ? sitePath(site.siteId, "/billing/origins") : null}
-          />
+          <UnusualDays days={overview.unusualDays} originsHref={originsHref} />
           <UsageCard overview={overview} forecast={forecast} />
           {isNew ? (
             <Card>
@@ -101,7 +99,7 @@ export default async function BillingPage({ params, searchParams }: BillingPageP
           )}
           <ArrivalsCard overview={overview} eventsHref={eventsHref} />
           {overview.credits.length > 0 && <CreditsCard credits={overview.credits} />}
-          <HowCounted overview={overview} eventsHref={eventsHref} />
+          <HowCounted overview={overview} eventsHref={eventsHref} originsHref={originsHref} />
           <CheckYourself siteId={site.siteId} newest={invoices[0]} />
         </Page>
       </div>
