@@ -43,7 +43,7 @@ for (const phone of [false, true]) {
       const page = await signIn(await visit({ phone }), team.owner);
       const elsewhere = await signIn(await visit(), team.owner);
       await page.goto("/dashboard/account");
-      await expectAccessible(page);
+      await expectAccessible(page, "the account page");
       await expect(page.getByText("This device")).toHaveCount(1);
       await page.getByRole("button", { name: "Sign out everywhere else" }).click();
       await expect(page.getByRole("button", { name: "Sign out everywhere else" })).toHaveCount(0);
