@@ -9,7 +9,7 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 const sections = ["account", "cookies", "visitors", "rights"] as const;
-const cookieNames = ["om_locale", "om_theme", "session"] as const;
+const cookieNames = ["om_locale", "om_theme", "session", "link"] as const;
 
 export default async function PrivacyPage() {
   const t = await getTranslations("privacy");

@@ -36,7 +36,15 @@ export function NewPasswordForm({ email, next, first, byLink }: NewPasswordFormP
       {/* Password managers store the new password under this name. */}
       <input type="hidden" name="email" autoComplete="username" value={email} />
       {!byLink && (
-        <Field label={t("presentPassword")} error={presentError && errorText(presentError)}>
+        <Field
+          label={t("presentPassword")}
+          error={presentError && errorText(presentError)}
+          aside={
+            <Link className="text-sm link tap -my-3" href="/forgot-password">
+              {t("forgot")}
+            </Link>
+          }
+        >
           {(control) => <PasswordInput {...control} className="min-h-11" name="present" autoComplete="current-password" />}
         </Field>
       )}

@@ -1,4 +1,5 @@
 import { createTeam, password } from "#tests/fixtures/team.ts";
+import { expectAccessible } from "#tests/support/accessibility.ts";
 import { expect, fillSignIn, test } from "#tests/support/e2e-test.ts";
 import { withOwnSite } from "#tests/support/own-site.ts";
 
@@ -23,6 +24,7 @@ for (const phone of [false, true]) {
       await question.getByLabel("Password", { exact: true }).fill("not-the-password");
       await question.getByRole("button", { name: "Continue" }).click();
       await expect(question.getByText("This is not your password.")).toBeVisible();
+      await expectAccessible(page, "the question for the password");
       await question.getByRole("button", { name: "Cancel" }).click();
       await expect(page.getByRole("dialog").getByLabel("Name")).toHaveValue("Typed once");
 

@@ -21,7 +21,9 @@ export default async function NewPasswordPage({ searchParams }: { searchParams: 
     currentUser(),
     searchParams,
   ]);
-  if (!user) {
+  const byLink = user !== null && (await cameByLink());
+  // Nobody knows the password that a first link has set: without the link there is nothing to enter here.
+  if (!user || (first !== undefined && !byLink)) {
     return (
       <AuthPage title={t("newPasswordTitle")} lead={t("newPasswordNoLink")}>
         <Alert tone="failed">{errors("LINK_EXPIRED")}</Alert>
@@ -31,7 +33,6 @@ export default async function NewPasswordPage({ searchParams }: { searchParams: 
       </AuthPage>
     );
   }
-  const byLink = await cameByLink();
   return (
     <AuthPage title={t("newPasswordTitle")} lead={t("newPasswordLead", { email: user.email })}>
       <NewPasswordForm email={user.email} next={returnPath(next)} first={first !== undefined} byLink={byLink} />
