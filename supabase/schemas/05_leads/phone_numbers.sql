@@ -1,10 +1,12 @@
--- Phone numbers, as the world writes them and as a hash.
+-- Phone numbers, as the world writes them and as a hash. They are plpgsql because a claim calls
+-- them: an SQL function is planned at each call.
 
 -- calling_code: the country whose numbers a site's people write without a code.
 create function private.calling_code(p_site public.sites) returns text
-language sql immutable set search_path = ''
+language plpgsql immutable set search_path = ''
 as $$
-  select coalesce(
+begin
+  return coalesce(
     '{
       "TRY": "90", "GBP": "44", "USD": "1", "CHF": "41", "PLN": "48", "RON": "40", "BGN": "359",
       "UAH": "380", "AZN": "994", "GEL": "995", "AED": "971", "SAR": "966", "KWD": "965",
@@ -15,43 +17,54 @@ as $$
       "Europe/Vienna": "43", "Europe/Amsterdam": "31", "Europe/Brussels": "32",
       "Europe/Athens": "30", "Europe/Lisbon": "351", "Europe/Dublin": "353",
       "Europe/Istanbul": "90", "Europe/London": "44"
-    }'::jsonb ->> p_site.timezone)
+    }'::jsonb ->> p_site.timezone);
+end
 $$;
 
 -- e164: a telephone number, however it was written, in the one spelling that can be compared:
 -- +905321234567. Null for what is no number.
 create function private.e164(p_site public.sites, p_phone text) returns text
-language sql immutable set search_path = ''
+language plpgsql immutable set search_path = ''
 as $$
-  select case
-    when n.number ~ '^\+[1-9][0-9]{6,14}$' then n.number
-    when n.number ~ '^00[1-9][0-9]{6,14}$' then '+' || substr(n.number, 3)
-    when n.number ~ '^0[1-9][0-9]{5,12}$' and n.code is not null
-      then '+' || n.code || substr(n.number, 2)
-    when n.number like n.code || '%' and n.number ~ '^[1-9][0-9]{10,14}$' then '+' || n.number
-    when n.code in ('90', '1') and n.number ~ '^[2-9][0-9]{9}$' then '+' || n.code || n.number end
-  from (
-    select regexp_replace(replace(left(p_phone, 64), '(0)', ''), '[^0-9+]', '', 'g') as number,
-      private.calling_code(p_site) as code) n
+declare
+  v_number text := regexp_replace(replace(left(p_phone, 64), '(0)', ''), '[^0-9+]', '', 'g');
+  v_code text;
+begin
+  if v_number ~ '^\+[1-9][0-9]{6,14}$' then
+    return v_number;
+  end if;
+  v_code := private.calling_code(p_site);
+  return case
+    when v_number ~ '^00[1-9][0-9]{6,14}$' then '+' || substr(v_number, 3)
+    when v_number ~ '^0[1-9][0-9]{5,12}$' and v_code is not null
+      then '+' || v_code || substr(v_number, 2)
+    when v_number like v_code || '%' and v_number ~ '^[1-9][0-9]{10,14}$' then '+' || v_number
+    when v_code in ('90', '1') and v_number ~ '^[2-9][0-9]{9}$' then '+' || v_code || v_number end;
+end
 $$;
 
 -- phone_hash: SHA-256 of a number in E.164, which is also what Google hashes. It is never stored
 -- with a call: all numbers of a country are tried in seconds.
 create function private.phone_hash(p_e164 text) returns text
-language sql immutable set search_path = ''
-as $$ select private.sha256_hex(p_e164) $$;
+language plpgsql immutable set search_path = ''
+as $$
+begin
+  return encode(sha256(convert_to(p_e164, 'UTF8')), 'hex');
+end
+$$;
 
 -- phone_to_send: the SHA-256 of a caller's number as Google takes it, made when it is sent.
 create function private.phone_to_send(p_call public.calls) returns text
 language plpgsql stable security definer set search_path = ''
 as $$
+declare
+  v_site public.sites;
 begin
   if p_call.phone is null then
     return null;
   end if;
-  return (
-    select private.phone_hash(private.e164(s, p_call.phone))
-    from public.sites s where s.id = p_call.site_id);
+  select s.* into v_site from public.sites s where s.id = p_call.site_id;
+  return private.phone_hash(private.e164(v_site, p_call.phone));
 end
 $$;
 
