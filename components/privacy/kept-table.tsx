@@ -38,7 +38,8 @@ export function KeptTable({ periods, retention, timeZone }: KeptTableProps) {
     { key: "what", header: t("what"), width: "30%" },
     { key: "why", header: t("why") },
     { key: "long", header: t("howLong"), width: "150px" },
-    { key: "last", header: t("last"), width: "190px", priority: 2 as const },
+    // Until something was removed, the column would be empty.
+    ...(retention.removed.length > 0 ? [{ key: "last", header: t("last"), width: "190px", priority: 2 as const }] : []),
   ];
   return (
     <Table label={t("title")} columns={columns}>
@@ -53,9 +54,11 @@ export function KeptTable({ periods, retention, timeZone }: KeptTableProps) {
           <Cell at="end" roomy>
             {period}
           </Cell>
-          <Cell at="foot" priority={2} roomy className="text-meta">
-            {removedOf(removed)}
-          </Cell>
+          {retention.removed.length > 0 && (
+            <Cell at="foot" priority={2} roomy className="text-meta">
+              {removedOf(removed)}
+            </Cell>
+          )}
         </tr>
       ))}
     </Table>

@@ -108,7 +108,7 @@ export function PersonSearch({ siteId, timeZone }: PersonSearchProps) {
             </div>
           </CardBody>
           <CardFoot>
-            <SubmitButton pending={pending}>
+            <SubmitButton tone="primary" pending={pending}>
               <Search className="size-4" />
               {t("submit")}
             </SubmitButton>

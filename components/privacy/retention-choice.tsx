@@ -33,7 +33,7 @@ export function RetentionChoice({ siteId, monthsMax, chosen }: RetentionChoicePr
       done: t("saved"),
     });
   return (
-    <CardFoot className="items-end">
+    <CardFoot className="items-start">
       <div className="min-w-60 max-desk:w-full">
         <Field label={t("choose")} hint={t("chooseHint")}>
           {(control) => (
@@ -48,7 +48,7 @@ export function RetentionChoice({ siteId, monthsMax, chosen }: RetentionChoicePr
           )}
         </Field>
       </div>
-      <SubmitButton type="button" pending={pending} disabled={months === String(chosen ?? "")} onClick={save}>
+      <SubmitButton type="button" className="desk:mt-6.5" pending={pending} disabled={months === String(chosen ?? "")} onClick={save}>
         {word("save")}
       </SubmitButton>
     </CardFoot>

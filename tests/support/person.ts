@@ -9,7 +9,6 @@ import { claimForScript } from "#tests/fixtures/queue.ts";
 import { service } from "#tests/fixtures/service.ts";
 import type { Team } from "#tests/fixtures/team.ts";
 import { type IngestApp, type IngestSite, pageView, phoneCall } from "./ingest-app.ts";
-import { seal } from "./lead-journey.ts";
 
 const both = ["analytics", "marketing"];
 const sha = (text: string) => createHash("sha256").update(text).digest("hex");
@@ -50,10 +49,10 @@ export async function leaveTraces(app: IngestApp, site: IngestSite & Team): Prom
   const [call] = await app.db.sql`select id from public.calls where site_id = ${site.siteUuid} and visitor_id = ${visitor}`;
   const callId = String(call?.id);
   await change(app.db.sql, { team: site }, "change_call", { id: callId, to: "qualified", reason: `Ring ${phone} back` });
-  const sealed = await seal(app, site, callId);
+  const sealing = { id: callId, amountCents: 150_000, note: `Mrs. A., ${email}` };
+  const sealed = await change(app.db.sql, { team: site }, "seal_call", sealing);
   if (sealed.status !== 200) throw new Error(`The seal was refused: ${JSON.stringify(sealed.body)}`);
   const saleId = String(sealed.body.saleId);
-  await app.db.sql`update public.sales set note = ${`Mrs. A., ${email}`} where id = ${saleId}`;
   const line = { line: 2, externalRef: `till-${number}`, occurredAt: new Date(Date.now() - 60_000).toISOString(), amountCents: 5_000 };
   const till = {
     ...line,
