@@ -642,6 +642,12 @@ as $$
     select from public.site_members m
     where m.site_id = p_site_id and m.user_id = (select auth.uid()) and m.role >= p_role)
 $$;
+create function private.readable_note(p_site_id uuid, p_note text) returns text
+language sql stable security definer set search_path = ''
+as $$
+  select case when p_note is not null and public.has_site_role(p_site_id, 'operator')
+    then p_note end
+$$;
 create function private.require_site(p_public_id text, p_role public.site_role) returns public.sites
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -3462,10 +3468,12 @@ begin
         page_url = private.without_click_ids(c.page_url), updated_at = private.current_moment()
     where c.id = any (v_call_ids) and c.marketing_consent;
   perform private.silence_calls(v_call_ids);
-  -- Sales from elsewhere that came with a click of this visitor and happened before the choice.
+  -- Sales from elsewhere that came with a click of this visitor and happened before the choice. One
+  -- that belongs to a lead follows the choice of that lead's visitor: others can come with the same
+  -- click id, in a link that was passed on.
   perform private.silence_sales(array(
     select s.id from public.sales s
-    where s.site_id = p_site_id
+    where s.site_id = p_site_id and s.call_id is null
       and (s.gclid = any (v_gclids) or s.wbraid = any (v_wbraids) or s.gbraid = any (v_gbraids))
       and s.occurred_at < (private.newest_choice(p_site_id, p_visitor_id)).chosen_at));
 end
@@ -5285,7 +5293,7 @@ as $$
     'currency', p_sale.currency,
     'valueSource', p_sale.value_source,
     'occurredAt', p_sale.occurred_at,
-    'note', p_sale.note,
+    'note', private.readable_note(p_sale.site_id, p_sale.note),
     'callId', p_sale.call_id,
     'channel', (select c.channel from public.calls c where c.id = p_sale.call_id),
     'matchedBy', p_sale.matched_by,
@@ -5367,7 +5375,7 @@ as $$
   select c.id from private.customer_calls(p_site.id, p_sale, p_callers) c
   where c.status <> 'junk'
   order by coalesce(c.gclid = p_sale.gclid or c.wbraid = p_sale.wbraid
-    or c.gbraid = p_sale.gbraid, false) desc, c.called_at desc, c.id
+    or c.gbraid = p_sale.gbraid, false) desc, private.awaits_person(c), c.called_at desc, c.id
   limit 20
 $$;
 create function private.lock_calls(p_call_ids uuid[]) returns uuid[]
@@ -11258,7 +11266,7 @@ declare
 begin
   select jsonb_agg(jsonb_build_object(
         'amountCents', t.amount_cents,
-        'label', t.label,
+        'label', private.readable_note(v_site.id, t.label),
         'isUsual', t.place = 1,
         'isExpected', false)
       order by t.amount_cents)
@@ -11302,7 +11310,7 @@ as $$
       'by', private.actor_name(p.actor_kind, p.actor_id),
       'byYou', coalesce(p.actor_id = auth.uid(), false),
       'isUndo', p.facts ? 'undo',
-      'note', n.note,
+      'note', private.readable_note(p.site_id, n.note),
       'amountCents', (p.facts ->> 'amountCents')::bigint,
       'currency', p.facts ->> 'currency')
     order by p.occurred_at, p.id), '[]')
@@ -11593,7 +11601,7 @@ as $$
       'currency', s.currency,
       'isPredicted', s.value_source = 'PREDICTED',
       'deliveryBlock', s.delivery_block,
-      'note', s.note,
+      'note', private.readable_note(s.site_id, s.note),
       'adjustableUntil', s.occurred_at + private.adjustments_end(),
       'atGoogle', private.standing_json(s.id)) end,
     'delivery', case when q.id is not null then jsonb_build_object(
@@ -11672,7 +11680,8 @@ begin
       select p.id, p.occurred_at as at, private.activity_kind(p) as kind, p.contract,
         p.entity_id as "entityId", p.actor_kind as "actorKind", p.actor_id as "actorId",
         private.actor_as_of(p.actor_kind, p.actor_id, p.occurred_at) as "actorName",
-        p.from_state as "from", p.to_state as "to", n.note, p.facts -> 'changed' as changes,
+        p.from_state as "from", p.to_state as "to",
+        private.readable_note(p.site_id, n.note) as note, p.facts -> 'changed' as changes,
         p.facts ->> 'role' as role,
         (p.facts ->> 'amountCents')::bigint as "amountCents",
         (p.facts ->> 'amountBeforeCents')::bigint as "amountBeforeCents",
@@ -12466,7 +12475,7 @@ begin
   return (
   select jsonb_build_object(
     'seal', (array_agg(r.line - '{id,kind,deltaCents}'::text[] || jsonb_build_object(
-        'note', p_sale.note) order by r.sequence desc)
+        'note', private.readable_note(p_sale.site_id, p_sale.note)) order by r.sequence desc)
       filter (where r.kind in ('SEAL', 'RESTORE')))[1],
     'ledger', coalesce(jsonb_agg(r.line order by r.sequence), '[]'))
   from (
@@ -12583,7 +12592,7 @@ begin
         'errorCode', m.provider_error_code,
         'at', m.created_at,
         'note', (
-          select n.note from public.transition_proofs p
+          select private.readable_note(p.site_id, n.note) from public.transition_proofs p
             join private.proof_notes n on n.proof_id = p.id
           where p.entity_id = p_id and p.occurred_at = m.created_at and p.to_state = m.to_status
           limit 1))
