@@ -15532,7 +15532,7 @@ grant execute on function public.why_not_counted(text, uuid) to authenticated;
 -- 17_acts/key_acts.sql
 create trigger acts_leave_a_line after insert or update on public.site_api_keys
   for each row execute function private.note_key_act();
-create trigger acts_leave_a_line after insert or update on private.site_secrets
+create trigger acts_leave_a_line after insert or update of rotated_at on private.site_secrets
   for each row execute function private.note_secret_act();
 create trigger acts_leave_a_line after insert or update or delete on public.provider_credentials
   for each row execute function private.note_connection_act();

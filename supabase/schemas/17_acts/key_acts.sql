@@ -45,7 +45,7 @@ begin
   return null;
 end
 $$;
-create trigger acts_leave_a_line after insert or update on private.site_secrets
+create trigger acts_leave_a_line after insert or update of rotated_at on private.site_secrets
   for each row execute function private.note_secret_act();
 
 -- note_connection_act: credentials were stored, replaced or deleted. A test of them, another vault
