@@ -6141,16 +6141,16 @@ as $$
       'currency', t.currency,
       'conversionTime', t.conversion_time,
       'attemptCount', t.attempt_count)
-    order by t.next_retry_at nulls first, t.created_at, t.id), '[]')
+    order by t.eligible_at, t.created_at, t.id), '[]')
   from (
     select q.* from public.offline_conversion_queue q join public.sales s on s.id = q.sale_id
     where q.site_id = p_site_id and q.provider_key = 'google_ads'
       and q.status = any (private.waiting_states())
       and (s.seal_status = 'sealed' or q.kind = 'RETRACT')
       and q.not_before <= private.current_moment()
-      and (q.next_retry_at is null or q.next_retry_at <= private.current_moment())
+      and q.eligible_at <= private.current_moment()
       and q.click_expires_at > private.current_moment()
-    order by q.next_retry_at nulls first, q.created_at, q.id
+    order by q.eligible_at, q.created_at, q.id
     limit least(greatest(p_limit, 1), 1000)) t
 $$;
 
@@ -10905,13 +10905,13 @@ as $$
     where q.site_id = p_site.id and q.provider_key = 'google_ads'
       and q.status = any (private.waiting_states()) and q.kind = 'CONVERSION'
       and q.not_before <= private.current_moment()
-      and (q.next_retry_at is null or q.next_retry_at <= private.current_moment())
+      and q.eligible_at <= private.current_moment()
       and q.attempt_count - q.attempt_base < p_max_attempts
       and not exists (select from private.held_sales h
         where h.sale_id = q.sale_id and h.provider_key = q.provider_key)
-    order by q.next_retry_at nulls first, q.created_at, q.id limit p_limit + 1),
+    order by q.eligible_at, q.created_at, q.id limit p_limit + 1),
   seals as (
-    select w.next_retry_at, w.created_at, w.id, jsonb_build_object(
+    select w.eligible_at, w.created_at, w.id, jsonb_build_object(
       'id', w.id,
       'orderId', w.order_id,
       'gclid', s.gclid,
@@ -10928,7 +10928,7 @@ as $$
         on n.site_id = w.site_id and n.action = w.conversion_action
           and (w.may_have_arrived or exists (select from public.provider_dispatches d
             where d.sale_id = w.sale_id and d.verdict is distinct from 'REJECTED'))
-    order by w.next_retry_at nulls first, w.created_at, w.id limit p_limit),
+    order by w.eligible_at, w.created_at, w.id limit p_limit),
   signals as (
     select private.signal_json(p_site, g) as signal,
       row_number() over (order by g.next_retry_at nulls first, g.created_at, g.id) as position
@@ -10945,7 +10945,7 @@ as $$
       'pageViewName', private.conversion_name(p_site, 'page_view')),
     'seals', (
       select coalesce(
-        jsonb_agg(x.seal order by x.next_retry_at nulls first, x.created_at, x.id), '[]')
+        jsonb_agg(x.seal order by x.eligible_at, x.created_at, x.id), '[]')
       from seals x),
     'signals', (
       select coalesce(jsonb_agg(x.signal order by x.position), '[]')
@@ -11107,7 +11107,7 @@ begin
       select from public.offline_conversion_queue q
       where q.site_id = v_site.id and q.provider_key = 'google_ads'
         and q.status = any (private.waiting_states()) and q.kind = 'CONVERSION'
-        and q.not_before <= v_now and (q.next_retry_at is null or q.next_retry_at <= v_now)
+        and q.not_before <= v_now and q.eligible_at <= v_now
       limit 1000) w),
     'runs', (
       select coalesce(

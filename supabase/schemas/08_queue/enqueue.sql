@@ -97,16 +97,16 @@ as $$
       'currency', t.currency,
       'conversionTime', t.conversion_time,
       'attemptCount', t.attempt_count)
-    order by t.next_retry_at nulls first, t.created_at, t.id), '[]')
+    order by t.eligible_at, t.created_at, t.id), '[]')
   from (
     select q.* from public.offline_conversion_queue q join public.sales s on s.id = q.sale_id
     where q.site_id = p_site_id and q.provider_key = 'google_ads'
       and q.status = any (private.waiting_states())
       and (s.seal_status = 'sealed' or q.kind = 'RETRACT')
       and q.not_before <= private.current_moment()
-      and (q.next_retry_at is null or q.next_retry_at <= private.current_moment())
+      and q.eligible_at <= private.current_moment()
       and q.click_expires_at > private.current_moment()
-    order by q.next_retry_at nulls first, q.created_at, q.id
+    order by q.eligible_at, q.created_at, q.id
     limit least(greatest(p_limit, 1), 1000)) t
 $$;
 grant execute on function public.get_pending_conversions_for_worker(uuid, int)

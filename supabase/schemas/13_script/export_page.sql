@@ -14,13 +14,13 @@ as $$
     where q.site_id = p_site.id and q.provider_key = 'google_ads'
       and q.status = any (private.waiting_states()) and q.kind = 'CONVERSION'
       and q.not_before <= private.current_moment()
-      and (q.next_retry_at is null or q.next_retry_at <= private.current_moment())
+      and q.eligible_at <= private.current_moment()
       and q.attempt_count - q.attempt_base < p_max_attempts
       and not exists (select from private.held_sales h
         where h.sale_id = q.sale_id and h.provider_key = q.provider_key)
-    order by q.next_retry_at nulls first, q.created_at, q.id limit p_limit + 1),
+    order by q.eligible_at, q.created_at, q.id limit p_limit + 1),
   seals as (
-    select w.next_retry_at, w.created_at, w.id, jsonb_build_object(
+    select w.eligible_at, w.created_at, w.id, jsonb_build_object(
       'id', w.id,
       'orderId', w.order_id,
       'gclid', s.gclid,
@@ -37,7 +37,7 @@ as $$
         on n.site_id = w.site_id and n.action = w.conversion_action
           and (w.may_have_arrived or exists (select from public.provider_dispatches d
             where d.sale_id = w.sale_id and d.verdict is distinct from 'REJECTED'))
-    order by w.next_retry_at nulls first, w.created_at, w.id limit p_limit),
+    order by w.eligible_at, w.created_at, w.id limit p_limit),
   signals as (
     select private.signal_json(p_site, g) as signal,
       row_number() over (order by g.next_retry_at nulls first, g.created_at, g.id) as position
@@ -54,7 +54,7 @@ as $$
       'pageViewName', private.conversion_name(p_site, 'page_view')),
     'seals', (
       select coalesce(
-        jsonb_agg(x.seal order by x.next_retry_at nulls first, x.created_at, x.id), '[]')
+        jsonb_agg(x.seal order by x.eligible_at, x.created_at, x.id), '[]')
       from seals x),
     'signals', (
       select coalesce(jsonb_agg(x.signal order by x.position), '[]')

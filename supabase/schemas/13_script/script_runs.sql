@@ -146,7 +146,7 @@ begin
       select from public.offline_conversion_queue q
       where q.site_id = v_site.id and q.provider_key = 'google_ads'
         and q.status = any (private.waiting_states()) and q.kind = 'CONVERSION'
-        and q.not_before <= v_now and (q.next_retry_at is null or q.next_retry_at <= v_now)
+        and q.not_before <= v_now and q.eligible_at <= v_now
       limit 1000) w),
     'runs', (
       select coalesce(
