@@ -1,15 +1,19 @@
 import { createHash } from "node:crypto";
-import fc from "fast-check";
-import type postgres from "postgres";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+<<<<<<< HEAD
 import { drainEvents, storedRow } from "#lib/ingest/drain.ts";
 import { capturedEvent, systemIdPrefix } from "#lib/ingest/event-shape.ts";
 import { callerRing } from "#lib/vault/caller-hash.ts";
 import { service } from "#tests/fixtures/service.ts";
 import { figuresOf, type IngestApp, type IngestSite, pageView, phoneCall, startIngestApp } from "#tests/support/ingest-app.ts";
 import { callOf, handedOut, saleOf, sealOnlyCall, sendingSite } from "#tests/support/lead-journey.ts";
+=======
+import { drainEvents } from "#lib/ingest/drain.ts";
+import { systemIdPrefix } from "#lib/ingest/event-shape.ts";
+import { type IngestApp, type IngestSite, pageView, phoneCall, startIngestApp } from "#tests/support/ingest-app.ts";
+import { callOf, sendingSite } from "#tests/support/lead-journey.ts";
+>>>>>>> t-strangers
 import { stopClock } from "#tests/support/stop-clock.ts";
-import { whileOpen } from "#tests/support/while-open.ts";
 
 let app: IngestApp;
 beforeAll(async () => {
@@ -101,6 +105,7 @@ describe("a stranger claims the id that a telephone system will use", () => {
     await expect(admitted).rejects.toThrow("system_ids_are_signed");
   });
 });
+<<<<<<< HEAD
 
 describe("a forged stamp and the signed report of the same click", () => {
   const signed = (site: IngestSite, change: Record<string, unknown> = {}) =>
@@ -271,3 +276,5 @@ describe("a forged stamp and the signed report of the same click", () => {
     );
   });
 });
+=======
+>>>>>>> t-strangers
