@@ -3,6 +3,7 @@ import type postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drainEvents, storedRow } from "#lib/ingest/drain.ts";
 import { capturedEvent } from "#lib/ingest/event-shape.ts";
+import { callerRing } from "#lib/vault/caller-hash.ts";
 import { service } from "#tests/fixtures/service.ts";
 import { figuresOf, type IngestApp, type IngestSite, pageView, phoneCall, startIngestApp } from "#tests/support/ingest-app.ts";
 import { callOf, handedOut, saleOf, sealOnlyCall, sendingSite } from "#tests/support/lead-journey.ts";
@@ -80,8 +81,8 @@ describe("a forged stamp and the signed report of the same click", () => {
       app.db.sql,
       async (tx) => {
         const [row] = await tx`select public.get_and_claim_fallback_batch(1) as batch`;
-        const rows = row?.batch.rows.map(({ id, payload }: { id: string; payload: unknown }) =>
-          storedRow(id, capturedEvent.parse(payload)),
+        const rows = row?.batch.rows.map((one: { id: string; payload: unknown; phoneHash: string | null }) =>
+          storedRow(one, capturedEvent.parse(one.payload), callerRing()),
         );
         await tx`select public.store_events(${row?.batch.token}, ${tx.json(rows)})`;
       },
