@@ -1,5 +1,5 @@
 import { ArrowRight } from "lucide-react";
-import { useTranslations } from "next-intl";
+import { useLocale, useTranslations } from "next-intl";
 import { type ActivityEntry, ownerKinds } from "#lib/contracts/activity.ts";
 import { siteRoles } from "#lib/tenancy/site-fields.ts";
 
@@ -15,6 +15,7 @@ export function ActChange({ entry }: { entry: ActivityEntry }) {
   const t = useTranslations("acts");
   const roles = useTranslations("roles");
   const fieldName = useFieldName();
+  const shown = useValueText();
   const { contract, from, to, role, changes } = entry;
   const roleOf = (name: string | null) => siteRoles.find((known) => known === name);
   const [before, after] = [roleOf(from), roleOf(to)];
@@ -27,32 +28,42 @@ export function ActChange({ entry }: { entry: ActivityEntry }) {
   const said = t.has(key) ? t(key) : null;
   const fields = Object.entries(changes ?? {}).filter(([field]) => !(said && ["consent_mode", "archived_at"].includes(field)));
   return (
-    <span className="grid gap-0.5">
+    <span className="grid gap-0.5 py-1">
       {said}
       {fields.map(([field, [old, now]]) => (
         <span key={field} className="flex min-w-0 flex-wrap items-center gap-x-1.5">
           <span className="text-meta">{fieldName(field)}</span>
-          <FromTo before={valueText(old, t)} after={valueText(now, t)} />
+          <FromTo before={old === null ? null : shown(field, old)} after={shown(field, now)} />
         </span>
       ))}
     </span>
   );
 }
 
-function FromTo({ before, after }: { before: string; after: string }) {
+function FromTo({ before, after }: { before: string | null; after: string }) {
   return (
     <span className="inline-flex min-w-0 items-center gap-1.5" data-untranslated>
-      <span className="min-w-0 text-meta wrap-anywhere">{before}</span>
-      <ArrowRight className="size-3.5 shrink-0 text-meta" aria-hidden="true" />
+      {before !== null && (
+        <>
+          <span className="min-w-0 text-meta wrap-anywhere">{before}</span>
+          <ArrowRight className="size-3.5 shrink-0 text-meta" aria-hidden="true" />
+        </>
+      )}
       <span className="min-w-0 wrap-anywhere">{after}</span>
     </span>
   );
 }
 
-function valueText(value: Value, t: (key: "on" | "off" | "nothing") => string): string {
-  if (value === null) return t("nothing");
-  if (typeof value === "boolean") return t(value ? "on" : "off");
-  return Array.isArray(value) ? value.map(String).join(", ") : String(value);
+/** A stored value as people read it: amounts in units, switches as words. */
+function useValueText(): (field: string, value: Value) => string {
+  const t = useTranslations("acts");
+  const units = new Intl.NumberFormat(useLocale(), { minimumFractionDigits: 2 });
+  return (field, value) => {
+    if (value === null) return t("nothing");
+    if (typeof value === "boolean") return t(value ? "on" : "off");
+    if (typeof value === "number" && field.includes("_cents")) return units.format(value / 100);
+    return Array.isArray(value) ? value.map(String).join(", ") : String(value);
+  };
 }
 
 /** The name of a setting as its form calls it; a column that no form knows keeps its own name. */

@@ -75,7 +75,7 @@ export function ActivityTable({ entries, next, of, timeZone }: ActivityTableProp
   const { dateTime } = siteFormat({ locale, timeZone });
   const columns = [
     { key: "when", header: word("labels.when"), width: "160px" },
-    { key: "who", header: word("labels.who"), width: "170px" },
+    { key: "who", header: word("labels.who"), width: "200px" },
     { key: "what", header: word("labels.what"), width: "30%" },
     { key: "change", header: t("change") },
     { key: "note", header: word("labels.note"), width: "22%", priority: 3 as const },
@@ -97,7 +97,7 @@ export function ActivityTable({ entries, next, of, timeZone }: ActivityTableProp
         <Cell at="end" className="text-meta">
           <time dateTime={entry.at}>{dateTime(entry.at)}</time>
         </Cell>
-        <Cell at="sub" data-untranslated className="wrap-anywhere" title={entry.actorId ?? undefined}>
+        <Cell at="sub" data-untranslated className="min-w-32 wrap-anywhere" title={entry.actorId ?? undefined}>
           {whoOf(entry)}
         </Cell>
         <Cell at="main">
