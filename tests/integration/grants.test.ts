@@ -205,6 +205,7 @@ test("every function of ours pins its search path, and those that are granted re
     "private.api_never_adjusts(text)",
     "private.current_moment()",
     "private.framed(text)",
+    "private.mark_of(uuid,text,text)",
     "private.may_send(sales,text)",
     "private.retry_delay(integer)",
     "private.sale_facts(sales)",
