@@ -226,6 +226,7 @@ test("every function of ours pins its search path, and those that are granted re
     "private.current_moment()",
     "private.framed(text)",
     "private.identifiers_hash(uuid,text,text,text,text,text)",
+    "private.mark_of(uuid,text,text)",
     "private.may_send(sales,text)",
     "private.next_move_id()",
     "private.retry_delay(integer)",

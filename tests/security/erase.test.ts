@@ -117,6 +117,21 @@ describe("erasing a person", () => {
     expect([second.isDone, second.receiptId, second.receipt?.counts.events]).toEqual([true, first.receiptId, 6002]);
   });
 
+  // Guarantee: erasing one caller of an office erases nobody else of it. Mutation: let is_switchboard be false.
+  test("a number that more than 20 calls share leads to others only when it is what was asked for", async () => {
+    const site = await sendingSite(app);
+    const phone_number = "+905559998877";
+    const report = (index: number) => app.call(site, { event_id: `office-${index}`, fingerprint: `colleague-${index}`, phone_number });
+    for (let index = 0; index < 22; index++) await report(index);
+    await drainEvents();
+    await report(22); // captured and not stored
+    const { counts } = await erasePerson(ownersDoor(app, site), { kind: "visitor", value: "colleague-0" });
+    expect(counts).toMatchObject({ leads: 1, visits: 1, captured: 0 });
+    const rest = await erasePerson(ownersDoor(app, site), { kind: "phone", value: phone_number });
+    expect(rest.counts).toMatchObject({ leads: 21, captured: 1 });
+    expect(await cellsWith(app, [phone_number, "colleague-"])).toEqual([]);
+  });
+
   test("another site, another role and a value that is none are refused, and reach nobody", async () => {
     const [site, other] = [await sendingSite(app), await sendingSite(app)];
     const person = await leaveTraces(app, site);

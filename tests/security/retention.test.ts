@@ -17,6 +17,7 @@ afterAll(() => app.stop());
 
 const monthsLater = (months: number) => {
   const at = new Date();
+  at.setUTCDate(Math.min(at.getUTCDate(), 28)); // every month has it
   at.setUTCMonth(at.getUTCMonth() + months);
   return at;
 };
@@ -55,7 +56,7 @@ describe("retention", () => {
     await claimRow(app, site, person);
     await acknowledge(app, site, person);
     const [money, billed, made] = [await moneyOf(site), (await figuresOf(app.db, site)).billed, await partitions()];
-    expect((await run(monthsLater(12))).removed.partitions).toBe(0);
+    expect((await run(monthsLater(13))).removed.partitions).toBe(0);
     expect(await partitions()).toEqual(made);
     expect((await deskLead(site, person)).visits.some(({ isCleared }) => isCleared)).toBe(false);
 
