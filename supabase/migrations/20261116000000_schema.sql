@@ -14204,6 +14204,13 @@ as $$
         or (b.payload ->> 'phone' is not null and private.phone_hash(
           private.e164(p_site, b.payload ->> 'phone')) = any (p_phone_hashes))))
 $$;
+create function private.is_switchboard(p_site_id uuid, p_caller_hashes text[]) returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select count(*) > 20 from (
+    select from public.calls c
+    where c.site_id = p_site_id and c.caller_hash = any (p_caller_hashes) limit 21) t
+$$;
 create function private.find_person(p_site public.sites, p_asked jsonb, p_limit int)
 returns private.person
 language plpgsql stable security definer set search_path = ''
@@ -14238,23 +14245,23 @@ begin
         where c.site_id = p_site.id and c.caller_hash = any (v_asked_hashes)
         order by c.called_at limit p_limit)
       union
-      select o.id from unnest(v.caller_hashes) h
-        cross join lateral (
-          select count(*) over () as shared, c.id from (
-            select x.id from public.calls x
-            where x.site_id = p_site.id and x.caller_hash = h limit 21) c) o
-        where o.shared <= 20
+      select c.id from public.calls c
+        where c.site_id = p_site.id and c.caller_hash = any (v.caller_hashes)
+          and c.caller_hash <> all (v_asked_hashes)
       union
       select s.call_id from public.sales s
         where s.id = any (v.sale_ids) and s.call_id is not null);
     select private.joined(v.visitors, array_agg(c.visitor_id)),
         private.joined(v.stamps, array_agg(c.intent_stamp)),
-        private.joined(v.caller_hashes, array_agg(c.caller_hash)),
+        private.joined(v.caller_hashes, array_agg(c.caller_hash) filter (where t.is_own)),
         private.joined(v.phone_hashes,
-          array_agg(private.phone_hash(private.e164(p_site, c.phone)))),
+          array_agg(private.phone_hash(private.e164(p_site, c.phone))) filter (where t.is_own)),
         private.joined(v.clicks, array_agg(c.gclid) || array_agg(c.wbraid) || array_agg(c.gbraid))
       into v.visitors, v.stamps, v.caller_hashes, v.phone_hashes, v.clicks
-      from public.calls c where c.id = any (v.call_ids);
+      from public.calls c
+        cross join lateral (select c.caller_hash = any (v_asked_hashes)
+          or not private.is_switchboard(p_site.id, array[c.caller_hash]) as is_own) t
+      where c.id = any (v.call_ids);
     select private.joined(v.clicks,
         array_agg(s.gclid) || array_agg(s.wbraid) || array_agg(s.gbraid))
       into v.clicks from public.sessions s
@@ -14269,8 +14276,10 @@ begin
           or s.wbraid = any (v.clicks) or s.gbraid = any (v.clicks)));
     select private.joined(v.email_hashes, array_agg(s.email_hash)),
         private.joined(v.clicks, array_agg(s.gclid) || array_agg(s.wbraid) || array_agg(s.gbraid)),
-        private.joined(v.phone_hashes, array_agg(s.customer_hash)),
-        private.joined(v.caller_hashes, array_agg(s.caller_hash))
+        private.joined(v.phone_hashes, array_agg(s.customer_hash) filter (where
+          not private.is_switchboard(p_site.id, array[s.caller_hash]))),
+        private.joined(v.caller_hashes, array_agg(s.caller_hash) filter (where
+          not private.is_switchboard(p_site.id, array[s.caller_hash])))
       into v.email_hashes, v.clicks, v.phone_hashes, v.caller_hashes
       from public.sales s where s.id = any (v.sale_ids);
     v.caller_hashes := private.joined(v.caller_hashes,
