@@ -63,7 +63,8 @@ export function isCommonPassword(password: string, email = ""): boolean {
   if (/^\d+$/.test(text) && text.length < digitsMin) return true;
   if (isWalk(text)) return true;
   // Only the front is undisguised for a word that ends in digits: the 5 of "12345" is no s.
-  const ending = /[\d\W]*$/.exec(plain(password))?.[0] ?? "";
-  const front = plain(password).slice(0, plain(password).length - ending.length);
+  const whole = [...plain(password)];
+  const frontLength = whole.findLastIndex((letter) => /[^\d\W]/.test(letter)) + 1;
+  const [front, ending] = [whole.slice(0, frontLength).join(""), whole.slice(frontLength).join("")];
   return [text, lettersOf(undisguised(front) + ending)].some((form) => remainder(form, own).length < unknownMin);
 }

@@ -47,7 +47,11 @@ async function bench(stage: Stage): Promise<void> {
   if (hasRivals()) systems.push(await pgBoss(adminUrl), await graphileWorker(adminUrl));
   else console.log("Without pg-boss and graphile-worker: npm install --prefix scripts/bench/rivals\n");
   for (const condition of conditions) await compare(sql, systems, condition);
-  for (const rows of options.held.split(",").map(Number).filter((count) => count > 0)) await beside(sql, adminUrl, systems, rows);
+  for (const rows of options.held
+    .split(",")
+    .map(Number)
+    .filter((count) => count > 0))
+    await beside(sql, adminUrl, systems, rows);
   for (const system of systems) await system.stop();
   await latency(sql, { siteUuid: team.siteUuid, saleId: sealed.saleId });
 }
@@ -60,7 +64,9 @@ async function compare(sql: postgres.Sql, systems: QueueSystem[], condition: str
       for (const system of shuffled(systems)) measured.get(system.name)?.push(await cost(sql, system, { ...size, condition }));
     for (const [name, costs] of measured) cells.get(name)?.push(medianOf(costs));
   }
-  console.log(`\n| ${condition}: µs per row, median [least-most] (WAL bytes per row) | ${counts.map(({ batch }) => `batch ${batch}`).join(" | ")} |`);
+  console.log(
+    `\n| ${condition}: µs per row, median [least-most] (WAL bytes per row) | ${counts.map(({ batch }) => `batch ${batch}`).join(" | ")} |`,
+  );
   for (const [name, line] of cells) console.log(`| ${name} | ${line.join(" | ")} |`);
 }
 

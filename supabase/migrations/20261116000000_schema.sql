@@ -13654,6 +13654,25 @@ begin
   return null;
 end
 $$;
+create function private.note_setting_act() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_new jsonb := case when tg_op <> 'DELETE' then to_jsonb(new) else '{}' end;
+  v_old jsonb := case when tg_op <> 'INSERT' then to_jsonb(old) else '{}' end;
+  v_site_id uuid := coalesce(v_new ->> 'site_id', v_old ->> 'site_id')::uuid;
+  v_changed jsonb := private.changed_fields(v_old, v_new) - '{site_id,updated_at}'::text[];
+begin
+  if v_changed <> '{}' then
+    perform private.note_act(v_site_id, jsonb_build_object(
+      'contract', 'site',
+      'entityId', private.site_entity(v_site_id),
+      'to', 'settings',
+      'facts', jsonb_build_object('act', 'settings', 'changed', v_changed)));
+  end if;
+  return null;
+end
+$$;
 create function private.note_plan_act() returns trigger
 language plpgsql security definer set search_path = ''
 as $$
@@ -13662,6 +13681,10 @@ declare
     case when tg_op = 'UPDATE' then to_jsonb(old) - 'updated_at' else '{}' end,
     to_jsonb(new) - '{site_id,updated_at}'::text[]) - 'site_id';
 begin
+  if tg_op = 'INSERT' and exists (select from public.sites s
+      where s.id = new.site_id and s.created_at = private.current_moment()) then
+    return null;
+  end if;
   if v_changed <> '{}' then
     perform private.note_act(new.site_id, jsonb_build_object(
       'contract', 'plan',
@@ -15564,6 +15587,10 @@ create trigger addresses_are_kept after insert or update of email on auth.users
 -- 17_acts/site_acts.sql
 create trigger acts_leave_a_line after insert or update on public.sites
   for each row execute function private.note_site_act();
+create trigger acts_leave_a_line after insert or update or delete on private.site_ceilings
+  for each row execute function private.note_setting_act();
+create trigger acts_leave_a_line after insert or update or delete on private.site_retention
+  for each row execute function private.note_setting_act();
 create trigger acts_leave_a_line after insert or update on public.site_plans
   for each row execute function private.note_plan_act();
 

@@ -39,6 +39,8 @@ const notAdministrative = [
   "private.unsealed_proofs",
 ];
 const administrative = [
+  "private.site_ceilings",
+  "private.site_retention",
   "private.site_secrets",
   "public.provider_conversion_actions",
   "public.provider_credentials",
@@ -77,7 +79,11 @@ describe("every administrative act leaves a line", () => {
     ["an invitation is withdrawn", () => withdraw("new@acts.test"), { kind: "invitation", to: "withdrawn", note: "new@acts.test" }],
     ["a role changes", () => setRole("operator", "viewer"), { kind: "member", from: "operator", to: "viewer" }],
     ["a member is removed", () => removeViewer(), { kind: "member", from: "viewer", to: "removed", note: "viewer@acts.test" }],
-    ["the secret is replaced", () => asOwner((tx) => tx`select public.call_event_secret(${team.siteId}, true)`), { kind: "secret" }],
+    [
+      "the secret is replaced",
+      () => asOwner((tx) => tx`select public.replace_call_event_secret(${team.siteId}, ${"k1"}, ${"sealed"})`),
+      { kind: "secret" },
+    ],
     ["the consent mode changes", () => privacy("required"), { kind: "consent", from: "off", to: "required" }],
     [
       "a switch of delivery changes",
@@ -99,7 +105,7 @@ describe("every administrative act leaves a line", () => {
       { kind: "switched", to: "api" },
     ],
     ["Google Ads is disconnected", () => asOwner((tx) => tx`select public.disconnect_provider(${team.siteId})`), { kind: "disconnected" }],
-    ["a plan is set", () => plan("Start"), { kind: "plan", from: null, to: "Start", actorKind: "system" }],
+    ["a plan is set", () => plan("Start"), { kind: "plan", from: "Open", to: "Start", actorKind: "system" }],
     ["a plan is replaced", () => plan("Growth"), { kind: "plan", from: "Start", to: "Growth" }],
     ["the site is archived", () => archive(true), { kind: "site", to: "archived" }],
     ["the site is restored", () => archive(false), { kind: "site", to: "restored" }],

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifyProofs } from "#lib/contracts/verify-proofs.ts";
 import { drainEvents } from "#lib/ingest/drain.ts";
 import { erasePerson, previewErasure } from "#lib/privacy/erase.ts";
+import { namedPerson } from "#lib/privacy/person.ts";
+import { callerHashes, callerRing } from "#lib/vault/caller-hash.ts";
 import { service } from "#tests/fixtures/service.ts";
 import { createPerson, join } from "#tests/fixtures/team.ts";
 import { figuresOf, type IngestApp, pageView, phoneCall, startIngestApp } from "#tests/support/ingest-app.ts";
@@ -252,13 +254,23 @@ describe("races", () => {
     const site = await sendingSite(app);
     const person = await leaveTraces(app, site);
     await captureMore(app, site, person);
-    const { token, rows } = await service<{ token: string; rows: { id: string; payload: Record<string, unknown> }[] }>(
-      app.db.sql,
-      "get_and_claim_fallback_batch",
-      {},
-    );
-    const values = rows.map(({ id, payload }) => ({ ...payload, id, fromGoogle: false, scrollDepth: 0, ...stampOf(id, payload) }));
-    const asked = { kind: "phone", value: person.phone } as const;
+    const { token, rows } = await service<{
+      token: string;
+      rows: { id: string; payload: Record<string, unknown>; phoneHash: string | null }[];
+    }>(app.db.sql, "get_and_claim_fallback_batch", {});
+    const values = rows.map(({ id, payload, phoneHash }) => {
+      const [caller] = phoneHash ? callerHashes(phoneHash, callerRing()) : [];
+      return {
+        ...payload,
+        id,
+        fromGoogle: false,
+        scrollDepth: 0,
+        callerHash: caller?.hash,
+        callerKeyId: caller?.keyId,
+        ...stampOf(id, payload),
+      };
+    });
+    const asked = await namedPerson(ownersDoor(app, site), { kind: "phone", value: person.phone });
     if (first === "the drain") {
       await whileOpen(
         app.db.sql,

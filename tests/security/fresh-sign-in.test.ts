@@ -39,7 +39,7 @@ const changes: [string, () => Record<string, unknown>][] = [
   ["change_member_role", () => ({ p_user_id: team.viewer.id, p_role: "owner" })],
   ["invite_site_member", () => ({ p_email: "thief@elsewhere.test", p_role: "owner" })],
   ["remove_member", () => ({ p_user_id: team.operator.id })],
-  ["call_event_secret", () => ({})],
+  ["replace_call_event_secret", () => ({ p_key_id: "k1", p_sealed: "sealed" })],
   ["connect_provider", () => ({ p_connection: connection })],
   ["disconnect_provider", () => ({})],
 ];

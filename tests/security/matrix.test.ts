@@ -9,14 +9,18 @@ import { createTestDatabase, type TestDatabase } from "#tests/support/test-datab
 type Least = "person" | "viewer" | "operator" | "owner";
 const list = (names: string) => names.trim().split(/\s+/);
 const functionsOf: Record<Least, string[]> = {
-  person: list("accept_invitation decline_invitation has_site_role list_contract_moves list_my_sites open_leads"),
+  person: list(
+    "accept_invitation decline_invitation delete_my_account has_site_role list_contract_moves list_my_sites my_account open_leads",
+  ),
   viewer:
     list(`amount_presets billing_overview delivery_days desk_figures desk_lead desk_leads get_invoice get_proof get_site ingest_status list_activity
     list_counted_events list_invoices list_queue_actions list_sales preview_export_page provider_connection queue_charts queue_row_story
-    queue_rows queue_stats site_delivery site_version why_not_counted`),
+    queue_rows queue_stats read_site_ceilings site_delivery site_version why_not_counted`),
   operator: list(`act_on_queue cancel_sale change_call complete_adjustment_by_hand confirm_sale correct_sale import_sales list_failed_events
-    preview_import preview_queue_action replay_failed_events seal_call send_again transition_contract undo_call undo_queue_action`),
-  owner: list(`call_event_secret change_member_role connect_provider create_site create_site_api_key disconnect_provider invite_site_member
+    list_usage_origins preview_import preview_queue_action replay_failed_events seal_call send_again transition_contract undo_call undo_queue_action`),
+  owner:
+    list(`call_event_secret change_member_role connect_provider create_site create_site_api_key disconnect_provider erase_person export_person
+    invite_site_member list_erasures preview_erasure replace_call_event_secret set_lead_share set_site_ceilings set_site_retention site_retention
     list_site_api_keys list_site_members narrow_site_api_key preview_delivery_switch record_invitation_mail remove_member revoke_site_api_key
     script_status set_conversion_actions set_site_archived set_site_delivery set_site_privacy switch_delivery update_site
     withdraw_invitation`),

@@ -13,7 +13,7 @@ afterAll(() => db.drop());
  */
 const columns: Record<string, { erased: string; kept: string }> = {
   "public.calls": {
-    erased: "visitor_id phone caller_hash gclid wbraid gbraid page_url",
+    erased: "visitor_id phone caller_hash caller_key_id gclid wbraid gbraid page_url",
     // intent_stamp: the event's own random id. A late report must still find the erased call, to be left out.
     kept: "reported_by intent_stamp channel status seal_status score_breakdown",
   },
@@ -26,7 +26,7 @@ const columns: Record<string, { erased: string; kept: string }> = {
   // The bill: random ids, a hash with the time in it, and a name without its label.
   "public.ingest_idempotency": { erased: "", kept: "idempotency_key eid event_name" },
   "public.sales": {
-    erased: "gclid wbraid gbraid customer_hash email_hash note external_hash",
+    erased: "gclid wbraid gbraid customer_hash caller_hash caller_key_id email_hash note external_hash",
     // external_ref: the till's number of the sale, by which it is found there.
     kept: "external_ref status seal_status order_id currency value_source delivery_block matched_by",
   },
@@ -39,7 +39,7 @@ const columns: Record<string, { erased: string; kept: string }> = {
     erased: "last_error attempt_error",
     kept:
       "provider_key kind status order_id currency conversion_name conversion_action identifiers_hash click_kind handed_via provider_error_code " +
-      "provider_error_category attempt_error_code attempt_error_category by_hand_reason provider_request_id channel",
+      "provider_error_category attempt_error_code attempt_error_category by_hand_reason provider_request_id channel transport verdict verdict_reason",
   },
   "public.marketing_signals": {
     erased: "last_error",
@@ -49,14 +49,14 @@ const columns: Record<string, { erased: string; kept: string }> = {
   },
 };
 
-/** Tables of settings, money, proofs and running figures: ids, amounts, codes and hashes, nothing of a visitor. */
+/** Tables of settings, members, money, proofs and running figures: ids, amounts, codes, ranges and hashes, nothing of a visitor. */
 const withoutPeople = `
-  private.action_names private.counted_days private.delivery_turns private.erased_marks private.open_upload_batches private.plan_changes
-  private.queue_check private.queue_check_counts private.queue_count_checks private.queue_count_deltas private.queue_counts
-  private.queue_outcome_deltas private.queue_outcomes private.retention_progress private.site_secrets public.contract_moves public.contracts public.erasure_receipts
+  private.action_names private.assumed_dispatches private.billing_credits private.counted_days private.delivery_turns private.erased_marks private.open_upload_batches private.person_addresses private.plan_changes
+  private.queue_batch_moves private.queue_check private.queue_check_counts private.queue_count_checks private.queue_count_deltas private.queue_counts
+  private.queue_moves private.queue_outcome_deltas private.queue_outcomes private.retention_progress private.site_secrets private.usage_origins public.contract_moves public.contracts public.erasure_receipts
   public.hos_idempotency_keys public.ingest_drop_deltas public.ingest_drops_daily public.invoices public.proof_blocks
-  public.provider_conversion_actions public.provider_credentials public.provider_dispatches public.provider_health_state
-  public.provider_requests public.provider_upload_attempts public.provider_upload_metrics public.queue_transitions public.revenue_snapshots
+  public.provider_conversion_actions public.provider_credentials public.provider_health_state
+  public.provider_requests public.provider_upload_attempts public.provider_upload_metrics public.revenue_snapshots
   public.script_runs public.site_api_keys public.site_invitations public.site_plans public.site_usage_monthly public.sites
   public.transition_proofs`;
 

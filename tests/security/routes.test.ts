@@ -26,12 +26,14 @@ const routes: Record<Who, string> = {
     GET,POST /api/cron/billing/reconcile-usage
     GET,POST /api/cron/contracts/idempotency-cleanup
     GET,POST /api/cron/contracts/seal-proofs
+    GET,POST /api/cron/ingest/busy-days
     GET,POST /api/cron/ingest/partitions
     GET,POST /api/cron/ingest/recover
     GET,POST /api/cron/invitation-cleanup
     GET,POST /api/cron/oci/attempt-cap
     GET,POST /api/cron/oci/fold-counts
     GET,POST /api/cron/oci/reconcile-counts
+    GET,POST /api/cron/privacy/retention
     GET,POST /api/cron/process-offline-conversions
     GET,POST /api/cron/providers/poll-verdicts
     GET,POST /api/cron/providers/recover-processing
@@ -43,6 +45,7 @@ const routes: Record<Who, string> = {
     POST /api/sales
     POST /api/workers/ingest`,
   person: `
+    DELETE /api/account
     GET /api/google-ads/oauth/callback
     POST /api/invitations/[invitationId]/accept
     POST /api/invitations/[invitationId]/decline
@@ -69,6 +72,7 @@ const routes: Record<Who, string> = {
     GET /api/sites/[siteId]/version
     GET /v1/contract/proofs/[proofId]`,
   operator: `
+    GET /api/sites/[siteId]/billing/origins
     POST /api/oci/queue-actions/[actionId]/undo
     POST /api/oci/queue-actions/preview
     POST /api/oci/queue-actions
@@ -86,7 +90,9 @@ const routes: Record<Who, string> = {
     DELETE,PATCH /api/sites/[siteId]/api-keys/[keyId]
     POST /api/sites/[siteId]/api-keys
     POST,DELETE /api/sites/[siteId]/archive
+    PATCH /api/sites/[siteId]/billing/lead-share
     POST /api/sites/[siteId]/call-event-secret
+    PATCH /api/sites/[siteId]/ceilings
     PATCH /api/sites/[siteId]/delivery
     POST /api/sites/[siteId]/google-ads/actions/available
     POST /api/sites/[siteId]/google-ads/actions
@@ -100,6 +106,10 @@ const routes: Record<Who, string> = {
     DELETE /api/sites/[siteId]/invitations/[invitationId]
     PATCH,DELETE /api/sites/[siteId]/members/[userId]
     POST /api/sites/[siteId]/members
+    POST /api/sites/[siteId]/privacy/erase
+    POST /api/sites/[siteId]/privacy/export
+    POST /api/sites/[siteId]/privacy/preview
+    PATCH /api/sites/[siteId]/privacy/retention
     PATCH /api/sites/[siteId]/privacy
     PATCH /api/sites/[siteId]`,
 };
@@ -131,7 +141,8 @@ async function findRoutes(): Promise<Found[]> {
     for (const [method, run] of Object.entries(module))
       if (typeof run === "function") found.push({ line: `${method} ${path}`, method, path, run: run as Handler }); // handler() built it: handler.test.ts
   }
-  return found;
+  // The one that ends who asks comes last.
+  return found.toSorted((one, other) => Number(one.path === "/api/account") - Number(other.path === "/api/account"));
 }
 
 let db: TestDatabase;

@@ -62,6 +62,7 @@ export async function leaveTraces(app: IngestApp, site: IngestSite & Team): Prom
     wbraid,
     marketingConsent: true,
     note: `For ${email}`,
+    callers: (await callersOf(site.siteId, [{ phone }])).flat().map((caller) => ({ ...caller })), // as the app adds them
   };
   await callAs(app.db.sql, app.owner, (tx) => tx`select public.import_sales(${site.siteId}, ${tx.json([till])}, false)`);
   const [tillSale] = await app.db.sql`select id from public.sales where site_id = ${site.siteUuid} and external_ref = ${till.externalRef}`;

@@ -1,5 +1,4 @@
 import { createServerClient } from "@supabase/ssr";
-import { prefixedCookie } from "#lib/platform/cookie-name.ts";
 import { type Person, password } from "#tests/fixtures/team.ts";
 import { appOrigin } from "./app-env.ts";
 import type { TestGateway } from "./test-gateway.ts";
@@ -10,7 +9,8 @@ type RouteHandler = (request: Request, context: { params: Promise<Record<string,
 export async function cookiesOf(gateway: TestGateway, person: Person): Promise<string> {
   const jar = new Map<string, string>();
   const client = createServerClient(gateway.url, gateway.publishableKey, {
-    cookieOptions: { name: prefixedCookie("__Host-", "om_session") },
+    // As the app's own code names it, also after a test started the app anew with other variables.
+    cookieOptions: { name: process.env.APP_URL?.startsWith("https:") ? "__Host-om_session" : "om_session" },
     cookies: {
       getAll: () => [...jar].map(([name, value]) => ({ name, value })),
       setAll: (list) => {

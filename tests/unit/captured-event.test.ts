@@ -6,7 +6,10 @@ import type { SiteUuid } from "#lib/site.ts";
 import { useAppEnv } from "#tests/support/app-env.ts";
 
 // Whose word about an address counts is a setting.
-useAppEnv({ database: { appUrl: "postgres://localhost:1/none" }, redisRest: { url: "http://localhost:1", token: "token-of-tests-0123456789" } });
+useAppEnv({
+  database: { appUrl: "postgres://localhost:1/none" },
+  redisRest: { url: "http://localhost:1", token: "token-of-tests-0123456789" },
+});
 
 const site = {
   siteUuid: "00000000-0000-4000-8000-000000000000" as SiteUuid,

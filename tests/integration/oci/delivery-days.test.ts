@@ -1,8 +1,8 @@
-import { copyDelivered } from "#tests/fixtures/bulk-rows.ts";
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type DeliveryDays, deliveryDays } from "#lib/oci/queue/days.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
+import { copyDelivered } from "#tests/fixtures/bulk-rows.ts";
 import { change } from "#tests/fixtures/leads.ts";
 import { claimForScript, claimForWorker, minutesLater, type Result, sealLead, settleClaim } from "#tests/fixtures/queue.ts";
 import { createApiTeam, createQueueTeam } from "#tests/fixtures/queue-team.ts";

@@ -109,30 +109,34 @@ describe("a batch that arrived whole", () => {
     expect(await db.sql`select from public.provider_dispatches where queue_id = ${row.id}`).toHaveLength(1);
   });
 
-  test.each(["a failure before it", "new credentials", "another claim", "another site"])("leaves everything to settle: %s", async (obstacle) => {
-    await sealLead(db.sql, team);
-    const claimed = await claim();
-    const args = answerArgs(claimed, 10);
-    if (obstacle === "a failure before it")
-      await service(db.sql, "record_provider_outcome", {
-        p_site_id: team.siteUuid,
-        p_provider_key: "google_ads",
-        p_success: false,
-        p_transient: true,
-      });
-    if (obstacle === "new credentials") args.p_batch.credentialsVersion = 7;
-    if (obstacle === "another claim") args.p_token = "00000000-0000-4000-8000-000000000000";
-    if (obstacle === "another site") args.p_site_id = (await createApiTeam(db.sql, `other-${++teams}`, owner)).siteUuid;
-    const done = await service<Answer>(db.sql, "settle_and_claim_conversion_jobs", args, minutesLater(5));
-    expect(done).toEqual({ completed: 0, left: 1, claim: null });
-    expect(await settleAll(claimed, 6)).toMatchObject({ completed: 1 });
-  });
+  test.each(["a failure before it", "new credentials", "another claim", "another site"])(
+    "leaves everything to settle: %s",
+    async (obstacle) => {
+      await sealLead(db.sql, team);
+      const claimed = await claim();
+      const args = answerArgs(claimed, 10);
+      if (obstacle === "a failure before it")
+        await service(db.sql, "record_provider_outcome", {
+          p_site_id: team.siteUuid,
+          p_provider_key: "google_ads",
+          p_success: false,
+          p_transient: true,
+        });
+      if (obstacle === "new credentials") args.p_batch.credentialsVersion = 7;
+      if (obstacle === "another claim") args.p_token = "00000000-0000-4000-8000-000000000000";
+      if (obstacle === "another site") args.p_site_id = (await createApiTeam(db.sql, `other-${++teams}`, owner)).siteUuid;
+      const done = await service<Answer>(db.sql, "settle_and_claim_conversion_jobs", args, minutesLater(5));
+      expect(done).toEqual({ completed: 0, left: 1, claim: null });
+      expect(await settleAll(claimed, 6)).toMatchObject({ completed: 1 });
+    },
+  );
 
   test("counts stay exact, to the cent", async () => {
     for (const amountCents of [100_00, 250_50]) await sealLead(db.sql, team, { amountCents });
     await answer(await claim());
     await sealLead(db.sql, team, { amountCents: 70_10 });
-    const counted = await db.sql`select status, row_count::int as rows, value_cents::int as value from private.queue_totals(array[${team.siteUuid}]::uuid[])
+    const counted =
+      await db.sql`select status, row_count::int as rows, value_cents::int as value from private.queue_totals(array[${team.siteUuid}]::uuid[])
       order by status`;
     const real = await db.sql`select status, count(*)::int as rows, sum(value_cents)::int as value from public.offline_conversion_queue
       where site_id = ${team.siteUuid} group by status order by status`;
@@ -157,7 +161,10 @@ describe("an answer and a change of the sale", () => {
       (tx) => answerIn(tx, claimed),
       () => correct(row.saleId, 150_00),
     );
-    expect(await rowsOf(row.saleId)).toMatchObject([{ status: "COMPLETED", value: 100_00 }, { kind: "RESTATE", status: "QUEUED", value: 150_00 }]);
+    expect(await rowsOf(row.saleId)).toMatchObject([
+      { status: "COMPLETED", value: 100_00 },
+      { kind: "RESTATE", status: "QUEUED", value: 150_00 },
+    ]);
     await reconciles(row.saleId);
   });
 
@@ -185,7 +192,10 @@ describe("an answer and a change of the sale", () => {
       () => settleAll(claimed, 7),
     );
     expect(done).toEqual({ completed: 0, left: 1, claim: null });
-    expect(await rowsOf(row.saleId)).toMatchObject([{ status: "COMPLETED", value: 100_00 }, { kind: "RESTATE", status: "QUEUED", value: 150_00 }]);
+    expect(await rowsOf(row.saleId)).toMatchObject([
+      { status: "COMPLETED", value: 100_00 },
+      { kind: "RESTATE", status: "QUEUED", value: 150_00 },
+    ]);
     await reconciles(row.saleId);
   });
 
@@ -241,7 +251,11 @@ describe("a claim and a change of the sale", () => {
       db.sql,
       async (tx) => {
         await tx`select set_config('opsmantik.now', ${minutesLater(1).toISOString()}, true)`;
-        claimed = await callIn(tx, "claim_offline_conversion_jobs_v2", { p_site_id: team.siteUuid, p_provider_key: "google_ads", p_limit: 5 });
+        claimed = await callIn(tx, "claim_offline_conversion_jobs_v2", {
+          p_site_id: team.siteUuid,
+          p_provider_key: "google_ads",
+          p_limit: 5,
+        });
       },
       () => correct(row.saleId, 150_00, 2),
     );
@@ -279,4 +293,3 @@ test("plain rows and others leave in one order", async () => {
   }
   expect(seen).toEqual(order);
 });
-
