@@ -76,7 +76,7 @@ export interface WholeAnswer {
 }
 
 /** Rows that are `left` must be settled by `settle`, with all results of the batch. */
-export interface SettledAndClaimed {
+interface SettledAndClaimed {
   completed: number;
   left: number;
   claim: Claim | null;

@@ -8,7 +8,7 @@ export interface RequestOrigin {
   browser: BrowserFamily | null;
 }
 
-export const browserFamilies = ["chrome", "safari", "firefox", "edge", "opera", "samsung", "other"] as const;
+const browserFamilies = ["chrome", "safari", "firefox", "edge", "opera", "samsung", "other"] as const;
 export type BrowserFamily = (typeof browserFamilies)[number];
 
 /** The first that a user agent names: most of them also name Chrome or Safari. */

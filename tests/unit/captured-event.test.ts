@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { captureEvent, requestFacts, visitorOf } from "#lib/ingest/capture-event.ts";
 import { storedRow } from "#lib/ingest/drain.ts";
 import { capturedEvent, wireEvent } from "#lib/ingest/event-shape.ts";
