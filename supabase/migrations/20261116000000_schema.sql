@@ -7024,7 +7024,7 @@ as $$
 $$;
 create function private.count_part(p_site_id uuid, p_from timestamptz, p_to timestamptz)
 returns bigint
-language sql security definer set search_path = ''
+language sql security definer set search_path = '' set enable_seqscan = off
 as $$
   with counted as (
     select q.provider_key, q.status, q.currency,

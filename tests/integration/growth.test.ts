@@ -74,7 +74,8 @@ test("with 10,000 and with 100,000 events of a month, each step reads the same n
   expect(Math.max(...large.counting)).toBeLessThan(11_000); // ten pages, and today's 700
   // Today's 700, and a page of 100 in the list. A plan gives the mean of its rounds as a whole number: half a row a day.
   for (const [index, rows] of large.figures.entries()) expect(Math.abs(rows - (small.figures[index] ?? 0))).toBeLessThan(31);
-  expect(Math.max(...large.figures)).toBeLessThan(850);
+  // The overview counts today's 700 twice: for the bill, and to say whether the day is unusual.
+  expect(Math.max(...large.figures)).toBeLessThan(1550);
 });
 
 // Guarantee: the check of the counts ends, however long a customer has been with us.

@@ -5,10 +5,12 @@ import { capturedEvent, wireEvent } from "#lib/ingest/event-shape.ts";
 import type { SiteUuid } from "#lib/site.ts";
 import { useAppEnv } from "#tests/support/app-env.ts";
 
-// Whose word about an address counts is a setting.
-useAppEnv({
-  database: { appUrl: "postgres://localhost:1/none" },
-  redisRest: { url: "http://localhost:1", token: "token-of-tests-0123456789" },
+beforeAll(() => {
+  // Whose word about an address counts is a setting.
+  useAppEnv({
+    database: { appUrl: "postgres://localhost:1/none" },
+    redisRest: { url: "http://localhost:1", token: "token-of-tests-0123456789" },
+  });
 });
 
 const site = {

@@ -32,7 +32,7 @@ $$;
 -- change is in the count and its line is taken here, or a later fold adds its line to the sum.
 create function private.count_part(p_site_id uuid, p_from timestamptz, p_to timestamptz)
 returns bigint
-language sql security definer set search_path = ''
+language sql security definer set search_path = '' set enable_seqscan = off
 as $$
   with counted as (
     select q.provider_key, q.status, q.currency,

@@ -92,6 +92,7 @@ test("the crons answer what they changed, and only to who knows their secret", a
     signals: { recovered: 0, ended: 0 },
     pageViews: 0,
     purgedRuns: 0,
+    purgedHashes: expect.any(Number),
     purgedIdentifiers: 0,
   });
   expect((await call(capCron, "?max_attempts=0")).status).toBe(400);

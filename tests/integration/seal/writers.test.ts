@@ -96,10 +96,12 @@ const knownWriters = [
   "confirm_sale",
   "confirm_sale_and_enqueue",
   "correct_sale",
+  "erase_person",
   "fail_offline_conversions",
   "import_sales",
   "oci_attempt_cap",
   "record_consent", // a correction that was given up may have left a later one unsaid
+  "record_consents",
   "record_verdicts", // what Google rejected may be sent again
   "recover_stuck_offline_conversion_jobs",
   "seal_call",
