@@ -19,8 +19,11 @@ export const optional = (maxChars: number) =>
     .transform((value) => cleaned(String(value ?? ""), maxChars) || null);
 /** Ids that a telephone system makes. They live in a space of their own: what comes unsigned and begins like one counts as nothing. */
 export const systemIdPrefix = "system/";
+/** Stands in for the visitor of what was erased. */
+const erasedIdPrefix = "erased-";
+export const isReservedId = (id: string) => id.startsWith(systemIdPrefix) || id.startsWith(erasedIdPrefix);
 /** An id that a visitor's browser gives. */
-export const visitorsId = optional(64).transform((id) => (id?.startsWith(systemIdPrefix) ? null : id));
+export const visitorsId = optional(64).transform((id) => (id && isReservedId(id) ? null : id));
 const named = (maxChars: number, otherwise: string) => optional(maxChars).transform((value) => value ?? otherwise);
 
 const number = z

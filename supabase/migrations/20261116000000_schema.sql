@@ -1553,7 +1553,9 @@ declare
   v_proof public.transition_proofs;
 begin
   select p.* into v_proof from public.transition_proofs p where p.id = p_proof_id;
-  if v_proof.id is null or not public.has_site_role(v_proof.site_id, 'viewer') then
+  if v_proof.id is null or not public.has_site_role(v_proof.site_id,
+      case when v_proof.contract = any (private.owner_contracts()) then 'owner'
+        else 'viewer' end::public.site_role) then
     perform private.fail(404, 'NOT_FOUND');
   end if;
   return private.proof_receipt(v_proof);
@@ -1567,7 +1569,8 @@ declare
   v_proof public.transition_proofs;
 begin
   select p.* into v_proof from public.transition_proofs p
-    where p.id = p_proof_id and p.site_id = v_site_id;
+    where p.id = p_proof_id and p.site_id = v_site_id
+      and p.contract <> all (private.owner_contracts());
   if v_proof.id is null then
     perform private.fail(404, 'NOT_FOUND');
   end if;
@@ -2572,10 +2575,12 @@ as $$
     from private.busy_days b
     where b.site_id = p_site_id and b.events > 0
       and b.day >= (private.current_moment() at time zone 'UTC')::date - 28
+      and not exists (select from private.billing_credits c
+        where c.site_id = p_site_id and c.day = b.day)
   ), ranked as (
     select r.*, row_number() over (order by r.events desc) as by_day,
       row_number() over (order by r.busiest_minute desc) as by_minute,
-      case when r.days > 7 then 4 else 1 end as wanted
+      case when r.days > 7 then 4 else 1 + r.days / 2 end as wanted
     from recent r
   )
   select coalesce(max(k.busiest_minute) filter (where k.by_minute = k.wanted), 0),
@@ -2846,7 +2851,10 @@ as $$
         'gbraid', p_report -> 'gbraid')) as report) r
     where r.report <> '{}'
     on conflict (site_id, intent_stamp)
-      do update set report = h.report || excluded.report, held_until = excluded.held_until
+      do update set held_until = excluded.held_until,
+        -- A number comes with its hash, or without one.
+        report = case when excluded.report ? 'phone'
+          then h.report - '{callerHash,callerKeyId}'::text[] else h.report end || excluded.report
 $$;
 
 -- 05_leads/lead_score.sql
@@ -3251,7 +3259,9 @@ begin
   delete from private.held_reports h
     where h.site_id = p_session.site_id and h.intent_stamp = p_event ->> 'intentStamp'
     returning h.report into v_held;
-  v_signed := coalesce(v_held, '{}')
+  v_held := coalesce(v_held, '{}');
+  v_signed := case when v_is_signed and p_event ->> 'phone' is not null
+      then v_held - '{callerHash,callerKeyId}'::text[] else v_held end
     || case when v_is_signed then jsonb_strip_nulls(p_event) else '{}' end;
   if v_is_signed and not p_session.marketing_consent
      and not private.refused_marketing(p_session.site_id, p_session.visitor_id) then
@@ -3369,8 +3379,9 @@ begin
   end if;
   v_call.phone := case when v_is_worse
     then coalesce(v_old.phone, p_new.phone) else coalesce(p_new.phone, v_old.phone) end;
-  if p_new.caller_hash is not null and (v_old.caller_hash is null or not v_is_worse) then
-    v_call.caller_hash := p_new.caller_hash;
+  if v_call.phone is distinct from v_old.phone
+     or v_old.caller_hash is null and p_new.caller_hash is not null then
+    v_call.caller_hash := p_new.caller_hash;   -- of the same number
     v_call.caller_key_id := p_new.caller_key_id;
   end if;
   if not v_call.marketing_consent then
@@ -3781,7 +3792,7 @@ as $$
     'day', t.day,
     'units', t.units,
     'dayEvents', t.day_events,
-    'reason', t.note,
+    'reason', private.readable_note(p_site_id, t.note),
     'proofId', t.proof_id,
     'creditedAt', private.utc_text(t.created_at),
     'inInvoice', t.in_invoice) order by t.created_at desc, t.id desc), '[]')
@@ -4335,7 +4346,8 @@ begin
     'adjustments', v.adjustments,
     'credits', (
       select coalesce(jsonb_agg(
-        c || jsonb_build_object('reason', n.note) order by place), '[]')
+        c || jsonb_build_object('reason', private.readable_note(v.site_id, n.note))
+        order by place), '[]')
       from jsonb_array_elements(v.credits) with ordinality t (c, place)
       left join private.proof_notes n on n.proof_id = (c ->> 'proofId')::uuid),
     'totalCents', v.total_cents,
@@ -13661,7 +13673,8 @@ declare
   v_new jsonb := case when tg_op <> 'DELETE' then to_jsonb(new) else '{}' end;
   v_old jsonb := case when tg_op <> 'INSERT' then to_jsonb(old) else '{}' end;
   v_site_id uuid := coalesce(v_new ->> 'site_id', v_old ->> 'site_id')::uuid;
-  v_changed jsonb := private.changed_fields(v_old, v_new) - '{site_id,updated_at}'::text[];
+  v_changed jsonb := private.changed_fields(v_old, v_new)
+    - '{site_id,updated_at,changed_at}'::text[];
 begin
   if v_changed <> '{}' then
     perform private.note_act(v_site_id, jsonb_build_object(
@@ -13705,6 +13718,7 @@ create type private.person as (
   sale_ids uuid[],
   stamps text[],
   clicks text[],
+  asked_clicks text[],
   caller_hashes text[],
   phone_hashes text[],
   email_hashes text[],
@@ -13861,9 +13875,11 @@ create function public.erase_person(
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'owner');
 begin
-  return private.erase_step(
-    private.require_site(p_public_id, 'owner'), private.user_actor(), p_person, p_receipt_id);
+  perform private.require_fresh_sign_in();
+  return private.erase_step(v_site, private.user_actor(), p_person, p_receipt_id);
 end
 $$;
 create function private.erase_step(
@@ -14194,6 +14210,7 @@ declare
 begin
   v.site_id := p_site.id;
   v.visitors := '{}'; v.call_ids := '{}'; v.sale_ids := '{}'; v.stamps := '{}'; v.clicks := '{}';
+  v.asked_clicks := '{}';
   v.caller_hashes := '{}'; v.phone_hashes := '{}'; v.email_hashes := '{}';
   case p_asked ->> 'kind'
     when 'phone' then
@@ -14203,7 +14220,9 @@ begin
     when 'email' then
       v.email := lower(v_value);
       v.email_hashes := private.email_hashes_of(v_value);
-    when 'click' then v.clicks := private.joined(array[v_value], null);
+    when 'click' then
+      v.clicks := private.joined(array[v_value], null);
+      v.asked_clicks := v.clicks;
     when 'visitor' then v.visitors := private.joined(array[v_value], null);
     else null;
   end case;
@@ -14271,6 +14290,10 @@ begin
       select c.id from public.calls c
         where c.site_id = p_site.id and c.caller_hash = any (v.caller_hashes)
           and c.caller_hash <> all (v_asked_hashes)
+      union   -- a number that could not be read in full has no hash
+      select c.id from public.calls c
+        where c.site_id = p_site.id and c.phone is not null and c.caller_hash is null
+          and right(regexp_replace(c.phone, '\D', '', 'g'), 9) = right(v.phone, 9)
       union
       select s.call_id from public.sales s
         where s.id = any (v.sale_ids) and s.call_id is not null);
@@ -14295,8 +14318,10 @@ begin
       union select s.id from public.sales s
         where s.site_id = p_site.id and (s.customer_hash = any (v.phone_hashes)
           or s.caller_hash = any (v.caller_hashes) or s.email_hash = any (v.email_hashes)
-          or s.gclid = any (v.clicks)
-          or s.wbraid = any (v.clicks) or s.gbraid = any (v.clicks)));
+          -- A link with a click is passed on: a call of somebody else is not this person's.
+          or (array[s.gclid, s.wbraid, s.gbraid] && v.clicks and (s.call_id is null
+            or s.call_id = any (v.call_ids)
+            or array[s.gclid, s.wbraid, s.gbraid] && v.asked_clicks))));
     select private.joined(v.email_hashes, array_agg(s.email_hash)),
         private.joined(v.clicks, array_agg(s.gclid) || array_agg(s.wbraid) || array_agg(s.gbraid)),
         private.joined(v.phone_hashes, array_agg(s.customer_hash) filter (where
@@ -14429,6 +14454,8 @@ as $$
     join private.proof_notes n on n.proof_id = p.id
   where coalesce(p_person.phone, p_person.email) is not null
     and p.site_id = p_person.site_id and private.mentions(p_person, n.note)
+    -- Who was invited, and why a day was credited, is the record of an act, not of a visitor.
+    and p.contract <> all (private.owner_contracts() || array['credit'])
 $$;
 create function private.captured_of(p_site public.sites, p_person private.person)
 returns setof uuid
@@ -14439,7 +14466,7 @@ as $$
     and (b.payload ->> 'visitor' = any (p_person.visitors)
       or b.payload ->> 'intentStamp' = any (p_person.stamps)
       or array[b.payload ->> 'gclid', b.payload ->> 'wbraid', b.payload ->> 'gbraid']
-        && p_person.clicks
+        && p_person.asked_clicks
       or (b.payload ->> 'phone' is not null and private.phone_hash(
         private.e164(p_site, b.payload ->> 'phone')) = any (p_person.phone_hashes)))
 $$;
@@ -14450,7 +14477,7 @@ as $$
   where h.site_id = p_site.id
     and (h.intent_stamp = any (p_person.stamps || p_person.visitors)
       or array[h.report ->> 'gclid', h.report ->> 'wbraid', h.report ->> 'gbraid']
-        && p_person.clicks
+        && p_person.asked_clicks
       or private.phone_hash(private.e164(p_site, h.report ->> 'phone'))
         = any (p_person.phone_hashes))
 $$;
@@ -14676,6 +14703,12 @@ begin
     return '{"isDone": true, "removed": {}}';
   end if;
   v_events_gone := private.drop_old_events(v_events);
+  if jsonb_array_length(v_events_gone -> 'dropped') > 0 then
+    -- Ends here: the drop keeps everybody from the events until this commits.
+    return jsonb_build_object('isDone', false, 'removed', jsonb_build_object(
+      'partitions', jsonb_array_length(v_events_gone -> 'dropped'),
+      'events', (v_events_gone ->> 'deleted')::int));
+  end if;
   v_done := (v_events_gone ->> 'deleted')::int < 5000;
   v_removed := jsonb_build_object(
     'partitions', jsonb_array_length(v_events_gone -> 'dropped'),

@@ -12,7 +12,7 @@ test("signing in leads back to where one wanted to go, and signing out closes it
   await expect(page.getByRole("heading", { name: "Members" })).toBeVisible();
 
   await page.goto("/dashboard/account");
-  await page.getByRole("main").getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("main").getByRole("button", { name: "Sign out", exact: true }).click();
   await expect(page).toHaveURL(/\/sign-in/);
   await page.goto("/dashboard");
   await expect(page).toHaveURL(/\/sign-in\?next=/);

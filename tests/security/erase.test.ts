@@ -151,6 +151,23 @@ describe("erasing a person", () => {
   });
 });
 
+// Guarantee: whoever opens a link that somebody passed on can be forgotten without forgetting the one who passed it on.
+// Mutation: follow every click of the person to every sale.
+test("erasing a visitor who came with a passed-on click leaves the other's lead, sale and events alone", async () => {
+  const site = await sendingSite(app);
+  const person = await leaveTraces(app, site);
+  const stranger = "visitor-who-opened-the-link";
+  const u = `${site.origin}/?gclid=${person.gclid}`;
+  await app.sync(site, pageView(site, { consent_scopes: ["analytics", "marketing"], u, meta: { fp: stranger, gclid: person.gclid } }));
+  await drainEvents();
+  await captureMore(app, site, person);
+  const before = await cellsWith(app, person.traces);
+  await erasePerson(ownersDoor(app, site), { kind: "visitor", value: stranger });
+  expect(await cellsWith(app, [stranger])).toEqual([]);
+  expect(await cellsWith(app, person.traces)).toEqual(before);
+  expect((await saleOf(app, person.saleId)).rows).toEqual([["QUEUED", null]]);
+});
+
 describe("an erased person", () => {
   // Guarantee: nobody is taken to have agreed after they were erased. Mutation: leave erased_at out of visitor_consents.
   test("who comes again is stored without consent, whatever the event or the site's default says", async () => {
@@ -198,7 +215,7 @@ describe("an erased person", () => {
       marketingConsent: true,
     };
     await app.db.sql.begin(async (tx) => {
-      await tx`select set_config('request.jwt.claims', ${JSON.stringify({ sub: app.owner.id })}, true)`;
+      await tx`select set_config('request.jwt.claims', ${JSON.stringify({ sub: app.owner.id, amr: [{ method: "password", timestamp: Math.floor(Date.now() / 1000) }] })}, true)`;
       await tx`select public.import_sales(${site.siteId}, ${tx.json([line])}, true)`;
     });
     const [sale] = await app.db
@@ -213,7 +230,7 @@ describe("an erased person", () => {
     await erasePerson(ownersDoor(app, site), { kind: "email", value: person.email });
     const again = { line: 2, externalRef: before?.external_ref, occurredAt: before?.occurred_at, amountCents: 5_000, currency: "TRY" };
     await app.db.sql.begin(async (tx) => {
-      await tx`select set_config('request.jwt.claims', ${JSON.stringify({ sub: app.owner.id })}, true)`;
+      await tx`select set_config('request.jwt.claims', ${JSON.stringify({ sub: app.owner.id, amr: [{ method: "password", timestamp: Math.floor(Date.now() / 1000) }] })}, true)`;
       await tx`select public.import_sales(${site.siteId}, ${tx.json([{ ...again, customerPhone: person.phone, note: person.email }] as never)}, false)`;
     });
     expect(await cellsWith(app, person.traces)).toEqual([]);
@@ -280,7 +297,9 @@ describe("races", () => {
     } else {
       const stored = await whileOpen(
         app.db.sql,
-        (tx) => tx`select set_config('request.jwt.claims', ${JSON.stringify({ sub: app.owner.id })}, true),
+        (
+          tx,
+        ) => tx`select set_config('request.jwt.claims', ${JSON.stringify({ sub: app.owner.id, amr: [{ method: "password", timestamp: Math.floor(Date.now() / 1000) }] })}, true),
           public.erase_person(${site.siteId}, ${tx.json(asked)})`,
         () => service(app.db.sql, "store_events", { p_token: token, p_rows: values }),
       );
@@ -298,7 +317,7 @@ describe("races", () => {
     );
     await drainEvents();
     const { id } = await callOf(app, site, "second");
-    const asOwner = JSON.stringify({ sub: app.owner.id });
+    const asOwner = JSON.stringify({ sub: app.owner.id, amr: [{ method: "password", timestamp: Math.floor(Date.now() / 1000) }] });
     const move = { id, amountCents: 5_000, separateSale: true, reason: `For ${person.email}` };
     if (first === "the seal") {
       await whileOpen(

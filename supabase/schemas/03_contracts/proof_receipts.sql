@@ -52,7 +52,9 @@ declare
   v_proof public.transition_proofs;
 begin
   select p.* into v_proof from public.transition_proofs p where p.id = p_proof_id;
-  if v_proof.id is null or not public.has_site_role(v_proof.site_id, 'viewer') then
+  if v_proof.id is null or not public.has_site_role(v_proof.site_id,
+      case when v_proof.contract = any (private.owner_contracts()) then 'owner'
+        else 'viewer' end::public.site_role) then
     perform private.fail(404, 'NOT_FOUND');
   end if;
   return private.proof_receipt(v_proof);
@@ -70,7 +72,8 @@ declare
   v_proof public.transition_proofs;
 begin
   select p.* into v_proof from public.transition_proofs p
-    where p.id = p_proof_id and p.site_id = v_site_id;
+    where p.id = p_proof_id and p.site_id = v_site_id
+      and p.contract <> all (private.owner_contracts());
   if v_proof.id is null then
     perform private.fail(404, 'NOT_FOUND');
   end if;

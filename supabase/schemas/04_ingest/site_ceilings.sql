@@ -22,8 +22,9 @@ create table private.busy_days (
 alter table private.busy_days enable row level security;
 
 -- usual_load: the busiest day and minute that are usual for a site. With a week of history the
--- fourth busiest of 28 days, so that three days of a flood do not raise it; before that the
--- busiest.
+-- fourth busiest of 28 days, so that three days of a flood do not raise it; before that the middle
+-- one, so that a flood does not raise its own ceiling from day to day. Days with a credit are
+-- disputed and do not count.
 create function private.usual_load(p_site_id uuid) returns table (a_minute int, a_day int)
 language sql stable security definer set search_path = ''
 as $$
@@ -32,10 +33,12 @@ as $$
     from private.busy_days b
     where b.site_id = p_site_id and b.events > 0
       and b.day >= (private.current_moment() at time zone 'UTC')::date - 28
+      and not exists (select from private.billing_credits c
+        where c.site_id = p_site_id and c.day = b.day)
   ), ranked as (
     select r.*, row_number() over (order by r.events desc) as by_day,
       row_number() over (order by r.busiest_minute desc) as by_minute,
-      case when r.days > 7 then 4 else 1 end as wanted
+      case when r.days > 7 then 4 else 1 + r.days / 2 end as wanted
     from recent r
   )
   select coalesce(max(k.busiest_minute) filter (where k.by_minute = k.wanted), 0),

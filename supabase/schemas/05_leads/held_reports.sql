@@ -28,5 +28,8 @@ as $$
         'gbraid', p_report -> 'gbraid')) as report) r
     where r.report <> '{}'
     on conflict (site_id, intent_stamp)
-      do update set report = h.report || excluded.report, held_until = excluded.held_until
+      do update set held_until = excluded.held_until,
+        -- A number comes with its hash, or without one.
+        report = case when excluded.report ? 'phone'
+          then h.report - '{callerHash,callerKeyId}'::text[] else h.report end || excluded.report
 $$;

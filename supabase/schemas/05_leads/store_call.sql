@@ -19,7 +19,9 @@ begin
   delete from private.held_reports h
     where h.site_id = p_session.site_id and h.intent_stamp = p_event ->> 'intentStamp'
     returning h.report into v_held;
-  v_signed := coalesce(v_held, '{}')
+  v_held := coalesce(v_held, '{}');
+  v_signed := case when v_is_signed and p_event ->> 'phone' is not null
+      then v_held - '{callerHash,callerKeyId}'::text[] else v_held end
     || case when v_is_signed then jsonb_strip_nulls(p_event) else '{}' end;
   if v_is_signed and not p_session.marketing_consent
      and not private.refused_marketing(p_session.site_id, p_session.visitor_id) then
@@ -141,8 +143,9 @@ begin
   end if;
   v_call.phone := case when v_is_worse
     then coalesce(v_old.phone, p_new.phone) else coalesce(p_new.phone, v_old.phone) end;
-  if p_new.caller_hash is not null and (v_old.caller_hash is null or not v_is_worse) then
-    v_call.caller_hash := p_new.caller_hash;
+  if v_call.phone is distinct from v_old.phone
+     or v_old.caller_hash is null and p_new.caller_hash is not null then
+    v_call.caller_hash := p_new.caller_hash;   -- of the same number
     v_call.caller_key_id := p_new.caller_key_id;
   end if;
   if not v_call.marketing_consent then

@@ -177,7 +177,7 @@ as $$
     'day', t.day,
     'units', t.units,
     'dayEvents', t.day_events,
-    'reason', t.note,
+    'reason', private.readable_note(p_site_id, t.note),
     'proofId', t.proof_id,
     'creditedAt', private.utc_text(t.created_at),
     'inInvoice', t.in_invoice) order by t.created_at desc, t.id desc), '[]')

@@ -174,7 +174,8 @@ begin
     'adjustments', v.adjustments,
     'credits', (
       select coalesce(jsonb_agg(
-        c || jsonb_build_object('reason', n.note) order by place), '[]')
+        c || jsonb_build_object('reason', private.readable_note(v.site_id, n.note))
+        order by place), '[]')
       from jsonb_array_elements(v.credits) with ordinality t (c, place)
       left join private.proof_notes n on n.proof_id = (c ->> 'proofId')::uuid),
     'totalCents', v.total_cents,

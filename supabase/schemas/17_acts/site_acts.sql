@@ -58,7 +58,8 @@ declare
   v_new jsonb := case when tg_op <> 'DELETE' then to_jsonb(new) else '{}' end;
   v_old jsonb := case when tg_op <> 'INSERT' then to_jsonb(old) else '{}' end;
   v_site_id uuid := coalesce(v_new ->> 'site_id', v_old ->> 'site_id')::uuid;
-  v_changed jsonb := private.changed_fields(v_old, v_new) - '{site_id,updated_at}'::text[];
+  v_changed jsonb := private.changed_fields(v_old, v_new)
+    - '{site_id,updated_at,changed_at}'::text[];
 begin
   if v_changed <> '{}' then
     perform private.note_act(v_site_id, jsonb_build_object(

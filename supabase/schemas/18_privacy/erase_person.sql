@@ -6,15 +6,18 @@
 --   A step   deletes up to 5,000 events, or erases up to 200 leads with all that belongs to them.
 --   Safe     to repeat; beside ingest, claims, answers and seals: see erase_found.
 --   Returns  {isDone, receiptId, visitors, receipt}: receipt with its salt when done.
+--   Refuses  403 SIGN_IN_AGAIN.
 --   Callers  owners.
 create function public.erase_person(
   p_public_id text, p_person jsonb, p_receipt_id uuid default null
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'owner');
 begin
-  return private.erase_step(
-    private.require_site(p_public_id, 'owner'), private.user_actor(), p_person, p_receipt_id);
+  perform private.require_fresh_sign_in();
+  return private.erase_step(v_site, private.user_actor(), p_person, p_receipt_id);
 end
 $$;
 grant execute on function public.erase_person(text, jsonb, uuid) to authenticated;

@@ -8,6 +8,7 @@ create type private.person as (
   sale_ids uuid[],
   stamps text[],          -- of the calls
   clicks text[],          -- gclid, wbraid and gbraid
+  asked_clicks text[],    -- what was asked for: other clicks may be somebody else's, too
   caller_hashes text[],   -- as calls keep the number
   phone_hashes text[],    -- SHA-256 of the number, as sales keep it
   email_hashes text[],
@@ -61,6 +62,7 @@ declare
 begin
   v.site_id := p_site.id;
   v.visitors := '{}'; v.call_ids := '{}'; v.sale_ids := '{}'; v.stamps := '{}'; v.clicks := '{}';
+  v.asked_clicks := '{}';
   v.caller_hashes := '{}'; v.phone_hashes := '{}'; v.email_hashes := '{}';
   case p_asked ->> 'kind'
     when 'phone' then
@@ -70,7 +72,9 @@ begin
     when 'email' then
       v.email := lower(v_value);
       v.email_hashes := private.email_hashes_of(v_value);
-    when 'click' then v.clicks := private.joined(array[v_value], null);
+    when 'click' then
+      v.clicks := private.joined(array[v_value], null);
+      v.asked_clicks := v.clicks;
     when 'visitor' then v.visitors := private.joined(array[v_value], null);
     else null;
   end case;
@@ -150,6 +154,10 @@ begin
       select c.id from public.calls c
         where c.site_id = p_site.id and c.caller_hash = any (v.caller_hashes)
           and c.caller_hash <> all (v_asked_hashes)
+      union   -- a number that could not be read in full has no hash
+      select c.id from public.calls c
+        where c.site_id = p_site.id and c.phone is not null and c.caller_hash is null
+          and right(regexp_replace(c.phone, '\D', '', 'g'), 9) = right(v.phone, 9)
       union
       select s.call_id from public.sales s
         where s.id = any (v.sale_ids) and s.call_id is not null);
@@ -174,8 +182,10 @@ begin
       union select s.id from public.sales s
         where s.site_id = p_site.id and (s.customer_hash = any (v.phone_hashes)
           or s.caller_hash = any (v.caller_hashes) or s.email_hash = any (v.email_hashes)
-          or s.gclid = any (v.clicks)
-          or s.wbraid = any (v.clicks) or s.gbraid = any (v.clicks)));
+          -- A link with a click is passed on: a call of somebody else is not this person's.
+          or (array[s.gclid, s.wbraid, s.gbraid] && v.clicks and (s.call_id is null
+            or s.call_id = any (v.call_ids)
+            or array[s.gclid, s.wbraid, s.gbraid] && v.asked_clicks))));
     select private.joined(v.email_hashes, array_agg(s.email_hash)),
         private.joined(v.clicks, array_agg(s.gclid) || array_agg(s.wbraid) || array_agg(s.gbraid)),
         private.joined(v.phone_hashes, array_agg(s.customer_hash) filter (where

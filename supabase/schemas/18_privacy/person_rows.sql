@@ -15,6 +15,8 @@ as $$
     join private.proof_notes n on n.proof_id = p.id
   where coalesce(p_person.phone, p_person.email) is not null
     and p.site_id = p_person.site_id and private.mentions(p_person, n.note)
+    -- Who was invited, and why a day was credited, is the record of an act, not of a visitor.
+    and p.contract <> all (private.owner_contracts() || array['credit'])
 $$;
 
 -- captured_of: the captured events of the person that are not stored.
@@ -27,7 +29,7 @@ as $$
     and (b.payload ->> 'visitor' = any (p_person.visitors)
       or b.payload ->> 'intentStamp' = any (p_person.stamps)
       or array[b.payload ->> 'gclid', b.payload ->> 'wbraid', b.payload ->> 'gbraid']
-        && p_person.clicks
+        && p_person.asked_clicks
       or (b.payload ->> 'phone' is not null and private.phone_hash(
         private.e164(p_site, b.payload ->> 'phone')) = any (p_person.phone_hashes)))
 $$;
@@ -40,7 +42,7 @@ as $$
   where h.site_id = p_site.id
     and (h.intent_stamp = any (p_person.stamps || p_person.visitors)
       or array[h.report ->> 'gclid', h.report ->> 'wbraid', h.report ->> 'gbraid']
-        && p_person.clicks
+        && p_person.asked_clicks
       or private.phone_hash(private.e164(p_site, h.report ->> 'phone'))
         = any (p_person.phone_hashes))
 $$;

@@ -33,6 +33,12 @@ begin
     return '{"isDone": true, "removed": {}}';
   end if;
   v_events_gone := private.drop_old_events(v_events);
+  if jsonb_array_length(v_events_gone -> 'dropped') > 0 then
+    -- Ends here: the drop keeps everybody from the events until this commits.
+    return jsonb_build_object('isDone', false, 'removed', jsonb_build_object(
+      'partitions', jsonb_array_length(v_events_gone -> 'dropped'),
+      'events', (v_events_gone ->> 'deleted')::int));
+  end if;
   v_done := (v_events_gone ->> 'deleted')::int < 5000;
   v_removed := jsonb_build_object(
     'partitions', jsonb_array_length(v_events_gone -> 'dropped'),

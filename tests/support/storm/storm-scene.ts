@@ -39,7 +39,7 @@ export function count({ tally }: StormScene, what: string, times = 1): void {
 
 /** The newest transition that somebody may have written by now. A sequence knows of those that are not committed, too. */
 export async function transitionMark({ stack }: StormScene): Promise<number> {
-  const [row] = await stack.sql()`select last_value::int as mark from public.queue_transitions_id_seq`;
+  const [row] = await stack.sql()`select last_value::int as mark from private.queue_moves_id_seq`;
   return Number(row?.mark);
 }
 
