@@ -69,7 +69,7 @@ async function deliverShare(
     tally.completed += done.settled?.completed ?? 0;
     tally.failed += done.settled?.failed ?? 0;
     tally.retry += done.settled?.retried ?? 0;
-    if (!done.settled || limit === 0) break;
+    if (!done.settled || limit === 0 || done.isLost) break;
     const isOver = done.claim?.jobs.length === 0 && after === null;
     claim = isOver || done.claim?.jobs.length ? (done.claim ?? null) : await pipeline.claim(group, limit);
   }

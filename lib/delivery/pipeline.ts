@@ -48,8 +48,6 @@ export interface BatchFacts {
   /** The account that the batch went to; left out when nothing was sent. */
   customerId?: string;
   durationMs: number;
-  /** Rows of the batch that settleAndClaim settled before. */
-  settledBefore?: number;
   firstPollSeconds?: number;
   requestId?: string;
   errorCode?: string;

@@ -40,28 +40,29 @@ export async function settleBatch(
 
 /**
  * Settles a batch and, if it arrived whole, claims the next one in the same call. What that call leaves, and what it does not take, is settled
- * by settleBatch: so is a batch whose call failed, since nobody knows whether it was stored. A claim without an answer is the recovery's.
+ * by settleBatch. So is a batch whose call failed: nobody knows whether it was stored, nor what it claimed (`isLost`); recovery requeues that.
  */
 export async function settleAndClaim(
   pipeline: Pipeline,
   group: DeliveryGroup,
   token: string,
   { limit, after, ...sent }: SentBatch & { budget: RunBudget; limit: number; after: QueuePlace | null },
-): Promise<{ settled: Settled | null; claim?: Claim | null }> {
+): Promise<{ settled: Settled | null; claim?: Claim | null; isLost?: boolean }> {
   const answer = wholeAnswer(sent);
   let before = 0;
+  let isLost = false;
   if (answer && pipeline.settleAndClaim) {
     try {
       const done = await pipeline.settleAndClaim(group, { token, answer, facts: sent.facts }, { limit, after });
       if (done.left === 0) return { settled: { completed: done.completed, failed: 0, retried: 0 }, claim: done.claim };
       before = done.completed;
     } catch (error) {
+      isLost = true;
       log.error("batch not settled at once", { pipeline: pipeline.name, batchId: token, rows: answer.ids.length, error });
     }
   }
-  const facts = { ...sent.facts, ...(before > 0 && { settledBefore: before }) };
-  const settled = await settleBatch(pipeline, group, token, { ...sent, facts });
-  return { settled: settled && { ...settled, completed: settled.completed + before } };
+  const settled = await settleBatch(pipeline, group, token, sent);
+  return { settled: settled && { ...settled, completed: settled.completed + before }, isLost };
 }
 
 /** The one answer to all rows, if there is one. */

@@ -3587,6 +3587,8 @@ begin
         is not distinct from (p_old.gclid, p_old.wbraid, p_old.gbraid)
     order by s.id for update
   loop
+    -- Waits for a claim or an answer under way: what they did is seen below.
+    perform from private.queue_open q where q.sale_id = v_sale.id order by q.id for update;
     continue when exists (select from public.offline_conversion_queue q
         where q.sale_id = v_sale.id and q.attempt_count > 0)
       or exists (select from public.provider_dispatches d where d.sale_id = v_sale.id);
@@ -6100,7 +6102,8 @@ as $$
         p_not_before,
         case p_kind when 'CONVERSION'
           then p_sale.clicked_at + make_interval(hours => s.click_min_age_hours) end),
-      p_by_hand_reason, n.now, n.now
+      -- A correction that waited for an answer is not older than what it corrects.
+      p_by_hand_reason, greatest(n.now, d.dispatched_at), n.now
     from public.sites s
       cross join private.newest_snapshot(p_sale.id) r
       cross join (select private.current_moment() as now) n
@@ -6881,12 +6884,17 @@ $$;
 create function private.mark_changed_sale() returns trigger
 language plpgsql security definer set search_path = ''
 as $$
+declare
+  v_others uuid[];
 begin
   perform private.end_plain_rows(new.id);
   if new.status = 'CANCELED' and new.call_id is not null then
-    perform private.end_plain_rows(s.id) from public.sales s
-      where s.call_id = new.call_id and s.id <> new.id;
-    perform private.end_plain_rows(s.id) from public.sales s where s.sibling_call_id = new.call_id;
+    v_others := array(
+      select s.id from public.sales s where s.call_id = new.call_id and s.id <> new.id
+      union select s.id from public.sales s where s.sibling_call_id = new.call_id);
+    perform from private.queue_open q where q.sale_id = any (v_others) and q.is_plain
+      order by q.id for update;   -- as everybody locks them
+    perform private.end_plain_rows(o) from unnest(v_others) o;
   end if;
   return null;
 end
@@ -7375,6 +7383,10 @@ begin
       where q.ctid = i.tid and s.status = 'CONFIRMED' and private.may_send(s, 'CONVERSION')
         -- The visitor's choice since then.
         and coalesce(choice.is_given or choice.chosen_at <= s.occurred_at, true)
+        -- Another sale of the lead that was cancelled at the moment in which this one was queued.
+        and not exists (select from public.sales o
+          where o.call_id in (s.call_id, s.sibling_call_id) and o.id <> s.id
+            and o.status = 'CANCELED')
       returning i.salt, i.status as from_status, q.*, s.gclid, s.wbraid, s.gbraid, s.clicked_at,
         said.consent, person.phone, person.email),
   identified as (
@@ -7382,12 +7394,15 @@ begin
         (queue_id, site_id, gclid, wbraid, gbraid, customer_hash, email_hash, salt, handed_at)
       select t.id, t.site_id, t.gclid, t.wbraid, t.gbraid, t.phone, t.email, t.salt, v_now
       from taken t),
+  refused as (   -- from now on lock_due's, which knows why they wait
+    update private.queue_open q set is_plain = false
+      from due d where q.ctid = d.tid and d.id not in (select t.id from taken t)),
   recorded as (
     insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason,
         actor_kind, provider_error_code, created_at)
       select l.id, p_site.id, l.status, 'PROCESSING', 'WORKER_CLAIM', 'system',
         l.provider_error_code, v_now
-      from lines l),
+      from lines l where l.id in (select t.claimed_in from taken t)),
   sums as materialized (
     select t.from_status, t.currency, date_trunc('hour', t.created_at, 'UTC') as hour,
       count(*) as n, sum(t.value_cents) as value_cents
@@ -7640,7 +7655,9 @@ begin
       where p_sent.transport = 'data_manager' and p_sent.request_id is not null
         and p_sent.verdict is null
       group by g.provider_key
-      on conflict (site_id, request_id) do update set row_ids = r.row_ids || excluded.row_ids)
+      on conflict (site_id, request_id) do update   -- the rest of a batch: Google is asked again
+        set row_ids = r.row_ids || excluded.row_ids, finished_at = null,
+            next_poll_at = coalesce(r.next_poll_at, excluded.next_poll_at))
   select coalesce(sum(s.n), 0), case when not p_plain then array(select g.id from gone g) end
     into moved, row_ids from sums s;
 end
@@ -7776,7 +7793,7 @@ as $$
         and d.verdict is distinct from 'REJECTED'
         and d.conversion_action is distinct from p_row.conversion_action)
     or exists (select from public.offline_conversion_queue q
-        join public.queue_transitions t on t.queue_id = q.id and t.reason = 'SCRIPT_EXPORT'
+        join private.queue_moves t on t.queue_id = q.id and t.reason = 'SCRIPT_EXPORT'
       where q.sale_id = p_row.sale_id and q.kind = 'CONVERSION')
 $$;
 create function private.disprove_arrival(p_row public.offline_conversion_queue) returns void
@@ -8255,20 +8272,23 @@ declare
   v_token uuid;
   v_claim record;
 begin
-  select c.transport, coalesce(h.quota_until > v_now, false),
+  select coalesce(h.quota_until > v_now, false),
       coalesce(h.last_success_at < v_now - interval '1 minute', true)
-    into v_transport, v_is_quota, v_is_new
+    into v_is_quota, v_is_new
     from public.provider_health_state h
-      join public.provider_credentials c
-        on c.site_id = h.site_id and c.provider_key = h.provider_key
     where h.site_id = p_site_id and h.provider_key = p_provider_key
       and h.state = 'CLOSED' and h.failure_count = 0 and h.blocked_at is null
-      and c.version = (p_batch ->> 'credentialsVersion')::int
-    for share of h;
+    for share;
   if found and p_token is not null then
-    -- Read after the lock: connecting, disconnecting and switching hold it.
-    select s.* into v_site from public.sites s
-      where s.id = p_site_id and s.oci_sync_method = 'api' and s.archived_at is null;
+    -- A statement of its own, after the lock: connecting, disconnecting and switching hold it, and
+    -- the statement that waited for them still sees what was before.
+    select c.transport into v_transport from public.provider_credentials c
+      where c.site_id = p_site_id and c.provider_key = p_provider_key
+        and c.version = (p_batch ->> 'credentialsVersion')::int;
+    if found then
+      select s.* into v_site from public.sites s
+        where s.id = p_site_id and s.oci_sync_method = 'api' and s.archived_at is null;
+    end if;
   end if;
   if v_site.id is not null then
     perform private.act(('system', null)::private.actor, 'WORKER_SETTLE');
@@ -8278,7 +8298,6 @@ begin
       p_token, true, null)).moved;
   end if;
   if v_moved = v_given and v_site.id is not null then
-    perform private.finish_success(p_site_id, p_provider_key, p_token, p_batch, v_moved, v_is_new);
     if p_limit > 0 and not v_is_quota then
       v_token := gen_random_uuid();
       v_claim := private.claim_due(v_site, p_provider_key, least(p_limit, 1000), p_max_attempts,
@@ -8287,6 +8306,10 @@ begin
       if v_claim.claimed > 0 then
         perform private.start_batch(p_site_id, p_provider_key, v_token, 'seals', v_claim.claimed);
       end if;
+    end if;
+    -- Last: all answers of the site meet in its line of the metrics.
+    perform private.finish_success(p_site_id, p_provider_key, p_token, p_batch, v_moved, v_is_new);
+    if v_token is not null then
       return json_build_object('completed', v_moved, 'left', 0, 'claim', json_build_object(
         'token', v_token,
         'gate', 'CLOSED',
@@ -8314,6 +8337,7 @@ declare
   v_ended jsonb := '{"retried": 0, "failed": 0}';
   v_retried int;
   v_failed int;
+  v_before int;   -- what settle_and_claim_conversion_jobs settled of the batch
 begin
   if p_token is null then   -- below, null is any claim
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "token"}');
@@ -8331,6 +8355,8 @@ begin
       into v_results from jsonb_array_elements(p_results) r;
   end if;
   perform private.lock_sales_of(v_ids);
+  select count(*) into v_before from private.queue_delivered q
+    where q.id = any (v_ids) and p_token = any (q.claims);
   if jsonb_typeof(p_batch -> 'blockActions') = 'array' then   -- before a row forgets its action
     p_batch := private.with_refused_actions(p_batch, (
       select jsonb_agg(jsonb_build_object('conversionName', q.conversion_name,
@@ -8355,7 +8381,7 @@ begin
   v_failed := (v_ended ->> 'failed')::int;
   if p_batch is not null then
     perform private.finish_batch(p_site_id, p_token, p_batch,
-      v_completed + coalesce((p_batch ->> 'settledBefore')::int, 0), v_failed, v_retried);
+      v_completed + v_before, v_failed, v_retried);
   end if;
   return jsonb_build_object(
     'completed', v_completed,
@@ -12126,7 +12152,7 @@ as $$
   select case when p_status = 'COMPLETED' then format(c.sent, 'q', 'uploaded_at')
     else 'exists (select from private.assumed_dispatches d where d.queue_id = q.id and '
       || format(c.sent, 'd', 'dispatched_at') || ')' end
-  from (select concat_ws(' and ',
+  from (select concat_ws(' and ', '%1$s.provider_key = ''google_ads''',   -- the index has it
     case when p_filter ? 'verdict' then '%1$s.verdict = $2 ->> ''verdict''' end,
     case when p_filter ? 'sentFrom' then '%1$s.%2$s >= ($2 ->> ''sentFrom'')::date::timestamp
       at time zone (select s.timezone from public.sites s where s.id = $1)' end,

@@ -43,7 +43,7 @@ beforeAll(async () => {
   stranger = await createPerson(db.sql, "stranger@matrix.test");
   const { id, saleId } = await sealLead(db.sql, team);
   const [row] =
-    await db.sql`select s.call_id, (select p.id from public.transition_proofs p limit 1) as proof_id from public.sales s where s.id = ${saleId}`;
+    await db.sql`select s.call_id, (select p.id from public.transition_proofs p where p.contract = 'sale' or p.contract = 'call' limit 1) as proof_id from public.sales s where s.id = ${saleId}`;
   ids = { p_id: id, p_sale_id: saleId, p_call_id: String(row?.call_id), p_proof_id: String(row?.proof_id) };
 });
 afterAll(() => db.drop());

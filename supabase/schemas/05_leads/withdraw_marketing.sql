@@ -168,6 +168,8 @@ begin
         is not distinct from (p_old.gclid, p_old.wbraid, p_old.gbraid)
     order by s.id for update
   loop
+    -- Waits for a claim or an answer under way: what they did is seen below.
+    perform from private.queue_open q where q.sale_id = v_sale.id order by q.id for update;
     continue when exists (select from public.offline_conversion_queue q
         where q.sale_id = v_sale.id and q.attempt_count > 0)
       or exists (select from public.provider_dispatches d where d.sale_id = v_sale.id);

@@ -30,7 +30,8 @@ as $$
         p_not_before,
         case p_kind when 'CONVERSION'
           then p_sale.clicked_at + make_interval(hours => s.click_min_age_hours) end),
-      p_by_hand_reason, n.now, n.now
+      -- A correction that waited for an answer is not older than what it corrects.
+      p_by_hand_reason, greatest(n.now, d.dispatched_at), n.now
     from public.sites s
       cross join private.newest_snapshot(p_sale.id) r
       cross join (select private.current_moment() as now) n

@@ -163,12 +163,17 @@ $$;
 create function private.mark_changed_sale() returns trigger
 language plpgsql security definer set search_path = ''
 as $$
+declare
+  v_others uuid[];
 begin
   perform private.end_plain_rows(new.id);
   if new.status = 'CANCELED' and new.call_id is not null then
-    perform private.end_plain_rows(s.id) from public.sales s
-      where s.call_id = new.call_id and s.id <> new.id;
-    perform private.end_plain_rows(s.id) from public.sales s where s.sibling_call_id = new.call_id;
+    v_others := array(
+      select s.id from public.sales s where s.call_id = new.call_id and s.id <> new.id
+      union select s.id from public.sales s where s.sibling_call_id = new.call_id);
+    perform from private.queue_open q where q.sale_id = any (v_others) and q.is_plain
+      order by q.id for update;   -- as everybody locks them
+    perform private.end_plain_rows(o) from unnest(v_others) o;
   end if;
   return null;
 end

@@ -76,6 +76,10 @@ begin
       where q.ctid = i.tid and s.status = 'CONFIRMED' and private.may_send(s, 'CONVERSION')
         -- The visitor's choice since then.
         and coalesce(choice.is_given or choice.chosen_at <= s.occurred_at, true)
+        -- Another sale of the lead that was cancelled at the moment in which this one was queued.
+        and not exists (select from public.sales o
+          where o.call_id in (s.call_id, s.sibling_call_id) and o.id <> s.id
+            and o.status = 'CANCELED')
       returning i.salt, i.status as from_status, q.*, s.gclid, s.wbraid, s.gbraid, s.clicked_at,
         said.consent, person.phone, person.email),
   identified as (
@@ -83,12 +87,15 @@ begin
         (queue_id, site_id, gclid, wbraid, gbraid, customer_hash, email_hash, salt, handed_at)
       select t.id, t.site_id, t.gclid, t.wbraid, t.gbraid, t.phone, t.email, t.salt, v_now
       from taken t),
+  refused as (   -- from now on lock_due's, which knows why they wait
+    update private.queue_open q set is_plain = false
+      from due d where q.ctid = d.tid and d.id not in (select t.id from taken t)),
   recorded as (
     insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason,
         actor_kind, provider_error_code, created_at)
       select l.id, p_site.id, l.status, 'PROCESSING', 'WORKER_CLAIM', 'system',
         l.provider_error_code, v_now
-      from lines l),
+      from lines l where l.id in (select t.claimed_in from taken t)),
   sums as materialized (
     select t.from_status, t.currency, date_trunc('hour', t.created_at, 'UTC') as hour,
       count(*) as n, sum(t.value_cents) as value_cents

@@ -113,7 +113,9 @@ begin
       where p_sent.transport = 'data_manager' and p_sent.request_id is not null
         and p_sent.verdict is null
       group by g.provider_key
-      on conflict (site_id, request_id) do update set row_ids = r.row_ids || excluded.row_ids)
+      on conflict (site_id, request_id) do update   -- the rest of a batch: Google is asked again
+        set row_ids = r.row_ids || excluded.row_ids, finished_at = null,
+            next_poll_at = coalesce(r.next_poll_at, excluded.next_poll_at))
   select coalesce(sum(s.n), 0), case when not p_plain then array(select g.id from gone g) end
     into moved, row_ids from sums s;
 end

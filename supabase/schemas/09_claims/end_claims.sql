@@ -19,7 +19,7 @@ as $$
         and d.verdict is distinct from 'REJECTED'
         and d.conversion_action is distinct from p_row.conversion_action)
     or exists (select from public.offline_conversion_queue q
-        join public.queue_transitions t on t.queue_id = q.id and t.reason = 'SCRIPT_EXPORT'
+        join private.queue_moves t on t.queue_id = q.id and t.reason = 'SCRIPT_EXPORT'
       where q.sale_id = p_row.sale_id and q.kind = 'CONVERSION')
 $$;
 

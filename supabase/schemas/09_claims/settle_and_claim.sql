@@ -33,20 +33,23 @@ declare
   v_token uuid;
   v_claim record;
 begin
-  select c.transport, coalesce(h.quota_until > v_now, false),
+  select coalesce(h.quota_until > v_now, false),
       coalesce(h.last_success_at < v_now - interval '1 minute', true)
-    into v_transport, v_is_quota, v_is_new
+    into v_is_quota, v_is_new
     from public.provider_health_state h
-      join public.provider_credentials c
-        on c.site_id = h.site_id and c.provider_key = h.provider_key
     where h.site_id = p_site_id and h.provider_key = p_provider_key
       and h.state = 'CLOSED' and h.failure_count = 0 and h.blocked_at is null
-      and c.version = (p_batch ->> 'credentialsVersion')::int
-    for share of h;
+    for share;
   if found and p_token is not null then
-    -- Read after the lock: connecting, disconnecting and switching hold it.
-    select s.* into v_site from public.sites s
-      where s.id = p_site_id and s.oci_sync_method = 'api' and s.archived_at is null;
+    -- A statement of its own, after the lock: connecting, disconnecting and switching hold it, and
+    -- the statement that waited for them still sees what was before.
+    select c.transport into v_transport from public.provider_credentials c
+      where c.site_id = p_site_id and c.provider_key = p_provider_key
+        and c.version = (p_batch ->> 'credentialsVersion')::int;
+    if found then
+      select s.* into v_site from public.sites s
+        where s.id = p_site_id and s.oci_sync_method = 'api' and s.archived_at is null;
+    end if;
   end if;
   if v_site.id is not null then
     perform private.act(('system', null)::private.actor, 'WORKER_SETTLE');
@@ -56,7 +59,6 @@ begin
       p_token, true, null)).moved;
   end if;
   if v_moved = v_given and v_site.id is not null then
-    perform private.finish_success(p_site_id, p_provider_key, p_token, p_batch, v_moved, v_is_new);
     if p_limit > 0 and not v_is_quota then
       v_token := gen_random_uuid();
       v_claim := private.claim_due(v_site, p_provider_key, least(p_limit, 1000), p_max_attempts,
@@ -65,6 +67,10 @@ begin
       if v_claim.claimed > 0 then
         perform private.start_batch(p_site_id, p_provider_key, v_token, 'seals', v_claim.claimed);
       end if;
+    end if;
+    -- Last: all answers of the site meet in its line of the metrics.
+    perform private.finish_success(p_site_id, p_provider_key, p_token, p_batch, v_moved, v_is_new);
+    if v_token is not null then
       return json_build_object('completed', v_moved, 'left', 0, 'claim', json_build_object(
         'token', v_token,
         'gate', 'CLOSED',

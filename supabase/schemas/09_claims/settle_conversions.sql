@@ -3,8 +3,7 @@
 --            p_results [{id, outcome COMPLETED|RETRY|FAILED, transport?, requestId?, recordIndex?,
 --            verdict?, code?, category?, message?, retryAt?, free?, byHand?}]
 --            p_batch: finish_batch's, with provider, firstPollSeconds? and customerId?, the account
---            that it went to, and settledBefore?, what settle_and_claim_conversion_jobs settled of
---            it. Null: nothing is known of the batch, and recovery ends it.
+--            that it went to. Null: nothing is known of the batch, and recovery ends it.
 --   Moves    to COMPLETED from anything but COMPLETED, if the row was ever claimed by p_token: a
 --            success is a success, however late. To RETRY or FAILED only while p_token holds it.
 --            A refusal of access does not count for newer credentials: such rows are tried again,
@@ -30,6 +29,7 @@ declare
   v_ended jsonb := '{"retried": 0, "failed": 0}';
   v_retried int;
   v_failed int;
+  v_before int;   -- what settle_and_claim_conversion_jobs settled of the batch
 begin
   if p_token is null then   -- below, null is any claim
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "token"}');
@@ -47,6 +47,8 @@ begin
       into v_results from jsonb_array_elements(p_results) r;
   end if;
   perform private.lock_sales_of(v_ids);
+  select count(*) into v_before from private.queue_delivered q
+    where q.id = any (v_ids) and p_token = any (q.claims);
   if jsonb_typeof(p_batch -> 'blockActions') = 'array' then   -- before a row forgets its action
     p_batch := private.with_refused_actions(p_batch, (
       select jsonb_agg(jsonb_build_object('conversionName', q.conversion_name,
@@ -71,7 +73,7 @@ begin
   v_failed := (v_ended ->> 'failed')::int;
   if p_batch is not null then
     perform private.finish_batch(p_site_id, p_token, p_batch,
-      v_completed + coalesce((p_batch ->> 'settledBefore')::int, 0), v_failed, v_retried);
+      v_completed + v_before, v_failed, v_retried);
   end if;
   return jsonb_build_object(
     'completed', v_completed,

@@ -48,7 +48,7 @@ as $$
   select case when p_status = 'COMPLETED' then format(c.sent, 'q', 'uploaded_at')
     else 'exists (select from private.assumed_dispatches d where d.queue_id = q.id and '
       || format(c.sent, 'd', 'dispatched_at') || ')' end
-  from (select concat_ws(' and ',
+  from (select concat_ws(' and ', '%1$s.provider_key = ''google_ads''',   -- the index has it
     case when p_filter ? 'verdict' then '%1$s.verdict = $2 ->> ''verdict''' end,
     case when p_filter ? 'sentFrom' then '%1$s.%2$s >= ($2 ->> ''sentFrom'')::date::timestamp
       at time zone (select s.timezone from public.sites s where s.id = $1)' end,

@@ -42,12 +42,12 @@ const credit = (at: string, { day = "2026-03-02", units = 5, reason = "Flood fro
     (tx) => tx`select public.credit_billed_day(${team.siteId}, ${day}::date, ${units}::bigint, ${reason})`,
   );
 const readInvoice = async (month: string): Promise<Invoice> =>
-  invoice.parse(await callAs(db.sql, team.viewer, (tx) => tx`select public.get_invoice(${team.siteId}, ${month})`));
+  invoice.parse(await callAs(db.sql, team.operator, (tx) => tx`select public.get_invoice(${team.siteId}, ${month})`));
 const ledger = async (month: string): Promise<CountedKey[]> =>
   db.sql`select to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, encode(idempotency_key, 'hex') as key
     from public.ingest_idempotency where site_id = ${team.siteUuid} and to_char(created_at at time zone 'UTC', 'YYYY-MM') = ${month}`;
 const credited = async (at: string) => {
-  const answer = await callAs(db.sql, team.viewer, (tx) => tx`select public.billing_overview(${team.siteId})`, new Date(at));
+  const answer = await callAs(db.sql, team.operator, (tx) => tx`select public.billing_overview(${team.siteId})`, new Date(at));
   return billingOverview.parse(answer).credits;
 };
 const verified = { hashMatches: true, sumMatches: true, events: "match" };

@@ -1,6 +1,7 @@
 import type postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { become } from "#tests/fixtures/act-as.ts";
+import { defaultActions } from "#tests/fixtures/connections.ts";
 import { change } from "#tests/fixtures/leads.ts";
 import { claimForWorker, minutesLater, type Sealed, sealLead, settleClaim, type WorkerClaim } from "#tests/fixtures/queue.ts";
 import { createApiTeam } from "#tests/fixtures/queue-team.ts";
@@ -273,6 +274,32 @@ describe("a claim and a change of the sale", () => {
     });
     expect((await claim(6)).rows).toMatchObject([{ id: row.id, valueCents: 150_00 }]);
   });
+});
+
+// Guarantee: nothing is claimed for an account that the site has left. Mutation: read the credentials in the statement that waits for the lock.
+test("an answer that waits for new credentials claims nothing under the old ones", async () => {
+  await sealLead(db.sql, team);
+  const claimed = await claim();
+  await sealLead(db.sql, team, { at: minutesLater(2) });
+  const done = await whileOpen(
+    db.sql,
+    async (tx) => {
+      await become(tx, team.owner.id, minutesLater(3));
+      const account = { customerId: "1234567890", clientIdTail: "nobody", hasDeveloperToken: false };
+      const connection = {
+        provider: "google_ads",
+        transport: "data_manager",
+        keyId: "00000000",
+        sealed: "bmV3",
+        account,
+        actions: defaultActions,
+      };
+      await tx`select public.connect_provider(${team.siteId}, ${tx.json(connection)})`;
+    },
+    () => answer(claimed, { limit: 10 }),
+  );
+  expect(done).toEqual({ completed: 0, left: 1, claim: null });
+  expect(await settleAll(claimed, 6)).toMatchObject({ completed: 1 });
 });
 
 // Guarantee: rows are handed out in the order of the queue, whichever way they are claimed.
