@@ -17,8 +17,12 @@ export async function readSessionUser(db: SessionClient): Promise<SessionUser | 
   const claims = data?.claims;
   if (!claims || typeof claims.sub !== "string") return null;
   const email = claims.email ?? "";
-  // Hosted tokens carry the metadata; otherwise Auth is asked.
-  const metadata = claims.user_metadata ?? (await db.auth.getUser()).data.user?.user_metadata;
+  // Hosted tokens carry the metadata; otherwise Auth is asked, and knows sessions that were ended meanwhile.
+  const asked = claims.user_metadata ? null : await db.auth.getUser();
+  if (asked?.error && (asked.error.name === "AuthRetryableFetchError" || (asked.error.status ?? 0) >= 500))
+    throw new AppError("AUTH_UNAVAILABLE", { cause: asked.error });
+  if (asked && !asked.data.user) return null;
+  const metadata = claims.user_metadata ?? asked?.data.user?.user_metadata;
   const fullName: unknown = metadata?.full_name;
   return {
     id: claims.sub,

@@ -122,6 +122,7 @@ test("another's site and an unknown one show the same page", async ({ as, stack 
   await owner.goto("/dashboard/sites/new");
   await owner.getByLabel("Name").fill("Private");
   await owner.getByLabel("Domains").fill("private.test");
+  await owner.getByRole("radio", { name: /Ask first/ }).check({ force: true });
   await owner.getByRole("button", { name: "Create site" }).click();
   await expect(owner).toHaveURL(/\/dashboard\/site\/[0-9a-f]{32}$/);
   const privateSite = new URL(owner.url()).pathname;
