@@ -8267,6 +8267,7 @@ declare
   v_transport text;
   v_is_quota boolean;
   v_is_new boolean;
+  v_is_first boolean;
   v_site public.sites;
   v_moved int := 0;
   v_token uuid;
@@ -8298,6 +8299,8 @@ begin
       p_token, true, null)).moved;
   end if;
   if v_moved = v_given and v_site.id is not null then
+    v_is_first := private.finish_success(p_site_id, p_provider_key, p_token, p_batch, v_moved,
+      v_is_new);
     if p_limit > 0 and not v_is_quota then
       v_token := gen_random_uuid();
       v_claim := private.claim_due(v_site, p_provider_key, least(p_limit, 1000), p_max_attempts,
@@ -8307,8 +8310,10 @@ begin
         perform private.start_batch(p_site_id, p_provider_key, v_token, 'seals', v_claim.claimed);
       end if;
     end if;
-    -- Last: all answers of the site meet in its line of the metrics.
-    perform private.finish_success(p_site_id, p_provider_key, p_token, p_batch, v_moved, v_is_new);
+    if v_is_first then   -- last: all answers of the site meet in its line of the metrics
+      perform public.increment_provider_upload_metrics(
+        p_site_id, p_provider_key, v_moved, v_moved, 0, 0);
+    end if;
     if v_token is not null then
       return json_build_object('completed', v_moved, 'left', 0, 'claim', json_build_object(
         'token', v_token,
@@ -10265,7 +10270,7 @@ $$;
 create function private.finish_success(
   p_site_id uuid, p_provider_key text, p_batch_id uuid, p_batch jsonb, p_completed int,
   p_is_new boolean
-) returns void
+) returns boolean
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -10274,14 +10279,12 @@ begin
   delete from private.open_upload_batches o
     where o.batch_id = p_batch_id and o.site_id = p_site_id;
   if not found then
-    return;
+    return false;
   end if;
   insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
       completed_count, failed_count, retry_count, duration_ms, provider_request_id, created_at)
     values (p_site_id, p_provider_key, p_batch_id, 'FINISHED', p_completed, 0, 0,
       (p_batch ->> 'durationMs')::int, left(p_batch ->> 'requestId', 256), v_now);
-  perform public.increment_provider_upload_metrics(
-    p_site_id, p_provider_key, p_completed, p_completed, 0, 0);
   if p_is_new then
     update public.provider_health_state h set last_success_at = v_now, updated_at = v_now
       where h.ctid = (
@@ -10289,6 +10292,7 @@ begin
         where x.site_id = p_site_id and x.provider_key = p_provider_key
         for no key update skip locked);
   end if;
+  return true;
 end
 $$;
 create function private.with_refused_actions(p_batch jsonb, p_refused jsonb) returns jsonb

@@ -28,6 +28,7 @@ declare
   v_transport text;
   v_is_quota boolean;
   v_is_new boolean;
+  v_is_first boolean;
   v_site public.sites;
   v_moved int := 0;
   v_token uuid;
@@ -59,6 +60,8 @@ begin
       p_token, true, null)).moved;
   end if;
   if v_moved = v_given and v_site.id is not null then
+    v_is_first := private.finish_success(p_site_id, p_provider_key, p_token, p_batch, v_moved,
+      v_is_new);
     if p_limit > 0 and not v_is_quota then
       v_token := gen_random_uuid();
       v_claim := private.claim_due(v_site, p_provider_key, least(p_limit, 1000), p_max_attempts,
@@ -68,8 +71,10 @@ begin
         perform private.start_batch(p_site_id, p_provider_key, v_token, 'seals', v_claim.claimed);
       end if;
     end if;
-    -- Last: all answers of the site meet in its line of the metrics.
-    perform private.finish_success(p_site_id, p_provider_key, p_token, p_batch, v_moved, v_is_new);
+    if v_is_first then   -- last: all answers of the site meet in its line of the metrics
+      perform public.increment_provider_upload_metrics(
+        p_site_id, p_provider_key, v_moved, v_moved, 0, 0);
+    end if;
     if v_token is not null then
       return json_build_object('completed', v_moved, 'left', 0, 'claim', json_build_object(
         'token', v_token,

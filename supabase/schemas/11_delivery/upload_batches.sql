@@ -92,11 +92,13 @@ $$;
 
 -- finish_success: finish_batch for a batch that arrived whole, while the circuit is closed without
 -- a failure. The caller shares the lock of the health row, so this does not write to it, but for
--- the time of the last success, at most once a minute and only if nobody else shares it now.
+-- the time of the last success, at most once a minute and only if nobody else shares it now. It
+-- leaves the metrics to the caller.
+--   Returns  whether this call finished it.
 create function private.finish_success(
   p_site_id uuid, p_provider_key text, p_batch_id uuid, p_batch jsonb, p_completed int,
   p_is_new boolean
-) returns void
+) returns boolean
 language plpgsql security definer set search_path = ''
 as $$
 declare
@@ -105,14 +107,12 @@ begin
   delete from private.open_upload_batches o
     where o.batch_id = p_batch_id and o.site_id = p_site_id;
   if not found then
-    return;
+    return false;
   end if;
   insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
       completed_count, failed_count, retry_count, duration_ms, provider_request_id, created_at)
     values (p_site_id, p_provider_key, p_batch_id, 'FINISHED', p_completed, 0, 0,
       (p_batch ->> 'durationMs')::int, left(p_batch ->> 'requestId', 256), v_now);
-  perform public.increment_provider_upload_metrics(
-    p_site_id, p_provider_key, p_completed, p_completed, 0, 0);
   if p_is_new then
     update public.provider_health_state h set last_success_at = v_now, updated_at = v_now
       where h.ctid = (
@@ -120,6 +120,7 @@ begin
         where x.site_id = p_site_id and x.provider_key = p_provider_key
         for no key update skip locked);
   end if;
+  return true;
 end
 $$;
 

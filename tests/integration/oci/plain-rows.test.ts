@@ -290,7 +290,7 @@ test("an answer that waits for new credentials claims nothing under the old ones
         provider: "google_ads",
         transport: "data_manager",
         keyId: "00000000",
-        sealed: "bmV3",
+        sealed: "c2VhbGVkIGJ5IG5vYm9keQ==",
         account,
         actions: defaultActions,
       };
