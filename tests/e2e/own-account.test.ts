@@ -56,7 +56,7 @@ for (const phone of [false, true]) {
       const dialog = page.getByRole("dialog");
       await dialog
         .getByRole("textbox")
-        .fill((await dialog.getByText(/^Type /).textContent())?.replace(/^Type (.*) to confirm$/, "$1") ?? "");
+        .fill((await dialog.getByText(/^Type .* to confirm$/).textContent())?.replace(/^Type (.*) to confirm$/, "$1") ?? "");
       await dialog.getByRole("button", { name: "Archive site" }).click();
       await page.waitForURL("**/dashboard");
       await page.goto("/dashboard/account");
