@@ -7570,6 +7570,7 @@ create function private.deliver_rows(
 )
 language plpgsql security definer set search_path = '' set opsmantik.delivers = 'yes'
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  set lock_timeout = '200ms'
 as $$
 declare
   v_now timestamptz := private.current_moment();
@@ -7585,7 +7586,7 @@ begin
       then q.is_plain and q.status = 'PROCESSING' and (p_token is null or q.claim_token = p_token)
       else (q.attempt_count > 0 or v_is_by_hand) and (p_token is null or p_token = any (q.claims))
       end
-    for update of q skip locked),
+    for update of q),
   gone as (
     delete from private.queue_open q using mine m where q.ctid = m.tid
       returning q.*, m.index,

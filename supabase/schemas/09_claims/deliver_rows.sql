@@ -19,7 +19,10 @@ create type private.sent as (
 --   Moves    any but COMPLETED -> COMPLETED. Clears errors; the row says from now on what was
 --            delivered.
 --   Writes   what was handed out and how, and the request to ask for verdicts.
---   Safe     beside others: it never waits for a row. What is locked, or no longer plain, stays.
+--   Safe     beside others: it waits at most 200 ms for a row, and then gives up as a whole (55P03).
+--            A claim that was too late for a row holds it for a moment; whoever holds it for longer
+--            changes the sale, may wait for our rows in turn, and must not lose. What is no longer
+--            plain stays.
 --   Returns  how many moved; with p_plain false also their ids.
 create function private.deliver_rows(
   p_site_id uuid, p_ids uuid[], p_indexes int[], p_sent private.sent, p_token uuid,
@@ -28,6 +31,7 @@ create function private.deliver_rows(
 )
 language plpgsql security definer set search_path = '' set opsmantik.delivers = 'yes'
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  set lock_timeout = '200ms'
 as $$
 declare
   v_now timestamptz := private.current_moment();
@@ -43,7 +47,7 @@ begin
       then q.is_plain and q.status = 'PROCESSING' and (p_token is null or q.claim_token = p_token)
       else (q.attempt_count > 0 or v_is_by_hand) and (p_token is null or p_token = any (q.claims))
       end
-    for update of q skip locked),
+    for update of q),
   gone as (
     delete from private.queue_open q using mine m where q.ctid = m.tid
       returning q.*, m.index,

@@ -11,8 +11,9 @@
 --            nothing is blocked; all that is read under the shared lock of the health row, and
 --            otherwise nothing is done. Beside other answers and claims: they share it, too.
 --   Writes   FINISHED of the batch and STARTED of the next one.
---   Returns  {completed, left, claim}. left: rows that are not plain, or that somebody holds now;
---            the caller settles the batch by settle_offline_conversion_jobs. claim, or null: as
+--   Refuses  55P03 when somebody holds a row for longer than 200 ms: nothing was done.
+--   Returns  {completed, left, claim}. left: rows that are not plain; the caller settles the batch
+--            by settle_offline_conversion_jobs. claim, or null: as
 --            claim_offline_conversion_jobs_v2 gives it.
 --   Callers  service role only.
 create function public.settle_and_claim_conversion_jobs(
