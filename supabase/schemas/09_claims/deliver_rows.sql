@@ -19,10 +19,10 @@ create type private.sent as (
 --   Moves    any but COMPLETED -> COMPLETED. Clears errors; the row says from now on what was
 --            delivered.
 --   Writes   what was handed out and how, and the request to ask for verdicts.
---   Safe     beside others: it waits at most 200 ms for a row, and then gives up as a whole (55P03).
---            A claim that was too late for a row holds it for a moment; whoever holds it for longer
---            changes the sale, may wait for our rows in turn, and must not lose. What is no longer
---            plain stays.
+--   Safe     beside others: it waits at most 200 ms for a row, and then gives up as a whole
+--            (55P03). A claim that was too late for a row holds it for a moment; whoever holds it
+--            for longer changes the sale, may wait for our rows in turn, and must not lose. What is
+--            no longer plain stays.
 --   Returns  how many moved; with p_plain false also their ids.
 create function private.deliver_rows(
   p_site_id uuid, p_ids uuid[], p_indexes int[], p_sent private.sent, p_token uuid,
