@@ -121,19 +121,22 @@ test("one unknown site id sent again and again costs one question and uses up no
   expect(await answers(320, () => app.sync(site, unknown, from("6.6.6.3")))).toEqual({ 400: 320 });
 });
 
-// Guarantee: 30 wrong signatures a minute are checked for a site and address; the telephone system itself is elsewhere and not affected.
-test("wrong signatures over 60 kB are turned away before they are checked", async () => {
-  const site = await app.newSite();
-  const body = JSON.stringify({ intent_stamp: "x", url: null, padding: "p".repeat(60_000) });
-  stopClock();
-  const statuses = await answers(50, () => app.call(site, body, { signature: "0".repeat(64) }));
-  expect(statuses).toEqual({ 401: 30, 429: 20 });
-});
-
 test("a telephone system's own signed calls use up no allowance of wrong signatures", async () => {
   const site = await app.newSite();
   stopClock();
   expect(await answers(40, () => app.call(site, { event_id: randomUUID() }))).toEqual({ 200: 40 });
+});
+
+// Guarantee: 300 wrong signatures a minute are checked for a site and address, twice what a site may report, so that whoever signs rightly is never
+// kept out. The telephone system itself is elsewhere and not affected. A lease lets a few more pass (docs/limits.md).
+test("wrong signatures over 60 kB are turned away before they are checked", async () => {
+  const site = await app.newSite();
+  const body = JSON.stringify({ intent_stamp: "x", url: null, padding: "p".repeat(60_000) });
+  stopClock();
+  const statuses: Record<number, number> = await answers(340, () => app.call(site, body, { signature: "0".repeat(64) }));
+  expect((statuses[401] ?? 0) + (statuses[429] ?? 0)).toBe(340);
+  expect(statuses[401]).toBeGreaterThanOrEqual(290);
+  expect(statuses[401]).toBeLessThanOrEqual(304);
 });
 
 describe("several instances", () => {
