@@ -7,7 +7,7 @@ import type { BillingOverview } from "#lib/billing/billing-shapes.ts";
 import { type Forecast, fullOn } from "#lib/billing/forecast.ts";
 import { keptForLeads } from "./kept-for-leads.ts";
 
-/** Striped, so that it is told from the rest without its colour. */
+/** Striped, so that it stands out without relying on colour. */
 const keptStripes = "bg-[repeating-linear-gradient(135deg,var(--color-completed)_0_2px,transparent_2px_5px)]";
 
 interface UsageProps {

@@ -111,7 +111,7 @@ export async function signOut(): Promise<void> {
   redirect("/sign-in");
 }
 
-/** Ends every other session of this account. Its tokens end at once where Auth is asked for the user, and within the hour elsewhere (docs/accounts.md). */
+/** Ends every other session of this account. Access tokens stay valid until they expire, at most an hour (docs/accounts.md). */
 export async function signOutElsewhere(): Promise<void> {
   const { error } = await (await pageClient()).auth.signOut({ scope: "others" });
   if (error) throw authFailure(error);

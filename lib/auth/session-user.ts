@@ -17,7 +17,7 @@ export async function readSessionUser(db: SessionClient): Promise<SessionUser | 
   const claims = data?.claims;
   if (!claims || typeof claims.sub !== "string") return null;
   const email = claims.email ?? "";
-  // Hosted tokens carry the metadata; otherwise Auth is asked, and knows sessions that were ended meanwhile.
+  // Hosted tokens carry the metadata; otherwise we ask Auth. A user that it does not know is not signed in.
   const asked = claims.user_metadata ? null : await db.auth.getUser();
   if (asked?.error && (asked.error.name === "AuthRetryableFetchError" || (asked.error.status ?? 0) >= 500))
     throw new AppError("AUTH_UNAVAILABLE", { cause: asked.error });

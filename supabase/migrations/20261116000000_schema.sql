@@ -7570,7 +7570,7 @@ create function private.deliver_rows(
 )
 language plpgsql security definer set search_path = '' set opsmantik.delivers = 'yes'
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
-  set lock_timeout = '200ms'
+  set lock_timeout = '500ms'
 as $$
 declare
   v_now timestamptz := private.current_moment();

@@ -121,6 +121,7 @@ test("one unknown site id sent again and again costs one question and uses up no
   expect(await answers(320, () => app.sync(site, unknown, from("6.6.6.3")))).toEqual({ 400: 320 });
 });
 
+// Before the test below: both come from one address, and share its window.
 test("a telephone system's own signed calls use up no allowance of wrong signatures", async () => {
   const site = await app.newSite();
   stopClock();

@@ -19,7 +19,7 @@ create type private.sent as (
 --   Moves    any but COMPLETED -> COMPLETED. Clears errors; the row says from now on what was
 --            delivered.
 --   Writes   what was handed out and how, and the request to ask for verdicts.
---   Safe     beside others: it waits at most 200 ms for a row, and then gives up as a whole
+--   Safe     beside others: it waits at most 500 ms for a row, and then gives up as a whole
 --            (55P03). A claim that was too late for a row holds it for a moment; whoever holds it
 --            for longer changes the sale, may wait for our rows in turn, and must not lose. What is
 --            no longer plain stays.
@@ -31,7 +31,7 @@ create function private.deliver_rows(
 )
 language plpgsql security definer set search_path = '' set opsmantik.delivers = 'yes'
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
-  set lock_timeout = '200ms'
+  set lock_timeout = '500ms'
 as $$
 declare
   v_now timestamptz := private.current_moment();

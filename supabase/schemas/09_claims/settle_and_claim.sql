@@ -11,7 +11,7 @@
 --            nothing is blocked; all that is read under the shared lock of the health row, and
 --            otherwise nothing is done. Beside other answers and claims: they share it, too.
 --   Writes   FINISHED of the batch and STARTED of the next one.
---   Refuses  55P03 when somebody holds a row for longer than 200 ms: nothing was done.
+--   Refuses  55P03 when somebody holds a row for longer than 500 ms: nothing was done.
 --   Returns  {completed, left, claim}. left: rows that are not plain; the caller settles the batch
 --            by settle_offline_conversion_jobs. claim, or null: as
 --            claim_offline_conversion_jobs_v2 gives it.
