@@ -1,12 +1,11 @@
 "use client";
 
 import { LoadError } from "#components/forms/load-error.tsx";
-import { PublicPage } from "#components/shell/public-page.tsx";
 
 export default function RootError({ error, retry }: { error: unknown; retry: () => void }) {
   return (
-    <PublicPage>
+    <main className="mx-auto max-w-160 px-4 py-8">
       <LoadError error={error} retry={retry} />
-    </PublicPage>
+    </main>
   );
 }

@@ -95,3 +95,8 @@ export function env(): Env {
   cached ??= parseEnv(process.env);
   return cached;
 }
+
+/** Names the deployment that a build is for, so that its pages ask for their own files. Vercel sets both; unset elsewhere. */
+export function deploymentId(source: Record<string, string | undefined> = process.env): string | undefined {
+  return source.NEXT_DEPLOYMENT_ID || source.VERCEL_DEPLOYMENT_ID || undefined;
+}

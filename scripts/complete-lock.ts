@@ -3,7 +3,7 @@
  * entry that has none and that the registry knows. Without the entries `npm ci` stops everywhere with "Missing: … from lock file".
  * Run after every `npm install`.
  * With --check it changes nothing and fails when an entry is missing, or when one that we install and serve from has no hash. npm would
- * install such an entry unchecked.
+ * install such an entry unchecked. On another machine it names those of its own.
  */
 import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -88,6 +88,12 @@ if (process.argv.includes("--check")) {
   if (unchecked.length > 0) {
     console.error(`package-lock.json has no integrity for ${unchecked.map(([at]) => nameOf(at)).join(", ")}: run npm run lock:complete`);
     process.exit(1);
+  }
+  const here = unhashed().filter(([, { os, cpu }]) => os?.includes(process.platform) && cpu?.includes(process.arch));
+  if (here.length > 0) {
+    console.warn(
+      `npm installs ${here.map(([at]) => nameOf(at)).join(", ")} on this machine without checking them: package-lock.json has no integrity for them. npm run lock:complete adds it where the registry knows it.`,
+    );
   }
   if (missing.length > 0) {
     console.error(

@@ -8,7 +8,8 @@ import postgres from "postgres";
 import { z } from "zod";
 import type { ViewStore } from "#lib/oci/handout/page-views.ts";
 import { redisRequester } from "#lib/platform/redis.ts";
-import { type AskedPerson, eraseStep, exportPage, type PersonDoor, personKinds, personPreview } from "#lib/privacy/person.ts";
+import { type AskedPerson, eraseStep, exportPage, type PersonDoor, personPreview } from "#lib/privacy/person.ts";
+import { personKinds } from "#lib/privacy/person-kinds.ts";
 import { siteIdShape } from "#lib/site.ts";
 import { callerHashes, callerRing } from "#lib/vault/caller-hash.ts";
 import { readDemoFile } from "./local/demo/demo-file.ts";
@@ -77,13 +78,15 @@ function operatorsDoor(sql: postgres.Sql, siteId: PersonDoor["siteId"]): PersonD
   });
   return {
     siteId,
-    async callerHashes(phone) {
+    async callerHashes(numbers) {
+      if (numbers.length === 0) return [];
       if (!ring) throw new Error("Set OPSMANTIK_VAULT_KEY as the deployment has it: calls keep numbers as a hash that is made with it.");
-      const hashes = await first(sql`select public.phone_hashes(${siteId}, ${[phone]}) as answer`);
-      return z
-        .array(z.string().nullable())
-        .parse(hashes)
-        .flatMap((sha256) => (sha256 ? callerHashes(sha256, ring).map(({ hash }) => hash) : []));
+      const phones = numbers.flatMap((number) => ("phone" in number ? [number.phone] : []));
+      const read = await first(sql`select public.phone_hashes(${siteId}, ${phones}) as answer`);
+      const given = numbers.flatMap((number) => ("hash" in number ? [number.hash] : []));
+      return [...given, ...z.array(z.string().nullable()).parse(read)].flatMap((sha256) =>
+        sha256 ? callerHashes(sha256, ring).map(({ hash }) => hash) : [],
+      );
     },
     preview: async (person) =>
       personPreview.parse(
@@ -99,7 +102,7 @@ function operatorsDoor(sql: postgres.Sql, siteId: PersonDoor["siteId"]): PersonD
     export: async (person, after) =>
       exportPage.parse(
         await first(
-          sql`select private.export_page(s, ${sql.json(person)}, ${after}) as answer from public.sites s where s.public_id = ${siteId}`,
+          sql`select private.export_page(s, ('system', null)::private.actor, ${sql.json(person)}, ${after}) as answer from public.sites s where s.public_id = ${siteId}`,
         ),
       ),
   };

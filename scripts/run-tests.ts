@@ -27,22 +27,37 @@ stopCommandsOnSignal();
 const { redisServer, chromium } = ensureSystemPackages();
 const watchdog = startWatchdog();
 const results: StepResult[] = [];
-for (const step of steps) results.push(await runStep(step));
+const held: string[] = [];
+let attacks: { tried: number; refused: number } | undefined;
+for (const step of steps.filter(({ beside }) => !steps.some(({ name }) => name === beside))) {
+  const others = steps.filter(({ beside }) => beside === step.name).map((other) => runStep(other, "held back"));
+  results.push(await runStep(step));
+  results.push(...(await Promise.all(others)));
+  for (const output of held.splice(0)) console.log(output);
+}
 watchdog.end();
 summarize(results);
 
-async function runStep(step: TestStep): Promise<StepResult> {
+/** Of a step that runs beside another, what it prints is held back until it has ended, so that the two do not mix. */
+async function runStep(step: TestStep, output: "shown" | "held back" = "shown"): Promise<StepResult> {
   const { name, commands, env = {}, countTests, needs = [] } = step;
   const isBroken = results.some((earlier) => needs.includes(earlier.name) && earlier.result !== "passed");
   if (isBroken) return { name, result: "not run", seconds: 0, tests: "" };
-  console.log(`\n━━ ${name}`);
+  if (output === "shown") console.log(`\n━━ ${name}`);
   const startedAt = performance.now();
+  const capture = output === "held back";
   let succeeded = true;
+  let printed = "";
   for (const command of commands) {
-    succeeded &&= (await runCommand(command, { watchdog, env: { ...env, ...(chromium && { OPSMANTIK_CHROMIUM: chromium }) } })).succeeded;
+    if (!succeeded) break;
+    const done = await runCommand(command, { watchdog, capture, env: { ...env, ...(chromium && { OPSMANTIK_CHROMIUM: chromium }) } });
+    succeeded = done.succeeded;
+    printed += done.output;
   }
+  if (capture) held.push(`\n━━ ${name}\n${printed}`);
   const seconds = (performance.now() - startedAt) / 1000;
   const counts = countTests?.();
+  if (counts?.attacks) attacks = counts.attacks;
   return {
     name,
     result: succeeded ? "passed" : "failed",
@@ -57,6 +72,7 @@ function summarize(rows: StepResult[]): void {
   console.log(`\n${line("step", "result", "seconds", "tests")}`);
   for (const { name, result, seconds, tests } of rows) console.log(line(name, result, seconds.toFixed(1), tests));
   console.log(`\n  Redis: ${engineName(redisServer)}`);
+  if (attacks) console.log(`  Attacks: ${attacks.tried} tried, ${attacks.refused} refused (tests/security)`);
   console.log(`  Browser: ${chromium ?? "Playwright's own"}\n`);
   const passed = rows.filter((row) => row.result === "passed").length;
   console.log(`${passed} passed, ${rows.length - passed} failed`);

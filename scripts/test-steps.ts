@@ -7,13 +7,19 @@ export interface TestStep {
   name: string;
   commands: string[][];
   env?: Record<string, string | undefined>;
-  /** Counted from the report that the command leaves behind. */
-  countTests?: () => { passed: number; failed: number } | undefined;
+  /** Counted from the report that the command leaves behind. Each test of tests/security makes one attack. */
+  countTests?: () => { passed: number; failed: number; attacks?: { tried: number; refused: number } } | undefined;
+  /** The step that this one runs at the same time with, since neither uses all of the machine. */
+  beside?: string;
   /** Steps without which this one makes no sense. */
   needs?: string[];
 }
 
-const vitestReport = z.object({ numPassedTests: z.number(), numFailedTests: z.number() });
+const vitestReport = z.object({
+  numPassedTests: z.number(),
+  numFailedTests: z.number(),
+  testResults: z.array(z.object({ name: z.string(), assertionResults: z.array(z.object({ status: z.string() })) })),
+});
 const playwrightReport = z.object({ stats: z.object({ expected: z.number(), unexpected: z.number(), flaky: z.number() }) });
 
 // Biome's ci command colours its output even in a file.
@@ -33,9 +39,9 @@ export function testSteps(): TestStep[] {
     },
     { name: "lint", commands: [["biome", "ci", ".", ...plainFlags]] },
     // Then once more without the tests: a file that only they use belongs to them.
-    { name: "dead code", commands: [["knip"], ["knip", "--production", "--include", "files"]] },
+    { name: "dead code", beside: "types", commands: [["knip"], ["knip", "--production", "--include", "files"]] },
     ...["unit", "integration", "contract"].filter((project) => hasTests(project)).map((project) => vitestStep(project)),
-    { name: "build", commands: [["node", "scripts/build.ts"]] },
+    { name: "build", beside: "contract", commands: [["node", "scripts/build.ts"]] },
     // Both start the app that was built.
     ...(hasTests("fault") ? [vitestStep("fault", ["build"])] : []),
     ...(hasTests("e2e") ? [e2eStep()] : []),
@@ -54,7 +60,16 @@ function vitestStep(project: string, needs: string[] = []): TestStep {
     commands: [["vitest", "run", "--project", project, "--reporter=default", "--reporter=json", `--outputFile.json=${report}`]],
     countTests: () => {
       const counts = readReport(report, vitestReport);
-      return counts && { passed: counts.numPassedTests, failed: counts.numFailedTests };
+      if (!counts) return undefined;
+      const attacks = counts.testResults
+        .filter(({ name }) => name.includes("/tests/security/"))
+        .flatMap(({ assertionResults }) => assertionResults.map(({ status }) => status));
+      const refused = attacks.filter((status) => status === "passed").length;
+      return {
+        passed: counts.numPassedTests,
+        failed: counts.numFailedTests,
+        ...(attacks.length > 0 && { attacks: { tried: attacks.length, refused } }),
+      };
     },
   };
 }

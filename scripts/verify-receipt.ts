@@ -1,7 +1,7 @@
 /** `node scripts/verify-receipt.ts receipt.json`: hashes a receipt and its block again, offline. Exits 1 when it is not true. */
 import { readFileSync } from "node:fs";
 import { receiptFault } from "#lib/contracts/proof-hash.ts";
-import { proofReceipt } from "#lib/contracts/proof-receipt.ts";
+import { proofReceipt } from "#lib/contracts/receipt-shape.ts";
 
 const [path] = process.argv.slice(2);
 if (!path) {

@@ -5,6 +5,7 @@ import { AppShell } from "#components/shell/app-shell.tsx";
 import type { ShellSite } from "#components/shell/current-site.ts";
 import { readPage, requireUser } from "#lib/auth/session.ts";
 import { parseTheme, themeCookie } from "#lib/i18n/theme.ts";
+import { withMessages } from "#lib/i18n/with-messages.tsx";
 import { readOpenLeads } from "#lib/leads/desk-readers.ts";
 import { listSites } from "#lib/tenancy/readers.ts";
 
@@ -15,7 +16,7 @@ async function shellSites(): Promise<{ sites: ShellSite[]; mayCreate: boolean; o
     return {
       mayCreate,
       open,
-      sites: sites.map(({ siteId, name, domains, role }) => ({ siteId, name, domain: domains[0] ?? null, role })),
+      sites: sites.map(({ siteId, name, domains, role, timezone }) => ({ siteId, name, domain: domains[0] ?? null, role, timezone })),
     };
   } catch (error) {
     unstable_rethrow(error); // a redirect to sign-in is not a failure
@@ -23,7 +24,7 @@ async function shellSites(): Promise<{ sites: ShellSite[]; mayCreate: boolean; o
   }
 }
 
-export default async function DashboardLayout({ children }: { children: ReactNode }) {
+async function DashboardLayout({ children }: { children: ReactNode }) {
   const user = await requireUser();
   const [{ sites, mayCreate, open }, jar] = await Promise.all([shellSites(), cookies()]);
   return (
@@ -32,3 +33,5 @@ export default async function DashboardLayout({ children }: { children: ReactNod
     </AppShell>
   );
 }
+
+export default withMessages("dashboard/layout", DashboardLayout);

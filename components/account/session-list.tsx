@@ -17,7 +17,9 @@ export function SessionList({ sessions }: { sessions: MySession[] }) {
       {sessions.map(({ startedAt, usedAt, isThis }) => (
         <ListRow key={`${startedAt} ${usedAt}`} className="justify-between">
           <span className="min-w-0">
-            {t.rich("sessionStarted", { time: () => <TimeAgo value={startedAt} timeZone={defaultTimeZone} /> })}
+            <span className="block first-letter:uppercase">
+              {t.rich("sessionStarted", { time: () => <TimeAgo value={startedAt} timeZone={defaultTimeZone} /> })}
+            </span>
             <span className="block text-xs text-meta">
               {t.rich("sessionUsed", { time: () => <TimeAgo value={usedAt} timeZone={defaultTimeZone} /> })}
             </span>

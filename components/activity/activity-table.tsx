@@ -4,6 +4,7 @@ import {
   ArrowRight,
   CheckCheck,
   CreditCard,
+  Download,
   Eraser,
   KeyRound,
   type LucideIcon,
@@ -17,19 +18,25 @@ import {
   ShieldCheck,
   Shuffle,
   Stamp,
+  StickyNote,
   Trash2,
   Undo2,
   Unplug,
+  UserPen,
   Users,
   X,
 } from "lucide-react";
+import Link from "next/link";
 import { useLocale, useTranslations } from "next-intl";
 import { useStateWord } from "#components/contracts/use-state-word.ts";
+import { leadPath, proofPath, rowPath, salePath } from "#components/shell/nav-items.ts";
+import { downFirst, sortedColumn, upFirst } from "#components/ui/sort-link.tsx";
 import { Cell } from "#components/ui/table.tsx";
 import { LiveTable } from "#components/workbench/live/live-table.tsx";
 import { leadChannels } from "#lib/channels.ts";
-import type { ActivityEntry } from "#lib/contracts/activity.ts";
+import type { ActivityEntry, ActivityFilter } from "#lib/contracts/activity.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
+import type { SiteId } from "#lib/site.ts";
 import { ActChange, isAct } from "./act-change.tsx";
 
 const icons: Record<ActivityEntry["kind"], LucideIcon> = {
@@ -56,27 +63,33 @@ const icons: Record<ActivityEntry["kind"], LucideIcon> = {
   actions: Send,
   site: Archive,
   erased: Eraser,
+  note: StickyNote,
+  contact: UserPen,
+  exported: Download,
   other: CheckCheck,
 };
 
 interface ActivityTableProps {
+  siteId: SiteId;
   entries: ActivityEntry[];
   next: string | null;
   /** The filter and the page. */
   of: string;
   timeZone: string;
+  /** Where the list is, with its filters, for the headings that sort it. */
+  sort: { path: string; filter: ActivityFilter };
 }
 
 /** Who did what, with what was before and after. */
-export function ActivityTable({ entries, next, of, timeZone }: ActivityTableProps) {
+export function ActivityTable({ siteId, entries, next, of, timeZone, sort }: ActivityTableProps) {
   const t = useTranslations("activity");
   const word = useTranslations();
   const locale = useLocale();
   const { dateTime } = siteFormat({ locale, timeZone });
   const columns = [
-    { key: "when", header: word("labels.when"), width: "160px" },
-    { key: "who", header: word("labels.who"), width: "200px" },
-    { key: "what", header: word("labels.what"), width: "30%" },
+    { key: "when", ...sortedColumn({ label: word("labels.when"), ...sort, orders: downFirst(undefined, "oldest") }), width: "160px" },
+    { key: "who", ...sortedColumn({ label: word("labels.who"), ...sort, orders: upFirst("who", "who-z") }), width: "200px" },
+    { key: "what", ...sortedColumn({ label: word("labels.what"), ...sort, orders: upFirst("what", "what-z") }), width: "30%" },
     { key: "change", header: t("change") },
     { key: "note", header: word("labels.note"), width: "22%", priority: 3 as const },
   ];
@@ -90,26 +103,46 @@ export function ActivityTable({ entries, next, of, timeZone }: ActivityTableProp
     if (externalRef) return t("sale", { ref: externalRef });
     return known && calledAt ? t("lead_call", { channel: word(`channels.${known}`), date: dateTime(calledAt) }) : null;
   };
+  const subjectLink = (entry: ActivityEntry) => {
+    const { rowId, callId, saleId } = entry;
+    const href = rowId ? rowPath(siteId, rowId) : callId ? leadPath(siteId, callId) : saleId ? salePath(siteId, saleId) : null;
+    const subject = subjectOf(entry) ?? (rowId && word("kinds.CONVERSION"));
+    if (!href || !subject) return subject;
+    return (
+      <Link className="link" href={href} prefetch={false}>
+        {subject}
+      </Link>
+    );
+  };
   const rowOf = (entry: ActivityEntry) => {
     const Icon = icons[entry.kind];
     return (
       <tr>
         <Cell at="end" className="text-meta">
-          <time dateTime={entry.at}>{dateTime(entry.at)}</time>
+          <Link className="link" href={proofPath(entry.id)} prefetch={false} title={t("proof")}>
+            <time dateTime={entry.at}>{dateTime(entry.at)}</time>
+          </Link>
         </Cell>
-        <Cell at="sub" data-untranslated className="min-w-32 wrap-anywhere" title={entry.actorId ?? undefined}>
+        <Cell at="sub" data-untranslated className="min-w-32 wrap-anywhere">
           {whoOf(entry)}
         </Cell>
         <Cell at="main">
           <span className="flex min-w-0 items-center gap-2">
             <Icon className="size-3.5 shrink-0 text-meta" />
             <span className="font-medium">{word(`kinds.${entry.kind}`)}</span>
-            <span className="min-w-0 truncate text-meta max-desk:hidden">{subjectOf(entry)}</span>
+            <span className="min-w-0 truncate text-meta max-desk:hidden">{subjectLink(entry)}</span>
           </span>
         </Cell>
-        <Cell at="meta">{isAct(entry) ? <ActChange entry={entry} /> : <BeforeAfter entry={entry} timeZone={timeZone} />}</Cell>
-        <Cell at="foot" priority={3} className="text-support" title={entry.note ?? undefined} data-untranslated>
-          <span className="text-meta desk:hidden">{[subjectOf(entry), entry.note].filter(Boolean).join(": ")}</span>
+        <Cell
+          at="meta"
+          className={isAct(entry) ? "max-desk:col-span-full max-desk:col-start-1 max-desk:row-start-3 max-desk:text-left" : undefined}
+        >
+          {isAct(entry) ? <ActChange entry={entry} timeZone={timeZone} /> : <BeforeAfter entry={entry} timeZone={timeZone} />}
+        </Cell>
+        <Cell at="foot" priority={3} className="text-support max-desk:row-start-4" title={entry.note ?? undefined} data-untranslated>
+          <span className="text-meta desk:hidden">
+            {subjectLink(entry)} {entry.note}
+          </span>
           <span className="max-desk:hidden">{entry.note}</span>
         </Cell>
       </tr>
@@ -132,6 +165,7 @@ function BeforeAfter({ entry, timeZone }: { entry: ActivityEntry; timeZone: stri
   const { from, to, amountCents, amountBeforeCents, currency } = entry;
   const money = (cents: number) => siteFormat({ locale, timeZone, ...(currency && { currency }) }).money(cents);
   const stateOf = useStateWord();
+  if (entry.contract === "lead") return null; // what was written is for operators, in the note
   const [before, after] =
     amountBeforeCents !== null && amountCents !== null
       ? [money(amountBeforeCents), money(amountCents)]

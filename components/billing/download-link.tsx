@@ -27,6 +27,9 @@ export function DownloadLink({ href, fileName, label, look = "small", children }
   );
 }
 
+/** The page that checks receipts, invoices and events without us (scripts/build-verifier.ts). */
+export const verifier = { path: "/verify.html", fileName: "opsmantik-verifier.html" };
+
 export const invoiceUrl = (siteId: SiteId, yearMonth: string, format?: "csv") =>
   `/api/sites/${siteId}/billing/invoices/${yearMonth}${format ? `?format=${format}` : ""}`;
 

@@ -37,7 +37,7 @@ export function MonthChoice({ months, chosen, hrefOf }: { months: string[]; chos
   const t = useTranslations();
   const format = billingFormat(useLocale());
   return (
-    <Segments as="nav" aria-label={t("labels.month")}>
+    <Segments as="nav" className="flex-wrap" aria-label={t("labels.month")}>
       {months.map((month) => (
         <Link key={month} href={hrefOf(month)} aria-current={month === chosen ? "page" : undefined}>
           {format.monthName(month)}

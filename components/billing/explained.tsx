@@ -6,7 +6,7 @@ import { Prose } from "#components/ui/prose.tsx";
 import { billingFormat } from "#lib/billing/billing-format.ts";
 import type { BillingOverview, InvoiceSummary } from "#lib/billing/billing-shapes.ts";
 import type { SiteId } from "#lib/site.ts";
-import { DownloadLink, eventsCsvUrl, invoiceUrl } from "./download-link.tsx";
+import { DownloadLink, eventsCsvUrl, invoiceUrl, verifier } from "./download-link.tsx";
 
 interface HowCountedProps {
   overview: BillingOverview;
@@ -65,6 +65,10 @@ export function CheckYourself({ siteId, newest }: { siteId: SiteId; newest: Invo
               <DownloadLink href={eventsCsvUrl(siteId, newest.yearMonth)} fileName={`events-${newest.yearMonth}.csv`}>
                 <Download className="size-3.5" />
                 {t("events", { month: format.monthName(newest.yearMonth) })}
+              </DownloadLink>
+              <DownloadLink href={verifier.path} fileName={verifier.fileName}>
+                <Download className="size-3.5" />
+                {t("verifier")}
               </DownloadLink>
             </div>
           )}

@@ -44,6 +44,7 @@ export function LeadRoomCard({ siteId, plan, editable }: LeadRoomProps) {
       onFailed: setFailure,
     });
   };
+  const signed = plan.signedEvents ?? 0;
   const now = {
     kept: format.number(keptForLeads(plan)),
     cap: format.number(plan.capEvents ?? 0),
@@ -54,6 +55,7 @@ export function LeadRoomCard({ siteId, plan, editable }: LeadRoomProps) {
       <CardBody className="grid gap-3">
         <p className="text-sm text-support text-pretty">{t("body")}</p>
         <p className="text-sm font-medium text-pretty">{t("now", now)}</p>
+        <p className="text-sm text-support text-pretty">{signed > 0 ? t("signed", { count: format.number(signed) }) : t("unsigned")}</p>
         {editable ? (
           <form ref={form} onSubmit={save} noValidate className="grid gap-3">
             <Field label={t("share")} hint={t("hint")} error={wrong && errorText(wrong)}>

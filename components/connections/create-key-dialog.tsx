@@ -15,7 +15,7 @@ import { Input } from "#components/ui/input.tsx";
 import { SecretText } from "#components/ui/secret-text.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import type { SiteId } from "#lib/site.ts";
-import { type KeyScope, keyScopes } from "#lib/tenancy/site-fields.ts";
+import { type KeyScope, keyScopes } from "#lib/tenancy/site-roles.ts";
 import { ScopeChoice } from "./scope-choice.tsx";
 
 /** Makes a key, then shows it this one time. */

@@ -3,7 +3,7 @@
 import { useTranslations } from "next-intl";
 import { useId } from "react";
 import { Checkbox } from "#components/ui/checkbox.tsx";
-import { type KeyScope, keyScopes } from "#lib/tenancy/site-fields.ts";
+import { type KeyScope, keyScopes } from "#lib/tenancy/site-roles.ts";
 
 interface ScopeChoiceProps {
   offered: readonly KeyScope[];

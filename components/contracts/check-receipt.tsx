@@ -1,15 +1,13 @@
 "use client";
 
-import { ShieldCheck } from "lucide-react";
+import { Download, ShieldCheck } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
-import { Button } from "#components/ui/button.tsx";
-import { CopyButton } from "#components/ui/copy-button.tsx";
+import { verifier } from "#components/billing/download-link.tsx";
+import { Button, ButtonAnchor } from "#components/ui/button.tsx";
 import { Dialog, DialogClose, DialogFoot } from "#components/ui/dialog.tsx";
-import { SecretLine } from "#components/ui/secret-text.tsx";
 
-const command = "node scripts/verify-receipt.ts receipt.json";
-const steps = ["hash", "block", "chain"] as const;
+const steps = ["page", "hash", "block", "chain"] as const;
 
 /** Says how a receipt is checked by somebody who does not trust us. */
 export function CheckReceipt() {
@@ -30,12 +28,15 @@ export function CheckReceipt() {
           </li>
         ))}
       </ol>
-      <SecretLine>
-        <code className="min-w-0 flex-1 id">{command}</code>
-        <CopyButton value={command} size="sm" />
-      </SecretLine>
       <DialogFoot>
-        <DialogClose render={<Button tone="primary" />}>{t("actions.close")}</DialogClose>
+        <DialogClose render={<Button />}>{t("actions.close")}</DialogClose>
+        <ButtonAnchor href={verifier.path} target="_blank">
+          {t("receipt.check.show")}
+        </ButtonAnchor>
+        <ButtonAnchor href={verifier.path} download={verifier.fileName} tone="primary">
+          <Download />
+          {t("receipt.check.download")}
+        </ButtonAnchor>
       </DialogFoot>
     </Dialog>
   );

@@ -1,14 +1,17 @@
 import { ArrowRight } from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
 import { Alert } from "#components/ui/alert.tsx";
+import { AsTable } from "#components/ui/as-table.tsx";
 import { Badge, Tag } from "#components/ui/badge.tsx";
 import { Card, CardBody, CardFoot } from "#components/ui/card.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
 import { Facts } from "#components/ui/facts.tsx";
 import { Id, paper } from "#components/ui/paper.tsx";
-import type { ProofReceipt as Receipt } from "#lib/contracts/proof-receipt.ts";
+import type { ProofReceipt as Receipt } from "#lib/contracts/receipt-shape.ts";
 import { siteFormat } from "#lib/i18n/site-format.ts";
 import { CheckReceipt } from "./check-receipt.tsx";
+import { SaveReceipt } from "./save-receipt.tsx";
+import { useStateWord } from "./use-state-word.ts";
 
 interface ProofReceiptProps {
   receipt: Receipt;
@@ -23,7 +26,9 @@ export function ProofReceipt({ receipt, siteName, timeZone, holds }: ProofReceip
   const t = useTranslations("receipt");
   const word = useTranslations();
   const format = siteFormat({ locale: useLocale(), timeZone });
+  const stateWord = useStateWord();
   const { block } = receipt;
+  const text = JSON.stringify(receipt, null, 2);
   return (
     <Card
       title={t("card")}
@@ -43,38 +48,45 @@ export function ProofReceipt({ receipt, siteName, timeZone, holds }: ProofReceip
               t("move"),
               <span key="move" className="flex min-w-0 items-center gap-2 flex-wrap">
                 {word(contractOf(receipt))}
-                <Tag>{receipt.from ?? "–"}</Tag>
+                {receipt.from && <Tag>{stateWord(receipt.from)}</Tag>}
                 <ArrowRight className="size-3.5 text-meta" aria-label={t("becomes")} />
-                <Tag>{receipt.to}</Tag>
+                <Tag>{stateWord(receipt.to)}</Tag>
               </span>,
             ],
             [
               word("labels.when"),
               <time key="at" dateTime={receipt.occurred_at} title={receipt.occurred_at}>{`${format.dateTime(receipt.occurred_at)}`}</time>,
             ],
-            [word("labels.who"), `${t(`actors.${receipt.actor_kind}`)}${receipt.actor_id ? ` ${receipt.actor_id}` : ""}`],
-            [word("labels.record"), <Id key="record">{receipt.entity_id}</Id>],
-            [t("facts"), <Id key="facts">{receipt.facts}</Id>],
-          ]}
-        />
-        <Facts
-          facts={[
-            [t("proofId"), <Id key="id">{receipt.proof_id}</Id>],
-            [t("version"), <Id key="version">{receipt.contract_version}</Id>],
-            [t("hash"), <Id key="hash">{receipt.hash}</Id>],
-            [t("request"), <Id key="request">{receipt.request_hash ?? "–"}</Id>],
+            [word("labels.who"), t(`actors.${receipt.actor_kind}`)],
             [t("block"), block ? t("blockNumber", { number: block.number, at: format.dateTime(block.sealed_at) }) : t("noBlock")],
-            ...(block
-              ? [
-                  [t("root"), <Id key="root">{block.root}</Id>] as const,
-                  [t("previousRoot"), <Id key="previous">{block.previous_root}</Id>] as const,
-                ]
-              : []),
           ]}
         />
       </CardBody>
+      <AsTable summary={t("details")}>
+        <CardBody>
+          <Facts
+            facts={[
+              [word("labels.record"), <Id key="record">{`${receipt.contract} ${receipt.entity_id}`}</Id>],
+              [t("move"), <Id key="move">{`${receipt.from ?? "–"} → ${receipt.to}`}</Id>],
+              [word("labels.who"), <Id key="who">{`${receipt.actor_kind} ${receipt.actor_id ?? ""}`}</Id>],
+              [t("facts"), <Id key="facts">{receipt.facts}</Id>],
+              [t("proofId"), <Id key="id">{receipt.proof_id}</Id>],
+              [t("version"), <Id key="version">{receipt.contract_version}</Id>],
+              [t("hash"), <Id key="hash">{receipt.hash}</Id>],
+              [t("request"), <Id key="request">{receipt.request_hash ?? "–"}</Id>],
+              ...(block
+                ? [
+                    [t("root"), <Id key="root">{block.root}</Id>] as const,
+                    [t("previousRoot"), <Id key="previous">{block.previous_root}</Id>] as const,
+                  ]
+                : []),
+            ]}
+          />
+        </CardBody>
+      </AsTable>
       <CardFoot className="print:hidden">
-        <CopyButton value={JSON.stringify(receipt, null, 2)} label={t("copy")} tone="primary" />
+        <SaveReceipt proofId={receipt.proof_id} text={text} label={word("personalData.receipt.download")} />
+        <CopyButton value={text} label={t("copy")} />
         <CheckReceipt />
       </CardFoot>
     </Card>

@@ -1,6 +1,6 @@
 "use client";
 
-import { Check, CircleDashed, Clock, Minus, X } from "lucide-react";
+import { Check, CircleDashed, Clock, X } from "lucide-react";
 import Link from "next/link";
 import { useLocale, useTranslations } from "next-intl";
 import { useCause } from "#components/delivery/use-cause.ts";
@@ -68,11 +68,10 @@ const looks = {
   broken: { icon: X, tone: "bad", className: "font-medium" },
   waits: { icon: Clock, tone: "retry", className: "font-medium" },
   later: { icon: CircleDashed, tone: "plain", className: "text-meta" },
-  none: { icon: Minus, tone: "plain", className: "font-medium" },
 } as const;
 
 /** Every step up to the broken one is done. Those after it were not reached, except the seal, which a person may have made anyway. */
-function stateOf(index: number, { step, tone }: WhyMessage, isSealed: boolean): keyof typeof looks {
+function stateOf(index: number, { step, tone }: WhyMessage, isSealed: boolean): keyof typeof looks | "none" {
   const broken = whySteps.indexOf(step);
   if (tone === "counted" || index < broken) return "done";
   if (index > broken && isSealed && whySteps[index] === "seal") return "done";
@@ -86,6 +85,8 @@ function WhyWay({ message, isSealed }: { message: WhyMessage; isSealed: boolean 
     <Timeline aria-label={t("label")}>
       {whySteps.map((step, index) => {
         const state = stateOf(index, message, isSealed);
+        // No verdict comes this way: the answer says so, and no step stands as empty.
+        if (state === "none") return null;
         return (
           <TimelineStep key={step} {...looks[state]}>
             <span aria-hidden="true">{t(step)}</span>

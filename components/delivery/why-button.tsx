@@ -7,10 +7,12 @@ import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Dialog, DialogClose, DialogFoot } from "#components/ui/dialog.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
+import { latePart } from "#components/ui/late-part.tsx";
 import { Skeleton } from "#components/ui/skeleton.tsx";
 import type { WhyNotCounted } from "#lib/oci/queue/why-not-counted.ts";
 import type { SiteId } from "#lib/site.ts";
-import { WhyAnswer } from "./why-answer.tsx";
+
+const Answer = latePart(() => import("./why-answer.tsx").then(({ WhyAnswer }) => WhyAnswer));
 
 interface WhyButtonProps {
   siteId: SiteId;
@@ -60,7 +62,7 @@ export function WhyButton({ siteId, saleId, timeZone, isCounted, look, openRowId
         </EmptyState>
       )}
       {typeof answer === "object" && (
-        <WhyAnswer answer={answer} siteId={siteId} timeZone={timeZone} openRowId={openRowId} onLeave={() => setOpen(false)} />
+        <Answer.Part isWanted answer={answer} siteId={siteId} timeZone={timeZone} openRowId={openRowId} onLeave={() => setOpen(false)} />
       )}
       <DialogFoot>
         <DialogClose render={<Button />}>{word("actions.close")}</DialogClose>

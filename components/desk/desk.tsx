@@ -18,6 +18,7 @@ import { useOffline } from "#components/workbench/live/use-offline.ts";
 import { focusedRow } from "#components/workbench/row-focus.ts";
 import { type Shortcut, ShortcutsDialog, useShortcuts } from "#components/workbench/shortcuts.tsx";
 import { useAddress } from "#components/workbench/use-address.ts";
+import { usePhone } from "#components/workbench/use-phone.ts";
 import { type DeskFormat, deskFormat } from "#lib/i18n/desk-format.ts";
 import type { DeskFilter } from "#lib/leads/desk-filter.ts";
 import { type FilterText, filterQuery } from "#lib/leads/desk-query.ts";
@@ -30,12 +31,13 @@ import { FiguresCard } from "./figures/figures-card.tsx";
 import { LeadDetail } from "./lead/lead-detail.tsx";
 import { EmptyList } from "./list/empty-list.tsx";
 import { LeadList } from "./list/lead-list.tsx";
-import { isOlderLead } from "./list/lead-state.ts";
+import { isOlderLead, isOpen } from "./list/lead-state.ts";
 import { ListHead } from "./list/list-head.tsx";
 import { useLeads } from "./list/use-leads.ts";
 import { readLead } from "./read-leads.ts";
 import { SealSheet } from "./seal/seal-sheet.tsx";
 import { SecondSaleDialog } from "./seal/second-sale-dialog.tsx";
+import { UndoLast } from "./seal/undo-button.tsx";
 import { type DeskView, useChosenLead } from "./use-chosen-lead.ts";
 import { useLeadActions } from "./use-lead-actions.tsx";
 
@@ -48,13 +50,15 @@ export interface DeskProps {
   figure: ChartFigure;
   /** The lead that the address names, or the first one. */
   first: Detail | null;
+  /** The address names a lead that this site does not have. */
+  isLeadMissing: boolean;
 }
 
 function readView(params: URLSearchParams): DeskView {
-  const { lead, figure, ...filter } = Object.fromEntries(params);
-  return { filter, lead, figure };
+  const { lead, figure, days, ...filter } = Object.fromEntries(params);
+  return { filter, lead, figure, days };
 }
-const writeView = ({ filter, lead, figure }: DeskView) => filterQuery(filter, { lead, figure });
+const writeView = ({ filter, lead, figure, days }: DeskView) => filterQuery(filter, { lead, figure, days });
 
 /** The last digits of a number, as they stand on the operator's telephone. One digit would find everybody. */
 function readEnding(text: string): string | undefined {
@@ -63,7 +67,7 @@ function readEnding(text: string): string | undefined {
 }
 
 /** The list, the lead in view and what can be done with it. */
-function useDeskLeads({ site: { siteId, version, currency }, filter, page, first }: DeskProps, format: DeskFormat) {
+function useDeskLeads({ site: { siteId, version, currency }, filter, page, first, figures }: DeskProps, format: DeskFormat) {
   const listRef = useRef<HTMLDivElement>(null);
   const of = filterQuery(filter);
   const address = useAddress({ read: readView, write: writeView });
@@ -76,14 +80,14 @@ function useDeskLeads({ site: { siteId, version, currency }, filter, page, first
     leads.patch(read);
     detail.take(read.id, read);
   };
-  const actions = useLeadActions({ siteId, currency, format, leads, onRead });
+  const actions = useLeadActions({ siteId, currency, format, rules: figures.rules, leads, onRead });
   const lead = leads.find(chosen.id) ?? (detail.value && leads.over(detail.value));
   return { address, leads, chosen, actions, lead, detail: detail.value, listRef };
 }
 
 /** The screen an operator has open all day. */
 export function Desk(props: DeskProps) {
-  const { site, filter, page, figures, presets, figure } = props;
+  const { site, filter, page, figures, presets, figure, isLeadMissing } = props;
   const t = useTranslations("desk");
   const word = useTranslations();
   const locale = useLocale();
@@ -96,6 +100,10 @@ export function Desk(props: DeskProps) {
   const serverTime = useServerTime();
   const [isHelping, setHelping] = useState(false);
   const base = sitePath(siteId);
+  const isOnPhone = usePhone();
+  // The panel of a decided lead offers its undo itself.
+  const isInPanel = lead !== null && page.lastStep?.leadId === lead.id && !isOpen(lead) && (!isOnPhone || chosen.isInSheet);
+  const lastStep = isInPanel || actions.undone.has(page.lastStep?.undo.proofId ?? "") ? null : page.lastStep;
   const show = (next: FilterText) => address.show({ filter: next, lead: undefined, figure: undefined });
   const [, setOpenCount] = useNavCount("today", siteId);
   useEffect(() => setOpenCount(page.open), [page.open, setOpenCount]);
@@ -106,7 +114,7 @@ export function Desk(props: DeskProps) {
     panelRef.current?.focus();
   };
   const undo = () => {
-    const isShown = canAct && !isOffline && lead?.undoUntil && Date.parse(lead.undoUntil) > serverTime().getTime();
+    const isShown = canAct && !isOffline && lead?.undo && Date.parse(lead.undo.until) > serverTime().getTime();
     if (isShown) actions.undo(lead);
   };
   const shortcuts: Shortcut[] = [
@@ -152,7 +160,17 @@ export function Desk(props: DeskProps) {
         </span>
       </PageBar>
       {isOffline && <Alert tone="retry" className="mb-4" title={t("offline")} />}
-      <FiguresCard figures={figures} open={page.open} chosen={figure} />
+      {isLeadMissing && (
+        <Alert tone="retry" className="mb-4" title={t("detail.missing")}>
+          {t("detail.missingBody")}
+        </Alert>
+      )}
+      {lastStep && (
+        <div className="-mt-2 mb-2 flex justify-end max-desk:mt-1 max-desk:justify-start">
+          <UndoLast step={lastStep} />
+        </div>
+      )}
+      <FiguresCard figures={figures} open={page.open} chosen={figure} linkTo={(days) => address.linkTo({ days })} />
       <div className={deskGrid}>
         <Card
           className="group relative max-desk:-mx-4 max-desk:rounded-none max-desk:border-x-0"
@@ -180,7 +198,7 @@ export function Desk(props: DeskProps) {
         </Card>
         <LeadDetail lead={lead} detail={detail} panelRef={panelRef} onStep={chosen.step} onChoose={chosen.choose} />
       </div>
-      <SealSheet lead={chosen.isInSheet ? lead : null} detail={detail} onClose={chosen.close} />
+      <SealSheet lead={chosen.isInSheet ? lead : null} detail={detail} onClose={chosen.close} onChoose={chosen.choose} />
       <SecondSaleDialog />
       <ShortcutsDialog table={shortcuts} open={isHelping} onOpenChange={setHelping} />
     </DeskProvider>

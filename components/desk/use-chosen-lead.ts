@@ -11,6 +11,7 @@ export interface DeskView {
   filter: FilterText;
   lead?: string | undefined;
   figure?: string | undefined;
+  days?: string | undefined;
 }
 
 interface Options {

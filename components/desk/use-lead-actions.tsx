@@ -2,30 +2,21 @@
 
 import { useTranslations } from "next-intl";
 import { useRef, useState } from "react";
+import { useUndoWords } from "#components/contracts/use-undo-words.ts";
 import { type SendFailure, sendJson } from "#components/forms/send-json.ts";
 import { useErrorText } from "#components/forms/use-error-text.ts";
 import { useToast } from "#components/ui/toast.tsx";
-import { useServerTime } from "#components/workbench/live/clock.tsx";
+import { useClocked, useServerTime } from "#components/workbench/live/clock.tsx";
 import { UndoLabel } from "#components/workbench/undo-label.tsx";
+import type { UndoStep } from "#lib/contracts/undo-step.ts";
 import type { DeskFormat } from "#lib/i18n/desk-format.ts";
-import type { DeskLead, LeadDetail, LeadStatus } from "#lib/leads/desk-shapes.ts";
+import type { DeskLead, DeskRules, LeadDetail, LeadStatus } from "#lib/leads/desk-shapes.ts";
 import type { SiteId } from "#lib/site.ts";
+import { expectedDelivery, expectedSale, expectedStep, type SealDraft } from "./expected-lead.ts";
 import { isSaved } from "./list/lead-state.ts";
 import { useStaleWords } from "./list/use-lead-words.ts";
 import type { Leads } from "./list/use-leads.ts";
 import { readLead } from "./read-leads.ts";
-
-export const undoMs = 10 * 60_000;
-const dayMs = 86_400_000;
-
-export interface SealDraft {
-  /** Null: the site's expected value, marked as such. */
-  amountCents: number | null;
-  /** What the button says, also when the server chooses the amount. */
-  shownCents: number;
-  currency: string;
-  note: string;
-}
 
 /** A seal that waits for an answer: is it another sale of the visit? */
 interface SecondSale {
@@ -35,14 +26,24 @@ interface SecondSale {
   sealedCurrency: string;
 }
 
+/** A lead whose newest step can be undone. */
+export interface Undoable {
+  id: string;
+  version: number;
+  undo: UndoStep | null;
+}
+
 interface Change {
-  lead: DeskLead;
+  lead: Undoable;
   path: string;
   body: Record<string, unknown>;
   /** How the row looks until the server has answered. */
   expect: Partial<DeskLead>;
-  done: string;
-  isUndoable?: boolean;
+  done: string | ((answer: Record<string, unknown>) => string);
+  /** The step before it may be undone next; its row and the panel offer that. */
+  isUndo?: boolean;
+  /** Told when it is sent, and again when it was refused or got no answer. */
+  onStands?: (stands: boolean) => void;
   /** The amount that was not saved, if the server refuses. */
   amount?: string;
   onRefused?: (failure: SendFailure) => boolean;
@@ -52,23 +53,30 @@ interface Options {
   siteId: SiteId;
   currency: string;
   format: DeskFormat;
+  rules: DeskRules;
   leads: Leads;
   /** The whole lead as it was read after a change. */
   onRead: (detail: LeadDetail) => void;
 }
 
 /** Sends changes: shown at once, taken back with a reason if the server refuses. */
-function usePerform({ siteId, format, leads, onRead }: Options, undo: (lead: DeskLead) => void) {
+function usePerform({ siteId, format, leads, onRead }: Options, undo: (lead: Undoable) => void) {
   const t = useTranslations();
   const toast = useToast();
   const errorText = useErrorText();
   const staleWords = useStaleWords(format);
   const serverTime = useServerTime();
+  const clocked = useClocked();
+  const undoWords = useUndoWords(format.money);
   const underWay = useRef(new Map<string, Promise<void>>());
+  /** The toast of each lead that offers an undo. */
+  const offers = useRef(new Map<string, string>());
 
   /** One change of a lead after the other: an undo must not overtake the seal that it takes back. */
   function perform(change: Change, key: string = crypto.randomUUID()): void {
     const before = underWay.current.get(change.lead.id) ?? Promise.resolve();
+    const offer = offers.current.get(change.lead.id);
+    if (offer) toast.close(offer); // what it offers is used, or no longer the newest step
     underWay.current.set(
       change.lead.id,
       before.then(() => send(change, key)),
@@ -80,25 +88,29 @@ function usePerform({ siteId, format, leads, onRead }: Options, undo: (lead: Des
     const { lead, path, body } = change;
     const expected = { ...change.expect, changedByYou: true, changedAt: serverTime().toISOString() };
     leads.expect(lead.id, expected);
+    change.onStands?.(true);
     const sent = await sendJson("POST", `/api/sites/${siteId}/${path}`, body, key);
-    if (sent.ok) {
-      tellDone(change, sent.value);
-    } else {
+    if (!sent.ok) {
       leads.forget(lead.id);
+      change.onStands?.(false);
       if (!change.onRefused?.(sent)) tellRefusal(change, sent, key);
       if (sent.code === "OFFLINE") return;
     }
     const detail = await readLead(siteId, lead.id);
     // The server took the change, but the lead could not be read: the next read shows it.
+    const shown = leads.find(lead.id);
     if (detail) onRead(detail);
-    else if (sent.ok) leads.patch({ ...lead, ...expected });
+    else if (sent.ok && shown) leads.patch({ ...shown, ...expected });
     leads.forget(lead.id);
+    if (sent.ok) tellDone(change, sent.value, detail);
   }
 
-  function tellDone({ lead, done, isUndoable }: Change, { version }: Record<string, unknown>): void {
-    const label = <UndoLabel until={new Date(Date.now() + undoMs).toISOString()} />;
-    const onPress = () => undo({ ...lead, version: typeof version === "number" ? version : lead.version + 1 });
-    toast.done(done, isUndoable ? { label, onPress } : undefined);
+  /** After the lead was read: then row, panel and toast count down to the same moment, the server's. */
+  function tellDone({ done, isUndo }: Change, answer: Record<string, unknown>, detail: LeadDetail | null): void {
+    const words = typeof done === "function" ? done(answer) : done;
+    if (!detail?.undo || isUndo) return void toast.done(words);
+    const label = clocked(<UndoLabel what={undoWords.offer(detail.undo)} until={detail.undo.until} />);
+    offers.current.set(detail.id, toast.done(words, { label, onPress: () => undo(detail) }));
   }
 
   function tellRefusal(change: Change, failure: SendFailure, key: string): void {
@@ -111,37 +123,22 @@ function usePerform({ siteId, format, leads, onRead }: Options, undo: (lead: Des
   return (change: Change) => perform(change);
 }
 
-/** What a sealed lead looks like before the server has answered. */
-function expectedSale(lead: DeskLead, { amountCents, shownCents, currency, note }: SealDraft): NonNullable<DeskLead["sale"]> {
-  return {
-    id: lead.sale?.id ?? "",
-    version: 0,
-    status: "CONFIRMED",
-    amountCents: shownCents,
-    currency,
-    isPredicted: amountCents === null,
-    deliveryBlock: lead.clickBlock,
-    note: note.trim() || null,
-    adjustableUntil: new Date(Date.parse(lead.calledAt) + 54 * dayMs).toISOString(),
-    atGoogle: null,
-  };
-}
-
 /** What an operator does. */
 export function useLeadActions(options: Options) {
-  const { format, currency } = options;
+  const { format, currency, rules } = options;
   const t = useTranslations();
   const serverTime = useServerTime();
+  const undoWords = useUndoWords(format.money);
   const [second, setSecond] = useState<SecondSale | null>(null);
+  const [undone, setUndone] = useState<ReadonlySet<string>>(new Set());
   const perform = usePerform(options, (lead) => actions.undo(lead));
-  const moved = (lead: DeskLead) => ({
-    version: lead.version + 1,
-    needsYou: null,
-    undoUntil: new Date(serverTime().getTime() + undoMs).toISOString(),
-  });
+  const step = (kind: UndoStep["kind"], facts?: Partial<UndoStep>) => expectedStep(kind, serverTime(), facts);
+  const moved = (lead: DeskLead, undo: UndoStep) => ({ version: lead.version + 1, needsYou: null, undo });
   const withReason = (reason: string) => (reason.trim() ? { reason: reason.trim() } : {});
 
   const actions = {
+    /** Proofs of the steps that were undone here, before the page knows. */
+    undone,
     second,
     dismissSecond: () => setSecond(null),
     seal(lead: DeskLead, draft: SealDraft, separateSale = false) {
@@ -158,9 +155,13 @@ export function useLeadActions(options: Options) {
           ...(separateSale && { separateSale }),
           expectedVersion: lead.version,
         },
-        expect: { ...moved(lead), status: "sealed", sale: expectedSale(lead, draft) },
+        expect: {
+          ...moved(lead, step("seal", { amountCents: shownCents, currency: chosen })),
+          status: "sealed",
+          sale: expectedSale(lead, draft),
+          delivery: expectedDelivery(lead, rules, serverTime()),
+        },
         done: t("desk.seal.done", { amount }),
-        isUndoable: true,
         amount,
         onRefused({ code, facts }) {
           if (code !== "VISIT_ALREADY_SEALED") return false;
@@ -174,18 +175,22 @@ export function useLeadActions(options: Options) {
         lead,
         path: `calls/${lead.id}/stage`,
         body: { to, ...withReason(reason), expectedVersion: lead.version },
-        expect: { ...moved(lead), status: to },
+        expect: { ...moved(lead, step(to)), status: to },
         done: t(`desk.seal.stageDone.${to}`),
-        isUndoable: true,
       });
     },
-    undo(lead: DeskLead) {
+    undo(lead: Undoable) {
+      const { undo } = lead;
+      if (!undo) return;
       perform({
         lead,
         path: `calls/${lead.id}/undo`,
-        body: { expectedVersion: lead.version },
-        expect: { version: lead.version + 1, undoUntil: null },
-        done: t("desk.seal.undone"),
+        body: { ...(undo.proofId && { proofId: undo.proofId }), expectedVersion: lead.version },
+        expect: { undo: null },
+        done: (answer) => undoWords.done(undo, answer),
+        isUndo: true,
+        onStands: (stands) =>
+          setUndone((before) => new Set([...before].filter((id) => id !== undo.proofId).concat(stands ? undo.proofId : []))),
       });
     },
     correct(lead: DeskLead, amountCents: number, reason: string) {
@@ -195,7 +200,10 @@ export function useLeadActions(options: Options) {
         lead,
         path: `sales/${lead.sale.id}/correct`,
         body: { amountCents, ...withReason(reason), expectedVersion: lead.sale.version },
-        expect: { sale: { ...lead.sale, amountCents, isPredicted: false } },
+        expect: {
+          sale: { ...lead.sale, amountCents, isPredicted: false },
+          undo: step("correct", { amountCents, beforeCents: lead.sale.amountCents, currency: lead.sale.currency }),
+        },
         done: t("oci.adjust.corrected", { amount }),
         amount,
       });
@@ -206,9 +214,8 @@ export function useLeadActions(options: Options) {
         lead,
         path: `sales/${lead.sale.id}/cancel`,
         body: { ...withReason(reason), expectedVersion: lead.sale.version },
-        expect: { ...moved(lead), status: "cancelled", sale: { ...lead.sale, status: "CANCELED", amountCents: 0 } },
+        expect: { ...moved(lead, step("cancel")), status: "cancelled", sale: { ...lead.sale, status: "CANCELED", amountCents: 0 } },
         done: t("oci.adjust.cancelled"),
-        isUndoable: true,
       });
     },
   };

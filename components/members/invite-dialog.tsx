@@ -15,7 +15,7 @@ import { Input } from "#components/ui/input.tsx";
 import { Select } from "#components/ui/select.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import type { SiteId } from "#lib/site.ts";
-import { type SiteRole, siteRoles } from "#lib/tenancy/site-fields.ts";
+import { type SiteRole, siteRoles } from "#lib/tenancy/site-roles.ts";
 
 export function InviteDialog({ siteId }: { siteId: SiteId }) {
   const t = useTranslations();

@@ -7,7 +7,7 @@ import { ConfirmDialog } from "#components/ui/confirm-dialog.tsx";
 import { Select } from "#components/ui/select.tsx";
 import type { SiteId } from "#lib/site.ts";
 import type { Member } from "#lib/tenancy/readers.ts";
-import { type SiteRole, siteRoles } from "#lib/tenancy/site-fields.ts";
+import { type SiteRole, siteRoles } from "#lib/tenancy/site-roles.ts";
 
 /** Changes a role at once. Giving up one's own ownership is asked about first: it cannot be taken back alone. */
 export function MemberRole({ siteId, member, lastOwner }: { siteId: SiteId; member: Member; lastOwner: boolean }) {

@@ -17,14 +17,17 @@ export function KeptTable({ periods, retention, timeZone }: KeptTableProps) {
   const format = siteFormat({ locale: useLocale(), timeZone });
   const months = (count: number) => t("months", { count });
   const days = (count: number) => t("days", { count });
+  const upTo = (count: number) => t("upToDays", { count });
   const personal = months(Math.min(retention.personalMonths ?? periods.personalMonths, periods.personalMonths));
   const rows = [
     { kind: "visits", period: months(periods.eventsMonths), removed: ["events", "visits"] },
     { kind: "leads", period: personal, removed: ["leads"] },
     { kind: "sales", period: personal, removed: ["sales", "notes"] },
+    { kind: "customerHashes", period: upTo(retention.keptDays.customerHashes), removed: [] },
     { kind: "choices", period: t("asVisits"), removed: [] },
-    { kind: "handedOut", period: days(90), removed: [] },
-    { kind: "pageViews", period: days(3), removed: [] },
+    { kind: "handedOut", period: days(retention.keptDays.handedOut), removed: [] },
+    { kind: "pageViews", period: upTo(periods.pageViewDays), removed: [] },
+    { kind: "origins", period: days(retention.keptDays.origins), removed: [] },
     { kind: "failed", period: days(periods.failedDays), removed: ["captured"] },
     { kind: "ledger", period: t("always"), removed: [] },
   ] as const;

@@ -8,7 +8,7 @@ import { siteFormat } from "#lib/i18n/site-format.ts";
 import type { PersonPreview } from "#lib/privacy/person.ts";
 
 interface PersonRowsProps {
-  preview: Omit<PersonPreview, "visitors">;
+  preview: Omit<PersonPreview, "visitors" | "phoneHashes">;
   timeZone: string;
 }
 

@@ -3,9 +3,11 @@
 import { Download, Search } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
+import { useSignInAgain } from "#components/auth/sign-in-again.tsx";
 import { FormFailure } from "#components/forms/form-failure.tsx";
-import { type SendFailure, sendJson } from "#components/forms/send-json.ts";
+import type { SendFailure } from "#components/forms/send-json.ts";
 import { useErrorText } from "#components/forms/use-error-text.ts";
+import { useFreshSend } from "#components/forms/use-fresh-send.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Card, CardBody, CardFoot } from "#components/ui/card.tsx";
 import { Field } from "#components/ui/field.tsx";
@@ -13,7 +15,8 @@ import { Input } from "#components/ui/input.tsx";
 import { Select } from "#components/ui/select.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { useToast } from "#components/ui/toast.tsx";
-import { type AskedPerson, type GivenReceipt, type PersonKind, type PersonPreview, personKinds } from "#lib/privacy/person.ts";
+import type { AskedPerson, GivenReceipt, PersonPreview } from "#lib/privacy/person.ts";
+import { type PersonKind, personKinds } from "#lib/privacy/person-kinds.ts";
 import type { SiteId } from "#lib/site.ts";
 import { EraseDialog } from "./erase-dialog.tsx";
 import { PersonRows } from "./person-rows.tsx";
@@ -27,13 +30,15 @@ interface PersonSearchProps {
 
 interface Found {
   person: AskedPerson;
-  preview: Omit<PersonPreview, "visitors">;
+  preview: Omit<PersonPreview, "visitors" | "phoneHashes">;
 }
 
 /** Finds what is stored of a person; then it can be downloaded or erased. */
 export function PersonSearch({ siteId, timeZone }: PersonSearchProps) {
   const t = useTranslations("personalData.search");
   const toast = useToast();
+  const send = useFreshSend();
+  const signInAgain = useSignInAgain();
   const errorText = useErrorText();
   const [kind, setKind] = useState<PersonKind>("phone");
   const [value, setValue] = useState("");
@@ -55,7 +60,7 @@ export function PersonSearch({ siteId, timeZone }: PersonSearchProps) {
     clear();
     setPending(true);
     const person = { kind, value: value.trim() };
-    const sent = await sendJson("POST", `${url}/preview`, person);
+    const sent = await send("POST", `${url}/preview`, person);
     setPending(false);
     if (sent.ok)
       setFound({ person, preview: sent.value as Found["preview"] }); // the route's own answer
@@ -64,7 +69,9 @@ export function PersonSearch({ siteId, timeZone }: PersonSearchProps) {
 
   async function download(person: AskedPerson) {
     setSaving(true);
-    const code = await saveFile(`${url}/export`, person, "person.json");
+    const save = () => saveFile(`${url}/export`, person, "person.json");
+    let code = await save();
+    if (code === "SIGN_IN_AGAIN" && (await signInAgain())) code = await save();
     setSaving(false);
     if (code) toast.failed(errorText(code));
   }

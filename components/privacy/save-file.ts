@@ -13,9 +13,9 @@ export async function saveFile(url: string, body: unknown, name: string): Promis
   }
 }
 
-export function saveText(text: string, name: string): void {
+export function saveText(text: string, name: string, type = "application/json"): void {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  link.href = URL.createObjectURL(new Blob([text], { type }));
   link.download = name;
   link.click();
   URL.revokeObjectURL(link.href);

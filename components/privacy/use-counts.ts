@@ -1,5 +1,6 @@
 import { useTranslations } from "next-intl";
-import { dataKinds, type ErasureReceipt } from "#lib/privacy/person.ts";
+import type { ErasureReceipt } from "#lib/privacy/person.ts";
+import { dataKinds } from "#lib/privacy/person-kinds.ts";
 
 /** "1 lead, 2 sales, 14 events": what an erasure reached. */
 export function useCounts(): (counts: ErasureReceipt["counts"]) => string {

@@ -5,6 +5,7 @@ import { useLocale, useTranslations } from "next-intl";
 import { useEffect, useRef, useState } from "react";
 import { sendJson } from "#components/forms/send-json.ts";
 import { useErrorText } from "#components/forms/use-error-text.ts";
+import { saveText } from "#components/privacy/save-file.ts";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { Alert } from "#components/ui/alert.tsx";
 import { Button, ButtonLink } from "#components/ui/button.tsx";
@@ -12,6 +13,7 @@ import { Card, CardBody, CardFoot } from "#components/ui/card.tsx";
 import { Checkbox } from "#components/ui/checkbox.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { siteFormat } from "#lib/i18n/site-format.ts";
+import { exampleImport } from "#lib/seal/example-import.ts";
 import {
   decodeFile,
   type ImportChoices,
@@ -77,6 +79,20 @@ export function ImportSales({ siteId, currency, timezone }: ImportSalesProps) {
     setStep(code ? { at: "choose", problem: errorText(code) } : { at: "preview", read, lines });
   };
 
+  const saveExample = () => {
+    const columns = {
+      ref: t("fields.externalRef"),
+      date: t("fields.occurredAt"),
+      amount: t("fields.amount"),
+      currency: t("fields.currency"),
+      phone: t("fields.customerPhone"),
+      gclid: t("fields.gclid"),
+      consent: t("fields.marketingConsent"),
+      note: t("fields.note"),
+    };
+    saveText(exampleImport(columns, currency, new Date()), "sales.csv", "text/csv");
+  };
+
   const answer = (text: string, choices: ImportChoices) => preview(readImport(text, { currency, timezone }, choices));
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: once, for a file that was chosen before the page had woken up
@@ -136,6 +152,10 @@ export function ImportSales({ siteId, currency, timezone }: ImportSalesProps) {
             disabled={step.at === "reading"}
           />
         </label>
+        <Button size="sm" tone="ghost" className="justify-self-start" onClick={saveExample}>
+          <Download className="size-3.5" />
+          {t("example")}
+        </Button>
       </CardBody>
     </Card>
   );

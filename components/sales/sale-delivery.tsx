@@ -1,5 +1,6 @@
 import { useTranslations } from "next-intl";
 import { Badge } from "#components/ui/badge.tsx";
+import { notSentCodes } from "#lib/oci/queue/row-state.ts";
 import type { Sale } from "#lib/seal/sales-list.ts";
 
 const blocks = ["NO_CLICK_ID", "NO_CONSENT", "CLICK_EXPIRED", "NO_MATCH"] as const;
@@ -13,8 +14,7 @@ export function SaleDelivery({ delivery, status }: Pick<Sale, "delivery" | "stat
     return <Badge state="BLOCKED">{block && t(`blocks.${block}`)}</Badge>;
   }
   if (state === "NONE") return <span className="text-meta">{status === "DRAFT" ? t("sales.notYet") : "–"}</span>;
-  // The sale was cancelled before it was sent, which closed the row: nothing failed.
-  if (state === "FAILED" && reason === "SALE_CANCELLED") return <span className="text-meta">{t("states.never")}</span>;
+  if (state === "FAILED" && notSentCodes.some((code) => code === reason)) return <Badge state="NOT_SENT" />;
   const isJudged = state === "COMPLETED" && (verdict === "CONFIRMED" || verdict === "REJECTED");
   return <Badge state={isJudged ? verdict : state} />;
 }

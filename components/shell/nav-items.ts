@@ -1,6 +1,6 @@
 import { BadgeCheck, History, Inbox, type LucideIcon, Plug, ReceiptText, Send, Settings2, ShieldCheck, Users } from "lucide-react";
 import type { SiteId } from "#lib/site.ts";
-import type { SiteRole } from "#lib/tenancy/site-fields.ts";
+import type { SiteRole } from "#lib/tenancy/site-roles.ts";
 
 export interface NavItem {
   /** A key of the `nav` messages. */
@@ -36,6 +36,12 @@ const navItems: NavItem[] = [
 export function sitePath(siteId: SiteId, path: NavItem["path"] = ""): string {
   return `/dashboard/site/${siteId}${path}`;
 }
+
+/** A lead on Today, a conversion in OCI Control, a sale in its list, and the receipt of a change. */
+export const leadPath = (siteId: SiteId, callId: string) => `${sitePath(siteId)}?lead=${callId}`;
+export const rowPath = (siteId: SiteId, rowId: string) => `${sitePath(siteId, "/oci-control")}?row=${rowId}`;
+export const salePath = (siteId: SiteId, saleId: string) => `${sitePath(siteId, "/sales")}?sale=${saleId}`;
+export const proofPath = (proofId: string) => `/dashboard/proofs/${proofId}`;
 
 /** The form that connects Google Ads, open. */
 export function connectPath(siteId: SiteId): string {

@@ -9,7 +9,8 @@ import { Brand } from "#components/ui/brand.tsx";
 import { type ShellSite, useCurrentSite } from "./current-site.ts";
 import { navItemsFor } from "./nav-items.ts";
 import { NavLinks } from "./nav-links.tsx";
-import { navLink } from "./nav-look.ts";
+import { navLink, navText } from "./nav-look.ts";
+import { QuickSearch } from "./quick-search.tsx";
 import { SiteSwitcher } from "./site-switcher.tsx";
 import { useWatchWarnings } from "./use-watch-warnings.ts";
 
@@ -26,21 +27,24 @@ export function SideNav({ sites, mayCreate, children }: { sites: ShellSite[]; ma
       className="sticky top-0 flex h-dvh flex-col overflow-y-auto border-r border-line-1 bg-surface-0 p-3 [scrollbar-width:thin] max-desk:hidden print:hidden"
       aria-label={t("main")}
     >
-      <Brand href="/dashboard" className="px-2" />
+      <Brand href="/dashboard" className="px-2 rail:overflow-hidden rail:whitespace-nowrap rail:text-transparent" />
       <SiteSwitcher sites={sites} mayCreate={mayCreate} />
+      <QuickSearch sites={sites} mayCreate={mayCreate} look="side" />
       <div className="grid gap-px">
         {site ? (
           <NavLinks site={site} items={items.filter((item) => item.group === "work")} />
         ) : (
           <Link className={navLink({ look: "side" })} href="/dashboard" aria-current={pathname === "/dashboard" ? "page" : undefined}>
             <LayoutGrid />
-            <span className="truncate">{t("sites")}</span>
+            <span className={navText.side}>{t("sites")}</span>
           </Link>
         )}
       </div>
       {site && siteItems.length > 0 && (
         <>
-          <div className="px-2 pt-5 pb-1.5 text-xs font-medium text-meta">{t("site")}</div>
+          <div className="px-2 pt-5 pb-1.5 text-xs font-medium text-meta rail:mx-2 rail:my-3 rail:h-px rail:overflow-hidden rail:bg-line-1 rail:p-0">
+            {t("site")}
+          </div>
           <div className="grid gap-px">
             <NavLinks site={site} items={siteItems} />
           </div>

@@ -1,7 +1,6 @@
 "use client";
 
 import { useEffect } from "react";
-import { needsPerson } from "#lib/oci/queue/row-state.ts";
 import type { QueueStats } from "#lib/oci/queue/stats.ts";
 import type { SiteId } from "#lib/site.ts";
 import { useNavCount } from "./nav-counts.tsx";
@@ -18,7 +17,9 @@ export function useWatchWarnings(siteId: SiteId | undefined, live: boolean): voi
       try {
         const response = await fetch(`/api/oci/queue-stats?siteId=${siteId}`);
         if (!response.ok) return;
-        setCount(needsPerson((await response.json()) as QueueStats)); // the route's own shape
+        const stats = (await response.json()) as QueueStats; // the route's own shape
+        const { needsPerson } = await import("#lib/oci/queue/row-state.ts"); // the table of causes, which most pages do without
+        setCount(needsPerson(stats));
       } catch {
         // no connection: the last count stays
       }

@@ -18,20 +18,20 @@ export function UserBlock({ name, email, sites }: { name: string; email: string;
   const triggerContent = (
     <>
       <Avatar name={name} round />
-      <span className="min-w-0 flex-1">
+      <span className="min-w-0 flex-1 rail:sr-only">
         <span className="text-sm font-medium block truncate">{name}</span>
         <span className="text-xs text-meta block truncate">{site ? roles(site.role) : email}</span>
       </span>
     </>
   );
   return (
-    <div className="mt-auto flex items-center gap-0.5 pt-4">
+    <div className="mt-auto flex items-center gap-0.5 pt-4 rail:flex-col">
       <Menu
         side="top"
         trigger={
           <button
             type="button"
-            className="flex min-w-0 flex-1 items-center gap-2 rounded-md p-1 hover:bg-surface-2"
+            className="flex min-w-0 flex-1 items-center gap-2 rounded-md p-1 rail:flex-none hover:bg-surface-2"
             aria-label={t("yourAccount", { name })}
           />
         }

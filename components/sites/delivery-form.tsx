@@ -17,10 +17,11 @@ import { Input } from "#components/ui/input.tsx";
 import { SecretText } from "#components/ui/secret-text.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { snippetOfSite } from "#lib/ingest/install-snippet.ts";
-import { conversionKeys, type SiteDelivery, weightedStages } from "#lib/tenancy/site-delivery.ts";
+import { conversionKeys } from "#lib/tenancy/conversion-names.ts";
+import type { SiteDelivery } from "#lib/tenancy/site-delivery.ts";
 import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
 import { SignalRules } from "./signal-rules.tsx";
-import { type StageShares, StageValues, weightOf } from "./stage-values.tsx";
+import { StageValues, weightOf } from "./stage-values.tsx";
 
 interface DeliveryFormProps {
   site: SiteSummary;
@@ -46,12 +47,8 @@ export function DeliveryForm({ site, appUrl, delivery }: DeliveryFormProps) {
   const order = useAmount(currency, String(delivery.defaultAovCents / 100));
   /** What the switch was last changed to here: the installed line must follow. */
   const [changedViews, setChangedViews] = useState<boolean | null>(null);
-  const [shares, setShares] = useState(
-    () =>
-      Object.fromEntries(
-        weightedStages.map((stage) => [stage, String(Number((delivery.intentWeights[stage] * 100).toFixed(4)))]),
-      ) as StageShares,
-  );
+  const [sealedShare, setSealedShare] = useState(() => String(Number((delivery.intentWeights.sealed * 100).toFixed(4))));
+  const [sendsStages, setSendsStages] = useState(delivery.signalsEnabled);
   const form = useFocusInvalid(failure?.fields);
   const errorOf = (field: string) => failure?.fields[field] && errorText(failure.fields[field]);
 
@@ -66,7 +63,7 @@ export function DeliveryForm({ site, appUrl, delivery }: DeliveryFormProps) {
       url: `/api/sites/${siteId}/delivery`,
       body: {
         defaultAovCents: order.cents,
-        intentWeights: Object.fromEntries(weightedStages.map((stage) => [stage, weightOf(shares[stage])])),
+        intentWeights: { ...delivery.intentWeights, sealed: weightOf(sealedShare) },
         signalsEnabled: data.get("signalsEnabled") !== null,
         signalsDailyMax: number("signalsDailyMax"),
         pageViewsEnabled,
@@ -103,10 +100,11 @@ export function DeliveryForm({ site, appUrl, delivery }: DeliveryFormProps) {
           </Field>
           <AmountReadings amount={order} />
           <StageValues
-            shares={shares}
-            onChange={setShares}
+            sealedShare={sealedShare}
+            onChange={setSealedShare}
             averageOrderCents={order.cents}
             currency={currency}
+            sendsStages={sendsStages}
             invalid={Boolean(errorOf("intentWeights"))}
           />
           {errorOf("intentWeights") && <p className="text-sm text-failed">{errorOf("intentWeights")}</p>}
@@ -122,7 +120,11 @@ export function DeliveryForm({ site, appUrl, delivery }: DeliveryFormProps) {
           </fieldset>
           <fieldset className="grid gap-3">
             <legend className="font-semibold text-sm pb-2">{t("more")}</legend>
-            <Checkbox name="signalsEnabled" defaultChecked={delivery.signalsEnabled}>
+            <Checkbox
+              name="signalsEnabled"
+              defaultChecked={delivery.signalsEnabled}
+              onChange={(event) => setSendsStages(event.target.checked)}
+            >
               {t("signals")}
             </Checkbox>
             <SignalRules delivery={delivery} error={errorOf("signalsDailyMax")} />

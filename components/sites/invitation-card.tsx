@@ -46,7 +46,9 @@ function InvitationRow({ invitation: { id, siteName, role, invitedBy, expiresAt 
       <MailOpen className="text-meta" />
       <div className="min-w-0 flex-1 max-desk:basis-3/5">
         <p className="font-semibold">{t("offer", { site: siteName, role: roles(role) })}</p>
-        <p className="text-xs text-meta">{invitedBy ? t.rich("from", { name: invitedBy, date }) : t.rich("fromOwner", { date })}</p>
+        <p className="text-xs wrap-anywhere text-meta">
+          {invitedBy ? t.rich("from", { name: invitedBy, date }) : t.rich("fromOwner", { date })}
+        </p>
       </div>
       <div className="flex min-w-0 items-center gap-2">
         <Button disabled={decline.pending} onClick={() => decline.send({ ...answer("decline"), done: t("declined", { site: siteName }) })}>

@@ -21,7 +21,7 @@ export function NewSiteForm({ choices }: { choices: SiteChoices }) {
       url="/api/sites"
       values={{ name: "", domains: [], currency: "TRY", timezone: defaultTimeZone, locale }}
       choices={choices}
-      onDone={({ siteId }) => router.push(typeof siteId === "string" ? sitePath(siteId as SiteId) : "/dashboard")}
+      onDone={({ siteId }) => router.push(typeof siteId === "string" ? sitePath(siteId as SiteId, "/setup") : "/dashboard")}
     />
   );
 }

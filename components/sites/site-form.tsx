@@ -15,6 +15,7 @@ import { Input, Textarea } from "#components/ui/input.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { ConsentChoice } from "./consent-choice.tsx";
 import { SiteChoiceFields, type SiteChoices } from "./site-choice-fields.tsx";
+import { TradeSuggestion } from "./trade-suggestion.tsx";
 
 export interface SiteValues {
   name: string;
@@ -58,7 +59,8 @@ export function SiteForm({ values, choices, method, url, title, submit, done, on
   const order = useAmount(currency);
   // SQL names the field itself when another owner changed the currency meanwhile: then only it knows that this is another one.
   const isOrderRefused = failure?.facts.field === "defaultAovCents" || failure?.fields.defaultAovCents !== undefined;
-  const needsOrder = method === "PATCH" && (currency !== values.currency || isOrderRefused);
+  const isNew = method === "POST";
+  const needsOrder = isNew || currency !== values.currency || isOrderRefused;
   const form = useFocusInvalid(failure?.fields);
   const errorOf = (field: string) => failure?.fields[field] && errorText(failure.fields[field]);
   const save = (event: FormEvent<HTMLFormElement>) => {
@@ -91,12 +93,13 @@ export function SiteForm({ values, choices, method, url, title, submit, done, on
             )}
           </Field>
           <SiteChoiceFields values={values} choices={choices} errorOf={errorOf} onCurrency={setCurrency} />
-          {method === "POST" && <ConsentChoice error={errorOf("consentMode")} />}
+          {isNew && <ConsentChoice error={errorOf("consentMode")} />}
+          {isNew && <TradeSuggestion key={currency} currency={currency} onSuggest={order.setText} />}
           {needsOrder && (
             <>
               <Field
                 label={word("labels.averageOrder", { currency })}
-                hint={t("averageOrderHint", { currency })}
+                hint={isNew ? t("averageOrderNew") : t("averageOrderHint", { currency })}
                 error={(isOrderRefused && order.problem) || undefined}
               >
                 {(control) => (

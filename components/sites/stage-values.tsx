@@ -4,18 +4,19 @@ import { useLocale, useTranslations } from "next-intl";
 import { cn } from "#components/ui/cn.ts";
 import { Input } from "#components/ui/input.tsx";
 import { siteFormat } from "#lib/i18n/site-format.ts";
-import { weightedStages } from "#lib/tenancy/site-delivery.ts";
+import { sentShares, sentValueCents } from "#lib/valuation/decayed-value.ts";
 import { calculateExpectedValue } from "#lib/valuation/predictive-value.ts";
 
-export type StageShares = Record<(typeof weightedStages)[number], string>;
-
 interface StageValuesProps {
-  shares: StageShares;
-  onChange: (shares: StageShares) => void;
+  /** What a sale without an amount is worth, in percent of an average order, as it is typed. */
+  sealedShare: string;
+  onChange: (share: string) => void;
   /** Null while the average order cannot be read. */
   averageOrderCents: number | null;
   currency: string;
   invalid: boolean;
+  /** Stages before the seal are sent as well. */
+  sendsStages: boolean;
 }
 
 /** A share in percent as it is typed, to the weight that is stored; null while it is none. */
@@ -24,61 +25,63 @@ export function weightOf(percent: string): number | null {
   return percent.trim() === "" || !(value >= 0 && value <= 1000) ? null : Number((value / 100).toFixed(6));
 }
 
-const stageWords = {
-  intent: "delivery.nameKeys.INTENT_CAPTURED",
-  qualified: "states.qualified",
-  meeting: "states.meeting",
-  sealed: "delivery.sealedStage",
-} as const;
-const first = "py-1 pr-2 text-left font-normal";
+const first = "py-1 pr-2 text-left font-normal text-pretty";
 const heading = cn(first, "text-xs leading-[inherit] text-meta");
 
-/** Each stage with its share of an average order and what that comes to, while it is being typed. */
-export function StageValues({ shares, onChange, averageOrderCents, currency, invalid }: StageValuesProps) {
+/** What Google is sent for a sale without an amount and for each stage before it: the very figures, with how they come about. */
+export function StageValues({ sealedShare, onChange, averageOrderCents, currency, invalid, sendsStages }: StageValuesProps) {
   const t = useTranslations("delivery");
-  const word = useTranslations();
   const format = siteFormat({ locale: useLocale(), timeZone: "UTC", currency });
-  const worth = (stage: keyof StageShares) => {
-    const weight = weightOf(shares[stage]);
-    if (averageOrderCents === null || weight === null) return "–";
-    return format.money(calculateExpectedValue(averageOrderCents, weight));
-  };
+  const weight = weightOf(sealedShare);
+  const money = (cents: number | null) => (cents === null ? "–" : format.money(cents));
+  const sealedCents = averageOrderCents === null || weight === null ? null : calculateExpectedValue(averageOrderCents, weight);
   return (
-    <table className="text-sm" aria-label={t("stages")}>
-      <thead>
-        <tr>
-          <th scope="col" className={heading}>
-            {t("stage")}
-          </th>
-          <th scope="col" className={heading}>
-            {t("share")}
-          </th>
-          <th scope="col" className={cn(heading, "text-right")}>
-            {t("worth")}
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {weightedStages.map((stage) => (
-          <tr key={stage}>
+    <div className="grid gap-2">
+      <table className="text-sm" aria-label={t("stages")}>
+        <thead>
+          <tr>
+            <th scope="col" className={heading}>
+              {t("sentFor")}
+            </th>
+            <th scope="col" className={heading}>
+              {t("share")}
+            </th>
+            <th scope="col" className={cn(heading, "text-right")}>
+              {t("sentValue")}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          <tr>
             <th scope="row" className={first}>
-              {word(stageWords[stage])}
+              {t("sealedStage")}
             </th>
             <td className="py-1">
               <Input
                 className="w-21"
-                aria-label={t("shareOf", { stage: word(stageWords[stage]) })}
-                aria-invalid={invalid && weightOf(shares[stage]) === null}
-                value={shares[stage]}
+                aria-label={t("shareOf", { stage: t("sealedStage") })}
+                aria-invalid={invalid && weight === null}
+                value={sealedShare}
                 inputMode="decimal"
                 autoComplete="off"
-                onChange={(event) => onChange({ ...shares, [stage]: event.target.value })}
+                onChange={(event) => onChange(event.target.value)}
               />
             </td>
-            <td className="py-1 text-right">{worth(stage)}</td>
+            <td className="py-1 text-right">{money(sealedCents)}</td>
           </tr>
-        ))}
-      </tbody>
-    </table>
+          {sendsStages &&
+            sentShares.map(({ untilDay, percent }) => (
+              <tr key={percent}>
+                <th scope="row" className={first}>
+                  {untilDay === null ? t("stageLater") : t("stageWithin", { days: untilDay })}
+                </th>
+                <td className="py-1">{t("sharePercent", { percent })}</td>
+                <td className="py-1 text-right">{money(averageOrderCents === null ? null : sentValueCents(averageOrderCents, percent))}</td>
+              </tr>
+            ))}
+        </tbody>
+      </table>
+      <p className="text-xs text-meta text-pretty">{t(sendsStages ? "stagesHow" : "stagesOff")}</p>
+    </div>
   );
 }

@@ -1,4 +1,4 @@
-import { CheckCheck, CircleCheck, CircleX, Clock, Hand, Loader, type LucideIcon, RotateCw, TimerOff } from "lucide-react";
+import { Ban, CheckCheck, CircleCheck, CircleX, Clock, Hand, Loader, type LucideIcon, RotateCw, TimerOff } from "lucide-react";
 import { useTranslations } from "next-intl";
 import type { ReactNode } from "react";
 import { cn } from "./cn.ts";
@@ -12,6 +12,7 @@ const looks = {
   COMPLETED: { icon: CircleCheck, className: "bg-completed-bg text-completed" },
   CONFIRMED: { icon: CheckCheck, className: "bg-confirmed-solid text-confirmed-on" },
   FAILED: { icon: CircleX, className: "bg-failed-bg text-failed" },
+  NOT_SENT: { icon: Ban, className: "bg-unsent-bg text-unsent" },
   REJECTED: { icon: CircleX, className: "bg-failed-bg text-failed" },
   BLOCKED: { icon: Hand, className: "bg-blocked-bg text-blocked" },
 } as const satisfies Record<string, { icon: LucideIcon; className: string }>;

@@ -28,7 +28,7 @@ export function Brand({ href, className }: { href?: string; className?: string }
 /** The seal: a ring that is almost closed around a point. */
 function BrandMark() {
   return (
-    <svg className="size-5.5" viewBox="0 0 24 24" aria-hidden="true">
+    <svg className="size-5.5 shrink-0" viewBox="0 0 24 24" aria-hidden="true">
       <rect width="24" height="24" rx="6" className="fill-accent" />
       <circle
         cx="12"

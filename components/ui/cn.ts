@@ -1,7 +1,7 @@
 import { type CxOptions, cx } from "class-variance-authority";
-import { twMerge } from "tailwind-merge";
+import { mergeClasses } from "./class-groups.ts";
 
 /** Joins class names; of two Tailwind utilities for one property the later wins. */
 export function cn(...classes: CxOptions): string {
-  return twMerge(cx(classes));
+  return mergeClasses(cx(classes));
 }

@@ -5,26 +5,30 @@ import { useTranslations } from "next-intl";
 import { useEffect, useState } from "react";
 import { Button, type ButtonLook } from "./button.tsx";
 
-const confirmedMs = 2000;
+const shownMs = { copied: 2000, failed: 6000 };
 
-/** Copies a value and says so on itself for two seconds. Where the browser refuses, the value stays selectable. */
+/** Copies a value and says so on itself for two seconds, or that the browser refused, as it does where the page is not secure. */
 export function CopyButton({ value, label, ...look }: { value: string; label?: string } & Pick<ButtonLook, "tone" | "size">) {
   const t = useTranslations();
-  const [copied, setCopied] = useState(false);
+  const [outcome, setOutcome] = useState<keyof typeof shownMs | null>(null);
+  const copied = outcome === "copied";
   useEffect(() => {
-    if (!copied) return;
-    const timer = setTimeout(() => setCopied(false), confirmedMs);
+    if (!outcome) return;
+    const timer = setTimeout(() => setOutcome(null), shownMs[outcome]);
     return () => clearTimeout(timer);
-  }, [copied]);
-  const copy = () =>
-    navigator.clipboard.writeText(value).then(
-      () => setCopied(true),
-      () => setCopied(false),
-    );
+  }, [outcome]);
+  async function copy(): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(value); // without https there is no clipboard at all
+      setOutcome("copied");
+    } catch {
+      setOutcome("failed");
+    }
+  }
   return (
     <Button {...look} onClick={copy}>
-      {copied ? <Check className="size-3.5 text-completed" /> : <Copy className="size-3.5" />}
-      <span aria-live="polite">{copied ? t("ui.copied") : (label ?? t("actions.copy"))}</span>
+      {copied ? <Check className={look.tone === "primary" ? "size-3.5" : "size-3.5 text-completed"} /> : <Copy className="size-3.5" />}
+      <span aria-live="polite">{outcome ? t(copied ? "ui.copied" : "ui.copyFailed") : (label ?? t("actions.copy"))}</span>
     </Button>
   );
 }

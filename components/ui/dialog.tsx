@@ -1,8 +1,8 @@
 "use client";
 
-import { Dialog as Base } from "@base-ui/react/dialog";
-import type { ComponentProps, ReactElement, ReactNode } from "react";
+import { type ComponentProps, cloneElement, createContext, type ReactElement, type ReactNode, useContext, useRef } from "react";
 import { cn } from "./cn.ts";
+import { latePart } from "./late-part.tsx";
 
 /** What lies between the page and a dialog or a sheet. */
 export const scrim = "fixed inset-0 z-40 bg-scrim transition-opacity unseen:opacity-0";
@@ -15,41 +15,49 @@ interface DialogProps {
   description?: ReactNode;
   /** The button that opens it, when one does; focus returns there. */
   trigger?: ReactElement;
-  /** A press beside it does not close it: for something shown only once. */
+  /** Only its own buttons close it, neither Esc nor a press beside it: for something shown only once. */
   guarded?: boolean;
   children: ReactNode;
 }
 
+const Popup = latePart(() => import("./popups/dialog-popup.tsx").then(({ DialogPopup }) => DialogPopup));
+const CloseContext = createContext<() => void>(() => {});
+
 /** A question or a short form over the page; on a phone it rises from the bottom. Focus stays inside until it closes. */
-export function Dialog({ open, onOpenChange, title, description, trigger, guarded = false, children }: DialogProps) {
+export function Dialog({ trigger, children, ...props }: DialogProps) {
+  const { triggerRef, opener } = useOpener(trigger, props, Popup.load);
   return (
-    <Base.Root open={open} onOpenChange={onOpenChange} disablePointerDismissal={guarded}>
-      {trigger && <Base.Trigger render={trigger} />}
-      <Base.Portal>
-        <Base.Backdrop className={scrim} />
-        <Base.Viewport className="fixed inset-0 z-41 grid place-items-center overflow-auto p-4 max-desk:items-end max-desk:justify-items-stretch max-desk:p-0">
-          <Base.Popup
-            data-slot="dialog"
-            className={cn(
-              "relative grid w-[min(440px,100%)] gap-4 rounded-[12px] bg-surface-pop p-5 shadow-lg outline-none transition-[opacity,translate] unseen:translate-y-2 unseen:opacity-0",
-              "max-desk:max-h-[92dvh] max-desk:w-full max-desk:overflow-auto max-desk:rounded-b-none max-desk:rounded-t-xl max-desk:px-4 max-desk:pb-[calc(16px+env(safe-area-inset-bottom))] max-desk:duration-260 max-desk:unseen:translate-y-full max-desk:unseen:opacity-100",
-            )}
-          >
-            <div>
-              <Base.Title className={dialogTitle}>{title}</Base.Title>
-              {description && <Base.Description className="mt-1 text-sm text-pretty text-support">{description}</Base.Description>}
-            </div>
-            {children}
-          </Base.Popup>
-        </Base.Viewport>
-      </Base.Portal>
-    </Base.Root>
+    <CloseContext value={() => props.onOpenChange(false)}>
+      {opener}
+      <Popup.Part isWanted={props.open} {...props} finalFocus={trigger && triggerRef}>
+        {children}
+      </Popup.Part>
+    </CloseContext>
   );
 }
 
+/** The button that opens something that floats, which begins to load when a pointer or the focus comes near. */
+export function useOpener(
+  trigger: ReactElement | undefined,
+  { open, onOpenChange }: Pick<DialogProps, "open" | "onOpenChange">,
+  load: () => void,
+) {
+  const triggerRef = useRef<HTMLButtonElement>(null);
+  const props: ComponentProps<"button"> = {
+    ref: triggerRef,
+    "aria-haspopup": "dialog",
+    "aria-expanded": open,
+    onPointerEnter: load,
+    onFocus: load,
+    onClick: () => onOpenChange(true),
+  };
+  return { triggerRef, opener: trigger && cloneElement(trigger, props) };
+}
+
 /** Closes the dialog around it; `render` is the button it looks like. */
-export function DialogClose({ render, children }: { render: ReactElement; children: ReactNode }) {
-  return <Base.Close render={render}>{children}</Base.Close>;
+export function DialogClose({ render, children }: { render: ReactElement<ComponentProps<"button">>; children: ReactNode }) {
+  const close = useContext(CloseContext);
+  return cloneElement(render, { onClick: close }, children);
 }
 
 /** The answers. On a phone each is as wide as the dialog and as high as a thumb. */

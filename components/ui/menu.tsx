@@ -1,13 +1,25 @@
 "use client";
 
-import { Menu as Base } from "@base-ui/react/menu";
-import { Check, type LucideIcon } from "lucide-react";
-import Link from "next/link";
-import type { ReactElement, ReactNode } from "react";
-import { cn } from "./cn.ts";
+import {
+  type ComponentProps,
+  cloneElement,
+  type KeyboardEvent,
+  type MouseEvent,
+  type ReactElement,
+  type ReactNode,
+  useId,
+  useRef,
+  useState,
+} from "react";
+import { latePart } from "./late-part.tsx";
 
-const item =
-  "flex min-h-8.5 w-full cursor-pointer items-center gap-2.5 rounded-[6px] px-2 py-1.25 text-sm font-medium text-content outline-none data-highlighted:bg-surface-2 data-highlighted:focus-visible:outline-2 data-highlighted:focus-visible:-outline-offset-2 data-highlighted:focus-visible:outline-focus max-desk:min-h-11 max-desk:text-(length:--text-base)";
+type Parts = typeof import("./popups/menu-popup.tsx");
+/** The lines are drawn only inside an open menu, whose code has them. */
+let parts: Parts | undefined;
+const Popup = latePart(async () => {
+  parts = await import("./popups/menu-popup.tsx");
+  return parts.MenuPopup;
+});
 
 interface MenuProps {
   trigger: ReactElement;
@@ -18,64 +30,51 @@ interface MenuProps {
 
 /** A list of places or deeds that drops from a button; arrow keys and typing move in it. */
 export function Menu({ trigger, triggerContent, side = "bottom", children }: MenuProps) {
+  const [open, setOpen] = useState(false);
+  const [isByKey, setByKey] = useState(false);
+  const anchor = useRef<HTMLButtonElement>(null);
+  const id = useId();
+  const props = {
+    id,
+    ref: anchor,
+    "aria-haspopup": "menu" as const,
+    "aria-expanded": open,
+    onPointerEnter: Popup.load,
+    onFocus: Popup.load,
+    onClick: (event: MouseEvent) => {
+      setByKey(event.detail === 0); // Enter, Space or a screen reader
+      setOpen(!open || !Popup.isHere());
+    },
+    onKeyDown: (event: KeyboardEvent) => {
+      if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+      event.preventDefault();
+      setByKey(true);
+      setOpen(true);
+    },
+  };
   return (
-    <Base.Root>
-      <Base.Trigger render={trigger}>{triggerContent}</Base.Trigger>
-      <Base.Portal>
-        {/* Fixed, as most of our triggers are: a menu in the page's flow lay beside its trigger for a frame when the page scrolled. */}
-        <Base.Positioner className="z-50 outline-none" side={side} align="start" sideOffset={6} positionMethod="fixed">
-          <Base.Popup className="max-h-(--available-height) w-max max-w-[min(320px,calc(100vw-32px))] min-w-54 overflow-auto rounded-lg bg-surface-pop p-1 shadow-lg outline-none transition-[opacity,translate] unseen:-translate-y-1 unseen:opacity-0">
-            {children}
-          </Base.Popup>
-        </Base.Positioner>
-      </Base.Portal>
-    </Base.Root>
+    <>
+      {cloneElement(trigger, props, triggerContent)}
+      <Popup.Part isWanted={open} open={open} onOpenChange={setOpen} isByKey={isByKey} side={side} anchor={anchor} labelledBy={id}>
+        {children}
+      </Popup.Part>
+    </>
   );
 }
 
-interface MenuLinkProps {
-  href: string;
-  icon?: LucideIcon;
-  current?: boolean;
-  children: ReactNode;
+export function MenuLink(props: ComponentProps<Parts["MenuLink"]>) {
+  return parts && <parts.MenuLink {...props} />;
 }
 
-export function MenuLink({ href, icon: Icon, current, children }: MenuLinkProps) {
-  return (
-    <Base.LinkItem className={item} closeOnClick render={<Link href={href} aria-current={current || undefined} />}>
-      {Icon && <Icon className="text-meta" />}
-      {children}
-    </Base.LinkItem>
-  );
-}
-
-export function MenuAction({ icon: Icon, onSelect, children }: { icon: LucideIcon; onSelect: () => void; children: ReactNode }) {
-  return (
-    <Base.Item className={item} onClick={onSelect}>
-      <Icon className="text-meta" />
-      {children}
-    </Base.Item>
-  );
-}
-
-export function MenuSeparator() {
-  return <Base.Separator className="m-1 h-px bg-line-1" />;
+export function MenuAction(props: ComponentProps<Parts["MenuAction"]>) {
+  return parts && <parts.MenuAction {...props} />;
 }
 
 /** A line that is on or off; the menu stays open, since the next one may follow. */
-export function MenuCheck({
-  checked,
-  onChange,
-  children,
-}: {
-  checked: boolean;
-  onChange: (checked: boolean) => void;
-  children: ReactNode;
-}) {
-  return (
-    <Base.CheckboxItem className={item} checked={checked} onCheckedChange={onChange} closeOnClick={false}>
-      <Check className={cn("text-meta", !checked && "invisible")} />
-      {children}
-    </Base.CheckboxItem>
-  );
+export function MenuCheck(props: ComponentProps<Parts["MenuCheck"]>) {
+  return parts && <parts.MenuCheck {...props} />;
+}
+
+export function MenuSeparator() {
+  return parts && <parts.MenuSeparator />;
 }

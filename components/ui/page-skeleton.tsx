@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { Card, CardHead } from "./card.tsx";
 import { Page } from "./page.tsx";
 import { PageBar } from "./page-header.tsx";
-import { Skeleton } from "./skeleton.tsx";
+import { Skeleton, SkeletonRows } from "./skeleton.tsx";
 
 /** A page that is on its way: its title bar and cards in their final size. */
 export function PageSkeleton({ children }: { children: ReactNode }) {
@@ -28,5 +28,21 @@ export function CardSkeleton({ children }: { children: ReactNode }) {
       </CardHead>
       {children}
     </Card>
+  );
+}
+
+/** A page with a row of filters and a list below it. */
+export function ListSkeleton() {
+  return (
+    <PageSkeleton>
+      <div className="flex flex-wrap gap-2">
+        {[132, 96, 112].map((width) => (
+          <Skeleton key={width} width={width} height={28} radius={6} />
+        ))}
+      </div>
+      <Card>
+        <SkeletonRows count={9} height={54} />
+      </Card>
+    </PageSkeleton>
   );
 }

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { CopyButton } from "./copy-button.tsx";
 
 /** A value on a line of its own, with what can be done with it at the end. */
-export function SecretLine({ children }: { children: ReactNode }) {
+function SecretLine({ children }: { children: ReactNode }) {
   return (
     <div className="flex min-w-0 items-center gap-2 rounded-md bg-surface-2 py-1.5 pr-1.5 pl-3 text-sm inset-ring inset-ring-line-1">
       {children}

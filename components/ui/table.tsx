@@ -11,6 +11,8 @@ interface Column {
   /** Columns leave in narrow windows: 3 first, then 2. */
   priority?: 2 | 3;
   align?: "end";
+  /** How the rows are sorted by it, if they are. */
+  sorted?: "ascending" | "descending" | undefined;
   className?: string;
 }
 
@@ -32,10 +34,11 @@ export function Table({ label, columns, className, children }: TableProps) {
     <table className={cn("table-fixed text-sm max-desk:block", className)} aria-label={label}>
       <thead className="max-desk:hidden">
         <tr>
-          {columns.map(({ key, header, hidden, width, priority, align, className }) => (
+          {columns.map(({ key, header, hidden, width, priority, align, sorted, className }) => (
             <th
               key={key}
               scope="col"
+              aria-sort={sorted}
               style={{ width }}
               className={cn(heading, priority && priorities[priority], align && "text-right", className)}
             >

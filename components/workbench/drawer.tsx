@@ -1,15 +1,17 @@
 "use client";
 
-import { Dialog } from "@base-ui/react/dialog";
 import { Check, ChevronDown, ChevronUp, Link2, type LucideIcon, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type ReactNode, type RefObject, useRef, useState } from "react";
 import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Button } from "#components/ui/button.tsx";
+import { latePart } from "#components/ui/late-part.tsx";
 import { usePhone } from "./use-phone.ts";
 
 const frame =
   "fixed top-0 right-0 z-20 flex h-dvh w-[min(440px,100vw)] flex-col border-line-2 border-l bg-surface-1 outline-none max-[1240px]:shadow-lg max-desk:inset-0 max-desk:z-30 max-desk:h-auto max-desk:w-auto max-desk:border-0 max-desk:shadow-none";
+
+const OnPhone = latePart(() => import("./drawer-dialog.tsx").then(({ DrawerDialog }) => DrawerDialog));
 
 interface DrawerProps {
   title: string;
@@ -48,13 +50,9 @@ export function Drawer({ title, name, onStep, onClose, foot, children }: DrawerP
     );
   }
   return (
-    <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
-      <Dialog.Portal>
-        <Dialog.Popup data-slot="drawer" className={frame} aria-label={title} initialFocus={closeButton}>
-          {content}
-        </Dialog.Popup>
-      </Dialog.Portal>
-    </Dialog.Root>
+    <OnPhone.Part isWanted title={title} className={frame} initialFocus={closeButton} onClose={onClose}>
+      {content}
+    </OnPhone.Part>
   );
 }
 

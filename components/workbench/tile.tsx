@@ -8,7 +8,7 @@ export const tiles = cva("grid gap-2", {
   variants: {
     count: {
       4: "grid-cols-4 @max-[620px]/main:grid-cols-2",
-      6: "grid-cols-6 @max-[620px]/main:grid-cols-3",
+      7: "grid-cols-7 @max-[900px]/main:grid-cols-4 @max-[900px]/main:*:last:col-span-2 @max-[620px]/main:grid-cols-3 @max-[620px]/main:*:last:col-span-3",
     },
   },
 });

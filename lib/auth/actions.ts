@@ -1,11 +1,9 @@
 "use server";
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { cookies, headers } from "next/headers";
 import { redirect } from "next/navigation";
+import { after } from "next/server";
 import { z } from "zod";
-import { env } from "#lib/env.ts";
-import { hashedAddress } from "#lib/http/caller-address.ts";
-import { enforceLimit, type RateLimit } from "#lib/http/rate-limit.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { log } from "#lib/platform/log.ts";
 import { authFailure } from "./auth-failure.ts";
@@ -13,6 +11,7 @@ import { isCommonPassword } from "./common-passwords.ts";
 import type { FormState } from "./form-state.ts";
 import { deviceCookieName, deviceCookieOptions } from "./known-device.ts";
 import { cameByLink, forgetLink, rememberLink } from "./link-session.ts";
+import { mailResetLink } from "./password-reset.ts";
 import { returnPath } from "./return-path.ts";
 import { currentUser, pageClient } from "./session.ts";
 import { type Credentials, signInWithinLimits } from "./sign-in.ts";
@@ -29,29 +28,6 @@ const newPassword = z.object({
     .refine((text) => Buffer.byteLength(text) <= 72, "TOO_LONG"),
   present: z.string().max(256, "TOO_LONG").default(""),
 });
-
-/**
- * Links by mail: for one address to one account, for one address to all accounts, and to one account from everywhere, which protects an inbox.
- * Open without Redis, counted in the process: nobody is locked out by an outage.
- */
-const allowances = [
-  { name: "pair", requests: 10, windowSeconds: 60, of: (address: string, account: string) => `${address} ${account}` },
-  { name: "address", requests: 60, windowSeconds: 60, of: (address: string) => address },
-  { name: "account", requests: 100, windowSeconds: 600, of: (_address: string, account: string) => account },
-];
-
-async function countReset(account: string): Promise<void> {
-  const given = await headers();
-  const request = new Request(env().APP_URL);
-  for (const { name, requests, windowSeconds, of } of allowances) {
-    // Hashed: Redis holds no address of a person, and no key is longer than another.
-    const key = createHash("sha256")
-      .update(of(hashedAddress(given), account))
-      .digest("base64url");
-    const limit: RateLimit = { name: `password-reset-${name}`, requests, windowSeconds, key: () => key, whenRedisIsDown: "fail-open" };
-    await enforceLimit(limit, { request, actor: undefined });
-  }
-}
 
 function formError(error: unknown, values: Record<string, string>): FormState {
   if (error instanceof AppError) {
@@ -118,14 +94,12 @@ export async function signOutElsewhere(): Promise<void> {
   redirect("/dashboard/account");
 }
 
-/** Answers the same whether the address has an account or not. */
+/** Answers the same, and as fast, whether the address has an account or not. */
 export async function requestPasswordReset(_previous: FormState, form: FormData): Promise<FormState> {
   const parsed = parseForm(z.object({ email }), form);
   if ("failed" in parsed) return parsed.failed;
   try {
-    await countReset(parsed.value.email);
-    const { error } = await (await pageClient()).auth.resetPasswordForEmail(parsed.value.email);
-    if (error && authFailure(error).code === "AUTH_UNAVAILABLE") throw authFailure(error);
+    await mailResetLink(parsed.value.email, await headers(), after);
   } catch (error) {
     return formError(error, parsed.value);
   }

@@ -18,6 +18,8 @@ const plan = z.object({
   /** The owner's share of the cap that only leads may use, and the number at which anything else is refused. */
   leadSharePercent: z.number(),
   openEvents: z.number().nullable(),
+  /** Of the units kept for leads, those that only signed reports of a telephone system may use. */
+  signedEvents: z.number().nullable(),
   basePriceCents: z.number(),
   overageCentsPer1000: z.number(),
 });

@@ -22,7 +22,7 @@ export interface InvoiceCheck {
   differingDays: string[];
 }
 
-const sha256 = (content: string | Buffer) => createHash("sha256").update(content).digest("hex");
+const sha256 = (content: string, encoding: "utf8" | "hex" = "utf8") => createHash("sha256").update(content, encoding).digest("hex");
 
 /** Events of one page of a day's digest. */
 const pageEvents = 1000;
@@ -37,7 +37,7 @@ function digestDays(events: CountedKey[]): { day: string; events: number; digest
     let digest = "";
     for (let from = 0; from < list.length; from += pageEvents) {
       const keys = list.slice(from, from + pageEvents).map(({ key }) => key);
-      digest = sha256(Buffer.from(digest + keys.join(""), "hex"));
+      digest = sha256(digest + keys.join(""), "hex");
     }
     return { day, events: list.length, digest };
   });

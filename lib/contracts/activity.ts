@@ -17,10 +17,16 @@ export const activityKinds = [
   "disconnected",
   "switched",
   "erased",
+  "note",
+  "contact",
+  "exported",
 ] as const;
 
 /** Administrative acts, which only owners read. */
 export const ownerKinds = ["key", "member", "invitation", "secret", "consent", "settings", "delivery", "actions", "plan", "site"] as const;
+
+/** Orders besides the newest first. By who and by what, each from A or from Z, the newest of a kind first. */
+export const activitySorts = ["oldest", "who", "who-z", "what", "what-z"] as const;
 
 /** The log's filter, from the address. Unknown keys and values are ignored. */
 export const activityFilter = z.object({
@@ -29,7 +35,12 @@ export const activityFilter = z.object({
     .enum([...activityKinds, ...ownerKinds])
     .optional()
     .catch(undefined),
+  q: z.string().trim().min(1).max(80).optional().catch(undefined),
+  from: z.iso.date().optional().catch(undefined),
+  to: z.iso.date().optional().catch(undefined),
+  /** From and to in one, in links of before. */
   day: z.iso.date().optional().catch(undefined),
+  sort: z.enum(activitySorts).optional().catch(undefined),
   cursor: z.string().max(120).optional().catch(undefined),
 });
 export type ActivityFilter = z.output<typeof activityFilter>;
@@ -59,10 +70,16 @@ export const activityPage = z.object({
       externalRef: z.string().nullable(),
       channel: z.string().nullable(),
       calledAt: z.string().nullable(),
+      /** What it was about, where that has a page. */
+      callId: z.string().nullable(),
+      saleId: z.string().nullable(),
+      rowId: z.string().nullable(),
     }),
   ),
   actors: z.array(z.object({ id: z.string(), name: z.string() })),
   next: z.string().nullable(),
+  /** On the first page only; counted up to 10,000. */
+  total: z.number().nullable(),
 });
 export type ActivityEntry = z.output<typeof activityPage>["entries"][number];
 

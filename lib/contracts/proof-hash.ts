@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { ProofReceipt } from "./proof-receipt.ts";
+import type { ProofReceipt } from "./receipt-shape.ts";
 
 /** Computes proofs and blocks again from what a receipt says, without any other code of this project. Postgres computes the same. */
 
@@ -8,7 +8,7 @@ type ProvenFields = Omit<ProofReceipt, "hash" | "block">;
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
 /** A field with its length in bytes before it, so that no two lists of fields run together; null is not the empty text. */
-const framed = (text: string | null) => (text === null ? "-" : `${Buffer.byteLength(text)}:${text}`);
+const framed = (text: string | null) => (text === null ? "-" : `${new TextEncoder().encode(text).length}:${text}`);
 
 export function proofHash(proof: ProvenFields): string {
   const fields = [
@@ -33,12 +33,23 @@ export const genesisRoot = "0".repeat(64);
 
 export const blockRoot = (previousRoot: string, hashes: string[]) => sha256(previousRoot + hashes.join(""));
 
-/** What is wrong with a receipt, in a sentence; null when it holds. A receipt without a block is not wrong: its proof is not sealed yet. */
-export function receiptFault(receipt: ProofReceipt): string | null {
+const faults = {
+  fields: "its fields do not give its hash",
+  place: "its hash is not among those of its block",
+  root: "the hashes of its block do not give the block's root",
+};
+
+/** What is wrong with a receipt; null when it holds. A receipt without a block is not wrong: its proof is not sealed yet. */
+export function findFault(receipt: ProofReceipt): keyof typeof faults | null {
   const { hash, block, ...fields } = receipt;
-  if (proofHash(fields) !== hash) return "its fields do not give its hash";
+  if (proofHash(fields) !== hash) return "fields";
   if (!block) return null;
-  if (!block.hashes.includes(hash)) return "its hash is not among those of its block";
-  if (blockRoot(block.previous_root, block.hashes) !== block.root) return "the hashes of its block do not give the block's root";
-  return null;
+  if (!block.hashes.includes(hash)) return "place";
+  return blockRoot(block.previous_root, block.hashes) === block.root ? null : "root";
+}
+
+/** The same in a sentence. */
+export function receiptFault(receipt: ProofReceipt): string | null {
+  const fault = findFault(receipt);
+  return fault && faults[fault];
 }

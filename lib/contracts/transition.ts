@@ -5,8 +5,9 @@ import { claimedField } from "#lib/guards/claimed-site-id.ts";
 import type { KeyOrMember } from "#lib/guards/key-or-member.ts";
 import { type OnceAnswer, onceAnswer, type RequestIdentity } from "#lib/http/answer-once.ts";
 import type { GuardContext } from "#lib/http/handler.ts";
-import type { KeyScope } from "#lib/tenancy/site-fields.ts";
-import { type ProofReceipt, proofReceipt, readProof } from "./proof-receipt.ts";
+import type { KeyScope } from "#lib/tenancy/site-roles.ts";
+import { readProof } from "./proof-receipt.ts";
+import { type ProofReceipt, proofReceipt } from "./receipt-shape.ts";
 
 /** The wire names are the agreed ones. Strict: a misspelt expected_version would otherwise be ignored. */
 export const transitionRequest = z

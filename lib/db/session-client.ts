@@ -23,6 +23,14 @@ export function sessionClient(cookies: CookieMethodsServer): SessionClient {
   });
 }
 
+/** Throws if Supabase Auth does not answer. */
+export async function reachAuth(): Promise<void> {
+  const { SUPABASE_URL, SUPABASE_PUBLISHABLE_KEY } = env();
+  const url = new URL("/auth/v1/settings", SUPABASE_URL);
+  const response = await fetch(url, { headers: { apikey: SUPABASE_PUBLISHABLE_KEY }, signal: AbortSignal.timeout(3_000) });
+  if (!response.ok) throw new Error(`Auth answered ${response.status}`);
+}
+
 /** Calls one of the functions granted to signed-in users. The actor is the session's user, never an argument. */
 export async function callAsUser<Name extends SessionFunction, Result>(
   db: SessionClient,

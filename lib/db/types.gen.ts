@@ -17,6 +17,8 @@ export interface Database {
       ack_offline_conversions: { Args: { p_site_id: SiteUuid; p_ids: string[]; p_key_id?: string }; Returns: Json };
       act_on_queue: { Args: { p_public_id: SiteId; p_action: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       add_caller_number: { Args: { p_site_id: SiteUuid; p_intent_stamp: string; p_phone: string; p_caller: Json }; Returns: Json };
+      add_lead_note: { Args: { p_public_id: SiteId; p_call_id: string; p_note: string }; Returns: Json };
+      add_site_domain: { Args: { p_public_id: SiteId; p_host: string }; Returns: Json };
       admit_events: { Args: { p_site_id: SiteUuid; p_events: Json }; Returns: Json };
       amount_presets: { Args: { p_public_id: SiteId }; Returns: Json };
       api_key_site: { Args: { p_key_id: string }; Returns: Json };
@@ -37,17 +39,18 @@ export interface Database {
       confirm_sale: { Args: { p_public_id: SiteId; p_confirm: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       confirm_sale_and_enqueue: { Args: { p_key_id: string; p_confirm: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       connect_provider: { Args: { p_public_id: SiteId; p_connection: Json }; Returns: Json };
+      consent_cost: { Args: { p_public_id: SiteId }; Returns: Json };
       conversion_job: { Args: { p_site_id: SiteUuid; p_id: string }; Returns: Json };
       correct_sale: { Args: { p_public_id: SiteId; p_correction: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       count_drops: { Args: { p_site_id: SiteUuid; p_reason: string; p_drops: number }; Returns: Json };
-      create_site: { Args: { p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string; p_consent_mode: string; p_oci_sync_method?: string }; Returns: Json };
+      create_site: { Args: { p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string; p_consent_mode: string; p_oci_sync_method?: string; p_settings?: Json }; Returns: Json };
       create_site_api_key: { Args: { p_public_id: SiteId; p_name: string; p_scopes?: string[] }; Returns: Json };
       database_readiness: { Args: Record<never, never>; Returns: Json };
       decline_invitation: { Args: { p_invitation_id: string }; Returns: Json };
       defer_offline_conversion_jobs: { Args: { p_site_id: SiteUuid; p_provider_key: string; p_limit: number; p_until: string; p_code: string; p_message: string; p_jitter_seconds?: number; p_max_attempts?: number }; Returns: Json };
       delete_my_account: { Args: Record<never, never>; Returns: Json };
       delivery_days: { Args: { p_public_id: SiteId; p_from?: string; p_to?: string }; Returns: Json };
-      desk_figures: { Args: { p_public_id: SiteId }; Returns: Json };
+      desk_figures: { Args: { p_public_id: SiteId; p_days?: number }; Returns: Json };
       desk_lead: { Args: { p_public_id: SiteId; p_call_id: string }; Returns: Json };
       desk_leads: { Args: { p_public_id: SiteId; p_filter?: Json }; Returns: Json };
       disconnect_provider: { Args: { p_public_id: SiteId }; Returns: Json };
@@ -91,14 +94,18 @@ export interface Database {
       my_account: { Args: Record<never, never>; Returns: Json };
       narrow_site_api_key: { Args: { p_public_id: SiteId; p_key_id: string; p_scopes: string[] }; Returns: Json };
       note_busy_days: { Args: { p_limit?: number }; Returns: Json };
+      note_call_report: { Args: { p_public_id: SiteId; p_result: string }; Returns: Json };
+      note_refused_origin: { Args: { p_site_id: SiteUuid; p_host: string; p_network?: string }; Returns: Json };
       oci_attempt_cap: { Args: { p_max_attempts?: number; p_min_age_minutes?: number }; Returns: Json };
       open_leads: { Args: Record<never, never>; Returns: Json };
+      pause_sending: { Args: { p_public_id: SiteId; p_until?: string; p_reason?: string }; Returns: Json };
       phone_hashes: { Args: { p_public_id: SiteId; p_phones: string[] }; Returns: Json };
       preview_delivery_switch: { Args: { p_public_id: SiteId; p_to: string }; Returns: Json };
       preview_erasure: { Args: { p_public_id: SiteId; p_person: Json }; Returns: Json };
       preview_export_page: { Args: { p_public_id: SiteId; p_max_attempts: number; p_limit?: number }; Returns: Json };
       preview_import: { Args: { p_public_id: SiteId; p_rows: Json; p_taken?: string[] }; Returns: Json };
-      preview_queue_action: { Args: { p_public_id: SiteId; p_action: string; p_filter: Json; p_max_attempts: number }; Returns: Json };
+      preview_pause: { Args: { p_public_id: SiteId; p_until: string }; Returns: Json };
+      preview_queue_action: { Args: { p_public_id: SiteId; p_action: string; p_filter: Json; p_max_attempts: number; p_unfixable?: string[] }; Returns: Json };
       provider_connection: { Args: { p_public_id: SiteId }; Returns: Json };
       provider_credentials_for: { Args: { p_site_id: SiteUuid; p_provider_key: string }; Returns: Json };
       purge_consent_choices: { Args: Record<never, never>; Returns: Json };
@@ -125,6 +132,7 @@ export interface Database {
       record_provider_outcome: { Args: { p_site_id: SiteUuid; p_provider_key: string; p_success: boolean; p_transient: boolean; p_probe?: string }; Returns: Json };
       record_provider_test: { Args: { p_site_id: SiteUuid; p_provider_key: string; p_version: number; p_ok: boolean; p_error?: Json; p_conversion_name?: string; p_passed?: string[] }; Returns: Json };
       record_script_run: { Args: { p_public_id: SiteId; p_run: Json }; Returns: Json };
+      record_test: { Args: { p_site_id: SiteUuid; p_answer: Json }; Returns: Json };
       record_verdicts: { Args: { p_site_id: SiteUuid; p_request_id: string; p_answer: Json }; Returns: Json };
       record_wrong_keys: { Args: { p_tries: Json }; Returns: Json };
       recover_marketing_signals: { Args: { p_min_age_minutes?: number; p_max_attempts?: number }; Returns: Json };
@@ -142,9 +150,11 @@ export interface Database {
       script_status: { Args: { p_public_id: SiteId }; Returns: Json };
       seal_call: { Args: { p_public_id: SiteId; p_seal: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       seal_proof_blocks: { Args: Record<never, never>; Returns: Json };
+      search_sites: { Args: { p_text: string; p_first?: string }; Returns: Json };
       seed_provider_credentials: { Args: { p_site_id: SiteUuid; p_connection: Json }; Returns: Json };
       send_again: { Args: { p_public_id: SiteId; p_id: string }; Returns: Json };
       set_conversion_actions: { Args: { p_public_id: SiteId; p_actions: Json }; Returns: Json };
+      set_lead_contact: { Args: { p_public_id: SiteId; p_call_id: string; p_contact: Json }; Returns: Json };
       set_lead_share: { Args: { p_public_id: SiteId; p_percent: number }; Returns: Json };
       set_site_archived: { Args: { p_public_id: SiteId; p_archived: boolean }; Returns: Json };
       set_site_ceilings: { Args: { p_public_id: SiteId; p_minute_max?: number; p_day_max?: number }; Returns: Json };
@@ -157,15 +167,21 @@ export interface Database {
       site_delivery: { Args: { p_public_id: SiteId }; Returns: Json };
       site_for_ingest: { Args: { p_public_id: SiteId }; Returns: Json };
       site_retention: { Args: { p_public_id: SiteId }; Returns: Json };
+      site_setup: { Args: { p_public_id: SiteId }; Returns: Json };
       site_version: { Args: { p_public_id: SiteId; p_of: string }; Returns: Json };
+      sites_overview: { Args: Record<never, never>; Returns: Json };
+      skip_calls: { Args: { p_public_id: SiteId; p_skipped: boolean }; Returns: Json };
       store_events: { Args: { p_token: string; p_rows: Json }; Returns: Json };
       switch_delivery: { Args: { p_public_id: SiteId; p_to: string }; Returns: Json };
+      test_conversion: { Args: { p_site_id: SiteUuid }; Returns: Json };
       transition_contract: { Args: { p_move: Json; p_key: string; p_request_hash: string }; Returns: Json };
       transition_contract_for_key: { Args: { p_key_id: string; p_move: Json; p_key: string; p_request_hash: string }; Returns: Json };
       undo_call: { Args: { p_public_id: SiteId; p_undo: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       undo_queue_action: { Args: { p_public_id: SiteId; p_undo: Json; p_request_hash: string; p_key?: string }; Returns: Json };
+      undo_sale: { Args: { p_public_id: SiteId; p_undo: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       update_site: { Args: { p_public_id: SiteId; p_name: string; p_domains: string[]; p_currency: string; p_timezone: string; p_locale: string; p_default_aov_cents?: number }; Returns: Json };
       visitors_without_marketing: { Args: { p_site_id: SiteUuid; p_visitors: string[] }; Returns: Json };
+      vouch_callers: { Args: { p_public_id: SiteId; p_callers: Json }; Returns: Json };
       why_not_counted: { Args: { p_public_id: SiteId; p_sale_id: string }; Returns: Json };
       withdraw_invitation: { Args: { p_public_id: SiteId; p_invitation_id: string; p_request_hash?: string; p_key?: string }; Returns: Json };
     };
@@ -215,6 +231,8 @@ export const serviceFunctions = {
   list_sealed_credentials: ["p_key_id", "p_limit"],
   list_signal_groups: ["p_limit_groups", "p_max_attempts"],
   note_busy_days: ["p_limit"],
+  note_call_report: ["p_public_id", "p_result"],
+  note_refused_origin: ["p_site_id", "p_host", "p_network"],
   oci_attempt_cap: ["p_max_attempts", "p_min_age_minutes"],
   phone_hashes: ["p_public_id", "p_phones"],
   provider_credentials_for: ["p_site_id", "p_provider_key"],
@@ -236,6 +254,7 @@ export const serviceFunctions = {
   record_provider_outcome: ["p_site_id", "p_provider_key", "p_success", "p_transient", "p_probe"],
   record_provider_test: ["p_site_id", "p_provider_key", "p_version", "p_ok", "p_error", "p_conversion_name", "p_passed"],
   record_script_run: ["p_public_id", "p_run"],
+  record_test: ["p_site_id", "p_answer"],
   record_verdicts: ["p_site_id", "p_request_id", "p_answer"],
   record_wrong_keys: ["p_tries"],
   recover_marketing_signals: ["p_min_age_minutes", "p_max_attempts"],
@@ -253,14 +272,18 @@ export const serviceFunctions = {
   settle_offline_conversion_jobs: ["p_site_id", "p_token", "p_results", "p_transport", "p_max_attempts", "p_batch"],
   site_for_ingest: ["p_public_id"],
   store_events: ["p_token", "p_rows"],
+  test_conversion: ["p_site_id"],
   transition_contract_for_key: ["p_key_id", "p_move", "p_key", "p_request_hash"],
   visitors_without_marketing: ["p_site_id", "p_visitors"],
+  vouch_callers: ["p_public_id", "p_callers"],
 } as const;
 
 /** What signed-in people may call through the session door. */
 export type SessionFunction =
   | "accept_invitation"
   | "act_on_queue"
+  | "add_lead_note"
+  | "add_site_domain"
   | "amount_presets"
   | "billing_overview"
   | "call_event_secret"
@@ -270,6 +293,7 @@ export type SessionFunction =
   | "complete_adjustment_by_hand"
   | "confirm_sale"
   | "connect_provider"
+  | "consent_cost"
   | "correct_sale"
   | "create_site"
   | "create_site_api_key"
@@ -303,10 +327,12 @@ export type SessionFunction =
   | "my_account"
   | "narrow_site_api_key"
   | "open_leads"
+  | "pause_sending"
   | "preview_delivery_switch"
   | "preview_erasure"
   | "preview_export_page"
   | "preview_import"
+  | "preview_pause"
   | "preview_queue_action"
   | "provider_connection"
   | "queue_charts"
@@ -321,8 +347,10 @@ export type SessionFunction =
   | "revoke_site_api_key"
   | "script_status"
   | "seal_call"
+  | "search_sites"
   | "send_again"
   | "set_conversion_actions"
+  | "set_lead_contact"
   | "set_lead_share"
   | "set_site_archived"
   | "set_site_ceilings"
@@ -331,11 +359,15 @@ export type SessionFunction =
   | "set_site_retention"
   | "site_delivery"
   | "site_retention"
+  | "site_setup"
   | "site_version"
+  | "sites_overview"
+  | "skip_calls"
   | "switch_delivery"
   | "transition_contract"
   | "undo_call"
   | "undo_queue_action"
+  | "undo_sale"
   | "update_site"
   | "why_not_counted"
   | "withdraw_invitation";

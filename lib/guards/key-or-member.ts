@@ -1,6 +1,6 @@
 import type { Guard, GuardContext } from "#lib/http/handler.ts";
 import { AppError } from "#lib/platform/app-error.ts";
-import type { KeyScope } from "#lib/tenancy/site-fields.ts";
+import type { KeyScope } from "#lib/tenancy/site-roles.ts";
 import { type SiteMachine, siteApiKey } from "./machine.ts";
 import { type SignedIn, signedIn } from "./member.ts";
 

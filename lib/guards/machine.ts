@@ -6,7 +6,7 @@ import { env } from "#lib/env.ts";
 import type { Guard, GuardContext } from "#lib/http/handler.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { type SiteId, type SiteUuid, type SyncMethod, siteUuidShape, storedSiteId, syncMethods } from "#lib/site.ts";
-import { type KeyScope, keyScopes } from "#lib/tenancy/site-fields.ts";
+import { type KeyScope, keyScopes } from "#lib/tenancy/site-roles.ts";
 import { claimedSiteId } from "./claimed-site-id.ts";
 
 /** A machine that speaks for one site. siteUuid is the internal id: it goes to the database and nowhere else. */

@@ -5,7 +5,8 @@ import type { Guard, GuardContext } from "#lib/http/handler.ts";
 import { isCrossSiteChange } from "#lib/http/own-origin.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import type { SiteId } from "#lib/site.ts";
-import { hasRole, type SiteRole, siteSummary } from "#lib/tenancy/site-fields.ts";
+import { siteSummary } from "#lib/tenancy/site-fields.ts";
+import { hasRole, type SiteRole } from "#lib/tenancy/site-roles.ts";
 import { claimedSiteId } from "./claimed-site-id.ts";
 
 export interface SignedIn {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
+import { reachAuth } from "#lib/db/session-client.ts";
 import { latestMigration } from "#lib/db/types.gen.ts";
-import { env } from "#lib/env.ts";
 import { log } from "#lib/platform/log.ts";
 import { redis } from "#lib/platform/redis.ts";
 
@@ -23,20 +23,12 @@ async function timed<T>(name: Check["name"], work: () => Promise<T>): Promise<{ 
   }
 }
 
-/** Every page of a signed-in person goes through Supabase's own API. */
-async function askAuth(): Promise<void> {
-  const { SUPABASE_URL, SUPABASE_PUBLISHABLE_KEY } = env();
-  const url = new URL("/auth/v1/settings", SUPABASE_URL);
-  const response = await fetch(url, { headers: { apikey: SUPABASE_PUBLISHABLE_KEY }, signal: AbortSignal.timeout(3_000) });
-  if (!response.ok) throw new Error(`Auth answered ${response.status}`);
-}
-
 /** Whether this deployment can serve: each part it needs, with how long it took to answer. */
 export async function readiness(): Promise<{ ready: boolean; checks: Check[] }> {
   const [database, cache, auth] = await Promise.all([
     timed("postgres", () => callRpc("database_readiness", {}, z.object({ migration: z.string() }))),
     timed("redis", () => redis().ping()),
-    timed("auth", askAuth),
+    timed("auth", reachAuth), // every page of a signed-in person goes through Supabase's own API
   ]);
   const found = database.value?.migration;
   const current = found === latestMigration;

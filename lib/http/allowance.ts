@@ -1,7 +1,7 @@
 import { AppError } from "#lib/platform/app-error.ts";
 import { log } from "#lib/platform/log.ts";
 import { redis } from "#lib/platform/redis.ts";
-import { countLocally } from "./count-locally.ts";
+import { countLocally, uncountLocally } from "./count-locally.ts";
 import { leaseUnits } from "./lease-script.ts";
 
 /** So many units of one allowance. */
@@ -29,6 +29,8 @@ interface Lease {
   until: number;
   /** Units let through before the first question of the window; Redis learns of them with it. */
   owed: number;
+  /** What Redis does not know of the window before: units that passed unasked, less those of a lease that nobody used. */
+  owedBefore: number;
   isAsked: boolean;
   /** Redis has just refused this many; until then we answer for it. */
   refusedUntil: number;
@@ -65,7 +67,19 @@ function leaseOf(demand: Demand, now: number): Lease {
   const window = windowOf(demand, now);
   const known = leases.get(id);
   if (known?.window === window) return known;
-  const lease = { window, left: 0, granted: 0, until: 0, owed: 0, isAsked: false, refusedUntil: 0, refusedUnits: 0, asking: null };
+  const owedBefore = known?.window === window - 1 ? known.owed - known.left : 0;
+  const lease = {
+    window,
+    left: 0,
+    granted: 0,
+    until: 0,
+    owed: 0,
+    owedBefore,
+    isAsked: false,
+    refusedUntil: 0,
+    refusedUnits: 0,
+    asking: null,
+  };
   leases.delete(id); // re-inserted at the end, so that the first entry is the oldest
   leases.set(id, lease);
   const oldest = leases.keys().next().value;
@@ -82,9 +96,16 @@ function takeLocally(lease: Lease, demand: Demand, now: number): void {
   else lease.owed += demand.units;
 }
 
+/** Demands that were met while Redis was down. Redis never gave these units, so it must not get them back. */
+const metLocally = new WeakSet<Demand>();
+
 /** For a demand that was met and turned out not to count. */
 export function giveBack(demands: readonly Demand[], now = Date.now()): void {
   for (const demand of demands.filter(isLeased)) {
+    if (metLocally.delete(demand)) {
+      uncountLocally(idOf(demand), demand.units);
+      continue;
+    }
     const lease = leaseOf(demand, now);
     if (lease.owed >= demand.units) lease.owed -= demand.units;
     else lease.left += demand.units;
@@ -119,10 +140,12 @@ export async function takeUnits(demands: readonly Demand[], waits = 0): Promise<
     if (refusal) giveBack(rest.map(({ demand }) => demand));
     return refusal;
   } catch (error) {
-    return countWithoutRedis(
+    const refusal = countWithoutRedis(
       asked.map(({ demand }) => demand),
       error,
     );
+    if (refusal) giveBack(rest.map(({ demand }) => demand));
+    return refusal;
   } finally {
     for (const { lease } of asked) if (lease.asking === settled) lease.asking = null;
   }
@@ -138,8 +161,8 @@ async function ask(asked: readonly { demand: Demand; lease: Lease }[], now: numb
     const name = `limit:${idOf(demand)}`;
     keys.push(`${name}:${lease.window}`, `${name}:${lease.window - 1}`);
     const wanted = isLeased(demand) ? Math.max(leaseUnitsOf(max), 4 * units) : units;
-    args.push(max, 1 - (now % spanMs) / spanMs, spanMs * 2 + 1000, units, wanted, lease.owed - lease.left);
-    lease.owed = lease.left = 0; // they travel with the question
+    args.push(max, 1 - (now % spanMs) / spanMs, spanMs * 2 + 1000, units, wanted, lease.owed - lease.left, lease.owedBefore);
+    lease.owed = lease.left = lease.owedBefore = 0; // they travel with the question
     lease.isAsked = true;
   }
   const [met, ...figures] = await redis()
@@ -178,7 +201,10 @@ function countWithoutRedis(demands: readonly Demand[], error: unknown): Refusal 
   if (!demands.every(isLeased)) throw new AppError("REDIS_UNAVAILABLE", { cause: error });
   const refusals = demands.flatMap((demand) => {
     const { allowed, retryAfterSeconds } = countLocally(idOf(demand), demand, now);
+    if (allowed) metLocally.add(demand);
     return allowed ? [] : [{ demand, retryAfterSeconds }];
   });
+  // All of it or nothing, as with Redis.
+  if (refusals.length > 0) giveBack(demands.filter((demand) => metLocally.has(demand)));
   return refusals[0] ?? null;
 }

@@ -1,6 +1,7 @@
 import { isIPv6 } from "node:net";
 import { env, type TrustedProxy } from "#lib/env.ts";
 import { keyedHash } from "#lib/platform/keyed-hash.ts";
+import { rememberRecent } from "#lib/platform/remember-recent.ts";
 
 /** The socket's own address, written by note-peer.ts over whatever the caller sent under this name. */
 export const peerHeader = "x-opsmantik-peer";
@@ -36,14 +37,15 @@ export function addressRange(address: string): string {
     .join(":")}::/64`;
 }
 
-/** A request's several limits ask for the same address. */
+/** A request's several limits ask for the same address, and a visitor sends several requests. */
 const hashes = new WeakMap<Headers, string>();
+const hashOfAddress = rememberRecent(5_000, (address) => keyedHash("address", addressRange(address)));
 
 /** What stands for an address in Redis and wherever it is kept. */
 export function hashedAddress(headers: Headers): string {
   const known = hashes.get(headers);
   if (known !== undefined) return known;
-  const hash = keyedHash("address", addressRange(clientAddress(headers)));
+  const hash = hashOfAddress(clientAddress(headers));
   hashes.set(headers, hash);
   return hash;
 }

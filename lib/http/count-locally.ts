@@ -3,6 +3,12 @@ const rememberedCallersMax = 10_000;
 
 const windows = new Map<string, { endsAt: number; count: number }>();
 
+/** For what was counted here and turned out not to count. */
+export function uncountLocally(key: string, units: number): void {
+  const window = windows.get(key);
+  if (window) window.count = Math.max(0, window.count - units);
+}
+
 /** A fixed window in this process's memory: what protects a fail-open route while Redis is down. */
 export function countLocally(key: string, limit: { max: number; windowSeconds: number; units: number }, now = Date.now()) {
   let window = windows.get(key);

@@ -9,6 +9,7 @@ const fieldSentences: Record<string, string> = {
   TOO_MANY: "has too many entries",
   OUT_OF_RANGE: "is too small or too large",
   SAME_NAME: "is the same as another name",
+  SAME_AMOUNT: "is the same as another amount",
   OTHER_ACCOUNT: "belongs to another account than the one that is connected",
   INVALID_EMAIL: "is not an e-mail address",
   INVALID_DOMAIN: "is not a domain name such as example.com",

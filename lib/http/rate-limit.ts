@@ -24,8 +24,8 @@ export interface RateLimit<Actor = undefined> {
   whenRedisIsDown: "fail-open" | "fail-closed";
   /** The longest wait that is asked for, where the window is longer than a caller should be silent. */
   retryAfterMaxSeconds?: number;
-  /** Told of each refusal, with the units refused. */
-  refused?(input: Input<Actor>, units: number): void;
+  /** Told of each refusal, with the units refused, before the caller is. */
+  refused?(input: Input<Actor>, units: number): Promise<void> | void;
 }
 
 function demandOf<Actor>(limit: RateLimit<Actor>, input: Input<Actor>): Demand {
@@ -43,9 +43,13 @@ export async function enforceLimits<Actor>(limits: readonly RateLimit<Actor>[], 
   const refusal = await takeUnits(demands);
   if (!refusal) return demands;
   const limit = limits[demands.indexOf(refusal.demand)];
-  limit?.refused?.(input, refusal.demand.units);
+  await limit?.refused?.(input, refusal.demand.units);
   throw rateLimited(refusal, limit);
 }
+
+/** Whether a request fits into a limit; counts it if so. For work that is left undone, not refused. */
+export const fitsInto = async <Actor>(limit: RateLimit<Actor>, input: Input<Actor>): Promise<boolean> =>
+  (await takeUnits([demandOf(limit, input)])) === null;
 
 export const enforceLimit = <Actor>(limit: RateLimit<Actor>, input: Input<Actor>): Promise<Demand[]> => enforceLimits([limit], input);
 

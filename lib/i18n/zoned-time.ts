@@ -23,3 +23,12 @@ export function momentOf(wallClock: Date, timeZone: string): Date {
   const [before, after] = [withOffsetOf(wanted - dayMs), withOffsetOf(wanted + dayMs)];
   return new Date(wallClockMs(new Date(before), timeZone) === wanted || wallClockMs(new Date(after), timeZone) !== wanted ? before : after);
 }
+
+/** What the field of a date and an hour holds (2026-11-20T18:30), as the zone's clock shows it. */
+export const wallText = (at: Date, timeZone: string) => new Date(wallClockMs(at, timeZone)).toISOString().slice(0, 16);
+
+/** The moment that such a text means in the zone; null while it is not whole. */
+export function readWallText(text: string, timeZone: string): Date | null {
+  const wallClock = new Date(`${text}Z`);
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) && !Number.isNaN(wallClock.getTime()) ? momentOf(wallClock, timeZone) : null;
+}

@@ -1,17 +1,17 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { z } from "zod";
 import { callRpc, retryDeadlocks } from "#lib/db/call-rpc.ts";
 import type { Json } from "#lib/db/types.gen.ts";
 import type { SiteUuid } from "#lib/site.ts";
 import type { CapturedEvent } from "./event-shape.ts";
+import { type Admission, shareAdmission } from "./share-admission.ts";
 
-const admission = z.object({
+const admission: z.ZodType<Admission> = z.object({
   results: z.array(z.enum(["accepted", "duplicate", "enriched", "quota"])),
   used: z.number(),
   limit: z.number().nullable(),
   overage: z.boolean(),
 });
-export type Admission = z.output<typeof admission>;
 
 export interface Candidate {
   /** The client's id of the event; for a call its intent stamp, whichever path reports it. */
@@ -29,8 +29,13 @@ export interface Candidate {
 
 const reporterCodes: Record<CapturedEvent["reporter"], number> = { tracker: 1, system: 2 };
 
-/** The one round trip to the database: idempotency, quota and capture. */
-export async function admitEvents(siteUuid: SiteUuid, candidates: Candidate[], receivedAtMs: number): Promise<Admission> {
+/** The one round trip to the database: idempotency, quota and capture. Two calls with the same events under different keys can deadlock. */
+const admit = (siteUuid: SiteUuid, events: Json[]) =>
+  retryDeadlocks(() => callRpc("admit_events", { p_site_id: siteUuid, p_events: events }, admission));
+const admitTogether = shareAdmission(admit);
+
+/** Admits the events of one request. A lead never waits for others' page views, and its room in a plan depends on where it comes from: it goes alone. */
+export function admitEvents(siteUuid: SiteUuid, candidates: Candidate[], receivedAtMs: number): Promise<Admission> {
   const events = candidates.map(({ eid, olderEid, label, address, visitor, captured }) => {
     const { category, action, reporter } = captured;
     const key = idempotencyKey(
@@ -46,8 +51,8 @@ export async function admitEvents(siteUuid: SiteUuid, candidates: Candidate[], r
       ...(captured.intentStamp !== null && { r: reporterCodes[captured.reporter] }),
     };
   });
-  // Two batches with the same events under different keys can deadlock.
-  return retryDeadlocks(() => callRpc("admit_events", { p_site_id: siteUuid, p_events: events as unknown as Json }, admission)); // plain data
+  const hasLead = candidates.some(({ captured }) => captured.category === "conversion");
+  return (hasLead ? admit : admitTogether)(siteUuid, events as unknown as Json[]); // plain data
 }
 
 /** Two identical events within this time are one: a double click, a reload, a resend. */
@@ -72,9 +77,6 @@ interface KeyParts {
 export function idempotencyKey(event: KeyParts, receivedAtMs: number): string {
   const { siteUuid, category, action, label, url, visitor, reporter } = event;
   const bucket = String(Math.floor(receivedAtMs / bucketMs));
-  const hash = createHash("sha256");
-  for (const part of [siteUuid, category, action, label, url, visitor, bucket, ...(reporter === "system" ? ["signed"] : [])]) {
-    hash.update(`${Buffer.byteLength(part)}:`).update(part);
-  }
-  return hash.digest("hex");
+  const parts = [siteUuid, category, action, label, url, visitor, bucket, ...(reporter === "system" ? ["signed"] : [])];
+  return hash("sha256", parts.map((part) => `${Buffer.byteLength(part)}:${part}`).join("")); // in one call: a quarter of the time
 }

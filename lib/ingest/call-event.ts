@@ -10,6 +10,7 @@ import { boundedText } from "#lib/platform/bounded-text.ts";
 import { callersOf } from "#lib/seal/caller-hashes.ts";
 import { consentModes, type SiteId, type SiteUuid, siteIdShape, siteUuidShape, storedSiteId } from "#lib/site.ts";
 import { admitEvents } from "./admit.ts";
+import { noteCallReport } from "./call-reports.ts";
 import { isSignedBySite } from "./call-secret.ts";
 import { type CapturedEvent, isReservedId, systemIdPrefix } from "./event-shape.ts";
 import { storedAddress } from "./stored-address.ts";
@@ -65,10 +66,13 @@ export const signedCallEvent: Guard<SignedSystem> = async ({ request, rawBody })
     ts: request.headers.get("x-ops-ts") ?? "",
     signature: (request.headers.get("x-ops-signature") ?? "").toLowerCase(),
   };
-  const ageSeconds = Math.abs(Date.now() / 1000 - Number(headers.ts));
-  const plausible = /^\d{10}$/.test(headers.ts) && ageSeconds <= signatureWindowSeconds && /^[0-9a-f]{64}$/.test(headers.signature);
+  const isTime = /^\d{10}$/.test(headers.ts);
+  const isFresh = isTime && Math.abs(Date.now() / 1000 - Number(headers.ts)) <= signatureWindowSeconds;
+  const plausible = isFresh && /^[0-9a-f]{64}$/.test(headers.signature);
   const site = plausible ? await callRpc("call_event_secrets", { p_public_id: siteIdShape.parse(headers.site) }, signedSite) : null;
   const isSigned = plausible && isSignedBySite(site, { text: `${headers.ts}.${rawBody}`, signature: headers.signature });
+  const fault = !isTime ? "no_time" : !isFresh ? "old_time" : !plausible ? "no_signature" : "wrong_signature";
+  await noteCallReport(headers.site, isSigned ? "signed" : site?.secrets.length === 0 ? "no_secret" : fault);
   if (!site || !isSigned) {
     throw new AppError("INVALID_SIGNATURE", {
       detail: "Sign `ts.body` with the site's call secret (HMAC-SHA256, hex) in x-ops-signature, with x-ops-site-id and a fresh x-ops-ts.",
@@ -78,10 +82,10 @@ export const signedCallEvent: Guard<SignedSystem> = async ({ request, rawBody })
   return { siteUuid, siteId, consentMode, signedAtSeconds: Number(headers.ts), rawBody };
 };
 
-/** A proxy may report for many sites, so only what is refused counts much against its address, and mostly per site. */
+/** A proxy may report for many sites: one of them with a wrong secret must not keep the others out. */
 export const callEventRequests = addressLimit("call-event-address", 3000);
 export const wrongSignatures: readonly RateLimit[] = [
-  addressLimit("call-event-guesses", 300),
+  addressLimit("call-event-guesses", 1200),
   {
     name: "call-event-guesses-of-site",
     // More than a site may report: whoever signs rightly is never kept out by this, however many instances count.

@@ -13,11 +13,10 @@ interface Snippet {
   views?: "on";
 }
 
-/** The line of HTML that a customer puts into the head of every page. */
-export function installSnippet({ appUrl, siteId, consent, dnt, views }: Snippet): string {
+function attributesOf({ appUrl, siteId, consent, dnt, views }: Snippet): Record<string, string> {
   // It goes into other people's pages: nothing but an id may stand there.
   if (!/^[0-9a-f]{32}$/.test(siteId)) throw new TypeError("A public id has 32 hexadecimal digits.");
-  const attributes = {
+  return {
     src: new URL(tracker.path, appUrl).href,
     "data-site": siteId,
     ...(consent && { "data-consent": consent }),
@@ -26,21 +25,47 @@ export function installSnippet({ appUrl, siteId, consent, dnt, views }: Snippet)
     integrity: tracker.integrity,
     crossorigin: "anonymous",
   };
-  const written = Object.entries(attributes).map(([name, value]) => `${name}="${value}"`);
-  return `<script defer ${written.join(" ")}></script>`;
 }
 
-/** The same, as the settings of a site ask for. */
-export function snippetOfSite(
+const written = (attributes: Record<string, string>, between = " ") =>
+  Object.entries(attributes)
+    .map(([name, value]) => `${name}="${value}"`)
+    .join(between);
+
+/** The line of HTML that a customer puts into the head of every page. */
+export function installSnippet(snippet: Snippet): string {
+  return `<script defer ${written(attributesOf(snippet))}></script>`;
+}
+
+export const snippetPlaces = ["html", "gtm", "wordpress", "next"] as const;
+type SnippetPlace = (typeof snippetPlaces)[number];
+
+/** The same for where the website is made. Tag Manager drops attributes that it does not know, so there the script sets them itself. */
+export function snippetsOfSite(...of: Parameters<typeof snippetOfSite>): Record<SnippetPlace, string> {
+  const attributes = attributesOf(snippetSettings(...of));
+  const html = `<script defer ${written(attributes)}></script>`;
+  const lines = Object.entries(attributes).map(([name, value]) => `  s.setAttribute("${name}", "${value}");`);
+  return {
+    html,
+    gtm: `<script>\n(function () {\n  var s = document.createElement("script");\n${lines.join("\n")}\n  document.head.appendChild(s);\n})();\n</script>`,
+    wordpress: `add_action('wp_head', function () {\n  echo '${html}';\n});`,
+    next: `import Script from "next/script";\n\n<Script\n  strategy="afterInteractive"\n  ${written(attributes, "\n  ").replace("crossorigin=", "crossOrigin=")}\n/>`,
+  };
+}
+
+function snippetSettings(
   appUrl: string,
   { siteId, consentMode, respectsPrivacySignal }: Pick<SiteSummary, "siteId" | "consentMode" | "respectsPrivacySignal">,
   reportsViews: boolean,
-): string {
-  return installSnippet({
+): Snippet {
+  return {
     appUrl,
     siteId,
     ...(consentMode === "required" && { consent: "required" }),
     ...(respectsPrivacySignal && { dnt: "respect" }),
     ...(reportsViews && { views: "on" }),
-  });
+  };
 }
+
+/** The line as the settings of a site ask for it. */
+export const snippetOfSite = (...of: Parameters<typeof snippetSettings>) => installSnippet(snippetSettings(...of));

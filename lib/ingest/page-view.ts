@@ -5,8 +5,9 @@ import { keepPageView, refusedMarketing } from "#lib/oci/handout/page-views.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import { type SiteId, siteIdShape } from "#lib/site.ts";
 import { consentOf } from "./capture-event.ts";
-import { age } from "./event-shape.ts";
+import { age, isReservedId } from "./event-shape.ts";
 import { refusal } from "./read-batch.ts";
+import { hashedRange } from "./request-origin.ts";
 import type { TrackerPage } from "./tracker-guard.ts";
 import { dropReason } from "./tracker-guard.ts";
 
@@ -25,6 +26,7 @@ const pageView = z.object({
   fp: z
     .string()
     .regex(/^[\w.-]{1,64}$/)
+    .refine((id) => !isReservedId(id))
     .nullish()
     .catch(null),
   /** How long ago it happened, when it was sent. */
@@ -49,13 +51,23 @@ export function readPageView(rawBody: string): PageView {
 }
 
 /** Closed without Redis: that is where the view would go. */
-export const pageViewLimit: RateLimit<TrackerPage> = {
+const byAddress: RateLimit<TrackerPage> = {
   name: "track-pv",
   requests: 2000,
   windowSeconds: 60,
   key: ({ request, actor }) => `${actor.siteId}:${hashedAddress(request.headers)}`,
   whenRedisIsDown: "fail-closed",
 };
+/** A full queue takes no more views. Within the three days that a view waits, one range can fill less than a sixth of it. */
+const byRange: RateLimit<TrackerPage> = {
+  ...byAddress,
+  name: "track-pv-day",
+  requests: 2500,
+  windowSeconds: 86_400,
+  key: ({ request, actor }) => `${actor.siteId}:${hashedRange(request.headers)}`,
+  retryAfterMaxSeconds: 900,
+};
+export const pageViewLimits = [byAddress, byRange];
 
 const withoutConsent = () => new Response(null, { status: 204, headers: { "x-opsmantik-consent-missing": "marketing" } });
 

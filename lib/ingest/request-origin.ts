@@ -1,5 +1,7 @@
 import { isIP } from "node:net";
-import { clientAddress } from "#lib/http/caller-address.ts";
+import { clientAddress, hashedAddress } from "#lib/http/caller-address.ts";
+import { keyedHash } from "#lib/platform/keyed-hash.ts";
+import { rememberRecent } from "#lib/platform/remember-recent.ts";
 
 /** Where a request came from, coarse enough to name no person: shown to a site's operators when a day is unusual. */
 export interface RequestOrigin {
@@ -46,3 +48,11 @@ export const requestOrigin = (headers: Headers): RequestOrigin => ({
   network: addressRange(clientAddress(headers)),
   browser: browserFamily(headers.get("user-agent") ?? ""),
 });
+
+const hashOfRange = rememberRecent(5_000, (network) => keyedHash("range", network));
+
+/** What stands for an address range in Redis. The whole range: whoever rents one address gets its neighbours, and of IPv6 65,536 networks. */
+export function hashedRange(headers: Headers): string {
+  const network = addressRange(clientAddress(headers));
+  return network ? hashOfRange(network) : hashedAddress(headers);
+}

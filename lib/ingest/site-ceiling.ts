@@ -1,14 +1,27 @@
 import { z } from "zod";
 import { callRpc } from "#lib/db/call-rpc.ts";
-import type { RateLimit } from "#lib/http/rate-limit.ts";
+import { hashedAddress } from "#lib/http/caller-address.ts";
+import { fitsInto, type RateLimit } from "#lib/http/rate-limit.ts";
 import { log } from "#lib/platform/log.ts";
 import type { SiteUuid } from "#lib/site.ts";
 import { countDrops } from "./count-drops.ts";
+import { eventsPerRequestMax, wireEvent } from "./event-shape.ts";
 import { type Batch, countedEvents } from "./read-batch.ts";
+import { recordRefusals } from "./record-choice.ts";
 import type { TrackerPage } from "./tracker-guard.ts";
 
 /** After this long a tracker asks again, though the day is not over: an owner may have raised the ceiling. */
-const retryAfterMaxSeconds = 900;
+export const retryAfterMaxSeconds = 900;
+
+/** A flood of invented visitors who refuse must not cost more above the ceiling than below it. The tracker sends its event again, with the refusal. */
+const refusalsAboveCeiling: RateLimit<TrackerPage & Batch> = {
+  name: "ceiling-refusals",
+  requests: 300,
+  windowSeconds: 60,
+  key: ({ request, actor }) => `${actor.siteId}:${hashedAddress(request.headers)}`,
+  units: ({ actor }) => countedEvents(actor),
+  whenRedisIsDown: "fail-open",
+};
 
 const ceiling = (name: string, windowSeconds: number, max: "minuteMax" | "dayMax"): RateLimit<TrackerPage & Batch> => ({
   name,
@@ -19,8 +32,20 @@ const ceiling = (name: string, windowSeconds: number, max: "minuteMax" | "dayMax
   units: ({ actor }) => (actor.choice ? 0 : countedEvents(actor)),
   whenRedisIsDown: "fail-open",
   retryAfterMaxSeconds,
-  refused: ({ actor }, units) => countTurnedAway(actor.site.siteUuid, units),
+  refused: turnAway,
 });
+
+/** Counts for the owner, by the day, what was turned away, and keeps what its visitors refused. */
+export async function turnAway(input: { request: Request; actor: TrackerPage & Batch }, events: number): Promise<void> {
+  const { actor } = input;
+  countTurnedAway(actor.site.siteUuid, events);
+  if (!(await fitsInto(refusalsAboveCeiling, input))) return;
+  await recordRefusals(actor, refusingEvents(actor)).catch((error: unknown) => log.warn("refusals not recorded", { error }));
+}
+
+/** A refusal that an event carries does not wait for the event's turn. */
+const refusingEvents = ({ events }: Batch) =>
+  events.slice(0, eventsPerRequestMax).flatMap((event) => wireEvent.safeParse(event).data ?? []);
 
 /** However many addresses a flood comes from: what it can cost a site is bounded by what the site usually sends. */
 export const siteCeilings = [ceiling("site-minute", 60, "minuteMax"), ceiling("site-day", 86_400, "dayMax")];

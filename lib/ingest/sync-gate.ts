@@ -1,12 +1,14 @@
 import { hashedAddress } from "#lib/http/caller-address.ts";
 import type { RateLimit } from "#lib/http/rate-limit.ts";
 import type { SiteUuid } from "#lib/site.ts";
-import { type Admission, admitEvents, type Candidate } from "./admit.ts";
+import { admitEvents, type Candidate } from "./admit.ts";
 import { captureEvent, consentOf, requestFacts, scopesOf, visitorOf } from "./capture-event.ts";
 import { countDrops, type DropReason } from "./count-drops.ts";
 import { eventsPerRequestMax, type WireEvent, wireEvent } from "./event-shape.ts";
+import { leadLimits } from "./lead-limits.ts";
 import { type Batch, countedEvents, refusal } from "./read-batch.ts";
 import { recordChoices, recordRefusals } from "./record-choice.ts";
+import type { Admission } from "./share-admission.ts";
 import { siteCeilings } from "./site-ceiling.ts";
 import type { TrackerPage } from "./tracker-guard.ts";
 import { dropReason } from "./tracker-guard.ts";
@@ -31,7 +33,7 @@ const byAddress: RateLimit<TrackerPage & Batch> = {
   requests: 10_000,
   key: ({ request }) => hashedAddress(request.headers),
 };
-export const syncLimits = [bySiteAndAddress, byAddress, ...siteCeilings];
+export const syncLimits = [bySiteAndAddress, byAddress, ...leadLimits, ...siteCeilings];
 
 /** POST /api/sync after its page is known and within limits: validation, idempotency, quota, publish. */
 export async function syncEvents(page: TrackerPage & Batch, request: Request): Promise<Response> {

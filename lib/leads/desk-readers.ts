@@ -30,7 +30,9 @@ export const findLead = (db: SessionClient, siteId: SiteId, callId: string) =>
     throw error;
   });
 
-export const readFigures = (db: SessionClient, siteId: SiteId) => callAsUser(db, "desk_figures", { p_public_id: siteId }, deskFigures);
+/** Today's figures, and the chart's days with as many before them. */
+export const readFigures = (db: SessionClient, siteId: SiteId, days: number) =>
+  callAsUser(db, "desk_figures", { p_public_id: siteId, p_days: days }, deskFigures);
 export const readAmountPresets = (db: SessionClient, siteId: SiteId) =>
   callAsUser(db, "amount_presets", { p_public_id: siteId }, amountPresets);
 export const readOpenLeads = (db: SessionClient) => callAsUser(db, "open_leads", {}, openLeads);

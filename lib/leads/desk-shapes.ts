@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { leadChannels } from "#lib/channels.ts";
 import { callStates, ledgerKinds, saleStatuses } from "#lib/contracts/states.ts";
+import { undoStep } from "#lib/contracts/undo-step.ts";
 import { clickKinds, queueKinds, queueStatuses, transports, verdicts } from "#lib/oci/queue-types.ts";
 import { syncMethods } from "#lib/site.ts";
 
@@ -39,6 +40,8 @@ export type DeskSale = z.output<typeof sale>;
 
 const delivery = z.object({
   status: z.enum(queueStatuses),
+  /** Closed on purpose before anything was sent: no failure, though it is stored as one. */
+  isNotSent: z.boolean(),
   notBefore: z.string(),
   errorCode: z.string().nullable(),
   uploadedAt: z.string().nullable(),
@@ -50,6 +53,8 @@ const deskLead = z.object({
   id: z.string(),
   channel: z.enum(leadChannels),
   phone: z.string().nullable(),
+  /** As an operator wrote it down; null for viewers. */
+  name: z.string().nullable(),
   status: leadStatus,
   version: z.number(),
   score: z.number(),
@@ -66,7 +71,7 @@ const deskLead = z.object({
   changedAt: z.string().nullable(),
   changedBy: z.string().nullable(),
   changedByYou: z.boolean(),
-  undoUntil: z.string().nullable(),
+  undo: undoStep.nullable(),
   sale: sale.nullable(),
   delivery: delivery.nullable(),
 });
@@ -80,6 +85,17 @@ export const deskPage = z.object({
   needsYou: z.array(deskLead).default([]),
   needsYouCount: z.number().default(0),
   todayCount: z.number().default(0),
+  /** The reader's own newest step that can be undone, whatever the list shows. */
+  lastStep: z
+    .object({
+      leadId: z.string(),
+      phone: z.string().nullable(),
+      channel: z.enum(leadChannels),
+      version: z.number(),
+      undo: undoStep,
+    })
+    .nullable()
+    .default(null),
 });
 export type DeskPage = z.output<typeof deskPage>;
 
@@ -106,6 +122,10 @@ const actor = { by: z.string().nullable(), byYou: z.boolean() };
 export const leadDetail = deskLead.extend({
   asOf: z.string(),
   fullPhone: z.string().nullable(),
+  /** The same in E.164. */
+  dialNumber: z.string().nullable(),
+  /** Its personal data was erased: nothing can be added. */
+  isErased: z.boolean(),
   clickKind: z.enum(clickKinds).nullable(),
   /** Its first stage is sent to Google once somebody moves the lead. */
   signalWaits: z.boolean(),
@@ -116,7 +136,7 @@ export const leadDetail = deskLead.extend({
     z.object({
       proofId: z.string(),
       at: z.string(),
-      contract: z.enum(["call", "sale", "conversion"]),
+      contract: z.enum(["call", "sale", "conversion", "lead"]),
       from: z.string().nullable(),
       to: z.string(),
       isUndo: z.boolean(),
@@ -142,11 +162,13 @@ export const leadDetail = deskLead.extend({
       id: z.string(),
       at: z.string(),
       kind: z.enum(queueKinds),
+      transport: z.enum(transports),
       verdict: verdict.nullable(),
       verdictAt: z.string().nullable(),
       ...money,
     }),
   ),
+  /** Other leads of the person, newest first. */
   siblings: z.array(z.object({ id: z.string(), channel: z.enum(leadChannels), status: leadStatus, calledAt: z.string() })),
 });
 export type LeadDetail = z.output<typeof leadDetail>;
@@ -172,7 +194,7 @@ export const deskFigures = z.object({
   days: z.array(dayFigures),
   otherCurrencySales: z.number(),
   confirmed: z.number(),
-  waiting: z.object({ count: z.number(), valueCents: z.number() }),
+  waiting: z.object({ count: z.number(), valueCents: z.record(z.string(), z.number()) }),
   failed: z.object({ count: z.number(), topCode: z.string().nullable() }),
   lastWeekMedianMinutes: z.number().nullable(),
   todayByStatus: z.partialRecord(leadStatus, z.number()),

@@ -12,6 +12,7 @@ export type JourneyStep =
   | { kind: "cleared"; at: string }
   | { kind: "consent"; at: string; choice: "given" | "analyticsOnly" | "withdrawn"; path: string | null }
   | ({ kind: "move"; at: string; to: LeadStatus | "corrected"; isUndo: boolean; note: string | null; proofId: string } & Doer & Amount)
+  | ({ kind: "described"; at: string; what: "noted" | "contact"; note: string | null } & Doer)
   | ({ kind: "sent"; at: string; delivery: LeadDetail["deliveries"][number]["kind"] } & Amount)
   | { kind: "verdict"; at: string; verdict: NonNullable<LeadDetail["deliveries"][number]["verdict"]> }
   | { kind: "todo"; what: "seal" | "send" | "confirm"; from: string | null };
@@ -96,6 +97,12 @@ function moveSteps({ history }: LeadDetail): JourneyStep[] {
     }));
 }
 
+function describedSteps({ history }: LeadDetail): JourneyStep[] {
+  return history
+    .filter(({ contract }) => contract === "lead")
+    .map(({ at, to, note, by, byYou }) => ({ kind: "described", at, what: to === "noted" ? "noted" : "contact", note, by, byYou }));
+}
+
 function deliverySteps({ deliveries }: LeadDetail): JourneyStep[] {
   return deliveries.flatMap(({ at, kind, amountCents, currency, verdict, verdictAt }): JourneyStep[] => [
     { kind: "sent", at, delivery: kind, amountCents, currency },
@@ -103,18 +110,26 @@ function deliverySteps({ deliveries }: LeadDetail): JourneyStep[] {
   ]);
 }
 
-function stepsToCome(lead: LeadDetail, sendFrom: string | null): JourneyStep[] {
+/** Only Data Manager says later what Google made of a conversion. */
+function stepsToCome(lead: LeadDetail, { sendFrom, hasVerdicts }: ToCome): JourneyStep[] {
   const todo = (what: "seal" | "send" | "confirm", from: string | null = null): JourneyStep => ({ kind: "todo", what, from });
   const isOpen = lead.status === "intent" || lead.status === "qualified" || lead.status === "meeting";
-  if (isOpen) return [todo("seal"), ...(lead.clickBlock ? [] : [todo("send", sendFrom), todo("confirm")])];
+  const confirm = hasVerdicts ? [todo("confirm")] : [];
+  if (isOpen) return [todo("seal"), ...(lead.clickBlock ? [] : [todo("send", sendFrom), ...confirm])];
   if (lead.status !== "sealed" || lead.sale?.deliveryBlock || !lead.delivery || lead.delivery.status === "FAILED") return [];
   const last = lead.deliveries.at(-1);
-  if (!last) return [todo("send", lead.delivery.notBefore), todo("confirm")];
-  return last.verdict ? [] : [todo("confirm")];
+  if (!last) return [todo("send", lead.delivery.notBefore), ...confirm];
+  return last.verdict || last.transport !== "data_manager" ? [] : [todo("confirm")];
 }
 
-/** `sendFrom` is when the conversion would be sent if the lead were sealed now. */
-export function journeyOf(lead: LeadDetail, sendFrom: string | null): JourneyStep[] {
+interface ToCome {
+  /** When the conversion would be sent if the lead were sealed now. */
+  sendFrom: string | null;
+  /** Whether Google reports a verdict for the way in which the site sends. */
+  hasVerdicts: boolean;
+}
+
+export function journeyOf(lead: LeadDetail, toCome: ToCome): JourneyStep[] {
   const steps: JourneyStep[] = [];
   let lastHeard: string | undefined;
   for (const [index, visit] of lead.visits.entries()) {
@@ -128,8 +143,8 @@ export function journeyOf(lead: LeadDetail, sendFrom: string | null): JourneySte
     steps.push({ kind: "lead", at: lead.calledAt, channel: lead.channel, path: lead.pagePath, isThis: false });
   }
   markThisLead(steps, lead);
-  const done = [...steps, ...choiceSteps(lead), ...moveSteps(lead), ...deliverySteps(lead)];
+  const done = [...steps, ...choiceSteps(lead), ...moveSteps(lead), ...describedSteps(lead), ...deliverySteps(lead)];
   const timed = done.map((step, place) => ({ step, place, at: "at" in step ? Date.parse(step.at) : 0 }));
   timed.sort((a, b) => a.at - b.at || a.place - b.place);
-  return [...timed.map(({ step }) => step), ...stepsToCome(lead, sendFrom)];
+  return [...timed.map(({ step }) => step), ...stepsToCome(lead, toCome)];
 }

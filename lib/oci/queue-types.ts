@@ -10,6 +10,9 @@ export const clickKinds = ["gclid", "wbraid", "gbraid"] as const;
 export const circuitStates = ["CLOSED", "OPEN", "HALF_OPEN"] as const;
 export const queueActions = ["RETRY_SELECTED", "RESET_TO_QUEUED", "MARK_FAILED"] as const;
 export type QueueAction = (typeof queueActions)[number];
+/** In which order the queue is read; each has the newest or largest first. */
+export const queueSorts = ["created", "updated", "value"] as const;
+export type QueueSort = (typeof queueSorts)[number];
 export const chartRanges = ["24h", "7d", "30d", "90d"] as const;
 
 /** How often a row is claimed before it fails for good, unless OCI_MAX_ATTEMPTS says otherwise. */

@@ -10,8 +10,12 @@ async function sumOf(visitors: string[], count: (visitor: string) => Promise<num
 }
 
 /** What erasing would reach, page views in Redis included. Gives no identifier away. */
-export async function previewErasure(door: PersonDoor, person: AskedPerson, store?: ViewStore): Promise<Omit<PersonPreview, "visitors">> {
-  const { visitors, kinds, ...rest } = await door.preview(await namedPerson(door, person));
+export async function previewErasure(
+  door: PersonDoor,
+  person: AskedPerson,
+  store?: ViewStore,
+): Promise<Omit<PersonPreview, "visitors" | "phoneHashes">> {
+  const { visitors, phoneHashes: _hidden, kinds, ...rest } = (await namedPerson(door, person)).preview;
   const rows = await sumOf(visitors, (visitor) => countViewsOfVisitor(door.siteId, visitor, store));
   return { ...rest, kinds: [...kinds, { kind: "pageViews", rows, firstAt: null, lastAt: null }] };
 }
@@ -24,9 +28,8 @@ const budgetMs = 40_000;
  */
 export async function erasePerson(door: PersonDoor, asked: AskedPerson, store?: ViewStore): Promise<GivenReceipt> {
   const forget = (visitors: string[]) => forgetViewsOf(door.siteId, visitors, store);
-  const person = await namedPerson(door, asked);
-  const { visitors } = await door.preview(person);
-  const pageViews = await forget(visitors);
+  const { person, preview } = await namedPerson(door, asked);
+  const pageViews = await forget(preview.visitors);
   const until = Date.now() + budgetMs;
   let receiptId: string | null = null;
   do {

@@ -3,10 +3,10 @@ import { type AskedPerson, namedPerson, type PersonDoor } from "./person.ts";
 
 /** Everything that is stored of a person, as the text of one JSON file. Events come page by page, so that no visit is too long. */
 export async function* exportPerson(door: PersonDoor, asked: AskedPerson, store?: ViewStore): AsyncGenerator<string> {
-  const person = await namedPerson(door, asked);
+  const { person, preview } = await namedPerson(door, asked);
   const first = await door.export(person, null);
   const pageViews = [];
-  for (const visitor of (await door.preview(person)).visitors) pageViews.push(...(await viewsOfVisitor(door.siteId, visitor, store)));
+  for (const visitor of preview.visitors) pageViews.push(...(await viewsOfVisitor(door.siteId, visitor, store)));
   yield `${JSON.stringify({ askedBy: person.kind, ...first.person, pageViews }, null, 2).slice(0, -2)},\n  "events": [`;
   let separator = "\n    ";
   for (let page = first; ; page = await door.export(person, page.next)) {

@@ -9,7 +9,7 @@ export function ownersDoor(db: SessionClient, siteId: SiteId): PersonDoor {
   const of = (person: object) => ({ p_public_id: siteId, p_person: { ...person } });
   return {
     siteId,
-    callerHashes: async (phone) => (await callersOf(siteId, [{ phone }])).flat().map(({ hash }) => hash),
+    callerHashes: async (numbers) => (await callersOf(siteId, numbers)).flat().map(({ hash }) => hash),
     preview: (person) => callAsUser(db, "preview_erasure", of(person), personPreview),
     erase: (person, receiptId) =>
       callAsUser(db, "erase_person", { ...of(person), ...(receiptId !== null && { p_receipt_id: receiptId }) }, eraseStep),

@@ -1,33 +1,34 @@
 import { z } from "zod";
 import type { SiteId } from "#lib/site.ts";
-
-export const personKinds = ["phone", "email", "click", "visitor"] as const;
-export type PersonKind = (typeof personKinds)[number];
+import { dataKinds, personKinds } from "./person-kinds.ts";
 
 /** Whom a request is about. SQL reads a number in the site's own spelling and finds what belongs to it (find_person). */
 export const askedPerson = z.object({ kind: z.enum(personKinds), value: z.string().trim().min(3).max(512) });
 export type AskedPerson = z.output<typeof askedPerson>;
 
-/** With the hashes under which calls keep the number: their key is not in the database. */
-export type NamedPerson = AskedPerson & { callerHashes?: string[] };
+/** With the hashes under which calls keep the number, and others that were found: their keys are not in the database. */
+export type NamedPerson = AskedPerson & { callerHashes?: string[]; foundHashes?: string[] };
 
-export async function namedPerson(door: PersonDoor, person: AskedPerson): Promise<NamedPerson> {
-  return person.kind === "phone" ? { ...person, callerHashes: await door.callerHashes(person.value) } : person;
+/** Each round can lead to a number that only the round before found. */
+const roundsMax = 10;
+
+/**
+ * The person with all their numbers under each key of the vault's ring. While a key is being replaced, calls of one number are stored
+ * under two hashes, and SQL can compute neither.
+ */
+export async function namedPerson(door: PersonDoor, asked: AskedPerson): Promise<{ person: NamedPerson; preview: PersonPreview }> {
+  let person: NamedPerson = asked.kind === "phone" ? { ...asked, callerHashes: await door.callerHashes([{ phone: asked.value }]) } : asked;
+  let preview = await door.preview(person);
+  for (let round = 0; round < roundsMax; round++) {
+    const known = new Set([...(person.callerHashes ?? []), ...(person.foundHashes ?? [])]);
+    const found = await door.callerHashes(preview.phoneHashes.map((hash) => ({ hash })));
+    const added = found.filter((hash) => !known.has(hash));
+    if (added.length === 0) break;
+    person = { ...person, foundHashes: [...(person.foundHashes ?? []), ...added] };
+    preview = await door.preview(person);
+  }
+  return { person, preview };
 }
-
-/** What is stored of a person. `pageViews` are in Redis, all others in Postgres. */
-export const dataKinds = [
-  "leads",
-  "sales",
-  "notes",
-  "visits",
-  "events",
-  "choices",
-  "captured",
-  "held",
-  "identifiers",
-  "pageViews",
-] as const;
 
 const storedKinds = z.enum(dataKinds);
 
@@ -35,6 +36,8 @@ export const personPreview = z.object({
   kinds: z.array(z.object({ kind: storedKinds, rows: z.number(), firstAt: z.string().nullable(), lastAt: z.string().nullable() })),
   /** Never leaves the server: Redis is asked with it. */
   visitors: z.array(z.string()),
+  /** SHA-256 of the person's numbers. Never leaves the server either. */
+  phoneHashes: z.array(z.string()),
   /** Sales that Google has, and keeps. */
   atGoogle: z.number(),
   inFlight: z.number(),
@@ -74,8 +77,8 @@ export const exportPage = z.object({
 /** How a person's data is reached: as a site's owner, or as whoever runs the installation. */
 export interface PersonDoor {
   siteId: SiteId;
-  /** A number as calls keep it, under each key of the vault's ring. */
-  callerHashes(phone: string): Promise<string[]>;
+  /** Numbers as calls keep them, under each key of the vault's ring. */
+  callerHashes(numbers: ({ phone: string } | { hash: string })[]): Promise<string[]>;
   preview(person: NamedPerson): Promise<PersonPreview>;
   erase(person: NamedPerson & { pageViews: number }, receiptId: string | null): Promise<z.output<typeof eraseStep>>;
   /** The first page has everything but most events; `after` asks for further events. */

@@ -2,9 +2,10 @@ import { z } from "zod";
 import { callRpc, untilDone } from "#lib/db/call-rpc.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { env } from "#lib/env.ts";
+import { viewsKeptDays } from "#lib/oci/handout/page-views.ts";
 import type { SiteId } from "#lib/site.ts";
 
-/** How long this installation keeps what, from its settings. */
+/** How long this installation keeps what, from its settings and from the one rule that lives in Redis. */
 export function retentionPeriods() {
   const { RETENTION_EVENTS_MONTHS, RETENTION_PERSONAL_MONTHS, RETENTION_FAILED_DAYS, RETENTION_REVOKED_KEYS_DAYS } = env();
   return {
@@ -12,6 +13,7 @@ export function retentionPeriods() {
     personalMonths: RETENTION_PERSONAL_MONTHS,
     failedDays: RETENTION_FAILED_DAYS,
     revokedKeysDays: RETENTION_REVOKED_KEYS_DAYS,
+    pageViewDays: viewsKeptDays,
   };
 }
 export type RetentionPeriods = ReturnType<typeof retentionPeriods>;
@@ -34,6 +36,8 @@ const removedKinds = ["events", "visits", "leads", "sales", "notes", "captured"]
 const siteRetention = z.object({
   /** The owner's own choice, if there is one. */
   personalMonths: z.number().nullable(),
+  /** At most; not a setting, but a rule of the crons that delete it. */
+  keptDays: z.object({ customerHashes: z.number(), handedOut: z.number(), origins: z.number() }),
   /** `rows` is null for what is removed for all sites at once. */
   removed: z.array(z.object({ kind: z.enum(removedKinds), until: z.string(), at: z.string(), rows: z.number().nullable() })),
 });

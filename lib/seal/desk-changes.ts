@@ -22,7 +22,11 @@ export const stageRequest = z.strictObject({
   reason: note.optional(),
   expectedVersion: expectedVersion.optional(),
 });
-export const undoRequest = z.strictObject({ expectedVersion: expectedVersion.optional() });
+export const undoRequest = z.strictObject({
+  /** The step that the button names: another one since is not undone in its place. */
+  proofId: z.uuid().optional(),
+  expectedVersion: expectedVersion.optional(),
+});
 export const correctionRequest = z.strictObject({ amountCents, reason: note.optional(), expectedVersion: expectedVersion.optional() });
 export const cancelRequest = z.strictObject({ reason: note.optional(), expectedVersion: expectedVersion.optional() });
 export const confirmRequest = z.strictObject({ separateSale: z.boolean().optional(), expectedVersion: expectedVersion.optional() });
@@ -42,6 +46,9 @@ export const changeCall = (db: SessionClient, { siteId, id, body, once }: Change
 
 export const undoCall = (db: SessionClient, { siteId, id, body, once }: Change<z.output<typeof undoRequest>>) =>
   callAsUser(db, "undo_call", { p_public_id: siteId, p_undo: { ...body, id }, ...once }, onceAnswer);
+
+export const undoSale = (db: SessionClient, { siteId, id, body, once }: Change<z.output<typeof undoRequest>>) =>
+  callAsUser(db, "undo_sale", { p_public_id: siteId, p_undo: { ...body, id }, ...once }, onceAnswer);
 
 export const correctSale = (db: SessionClient, { siteId, id, body, once }: Change<z.output<typeof correctionRequest>>) =>
   callAsUser(db, "correct_sale", { p_public_id: siteId, p_correction: { ...body, id }, ...once }, onceAnswer);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import type { SiteId } from "#lib/site.ts";
-import { callersOf } from "./caller-hashes.ts";
+import { vouchedCallersOf } from "./caller-hashes.ts";
 import { importRowsMax, importStepMax } from "./read-import.ts";
 
 /** Lines of a file, checked field by field in SQL: a bad line is a result of its own, not a refusal of the file. */
@@ -33,7 +33,7 @@ const importResults = z.array(
 export type ImportResult = z.output<typeof importResults>[number];
 
 export async function importSales(db: SessionClient, siteId: SiteId, { rows, seal, preview, taken }: z.output<typeof importRequest>) {
-  const callers = await callersOf(
+  const callers = await vouchedCallersOf(
     siteId,
     rows.map(({ customerPhone, customerHash }) => ({ phone: customerPhone, hash: customerHash })),
   );

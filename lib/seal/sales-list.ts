@@ -1,17 +1,25 @@
 import { z } from "zod";
 import { saleStatuses } from "#lib/contracts/states.ts";
+import { undoStep } from "#lib/contracts/undo-step.ts";
 import { pagedCsv } from "#lib/csv/paged-csv.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import type { SiteId } from "#lib/site.ts";
 
 export const saleSources = ["desk", "elsewhere"] as const;
 export const saleDeliveries = ["sent", "waiting", "never", "failed"] as const;
+export const saleSorts = ["oldest", "largest", "smallest"] as const;
 
 /** The list's filter, from the address. Unknown keys and values are ignored. */
 export const salesFilter = z.object({
   status: z.enum(saleStatuses).optional().catch(undefined),
   source: z.enum(saleSources).optional().catch(undefined),
   delivery: z.enum(saleDeliveries).optional().catch(undefined),
+  q: z.string().trim().min(1).max(80).optional().catch(undefined),
+  /** One sale, as a link from elsewhere names it. */
+  sale: z.uuid().optional().catch(undefined),
+  from: z.iso.date().optional().catch(undefined),
+  to: z.iso.date().optional().catch(undefined),
+  sort: z.enum(saleSorts).optional().catch(undefined),
   cursor: z.string().max(120).optional().catch(undefined),
 });
 export type SalesFilter = z.output<typeof salesFilter>;
@@ -29,8 +37,15 @@ export const salesPage = z.object({
       occurredAt: z.string(),
       note: z.string().nullable(),
       callId: z.string().nullable(),
+      orderId: z.string(),
+      /** Its newest row of the queue, and the proof of its last change. */
+      rowId: z.string().nullable(),
+      proofId: z.string().nullable(),
       channel: z.string().nullable(),
       matchedBy: z.enum(["click", "phone"]).nullable(),
+      undo: undoStep.nullable(),
+      /** What a cancelled sale without a lead is worth when it is sealed again; null when that cannot be. */
+      restoreCents: z.number().nullable(),
       delivery: z.object({
         state: z.enum(["NONE", "BLOCKED", "QUEUED", "RETRY", "PROCESSING", "COMPLETED", "FAILED"]),
         kind: z.string().optional(),
@@ -40,6 +55,8 @@ export const salesPage = z.object({
     }),
   ),
   next: z.string().nullable(),
+  /** Of all pages; on the first one only. */
+  totals: z.object({ count: z.number(), confirmedCents: z.record(z.string(), z.number()) }).nullable(),
 });
 export type Sale = z.output<typeof salesPage>["sales"][number];
 

@@ -2,18 +2,11 @@ import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { onceAnswer, type RequestIdentity, serveOnce } from "#lib/http/answer-once.ts";
 import { type SiteId, storedSiteId } from "#lib/site.ts";
+import { conversionNamesIn } from "./conversion-names.ts";
 import type { ceilingsInput } from "./site-ceilings.ts";
 import type { deliveryInput } from "./site-delivery.ts";
-import {
-  type apiKeyInput,
-  type KeyScope,
-  keyScopes,
-  type newSite,
-  type SiteRole,
-  type siteInput,
-  type sitePrivacy,
-  type siteUpdate,
-} from "./site-fields.ts";
+import type { apiKeyInput, newSite, siteInput, sitePrivacy, siteUpdate } from "./site-fields.ts";
+import { type KeyScope, keyScopes, type SiteRole } from "./site-roles.ts";
 
 /** What owners and invited people change. Each is one SQL function, which checks the role and decides. */
 
@@ -32,8 +25,21 @@ const siteArguments = (site: SiteValues) => ({
   p_locale: site.locale,
 });
 
-export const createSite = (db: SessionClient, { consentMode, ...site }: z.output<typeof newSite>) =>
-  callAsUser(db, "create_site", { ...siteArguments(site), p_consent_mode: consentMode }, joined);
+/** Conversions of a new site have readable names in its language; sites from before keep theirs. */
+export const createSite = (db: SessionClient, { consentMode, defaultAovCents, ...site }: z.output<typeof newSite>) =>
+  callAsUser(
+    db,
+    "create_site",
+    {
+      ...siteArguments(site),
+      p_consent_mode: consentMode,
+      p_settings: { defaultAovCents, conversionNames: conversionNamesIn(site.locale) },
+    },
+    joined,
+  );
+
+export const addSiteDomain = (db: SessionClient, siteId: SiteId, domain: string) =>
+  callAsUser(db, "add_site_domain", { p_public_id: siteId, p_host: domain }, done);
 
 export const updateSite = (db: SessionClient, siteId: SiteId, { defaultAovCents, ...site }: z.output<typeof siteUpdate>) =>
   callAsUser(

@@ -7,7 +7,7 @@ import { onceAnswer, type RequestIdentity, serveOnce } from "#lib/http/answer-on
 import { enforceLimit, type RateLimit } from "#lib/http/rate-limit.ts";
 import { log } from "#lib/platform/log.ts";
 import type { SiteId } from "#lib/site.ts";
-import type { SiteRole } from "./site-fields.ts";
+import type { SiteRole } from "./site-roles.ts";
 
 type InviteArgs = { p_public_id: SiteId; p_email: string; p_role: SiteRole } & RequestIdentity;
 

@@ -5,7 +5,8 @@ import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { type SiteId, siteIdShape } from "#lib/site.ts";
 import { siteCeilings } from "./site-ceilings.ts";
 import { siteDelivery } from "./site-delivery.ts";
-import { keyScopes, type SiteSummary, siteRoles, siteSummary } from "./site-fields.ts";
+import { type SiteSummary, siteSummary } from "./site-fields.ts";
+import { keyScopes, siteRoles } from "./site-roles.ts";
 import { readSiteVersion, type VersionTopic } from "./site-version.ts";
 
 const role = z.enum(siteRoles);

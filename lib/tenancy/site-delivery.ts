@@ -1,10 +1,8 @@
 import { z } from "zod";
 import { boundedText } from "#lib/platform/bounded-text.ts";
+import { conversionKeys } from "./conversion-names.ts";
 
 /** What a site's leads are worth and what is sent to Google. SQL checks the same bounds; these name the field first. */
-
-export const weightedStages = ["intent", "qualified", "meeting", "sealed"] as const;
-export const conversionKeys = ["seal", "MEETING_BOOKED", "SEAL_PENDING", "INTENT_CAPTURED", "page_view"] as const;
 
 const whole = (min: number, max: number) => z.int("REQUIRED").min(min, "OUT_OF_RANGE").max(max, "OUT_OF_RANGE");
 const weight = z.number("REQUIRED").min(0, "OUT_OF_RANGE").max(10, "OUT_OF_RANGE");
@@ -25,6 +23,12 @@ export const deliveryInput = z.strictObject({
   sendDelayMinutes: whole(0, 1440).optional(),
   clickMinAgeHours: whole(0, 48).optional(),
   needsYouAfterHours: whole(1, 2160).optional(),
+  /** Amounts for one tap on the desk, until the site has sealed some. */
+  amountPresets: z
+    .array(whole(1, 100_000_000_000))
+    .max(4, "TOO_MANY")
+    .refine((amounts) => new Set(amounts).size === amounts.length, "SAME_AMOUNT")
+    .optional(),
 });
 
 export const siteDelivery = deliveryInput.required().extend({

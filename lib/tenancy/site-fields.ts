@@ -2,23 +2,22 @@ import { z } from "zod";
 import { boundedText } from "#lib/platform/bounded-text.ts";
 import { consentModes, storedSiteId, syncMethods } from "#lib/site.ts";
 import { currencyDecimals } from "#lib/valuation/currencies.ts";
-
-/** In falling order of rights. */
-export const siteRoles = ["owner", "operator", "viewer"] as const;
-export type SiteRole = (typeof siteRoles)[number];
-
-/** Whether a role includes another's rights. */
-export function hasRole(role: SiteRole, needed: SiteRole): boolean {
-  return siteRoles.indexOf(role) <= siteRoles.indexOf(needed);
-}
+import { keyScopes, siteRoles } from "./site-roles.ts";
 
 const hostname = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;
 
-/** A bare host from whatever a person pastes: `https://Örnek.com/x` becomes `xn--rnek-4qa.com`. */
+/**
+ * A bare host from whatever a person pastes: `https://www.Örnek.com:8080/x` becomes `xn--rnek-4qa.com`. The gate takes a host and its www,
+ * so one leading www is dropped; of `www.com` it is the name itself.
+ */
 function toHostname(text: string): string {
   const withScheme = /^[a-z]+:\/\//i.test(text) ? text : `https://${text}`;
-  return URL.canParse(withScheme) ? new URL(withScheme).hostname : text;
+  if (!URL.canParse(withScheme)) return text;
+  const host = new URL(withScheme).hostname.replace(/\.$/, "");
+  return host.replace(/^www\.(?=[^.]+\.)/, "");
 }
+
+export const isHostname = (host: string) => host.length <= 253 && hostname.test(host);
 
 const domain = z
   .string()
@@ -26,7 +25,7 @@ const domain = z
   .min(1, "REQUIRED")
   .max(253, "TOO_LONG")
   .transform(toHostname)
-  .refine((host) => host === "localhost" || hostname.test(host), "INVALID_DOMAIN");
+  .refine((host) => host === "localhost" || isHostname(host), "INVALID_DOMAIN");
 
 function isTimezone(name: string): boolean {
   try {
@@ -36,6 +35,8 @@ function isTimezone(name: string): boolean {
     return false;
   }
 }
+
+const averageOrder = z.int("REQUIRED").min(1, "OUT_OF_RANGE").max(100_000_000_000, "OUT_OF_RANGE");
 
 export const siteInput = z.object({
   name: boundedText(80),
@@ -49,13 +50,14 @@ export const siteInput = z.object({
   locale: z.enum(["tr", "en"], "REQUIRED"),
 });
 
-/** A new site says whether its visitors are asked first; nothing is assumed. */
-export const newSite = siteInput.extend({ consentMode: z.enum(consentModes, "REQUIRED") });
+/** A new site says whether its visitors are asked first and what an average order is worth; nothing is assumed. */
+export const newSite = siteInput.extend({ consentMode: z.enum(consentModes, "REQUIRED"), defaultAovCents: averageOrder });
+
+/** One more domain. */
+export const siteDomain = z.strictObject({ domain });
 
 /** Another currency needs the average order in it. SQL knows whether it is another. */
-export const siteUpdate = siteInput.extend({
-  defaultAovCents: z.int("REQUIRED").min(1, "OUT_OF_RANGE").max(100_000_000_000, "OUT_OF_RANGE").optional(),
-});
+export const siteUpdate = siteInput.extend({ defaultAovCents: averageOrder.optional() });
 
 export const memberRole = z.object({ role: z.enum(siteRoles, "REQUIRED") });
 export const memberInvite = memberRole.extend({
@@ -63,12 +65,12 @@ export const memberInvite = memberRole.extend({
 });
 export const sitePrivacy = z.object({ consentMode: z.enum(consentModes, "REQUIRED"), respectsPrivacySignal: z.boolean("REQUIRED") });
 
-/** What a key may be used for, the least first. */
-export const keyScopes = ["script", "calls", "sales", "contracts"] as const;
-export type KeyScope = (typeof keyScopes)[number];
 const scopes = z.array(z.enum(keyScopes), "REQUIRED").min(1, "REQUIRED").max(keyScopes.length, "TOO_MANY");
 export const apiKeyInput = z.object({ name: boundedText(60), scopes: scopes.default(["script"]) });
 export const apiKeyScopes = z.strictObject({ scopes });
+
+export const pause = z.object({ until: z.string(), reason: z.string() });
+export type Pause = z.output<typeof pause>;
 
 export const siteSummary = z.object({
   siteId: storedSiteId,
@@ -83,5 +85,7 @@ export const siteSummary = z.object({
   respectsPrivacySignal: z.boolean(),
   createdAt: z.string(),
   archivedAt: z.string().nullable(),
+  /** While an owner's pause lasts, nothing is handed out for sending. */
+  pause: pause.nullable(),
 });
 export type SiteSummary = z.output<typeof siteSummary>;

@@ -12,7 +12,7 @@ var OPSMANTIK_SITE_ID = "";
 var OPSMANTIK_API_KEY = "";
 var OPSMANTIK_BASE_URL = "{{OPSMANTIK_BASE_URL}}";
 
-var SCRIPT_VERSION = "1.1.0";
+var SCRIPT_VERSION = "1.2.0";
 
 // Google ends a run after 30 minutes. After 25 no new page is begun; no wait may reach past 28.
 var NEW_PAGE_UNTIL_MS = 25 * 60 * 1000;
@@ -36,6 +36,7 @@ var CLICK_KINDS = [
 ];
 
 var ID_PATTERN = /^(seal|signal|pv)_[0-9A-Za-z-]{1,64}$/;
+var TEST_PATTERN = /^test_[0-9a-f-]{36}$/; // never an id of a row that is sent
 var TIME_PATTERN = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01]) ([01]\d|2[0-3]):[0-5]\d:[0-5]\d[+-](0\d|1[0-4])[0-5]\d$/;
 
 /** Google Ads calls it. */
@@ -77,6 +78,64 @@ function previewRun(run) {
     );
   }
   if (items.length > PREVIEW_ROWS) log("PREVIEW: and " + (items.length - PREVIEW_ROWS) + " more");
+  testConversion(run, answer && answer.test);
+}
+
+/** One conversion that never happened, checked as a real one is, up to the upload. It is made for this preview and kept nowhere. */
+function testConversion(run, row) {
+  if (!row) return log("TEST: none, because no visit with a click id and consent is known yet");
+  var found = { hasAction: false, problem: TEST_PATTERN.test(row.id) ? fieldProblem(row) : "INVALID_ID" };
+  if (!found.problem) found = findAction(row.conversionName);
+  if (!found.problem) found.problem = previewFile(run, row);
+  log("TEST: " + row.orderId + " | " + row.conversionName + ": " + (found.problem || "passed"));
+  try {
+    callServer(run, {
+      path: "/api/oci/test-answer",
+      payload: {
+        siteId: run.settings.siteId,
+        orderId: row.orderId,
+        problem: found.problem || null,
+        field: found.problem ? row.conversionName : null,
+        hasAction: found.hasAction,
+      },
+    });
+  } catch (error) {
+    log("WARNING: OpsMantik did not take the test's answer: " + error.message);
+  }
+}
+
+/** Whether the account has the conversion action, and whether it counts what is imported from clicks. */
+function findAction(name) {
+  var action = null;
+  try {
+    var rows = AdsApp.search(
+      "SELECT conversion_action.name, conversion_action.type, conversion_action.status, conversion_action.counting_type " +
+        "FROM conversion_action WHERE conversion_action.status != 'REMOVED'"
+    );
+    while (rows.hasNext()) {
+      var each = rows.next().conversionAction;
+      if (each.name === name) action = each;
+    }
+  } catch (error) {
+    log("WARNING: the account's conversion actions could not be read: " + error);
+    return { hasAction: false, problem: "ACCOUNT_NOT_READ" };
+  }
+  if (!action) return { hasAction: false, problem: "NO_CONVERSION_ACTION" };
+  if (action.type !== "UPLOAD_CLICKS") return { hasAction: false, problem: "NOT_FROM_CLICKS" };
+  if (action.status !== "ENABLED") return { hasAction: false, problem: "ACTION_DISABLED" };
+  return { hasAction: true, problem: action.countingType === "ONE_PER_CLICK" ? "ONE_PER_CLICK" : "" };
+}
+
+/** The file as it would be uploaded. In a preview Google reads it and keeps nothing. */
+function previewFile(run, row) {
+  try {
+    var kind = clickKindOf(row);
+    makeFile(run, kind, [row]).preview();
+    return "";
+  } catch (error) {
+    log("WARNING: Google does not take the file: " + error);
+    return "PREVIEW_FAILED";
+  }
 }
 
 function deliverRun(run) {
@@ -141,6 +200,11 @@ function deliverFile(run, kind, rows) {
 
 /** apply() returns nothing: what Google thinks of a row is only seen under Tools > Bulk actions > Uploads. */
 function uploadFile(run, kind, rows) {
+  makeFile(run, kind, rows).apply();
+  log("file " + run.files + ": " + rows.length + " conversions with " + kind.field + " handed to Google");
+}
+
+function makeFile(run, kind, rows) {
   var columns = columnsOf(kind);
   var upload = AdsApp.bulkUploads().newCsvUpload(columns, {
     moneyInMicros: false,
@@ -156,13 +220,16 @@ function uploadFile(run, kind, rows) {
     checkCells(cells, columns);
     upload.append(cells);
   }
-  upload.apply();
-  log("file " + run.files + ": " + rows.length + " conversions with " + kind.field + " handed to Google");
+  return upload;
 }
 
 /** Why a row cannot be sent; empty when it can. */
 function rowProblem(row) {
   if (!row || typeof row.id !== "string" || !ID_PATTERN.test(row.id)) return "INVALID_ID";
+  return fieldProblem(row);
+}
+
+function fieldProblem(row) {
   if (!isText(row.orderId, 64)) return "INVALID_ORDER_ID";
   var kind = clickKindOf(row);
   if (!kind) return "MISSING_CLICK_ID";
@@ -357,7 +424,12 @@ function verify(run) {
 /** A lost answer is asked for again: what the first one claimed comes back to the queue by itself. */
 function exportRows(run, isClaiming) {
   return callServer(run, {
-    path: "/api/oci/google-ads-export?siteId=" + encodeURIComponent(run.settings.siteId) + "&markAsExported=" + isClaiming,
+    path:
+      "/api/oci/google-ads-export?siteId=" +
+      encodeURIComponent(run.settings.siteId) +
+      "&markAsExported=" +
+      isClaiming +
+      (isClaiming ? "" : "&test=true"),
   });
 }
 

@@ -5,17 +5,21 @@ import { buildApp } from "./app/build-app.ts";
 import { startCronTicker } from "./cron/cron-ticker.ts";
 import { type DemoFile, describeDemo, removeDemoFile, writeDemoFile } from "./demo/demo-file.ts";
 import { startDemoStack } from "./demo/demo-stack.ts";
+import { startStory } from "./demo/story/story.ts";
 import { ensureRedis } from "./ensure-system-packages.ts";
 import { commandOptions } from "./process/command-options.ts";
+import { freePort } from "./process/free-port.ts";
 import { openBrowser } from "./process/open-browser.ts";
 import { step } from "./process/progress.ts";
 import { runUntilStopped } from "./process/run-until-stopped.ts";
 import { checkoutDir } from "./process/state-dir.ts";
 import type { StopList } from "./process/stop-list.ts";
+import type { Stack } from "./stack.ts";
 
 const usage = `Usage: scripts/demo [options]
 
-Starts OpsMantik with Postgres, a Supabase gateway, Redis, QStash and a simulated Google of its own. No account, no Docker.
+Starts OpsMantik with Postgres, a Supabase gateway, Redis, QStash and a simulated Google of its own, and a page that leads
+through it. No account, no Docker.
 
   --port N    use this port or the next free one (default 3000)
   --reset     forget all demo data first
@@ -30,12 +34,14 @@ const options = commandOptions(usage);
 await runUntilStopped(async (stopList) => {
   console.log("Starting OpsMantik");
   ensureRedis();
-  const { stack, seeded, port, logDir } = await startDemoStack({ preferredPort: options.port, reset: options.reset }, stopList);
-  await step(
-    "Build",
-    () => buildApp(stack.watchdog),
-    (outcome) => outcome,
-  );
+  const meanwhile = ({ watchdog }: Stack) =>
+    step(
+      "Build",
+      () => buildApp(watchdog),
+      (outcome) => outcome,
+    );
+  const started = await startDemoStack({ preferredPort: options.port, reset: options.reset, meanwhile }, stopList);
+  const { stack, seeded, port, logDir } = started;
   const app = await step("App", () =>
     startApp({ port, url: stack.siteUrl, env: stack.env, watchdog: stack.watchdog, logPath: join(logDir, "app.log") }),
   );
@@ -43,10 +49,13 @@ await runUntilStopped(async (stopList) => {
   startCrons(stack.siteUrl, stack.cronSecret, stopList);
 
   const demo = describeDemo(stack, seeded);
-  writeDemoFile(demo);
+  const storyUrl = await step("Story", async () =>
+    startStory({ demo, stateDir: stack.stateDir, port: await freePort(port + 1) }, stopList),
+  );
+  writeDemoFile({ ...demo, storyUrl });
   stopList.add(async () => removeDemoFile());
-  greet(demo, stack.redis.engine, logDir);
-  if (options.open) openBrowser(demo.baseUrl);
+  greet({ ...demo, storyUrl }, stack.redis.engine, logDir);
+  if (options.open) openBrowser(storyUrl);
   return app.died;
 });
 
@@ -56,12 +65,14 @@ function startCrons(baseUrl: string, cronSecret: string, stopList: StopList): vo
   stopList.add(async () => ticker.stop());
 }
 
-function greet({ baseUrl, mailUrl, googleUrl, users }: DemoFile, redisEngine: string, logDir: string): void {
+function greet({ baseUrl, storyUrl, mailUrl, googleUrl, users }: DemoFile, redisEngine: string, logDir: string): void {
   const logins = users.map(({ email, password, role }) => `    ${email.padEnd(26)} ${password}   (${role})`);
   console.log(`
-OpsMantik is running at ${baseUrl}
+OpsMantik is running. Start here: ${storyUrl}
 
-  Sign in as
+  From an ad click to a conversion that Google counted, in five minutes, on live data.
+
+  Product   ${baseUrl}. Sign in as
 ${logins.join("\n")}
 
   Mailbox   ${mailUrl}   (mails are kept here and sent to nobody)
@@ -69,9 +80,7 @@ ${logins.join("\n")}
   Redis     ${redisEngine}
   Logs      ${logDir}
 
-  To try: open a site and seal a lead on its desk; run its Google Ads Script once (npm run script:simulate)
-  and watch the rows in OCI Control; invite a colleague and follow the link in the mailbox.
-  Data is kept: scripts/demo --reset starts afresh.
+  Leads keep coming; the first page stops them. Data is kept: scripts/demo --reset starts afresh.
 
 Stop with Ctrl-C.`);
 }

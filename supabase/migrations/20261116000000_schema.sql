@@ -200,6 +200,12 @@ as $$
     split_part(split_part(regexp_replace(p_url, '^[a-z]+://[^/?#]*', '', 'i'), '?', 1), '#', 1),
     120), ''), '/') end
 $$;
+create function private.search_pattern(p_text text) returns text
+language sql immutable set search_path = ''
+as $$
+  select '%' || regexp_replace(translate(lower(translate(p_text, 'Iİ', 'ii')), 'ı', 'i'),
+    '([\\%_])', '\\\1', 'g') || '%'
+$$;
 create function private.masked_phone(p_phone text) returns text
 language sql immutable set search_path = ''
 as $$
@@ -250,11 +256,20 @@ create table public.sites (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   archived_at timestamptz,
+  paused_until timestamptz,
+  pause_reason text,
+  consent_set_at timestamptz not null default private.current_moment(),
+  amount_presets bigint[] not null default '{}',
+  constraint amount_presets_are_few check (
+    cardinality(amount_presets) <= 4 and 0 < all (amount_presets)),
   constraint signals_daily_max_is_bounded check (signals_daily_max between 1 and 100000),
   constraint average_order_is_positive check (default_aov_cents between 1 and 100000000000),
   constraint send_delay_is_bounded check (send_delay_minutes between 0 and 1440),
   constraint click_min_age_is_bounded check (click_min_age_hours between 0 and 48),
   constraint needs_you_is_bounded check (needs_you_after_hours between 1 and 2160),
+  constraint a_pause_has_a_reason check ((paused_until is null) = (pause_reason is null)),
+  constraint pause_reason_is_plain_text check (
+    pause_reason is null or private.is_plain_text(pause_reason, 200)),
   constraint public_id_is_32_hex check (public_id ~ '^[0-9a-f]{32}$'),
   constraint name_is_plain_text check (private.is_plain_text(name, 80)),
   constraint site_has_1_to_20_domains check (cardinality(domains) between 1 and 20),
@@ -377,7 +392,7 @@ end
 $$;
 create function public.create_site(
   p_name text, p_domains text[], p_currency text, p_timezone text, p_locale text,
-  p_consent_mode text, p_oci_sync_method text default 'script'
+  p_consent_mode text, p_oci_sync_method text default 'script', p_settings jsonb default '{}'
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -397,11 +412,17 @@ begin
   if p_consent_mode is null or p_consent_mode not in ('off', 'required') then
     perform private.refuse_setting('consentMode');
   end if;
+  perform private.check_delivery(p_settings);
+  if p_settings ? 'defaultAovCents' then
+    perform private.check_amount((p_settings ->> 'defaultAovCents')::bigint, p_currency);
+  end if;
   insert into public.sites
       (name, domains, currency, timezone, locale, consent_mode, oci_sync_method, created_by,
-        created_at, updated_at)
+        created_at, updated_at, consent_set_at, default_aov_cents, conversion_names)
     values (p_name, p_domains, p_currency, p_timezone, p_locale, p_consent_mode,
-      p_oci_sync_method, auth.uid(), v_now, v_now)
+      p_oci_sync_method, auth.uid(), v_now, v_now, v_now,
+      coalesce((p_settings ->> 'defaultAovCents')::bigint, 10000),
+      coalesce(p_settings -> 'conversionNames', '{}'))
     returning * into v_site;
   insert into public.site_members (site_id, user_id, role, created_at)
     values (v_site.id, auth.uid(), 'owner', v_now);
@@ -432,6 +453,7 @@ begin
         timezone = p_timezone,
         locale = p_locale,
         default_aov_cents = coalesce(p_default_aov_cents, s.default_aov_cents),
+        amount_presets = case when p_currency = s.currency then s.amount_presets else '{}' end,
         updated_at = private.current_moment()
     where s.id = v_site.id;
   return jsonb_build_object('ok', true);
@@ -461,9 +483,14 @@ declare
 begin
   update public.sites s
     set consent_mode = p_consent_mode,
+        consent_set_at = case when s.consent_mode = p_consent_mode then s.consent_set_at
+          else private.current_moment() end,
         respects_privacy_signal = p_respects_privacy_signal,
         updated_at = private.current_moment()
     where s.id = v_site.id;
+  if p_consent_mode <> v_site.consent_mode then   -- its step begins again
+    delete from private.setup_ticks t where t.site_id = v_site.id and t.step = 'consent';
+  end if;
   return jsonb_build_object('ok', true);
 end
 $$;
@@ -492,6 +519,43 @@ begin
   if coalesce(private.signed_in_at() < private.current_moment() - private.sign_in_life(), true) then
     perform private.fail(403, 'SIGN_IN_AGAIN');
   end if;
+end
+$$;
+
+-- 02_tenancy/invitation_mail.sql
+create function private.invitation_words(p_email text) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object(
+    'by', coalesce(u.email, ''),
+    'site', left(replace(regexp_replace(s.name, '[a-z]+://', '', 'gi'), '.', '.' || chr(8288)), 80),
+    'role', i.role)
+  from public.site_invitations i
+    join public.sites s on s.id = i.site_id
+    left join auth.users u on u.id = i.invited_by
+  where i.email = p_email and i.expires_at > private.current_moment()
+  order by i.created_at desc, i.id desc limit 1
+$$;
+create function private.keep_invitation_words() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  new.raw_user_meta_data := nullif(
+    (coalesce(new.raw_user_meta_data, '{}') - 'invitation') || jsonb_strip_nulls(
+      jsonb_build_object('invitation', private.invitation_words(new.email))),
+    case when new.raw_user_meta_data is null then '{}'::jsonb end);
+  return new;
+end
+$$;
+create function private.tell_invited() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+  update auth.users u set raw_user_meta_data = u.raw_user_meta_data
+    where u.email = coalesce(new.email, old.email);
+  return null;
+exception when insufficient_privilege then
+  return null;
 end
 $$;
 
@@ -576,6 +640,7 @@ as $$
     'respectsPrivacySignal', p_site.respects_privacy_signal,
     'createdAt', p_site.created_at,
     'archivedAt', p_site.archived_at,
+    'pause', private.pause_json(p_site),
     'role', (
       select m.role from public.site_members m
       where m.site_id = p_site.id and m.user_id = auth.uid()))
@@ -590,7 +655,7 @@ language sql stable set search_path = ''
 as $$
   select left(coalesce(
     nullif(btrim(regexp_replace(
-      p_user.raw_user_meta_data ->> 'full_name',
+      left(p_user.raw_user_meta_data ->> 'full_name', 200),   -- Auth takes any length
       '[\u0001-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]', '', 'g')), ''),
     split_part(p_user.email, '@', 1)), 80)
 $$;
@@ -609,8 +674,7 @@ as $$
         'siteName', s.name,
         'role', i.role,
         'expiresAt', i.expires_at,
-        'invitedBy', (
-          select private.display_name(b) from auth.users b where b.id = i.invited_by))
+        'invitedBy', private.actor_email(i.invited_by, i.created_at))
         order by i.created_at)
       from public.site_invitations i
       join public.sites s on s.id = i.site_id and s.archived_at is null
@@ -1215,17 +1279,10 @@ create type private.actor as (kind text, id uuid);
 create function private.user_actor() returns private.actor
 language sql stable set search_path = ''
 as $$ select ('user', auth.uid())::private.actor $$;
-create function private.actor_name(p_kind text, p_id uuid) returns text
+create function private.actor_json(p_kind text, p_id uuid, p_at timestamptz) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
-  select case p_kind
-    when 'user' then (select private.display_name(u) from auth.users u where u.id = p_id)
-    when 'api_key' then (select k.name from public.site_api_keys k where k.id = p_id) end
-$$;
-create function private.actor_json(p_kind text, p_id uuid) returns jsonb
-language sql stable security definer set search_path = ''
-as $$
-  select jsonb_build_object('kind', p_kind, 'name', private.actor_name(p_kind, p_id))
+  select jsonb_build_object('kind', p_kind, 'name', private.actor_as_of(p_kind, p_id, p_at))
 $$;
 
 -- 03_contracts/contract_moves.sql
@@ -1333,6 +1390,7 @@ language plpgsql security definer set search_path = '' set lock_timeout = '5s'
 as $$
 declare
   v_now timestamptz := private.current_moment();
+  v_scope text := p_scope || coalesce('/' || auth.uid(), '');
   v_kept public.hos_idempotency_keys;
   v_id uuid;
   v_answer jsonb;
@@ -1353,7 +1411,7 @@ begin
     begin
       insert into public.hos_idempotency_keys
           (tenant_id, scope, key, request_hash, created_at, updated_at, expires_at)
-        values (p_tenant_id, p_scope, p_key, p_request_hash, v_now, v_now,
+        values (p_tenant_id, v_scope, p_key, p_request_hash, v_now, v_now,
           v_now + private.idempotency_ttl())
         on conflict (tenant_id, scope, key) do nothing
         returning id into v_id;
@@ -1362,7 +1420,7 @@ begin
     end;
     exit when v_id is not null;
     select k.* into v_kept from public.hos_idempotency_keys k
-      where k.tenant_id = p_tenant_id and k.scope = p_scope and k.key = p_key;
+      where k.tenant_id = p_tenant_id and k.scope = v_scope and k.key = p_key;
     if v_kept.id is not null then
       if v_kept.request_hash <> p_request_hash then
         perform private.fail(422, 'IDEMPOTENCY_KEY_REUSED');
@@ -1657,7 +1715,8 @@ begin
     when 'sale' then private.move_sale(v_site, v_actor, p_args)
     when 'conversion' then private.move_conversion(v_site, v_actor, p_args)
     when 'correct' then private.correct_amount(v_site, v_actor, p_args)
-    when 'undo' then private.undo_move(v_site, v_actor, p_args) end;
+    when 'undo' then private.undo_step(v_site, v_actor, p_args)
+    when 'undoSale' then private.undo_sale_step(v_site, v_actor, p_args) end;
 end
 $$;
 create function private.transition_args(
@@ -1770,6 +1829,7 @@ as $$
     'consentMode', s.consent_mode,
     'respectsPrivacySignal', s.respects_privacy_signal,
     'pageViews', s.page_views_enabled,
+    'isPaused', private.is_paused(s),
     'ceilings', private.ceilings_of(s.id))
   from public.sites s where s.public_id = p_public_id and s.archived_at is null
 $$;
@@ -1785,7 +1845,11 @@ declare
   v_plan public.site_plans;
   v_cap bigint;
   v_used bigint := 0;
-  v_room bigint;   -- for leads; null: no cap
+  v_kept bigint;   -- of the cap, for leads
+  v_room bigint;   -- for signed leads; null: no cap
+  v_unsigned bigint;   -- for other leads of this address range
+  v_signed bigint;   -- of v_kept, for signed leads
+  v_network text;   -- the range that an unsigned request comes from
   v_open bigint;   -- for anything else
   v_accepted int[] := '{}';
   v_refused int[] := '{}';
@@ -1805,8 +1869,17 @@ begin
       v_used := private.lock_usage(p_site_id, v_month);
       v_room := greatest(0, v_cap - v_used);
       -- open_events() written out: as a call it made an admission a fifth slower.
-      v_open := greatest(0, v_cap - v_used
-        - floor(v_cap::numeric * v_plan.lead_share_percent / 100)::bigint);
+      v_kept := floor(v_cap::numeric * v_plan.lead_share_percent / 100)::bigint;
+      v_open := greatest(0, v_room - v_kept);
+      v_unsigned := v_room;
+      if v_open < v_total then
+        v_signed := private.signed_events(p_site_id, v_kept);
+        v_network := case when v_first ->> 'r' is distinct from '2'
+          then v_first #>> '{p,network}' end;
+        v_unsigned := least(
+          greatest(0, v_room - v_signed),
+          v_open + private.range_room(p_site_id, v_month, v_network, v_kept - v_signed));
+      end if;
     else
       select coalesce(max(u.event_count), 0) into v_used from public.site_usage_monthly u
         where u.site_id = p_site_id and u.year_month = v_month;
@@ -1814,7 +1887,7 @@ begin
   end if;
 
   -- One row for each event that is new, by its key and by its eid.
-  if v_room = 0 or (v_open = 0 and not private.has_lead(p_events)) then
+  if v_room = 0 or (v_open = 0 and not private.has_lead(p_events, v_unsigned = 0)) then
     v_refused := private.unseen_events(p_site_id, p_events);
   elsif v_total = 1 then   -- nearly every request; the statement for many takes 100 us more
     if not (v_first ? 'o' and exists (
@@ -1851,7 +1924,8 @@ begin
       from claimed c join input i on i.key = c.idempotency_key and i.eid is not distinct from c.eid
       group by i.key) a;
     if cardinality(v_accepted) > v_open then
-      v_refused := private.without_room(p_events, v_accepted, v_open, v_room);
+      v_refused := private.without_room(p_events, v_accepted,
+        array[v_open, v_unsigned, v_room]);
       v_accepted := array(
         select n from unnest(v_accepted) n where n <> all (v_refused) order by n);
       delete from public.ingest_idempotency x using unnest(v_refused) position
@@ -1873,6 +1947,10 @@ begin
     update public.site_usage_monthly u
       set event_count = u.event_count + cardinality(v_accepted), updated_at = v_now
       where u.site_id = p_site_id and u.year_month = v_month;
+    if v_network is not null and cardinality(v_accepted) > v_open then
+      perform private.note_range(
+        p_site_id, v_month, v_network, cardinality(v_accepted) - v_open);
+    end if;
   end if;
   if cardinality(v_accepted) = v_total then
     v_results := to_jsonb(array_fill('accepted'::text, array[v_total]));
@@ -1898,39 +1976,6 @@ begin
     'used', v_used + cardinality(v_accepted),
     'limit', v_plan.monthly_limit,
     'overage', coalesce(v_used + cardinality(v_accepted) > v_plan.monthly_limit, false));
-end
-$$;
-create function private.is_lead(p_event_name text) returns boolean
-language sql immutable set search_path = ''
-as $$
-  select p_event_name in ('conversion/phone_call', 'conversion/whatsapp', 'conversion/form_submit')
-$$;
-create function private.has_lead(p_events jsonb) returns boolean
-language sql immutable set search_path = ''
-as $$
-  select exists (select from jsonb_array_elements(p_events) e where private.is_lead(e ->> 'n'))
-$$;
-create function private.without_room(p_events jsonb, p_new int[], p_open bigint, p_room bigint)
-returns int[]
-language plpgsql immutable set search_path = ''
-as $$
-declare
-  v_position int;
-  v_places bigint;
-  v_taken int := 0;
-  v_refused int[] := '{}';
-begin
-  foreach v_position in array p_new loop
-    v_places := case
-      when private.is_lead(p_events -> (v_position - 1) ->> 'n') then p_room
-      else p_open end;
-    if v_taken < v_places then
-      v_taken := v_taken + 1;
-    else
-      v_refused := v_refused || v_position;
-    end if;
-  end loop;
-  return v_refused;
 end
 $$;
 create function private.note_second_reports(p_site_id uuid, p_events jsonb, p_done int[])
@@ -2393,6 +2438,79 @@ begin
 end
 $$;
 
+-- 04_ingest/lead_room.sql
+create function private.is_lead(p_event_name text) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select p_event_name in ('conversion/phone_call', 'conversion/whatsapp', 'conversion/form_submit')
+$$;
+create function private.has_lead(p_events jsonb, p_signed_only boolean) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select exists (
+    select from jsonb_array_elements(p_events) e
+    where private.is_lead(e ->> 'n') and (not p_signed_only or e ->> 'r' = '2'))
+$$;
+create function private.without_room(p_events jsonb, p_new int[], p_places bigint[])
+returns int[]
+language plpgsql immutable set search_path = ''
+as $$
+declare
+  v_position int;
+  v_event jsonb;
+  v_taken int := 0;
+  v_refused int[] := '{}';
+begin
+  foreach v_position in array p_new loop
+    v_event := p_events -> (v_position - 1);
+    if v_taken < p_places[case
+        when not private.is_lead(v_event ->> 'n') then 1
+        when v_event ->> 'r' = '2' then 3
+        else 2 end] then
+      v_taken := v_taken + 1;
+    else
+      v_refused := v_refused || v_position;
+    end if;
+  end loop;
+  return v_refused;
+end
+$$;
+create function private.signed_events(p_site_id uuid, p_kept bigint) returns bigint
+language sql stable security definer set search_path = ''
+as $$
+  select case
+    when exists (
+      select from private.site_secrets x where x.site_id = p_site_id and x.sealed is not null)
+    then p_kept / 2 else 0 end
+$$;
+create table private.lead_room_taken (
+  site_id uuid not null references public.sites (id),
+  year_month text not null,
+  network text not null,
+  events bigint not null,
+  primary key (site_id, year_month, network),
+  constraint network_is_a_range check (network ~ '/(24|48)$')
+);
+create function private.range_room(
+  p_site_id uuid, p_year_month text, p_network text, p_unsigned_kept bigint
+) returns bigint
+language sql stable security definer set search_path = ''
+as $$
+  select greatest(0, (p_unsigned_kept + 3) / 4 - coalesce((
+      select t.events from private.lead_room_taken t
+      where t.site_id = p_site_id and t.year_month = p_year_month and t.network = p_network), 0))
+  where p_network is not null
+$$;
+create function private.note_range(
+  p_site_id uuid, p_year_month text, p_network text, p_events bigint
+) returns void
+language sql security definer set search_path = ''
+as $$
+  insert into private.lead_room_taken as t (site_id, year_month, network, events)
+    values (p_site_id, p_year_month, p_network, p_events)
+    on conflict (site_id, year_month, network) do update set events = t.events + excluded.events
+$$;
+
 -- 04_ingest/record_consent.sql
 create function private.known_scopes(p_scopes jsonb) returns text[]
 language sql immutable set search_path = ''
@@ -2754,6 +2872,39 @@ as $$
     and c.site_id = p_site_id and c.intent_stamp = p_event ->> 'intentStamp'
 $$;
 
+-- 05_leads/caller_vouchers.sql
+create table private.voucher_key (
+  id boolean primary key default true,
+  secret bytea not null,
+  constraint there_is_one_voucher_key check (id)
+);
+create function private.voucher_of(p_site_id uuid, p_phone_hash text, p_caller jsonb) returns text
+language sql stable security definer set search_path = ''
+as $$
+  select encode(sha256(k.secret || sha256(k.secret || convert_to(jsonb_build_array(
+      p_site_id, p_phone_hash, p_caller ->> 'hash', p_caller ->> 'keyId')::text, 'UTF8'))), 'hex')
+  from private.voucher_key k
+$$;
+create function public.vouch_callers(p_public_id text, p_callers jsonb) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select (
+    select coalesce(jsonb_agg(
+      private.voucher_of(s.id, c.line ->> 'phoneHash', c.line) order by c.place), '[]')
+    from jsonb_array_elements(p_callers) with ordinality c (line, place)
+    where c.place <= 400)
+  from public.sites s where s.public_id = p_public_id
+$$;
+create function private.vouched(p_site_id uuid, p_phone_hash text, p_callers jsonb) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(c.line - 'voucher' order by c.place), '[]')
+  from jsonb_array_elements(case jsonb_typeof(p_callers) when 'array' then p_callers else '[]' end)
+    with ordinality c (line, place)
+  where c.place <= 4 and jsonb_typeof(c.line) = 'object'
+    and c.line ->> 'voucher' = private.voucher_of(p_site_id, p_phone_hash, c.line)
+$$;
+
 -- 05_leads/calls.sql
 create table public.calls (
   id uuid primary key default private.uuid_v7(),
@@ -2786,6 +2937,7 @@ create table public.calls (
   click_is_signed boolean not null default false,
   is_moved boolean not null default false,
   caller_key_id text,
+  contact_name text,
   constraint one_call_per_click unique (site_id, intent_stamp),
   constraint reporter_is_known check (reported_by in ('tracker', 'system')),
   constraint system_ids_are_reported_by_systems
@@ -2795,6 +2947,8 @@ create table public.calls (
     check (status in ('intent', 'qualified', 'meeting', 'sealed', 'junk', 'cancelled')),
   constraint lead_score_is_0_to_100 check (lead_score between 0 and 100),
   constraint caller_hash_is_hex check (caller_hash ~ '^[0-9a-f]{64}$'),
+  constraint contact_name_is_plain_text check (
+    contact_name is null or private.is_plain_text(contact_name, 80)),
   constraint caller_key_id_is_bounded check (char_length(caller_key_id) <= 64)
 );
 
@@ -2855,6 +3009,103 @@ as $$
         -- A number comes with its hash, or without one.
         report = case when excluded.report ? 'phone'
           then h.report - '{callerHash,callerKeyId}'::text[] else h.report end || excluded.report
+$$;
+
+-- 05_leads/lead_contacts.sql
+create function private.lead_to_describe(p_site public.sites, p_call_id uuid) returns public.calls
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_call public.calls;
+begin
+  select c.* into v_call from public.calls c
+    where c.id = p_call_id and c.site_id = p_site.id for no key update;
+  if v_call.id is null then
+    perform private.fail(404, 'NOT_FOUND');
+  end if;
+  if v_call.visitor_id like 'erased-%' then
+    perform private.fail(409, 'LEAD_ERASED');
+  end if;
+  return v_call;
+end
+$$;
+create function public.set_lead_contact(p_public_id text, p_call_id uuid, p_contact jsonb)
+returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'operator');
+  v_old public.calls := private.lead_to_describe(v_site, p_call_id);
+  v_name text := nullif(btrim(p_contact ->> 'name'), '');
+  v_phone text := private.e164(v_site, p_contact ->> 'phone');
+  v_caller jsonb := private.vouched(v_site.id, private.phone_hash(v_phone),
+    jsonb_build_array(p_contact -> 'caller')) -> 0;
+  v_fields text[];
+begin
+  if v_name is not null and not private.is_plain_text(v_name, 80) then
+    perform private.refuse_setting('name');
+  end if;
+  if btrim(p_contact ->> 'phone') <> '' and v_phone is null then
+    perform private.refuse_setting('phone');
+  end if;
+  v_fields := array_remove(array[
+    case when p_contact ? 'name' and v_name is distinct from v_old.contact_name then 'name' end,
+    case when p_contact ? 'phone'
+      and v_phone is distinct from coalesce(private.e164(v_site, v_old.phone), v_old.phone)
+      then 'phone' end], null);
+  if cardinality(v_fields) = 0 then
+    return jsonb_build_object('ok', true);
+  end if;
+  update public.calls c
+    set contact_name = case when 'name' = any (v_fields) then v_name else c.contact_name end,
+        phone = case when 'phone' = any (v_fields) then v_phone else c.phone end,
+        caller_hash = case when 'phone' = any (v_fields)
+          then v_caller ->> 'hash' else c.caller_hash end,
+        caller_key_id = case when 'phone' = any (v_fields)
+          then v_caller ->> 'keyId' else c.caller_key_id end,
+        updated_at = private.current_moment()
+    where c.id = v_old.id;
+  perform private.prove(v_site.id, private.user_actor(), jsonb_build_object(
+    'contract', 'lead', 'contractVersion', 'lead/1', 'entityId', v_old.id, 'to', 'contact',
+    'facts', jsonb_build_object('fields', v_fields)));
+  return jsonb_build_object('ok', true);
+end
+$$;
+create function public.add_lead_note(p_public_id text, p_call_id uuid, p_note text) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'operator');
+  v_call public.calls := private.lead_to_describe(v_site, p_call_id);
+begin
+  if char_length(coalesce(btrim(p_note), '')) not between 1 and 500 then
+    perform private.refuse_setting('note');
+  end if;
+  perform private.prove(v_site.id, private.user_actor(), jsonb_build_object(
+    'contract', 'lead', 'contractVersion', 'lead/1', 'entityId', v_call.id, 'to', 'noted',
+    'note', p_note));
+  update public.calls c set updated_at = private.current_moment() where c.id = v_call.id;
+  return jsonb_build_object('ok', true);
+end
+$$;
+create function private.leads_of_person(p_call public.calls) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'id', o.id, 'channel', o.channel, 'status', o.status, 'calledAt', o.called_at)
+    order by o.called_at desc, o.id desc), '[]')
+  from (
+    select x.* from public.calls x
+    where x.id <> p_call.id and x.id in (
+      select c.id from public.calls c where c.session_id = p_call.session_id
+      union
+      select c.id from public.calls c
+        where c.site_id = p_call.site_id and c.visitor_id = p_call.visitor_id
+      union
+      select c.id from public.calls c
+        where c.site_id = p_call.site_id and c.caller_hash = p_call.caller_hash
+          and not private.is_switchboard(p_call.site_id, array[p_call.caller_hash]))
+    order by x.called_at desc, x.id desc limit 20) o
 $$;
 
 -- 05_leads/lead_score.sql
@@ -2929,8 +3180,7 @@ as $$
     'version', p_call.version,
     'changedAt', p_call.status_at,
     'changedBy', (
-      select private.display_name(u)
-      from public.transition_proofs p join auth.users u on u.id = p.actor_id
+      select private.actor_email(p.actor_id, p.occurred_at) from public.transition_proofs p
       where p.id = p_call.last_proof_id and p.actor_kind = 'user'),
     'amountCents', s.amount_cents,
     'currency', s.currency))
@@ -3005,34 +3255,6 @@ begin
     'saleId', v_sale.id);
 end
 $$;
-create function private.undo_move(p_site public.sites, p_actor private.actor, p_args jsonb)
-returns jsonb
-language plpgsql security definer set search_path = ''
-as $$
-declare
-  v_proof public.transition_proofs;
-begin
-  select p.* into v_proof
-    from public.calls c join public.transition_proofs p on p.id = c.last_proof_id
-    where c.id = (p_args ->> 'id')::uuid and c.site_id = p_site.id;
-  if v_proof.id is null or v_proof.facts ? 'undo' then
-    perform private.fail(409, 'NOTHING_TO_UNDO');
-  end if;
-  if v_proof.occurred_at < private.current_moment() - private.undo_window() then
-    perform private.fail(409, 'UNDO_EXPIRED');
-  end if;
-  if v_proof.from_state = 'sealed' and v_proof.facts ? 'saleId' then
-    p_args := p_args || jsonb_build_object('saleId', v_proof.facts -> 'saleId');
-  end if;
-  -- Fenced by the move it takes back: a change between this read and the move's lock makes the
-  -- version stale.
-  return private.move_call(p_site, p_actor, p_args || jsonb_build_object(
-    'to', v_proof.from_state,
-    'isUndo', true,
-    'expectedVersion', coalesce(
-      (p_args ->> 'expectedVersion')::int, (v_proof.facts ->> 'version')::int)));
-end
-$$;
 create function public.change_call(
   p_public_id text, p_change jsonb, p_request_hash text, p_key text default null
 ) returns jsonb
@@ -3054,8 +3276,11 @@ language sql security definer set search_path = ''
 as $$
   select private.change_once(
     private.require_open_site(p_public_id, 'operator'), 'call.undo', p_key, p_request_hash,
-    jsonb_build_object(
-      'effect', 'undo', 'id', p_undo -> 'id', 'expectedVersion', p_undo -> 'expectedVersion'))
+    jsonb_strip_nulls(jsonb_build_object(
+      'effect', 'undo',
+      'id', p_undo -> 'id',
+      'proofId', p_undo -> 'proofId',
+      'expectedVersion', p_undo -> 'expectedVersion')))
 $$;
 
 -- 05_leads/phone_numbers.sql
@@ -3125,6 +3350,15 @@ as $$
     from unnest(p_phones[1:100]) with ordinality t (phone, place))
   from public.sites s where s.public_id = p_public_id
 $$;
+create function private.number_is_typed(p_call public.calls) returns boolean
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return p_call.phone is not null and exists (
+    select from public.transition_proofs p
+    where p.entity_id = p_call.id and p.contract = 'lead' and p.facts -> 'fields' ? 'phone');
+end
+$$;
 create function public.add_caller_number(
   p_site_id uuid, p_intent_stamp text, p_phone text, p_caller jsonb
 ) returns jsonb
@@ -3139,7 +3373,7 @@ begin
         caller_key_id = p_caller ->> 'keyId',
         updated_at = private.current_moment()
     where c.site_id = p_site_id and c.intent_stamp = p_intent_stamp
-      and c.caller_hash is null and c.marketing_consent;
+      and c.caller_hash is null and c.marketing_consent and not private.number_is_typed(c);
   get diagnostics v_added = row_count;
   if not exists (
       select from public.calls c
@@ -3394,6 +3628,12 @@ begin
     v_call.clicked_at := null;
     v_call.click_is_signed := false;
   end if;
+  if private.number_is_typed(v_old) and (v_call.marketing_consent or not v_old.marketing_consent)
+  then
+    v_call.phone := v_old.phone;
+    v_call.caller_hash := v_old.caller_hash;
+    v_call.caller_key_id := v_old.caller_key_id;
+  end if;
   update public.calls c
     set reported_by = v_call.reported_by,
         session_id = v_call.session_id,
@@ -3433,6 +3673,94 @@ begin
       is distinct from (v_old.gclid, v_old.wbraid, v_old.gbraid) then
     perform private.use_better_click(v_call, v_old);
   end if;
+end
+$$;
+
+-- 05_leads/undo_step.sql
+create function private.last_step(p_call public.calls) returns public.transition_proofs
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_step public.transition_proofs;
+begin
+  if p_call.status = 'sealed' then
+    select p.* into v_step
+      from public.sales s join public.transition_proofs p on p.entity_id = s.id
+      where s.call_id = p_call.id and s.status = 'CONFIRMED'
+        and p.contract = 'sale' and p.from_state = p.to_state
+        and p.occurred_at >= p_call.status_at and not p.facts ? 'undo'
+        and not exists (select from public.transition_proofs u
+          where u.entity_id = s.id and u.facts ->> 'undoes' = p.id::text)
+      -- Not by time: a correction that waited for another one began before it.
+      order by (p.facts ->> 'version')::int desc limit 1;
+  end if;
+  if v_step.id is null then
+    select p.* into v_step from public.transition_proofs p
+      where p.id = p_call.last_proof_id and not p.facts ? 'undo';
+  end if;
+  return v_step;
+end
+$$;
+create function private.step_json(p_step public.transition_proofs) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object(
+    'proofId', p_step.id,
+    'kind', case
+      when p_step.contract = 'sale' and p_step.from_state = p_step.to_state then 'correct'
+      when p_step.from_state = 'DRAFT' and p_step.to_state = 'CANCELED' then 'discard'
+      when p_step.to_state in ('sealed', 'CONFIRMED') then 'seal'
+      when p_step.to_state in ('cancelled', 'CANCELED') then 'cancel'
+      else p_step.to_state end,
+    'until', p_step.occurred_at + private.undo_window(),
+    'byYou', coalesce(p_step.actor_id = auth.uid(), false),
+    'amountCents', (p_step.facts ->> 'amountCents')::bigint,
+    'beforeCents', (p_step.facts ->> 'amountBeforeCents')::bigint,
+    'currency', p_step.facts ->> 'currency')
+  where p_step.occurred_at > private.current_moment() - private.undo_window()
+$$;
+create function private.undo_json(p_call public.calls) returns jsonb
+language sql stable security definer set search_path = ''
+as $$ select private.step_json(private.last_step(p_call)) $$;
+create function private.undo_step(p_site public.sites, p_actor private.actor, p_args jsonb)
+returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_call public.calls;
+  v_step public.transition_proofs;
+begin
+  select c.* into v_call from public.calls c
+    where c.id = (p_args ->> 'id')::uuid and c.site_id = p_site.id for update;
+  if v_call.status = 'sealed' then
+    -- A correction locks its sale alone: one that is under way is seen by what follows.
+    perform from public.sales s where s.call_id = v_call.id and s.status = 'CONFIRMED' for update;
+  end if;
+  v_step := private.last_step(v_call);
+  if v_step.id is null then
+    perform private.fail(409, 'NOTHING_TO_UNDO');
+  end if;
+  if v_step.occurred_at < private.current_moment() - private.undo_window() then
+    perform private.fail(409, 'UNDO_EXPIRED');
+  end if;
+  if v_step.id is distinct from coalesce((p_args ->> 'proofId')::uuid,
+       case when v_step.actor_id is not distinct from p_actor.id then v_step.id end)
+     or v_call.version <> coalesce((p_args ->> 'expectedVersion')::int, v_call.version) then
+    perform private.fail(409, 'STALE_VERSION', private.last_change(v_call));
+  end if;
+  if v_step.contract = 'sale' then
+    return private.correct_amount(p_site, p_actor, jsonb_build_object(
+      'id', v_step.entity_id,
+      'amountCents', v_step.facts -> 'amountBeforeCents',
+      'valueSource', coalesce(v_step.facts ->> 'sourceBefore', 'OPERATOR'),
+      'undoes', v_step.id,
+      'requestHash', p_args ->> 'requestHash'));
+  end if;
+  if v_step.from_state = 'sealed' and v_step.facts ? 'saleId' then
+    p_args := p_args || jsonb_build_object('saleId', v_step.facts -> 'saleId');
+  end if;
+  return private.move_call(p_site, p_actor, p_args || jsonb_build_object(
+    'to', v_step.from_state, 'isUndo', true, 'expectedVersion', v_call.version));
 end
 $$;
 
@@ -3865,6 +4193,8 @@ begin
       'capEvents', private.plan_cap(v_plan),
       'leadSharePercent', v_plan.lead_share_percent,
       'openEvents', private.open_events(v_plan),
+      'signedEvents', private.signed_events(
+        v_site.id, private.plan_cap(v_plan) - private.open_events(v_plan)),
       'basePriceCents', v_plan.base_price_cents,
       'overageCentsPer1000', v_plan.overage_cents_per_1000),
     'used', private.events_of(v_days),
@@ -4814,6 +5144,10 @@ as $$
 declare
   v_purged int;
 begin
+  delete from private.lead_room_taken t
+    where t.year_month < private.billing_month(private.current_moment());
+  delete from private.refused_origins r
+    where r.last_at < private.current_moment() - interval '7 days';
   delete from private.usage_origins o using (
     select x.site_id, x.day, x.network, x.browser from private.usage_origins x
     where x.day <= ((private.current_moment() - private.billed_rows_kept())
@@ -5080,6 +5414,22 @@ as $$
   select clock_timestamp() + interval '1 millisecond'
     * coalesce(nullif(current_setting('opsmantik.import_ms', true), '')::int, 1000)
 $$;
+create function private.vouched_lines(p_site public.sites, p_rows jsonb) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  if jsonb_typeof(p_rows) is distinct from 'array' or jsonb_array_length(p_rows) > 100 then
+    return p_rows;
+  end if;
+  return (select coalesce(jsonb_agg(case jsonb_typeof(r.line) when 'object'
+      then r.line || jsonb_build_object('callers', private.vouched(p_site.id,
+        coalesce(lower(r.line ->> 'customerHash'),
+          private.phone_hash(private.e164(p_site, r.line ->> 'customerPhone'))),
+        r.line -> 'callers'))
+      else r.line end order by r.place), '[]')
+    from jsonb_array_elements(p_rows) with ordinality r (line, place));
+end
+$$;
 create function private.lock_import(
   p_site public.sites, p_rows jsonb, p_taken uuid[] default '{}',
   out call_ids uuid[], out line_count int
@@ -5187,6 +5537,7 @@ declare
   v_result jsonb;
   v_results jsonb[] := '{}';
 begin
+  p_rows := private.vouched_lines(v_site, p_rows);
   select l.call_ids, l.line_count into v_call_ids, v_line_count
     from private.lock_import(v_site, p_rows) l;
   v_deadline := private.import_deadline();
@@ -5219,6 +5570,7 @@ begin
   if cardinality(p_taken) > 2000 then
     perform private.refuse_setting('taken');
   end if;
+  p_rows := private.vouched_lines(v_site, p_rows);
   begin
     select l.call_ids, l.line_count into v_call_ids, v_line_count
       from private.lock_import(v_site, p_rows, p_taken) l;
@@ -5292,7 +5644,9 @@ as $$
           where d.sale_id = q.sale_id and d.queue_id = q.id
           order by d.dispatched_at desc limit 1))
       from public.offline_conversion_queue q
-      where q.sale_id = p_sale.id order by q.created_at desc, q.id desc limit 1),
+      where q.sale_id = p_sale.id and (q.kind = 'CONVERSION' or q.status <> 'FAILED'
+        or coalesce(q.provider_error_code, '') <> all (private.not_sent_codes()))
+      order by q.created_at desc, q.id desc limit 1),
       '{"state": "NONE"}') end
 $$;
 create function private.sale_json(p_sale public.sales) returns jsonb
@@ -5309,9 +5663,102 @@ as $$
     'occurredAt', p_sale.occurred_at,
     'note', private.readable_note(p_sale.site_id, p_sale.note),
     'callId', p_sale.call_id,
+    'orderId', p_sale.order_id,
+    'rowId', (
+      select q.id from public.offline_conversion_queue q
+      where q.sale_id = p_sale.id order by q.created_at desc, q.id desc limit 1),
+    'proofId', (
+      select p.id from public.transition_proofs p
+      where p.entity_id in (p_sale.id, p_sale.call_id)   -- a seal is a move of the lead
+        and (p.entity_id = p_sale.id or p.facts ->> 'saleId' = p_sale.id::text)
+      order by p.occurred_at desc, p.id desc limit 1),
     'channel', (select c.channel from public.calls c where c.id = p_sale.call_id),
     'matchedBy', p_sale.matched_by,
+    'undo', case when p_sale.updated_at > private.current_moment() - private.undo_window()
+      then private.undo_sale_json(p_sale) end,
+    'restoreCents', case
+      when p_sale.status = 'CANCELED' and p_sale.call_id is null
+        and not private.may_be_retracted(p_sale.id)
+      then private.worth_before(p_sale) end,
     'delivery', private.delivery_of_sale(p_sale))
+$$;
+create function private.matching_sales(p_site public.sites, p_filter jsonb, p_limit int)
+returns setof public.sales
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_key constant text := case when p_filter ->> 'sort' in ('largest', 'smallest')
+    then 's.amount_cents' else 's.occurred_at' end;
+  v_is_up constant boolean :=
+    coalesce(p_filter ->> 'sort' in ('oldest', 'smallest'), false);
+  v_is_operator boolean := public.has_site_role(p_site.id, 'operator');
+  v_text text := nullif(btrim(left(p_filter ->> 'q', 80)), '');
+  v_digits text := regexp_replace(v_text, '\D', '', 'g');
+begin
+  return query execute format($q$
+    select s.* from public.sales s
+    where s.site_id = $1
+      and ($2 is null or s.occurred_at >= $2) and ($3 is null or s.occurred_at < $3)
+      and s.status = coalesce($4, s.status) and ($14 is null or s.id = $14)
+      and ($5 is null or ($5 = 'elsewhere') = (s.external_ref is not null))
+      and ($6 is null
+        or translate(lower(translate(concat_ws(E'\n', s.external_ref, s.order_id,
+          case when $7 then s.note end), 'Iİ', 'ii')), 'ı', 'i') like $6
+        or s.id::text = $13
+        or exists (select from public.calls c where c.id = s.call_id
+          and ($7 and translate(lower(translate(c.contact_name, 'Iİ', 'ii')), 'ı', 'i') like $6
+            or $8 is not null and regexp_replace(c.phone, '\D', '', 'g') like $8)))
+      and case $9
+        when 'never' then s.delivery_block is not null or (
+          not exists (select from public.provider_dispatches d where d.sale_id = s.id)
+          and (s.status = 'CANCELED' or (
+            select q.status = 'FAILED' and q.provider_error_code = any (private.not_sent_codes())
+            from public.offline_conversion_queue q
+            where q.sale_id = s.id order by q.created_at desc, q.id desc limit 1)))
+        when 'sent' then exists (
+          select from public.provider_dispatches d where d.sale_id = s.id)
+        when 'waiting' then exists (
+          select from public.offline_conversion_queue q
+          where q.sale_id = s.id and q.status = any (private.open_states()))
+        when 'failed' then exists (
+            select from public.offline_conversion_queue q
+            where q.sale_id = s.id and q.status = 'FAILED'
+              and q.provider_error_code <> all (private.not_sent_codes()))
+          and not exists (
+            select from public.offline_conversion_queue q
+            where q.sale_id = s.id and q.status <> 'FAILED')
+        else true end
+      and ($10 is null or %1$s %2$s $10::%3$s or (%1$s = $10::%3$s and s.id > $11))
+    order by %1$s %4$s, s.id limit $12$q$,
+    v_key, case when v_is_up then '>' else '<' end,
+    case v_key when 's.amount_cents' then 'bigint' else 'timestamptz' end,
+    case when v_is_up then 'asc' else 'desc' end)
+    using p_site.id,
+      private.start_of_day(p_site, (p_filter ->> 'from')::date),
+      private.start_of_day(p_site, (p_filter ->> 'to')::date + 1),
+      p_filter ->> 'status', p_filter ->> 'source',
+      private.search_pattern(v_text), v_is_operator,
+      -- Viewers see the last four digits of a number, and find it by those.
+      case when length(v_digits) between 4 and case when v_is_operator then 15 else 4 end
+        then '%' || v_digits end,
+      p_filter ->> 'delivery',
+      nullif(split_part(p_filter ->> 'cursor', '_', 1), ''),
+      nullif(split_part(p_filter ->> 'cursor', '_', 2), '')::uuid, p_limit, v_text,
+      (p_filter ->> 'sale')::uuid;
+exception
+  when datetime_field_overflow or invalid_datetime_format or invalid_text_representation then
+    perform private.fail(400, 'VALIDATION_FAILED');   -- the 31st of a month that has 30 days
+end
+$$;
+create function private.sales_totals(p_site public.sites, p_filter jsonb) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object('count', coalesce(sum(t.sales), 0), 'confirmedCents',
+    coalesce(jsonb_object_agg(t.currency, t.cents) filter (where t.cents > 0), '{}'))
+  from (
+    select s.currency, count(*) as sales,
+      coalesce(sum(s.amount_cents) filter (where s.status = 'CONFIRMED'), 0) as cents
+    from private.matching_sales(p_site, p_filter, null) s group by 1) t
 $$;
 create function public.list_sales(p_public_id text, p_filter jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -5319,44 +5766,20 @@ as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'viewer');
   v_limit int := least(greatest(coalesce((p_filter ->> 'limit')::int, 50), 1), 500);
-  v_at timestamptz := nullif(split_part(p_filter ->> 'cursor', '_', 1), '')::timestamptz;
-  v_id uuid := nullif(split_part(p_filter ->> 'cursor', '_', 2), '')::uuid;
-  v_source text := p_filter ->> 'source';
+  v_sales public.sales[];
   v_rows jsonb;
 begin
-  select coalesce(jsonb_agg(private.sale_json(t.sale) order by t.occurred_at desc, t.id), '[]')
-    into v_rows
-    from (
-      select s as sale, s.occurred_at, s.id from public.sales s
-      where s.site_id = v_site.id
-        and (v_at is null or s.occurred_at < v_at or (s.occurred_at = v_at and s.id > v_id))
-        and s.status = coalesce(p_filter ->> 'status', s.status)
-        and (v_source is null or (v_source = 'elsewhere') = (s.external_ref is not null))
-        and (p_filter ->> 'from' is null
-          or s.occurred_at >= (p_filter ->> 'from')::timestamptz)
-        and (p_filter ->> 'to' is null or s.occurred_at < (p_filter ->> 'to')::timestamptz)
-        and case p_filter ->> 'delivery'
-          when 'never' then s.delivery_block is not null or (s.status = 'CANCELED'
-            and not exists (select from public.provider_dispatches d where d.sale_id = s.id))
-          when 'sent' then exists (
-            select from public.provider_dispatches d where d.sale_id = s.id)
-          when 'waiting' then exists (
-            select from public.offline_conversion_queue q
-            where q.sale_id = s.id and q.status = any (private.open_states()))
-          when 'failed' then exists (
-              select from public.offline_conversion_queue q
-              where q.sale_id = s.id and q.status = 'FAILED'
-                and q.provider_error_code not in ('SALE_CANCELLED', 'SUPERSEDED'))
-            and not exists (
-              select from public.offline_conversion_queue q
-              where q.sale_id = s.id and q.status <> 'FAILED')
-          else true end
-      order by s.occurred_at desc, s.id limit v_limit) t;
+  select array(select s from private.matching_sales(v_site, p_filter, v_limit) s) into v_sales;
+  select coalesce(jsonb_agg(private.sale_json(v_sales[i]) order by i), '[]') into v_rows
+    from generate_subscripts(v_sales, 1) i;
   return jsonb_build_object(
     'sales', v_rows,
-    'next', case
-      when jsonb_array_length(v_rows) = v_limit
-        then (v_rows -> -1 ->> 'occurredAt') || '_' || (v_rows -> -1 ->> 'id') end);
+    'totals', case when p_filter ->> 'cursor' is null
+      then private.sales_totals(v_site, p_filter) end,
+    'next', case when jsonb_array_length(v_rows) = v_limit
+      then (v_rows -> -1 ->> case when p_filter ->> 'sort' in ('largest', 'smallest')
+        then 'amountCents' else 'occurredAt' end)
+        || '_' || (v_rows -> -1 ->> 'id') end);
 end
 $$;
 
@@ -5495,13 +5918,24 @@ as $$
 declare
   v_sealed public.sales;
 begin
-  select s.* into v_sealed from public.sales s
+  select s.* into v_sealed
+    from public.sales s join public.calls c on c.id = s.call_id
     where s.call_id = p_sale.sibling_call_id and s.status = 'CONFIRMED'
-      and not coalesce((p_args ->> 'separateSale')::boolean, false);
+      and not coalesce((p_args ->> 'separateSale')::boolean, false)
+      and (not coalesce((p_args ->> 'isUndo')::boolean, false)
+        or c.status_at > p_sale.updated_at);
   if v_sealed.id is not null then
     perform private.refuse_sealed_visit(v_sealed);
   end if;
 end
+$$;
+create function private.worth_before(p_sale public.sales) returns bigint
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce((
+    select r.amount_cents from public.revenue_snapshots r
+    where r.sale_id = p_sale.id and r.amount_cents > 0
+    order by r.sequence desc limit 1), p_sale.drafted_cents)
 $$;
 create function private.seal_without_call(p_sale public.sales, p_actor private.actor)
 returns public.sales
@@ -5514,13 +5948,40 @@ begin
   v_after := private.write_snapshot(
     p_sale.id,
     case when v_is_draft then 'SEAL' else 'RESTORE' end,
-    case when v_is_draft then p_sale.amount_cents else coalesce((
-      select r.amount_cents from public.revenue_snapshots r
-      where r.sale_id = p_sale.id and r.amount_cents > 0
-      order by r.sequence desc limit 1), p_sale.drafted_cents) end,
+    case when v_is_draft then p_sale.amount_cents else private.worth_before(p_sale) end,
     p_sale.value_source, p_actor);
   perform private.act(p_actor, 'SEAL');
   perform private.follow_ledger(p_sale.id);
+  return v_after;
+end
+$$;
+create function private.hold_followed(p_sale public.sales) returns void
+language sql security definer set search_path = ''
+as $$
+  select private.hold_retractions(array(
+    select o.id from public.sales o
+    where o.id = p_sale.id
+      or (o.status = 'CANCELED' and o.call_id in (p_sale.call_id, p_sale.sibling_call_id))))
+$$;
+create function private.redraft(p_sale public.sales) returns public.sales
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_other public.sales;
+  v_after public.sales;
+begin
+  select s.* into v_other from public.sales s
+    where s.call_id = p_sale.call_id and s.status <> 'CANCELED' and s.id <> p_sale.id;
+  if v_other.id is not null then
+    perform private.refuse_sealed_visit(v_other);   -- a call has one living sale
+  end if;
+  update public.sales s
+    set status = 'DRAFT',
+        amount_cents = s.drafted_cents,
+        drafted_cents = null,
+        version = s.version + 1,
+        updated_at = private.current_moment()
+    where s.id = p_sale.id returning * into v_after;
   return v_after;
 end
 $$;
@@ -5533,6 +5994,7 @@ declare
   v_session_id uuid;
   v_after public.sales;
   v_to text := p_args ->> 'to';
+  v_is_undo boolean := coalesce((p_args ->> 'isUndo')::boolean, false);
   v_version text;
   v_proof_id uuid;
 begin
@@ -5541,19 +6003,16 @@ begin
     from public.calls c join public.sales s on s.call_id = c.id
     where s.id = (p_args ->> 'id')::uuid and s.site_id = p_site.id for update of c;
   perform private.lock_visit(v_session_id);
-  -- With it the sales that it may follow: all in order of id, as answers lock them.
   select s.* into v_sale from public.sales s
     where s.id = (p_args ->> 'id')::uuid and s.site_id = p_site.id;
-  perform private.hold_retractions(array(
-    select o.id from public.sales o
-    where o.id = v_sale.id
-      or (o.status = 'CANCELED' and o.call_id in (v_sale.call_id, v_sale.sibling_call_id))));
+  perform private.hold_followed(v_sale);
   v_sale := private.take_sale(p_site, p_args);
-  v_version := private.require_move('sale', v_sale.status, v_to);
+  v_version := private.require_move('sale', v_sale.status, v_to, v_is_undo);
   if v_sale.status = 'CANCELED' and private.may_be_retracted(v_sale.id) then
     perform private.fail(409, 'SALE_RETRACTED');
   end if;
-  if v_sale.call_id is not null and not (v_to = 'CANCELED' and v_sale.status = 'DRAFT') then
+  if v_sale.call_id is not null and v_to <> 'DRAFT'
+     and not (v_to = 'CANCELED' and v_sale.status = 'DRAFT') then
     v_proof_id := private.move_call(p_site, p_actor,
       (p_args - 'expectedVersion') || jsonb_build_object(
         'id', v_sale.call_id,
@@ -5562,6 +6021,8 @@ begin
   else
     if v_to = 'CANCELED' then
       v_after := private.end_sale(v_sale.id, p_actor);
+    elsif v_to = 'DRAFT' then
+      v_after := private.redraft(v_sale);
     else
       perform private.refuse_reported_twice(v_sale, p_args);
       v_after := private.seal_without_call(v_sale, p_actor);
@@ -5574,7 +6035,8 @@ begin
       'to', v_to,
       'note', p_args ->> 'reason',
       'requestHash', p_args ->> 'requestHash',
-      'facts', private.sale_facts(v_after) || jsonb_build_object('version', v_after.version)));
+      'facts', private.sale_facts(v_after) || jsonb_build_object(
+        'version', v_after.version, 'undo', case when v_is_undo then true end)));
   end if;
   return jsonb_build_object(
     'ok', true,
@@ -5600,10 +6062,12 @@ begin
     perform private.fail(409, 'SALE_NOT_SEALED');
   end if;
   perform private.check_amount(v_amount, v_sale.currency);
-  if v_sale.amount_cents = v_amount and v_sale.value_source <> 'PREDICTED' then
+  if v_sale.amount_cents = v_amount and v_sale.value_source <> 'PREDICTED'
+     and not p_args ? 'undoes' then
     perform private.fail(409, 'AMOUNT_UNCHANGED');
   end if;
-  v_after := private.write_snapshot(v_sale.id, 'CORRECT', v_amount, 'OPERATOR', p_actor);
+  v_after := private.write_snapshot(v_sale.id, 'CORRECT', v_amount,
+    coalesce(p_args ->> 'valueSource', 'OPERATOR'), p_actor);
   perform private.act(p_actor, 'CORRECT');
   perform private.follow_ledger(v_sale.id);
   v_proof_id := private.prove(p_site.id, p_actor, jsonb_build_object(
@@ -5619,8 +6083,11 @@ begin
       'saleId', v_sale.id,
       'callId', v_sale.call_id,
       'amountBeforeCents', v_sale.amount_cents,
+      'sourceBefore', v_sale.value_source,
       'amountCents', v_after.amount_cents,
-      'currency', v_after.currency)));
+      'currency', v_after.currency,
+      'undo', case when p_args ? 'undoes' then true end,
+      'undoes', p_args -> 'undoes')));
   return jsonb_build_object(
     'ok', true,
     'from', v_sale.status,
@@ -6074,6 +6541,111 @@ as $$
       'note', p_seal -> 'note',
       'expectedVersion', p_seal -> 'expectedVersion',
       'separateSale', p_seal -> 'separateSale')))
+$$;
+
+-- 07_sales/undo_sale.sql
+create function private.last_sale_step(p_sale public.sales) returns public.transition_proofs
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_move public.transition_proofs;
+  v_step public.transition_proofs;
+begin
+  if p_sale.call_id is not null and private.has_ledger(p_sale.id) then
+    return null;
+  end if;
+  -- Not by time: a step that waited for another one began before it.
+  select p.* into v_move from public.transition_proofs p
+    where p.entity_id = p_sale.id and p.contract = 'sale'
+      and p.from_state is distinct from p.to_state
+    order by (p.facts ->> 'version')::int desc limit 1;
+  select p.* into v_step from public.transition_proofs p
+    where p.entity_id = p_sale.id and p.contract = 'sale' and p.from_state = p.to_state
+      and (p.facts ->> 'version')::int > (v_move.facts ->> 'version')::int
+      and not p.facts ? 'undo'
+      and not exists (select from public.transition_proofs u
+        where u.entity_id = p_sale.id and u.facts ->> 'undoes' = p.id::text)
+    order by (p.facts ->> 'version')::int desc limit 1;
+  if v_step.id is not null then
+    return v_step;
+  end if;
+  if v_move.from_state is null or v_move.facts ? 'undo' then
+    return null;
+  end if;
+  return v_move;
+end
+$$;
+create function private.undo_sale_json(p_sale public.sales) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  if p_sale.call_id is not null and private.has_ledger(p_sale.id) then
+    return (select private.undo_json(c) from public.calls c where c.id = p_sale.call_id);
+  end if;
+  if p_sale.status = 'CANCELED' and private.may_be_retracted(p_sale.id) then
+    return null;
+  end if;
+  return private.step_json(private.last_sale_step(p_sale));
+end
+$$;
+create function private.undo_sale_step(p_site public.sites, p_actor private.actor, p_args jsonb)
+returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_sale public.sales;
+  v_session_id uuid;
+  v_step public.transition_proofs;
+begin
+  select s.* into v_sale from public.sales s
+    where s.id = (p_args ->> 'id')::uuid and s.site_id = p_site.id;
+  if v_sale.call_id is not null and private.has_ledger(v_sale.id) then
+    return private.undo_step(p_site, p_actor,
+      p_args - 'expectedVersion' || jsonb_build_object('id', v_sale.call_id));
+  end if;
+  -- The call, then its visit, then the sale, as everywhere.
+  select c.session_id into v_session_id
+    from public.calls c where c.id = v_sale.call_id for update;
+  perform private.lock_visit(v_session_id);
+  perform private.hold_followed(v_sale);
+  v_sale := private.take_sale(p_site, p_args);
+  v_step := private.last_sale_step(v_sale);
+  if v_step.id is null then
+    perform private.fail(409, 'NOTHING_TO_UNDO');
+  end if;
+  if v_step.occurred_at < private.current_moment() - private.undo_window() then
+    perform private.fail(409, 'UNDO_EXPIRED');
+  end if;
+  if v_step.id is distinct from coalesce((p_args ->> 'proofId')::uuid,
+       case when v_step.actor_id is not distinct from p_actor.id then v_step.id end) then
+    perform private.fail(409, 'STALE_VERSION', jsonb_build_object(
+      'status', v_sale.status, 'version', v_sale.version));
+  end if;
+  if v_step.from_state = v_step.to_state then
+    return private.correct_amount(p_site, p_actor, jsonb_build_object(
+      'id', v_sale.id,
+      'amountCents', v_step.facts -> 'amountBeforeCents',
+      'valueSource', coalesce(v_step.facts ->> 'sourceBefore', 'OPERATOR'),
+      'undoes', v_step.id,
+      'requestHash', p_args ->> 'requestHash'));
+  end if;
+  return private.move_sale(p_site, p_actor, p_args || jsonb_build_object(
+    'to', case v_step.to_state when 'CONFIRMED' then 'CANCELED' else v_step.from_state end,
+    'isUndo', true));
+end
+$$;
+create function public.undo_sale(
+  p_public_id text, p_undo jsonb, p_request_hash text, p_key text default null
+) returns jsonb
+language sql security definer set search_path = ''
+as $$
+  select private.change_once(
+    private.require_open_site(p_public_id, 'operator'), 'sale.undo', p_key, p_request_hash,
+    jsonb_strip_nulls(jsonb_build_object(
+      'effect', 'undoSale',
+      'id', p_undo -> 'id',
+      'proofId', p_undo -> 'proofId',
+      'expectedVersion', p_undo -> 'expectedVersion')))
 $$;
 
 -- 08_queue/enqueue.sql
@@ -6964,7 +7536,6 @@ create table private.queue_batch_moves (
   reason text not null,
   actor_kind text not null,
   actor_id uuid,
-  provider_error_code text,
   created_at timestamptz not null
 );
 create function private.next_move_id() returns bigint
@@ -6976,11 +7547,11 @@ create view public.queue_transitions with (security_invoker = true) as
   from private.queue_moves m
   union all
   select b.id, q.id, q.site_id, b.from_status, b.to_status, b.reason, b.actor_kind,
-    b.actor_id, 1, b.provider_error_code, b.created_at
+    b.actor_id, 1, null, b.created_at
   from public.offline_conversion_queue q join private.queue_batch_moves b on b.id = q.claimed_in
   union all
   select b.id, q.id, q.site_id, b.from_status, b.to_status, b.reason, b.actor_kind,
-    b.actor_id, q.attempt_count, b.provider_error_code, b.created_at
+    b.actor_id, q.attempt_count, null, b.created_at
   from private.queue_delivered q join private.queue_batch_moves b on b.id = q.delivered_in;
 create function private.act(p_actor private.actor, p_reason text) returns void
 language plpgsql set search_path = ''
@@ -7160,11 +7731,12 @@ declare
   v_now timestamptz := private.current_moment();
   v_token uuid := gen_random_uuid();
   v_name text;
+  v_is_paused boolean;
   v_ids uuid[];
   v_sale_ids uuid[];
 begin
-  select private.conversion_name(s, 'seal') into v_name from public.sites s
-    where s.id = p_site_id and s.oci_sync_method = 'script';
+  select private.conversion_name(s, 'seal'), private.is_paused(s) into v_name, v_is_paused
+    from public.sites s where s.id = p_site_id and s.oci_sync_method = 'script' for share;
   if v_name is null then
     perform private.fail(400, 'WRONG_SYNC_METHOD');
   end if;
@@ -7173,7 +7745,7 @@ begin
   end if;
   select array_agg(t.id), array_agg(t.sale_id) into v_ids, v_sale_ids from (
     select q.id, q.sale_id from private.queue_open q
-    where q.id = any (p_ids) and q.site_id = p_site_id
+    where q.id = any (p_ids) and q.site_id = p_site_id and not v_is_paused
       and q.status = any (private.waiting_states()) and q.kind = 'CONVERSION'
       and q.not_before <= v_now and q.eligible_at <= v_now
       and q.click_expires_at > v_now
@@ -7336,10 +7908,13 @@ declare
   v_after_created timestamptz := coalesce((p_after ->> 'createdAt')::timestamptz, '-infinity');
   v_after_id uuid := coalesce(
     (p_after ->> 'id')::uuid, '00000000-0000-0000-0000-000000000000');
+  v_lines bigint[];   -- of rows that come from QUEUED, and from RETRY
+  v_ids uuid[];
+  v_states text[];
 begin
   with due as materialized (
-    select q.ctid as tid, q.id, q.sale_id, q.status, q.provider_error_code, q.eligible_at,
-      q.created_at
+    select q.ctid as tid, q.id, q.sale_id, q.status, q.eligible_at, q.created_at,
+      gen_random_uuid() as salt
     from private.queue_open q
     where q.site_id = p_site.id and q.provider_key = p_provider_key
       and q.status in ('QUEUED', 'RETRY') and q.is_plain and q.attempt_count = 0
@@ -7348,24 +7923,22 @@ begin
         > (v_after_at, v_after_created, v_after_id)
     order by q.eligible_at, q.created_at, q.id limit p_limit
     for update skip locked),
-  lines as materialized (
-    select d.status, d.provider_error_code, private.next_move_id() as id
-    from (select x.status, x.provider_error_code from due x group by 1, 2) d),
+  numbered as materialized (   -- once all rows are locked: numbers tell the order of a row's moves
+    select array[private.next_move_id(), private.next_move_id()] as lines
+    from (select count(*) from due) d),
   taken as (
     update private.queue_open q
       set status = 'PROCESSING', claimed_at = v_now, claim_token = p_token, claims = array[p_token],
           attempt_count = 1, next_retry_at = null, updated_at = v_now,
           handed_snapshot_id = q.snapshot_id, handed_value_cents = q.value_cents,
           conversion_name = p_name, conversion_action = p_action, handed_via = p_via,
-          claimed_in = l.id,
+          claimed_in = n.lines[case q.status when 'QUEUED' then 1 else 2 end],
           click_kind = case when s.gclid is not null then 'gclid'
             when s.gbraid is not null then 'gbraid' when s.wbraid is not null then 'wbraid' end,
           identifiers_hash = private.identifiers_hash(
-            i.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email)
-      from (select d.*, gen_random_uuid() as salt from due d) i
-        join lines l on l.status = i.status
-          and l.provider_error_code is not distinct from i.provider_error_code
-        join public.sales s on s.id = i.sale_id
+            d.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email)
+      from due d cross join numbered n
+        join public.sales s on s.id = d.sale_id
         left join public.calls c on c.id = s.call_id
         left join lateral (
           select x.chosen_at, 'marketing' = any (x.scopes) as is_given from public.consent_choices x
@@ -7380,31 +7953,23 @@ begin
               case when c.phone is not null then private.phone_to_send(c) end) end as phone,
           case when said.consent is not null then s.email_hash end as email
           offset 0) person   -- so that the number is hashed once
-      where q.ctid = i.tid and s.status = 'CONFIRMED' and private.may_send(s, 'CONVERSION')
+      where q.ctid = d.tid and s.status = 'CONFIRMED' and private.may_send(s, 'CONVERSION')
         -- The visitor's choice since then.
         and coalesce(choice.is_given or choice.chosen_at <= s.occurred_at, true)
         -- Another sale of the lead that was cancelled at the moment in which this one was queued.
         and not exists (select from public.sales o
           where o.call_id in (s.call_id, s.sibling_call_id) and o.id <> s.id
             and o.status = 'CANCELED')
-      returning i.salt, i.status as from_status, q.*, s.gclid, s.wbraid, s.gbraid, s.clicked_at,
+      returning q.id, q.sale_id, q.order_id, q.value_cents, q.currency, q.conversion_time,
+        q.channel, q.created_at, d.status, d.salt, s.gclid, s.wbraid, s.gbraid, s.clicked_at,
         said.consent, person.phone, person.email),
   identified as (
     insert into public.dispatch_identifiers as d
         (queue_id, site_id, gclid, wbraid, gbraid, customer_hash, email_hash, salt, handed_at)
-      select t.id, t.site_id, t.gclid, t.wbraid, t.gbraid, t.phone, t.email, t.salt, v_now
+      select t.id, p_site.id, t.gclid, t.wbraid, t.gbraid, t.phone, t.email, t.salt, v_now
       from taken t),
-  refused as (   -- from now on lock_due's, which knows why they wait
-    update private.queue_open q set is_plain = false
-      from due d where q.ctid = d.tid and d.id not in (select t.id from taken t)),
-  recorded as (
-    insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason,
-        actor_kind, provider_error_code, created_at)
-      select l.id, p_site.id, l.status, 'PROCESSING', 'WORKER_CLAIM', 'system',
-        l.provider_error_code, v_now
-      from lines l where l.id in (select t.claimed_in from taken t)),
   sums as materialized (
-    select t.from_status, t.currency, date_trunc('hour', t.created_at, 'UTC') as hour,
+    select t.status, t.currency, date_trunc('hour', t.created_at, 'UTC') as hour,
       count(*) as n, sum(t.value_cents) as value_cents
     from taken t group by 1, 2, 3),
   counted as (
@@ -7413,20 +7978,32 @@ begin
       select p_site.id, p_provider_key, x.status, s.currency, '', '', x.sign * s.n,
         x.sign * s.value_cents, s.hour
       from sums s
-        cross join lateral (values (s.from_status, -1), ('PROCESSING', 1)) x (status, sign))
+        cross join lateral (values (s.status, -1), ('PROCESSING', 1)) x (status, sign))
   select (select coalesce(sum(s.n), 0) from sums s),
       (select coalesce(json_agg(j), '[]') from (
-        select t.id, t.sale_id as "saleId", t.kind, t.order_id as "orderId",
-          t.conversion_name as "conversionName", t.conversion_action as "conversionAction",
-          t.handed_via as via, t.value_cents as "valueCents", t.currency,
-          t.conversion_time as "conversionTime", p_site.timezone, t.attempt_count as "attemptCount",
+        select t.id, t.sale_id as "saleId", 'CONVERSION' as kind, t.order_id as "orderId",
+          p_name as "conversionName", p_action as "conversionAction",
+          p_via as via, t.value_cents as "valueCents", t.currency,
+          t.conversion_time as "conversionTime", p_site.timezone, 1 as "attemptCount",
           t.gclid, t.wbraid, t.gbraid, t.clicked_at as "clickedAt", t.phone as "customerHash",
           t.email as "emailHash", t.channel, t.consent, false as "mayHaveArrived"
         from taken t) j),
       (select json_build_object(
-         'eligibleAt', d.eligible_at, 'createdAt', d.created_at, 'id', d.id)
-       from due d offset (select greatest(count(*) - 1, 0) from due) limit 1)
-    into claimed, rows, last;
+         'eligibleAt', l.eligible_at, 'createdAt', l.created_at, 'id', l.id)
+       from (select d.eligible_at, d.created_at, d.id from due d
+         offset (select greatest(count(*) - 1, 0) from due)) l),
+      (select array_agg(d.id) from due d), (select array_agg(distinct s.status) from sums s),
+      (select n.lines from numbered n)
+    into claimed, rows, last, v_ids, v_states, v_lines;
+  insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason, actor_kind,
+      created_at)
+    select v_lines[case s when 'QUEUED' then 1 else 2 end], p_site.id, s, 'PROCESSING',
+      'WORKER_CLAIM', 'system', v_now
+    from unnest(v_states) s;
+  if claimed < cardinality(v_ids) then   -- from now on lock_due's, which knows why they wait
+    update private.queue_open q set is_plain = false
+      where q.id = any (v_ids) and q.claim_token is distinct from p_token;
+  end if;
 end
 $$;
 create function private.identifiers_hash(
@@ -7461,7 +8038,7 @@ begin
       g.verdict
     from jsonb_to_recordset(p_done)
       g (id uuid, "requestId" text, transport text, "recordIndex" int, verdict text)
-    group by 3, 4, 5
+    group by 3, 4, 5 order by 4   -- as everybody locks requests
   loop
     perform from private.queue_open q where q.id = any (v_group.ids) order by q.id for update;
     if v_group.transport = 'by_hand' then   -- one row
@@ -7578,29 +8155,22 @@ declare
   v_reason text := coalesce(nullif(current_setting('opsmantik.reason', true), ''), 'UNSTATED');
   v_kind text := coalesce(nullif(current_setting('opsmantik.actor_kind', true), ''), 'system');
   v_actor uuid := nullif(current_setting('opsmantik.actor_id', true), '')::uuid;
+  -- One line of the ledger for each state that rows leave.
+  v_states text[] := case when p_plain then '{PROCESSING}'
+    else '{PROCESSING,QUEUED,RETRY,FAILED}' end;
+  v_lines bigint[] := array(select private.next_move_id() from unnest(v_states));
+  v_left text[];
 begin
-  with mine as materialized (
-    select q.ctid as tid, i.index
-    from unnest(p_ids, p_indexes) i (id, index) join private.queue_open q on q.id = i.id
-    where q.site_id = p_site_id and case when p_plain
-      then q.is_plain and q.status = 'PROCESSING' and (p_token is null or q.claim_token = p_token)
-      else (q.attempt_count > 0 or v_is_by_hand) and (p_token is null or p_token = any (q.claims))
-      end
-    for update of q),
-  gone as (
-    delete from private.queue_open q using mine m where q.ctid = m.tid
-      returning q.*, m.index,
+  with gone as (
+    delete from private.queue_open q using unnest(p_ids, p_indexes) i (id, index)
+      where q.id = i.id and q.site_id = p_site_id and case when p_plain
+        then q.is_plain and q.status = 'PROCESSING' and (p_token is null or q.claim_token = p_token)
+        else (q.attempt_count > 0 or v_is_by_hand) and (p_token is null or p_token = any (q.claims))
+        end
+      returning q.*, i.index,
         -- A person entered what the sale is worth; everybody else sends what was handed out.
         coalesce((p_by_hand).id, q.handed_snapshot_id, q.snapshot_id) as sent_snapshot_id,
         coalesce((p_by_hand).amount_cents, q.handed_value_cents, q.value_cents) as sent_cents),
-  lines as materialized (
-    select s.status, private.next_move_id() as id
-    from (select g.status from gone g group by g.status) s),
-  recorded as (
-    insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason,
-        actor_kind, actor_id, created_at)
-      select l.id, p_site_id, l.status, 'COMPLETED', v_reason, v_kind, v_actor, v_now
-      from lines l),
   kept as (
     insert into private.queue_delivered (id, site_id, sale_id, call_id, is_plain, provider_key,
         kind, status, order_id, snapshot_id, value_cents, currency, conversion_time,
@@ -7625,8 +8195,8 @@ begin
           or not exists (select from public.provider_dispatches x where x.sale_id = g.sale_id
             and x.kind = 'CONVERSION' and x.value_cents <> g.sent_cents)),
         p_sent.verdict, case when p_sent.verdict is not null then v_now end,
-        g.created_at, v_now, g.claimed_in, l.id, g.channel
-      from gone g join lines l on l.status = g.status),
+        g.created_at, v_now, g.claimed_in, v_lines[array_position(v_states, g.status)], g.channel
+      from gone g),
   sums as materialized (
     select g.provider_key, g.status, g.currency,
       case g.status when 'FAILED' then g.provider_error_code else '' end as code,
@@ -7659,8 +8229,14 @@ begin
       on conflict (site_id, request_id) do update   -- the rest of a batch: Google is asked again
         set row_ids = r.row_ids || excluded.row_ids, finished_at = null,
             next_poll_at = coalesce(r.next_poll_at, excluded.next_poll_at))
-  select coalesce(sum(s.n), 0), case when not p_plain then array(select g.id from gone g) end
-    into moved, row_ids from sums s;
+  select coalesce(sum(s.n), 0), case when not p_plain then array(select g.id from gone g) end,
+      array_agg(distinct s.status)
+    into moved, row_ids, v_left from sums s;
+  insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason, actor_kind,
+      actor_id, created_at)
+    select v_lines[array_position(v_states, s)], p_site_id, s, 'COMPLETED', v_reason, v_kind,
+      v_actor, v_now
+    from unnest(v_left) s;
 end
 $$;
 
@@ -8065,13 +8641,19 @@ begin
         on q.id = i.id and q.site_id = p_site_id and q.status = 'COMPLETED');
 end
 $$;
+create function private.reserved_codes() returns text[]
+language sql immutable parallel safe set search_path = ''
+as $$
+  select array['SALE_CANCELLED', 'SUPERSEDED', 'NEVER_ARRIVED', 'NEVER_ANSWERED', 'MAX_ATTEMPTS',
+    'NO_CONSENT', 'NO_CLICK_ID', 'CLICK_EXPIRED', 'ADJUSTMENT_EXPIRED', 'MANUAL_FAIL',
+    'CIRCUIT_OPEN', 'CONCURRENCY_LIMIT', 'REFUSED_WITH_OTHERS', 'CREDENTIALS_CHANGED',
+    'CREDENTIALS_UNREADABLE', 'VAULT_KEY_MISSING', 'VAULT_KEY_MISMATCH']
+$$;
 create function private.code_of_script(p_code text) returns text
 language sql immutable set search_path = ''
 as $$
-  select case when upper(btrim(p_code)) in (
-      'SALE_CANCELLED', 'SUPERSEDED', 'NEVER_ARRIVED', 'MAX_ATTEMPTS', 'NO_CONSENT',
-      'CLICK_EXPIRED', 'ADJUSTMENT_EXPIRED', 'MANUAL_FAIL', 'CIRCUIT_OPEN', 'CONCURRENCY_LIMIT',
-      'REFUSED_WITH_OTHERS', 'CREDENTIALS_CHANGED', 'VAULT_KEY_MISSING', 'VAULT_KEY_MISMATCH')
+  select case when p_code !~ '^[A-Za-z][A-Za-z0-9_.:-]{0,63}$'
+      or upper(p_code) = any (private.reserved_codes())
     then 'VALIDATION_FAILED' else p_code end
 $$;
 create function public.fail_offline_conversions(
@@ -8282,7 +8864,7 @@ begin
       and h.state = 'CLOSED' and h.failure_count = 0 and h.blocked_at is null
     for share;
   if found and p_token is not null then
-    -- A statement of its own, after the lock: connecting, disconnecting and switching hold it, and
+    -- A statement of its own, after the lock: connecting, switching and pausing hold it, and
     -- the statement that waited for them still sees what was before.
     select c.transport into v_transport from public.provider_credentials c
       where c.site_id = p_site_id and c.provider_key = p_provider_key
@@ -8302,7 +8884,7 @@ begin
   if v_moved = v_given and v_site.id is not null then
     v_is_first := private.finish_success(p_site_id, p_provider_key, p_token, p_batch, v_moved,
       v_is_new);
-    if p_limit > 0 and not v_is_quota then
+    if p_limit > 0 and not v_is_quota and not private.is_paused(v_site) then
       v_token := gen_random_uuid();
       v_claim := private.claim_due(v_site, p_provider_key, least(p_limit, 1000), p_max_attempts,
         v_token, v_transport, p_after);
@@ -8798,6 +9380,70 @@ begin
 end
 $$;
 
+-- 10_connections/pause_sending.sql
+create function private.is_paused(p_site public.sites) returns boolean
+language sql stable set search_path = ''
+as $$ select coalesce(p_site.paused_until > private.current_moment(), false) $$;
+create function private.pause_json(p_site public.sites) returns jsonb
+language sql stable set search_path = ''
+as $$
+  select case when private.is_paused(p_site) then jsonb_build_object(
+    'until', p_site.paused_until, 'reason', p_site.pause_reason) end
+$$;
+create function private.check_pause(p_until timestamptz) returns void
+language plpgsql stable set search_path = ''
+as $$
+begin
+  if p_until is null or p_until <= private.current_moment()
+     or p_until > private.current_moment() + private.click_life() then
+    perform private.refuse_setting('until');
+  end if;
+end
+$$;
+create function public.preview_pause(p_public_id text, p_until timestamptz) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'viewer');
+begin
+  perform private.check_pause(p_until);
+  return (select jsonb_build_object(
+      'waiting', coalesce(sum(t.row_count)
+        filter (where t.status = any (private.waiting_states())), 0),
+      'inFlight', coalesce(sum(t.row_count) filter (where t.status = 'PROCESSING'), 0))
+    from private.queue_totals(array[v_site.id]) t)
+    || jsonb_build_object('expiring', (select count(*) from (
+      select from public.offline_conversion_queue q
+      where q.site_id = v_site.id and q.status = any (private.waiting_states())
+        and q.click_expires_at <= p_until limit 10000) x),
+      'viewsExpire', v_site.page_views_enabled
+        and p_until > private.current_moment() + interval '3 days');
+end
+$$;
+create function public.pause_sending(
+  p_public_id text, p_until timestamptz default null, p_reason text default null
+) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'owner');
+begin
+  if p_until is not null then
+    perform private.check_pause(p_until);
+    if p_reason is null or not private.is_plain_text(p_reason, 200) then
+      perform private.refuse_setting('reason');
+    end if;
+  end if;
+  perform private.hold_provider(v_site.id, 'google_ads');
+  update public.sites s
+    set paused_until = p_until, pause_reason = case when p_until is not null then p_reason end,
+        updated_at = private.current_moment()
+    where s.id = v_site.id
+    returning s.* into v_site;
+  return jsonb_build_object('ok', true, 'pause', private.pause_json(v_site));
+end
+$$;
+
 -- 10_connections/provider_connection.sql
 create function private.blocked_json(p_at timestamptz, p_code text, p_message text) returns jsonb
 language sql immutable set search_path = ''
@@ -8885,7 +9531,8 @@ begin
     'transport', v_credentials.transport,
     'account', v_credentials.account,
     'connectedAt', v_credentials.connected_at,
-    'connectedBy', private.actor_name('user', v_credentials.connected_by),
+    'connectedBy', private.actor_email(
+      v_credentials.connected_by, v_credentials.connected_at),
     'testedAt', v_credentials.tested_at,
     'testError', v_credentials.test_error,
     'actions', (
@@ -9201,6 +9848,17 @@ as $$
     then p_value::numeric between p_min and p_max and p_value::numeric % 1 = 0
     else false end
 $$;
+create function private.is_presets(p_value jsonb) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select case when jsonb_typeof(p_value) = 'array'
+    then jsonb_array_length(p_value) <= 4 and not exists (
+        select from jsonb_array_elements(p_value) a
+        where not private.is_whole(a, 1, private.max_amount_cents()))
+      and jsonb_array_length(p_value) = (
+        select count(distinct a) from jsonb_array_elements(p_value) a)
+    else false end
+$$;
 create function private.check_delivery(p_settings jsonb) returns void
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -9223,7 +9881,8 @@ begin
       when 'signalsDailyMax' then private.is_whole(v_entry.value, 1, 100000)
       when 'pageViewsEnabled' then v_entry.type = 'boolean'
       when 'intentWeights' then v_entry.type = 'object'
-      when 'conversionNames' then v_entry.type = 'object' end, false) then
+      when 'conversionNames' then v_entry.type = 'object'
+      when 'amountPresets' then private.is_presets(v_entry.value) end, false) then
       perform private.refuse_setting(left(v_entry.key, 40));
     end if;
   end loop;
@@ -9260,6 +9919,7 @@ language plpgsql security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
+  v_after public.sites;
 begin
   perform private.check_delivery(p_settings);
   -- A seal without an amount would be worth 0, and 0 cannot be sent.
@@ -9284,9 +9944,21 @@ begin
           coalesce((p_settings ->> 'clickMinAgeHours')::int, s.click_min_age_hours),
         needs_you_after_hours =
           coalesce((p_settings ->> 'needsYouAfterHours')::int, s.needs_you_after_hours),
+        amount_presets = case when p_settings ? 'amountPresets'
+          then array(
+            select a::bigint from jsonb_array_elements_text(p_settings -> 'amountPresets') a
+            order by 1)
+          else s.amount_presets end,
         updated_at = private.current_moment()
-    where s.id = v_site.id;
-  perform private.carry_actions(v_site, s) from public.sites s where s.id = v_site.id;
+    where s.id = v_site.id
+    returning * into v_after;
+  perform private.carry_actions(v_site, v_after);
+  if exists (select from unnest(private.conversion_keys()) k
+      where private.conversion_name(v_site, k) <> private.conversion_name(v_after, k)) then
+    delete from private.setup_ticks t where t.site_id = v_site.id
+      and (t.step like 'actions:%' or t.step like 'test:%');
+    delete from private.setup_tests t where t.site_id = v_site.id;
+  end if;
   return jsonb_build_object('ok', true);
 end
 $$;
@@ -9315,7 +9987,8 @@ begin
       from unnest(private.conversion_keys()) k),
     'sendDelayMinutes', v_site.send_delay_minutes,
     'clickMinAgeHours', v_site.click_min_age_hours,
-    'needsYouAfterHours', v_site.needs_you_after_hours);
+    'needsYouAfterHours', v_site.needs_you_after_hours,
+    'amountPresets', to_jsonb(v_site.amount_presets));
 end
 $$;
 
@@ -9567,6 +10240,7 @@ declare
   v_now timestamptz := private.current_moment();
   v_health public.provider_health_state;
   v_method text;
+  v_is_paused boolean;
   -- A look without a lock, since a shared one cannot become an exclusive one: two of them would
   -- wait for each other.
   v_is_shared boolean := p_pipeline = 'seals' and exists (
@@ -9580,8 +10254,8 @@ begin
     select h.* into v_health from public.provider_health_state h
       where h.site_id = p_site_id and h.provider_key = p_provider_key for update;
   end if;
-  -- Read after the lock: connecting, disconnecting and switching hold it.
-  select s.oci_sync_method into v_method from public.sites s
+  -- Read after the lock: connecting, disconnecting, switching and pausing hold it.
+  select s.oci_sync_method, private.is_paused(s) into v_method, v_is_paused from public.sites s
     where s.id = p_site_id and s.archived_at is null;
   select c.version, c.transport into credentials_version, transport
     from public.provider_credentials c
@@ -9595,6 +10269,7 @@ begin
   gate := case
     when v_method = 'script' then 'SCRIPT'
     when v_method is null or credentials_version is null then 'NOT_CONNECTED'
+    when v_is_paused then 'PAUSED'
     when v_health.blocked_at is not null then 'BLOCKED'
     when v_health.quota_until > v_now then 'QUOTA'
     when v_health.state = 'CLOSED' then 'CLOSED'
@@ -9829,7 +10504,7 @@ create view private.open_connections as
       on h.site_id = c.site_id and h.provider_key = c.provider_key
     left join private.delivery_turns t
       on t.site_id = c.site_id and t.provider_key = c.provider_key and t.pipeline = 'seals'
-  where h.blocked_at is null
+  where h.blocked_at is null and not private.is_paused(s)
     and (h.quota_until is null or h.quota_until <= private.current_moment());
 
 -- 11_delivery/provider_requests.sql
@@ -10018,13 +10693,33 @@ begin
       and q.status = any (private.waiting_states()));
 end
 $$;
+create function private.note_poll(
+  p_site_id uuid, p_request_id text, p_answer jsonb, p_row_ids uuid[]
+) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_is_final boolean := p_answer ->> 'status' is distinct from 'PROCESSING';
+begin
+  update public.provider_requests r
+    set status = p_answer ->> 'status',
+        finished_at = coalesce(r.finished_at,
+          case when v_is_final and r.row_ids = p_row_ids then v_now end),
+        next_poll_at = case
+          when r.finished_at is null and not v_is_final
+            then coalesce((p_answer ->> 'nextPollAt')::timestamptz, r.next_poll_at)
+          when r.row_ids <> p_row_ids then v_now end
+    where r.site_id = p_site_id and r.request_id = p_request_id
+      and (v_is_final or r.finished_at is null);
+end
+$$;
 create function public.record_verdicts(p_site_id uuid, p_request_id text, p_answer jsonb)
 returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_now timestamptz := private.current_moment();
-  v_is_final boolean := p_answer ->> 'status' is distinct from 'PROCESSING';
   v_rest text := coalesce(p_answer ->> 'rest',
     case when p_answer ->> 'status' is distinct from 'PROCESSING' then 'UNKNOWN' end);
   v_pipeline text;
@@ -10035,18 +10730,12 @@ declare
   v_line record;
 begin
   select r.pipeline, r.row_ids into v_pipeline, v_row_ids from public.provider_requests r
-    where r.site_id = p_site_id and r.request_id = p_request_id for update;
+    where r.site_id = p_site_id and r.request_id = p_request_id;
   if v_pipeline is null then
     perform private.fail(404, 'NOT_FOUND');
   end if;
-  update public.provider_requests r
-    set status = p_answer ->> 'status',
-        finished_at = coalesce(r.finished_at, case when v_is_final then v_now end),
-        next_poll_at = case when r.finished_at is null and not v_is_final
-          then coalesce((p_answer ->> 'nextPollAt')::timestamptz, r.next_poll_at) end
-    where r.site_id = p_site_id and r.request_id = p_request_id
-      and (v_is_final or r.finished_at is null);
   if v_pipeline = 'signals' then
+    perform private.note_poll(p_site_id, p_request_id, p_answer, v_row_ids);
     return private.record_signal_verdicts(p_site_id, p_request_id, p_answer -> 'verdicts', v_rest);
   end if;
   perform from public.sales s where s.id in (
@@ -10080,6 +10769,7 @@ begin
     v_again := v_again + private.follow_rejection(v_line.sale_id, v_line.kind, v_line.retryable,
       v_line.verdict_reason)::int;
   end loop;
+  perform private.note_poll(p_site_id, p_request_id, p_answer, v_row_ids);
   return jsonb_build_object('recorded', v_recorded, 'rejected', jsonb_array_length(v_rejected),
     'queuedAgain', v_again);
 end
@@ -10652,7 +11342,7 @@ declare
   v_ids uuid[];
   v_rows jsonb;
 begin
-  select s.* into v_site from public.sites s where s.id = p_site_id;
+  select s.* into v_site from public.sites s where s.id = p_site_id for share;
   select array_agg(t.id) into v_ids from (
     select g.id from public.marketing_signals g
     where v_is_mine and g.dispatch_status = 'PENDING' and g.id in (
@@ -10800,6 +11490,7 @@ create view private.sendable_signals as
       where x.site_id = c.site_id and x.visitor_id = c.visitor_id
       order by x.chosen_at desc, x.id desc limit 1) choice on true
   where g.dispatch_status = 'PENDING' and s.signals_enabled
+    and coalesce(s.paused_until <= (select private.current_moment()), true)
     and (g.next_retry_at is null or g.next_retry_at <= (select private.current_moment()))
     and coalesce(c.gclid, c.wbraid, c.gbraid) is not null
     and c.marketing_consent and coalesce(choice.is_given, true)
@@ -10945,7 +11636,7 @@ language sql stable security definer set search_path = ''
 as $$
   with waiting as materialized (
     select q.* from public.offline_conversion_queue q
-    where q.site_id = p_site.id and q.provider_key = 'google_ads'
+    where q.site_id = p_site.id and not private.is_paused(p_site) and q.provider_key = 'google_ads'
       and q.status = any (private.waiting_states()) and q.kind = 'CONVERSION'
       and q.not_before <= private.current_moment()
       and q.eligible_at <= private.current_moment()
@@ -10983,7 +11674,8 @@ as $$
       'siteId', p_site.public_id,
       'timezone', p_site.timezone,
       'currency', p_site.currency,
-      'pageViews', p_site.page_views_enabled,
+      'pausedUntil', private.pause_json(p_site) -> 'until',
+      'pageViews', p_site.page_views_enabled and not private.is_paused(p_site),
       'clickMinAgeHours', p_site.click_min_age_hours,
       'pageViewName', private.conversion_name(p_site, 'page_view')),
     'seals', (
@@ -11223,14 +11915,13 @@ as $$
     left join lost on lost.day = d.day
   order by 1
 $$;
-create function public.desk_figures(p_public_id text) returns jsonb
+create function public.desk_figures(p_public_id text, p_days int default 30) returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'viewer');
   v_today date := private.today_at(v_site);
   v_start timestamptz := private.start_of_day(v_site, v_today);
-  v_failing_since timestamptz := private.start_of_day(v_site, v_today - 29);
 begin
   return jsonb_build_object(
     'asOf', private.current_moment(),
@@ -11252,7 +11943,7 @@ begin
           'delivered', f.delivered,
           'failed', f.failed)
         order by f.day)
-      from private.daily_figures(v_site, 60) f),
+      from private.daily_figures(v_site, 2 * least(greatest(p_days, 7), 90)) f),
     'otherCurrencySales', (
       select count(*) from public.calls c
         join public.sales s on s.call_id = c.id and s.status = 'CONFIRMED'
@@ -11262,20 +11953,20 @@ begin
       select count(*) from public.provider_dispatches d
       where d.site_id = v_site.id and d.provider_key = 'google_ads'
         and d.dispatched_at >= v_start and d.verdict = 'CONFIRMED'),
+    -- The same counts as OCI Control's, so that the two screens never differ.
     'waiting', (
-      select jsonb_build_object('count', count(*), 'valueCents', coalesce(sum(q.value_cents)
-        filter (where q.kind = 'CONVERSION' and q.currency = v_site.currency), 0))
-      from public.offline_conversion_queue q
-      where q.site_id = v_site.id and q.provider_key = 'google_ads'
-        -- Each has its index; one list of three would walk the open rows of every site.
-        and (q.status = any (private.waiting_states()) or q.status = 'PROCESSING')),
+      select jsonb_build_object('count', coalesce(sum(t.n), 0),
+        'valueCents', coalesce(jsonb_object_agg(t.currency, t.v), '{}'))
+      from (
+        select q.currency, sum(q.row_count) as n, sum(q.value_cents) as v
+        from private.queue_totals(array[v_site.id]) q
+        where q.status = any (private.waiting_states()) group by 1) t),
     'failed', (
-      select jsonb_build_object('count', count(*),
-        'topCode', mode() within group (order by q.provider_error_code))
-      from public.offline_conversion_queue q
-      where q.site_id = v_site.id and q.status = 'FAILED'
-        and q.provider_error_category <> 'DETERMINISTIC_SKIP'
-        and q.updated_at >= v_failing_since),
+      select jsonb_build_object('count', coalesce(sum(t.n), 0),
+        'topCode', (array_agg(t.code order by t.n desc, t.code))[1])
+      from (
+        select q.code, sum(q.row_count) as n from private.queue_totals(array[v_site.id]) q
+        where q.status = 'FAILED' and q.category <> 'DETERMINISTIC_SKIP' group by 1) t),
     'lastWeekMedianMinutes', (
       select round((percentile_cont(0.5) within group (
         order by extract(epoch from c.status_at - c.called_at)) / 60)::numeric, 1)
@@ -11324,11 +12015,20 @@ begin
         and s.occurred_at >= private.current_moment() - interval '90 days'
         and s.value_source = 'OPERATOR' and s.currency = v_site.currency
       group by s.amount_cents order by place limit 4) t;
-  return coalesce(v_presets, jsonb_build_array(jsonb_build_object(
-    'amountCents', private.expected_value_cents(v_site, 'sealed'),
-    'label', null,
-    'isUsual', true,
-    'isExpected', true)));
+  return coalesce(
+    v_presets,
+    (select jsonb_agg(jsonb_build_object(
+        'amountCents', a.cents,
+        'label', null,
+        'isUsual', a.place = (cardinality(v_site.amount_presets) + 1) / 2,
+        'isExpected', false)
+      order by a.place)
+     from unnest(v_site.amount_presets) with ordinality a (cents, place)),
+    jsonb_build_array(jsonb_build_object(
+      'amountCents', private.expected_value_cents(v_site, 'sealed'),
+      'label', null,
+      'isUsual', true,
+      'isExpected', true)));
 end
 $$;
 create function public.open_leads() returns jsonb
@@ -11350,7 +12050,7 @@ as $$
       'contract', p.contract,
       'from', p.from_state,
       'to', p.to_state,
-      'by', private.actor_name(p.actor_kind, p.actor_id),
+      'by', private.actor_as_of(p.actor_kind, p.actor_id, p.occurred_at),
       'byYou', coalesce(p.actor_id = auth.uid(), false),
       'isUndo', p.facts ? 'undo',
       'note', private.readable_note(p.site_id, n.note),
@@ -11374,7 +12074,7 @@ as $$
       'deltaCents', r.delta_cents,
       'currency', r.currency,
       'isPredicted', r.value_source = 'PREDICTED',
-      'by', private.actor_name(r.actor_kind, r.actor_id),
+      'by', private.actor_as_of(r.actor_kind, r.actor_id, r.created_at),
       'byYou', coalesce(r.actor_id = auth.uid(), false))
     order by r.created_at, r.sequence), '[]')
   from public.revenue_snapshots r
@@ -11388,6 +12088,7 @@ as $$
       'id', d.id,
       'at', d.dispatched_at,
       'kind', d.kind,
+      'transport', d.transport,
       'amountCents', d.value_cents,
       'currency', d.currency,
       'verdict', d.verdict,
@@ -11452,6 +12153,7 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'viewer');
+  v_is_operator boolean := public.has_site_role(v_site.id, 'operator');
   v_call public.calls;
 begin
   select c.* into v_call from public.calls c where c.id = p_call_id and c.site_id = v_site.id;
@@ -11460,7 +12162,9 @@ begin
   end if;
   return private.lead_json(v_site, v_call) || jsonb_build_object(
     'asOf', private.current_moment(),
-    'fullPhone', case when public.has_site_role(v_site.id, 'operator') then v_call.phone end,
+    'fullPhone', case when v_is_operator then v_call.phone end,
+    'dialNumber', case when v_is_operator then private.e164(v_site, v_call.phone) end,
+    'isErased', v_call.visitor_id like 'erased-%',
     'clickKind', case
       when v_call.gclid is not null then 'gclid'
       when v_call.gbraid is not null then 'gbraid'
@@ -11473,12 +12177,7 @@ begin
     'history', private.lead_history(v_call.id),
     'ledger', private.lead_ledger(v_call.id),
     'deliveries', private.lead_deliveries(v_call.id),
-    'siblings', coalesce((
-      select jsonb_agg(jsonb_build_object(
-          'id', o.id, 'channel', o.channel, 'status', o.status, 'calledAt', o.called_at)
-        order by o.called_at)
-      from public.calls o
-      where o.session_id = v_call.session_id and o.id <> v_call.id), '[]'));
+    'siblings', private.leads_of_person(v_call));
 end
 $$;
 
@@ -11542,6 +12241,25 @@ as $$
       and c.called_at > private.current_moment() - private.lead_open_for()
     limit 1000) t
 $$;
+create function private.own_last_step(p_site public.sites) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object('leadId', c.id, 'phone', private.masked_phone(c.phone),
+    'channel', c.channel, 'version', c.version, 'undo', u.step)
+  from (
+    select x.id, x.updated_at as at from public.calls x
+    where x.site_id = p_site.id
+      and x.updated_at > private.current_moment() - private.undo_window()
+    union
+    select x.call_id, x.updated_at from public.sales x
+    where x.site_id = p_site.id and x.call_id is not null
+      and x.updated_at > private.current_moment() - private.undo_window()
+    order by at desc limit 200) t
+    join public.calls c on c.id = t.id
+    cross join lateral (select private.undo_json(c) as step) u
+  where (u.step ->> 'byYou')::boolean
+  order by u.step ->> 'until' desc limit 1
+$$;
 create function public.desk_leads(p_public_id text, p_filter jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -11580,6 +12298,7 @@ begin
   return v_answer || jsonb_build_object(
     'needsYou', private.leads_json(v_site, v_needing[1:3]),
     'needsYouCount', coalesce(cardinality(v_needing), 0),
+    'lastStep', private.own_last_step(v_site),
     'todayCount', (
       select count(*) from private.matching_leads(v_site, p_filter || jsonb_build_object(
         'from', greatest(p_filter ->> 'from', private.today_at(v_site)::text)), 1000)));
@@ -11614,6 +12333,7 @@ as $$
     'id', p_call.id,
     'channel', p_call.channel,
     'phone', private.masked_phone(p_call.phone),
+    'name', private.readable_note(p_call.site_id, p_call.contact_name),
     'status', p_call.status,
     'version', p_call.version,
     'score', p_call.lead_score,
@@ -11631,11 +12351,11 @@ as $$
       where o.site_id = v.site_id and o.visitor_id = v.visitor_id
         and o.started_at < v.started_at),
     'changedAt', p_call.status_at,
-    'changedBy', private.actor_name(f.actor_kind, f.actor_id),
+    'changedBy', private.actor_as_of(f.actor_kind, f.actor_id, f.occurred_at),
     'changedByYou', coalesce(f.actor_id = auth.uid(), false),
-    'undoUntil', case when f.id is not null and not f.facts ? 'undo'
-        and p_call.status_at > private.current_moment() - private.undo_window()
-      then p_call.status_at + private.undo_window() end,
+    'undo', case when greatest(p_call.status_at, s.updated_at)
+        > private.current_moment() - private.undo_window()
+      then private.undo_json(p_call) end,
     'sale', case when s.id is not null then jsonb_build_object(
       'id', s.id,
       'version', s.version,
@@ -11649,6 +12369,7 @@ as $$
       'atGoogle', private.standing_json(s.id)) end,
     'delivery', case when q.id is not null then jsonb_build_object(
       'status', q.status,
+      'isNotSent', q.status = 'FAILED' and q.provider_error_category = 'DETERMINISTIC_SKIP',
       'notBefore', greatest(q.not_before, q.next_retry_at),
       'errorCode', q.provider_error_code,
       'uploadedAt', q.uploaded_at,
@@ -11690,11 +12411,15 @@ as $$
       when 'consent' then 'consent'
       when 'settings' then 'settings'
       when 'delivery' then 'delivery'
+      when 'paused' then 'delivery'
+      when 'resumed' then 'delivery'
       else 'site' end
     when p_proof.contract = any (private.owner_contracts()) then p_proof.contract
     when p_proof.contract = 'connection' then p_proof.to_state
     when p_proof.contract = 'delivery' then 'switched'
-    when p_proof.contract = 'privacy' then 'erased'
+    when p_proof.contract = 'privacy' then p_proof.to_state
+    when p_proof.contract = 'lead' then
+      case p_proof.to_state when 'noted' then 'note' else 'contact' end
     when p_proof.contract = 'sale' and p_proof.from_state is null then 'recorded'
     when p_proof.contract = 'sale' and p_proof.from_state = p_proof.to_state then 'corrected'
     when p_proof.to_state in ('sealed', 'CONFIRMED') then 'sealed'
@@ -11705,22 +12430,92 @@ as $$
     when p_proof.contract = 'conversion' then 'requeued'
     else 'other' end
 $$;
+create function private.activity_key(p_proof public.transition_proofs, p_sort text) returns text
+language sql stable security definer set search_path = ''
+as $$
+  select case
+    when p_sort like 'who%' then coalesce(lower(private.actor_as_of(
+      p_proof.actor_kind, p_proof.actor_id, private.current_moment())), '')
+    else private.activity_kind(p_proof) end
+$$;
+create function private.matching_proofs(p_site public.sites, p_filter jsonb, p_limit int)
+returns setof public.transition_proofs
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_sort text := coalesce(p_filter ->> 'sort', 'newest');
+  v_is_up boolean := v_sort = 'oldest';
+  v_is_keyed boolean := v_sort like 'who%' or v_sort like 'what%';
+  v_is_operator boolean := public.has_site_role(p_site.id, 'operator');
+  v_text text := nullif(btrim(left(p_filter ->> 'q', 80)), '');
+  v_id uuid := nullif(split_part(p_filter ->> 'cursor', '_', 2), '')::uuid;
+  v_after text;
+begin
+  if v_is_keyed and v_id is not null then
+    select private.activity_key(p, v_sort) into v_after
+      from public.transition_proofs p where p.id = v_id and p.site_id = p_site.id;
+  end if;
+  return query execute format($q$
+    select p.* from public.transition_proofs p %1$s
+    where p.site_id = $1
+      and ($2 or p.contract <> all (private.owner_contracts()))
+      and %2$s
+      and ($5 is null or p.occurred_at >= $5)
+      and ($6 is null or p.occurred_at < $6)
+      and ($7 is null or p.actor_id = $7)
+      and ($8 is null or private.activity_kind(p) = $8)
+      and ($9 is null
+        or $10 and exists (select from private.proof_notes n
+          where n.proof_id = p.id
+            and translate(lower(translate(n.note, 'Iİ', 'ii')), 'ı', 'i') like $9)
+        or exists (select from public.sales s
+          where s.id = (p.facts ->> 'saleId')::uuid
+            and translate(lower(translate(concat_ws(E'\n', s.external_ref, s.order_id),
+              'Iİ', 'ii')), 'ı', 'i') like $9))
+    order by %3$s limit $11$q$,
+    -- A name is looked up once for each actor, not for each line.
+    case when v_sort like 'who%' then $q$
+      join (
+        select a.actor_kind, a.actor_id, coalesce(lower(private.actor_as_of(
+          a.actor_kind, a.actor_id, private.current_moment())), '') as key
+        from (select distinct x.actor_kind, x.actor_id
+          from public.transition_proofs x where x.site_id = $1) a) k
+        on k.actor_kind = p.actor_kind and k.actor_id is not distinct from p.actor_id$q$
+      when v_is_keyed then $q$
+      join lateral (select private.activity_kind(p) as key) k on true$q$ else '' end,
+    case
+      when v_id is null then 'true'
+      when v_is_keyed then format(
+        '(k.key %s $12 or (k.key = $12 and (p.occurred_at, p.id) < ($3, $4)))',
+        case when v_sort like '%-z' then '<' else '>' end)
+      else format('(p.occurred_at, p.id) %s ($3, $4)', case when v_is_up then '>' else '<' end) end,
+    case when v_is_keyed
+      then format('k.key %s, ', case when v_sort like '%-z' then 'desc' else 'asc' end)
+      else '' end
+      || case when v_is_up then 'p.occurred_at, p.id' else 'p.occurred_at desc, p.id desc' end)
+    using p_site.id, public.has_site_role(p_site.id, 'owner'),
+      nullif(split_part(p_filter ->> 'cursor', '_', 1), '')::timestamptz, v_id,
+      private.start_of_day(p_site, coalesce(p_filter ->> 'from', p_filter ->> 'day')::date),
+      private.start_of_day(p_site, coalesce(p_filter ->> 'to', p_filter ->> 'day')::date + 1),
+      (p_filter ->> 'actor')::uuid, p_filter ->> 'kind', private.search_pattern(v_text),
+      v_is_operator, p_limit, v_after;
+exception
+  when datetime_field_overflow or invalid_datetime_format or invalid_text_representation then
+    perform private.fail(400, 'VALIDATION_FAILED');   -- the 31st of a month that has 30 days
+end
+$$;
 create function public.list_activity(p_public_id text, p_filter jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'viewer');
   v_limit int := least(greatest(coalesce((p_filter ->> 'limit')::int, 50), 1), 500);
-  v_at timestamptz := nullif(split_part(p_filter ->> 'cursor', '_', 1), '')::timestamptz;
-  v_id uuid := nullif(split_part(p_filter ->> 'cursor', '_', 2), '')::uuid;
-  v_day timestamptz := private.start_of_day(v_site, (p_filter ->> 'day')::date);
-  v_is_owner boolean := public.has_site_role(v_site.id, 'owner');
   v_entries jsonb;
 begin
-  select coalesce(jsonb_agg(to_jsonb(t) order by t.at desc, t.id desc), '[]')
+  select coalesce(jsonb_agg(to_jsonb(t) - 'place' order by t.place), '[]')
     into v_entries
     from (
-      select p.id, p.occurred_at as at, private.activity_kind(p) as kind, p.contract,
+      select p.place, p.id, p.occurred_at as at, p.kind, p.contract,
         p.entity_id as "entityId", p.actor_kind as "actorKind", p.actor_id as "actorId",
         private.actor_as_of(p.actor_kind, p.actor_id, p.occurred_at) as "actorName",
         p.from_state as "from", p.to_state as "to",
@@ -11729,22 +12524,21 @@ begin
         (p.facts ->> 'amountCents')::bigint as "amountCents",
         (p.facts ->> 'amountBeforeCents')::bigint as "amountBeforeCents",
         p.facts ->> 'currency' as currency,
-        s.external_ref as "externalRef", c.channel, c.called_at as "calledAt"
-      from public.transition_proofs p
+        s.external_ref as "externalRef", c.channel, c.called_at as "calledAt",
+        c.id as "callId", s.id as "saleId",
+        case p.contract when 'conversion' then p.entity_id end as "rowId"
+      from (
+        select m.*, private.activity_kind(m) as kind, row_number() over () as place
+        from private.matching_proofs(v_site, p_filter, v_limit) m) p
         left join private.proof_notes n on n.proof_id = p.id
         left join public.sales s on s.id = (p.facts ->> 'saleId')::uuid
         left join public.calls c
-          on c.id = case p.contract when 'call' then p.entity_id else s.call_id end
-      where p.site_id = v_site.id
-        and (v_is_owner or p.contract <> all (private.owner_contracts()))
-        and (v_at is null or (p.occurred_at, p.id) < (v_at, v_id))
-        and (v_day is null
-          or (p.occurred_at >= v_day and p.occurred_at < v_day + interval '1 day'))
-        and (p_filter ->> 'actor' is null or p.actor_id = (p_filter ->> 'actor')::uuid)
-        and (p_filter ->> 'kind' is null or private.activity_kind(p) = p_filter ->> 'kind')
-      order by p.occurred_at desc, p.id desc limit v_limit) t;
+          on c.id = case when p.contract in ('call', 'lead') then p.entity_id else s.call_id end
+      ) t;
   return jsonb_build_object(
     'entries', v_entries,
+    'total', case when p_filter ->> 'cursor' is null then (
+      select count(*) from private.matching_proofs(v_site, p_filter - 'sort', 10000)) end,
     'actors', (
       select coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'name', a.name)
         order by a.name, a.id), '[]')
@@ -11882,8 +12676,9 @@ begin
   if private.action_statuses(p_action ->> 'action') is null then
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "action"}');
   end if;
-  -- Rules read these: the first comes back with the sale, the second never.
-  if p_action ->> 'errorCode' in ('SALE_CANCELLED', 'SUPERSEDED') then
+  -- Rules and screens read these. MANUAL_FAIL is what an operator's own code is without one.
+  if upper(btrim(p_action ->> 'errorCode')) <> 'MANUAL_FAIL'
+     and upper(btrim(p_action ->> 'errorCode')) = any (private.reserved_codes()) then
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "errorCode"}');
   end if;
   if p_action ? 'overApi'
@@ -12187,6 +12982,10 @@ as $$
     'stuck', 'q.status = ''PROCESSING'' and q.claimed_at < $3 - private.stuck_after()',
     'waitingForDelay', 'q.status = any (private.waiting_states())
       and greatest(q.not_before, q.next_retry_at) > $3',
+    'waiting', 'q.status = any (private.waiting_states())',
+    -- Both ways: true shows what was skipped on purpose alone, false everything else.
+    'notSent', '(q.status = ''FAILED'' and q.provider_error_category = ''DETERMINISTIC_SKIP'')
+      = ($2 ->> ''notSent'')::boolean',
     'q', 'q.id = any ($4)',
     'verdict', '', 'sentFrom', '', 'sentTo', '', 'sort', '')
 $$;
@@ -12207,22 +13006,26 @@ begin
        when 'minAttempts' then (p_filter ->> c.key)::int > 0
        when 'stuck' then (p_filter ->> c.key)::boolean
        when 'waitingForDelay' then (p_filter ->> c.key)::boolean
+       when 'waiting' then (p_filter ->> c.key)::boolean
        else true end),
     case when p_filter ?| '{verdict,sentFrom,sentTo}'
       then private.sent_condition(p_filter, p_status) end);
 end
 $$;
 create function private.matching_rows(
-  p_site_id uuid, p_filter jsonb, p_after_at timestamptz, p_after_id uuid, p_limit int
+  p_site_id uuid, p_filter jsonb, p_after_at text, p_after_id uuid, p_limit int
 ) returns setof public.offline_conversion_queue
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  v_column text := case p_filter ->> 'sort' when 'updated' then 'updated_at' else 'created_at' end;
+  v_column text := case p_filter ->> 'sort'
+    when 'updated' then 'updated_at' when 'value' then 'value_cents' else 'created_at' end;
   -- Each index has the status before the order: without one, each state is read by itself and the
   -- heads are merged. A completed row has no error.
   v_states text[] := case
     when p_filter ? 'status' then array[p_filter ->> 'status']
+    when (p_filter ->> 'notSent')::boolean then array['FAILED']
+    when (p_filter ->> 'waiting')::boolean then private.waiting_states()
     when p_filter ?| '{errorCode,errorCategory}'
       then array_remove(private.queue_states(), 'COMPLETED')
     else private.queue_states() end;
@@ -12240,7 +13043,8 @@ begin
   end if;
   v_branch := format('(select q.* from public.offline_conversion_queue q
       where %%s%s and q.status = %%L order by q.%I desc, q.id desc limit $7)',
-    case when p_after_id is not null then format(' and (q.%I, q.id) < ($5, $6)', v_column) end,
+    case when p_after_id is not null then format(' and (q.%I, q.id) < ($5::%s, $6)', v_column,
+      case v_column when 'value_cents' then 'bigint' else 'timestamptz' end) end,
     v_column);
   return query execute (
       select format('select q.* from (%s) q order by q.%I desc, q.id desc limit $7',
@@ -12251,9 +13055,34 @@ begin
 end
 $$;
 
+-- 15_control/next_due.sql
+create function private.next_due(p_site_id uuid, p_status text) returns timestamptz
+language sql stable security definer set search_path = ''
+as $$
+  select min(greatest(w.due, b.waits_until))
+  from (
+    select q.sale_id, q.provider_key, q.kind, greatest(q.not_before, q.next_retry_at) as due
+    from public.offline_conversion_queue q join public.sites s on s.id = q.site_id
+    where q.site_id = p_site_id and q.status = p_status
+      and q.status = any (private.waiting_states())
+      and (q.kind = 'CONVERSION' or s.oci_sync_method = 'api' and q.by_hand_reason is null)
+    order by greatest(q.not_before, q.next_retry_at) limit 100) w
+    left join lateral (
+      select x.waits_for, x.waits_until from private.adjustment_bases x
+      where x.sale_id = w.sale_id and x.provider_key = w.provider_key) b
+      on w.kind <> 'CONVERSION'
+  where coalesce(b.waits_for, 'DAY') = 'DAY'
+    and (w.kind <> 'CONVERSION' or not exists (select from private.held_sales h
+      where h.sale_id = w.sale_id and h.provider_key = w.provider_key))
+$$;
+
 -- 15_control/queue_action_previews.sql
+create function private.bare_code(p_code text) returns text
+language sql immutable set search_path = ''
+as $$ select regexp_replace(upper(p_code), '^PROCESSING_ERROR_(REASON_)?', '') $$;
 create function public.preview_queue_action(
-  p_public_id text, p_action text, p_filter jsonb, p_max_attempts int
+  p_public_id text, p_action text, p_filter jsonb, p_max_attempts int,
+  p_unfixable text[] default '{}'
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -12272,7 +13101,11 @@ begin
   select array_agg(m.id) into v_matching
     from private.matching_rows(v_site.id, p_filter, null, null, 100001) m;
   with judged as materialized (
-    select j.*, q.value_cents, q.currency, q.version
+    select j.id, j.place, j.from_status, q.value_cents, q.currency, q.version,
+      coalesce(j.skipped, case
+        when p_action = 'RETRY_SELECTED' and j.from_status = 'FAILED'
+          and private.bare_code(q.provider_error_code) = any (p_unfixable)
+        then 'UNFIXABLE' end) as skipped
     from private.judge_queue_rows(v_site.id, p_action, null, v_matching[1:100000], null) j
       join private.versioned_queue q on q.id = j.id)
   select
@@ -12339,7 +13172,8 @@ as $$
   select coalesce(jsonb_agg(jsonb_build_object(
       'actionId', a.id,
       'action', a.action,
-      'by', private.actor_json(a.actor_kind, a.actor_id),
+      'by', private.actor_json(a.actor_kind, a.actor_id, a.created_at),
+      'byYou', coalesce(a.actor_id = auth.uid(), false),
       'reason', a.reason,
       'filter', a.filter,
       'undoes', a.undoes,
@@ -12358,6 +13192,9 @@ as $$
 $$;
 
 -- 15_control/queue_charts.sql
+create function private.not_sent_codes() returns text[]
+language sql immutable parallel safe set search_path = ''
+as $$ select array['SALE_CANCELLED', 'SUPERSEDED', 'NO_CONSENT'] $$;
 create function public.queue_charts(p_public_id text, p_range text default '7d') returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -12377,16 +13214,20 @@ begin
   counted as (
     select date_trunc(v_bucket, o.quarter, v_site.timezone) as at,
       sum(o.n) filter (where o.outcome = 'COMPLETED') as delivered,
-      sum(o.n) filter (where o.outcome = 'FAILED') as failed,
+      sum(o.n) filter (where o.outcome = 'FAILED' and not o.is_not_sent) as failed,
+      sum(o.n) filter (where o.outcome = 'FAILED' and o.is_not_sent) as not_sent,
       sum(o.n) filter (where o.outcome = 'RETRY') as retried
     from (
-      select x.quarter, x.outcome, sum(x.row_count) as n from outcomes x group by 1, 2) o
+      select x.quarter, x.outcome, x.code = any (private.not_sent_codes()) as is_not_sent,
+        sum(x.row_count) as n
+      from outcomes x group by 1, 2, 3) o
     group by 1)
   select
       (select jsonb_agg(jsonb_build_object(
           'at', b.at,
           'delivered', coalesce(c.delivered, 0),
           'failed', coalesce(c.failed, 0),
+          'notSent', coalesce(c.not_sent, 0),
           'retried', coalesce(c.retried, 0))
         order by b.at)
        from generate_series(v_from, v_now, ('1 ' || v_bucket)::interval, v_site.timezone) b (at)
@@ -12398,7 +13239,8 @@ begin
         order by c.n desc, c.code), '[]')
        from (
          select o.code, sum(o.row_count) as n from outcomes o
-         where o.outcome = 'FAILED' group by 1 order by 2 desc, 1 limit 20) c)
+         where o.outcome = 'FAILED' and o.code <> all (private.not_sent_codes())
+         group by 1 order by 2 desc, 1 limit 20) c)
     into v_activity, v_causes;
   return jsonb_build_object(
     'siteId', p_public_id,
@@ -12465,7 +13307,8 @@ begin
         'currency', v_sale.currency,
         'deliveryBlock', v_sale.delivery_block,
         'adjustableUntil', v_sale.occurred_at + private.adjustments_end(),
-        'atGoogle', private.standing_json(v_sale.id)),
+        'atGoogle', private.standing_json(v_sale.id),
+        'undo', private.undo_sale_json(v_sale)),
       'dispatches', (
         select coalesce(jsonb_agg(private.dispatch_json(d) order by d.dispatched_at, d.id), '[]')
         from public.provider_dispatches d
@@ -12529,7 +13372,7 @@ begin
       'deltaCents', x.delta_cents,
       'currency', x.currency,
       'valueSource', x.value_source,
-      'by', private.actor_json(x.actor_kind, x.actor_id),
+      'by', private.actor_json(x.actor_kind, x.actor_id, x.created_at),
       'at', x.created_at) as line
     from public.revenue_snapshots x where x.sale_id = p_sale.id) r);
 end
@@ -12630,7 +13473,7 @@ begin
         'from', m.from_status,
         'to', m.to_status,
         'reason', m.reason,
-        'by', private.actor_json(m.actor_kind, m.actor_id),
+        'by', private.actor_json(m.actor_kind, m.actor_id, m.created_at),
         'attemptCount', m.attempt_count,
         'errorCode', m.provider_error_code,
         'at', m.created_at,
@@ -12642,7 +13485,7 @@ begin
       order by m.id), '[]'),
     'attempts', coalesce(jsonb_agg(jsonb_build_object(
         'number', m.attempt_count,
-        'by', private.actor_json(m.actor_kind, m.actor_id),
+        'by', private.actor_json(m.actor_kind, m.actor_id, m.created_at),
         'startedAt', m.created_at,
         'endedAt', m.next_at,
         'durationMs', round(extract(epoch from m.next_at - m.created_at) * 1000),
@@ -12688,13 +13531,21 @@ as $$
 $$;
 
 -- 15_control/queue_rows.sql
-create function private.cursor_text(p_sort text, p_at timestamptz, p_id uuid) returns text
-language sql stable set search_path = ''
+create function private.cursor_text(p_sort text, p_at text, p_id uuid) returns text
+language sql immutable set search_path = ''
 as $$
   select rtrim(translate(encode(convert_to(
-    concat_ws('|', p_sort, private.exact_time(p_at), p_id), 'UTF8'), 'base64'), E'+/\n', '-_'), '=')
+    concat_ws('|', p_sort, p_at, p_id), 'UTF8'), 'base64'), E'+/\n', '-_'), '=')
 $$;
-create function private.cursor_parts(p_cursor text, p_sort text, out at timestamptz, out id uuid)
+create function private.place_of(p_row public.offline_conversion_queue, p_sort text) returns text
+language sql stable set search_path = ''
+as $$
+  select case p_sort
+    when 'value' then p_row.value_cents::text
+    when 'updated' then private.exact_time(p_row.updated_at)
+    else private.exact_time(p_row.created_at) end
+$$;
+create function private.cursor_parts(p_cursor text, p_sort text, out at text, out id uuid)
 language plpgsql stable set search_path = ''
 as $$
 declare
@@ -12704,8 +13555,9 @@ begin
     v_parts := string_to_array(convert_from(decode(
       translate(p_cursor, '-_', '+/') || repeat('=', (4 - length(p_cursor) % 4) % 4),
       'base64'), 'UTF8'), '|');
-    at := v_parts[2]::timestamptz;
+    at := v_parts[2];
     id := v_parts[3]::uuid;
+    perform case p_sort when 'value' then at::bigint::text else at::timestamptz::text end;
   exception when others then
     v_parts := null;
   end;
@@ -12726,17 +13578,15 @@ declare
   v_limit int := least(greatest(p_limit, 1), 1000);
   v_after record;
   v_rows public.offline_conversion_queue[];
-  v_last public.offline_conversion_queue;
 begin
   select * into v_after from private.cursor_parts(p_cursor, v_sort);
   select array_agg(m) into v_rows
     from private.matching_rows(v_site.id, p_filter, v_after.at, v_after.id, v_limit + 1) m;
-  v_last := v_rows[v_limit];
   return jsonb_build_object(
     'siteId', p_public_id,
     'rows', private.queue_rows_json(v_rows[1:v_limit], p_max_attempts),
-    'nextCursor', case when cardinality(v_rows) > v_limit then private.cursor_text(v_sort,
-      case v_sort when 'updated' then v_last.updated_at else v_last.created_at end, v_last.id) end);
+    'nextCursor', case when cardinality(v_rows) > v_limit then private.cursor_text(
+      v_sort, private.place_of(v_rows[v_limit], v_sort), v_rows[v_limit].id) end);
 end
 $$;
 
@@ -12821,10 +13671,13 @@ begin
         when h.held_by is not null then 'RETRACTION'
         when b.waits_for is not null then b.waits_for
         when w.is_for_api and (private.action_obstacle(p_rows[i])).code is not null then 'ACTION'
+        when p.paused_until is not null then 'PAUSE'
         when u.quota_until is not null then 'QUOTA' end,
       'waitsUntil', case
-        when b.waits_for = 'DAY' then greatest(b.waits_until, u.quota_until)
-        when b.waits_for is null and h.held_by is null then u.quota_until end,
+        when b.waits_for = 'DAY'
+          then greatest(b.waits_until, p.paused_until, u.quota_until)
+        when b.waits_for is null and h.held_by is null
+          then greatest(p.paused_until, u.quota_until) end,
       'uploadedAt', q.uploaded_at,
       'providerRequestId', q.provider_request_id,
       'transport', d.transport,
@@ -12867,7 +13720,12 @@ begin
       select greatest(x.quota_until, q.next_retry_at) as quota_until
       from public.provider_health_state x
       where x.site_id = q.site_id and x.provider_key = q.provider_key
-        and x.quota_until > private.current_moment()) u on w.is_for_api);
+        and x.quota_until > private.current_moment()) u on w.is_for_api
+    left join lateral (
+      select greatest(t.paused_until, q.not_before, q.next_retry_at) as paused_until
+      where t.paused_until > private.current_moment()
+        and t.paused_until > greatest(q.not_before, q.next_retry_at)) p
+      on w.is_waiting and (q.kind = 'CONVERSION' or w.is_for_api));
 end
 $$;
 
@@ -12898,16 +13756,6 @@ begin
         and h.blocked_at is not null
       order by h.blocked_at limit 1)));
 end
-$$;
-create function private.next_due(p_site_id uuid, p_status text) returns timestamptz
-language sql stable security definer set search_path = ''
-as $$
-  select greatest(q.not_before, q.next_retry_at)
-  from public.offline_conversion_queue q join public.sites s on s.id = q.site_id
-  where q.site_id = p_site_id and q.status = p_status
-    and q.status = any (private.waiting_states())
-    and (q.kind = 'CONVERSION' or s.oci_sync_method = 'api' and q.by_hand_reason is null)
-  order by greatest(q.not_before, q.next_retry_at) limit 1
 $$;
 create function private.rejected_causes(p_sites uuid[]) returns jsonb
 language sql stable security definer set search_path = ''
@@ -12964,6 +13812,8 @@ begin
     select l.code, l.category, sum(l.row_count) as n from lines l
     where l.status = 'FAILED' group by 1, 2)
   select (select f.facts from figures f where f.provider_key is null) || jsonb_build_object(
+    'notSent', (
+      select coalesce(sum(c.n), 0) from causes c where c.category = 'DETERMINISTIC_SKIP'),
     'failedRatio', (
       select round(coalesce(e.failed, 0)::numeric / e.all_ended, 4)
       from ended e where e.all_ended > 0),
@@ -13002,6 +13852,9 @@ begin
     'quotaUntil', (
       select max(h.quota_until) from api a join public.provider_health_state h
         on h.site_id = a.id and h.quota_until > private.current_moment()),
+    'pause', (
+      select private.pause_json(s) from public.sites s
+      where cardinality(p_sites) = 1 and s.id = p_sites[1]),
     'connected', (select bool_and(a.is_connected) from api a),
     'blockedActions', (
       select coalesce(jsonb_agg(jsonb_build_object(
@@ -13160,6 +14013,85 @@ begin
 end
 $$;
 
+-- 16_reports/search_sites.sql
+create function private.search_in(p_site public.sites, p_text text, p_max int) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_is_operator boolean := public.has_site_role(p_site.id, 'operator');
+  v_digits text := right(regexp_replace(p_text, '\D', '', 'g'),
+    case when v_is_operator then 9 else 4 end);
+  v_like text := private.search_pattern(p_text);
+begin
+  return jsonb_build_object(
+    'leads', coalesce((
+      select jsonb_agg(jsonb_build_object(
+          'siteId', p_site.public_id, 'id', c.id, 'phone', private.masked_phone(c.phone),
+          'name', private.readable_note(c.site_id, c.contact_name),
+          'channel', c.channel, 'status', c.status, 'calledAt', c.called_at)
+        order by c.called_at desc, c.id)
+      from (
+        select x.* from public.calls x
+        where x.site_id = p_site.id and x.id in (
+          (select n.id from public.calls n
+            where n.site_id = p_site.id and length(v_digits) >= 2 and n.phone is not null
+              and reverse(regexp_replace(n.phone, '\D', '', 'g')) like reverse(v_digits) || '%'
+            order by n.called_at desc limit p_max)
+          union
+          (select n.id from public.calls n
+            where n.site_id = p_site.id and v_is_operator and n.contact_name is not null
+              and translate(lower(translate(n.contact_name, 'Iİ', 'ii')), 'ı', 'i') like v_like
+            order by n.called_at desc limit p_max))
+        order by x.called_at desc, x.id limit p_max) c), '[]'),
+    'sales', coalesce((
+      select jsonb_agg(jsonb_build_object(
+          'siteId', p_site.public_id, 'id', s.id, 'orderId', s.order_id,
+          'externalRef', s.external_ref,
+          'amountCents', s.amount_cents, 'currency', s.currency, 'occurredAt', s.occurred_at,
+          'callId', s.call_id, 'rowId', (
+            select q.id from public.offline_conversion_queue q
+            where q.sale_id = s.id order by q.created_at desc, q.id desc limit 1))
+        order by s.occurred_at desc, s.id)
+      from (
+        select x.* from public.sales x
+        where x.site_id = p_site.id
+          and translate(lower(translate(
+            concat_ws(E'\n', x.order_id, x.external_ref), 'Iİ', 'ii')), 'ı', 'i') like v_like
+        order by x.occurred_at desc, x.id limit p_max) s), '[]'));
+end
+$$;
+create function public.search_sites(p_text text, p_first text default null) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_text text := btrim(left(p_text, 80));
+begin
+  if char_length(v_text) < 2 then
+    perform private.refuse_setting('text');
+  end if;
+  return (
+    with found as materialized (
+      select coalesce(s.public_id = p_first, false) as is_first,
+        private.search_in(s, v_text, 8) as it
+      from public.sites s
+      where s.id in (
+          select m.site_id from public.site_members m where m.user_id = (select auth.uid()))
+        and (s.archived_at is null or s.public_id = p_first)),
+    ranked as (
+      select k.kind, f.is_first, e.item,
+        row_number() over (partition by k.kind, f.is_first order by
+          coalesce(e.item ->> 'calledAt', e.item ->> 'occurredAt')::timestamptz desc,
+          e.item ->> 'id') as place
+      from found f
+        cross join (values ('leads'), ('sales')) k (kind)
+        cross join jsonb_array_elements(f.it -> k.kind) e (item))
+    select jsonb_object_agg(k.kind, coalesce((
+      select jsonb_agg(r.item order by r.is_first desc, r.place)
+      from ranked r where r.kind = k.kind and r.place <= 8), '[]'))
+    from (values ('leads'), ('sales')) k (kind));
+end
+$$;
+
 -- 16_reports/site_version.sql
 create function private.newest_moments(p_site_id uuid, p_table regclass, p_column name)
 returns text
@@ -13186,6 +14118,7 @@ create function private.delivery_state(p_site public.sites) returns text
 language sql stable security definer set search_path = ''
 as $$
   select jsonb_build_array(p_site.oci_sync_method, p_site.archived_at,
+    p_site.paused_until, p_site.pause_reason,
     (select jsonb_agg(jsonb_build_array(h.state, h.next_probe_at, h.blocked_code, h.quota_until)
        order by h.provider_key)
      from public.provider_health_state h where h.site_id = p_site.id),
@@ -13215,12 +14148,89 @@ begin
       array[private.newest_moments(v_site.id, 'public.transition_proofs', 'occurred_at')]
     when p_of = 'events' then
       array[private.newest_moments(v_site.id, 'public.ingest_idempotency', 'created_at')]
+    when p_of = 'setup' then array[private.setup_state(v_site)]
   end;
   if v_parts is null then
     perform private.fail(400, 'VALIDATION_FAILED', jsonb_build_object('field', 'of'));
   end if;
-  return jsonb_build_object('version', md5(array_to_string(v_parts, '|', '-')));
+  return jsonb_build_object(
+    'version', md5(array_to_string(v_parts, '|', '-')), 'at', private.current_moment());
 end
+$$;
+
+-- 16_reports/sites_overview.sql
+create function private.delivery_health(p_site public.sites) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object('way', p_site.oci_sync_method) || case
+    when private.is_paused(p_site)
+      then jsonb_build_object('code', 'PAUSED', 'at', p_site.paused_until)
+    when p_site.oci_sync_method = 'script' then (
+      select jsonb_build_object('at', r.at, 'code', case
+        when r.at is null then case when exists (select from public.site_api_keys k
+          where k.site_id = p_site.id and k.revoked_at is null) then 'NEVER_RAN' else 'NO_KEY' end
+        when r.error_code is not null then 'FAILED'
+        when r.at < private.current_moment() - interval '25 hours' then 'SILENT'
+        else 'WELL' end)
+      from (select 1) one left join lateral (
+        select x.at, x.error_code from public.script_runs x where x.site_id = p_site.id
+        order by x.at desc, x.id desc limit 1) r on true)
+    else (
+      select jsonb_build_object('at', coalesce(h.blocked_at, t.served_at), 'code', case
+        when c.site_id is null then 'NOT_CONNECTED'
+        when h.blocked_at is not null then 'BLOCKED'
+        when h.state <> 'CLOSED' then 'CIRCUIT'
+        when h.last_failure_at > coalesce(h.last_success_at, '-infinity') then 'FAILED'
+        else 'WELL' end)
+      from (select 1) one
+        left join public.provider_credentials c
+          on c.site_id = p_site.id and c.provider_key = 'google_ads'
+        left join public.provider_health_state h
+          on h.site_id = p_site.id and h.provider_key = 'google_ads'
+        left join private.delivery_turns t on t.site_id = p_site.id
+          and t.provider_key = 'google_ads' and t.pipeline = 'seals') end
+$$;
+create function private.sealed_by_day(p_site public.sites) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_agg(coalesce(w.cents, 0) order by d.day)
+  from generate_series(private.today_at(p_site) - 13, private.today_at(p_site),
+      interval '1 day') d (day)
+    left join (
+      select (c.status_at at time zone p_site.timezone)::date as day, sum(s.amount_cents) as cents
+      from public.calls c
+        join public.sales s on s.call_id = c.id and s.status = 'CONFIRMED'
+          and s.currency = p_site.currency
+      where c.site_id = p_site.id and c.status = 'sealed'
+        and c.status_at >= private.start_of_day(p_site, private.today_at(p_site) - 13)
+      group by 1) w on w.day = d.day
+$$;
+create function public.sites_overview() returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'siteId', s.public_id,
+      'lastEventAt', (
+        select max(e.created_at) from public.ingest_idempotency e where e.site_id = s.id),
+      'leadsToday', (
+        select count(*) from public.calls c where c.site_id = s.id
+          and c.called_at >= private.start_of_day(s, private.today_at(s))),
+      'sealedByDay', private.sealed_by_day(s),
+      'waiting', q.waiting,
+      'failed', q.failed,
+      'needsYou', (
+        select count(*) from private.matching_leads(s, '{"view": "needs_you"}', 500)),
+      'health', private.delivery_health(s))
+    order by s.name, s.public_id), '[]')
+  from public.site_members m
+    join public.sites s on s.id = m.site_id and s.archived_at is null
+    cross join lateral (
+      select coalesce(sum(t.row_count)
+          filter (where t.status = any (private.waiting_states())), 0) as waiting,
+        coalesce(sum(t.row_count) filter (where t.status = 'FAILED'
+          and t.category is distinct from 'DETERMINISTIC_SKIP'), 0) as failed
+      from private.queue_totals(array[s.id]) t) q
+  where m.user_id = auth.uid()
 $$;
 
 -- 16_reports/why_not_counted.sql
@@ -13381,6 +14391,9 @@ begin
         jsonb_build_object('saleId', v_held.by_sale_id, 'rowId', v_held.by_row_id)))
     when p_row.click_expires_at <= v_now
       then private.why_blocked('CLICK_EXPIRED', p_sale.clicked_at)
+    when private.is_paused(p_site) and p_site.paused_until > p_row.not_before
+      then private.link('WAITS', 'SENDING_PAUSED',
+        greatest(p_site.paused_until, p_row.next_retry_at))
     when p_row.not_before > v_now then private.link('WAITS', case
       when p_sale.clicked_at + make_interval(hours => p_site.click_min_age_hours)
         >= p_row.not_before then 'CLICK_TOO_YOUNG'
@@ -13649,8 +14662,9 @@ $$;
 create function private.actor_as_of(p_kind text, p_id uuid, p_at timestamptz) returns text
 language sql stable security definer set search_path = ''
 as $$
-  select case p_kind when 'user' then private.actor_email(p_id, p_at)
-    else private.actor_name(p_kind, p_id) end
+  select case p_kind
+    when 'user' then private.actor_email(p_id, p_at)
+    when 'api_key' then (select k.name from public.site_api_keys k where k.id = p_id) end
 $$;
 
 -- 17_acts/site_acts.sql
@@ -13660,6 +14674,8 @@ as $$
   select case
     when p_changed ? 'archived_at'
       then case when p_changed -> 'archived_at' -> 1 = 'null' then 'restored' else 'archived' end
+    when p_changed ?| '{paused_until,pause_reason}'
+      then case when p_changed -> 'paused_until' -> 1 = 'null' then 'resumed' else 'paused' end
     when p_changed ?| '{consent_mode,respects_privacy_signal}' then 'consent'
     when p_changed ?| '{name,domains,currency,timezone,locale}' then 'settings'
     else 'delivery' end
@@ -13679,7 +14695,8 @@ begin
     return null;
   end if;
   v_changed := private.changed_fields(
-    to_jsonb(old) - 'updated_at', to_jsonb(new) - 'updated_at');
+    to_jsonb(old) - '{updated_at,consent_set_at}'::text[],
+    to_jsonb(new) - '{updated_at,consent_set_at}'::text[]);
   if v_changed ? 'oci_sync_method' then
     perform private.prove_connection(new.id, 'google_ads', jsonb_build_object(
       'contract', 'delivery', 'from', old.oci_sync_method, 'to', new.oci_sync_method));
@@ -13789,7 +14806,7 @@ begin
   update public.calls c
     set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null,
         click_is_signed = false, phone = null, caller_hash = null, caller_key_id = null,
-        page_url = null,
+        contact_name = null, page_url = null,
         visitor_id = private.erased_name(coalesce(c.session_id, c.id)), updated_at = v_now
     where c.id = any (p.call_ids);
   perform from public.sales s where s.id = any (p.sale_ids) order by s.id for update;
@@ -14100,7 +15117,8 @@ as $$
     'id', p_receipt.id,
     'askedBy', p_receipt.asked_by,
     'identifierHash', p_receipt.identifier_hash,
-    'actor', private.actor_json(p_receipt.actor_kind, p_receipt.actor_id),
+    'actor', private.actor_json(
+      p_receipt.actor_kind, p_receipt.actor_id, p_receipt.started_at),
     'counts', p_receipt.counts,
     'proofId', p_receipt.proof_id,
     'startedAt', p_receipt.started_at,
@@ -14123,15 +15141,19 @@ $$;
 -- 18_privacy/export_person.sql
 create function public.export_person(p_public_id text, p_person jsonb, p_after text default null)
 returns jsonb
-language plpgsql stable security definer set search_path = ''
+language plpgsql security definer set search_path = ''
 as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'owner');
 begin
-  return private.export_page(private.require_site(p_public_id, 'owner'), p_person, p_after);
+  perform private.require_fresh_sign_in();
+  return private.export_page(v_site, private.user_actor(), p_person, p_after);
 end
 $$;
-create function private.export_page(p_site public.sites, p_asked jsonb, p_after text)
-returns jsonb
-language plpgsql stable security definer set search_path = ''
+create function private.export_page(
+  p_site public.sites, p_actor private.actor, p_asked jsonb, p_after text
+) returns jsonb
+language plpgsql security definer set search_path = ''
 as $$
 declare
   v_page constant int := 1000;
@@ -14146,6 +15168,12 @@ begin
       where e.session_id = any (private.sessions_of(v_person))
         and (v_at is null or (e.received_at, e.id) > (v_at, v_id))
       order by e.received_at, e.id limit v_page) t;
+  perform private.prove(p_site.id, p_actor, jsonb_build_object(
+    'contract', 'privacy',
+    'contractVersion', 'privacy/1',
+    'entityId', private.uuid_v7(),
+    'to', 'exported',
+    'facts', jsonb_build_object('askedBy', p_asked ->> 'kind')));
   return jsonb_build_object(
     'person', case when p_after is null then private.person_json(p_site, v_person) end,
     'events', v_events,
@@ -14232,6 +15260,16 @@ as $$
     select distinct t from unnest(coalesce(p_one, '{}') || coalesce(p_other, '{}')) t
     where t is not null and t not like 'erased-%' order by t)
 $$;
+create function private.loose_number(p_site public.sites, p_phone text) returns text
+language sql immutable set search_path = ''
+as $$
+  select right(t.digits, 9)
+  from (select ltrim(regexp_replace(p_phone, '\D', '', 'g'), '0') as digits) t
+  where char_length(t.digits) >= case when private.calling_code(p_site) is null then 7 else 9 end
+$$;
+create function private.end_alike(p_one text, p_other text) returns boolean
+language sql immutable set search_path = ''
+as $$ select right(p_one, char_length(p_other)) = right(p_other, char_length(p_one)) $$;
 create function private.asked_person(p_site public.sites, p_asked jsonb) returns private.person
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -14245,8 +15283,9 @@ begin
   v.caller_hashes := '{}'; v.phone_hashes := '{}'; v.email_hashes := '{}';
   case p_asked ->> 'kind'
     when 'phone' then
-      v.phone := private.e164(p_site, v_value);
-      v.phone_hashes := private.joined(array[private.phone_hash(v.phone)], null);
+      v.phone := coalesce(private.e164(p_site, v_value), private.loose_number(p_site, v_value));
+      v.phone_hashes := private.joined(
+        array[private.phone_hash(private.e164(p_site, v_value))], null);
       v.caller_hashes := private.caller_hashes_of(v.phone_hashes, p_asked);
     when 'email' then
       v.email := lower(v_value);
@@ -14259,14 +15298,14 @@ begin
   end case;
   if v_value is null or char_length(v_value) not between 3 and 512
       or (p_asked ->> 'kind' = 'email' and v_value !~ '^[^@\s]+@[^@\s]+$')
-      or cardinality(v.visitors || v.clicks || v.phone_hashes || v.email_hashes) = 0 then
+      or (cardinality(v.visitors || v.clicks || v.email_hashes) = 0 and v.phone is null) then
     perform private.refuse_setting('value');
   end if;
   return v;
 end
 $$;
 create function private.visitors_captured(
-  p_site public.sites, p_phone_hashes text[], p_clicks text[]
+  p_site public.sites, p_phone_hashes text[], p_clicks text[], p_loose text
 ) returns text[]
 language sql stable security definer set search_path = ''
 as $$
@@ -14275,7 +15314,9 @@ as $$
     where b.site_id = p_site.id and b.status <> 'RECOVERED'
       and (array[b.payload ->> 'gclid', b.payload ->> 'wbraid', b.payload ->> 'gbraid'] && p_clicks
         or (b.payload ->> 'phone' is not null and private.phone_hash(
-          private.e164(p_site, b.payload ->> 'phone')) = any (p_phone_hashes))))
+          private.e164(p_site, b.payload ->> 'phone')) = any (p_phone_hashes))
+        or (private.e164(p_site, b.payload ->> 'phone') is null
+          and private.end_alike(private.loose_number(p_site, b.payload ->> 'phone'), p_loose))))
 $$;
 create function private.is_switchboard(p_site_id uuid, p_caller_hashes text[]) returns boolean
 language sql stable security definer set search_path = ''
@@ -14291,10 +15332,14 @@ as $$
 declare
   v private.person := private.asked_person(p_site, p_asked);
   v_asked_hashes text[] := v.caller_hashes;
+  v_loose text[] := private.joined(array[private.loose_number(p_site, v.phone)], null);
   v_size int := -1;
 begin
+  v.caller_hashes := private.joined(v.caller_hashes, array(
+    select h from jsonb_array_elements_text(coalesce(p_asked -> 'foundHashes', '[]')) h
+    where not private.is_switchboard(p_site.id, array[h])));
   v.visitors := private.joined(v.visitors,
-    private.visitors_captured(p_site, v.phone_hashes, v.clicks));
+    private.visitors_captured(p_site, v.phone_hashes, v.clicks, v_loose[1]));
   if cardinality(v.clicks) > 0 then
     v.visitors := private.joined(v.visitors, array(
       select s.visitor_id from private.click_sightings s
@@ -14321,13 +15366,24 @@ begin
       select c.id from public.calls c
         where c.site_id = p_site.id and c.caller_hash = any (v.caller_hashes)
           and c.caller_hash <> all (v_asked_hashes)
-      union   -- a number that could not be read in full has no hash
+      union   -- not read in full, it has no hash; typed, one that nobody checked
       select c.id from public.calls c
-        where c.site_id = p_site.id and c.phone is not null and c.caller_hash is null
-          and right(regexp_replace(c.phone, '\D', '', 'g'), 9) = right(v.phone, 9)
+          cross join lateral private.loose_number(p_site, c.phone) l
+          join unnest(v_loose) n on private.end_alike(l, n)
+        where c.site_id = p_site.id and c.phone is not null
+          and (c.caller_hash is null or v.phone not like '+%'
+            or (c.phone = v.phone and c.caller_hash <> all (v_asked_hashes)))
       union
       select s.call_id from public.sales s
         where s.id = any (v.sale_ids) and s.call_id is not null);
+    v_loose := private.joined(v_loose, array(
+      select t.number from (
+        select private.loose_number(p_site, c.phone) as number from public.calls c
+        where c.id = any (v.call_ids) and c.caller_hash is null) t
+      where 20 >= (   -- as is_switchboard
+        select count(*) from public.calls c
+        where c.site_id = p_site.id and c.phone is not null and c.caller_hash is null
+          and private.loose_number(p_site, c.phone) = t.number)));
     select private.joined(v.visitors, array_agg(c.visitor_id)),
         private.joined(v.stamps, array_agg(c.intent_stamp)),
         private.joined(v.caller_hashes, array_agg(c.caller_hash) filter (where t.is_own)),
@@ -14366,6 +15422,7 @@ begin
     exit when cardinality(v.call_ids) + cardinality(v.sale_ids) + cardinality(v.visitors) = v_size;
     v_size := cardinality(v.call_ids) + cardinality(v.sale_ids) + cardinality(v.visitors);
   end loop;
+  v.stamps := private.joined(v.stamps, array(select private.held_of(p_site, v)));
   return v;
 end
 $$;
@@ -14406,10 +15463,12 @@ begin
   update public.calls c
     set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null,
         click_is_signed = false, phone = null, caller_hash = null, caller_key_id = null,
-        page_url = null,
+        contact_name = null, page_url = null,
         visitor_id = private.erased_name(coalesce(c.session_id, c.id)),
         updated_at = private.current_moment()
     where c.id = any (v_ids);
+  delete from private.proof_notes n using public.transition_proofs p
+    where p.id = n.proof_id and p.entity_id = any (v_ids) and p.contract in ('call', 'lead');
   -- A visit with a lead that is not cleared yet waits for it.
   perform private.empty_visits(array(
     select s.id from public.sessions s where s.id = any (v_sessions)
@@ -14510,7 +15569,10 @@ as $$
       or array[h.report ->> 'gclid', h.report ->> 'wbraid', h.report ->> 'gbraid']
         && p_person.asked_clicks
       or private.phone_hash(private.e164(p_site, h.report ->> 'phone'))
-        = any (p_person.phone_hashes))
+        = any (p_person.phone_hashes)
+      or (private.e164(p_site, h.report ->> 'phone') is null
+        and private.end_alike(private.loose_number(p_site, h.report ->> 'phone'),
+          private.loose_number(p_site, p_person.phone))))
 $$;
 create function private.person_kinds(p_site public.sites, p_person private.person)
 returns table (kind text, rows bigint, first_at timestamptz, last_at timestamptz)
@@ -14565,8 +15627,11 @@ $$;
 create function public.preview_erasure(p_public_id text, p_person jsonb) returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'owner');
 begin
-  return private.preview_person(private.require_site(p_public_id, 'owner'), p_person);
+  perform private.require_fresh_sign_in();
+  return private.preview_person(v_site, p_person);
 end
 $$;
 create function private.preview_person(p_site public.sites, p_asked jsonb) returns jsonb
@@ -14581,6 +15646,7 @@ begin
         'kind', k.kind, 'rows', k.rows, 'firstAt', k.first_at, 'lastAt', k.last_at))
       from private.person_kinds(p_site, v_person) k),
     'visitors', to_jsonb(v_person.visitors),
+    'phoneHashes', to_jsonb(v_person.phone_hashes),
     'atGoogle', (
       select count(distinct d.sale_id) from private.standing_dispatches d
       where d.sale_id = any (v_person.sale_ids)),
@@ -14808,6 +15874,11 @@ begin
   return jsonb_build_object(
     'personalMonths', (
       select r.personal_months from private.site_retention r where r.site_id = v_site.id),
+    -- What other crons delete, by the rules that they follow.
+    'keptDays', jsonb_build_object(
+      'customerHashes', extract(day from private.click_life()),
+      'handedOut', extract(day from private.identifiers_kept()),
+      'origins', extract(day from private.billed_rows_kept())),
     'removed', (
       select coalesce(jsonb_agg(jsonb_build_object(
         'kind', t.kind,
@@ -14826,6 +15897,7 @@ as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
+  perform private.require_fresh_sign_in();
   if p_personal_months not between 4 and 120 then
     perform private.refuse_setting('personalMonths');
   end if;
@@ -14841,6 +15913,457 @@ begin
 end
 $$;
 
+-- 19_setup/call_reports.sql
+create table private.call_reports (
+  id bigint generated always as identity primary key,
+  site_id uuid not null references public.sites (id),
+  result text not null,
+  times int not null default 1,
+  at timestamptz not null,
+  constraint call_result_is_known check (result in (
+    'signed', 'no_time', 'old_time', 'no_signature', 'no_secret', 'wrong_signature'))
+);
+create function public.note_call_report(p_public_id text, p_result text) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_site public.sites;
+begin
+  select s.* into v_site from public.sites s
+    where s.public_id = p_public_id and s.archived_at is null;
+  if v_site.id is null then
+    return '{"ok": false}';
+  end if;
+  if p_result = 'signed' then
+    perform private.write_tick(v_site, 'calls', v_now);
+  end if;
+  perform pg_catalog.pg_advisory_xact_lock(hashtextextended('calls/' || v_site.id, 0));
+  update private.call_reports r set times = least(r.times, 999999) + 1, at = v_now
+    where r.id = (
+      select x.id from private.call_reports x
+      where x.site_id = v_site.id
+      order by x.at desc, x.id desc limit 1)
+      and r.result = p_result and r.at > v_now - interval '1 minute';
+  if not found then
+    insert into private.call_reports (site_id, result, at) values (v_site.id, p_result, v_now);
+    delete from private.call_reports r where r.id in (
+      select x.id from private.call_reports x
+      where x.site_id = v_site.id order by x.at desc, x.id desc offset 20);
+  end if;
+  return '{"ok": true}';
+end
+$$;
+create function private.call_reports_json(p_site_id uuid) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object('result', r.result, 'times', r.times, 'at', r.at)
+    order by r.at desc, r.id desc), '[]')
+  from (
+    select x.* from private.call_reports x
+    where x.site_id = p_site_id order by x.at desc, x.id desc limit 10) r
+$$;
+
+-- 19_setup/consent_cost.sql
+create function public.consent_cost(p_public_id text) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'owner');
+  v_since timestamptz := private.current_moment() - interval '1 day';
+begin
+  return jsonb_build_object('events', (
+    select count(*) from (
+      select from public.sessions s
+        join private.events e on e.session_id = s.id and e.received_at > v_since
+      -- A visit goes on for a day at most in practice; one that began earlier is read by its start.
+      where s.site_id = v_site.id and s.started_at > v_since - interval '1 day'
+        and s.last_seen_at > v_since - interval '1 day'
+        and s.visitor_id not like 'system/%'
+        and not coalesce('analytics' = any (
+          (private.newest_choice(s.site_id, s.visitor_id)).scopes), false)
+      limit 100000) e));
+end
+$$;
+
+-- 19_setup/refused_origins.sql
+create table private.refused_origins (
+  site_id uuid not null references public.sites (id),
+  host text not null,
+  network text not null,
+  first_at timestamptz not null,
+  last_at timestamptz not null,
+  days int not null default 1,
+  primary key (site_id, host, network),
+  constraint refused_host_is_bounded check (char_length(host) <= 253),
+  constraint network_is_a_range check (network = '' or network ~ '/(24|48)$')
+);
+create function private.is_subdomain(p_site public.sites, p_host text) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select coalesce(bool_or(right(p_host, char_length(l) + 1) = '.' || l), false)
+  from unnest(p_site.domains) l
+$$;
+create function private.refused_hosts(p_site public.sites)
+returns table (
+  host text, first_at timestamptz, last_at timestamptz, ranges bigint, is_subdomain boolean,
+  place bigint
+)
+language sql stable security definer set search_path = ''
+as $$
+  select t.host, t.first_at, t.last_at, t.ranges, t.is_subdomain, row_number() over (
+    order by t.ranges >= 3 desc, t.is_subdomain desc, t.ranges desc, t.days desc, t.first_at,
+      t.host)
+  from (
+    select r.host, min(r.first_at) as first_at, max(r.last_at) as last_at, max(r.days) as days,
+      count(*) as ranges, private.is_subdomain(p_site, r.host) as is_subdomain
+    from private.refused_origins r
+    where r.site_id = p_site.id and r.host <> all (p_site.domains)
+      and r.last_at >= private.current_moment() - interval '7 days'
+    group by r.host) t
+  where t.ranges > 1 or t.last_at >= private.current_moment() - interval '1 day'
+$$;
+create function public.note_refused_origin(p_site_id uuid, p_host text, p_network text default null)
+returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_host text := left(p_host, 253);
+  v_network text := coalesce(p_network, '');
+  v_site public.sites;
+begin
+  perform pg_catalog.pg_advisory_xact_lock(hashtextextended('refused/' || p_site_id, 0));
+  select s.* into v_site from public.sites s where s.id = p_site_id;
+  update private.refused_origins r
+    set last_at = v_now,
+        days = r.days + (date_trunc('day', r.last_at, 'UTC') < date_trunc('day', v_now, 'UTC'))::int
+    where r.site_id = p_site_id and r.host = v_host and r.network = v_network;
+  if found or 8 <= (select count(*) from private.refused_origins r
+      where r.site_id = p_site_id and r.host = v_host) then
+    return jsonb_build_object('ok', true);
+  end if;
+  delete from private.refused_origins r
+    where r.site_id = p_site_id
+      and r.host not in (select h.host from private.refused_hosts(v_site) h);
+  delete from private.refused_origins r
+    where r.site_id = p_site_id and r.network = v_network and r.host in (
+      select x.host from private.refused_origins x
+      where x.site_id = p_site_id and x.network = v_network
+      order by x.last_at desc, x.host offset 4);
+  if 200 <= (select count(*) from private.refused_origins r where r.site_id = p_site_id) then
+    delete from private.refused_origins r
+      where r.site_id = p_site_id and r.host = (
+        select h.host from private.refused_hosts(v_site) h order by h.ranges, h.last_at limit 1);
+  end if;
+  insert into private.refused_origins (site_id, host, network, first_at, last_at)
+    values (p_site_id, v_host, v_network, v_now, v_now);
+  return jsonb_build_object('ok', true);
+end
+$$;
+create function private.refused_host(p_site public.sites) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object('host', h.host, 'at', h.first_at, 'isSubdomain', h.is_subdomain)
+  from private.refused_hosts(p_site) h where h.place = 1
+$$;
+create function public.add_site_domain(p_public_id text, p_host text) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'owner');
+begin
+  select s.* into v_site from public.sites s where s.id = v_site.id for no key update;
+  if p_host = any (v_site.domains) then
+    return jsonb_build_object('ok', true);
+  end if;
+  if cardinality(v_site.domains) >= 20 then
+    perform private.fail(409, 'TOO_MANY');
+  end if;
+  perform private.check_site_fields(
+    v_site.name, v_site.domains || p_host, v_site.currency, v_site.timezone);
+  update public.sites s
+    set domains = s.domains || p_host, updated_at = private.current_moment()
+    where s.id = v_site.id;
+  return jsonb_build_object('ok', true);
+end
+$$;
+
+-- 19_setup/setup_tests.sql
+create table private.setup_tests (
+  site_id uuid not null references public.sites (id),
+  way text not null,
+  order_id text not null,
+  at timestamptz not null,
+  problem text,
+  field text,
+  primary key (site_id, way),
+  constraint test_way_is_known check (way in ('script', 'api')),
+  constraint test_order_is_marked check (order_id ~ '^test_[0-9a-f-]{36}$'),
+  constraint test_problem_is_bounded check (
+    char_length(problem) <= 64 and char_length(field) <= 256)
+);
+create function private.last_test_json(p_site public.sites) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object('orderId', t.order_id, 'at', t.at, 'problem', t.problem,
+    'field', t.field)
+  from private.setup_tests t where t.site_id = p_site.id and t.way = p_site.oci_sync_method
+$$;
+create function private.test_mark(p_site public.sites) returns text
+language sql immutable set search_path = ''
+as $$
+  select left(encode(sha256(convert_to(
+    p_site.id || '/' || private.conversion_name(p_site, 'seal'), 'UTF8')), 'hex'), 12)
+$$;
+create function public.test_conversion(p_site_id uuid) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object(
+    'orderId', 'test_' || left(pg_catalog.gen_random_uuid()::text, 24) || private.test_mark(s),
+    'conversionName', private.conversion_name(s, 'seal'),
+    'conversionAction', a.action,
+    'via', c.transport,
+    'valueCents', case s.oci_sync_method when 'api'
+      then private.expected_value_cents(s, 'sealed') else 0 end,
+    'currency', s.currency,
+    'conversionTime', private.current_moment(),
+    'timezone', s.timezone,
+    'gclid', v.gclid,
+    'wbraid', case when v.gclid is null then v.wbraid end,
+    'gbraid', case when v.gclid is null and v.wbraid is null then v.gbraid end)
+  from public.sites s
+    cross join lateral (
+      select x.gclid, x.wbraid, x.gbraid from (
+        select y.* from public.sessions y
+        where y.site_id = s.id order by y.started_at desc limit 500) x
+      where num_nonnulls(x.gclid, x.wbraid, x.gbraid) > 0 and x.marketing_consent
+        and x.clicked_at > private.current_moment() - private.click_life()
+      order by x.clicked_at desc limit 1) v
+    left join public.provider_credentials c
+      on c.site_id = s.id and c.provider_key = 'google_ads'
+    left join public.provider_conversion_actions a
+      on a.site_id = s.id and a.provider_key = 'google_ads'
+        and a.conversion_name = private.conversion_name(s, 'seal')
+  where s.id = p_site_id and s.archived_at is null
+$$;
+create function public.record_test(p_site_id uuid, p_answer jsonb) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites;
+  v_now timestamptz := private.current_moment();
+  v_problem text := left(p_answer ->> 'problem', 64);
+begin
+  select s.* into v_site from public.sites s where s.id = p_site_id for share;
+  if v_site.oci_sync_method is distinct from p_answer ->> 'way' then
+    perform private.fail(400, 'WRONG_SYNC_METHOD');
+  end if;
+  if not coalesce(p_answer ->> 'orderId' ~ '^test_[0-9a-f-]{36}$', false) then
+    perform private.refuse_setting('orderId');
+  end if;
+  if v_problem is distinct from 'NO_CLICK'
+      and right(p_answer ->> 'orderId', 12) <> private.test_mark(v_site) then
+    return jsonb_build_object('ok', true);
+  end if;
+  insert into private.setup_tests as t (site_id, way, order_id, at, problem, field)
+    values (v_site.id, v_site.oci_sync_method, p_answer ->> 'orderId', v_now, v_problem,
+      left(p_answer ->> 'field', 256))
+    on conflict (site_id, way) do update
+      set order_id = excluded.order_id, at = excluded.at, problem = excluded.problem,
+          field = excluded.field;
+  if (p_answer ->> 'hasAction')::boolean then
+    perform private.write_tick(v_site, 'actions', v_now,
+      jsonb_build_object('name', private.conversion_name(v_site, 'seal')));
+  end if;
+  if v_problem is null then
+    perform private.write_tick(v_site, 'test', v_now);
+  end if;
+  return jsonb_build_object('ok', true);
+end
+$$;
+
+-- 19_setup/setup_ticks.sql
+create table private.setup_ticks (
+  site_id uuid not null references public.sites (id),
+  step text not null,
+  at timestamptz not null,
+  facts jsonb not null default '{}',
+  primary key (site_id, step),
+  constraint setup_step_is_known check (step in ('snippet', 'clicks', 'consent', 'calls', 'values',
+    'actions:script', 'actions:api', 'delivery:script', 'delivery:api', 'test:script', 'test:api',
+    'delivered:script', 'delivered:api'))
+);
+create function private.setup_steps() returns text[]
+language sql immutable parallel safe set search_path = ''
+as $$
+  select array['snippet', 'clicks', 'consent', 'calls', 'values', 'actions', 'delivery', 'test',
+    'delivered']
+$$;
+create function private.tick_of(p_site public.sites, p_step text) returns text
+language sql immutable set search_path = ''
+as $$
+  select case when p_step in ('actions', 'delivery', 'test', 'delivered')
+    then p_step || ':' || p_site.oci_sync_method else p_step end
+$$;
+create function private.write_tick(
+  p_site public.sites, p_step text, p_at timestamptz, p_facts jsonb default '{}'
+) returns void
+language sql security definer set search_path = ''
+as $$
+  insert into private.setup_ticks (site_id, step, at, facts)
+    values (p_site.id, private.tick_of(p_site, p_step), p_at, p_facts)
+    on conflict (site_id, step) do nothing
+$$;
+create function public.skip_calls(p_public_id text, p_skipped boolean) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_open_site(p_public_id, 'owner');
+begin
+  if p_skipped then
+    perform private.write_tick(
+      v_site, 'calls', private.current_moment(), '{"isSkipped": true}');
+  else
+    delete from private.setup_ticks t
+      where t.site_id = v_site.id and t.step = 'calls' and t.facts ? 'isSkipped';
+  end if;
+  return jsonb_build_object('ok', true);
+end
+$$;
+
+-- 19_setup/site_setup.sql
+create function private.seen_visit(p_site public.sites) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_strip_nulls(jsonb_build_object('at', s.started_at,
+    'page', left(substring(s.landing_url from '^[a-z]+://(?:[^/?#@]*@)?([^/?#@]+)'), 253)))
+  from public.sessions s
+  where s.site_id = p_site.id and s.visitor_id not like 'system/%' and s.landing_url is not null
+  order by s.started_at limit 1
+$$;
+create function private.seen_click(p_site public.sites) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object('at', s.clicked_at, 'kind', case
+    when s.gclid is not null then 'gclid' when s.wbraid is not null then 'wbraid'
+    else 'gbraid' end)
+  from (
+    select x.* from public.sessions x
+    where x.site_id = p_site.id order by x.started_at desc limit 500) s
+  where num_nonnulls(s.gclid, s.wbraid, s.gbraid) > 0
+  order by s.started_at desc limit 1
+$$;
+create function private.seen_consent(p_site public.sites) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select case when p_site.consent_mode = 'off'
+    then jsonb_build_object('at', p_site.consent_set_at, 'isOff', true)
+    else (
+      select jsonb_build_object('at', s.last_seen_at)
+      from (
+        select x.* from public.sessions x
+        where x.site_id = p_site.id order by x.started_at desc limit 500) s
+      where s.last_seen_at >= p_site.consent_set_at
+        and 'analytics' = any ((private.newest_choice(s.site_id, s.visitor_id)).scopes)
+      order by s.last_seen_at limit 1) end
+$$;
+create function private.seen_step(p_site public.sites, p_step text) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return case p_step
+    when 'snippet' then private.seen_visit(p_site)
+    when 'clicks' then private.seen_click(p_site)
+    when 'consent' then private.seen_consent(p_site)
+    when 'calls' then (
+      select jsonb_build_object('at', r.at) from private.call_reports r
+      where r.site_id = p_site.id and r.result = 'signed' order by r.at limit 1)
+    when 'values' then (
+      select jsonb_build_object('at', p_site.updated_at)
+      where cardinality(p_site.amount_presets) > 0 or exists (   -- or it has sealed amounts
+        select from public.sales s
+        where s.site_id = p_site.id and s.value_source = 'OPERATOR'))
+    when 'actions' then (
+      select jsonb_build_object('at', a.updated_at, 'name', a.conversion_name)
+      from public.provider_conversion_actions a
+      where p_site.oci_sync_method = 'api' and a.site_id = p_site.id
+        and a.provider_key = 'google_ads' and a.blocked_at is null
+        and a.conversion_name = private.conversion_name(p_site, 'seal'))
+    when 'delivery' then case p_site.oci_sync_method
+      when 'script' then (
+        select jsonb_build_object('at', r.at) from public.script_runs r
+        where r.site_id = p_site.id and r.error_code is null order by r.at desc limit 1)
+      else (
+        select jsonb_build_object('at', c.connected_at) from public.provider_credentials c
+        where c.site_id = p_site.id and c.provider_key = 'google_ads') end
+    when 'delivered' then (
+      select jsonb_build_object('at', coalesce(d.verdict_at, d.uploaded_at), 'order', d.order_id)
+      from private.queue_delivered d
+      where d.site_id = p_site.id and d.provider_key = 'google_ads' and d.kind = 'CONVERSION'
+        and case p_site.oci_sync_method
+          when 'script' then d.transport = 'script' else d.verdict = 'CONFIRMED' end
+      order by d.uploaded_at limit 1) end;
+end
+$$;
+create function public.site_setup(p_public_id text) returns jsonb
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'owner');
+  v_step text;
+  v_seen jsonb;
+begin
+  foreach v_step in array private.setup_steps() loop
+    continue when exists (select from private.setup_ticks t
+      where t.site_id = v_site.id and t.step = private.tick_of(v_site, v_step));
+    v_seen := private.seen_step(v_site, v_step);
+    if v_seen is not null then
+      perform private.write_tick(
+        v_site, v_step, (v_seen ->> 'at')::timestamptz, v_seen - 'at');
+    end if;
+  end loop;
+  return jsonb_build_object(
+    'way', v_site.oci_sync_method,
+    'consentMode', v_site.consent_mode,
+    'steps', (
+      select jsonb_agg(jsonb_build_object(
+        'step', k.step, 'at', t.at, 'facts', coalesce(t.facts, '{}')) order by k.place)
+      from unnest(private.setup_steps()) with ordinality k (step, place)
+        left join private.setup_ticks t
+          on t.site_id = v_site.id and t.step = private.tick_of(v_site, k.step)),
+    'refusedHost', private.refused_host(v_site),
+    'callReports', private.call_reports_json(v_site.id),
+    'hasSecret', exists (select from private.site_secrets x
+      where x.site_id = v_site.id and x.sealed is not null),
+    'hasKey', exists (select from public.site_api_keys k
+      where k.site_id = v_site.id and k.revoked_at is null and 'script' = any (k.scopes)),
+    'lastEventAt', (
+      select s.last_seen_at from public.sessions s
+      where s.site_id = v_site.id order by s.started_at desc limit 1),
+    'lastTest', private.last_test_json(v_site));
+end
+$$;
+create function private.setup_state(p_site public.sites) returns text
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_array(p_site.updated_at,
+    (select s.last_seen_at from public.sessions s
+     where s.site_id = p_site.id order by s.started_at desc limit 1),
+    (select max(r.at) from public.script_runs r where r.site_id = p_site.id),
+    (select jsonb_agg(jsonb_build_array(k.revoked_at, k.scopes, k.scope_used) order by k.id)
+     from public.site_api_keys k where k.site_id = p_site.id),
+    (select x.rotated_at from private.site_secrets x where x.site_id = p_site.id),
+    (select max(r.at) from private.call_reports r where r.site_id = p_site.id),
+    (select max(r.first_at) from private.refused_origins r where r.site_id = p_site.id),
+    (select count(*) from private.setup_ticks t where t.site_id = p_site.id),
+    (select max(t.at) from private.setup_tests t where t.site_id = p_site.id),
+    private.delivery_state(p_site),
+    private.newest_moments(p_site.id, 'private.queue_delivered', 'verdict_at'),
+    (select max(d.uploaded_at) from private.queue_delivered d
+     where d.site_id = p_site.id and d.provider_key = 'google_ads'))::text
+$$;
+
 -- 01_ground/database_readiness.sql
 grant execute on function public.database_readiness() to opsmantik_app, service_role;
 
@@ -14853,12 +16376,18 @@ grant execute on function public.decline_invitation(uuid) to authenticated;
 grant execute on function public.purge_expired_invitations() to opsmantik_app, service_role;
 
 -- 02_tenancy/change_site.sql
-grant execute on function public.create_site(text, text[], text, text, text, text, text)
+grant execute on function public.create_site(text, text[], text, text, text, text, text, jsonb)
   to authenticated;
 grant execute on function public.update_site(text, text, text[], text, text, text, bigint)
   to authenticated;
 grant execute on function public.set_site_archived(text, boolean) to authenticated;
 grant execute on function public.set_site_privacy(text, text, boolean) to authenticated;
+
+-- 02_tenancy/invitation_mail.sql
+create trigger invitations_are_named before insert or update of raw_user_meta_data, email
+  on auth.users for each row execute function private.keep_invitation_words();
+create trigger invited_people_are_told after insert or update or delete on public.site_invitations
+  for each row execute function private.tell_invited();
 
 -- 02_tenancy/my_account.sql
 grant execute on function public.my_account() to authenticated;
@@ -15044,6 +16573,9 @@ create trigger lost_rows_are_noted after delete on public.ingest_idempotency for
   when (old.expires_at > now() and old.created_at < now())
   execute function private.note_lost_row();
 
+-- 04_ingest/lead_room.sql
+alter table private.lead_room_taken enable row level security;
+
 -- 04_ingest/record_consent.sql
 grant execute on function public.record_consent(uuid, jsonb) to opsmantik_app, service_role;
 grant execute on function public.record_consents(uuid, jsonb) to opsmantik_app, service_role;
@@ -15059,6 +16591,10 @@ grant execute on function public.note_busy_days(int) to opsmantik_app, service_r
 
 -- 04_ingest/store_events.sql
 grant execute on function public.store_events(uuid, jsonb) to opsmantik_app, service_role;
+
+-- 05_leads/caller_vouchers.sql
+alter table private.voucher_key enable row level security;
+grant execute on function public.vouch_callers(text, jsonb) to opsmantik_app, service_role;
 
 -- 05_leads/calls.sql
 create index calls_of_a_site on public.calls (site_id, called_at desc, id desc);
@@ -15080,6 +16616,7 @@ create index sealed_leads_by_seal on public.calls (site_id, status_at) where sta
 create index leads_by_phone_ending
   on public.calls (site_id, reverse(regexp_replace(phone, '\D', '', 'g')) text_pattern_ops)
   where phone is not null;
+create index named_leads on public.calls (site_id, called_at desc) where contact_name is not null;
 create index leads_of_a_visit on public.calls (session_id);
 create index changed_leads on public.calls (site_id, updated_at);
 alter table public.calls enable row level security;
@@ -15091,6 +16628,10 @@ alter table private.click_sightings enable row level security;
 -- 05_leads/held_reports.sql
 create index held_reports_by_age on private.held_reports (held_until);
 alter table private.held_reports enable row level security;
+
+-- 05_leads/lead_contacts.sql
+grant execute on function public.set_lead_contact(text, uuid, jsonb) to authenticated;
+grant execute on function public.add_lead_note(text, uuid, text) to authenticated;
 
 -- 05_leads/move_call.sql
 grant execute on function public.change_call(text, jsonb, text, text) to authenticated;
@@ -15223,6 +16764,9 @@ alter table public.sales enable row level security;
 -- 07_sales/seal_sale.sql
 grant execute on function public.seal_call(text, jsonb, text, text) to authenticated;
 
+-- 07_sales/undo_sale.sql
+grant execute on function public.undo_sale(text, jsonb, text, text) to authenticated;
+
 -- 08_queue/enqueue.sql
 grant execute on function public.get_pending_conversions_for_worker(uuid, int)
   to opsmantik_app, service_role;
@@ -15232,6 +16776,11 @@ grant execute on function public.fold_queue_counts() to opsmantik_app, service_r
 
 -- 08_queue/offline_conversion_queue.sql
 alter table public.offline_conversion_queue enable row level security;
+create trigger queue_rows_are_never_deleted before delete on public.offline_conversion_queue
+  for each statement execute function private.refuse_change();
+create trigger rows_stay_the_same_conversion
+  before update of site_id, sale_id, kind, order_id, currency, conversion_time
+  on public.offline_conversion_queue for each statement execute function private.refuse_change();
 create trigger queue_is_never_truncated before truncate on public.offline_conversion_queue
   for each statement execute function private.refuse_change();
 create trigger new_rows_are_recorded after insert on public.offline_conversion_queue
@@ -15333,15 +16882,15 @@ create index queue_rows_tried_again on private.queue_open (site_id, status, atte
 create index waiting_rows_by_due_time on private.queue_open
   (site_id, status, greatest(not_before, next_retry_at)) where status in ('QUEUED', 'RETRY');
 create trigger queue_rows_are_never_deleted before delete on private.queue_open
-  for each row when (current_setting('opsmantik.delivers', true) is distinct from 'yes')
+  for each statement when (current_setting('opsmantik.delivers', true) is distinct from 'yes')
   execute function private.refuse_change();
 create trigger open_rows_are_never_truncated before truncate on private.queue_open
   for each statement execute function private.refuse_change();
 create trigger rows_stay_the_same_conversion
   before update of site_id, sale_id, kind, order_id, currency, conversion_time
-  on private.queue_open for each row execute function private.refuse_change();
+  on private.queue_open for each statement execute function private.refuse_change();
 create trigger rows_keep_their_name
-  before update of conversion_name on private.queue_open for each row
+  after update of conversion_name on private.queue_open for each row
   when (old.conversion_name is not null
     and old.conversion_name is distinct from new.conversion_name)
   execute function private.refuse_change();
@@ -15430,6 +16979,10 @@ grant execute on function public.block_provider(uuid, text, text, text, int)
   to opsmantik_app, service_role;
 grant execute on function public.release_provider(uuid, text) to opsmantik_app, service_role;
 
+-- 10_connections/pause_sending.sql
+grant execute on function public.preview_pause(text, timestamptz) to authenticated;
+grant execute on function public.pause_sending(text, timestamptz, text) to authenticated;
+
 -- 10_connections/provider_connection.sql
 grant execute on function public.provider_connection(text) to authenticated;
 
@@ -15504,7 +17057,6 @@ grant execute on function public.claim_verdict_polls(int, int) to opsmantik_app,
 -- 11_delivery/provider_upload_attempts.sql
 create index attempts_of_a_provider
   on public.provider_upload_attempts (site_id, provider_key, created_at desc);
-create index attempts_of_a_batch on public.provider_upload_attempts (batch_id);
 alter table public.provider_upload_attempts enable row level security;
 create trigger attempts_are_permanent before update or delete on public.provider_upload_attempts
   for each row execute function private.refuse_change();
@@ -15574,7 +17126,7 @@ grant execute on function public.purge_script_runs() to opsmantik_app, service_r
 grant execute on function public.script_status(text) to authenticated;
 
 -- 14_desk/desk_figures.sql
-grant execute on function public.desk_figures(text) to authenticated;
+grant execute on function public.desk_figures(text, int) to authenticated;
 grant execute on function public.amount_presets(text) to authenticated;
 grant execute on function public.open_leads() to authenticated;
 
@@ -15596,7 +17148,8 @@ alter table public.queue_action_previews
   alter column ids set storage external, alter column versions set storage external;
 create index previews_of_a_site on public.queue_action_previews (site_id, expires_at);
 alter table public.queue_action_previews enable row level security;
-grant execute on function public.preview_queue_action(text, text, jsonb, int) to authenticated;
+grant execute on function public.preview_queue_action(text, text, jsonb, int, text[])
+  to authenticated;
 
 -- 15_control/queue_actions.sql
 create index actions_of_a_site on public.queue_actions (site_id, created_at desc, id desc);
@@ -15619,8 +17172,14 @@ grant execute on function public.queue_stats(text) to authenticated;
 -- 16_reports/delivery_days.sql
 grant execute on function public.delivery_days(text, date, date) to authenticated;
 
+-- 16_reports/search_sites.sql
+grant execute on function public.search_sites(text, text) to authenticated;
+
 -- 16_reports/site_version.sql
 grant execute on function public.site_version(text, text) to authenticated;
+
+-- 16_reports/sites_overview.sql
+grant execute on function public.sites_overview() to authenticated;
 
 -- 16_reports/why_not_counted.sql
 grant execute on function public.why_not_counted(text, uuid) to authenticated;
@@ -15690,6 +17249,32 @@ grant execute on function public.run_retention(jsonb) to opsmantik_app, service_
 grant execute on function public.site_retention(text) to authenticated;
 grant execute on function public.set_site_retention(text, int) to authenticated;
 
+-- 19_setup/call_reports.sql
+create index call_reports_of_a_site on private.call_reports (site_id, at desc, id desc);
+alter table private.call_reports enable row level security;
+grant execute on function public.note_call_report(text, text) to opsmantik_app, service_role;
+
+-- 19_setup/consent_cost.sql
+grant execute on function public.consent_cost(text) to authenticated;
+
+-- 19_setup/refused_origins.sql
+alter table private.refused_origins enable row level security;
+grant execute on function public.note_refused_origin(uuid, text, text)
+  to opsmantik_app, service_role;
+grant execute on function public.add_site_domain(text, text) to authenticated;
+
+-- 19_setup/setup_tests.sql
+alter table private.setup_tests enable row level security;
+grant execute on function public.test_conversion(uuid) to opsmantik_app, service_role;
+grant execute on function public.record_test(uuid, jsonb) to opsmantik_app, service_role;
+
+-- 19_setup/setup_ticks.sql
+alter table private.setup_ticks enable row level security;
+grant execute on function public.skip_calls(text, boolean) to authenticated;
+
+-- 19_setup/site_setup.sql
+grant execute on function public.site_setup(text) to authenticated;
+
 -- 03_contracts/contract_moves.sql
 insert into public.contracts (contract, contract_version) values
   ('call', 'call/1'),
@@ -15712,6 +17297,7 @@ insert into public.contract_moves (contract, contract_version, from_state, to_st
     ('sale/1', 'DRAFT', false, '{CONFIRMED,CANCELED}'),
     ('sale/1', 'CONFIRMED', false, '{CANCELED}'),
     ('sale/1', 'CANCELED', false, '{CONFIRMED}'),
+    ('sale/1', 'CANCELED', true, '{DRAFT}'),
     ('conversion/1', 'QUEUED', false, '{QUEUED,FAILED}'),
     ('conversion/1', 'QUEUED', true, '{RETRY,PROCESSING}'),
     ('conversion/1', 'RETRY', false, '{QUEUED,FAILED}'),
@@ -15723,6 +17309,11 @@ insert into public.contract_moves (contract, contract_version, from_state, to_st
 
 -- 04_ingest/events.sql
 select public.ensure_event_partitions();
+
+-- 05_leads/caller_vouchers.sql
+insert into private.voucher_key (secret) values (decode(
+  replace(pg_catalog.gen_random_uuid()::text || pg_catalog.gen_random_uuid()::text, '-', ''),
+  'hex'));
 
 -- 06_billing/ledger_watermark.sql
 insert into private.ledger_watermark default values;

@@ -7,6 +7,7 @@ import { ButtonLink } from "#components/ui/button.tsx";
 import { cameByLink } from "#lib/auth/link-session.ts";
 import { returnPath } from "#lib/auth/return-path.ts";
 import { currentUser } from "#lib/auth/session.ts";
+import { withMessages } from "#lib/i18n/with-messages.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("auth");
@@ -14,7 +15,7 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 /** Reached by a link from an e-mail or from the account page; both have signed the person in. */
-export default async function NewPasswordPage({ searchParams }: { searchParams: Promise<{ next?: string | string[]; first?: string }> }) {
+async function NewPasswordPage({ searchParams }: { searchParams: Promise<{ next?: string | string[]; first?: string }> }) {
   const [t, errors, user, { next, first }] = await Promise.all([
     getTranslations("auth"),
     getTranslations("errors"),
@@ -39,3 +40,5 @@ export default async function NewPasswordPage({ searchParams }: { searchParams: 
     </AuthPage>
   );
 }
+
+export default withMessages("(auth)/new-password/page", NewPasswordPage);

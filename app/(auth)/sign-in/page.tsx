@@ -5,13 +5,14 @@ import { AuthPage } from "#components/auth/auth-page.tsx";
 import { SignInForm } from "#components/auth/sign-in-form.tsx";
 import { returnPath } from "#lib/auth/return-path.ts";
 import { currentUser } from "#lib/auth/session.ts";
+import { withMessages } from "#lib/i18n/with-messages.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("auth");
   return { title: t("signIn") };
 }
 
-export default async function SignInPage({ searchParams }: { searchParams: Promise<{ next?: string | string[] }> }) {
+async function SignInPage({ searchParams }: { searchParams: Promise<{ next?: string | string[] }> }) {
   const t = await getTranslations("auth");
   const next = returnPath((await searchParams).next);
   if (await currentUser()) redirect(next);
@@ -21,3 +22,5 @@ export default async function SignInPage({ searchParams }: { searchParams: Promi
     </AuthPage>
   );
 }
+
+export default withMessages("(auth)/sign-in/page", SignInPage);

@@ -8,15 +8,23 @@ import { Card } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import { Page } from "#components/ui/page.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
+import { readPage } from "#lib/auth/session.ts";
+import { withMessages } from "#lib/i18n/with-messages.tsx";
 import { listSites } from "#lib/tenancy/readers.ts";
+import { readSitesOverview } from "#lib/tenancy/sites-overview.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("nav");
   return { title: t("sites") };
 }
 
-export default async function SitesPage() {
-  const [t, nav, { sites, invitations, mayCreate }] = await Promise.all([getTranslations("sites"), getTranslations("nav"), listSites()]);
+async function SitesPage() {
+  const [t, nav, { sites, invitations, mayCreate }, figures] = await Promise.all([
+    getTranslations("sites"),
+    getTranslations("nav"),
+    listSites(),
+    readPage(readSitesOverview),
+  ]);
   const newSite = mayCreate && (
     <ButtonLink href="/dashboard/sites/new" tone="primary">
       <Plus />
@@ -32,7 +40,7 @@ export default async function SitesPage() {
         {invitations.length > 0 && <InvitationCard invitations={invitations} />}
         {sites.length > 0 ? (
           <Card aria-label={nav("sites")}>
-            <SiteTable sites={sites} />
+            <SiteTable sites={sites} figures={figures} />
           </Card>
         ) : (
           <Card>
@@ -45,3 +53,5 @@ export default async function SitesPage() {
     </>
   );
 }
+
+export default withMessages("dashboard/(home)/page", SitesPage);

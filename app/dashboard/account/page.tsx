@@ -4,6 +4,7 @@ import { cookies } from "next/headers";
 import { getTranslations } from "next-intl/server";
 import type { ReactNode } from "react";
 import { DeleteAccount } from "#components/account/delete-account.tsx";
+import { MyName } from "#components/account/my-name.tsx";
 import { MySites } from "#components/account/my-sites.tsx";
 import { SessionList } from "#components/account/session-list.tsx";
 import { LanguageChoice, ThemeChoice } from "#components/shell/preference-choice.tsx";
@@ -16,6 +17,7 @@ import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { signOut } from "#lib/auth/actions.ts";
 import { readPage, requireUser } from "#lib/auth/session.ts";
 import { parseTheme, themeCookie } from "#lib/i18n/theme.ts";
+import { withMessages } from "#lib/i18n/with-messages.tsx";
 import { readMyAccount } from "#lib/tenancy/my-account.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -32,7 +34,7 @@ function Fact({ label, children }: { label: string; children: ReactNode }) {
   );
 }
 
-export default async function AccountPage() {
+async function AccountPage() {
   const [t, word, user, jar, { sessions, sites }] = await Promise.all([
     getTranslations("account"),
     getTranslations(),
@@ -45,9 +47,7 @@ export default async function AccountPage() {
       <PageHeader title={word("nav.account")} />
       <Page narrow>
         <Card title={word("who.operator")}>
-          <Fact label={word("labels.name")}>
-            <span className="font-medium wrap-anywhere">{user.name}</span>
-          </Fact>
+          <MyName name={user.name} />
           <Fact label={word("labels.email")}>
             <span className="font-medium wrap-anywhere">{user.email}</span>
           </Fact>
@@ -78,3 +78,5 @@ export default async function AccountPage() {
     </>
   );
 }
+
+export default withMessages("dashboard/account/page", AccountPage);

@@ -28,8 +28,8 @@ export function ControlBar({ version, view: { tab, filter, span }, onTab, onHelp
   return (
     <PageHeader title={word("nav.ociControl")} note={<LiveMark siteId={site.siteId} of="queue" version={version} />}>
       {actions.last && Date.parse(actions.last.undoUntil) > now.getTime() && (
-        <Button tone="ghost" onClick={actions.undo}>
-          <UndoLabel until={actions.last.undoUntil} />
+        <Button tone="ghost" className="h-auto whitespace-normal" onClick={actions.undo}>
+          <UndoLabel what={t(`actions.undo.${actions.last.action}`, { count: actions.last.affected })} until={actions.last.undoUntil} />
         </Button>
       )}
       <Segments aria-label={word("labels.view")}>

@@ -51,6 +51,3 @@ export function useControl(): Control {
   if (!control) throw new Error("This part belongs inside OCI Control.");
   return control;
 }
-
-/** Enough of an order id to tell it from its neighbours: both ends. */
-export const shortOrder = (orderId: string) => (orderId.length > 16 ? `${orderId.slice(0, 9)}…${orderId.slice(-4)}` : orderId);

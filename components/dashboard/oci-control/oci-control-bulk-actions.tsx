@@ -32,11 +32,13 @@ export function OciControlBulkActions({ selection, matchingCount, hasMore, onAct
   if (selection.isEmpty) return null;
   // Everything that matches is judged by the preview; of ticked rows the button knows.
   const can = (action: QueueAction) => isMatching || rows.some((row) => row.allowedActions.includes(action));
+  const canNothing = !isMatching && rows.every((row) => row.allowedActions.length === 0);
   const all = matchingCount === null ? t("allMatching") : t("allCount", { count: matchingCount });
   const summary = (
     <>
       <b className="font-semibold">{isMatching ? all : t("selected", { count: rows.length })}</b>{" "}
       {!isMatching && <span className="text-support">{format.sums(sumByCurrency(rows))}</span>}
+      {!can("RETRY_SELECTED") && <span className="block text-xs text-meta">{t(canNothing ? "nothingPossible" : "noRetry")}</span>}
     </>
   );
   const clear = (

@@ -53,7 +53,13 @@ function useFields(codes: QueueCharts["failedNow"], chosenCode: string | undefin
     const { key, kind } = field;
     const label = isShared(key) ? messages(shared[key]) : t(key, { currency: site.currency });
     if (key === "errorCode")
-      return { key, kind, label, isChip: true, options: isKnown ? causes : [...causes, { value: chosenCode, label: chosenCode }] };
+      return {
+        key,
+        kind,
+        label,
+        isChip: true,
+        options: isKnown ? causes : [...causes, { value: chosenCode, label: asLine(causeOf(chosenCode).what) }],
+      };
     if (!("options" in field)) return { ...field, label };
     const options = field.options.map((value) => ({ value, label: optionLabel(field.words, value) }));
     return { ...field, label, options, ...(key === "days" && { any: t("anyTime") }) };

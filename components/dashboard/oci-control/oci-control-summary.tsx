@@ -1,36 +1,39 @@
 "use client";
 
-import { CircleCheck, CircleX, Clock, Loader, type LucideIcon, RotateCw } from "lucide-react";
+import { Ban, CircleCheck, CircleX, Clock, Loader, type LucideIcon, RotateCw } from "lucide-react";
 import { useTranslations } from "next-intl";
 import type { ReactNode } from "react";
 import { Tile, tiles } from "#components/workbench/tile.tsx";
-import { rightlyNotSent } from "#lib/oci/queue/row-state.ts";
 import type { QueueStats } from "#lib/oci/queue/stats.ts";
-import type { ViewFilter } from "#lib/oci/queue/view.ts";
+import { countOf, type ViewFilter, type viewStates } from "#lib/oci/queue/view.ts";
 import { queueStatuses } from "#lib/oci/queue-types.ts";
 import { useControl } from "./control-context.tsx";
 
-type Status = keyof QueueStats["totals"];
+type State = Exclude<(typeof viewStates)[number], "WAITING">;
 
-const looks: Record<Status, { icon: LucideIcon; tone: string }> = {
+const looks: Record<State, { icon: LucideIcon; tone: string }> = {
   QUEUED: { icon: Clock, tone: "text-queued" },
   RETRY: { icon: RotateCw, tone: "text-retry" },
   PROCESSING: { icon: Loader, tone: "text-processing" },
   COMPLETED: { icon: CircleCheck, tone: "text-completed" },
   FAILED: { icon: CircleX, tone: "text-failed" },
+  NOT_SENT: { icon: Ban, tone: "text-unsent" },
 };
+const states: State[] = [...queueStatuses, "NOT_SENT"];
 
 /** How many conversions are in each state. Each figure is a filter; pressing it again removes the filter. */
 export function OciControlSummary({ filter }: { filter: ViewFilter }) {
   const t = useTranslations("oci.tiles");
-  const states = useTranslations("states");
+  const word = useTranslations("states");
   const { stats, format, filterBy } = useControl();
-  const { totals, stuckProcessing, oldestWaitingAt } = stats;
+  const { stuckProcessing, oldestWaitingAt } = stats;
   const notes = useNotes();
   const { status: _, stuck: __, waitingForDelay: ___, ...others } = filter;
+  const press = (isPressed: boolean, target: ViewFilter) => filterBy(isPressed ? others : { ...others, ...target });
+  const waiting = countOf(stats, "WAITING");
   return (
-    <fieldset className={tiles({ count: 6 })} aria-label={t("label")}>
-      {queueStatuses.map((status) => {
+    <fieldset className={tiles({ count: 7 })} aria-label={t("label")}>
+      {states.map((status) => {
         // The figure that has stuck rows leads to them first: they are what somebody must look at.
         const target: ViewFilter = status === "PROCESSING" && stuckProcessing > 0 ? { stuck: "true" } : { status };
         const isPressed = filter.status === status || (status === "PROCESSING" && filter.stuck === "true");
@@ -38,55 +41,57 @@ export function OciControlSummary({ filter }: { filter: ViewFilter }) {
           <Tile
             key={status}
             {...looks[status]}
-            name={states(status)}
-            figure={format.number(totals[status])}
+            name={word(status)}
+            figure={format.number(countOf(stats, status))}
             note={notes[status]}
             isPressed={isPressed}
-            onPress={() => filterBy(isPressed ? others : { ...others, ...target })}
+            onPress={() => press(isPressed, target)}
           />
         );
       })}
       <Tile
         name={t("value")}
         figure={format.sums(stats.valueWaitingCents)}
-        note={oldestWaitingAt && t("oldest", { age: format.age(oldestWaitingAt) })}
-        isPressed={filter.waitingForDelay === "true"}
-        onPress={() => filterBy(filter.waitingForDelay ? others : { ...others, waitingForDelay: "true" })}
+        note={waiting > 0 && oldestWaitingAt && t("waiting", { count: waiting, age: format.age(oldestWaitingAt) })}
+        isPressed={filter.status === "WAITING"}
+        onPress={() => press(filter.status === "WAITING", { status: "WAITING" })}
       />
     </fieldset>
   );
 }
 
 /** What stands below each figure. */
-function useNotes(): Record<Status, ReactNode> {
+function useNotes(): Record<State, ReactNode> {
   const t = useTranslations("oci.tiles");
   const { stats, format, blocked, now } = useControl();
   const { totals, stuckProcessing, failedRatio } = stats;
-  const skipped = rightlyNotSent(stats);
-  const ended = totals.COMPLETED + totals.FAILED - skipped;
+  const ended = totals.COMPLETED + countOf(stats, "FAILED");
   const held = stats.perProvider.filter(({ provider }) => blocked.has(provider)).reduce((sum, { totals: { QUEUED } }) => sum + QUEUED, 0);
   const isStopped = stats.blockedActions.length > 0 || stats.missingActions.length > 0;
   const rejected = stats.rejectedCauses.reduce((sum, { count }) => sum + count, 0);
+  const isManual = stats.waitingByHand >= countOf(stats, "WAITING");
   const waits = (status: "QUEUED" | "RETRY") => {
     if (totals[status] === 0) return null;
-    if (stats.nextDueAt[status] === null) return t("manual");
+    if (stats.nextDueAt[status] === null) return t(isManual ? "manual" : "later");
     const due = nextTime(stats, status, now);
     return due ? t("next", { time: format.moment(due) }) : !isStopped && t("ready");
   };
   const delivered = { share: format.percent((totals.COMPLETED - rejected) / ended), count: rejected };
-  const failed = { share: format.percent(failedRatio ?? 0), count: format.number(ended), skipped };
   return {
     QUEUED: held > 0 ? <span className="font-medium text-blocked">{t("blocked", { count: held })}</span> : waits("QUEUED"),
     RETRY: waits("RETRY"),
     PROCESSING: stuckProcessing > 0 && <span className="font-medium text-stuck">{t("stuck", { count: stuckProcessing })}</span>,
     COMPLETED: ended > 0 && t(rejected > 0 ? "deliveredRejected" : "delivered", delivered),
-    FAILED: failedRatio !== null && t(skipped > 0 ? "shareAndNotSent" : "share", failed),
+    FAILED: failedRatio !== null && t("share", { share: format.percent(failedRatio), count: format.number(ended) }),
+    NOT_SENT: stats.notSent > 0 && t("notSent"),
   };
 }
 
-/** When the next row of a state goes, if not at once: its own time, Google's limit or the next probe, whichever is last. */
-function nextTime({ nextDueAt, quotaUntil, circuit }: QueueStats, status: "QUEUED" | "RETRY", now: Date): string | null {
-  const times = [nextDueAt[status], quotaUntil, circuit?.nextProbeAt].filter((time) => time != null).map((time) => Date.parse(time));
+/** When the next row of a state goes, if not at once: its own time, the owner's pause, Google's limit or the next probe, whichever is last. */
+function nextTime({ nextDueAt, quotaUntil, pause, circuit }: QueueStats, status: "QUEUED" | "RETRY", now: Date): string | null {
+  const times = [nextDueAt[status], quotaUntil, pause?.until, circuit?.nextProbeAt]
+    .filter((time) => time != null)
+    .map((time) => Date.parse(time));
   const last = Math.max(...times, 0);
   return last > now.getTime() ? new Date(last).toISOString() : null;
 }

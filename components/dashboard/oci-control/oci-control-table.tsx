@@ -1,17 +1,21 @@
 "use client";
 
+import { ArrowDown } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { CheckboxInput } from "#components/ui/checkbox.tsx";
 import { cn } from "#components/ui/cn.ts";
 import type { Selection } from "#components/workbench/use-selection.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
+import type { QueueSort } from "#lib/oci/queue-types.ts";
 import { useControl } from "./control-context.tsx";
 import { priority2, priority3, QueueTableRow } from "./table/queue-row.tsx";
 import { useTableLook } from "./table/table-look.tsx";
 
 interface TableProps {
   rows: readonly QueueRow[];
+  sort: QueueSort;
+  onSort: (sort: QueueSort) => void;
   openId: string | null;
   selection: Selection<QueueRow>;
 }
@@ -26,11 +30,13 @@ const columns = [
   ["tries", `w-15.5 text-right ${priority2}`],
   ["updated", "w-23 text-right"],
 ] as const;
+/** Columns that sort the list, largest first. The others have no index that would serve a million rows. */
+const sortOf: Partial<Record<(typeof columns)[number][0], QueueSort>> = { value: "value", updated: "updated" };
 const heading =
   "sticky top-0 z-2 h-8.5 border-b border-line-1 bg-surface-1 px-2 text-left text-xs font-medium whitespace-nowrap text-meta first:pl-4 last:pr-4";
 
 /** The queue. Rows keep their height and their place; on a phone each is a card. */
-export function OciControlTable({ rows, openId, selection }: TableProps) {
+export function OciControlTable({ rows, sort, onSort, openId, selection }: TableProps) {
   const t = useTranslations("oci.table");
   const labels = useTranslations("labels");
   const { mayAct } = useControl();
@@ -48,8 +54,10 @@ export function OciControlTable({ rows, openId, selection }: TableProps) {
           {columns.map(
             ([key, className]) =>
               isShown(key) && (
-                <th key={key} scope="col" className={cn(heading, className)}>
-                  {labels(key)}
+                <th key={key} scope="col" aria-sort={sortOf[key] === sort ? "descending" : undefined} className={cn(heading, className)}>
+                  <SortHeading sort={sortOf[key]} current={sort} onSort={onSort}>
+                    {labels(key)}
+                  </SortHeading>
                 </th>
               ),
           )}
@@ -68,6 +76,25 @@ export function OciControlTable({ rows, openId, selection }: TableProps) {
         ))}
       </tbody>
     </table>
+  );
+}
+
+interface SortHeadingProps {
+  sort: QueueSort | undefined;
+  current: QueueSort;
+  onSort: (sort: QueueSort) => void;
+  children: ReactNode;
+}
+
+/** Sorts by its column; pressed again, the list is in the order of creation as before. */
+function SortHeading({ sort, current, onSort, children }: SortHeadingProps) {
+  if (!sort) return children;
+  const isBy = sort === current;
+  return (
+    <button type="button" className="inline-flex items-center gap-1 hover:text-content" onClick={() => onSort(isBy ? "created" : sort)}>
+      {children}
+      {isBy && <ArrowDown className="size-3" aria-hidden="true" />}
+    </button>
   );
 }
 

@@ -8,7 +8,7 @@ import { useNow } from "#components/workbench/live/clock.tsx";
 import { useAddress } from "#components/workbench/use-address.ts";
 import type { ControlPage } from "#lib/oci/queue/page.ts";
 import { needsPerson } from "#lib/oci/queue/row-state.ts";
-import { readView, type ViewFilter, writeView } from "#lib/oci/queue/view.ts";
+import { countOf, readView, type ViewFilter, writeView } from "#lib/oci/queue/view.ts";
 import { ActionDialog } from "./actions/action-dialog.tsx";
 import { RunBar } from "./actions/run-bar.tsx";
 import { useActions } from "./actions/use-actions.tsx";
@@ -37,12 +37,11 @@ export function OciControl({ site, version, drawn }: OciControlProps) {
   const address = useAddress({ read: readView, write: writeView });
   const { view } = address;
   const { stats, queue, days, preview } = drawn;
-  const actions = useActions(site, () => startRefresh(() => router.refresh()));
+  const actions = useActions({ site, kept: drawn.last, onChanged: () => startRefresh(() => router.refresh()) });
   const [isHelping, setHelping] = useState(false);
   const warnings = needsPerson(stats);
   const [, setWarnings] = useNavCount("ociControl", site.siteId);
   useEffect(() => setWarnings(warnings), [setWarnings, warnings]);
-  const { totals, stuckProcessing } = stats;
   return (
     <ControlProvider
       site={site}
@@ -57,7 +56,7 @@ export function OciControl({ site, version, drawn }: OciControlProps) {
       <ControlBar version={version} view={view} onTab={(tab) => address.show({ tab, row: null })} onHelp={() => setHelping(true)} />
       <div className="grid content-start gap-3 max-desk:has-data-[slot=bulk-bar]:pb-27.5 max-desk:has-data-[slot=run-bar]:pb-45">
         <p className="sr-only" aria-live="polite">
-          {t("announce", { failed: totals.FAILED, stuck: stuckProcessing, waiting: totals.QUEUED + totals.RETRY })}
+          {t("announce", { failed: countOf(stats, "FAILED"), stuck: stats.stuckProcessing, waiting: countOf(stats, "WAITING") })}
         </p>
         {queue && <QueueTab drawn={queue} version={version} address={address} isHelping={isHelping} onHelp={setHelping} />}
         {days && (

@@ -18,8 +18,8 @@ import type { QueueCharts } from "#lib/oci/queue/charts.ts";
 import type { QueueTabData } from "#lib/oci/queue/page.ts";
 import { asksSomebody } from "#lib/oci/queue/row-state.ts";
 import type { QueueStats } from "#lib/oci/queue/stats.ts";
-import { apiFilter, type ControlView, filterCount, type ViewFilter } from "#lib/oci/queue/view.ts";
-import type { QueueAction } from "#lib/oci/queue-types.ts";
+import { apiFilter, type ControlView, countOf, filterCount, type ViewFilter, type viewStates } from "#lib/oci/queue/view.ts";
+import type { QueueAction, QueueSort } from "#lib/oci/queue-types.ts";
 import { SkippedDialog } from "./actions/skipped-dialog.tsx";
 import { CausesCard } from "./cards/causes-card.tsx";
 import { DeliveryCard } from "./cards/delivery-card.tsx";
@@ -47,6 +47,8 @@ export function QueueTab({ drawn, version, address, isHelping, onHelp }: QueueTa
   const { site, stats, mayAct, actions } = useControl();
   const { view } = address;
   const { charts } = drawn;
+  // Rows closed on purpose are not failures.
+  const failures = charts.failedNow.filter(({ category }) => category !== "DETERMINISTIC_SKIP");
   const search = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLElement>(null);
   const isInUse = useRef(false);
@@ -58,7 +60,7 @@ export function QueueTab({ drawn, version, address, isHelping, onHelp }: QueueTa
   const story = useDetail({ id: view.row, given, version, read: (id) => fetchStory(site.siteId, id) });
 
   const actOn = (action: QueueAction, filter: ViewFilter) => actions.actOnMatching(action, apiFilter(filter, new Date()));
-  const act = (action: QueueAction) => (selection.isMatching ? actOn(action, view.filter) : actions.act(action, selection.rows));
+  const act = (action: QueueAction) => (selection.isMatching ? actOn(action, view.filter) : actions.act(action, selection.rows, true));
   const close = () => {
     address.close({ row: null });
     if (view.row) focusRow(view.row);
@@ -78,6 +80,7 @@ export function QueueTab({ drawn, version, address, isHelping, onHelp }: QueueTa
   };
   const shortcuts = useShortcutTable({ search, step, tickHere, retryHere, letGo: view.row ? close : selection.clear, onHelp });
   useShortcuts(shortcuts);
+  const sortBy = (sort: QueueSort) => address.adjust({ sort });
   const searchFor = (q: string) => {
     const { q: _, ...rest } = view.filter;
     address.adjust({ filter: q ? { ...rest, q } : rest, row: null });
@@ -87,18 +90,11 @@ export function QueueTab({ drawn, version, address, isHelping, onHelp }: QueueTa
       <Warnings />
       <OciControlSummary filter={view.filter} />
       <div className="grid grid-cols-[minmax(0,1.25fr)_minmax(0,1fr)] gap-3 @max-[621px]/main:grid-cols-1">
-        <CausesCard causes={needsYouFirst(charts.failedNow)} filter={view.filter} onRetry={(group) => actOn("RETRY_SELECTED", group)} />
+        <CausesCard causes={needsYouFirst(failures)} filter={view.filter} onRetry={(group) => actOn("RETRY_SELECTED", group)} />
         <DeliveryCard charts={charts} range={view.range} onRange={(range) => address.adjust({ range })} />
       </div>
       <Card ref={list} aria-label={t("label")} aria-busy={address.isTurning || rows.isLoading}>
-        <OciControlFilters
-          filter={view.filter}
-          codes={charts.failedNow}
-          sort={view.sort}
-          search={search}
-          onSearch={searchFor}
-          onSort={(sort) => address.adjust({ sort })}
-        />
+        <OciControlFilters filter={view.filter} codes={failures} sort={view.sort} search={search} onSearch={searchFor} onSort={sortBy} />
         <NewRows count={rows.waiting.length} onShow={rows.showNewest}>
           {t("newRows", { count: rows.waiting.length })}
         </NewRows>
@@ -106,7 +102,7 @@ export function QueueTab({ drawn, version, address, isHelping, onHelp }: QueueTa
           <Nothing filter={view.filter} />
         ) : (
           <>
-            <OciControlTable rows={rows.rows} openId={view.row} selection={selection} />
+            <OciControlTable rows={rows.rows} sort={view.sort} onSort={sortBy} openId={view.row} selection={selection} />
             <div className="flex min-h-12 items-center justify-center border-t border-line-1 text-sm text-meta">
               {rows.next ? (
                 <Button size="sm" aria-busy={rows.isLoading} onClick={rows.loadMore}>
@@ -122,7 +118,7 @@ export function QueueTab({ drawn, version, address, isHelping, onHelp }: QueueTa
       {mayAct && !actions.run && (
         <OciControlBulkActions
           selection={selection}
-          matchingCount={countMatching(view.filter, stats.totals)}
+          matchingCount={countMatching(view.filter, stats)}
           hasMore={rows.next !== null}
           onAct={act}
         />
@@ -133,7 +129,7 @@ export function QueueTab({ drawn, version, address, isHelping, onHelp }: QueueTa
           row={open}
           story={story.value}
           isFailed={story.isFailed}
-          sameCause={charts.failedNow.find(({ code }) => code === open?.providerErrorCode)?.count ?? 1}
+          sameCause={failures.find(({ code }) => code === open?.providerErrorCode)?.count ?? 1}
           onStep={open ? step : null}
           onClose={close}
         />
@@ -185,22 +181,27 @@ function Nothing({ filter }: { filter: ViewFilter }) {
     );
   return (
     <EmptyState icon={SearchX} title={t("noMatch")} action={<Button onClick={() => filterBy({})}>{word("actions.clearFilters")}</Button>}>
-      {filter.q
-        ? t("noMatchSearch", { q: filter.q })
-        : t(filter.stuck ? "noStuck" : filter.status === "FAILED" && !filter.errorCode ? "noFailed" : "noMatchBody")}
+      {filter.q ? t("noMatchSearch", { q: filter.q }) : t(emptyWords(filter))}
     </EmptyState>
   );
 }
 
-/** Causes that nobody can fix, and rows skipped on purpose, come after those that need a person. */
+/** Why a filter finds nothing. */
+function emptyWords({ stuck, status, errorCode }: ViewFilter) {
+  if (stuck) return "noStuck";
+  if (status === "NOT_SENT") return "noNotSent";
+  return status === "FAILED" && !errorCode ? "noFailed" : "noMatchBody";
+}
+
+/** Causes that nobody can fix come after those that need a person. */
 function needsYouFirst(causes: QueueCharts["failedNow"]) {
-  const last = (cause: QueueCharts["failedNow"][number]) => Number(!asksSomebody(cause)) + Number(cause.category === "DETERMINISTIC_SKIP");
+  const last = (cause: QueueCharts["failedNow"][number]) => Number(!asksSomebody(cause));
   return causes.toSorted((a, b) => last(a) - last(b) || b.count - a.count);
 }
 
 /** The figures know how many rows match when the state is the only filter, or there is none. */
-function countMatching(filter: ViewFilter, totals: QueueStats["totals"]): number | null {
+function countMatching(filter: ViewFilter, stats: QueueStats): number | null {
   if (filter.q || filterCount(filter) > (filter.status ? 1 : 0)) return null;
-  const status = filter.status as keyof typeof totals | undefined; // readView lets nothing else through
-  return status ? totals[status] : Object.values(totals).reduce((sum, count) => sum + count, 0);
+  const status = filter.status as (typeof viewStates)[number] | undefined; // readView lets nothing else through
+  return status ? countOf(stats, status) : Object.values(stats.totals).reduce((sum, count) => sum + count, 0);
 }

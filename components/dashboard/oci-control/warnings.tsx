@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import { connectPath, sitePath } from "#components/shell/nav-items.ts";
 import { Alert } from "#components/ui/alert.tsx";
 import { Button, ButtonLink } from "#components/ui/button.tsx";
-import { rightlyNotSent } from "#lib/oci/queue/row-state.ts";
+import { countOf } from "#lib/oci/queue/view.ts";
 import { useControl } from "./control-context.tsx";
 
 /** Above this share of failures something is wrong that will not pass by itself. */
@@ -16,7 +16,7 @@ export function Warnings() {
   const t = useTranslations("oci.warnings");
   const word = useTranslations();
   const { stats, format, causeOf, filterBy } = useControl();
-  const { failedRatio, mainCause, stuckProcessing, totals } = stats;
+  const { failedRatio, mainCause, stuckProcessing } = stats;
   const stopped = useStopped();
   if (stopped) return stopped;
   if (failedRatio !== null && failedRatio > alarmingShare && mainCause) {
@@ -24,7 +24,7 @@ export function Warnings() {
     return (
       <Alert
         tone="failed"
-        title={t("failing", { share: format.percent(failedRatio), count: totals.FAILED - rightlyNotSent(stats) })}
+        title={t("failing", { share: format.percent(failedRatio), count: countOf(stats, "FAILED") })}
         action={
           <Button onClick={() => filterBy({ status: "FAILED", errorCode: mainCause.code })}>
             {word("actions.show", { count: mainCause.count })}
@@ -105,7 +105,8 @@ function useStopped(): ReactNode {
         action: toActions,
       };
     if (circuit && circuit.state !== "CLOSED") {
-      const time = circuit.nextProbeAt ? format.moment(circuit.nextProbeAt) : "";
+      const isLater = circuit.nextProbeAt !== null && Date.parse(circuit.nextProbeAt) > now.getTime();
+      const time = isLater ? format.moment(circuit.nextProbeAt ?? "") : "";
       return {
         tone: "retry",
         title: t("circuit"),

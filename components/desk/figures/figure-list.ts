@@ -19,7 +19,15 @@ export function parseFigure(text: unknown): ChartFigure {
   return chartFigures.find((figure) => figure === text) ?? "leads";
 }
 
-/** The 30 days that end today, and the 30 before them. */
+/** How many days the chart can show. */
+export const chartSpans = [7, 30, 90] as const;
+export type ChartSpan = (typeof chartSpans)[number];
+
+export function parseSpan(text: unknown): ChartSpan {
+  return chartSpans.find((span) => String(span) === text) ?? 30;
+}
+
+/** The days that end today, and as many before them. */
 export function periods(days: DayFigures[]): { current: DayFigures[]; before: DayFigures[] } {
-  return { current: days.slice(-30), before: days.slice(-60, -30) };
+  return { current: days.slice(days.length / 2), before: days.slice(0, days.length / 2) };
 }

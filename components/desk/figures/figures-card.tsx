@@ -20,10 +20,12 @@ interface FiguresCardProps {
   figures: DeskFigures;
   open: number;
   chosen: ChartFigure;
+  /** The same screen with a chart of so many days. */
+  linkTo: (days: string) => string;
 }
 
-/** Today in seven figures. Each is a link to the rows behind it; the chart shows the chosen one over 30 days. */
-export function FiguresCard({ figures, open, chosen }: FiguresCardProps) {
+/** Today in seven figures. Each is a link to the rows behind it; the chart shows the chosen one over some weeks. */
+export function FiguresCard({ figures, open, chosen, linkTo }: FiguresCardProps) {
   const t = useTranslations("desk.figures");
   const { siteId, format } = useDesk();
   const words = useFigureWords(figures, format, open);
@@ -32,13 +34,14 @@ export function FiguresCard({ figures, open, chosen }: FiguresCardProps) {
   const control = sitePath(siteId, "/oci-control");
   const { today } = figures;
   const sealedToday = { view: "sealed", decided: today };
+  const days = current.length === 30 ? undefined : String(current.length); // a figure keeps the chart's days
   const hrefs: Record<FigureKey, string> = {
-    leads: base + filterQuery({ from: today, to: today }),
-    sealed: base + filterQuery(sealedToday, { figure: "sealed" }),
-    value: base + filterQuery(sealedToday, { figure: "value" }),
-    minutes: base + filterQuery(sealedToday, { figure: "minutes" }),
-    delivered: `${control}?status=COMPLETED`,
-    waiting: `${control}?status=QUEUED`,
+    leads: base + filterQuery({ from: today, to: today }, { days }),
+    sealed: base + filterQuery(sealedToday, { figure: "sealed", days }),
+    value: base + filterQuery(sealedToday, { figure: "value", days }),
+    minutes: base + filterQuery(sealedToday, { figure: "minutes", days }),
+    delivered: `${control}?status=COMPLETED&sentFrom=${today}&sentTo=${today}`,
+    waiting: `${control}?status=WAITING`,
     failed: `${control}?status=FAILED`,
   };
   return (
@@ -60,7 +63,7 @@ export function FiguresCard({ figures, open, chosen }: FiguresCardProps) {
           </Link>
         ))}
       </div>
-      <FigureChart key={chosen} figures={figures} chosen={chosen} />
+      <FigureChart key={chosen} figures={figures} chosen={chosen} linkTo={linkTo} />
     </Card>
   );
 }

@@ -43,7 +43,12 @@ export function useFigureWords(figures: DeskFigures, format: DeskFormat, open: n
     delivered: { figure: format.number(today?.delivered ?? 0), sub: t("confirmed", { count: confirmed }) },
     waiting: {
       figure: format.number(waiting.count),
-      sub: waiting.count === 0 ? t("nothingWaits") : format.money(waiting.valueCents, currency),
+      sub:
+        waiting.count === 0
+          ? t("nothingWaits")
+          : Object.entries(waiting.valueCents)
+              .map(([each, cents]) => format.money(cents, each))
+              .join(" + "),
     },
     failed: { figure: format.number(failed.count), sub: failed.count === 0 ? t("nothingFailed") : t(`failedBecause.${cause}`) },
     minutes: {

@@ -18,7 +18,10 @@ export function Journey({ lead, detail }: { lead: DeskLead; detail: LeadDetail |
   const now = useNow(60_000);
   if (!detail) return <JourneySkeleton />;
   // What was just done here is newer than what was read.
-  const steps = journeyOf({ ...detail, ...lead }, sendTime(lead, rules, now).at.toISOString());
+  const steps = journeyOf(
+    { ...detail, ...lead },
+    { sendFrom: sendTime(lead, rules, now).at.toISOString(), hasVerdicts: rules.syncMethod === "api" },
+  );
   const timeOf = (step: JourneyStep, index: number) => {
     if (step.kind !== "todo") {
       const before = steps[index - 1];

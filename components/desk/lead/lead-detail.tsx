@@ -1,17 +1,19 @@
 "use client";
 
-import { ChevronDown, ChevronUp, MousePointerClick, Phone } from "lucide-react";
+import { ChevronDown, ChevronUp, MousePointerClick } from "lucide-react";
 import { useTranslations } from "next-intl";
 import type { RefObject } from "react";
-import { Button, ButtonAnchor } from "#components/ui/button.tsx";
+import { Button } from "#components/ui/button.tsx";
 import { Card } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
+import { useNow } from "#components/workbench/live/clock.tsx";
 import type { DeskLead, LeadDetail as Detail } from "#lib/leads/desk-shapes.ts";
 import { useDesk } from "../desk-context.tsx";
 import { detailLook } from "../desk-look.ts";
 import { useLeadWords } from "../list/use-lead-words.ts";
 import { LeadPanel } from "../seal/lead-panel.tsx";
 import { Journey } from "./journey.tsx";
+import { LeadContact } from "./lead-contact.tsx";
 import { LeadFacts, ScoreReasons } from "./lead-facts.tsx";
 import { Ledger } from "./ledger.tsx";
 
@@ -44,9 +46,8 @@ export function LeadDetail({ lead, detail, panelRef, onStep, onChoose }: LeadDet
       aria-label={t("detail.label", { who: words.who(lead) })}
     >
       <header className="flex flex-wrap items-center justify-between gap-x-4 gap-y-1 border-line-1 border-b px-5 py-4">
-        <h2 className="text-xl tracking-[-0.015em] whitespace-nowrap">{words.who(lead)}</h2>
+        <h2 className="min-w-0 flex-1 text-xl tracking-[-0.015em] wrap-anywhere">{words.who(lead)}</h2>
         <span className="flex min-w-0 items-center gap-2">
-          <CallBack phone={detail?.fullPhone} />
           <Button tone="ghost" icon size="sm" aria-label={t("detail.previous")} aria-keyshortcuts="k" onClick={() => onStep(-1)}>
             <ChevronUp />
           </Button>
@@ -55,6 +56,7 @@ export function LeadDetail({ lead, detail, panelRef, onStep, onChoose }: LeadDet
           </Button>
         </span>
         <LeadFacts lead={lead} detail={detail} />
+        {detail && <LeadContact detail={detail} />}
         {detail && <Siblings detail={detail} onChoose={onChoose} />}
       </header>
       <div className="grid grid-cols-[minmax(0,1fr)_308px] max-[1241px]:grid-cols-[minmax(0,1fr)]">
@@ -74,22 +76,11 @@ export function LeadDetail({ lead, detail, panelRef, onStep, onChoose }: LeadDet
   );
 }
 
-/** The one place where the whole number leaves the page: into the reader's telephone. */
-export function CallBack({ phone }: { phone: string | null | undefined }) {
-  const t = useTranslations("desk.detail");
-  if (!phone) return null;
-  return (
-    <ButtonAnchor size="sm" href={`tel:${phone.replace(/[^\d+]/g, "")}`}>
-      <Phone className="size-3.5" />
-      {t("callBack")}
-    </ButtonAnchor>
-  );
-}
-
-/** Other leads of the same visit: one person may have called and written. */
-function Siblings({ detail: { siblings }, onChoose }: { detail: Detail; onChoose: (id: string) => void }) {
+/** Other leads of the person, who may have called and written, and come back later. */
+export function Siblings({ detail: { siblings }, onChoose }: { detail: Detail; onChoose: (id: string) => void }) {
   const t = useTranslations();
   const { format } = useDesk();
+  const now = useNow(60_000);
   if (siblings.length === 0) return null;
   return (
     <p className="w-full text-sm text-support">
@@ -98,7 +89,7 @@ function Siblings({ detail: { siblings }, onChoose }: { detail: Detail; onChoose
         <button key={id} type="button" className="link mr-2" onClick={() => onChoose(id)}>
           {t("desk.detail.sibling", {
             channel: t(`channels.${channel}`),
-            time: format.time(calledAt),
+            time: format.moment(calledAt, now),
             status: t(`states.${status}`),
           })}
         </button>

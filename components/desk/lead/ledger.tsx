@@ -1,6 +1,9 @@
 "use client";
 
+import Link from "next/link";
 import { useTranslations } from "next-intl";
+import { useStateWord } from "#components/contracts/use-state-word.ts";
+import { proofPath } from "#components/shell/nav-items.ts";
 import { ledgerWords } from "#lib/contracts/states.ts";
 import type { LeadDetail } from "#lib/leads/desk-shapes.ts";
 import { useDesk } from "../desk-context.tsx";
@@ -11,6 +14,7 @@ const line = "flex items-baseline gap-3 py-1.5";
 export function Ledger({ detail: { ledger, history } }: { detail: LeadDetail }) {
   const t = useTranslations();
   const { format } = useDesk();
+  const stateOf = useStateWord();
   if (history.length === 0) return null;
   return (
     <details className="mt-4 border-line-1 border-t">
@@ -25,9 +29,11 @@ export function Ledger({ detail: { ledger, history } }: { detail: LeadDetail }) 
             <b className="font-medium">{format.money(deltaCents, currency)}</b>
           </li>
         ))}
-        {history.map(({ proofId, at }) => (
+        {history.map(({ proofId, at, to }) => (
           <li key={proofId} className={`${line} text-xs text-meta`}>
-            <span className="id min-w-0 flex-1">{t("desk.sale.proof", { id: proofId })}</span>
+            <Link className="link min-w-0 flex-1" href={proofPath(proofId)} prefetch={false}>
+              {t("desk.sale.proof", { move: stateOf(to) })}
+            </Link>
             <span>{format.dateTime(at)}</span>
           </li>
         ))}

@@ -17,9 +17,11 @@ import {
   ShieldCheck,
   ShieldOff,
   Stamp,
+  StickyNote,
   Trash2,
   Undo2,
   UserCheck,
+  UserPen,
 } from "lucide-react";
 import { useTranslations } from "next-intl";
 import type { ReactNode } from "react";
@@ -121,9 +123,18 @@ export function useJourneyStep(): (step: JourneyStep) => StepLook {
       case "move": {
         const by = step.byYou ? t("byYou") : step.by ? t("by", { name: step.by }) : t("bySystem");
         const note = [by, step.note].filter(Boolean).join(" · ");
-        if (step.isUndo) return { icon: Undo2, text: word("kinds.undone"), note };
+        if (step.isUndo) {
+          const text = t.rich(`undone.${step.to}`, { amount: money(step.amountCents, step.currency), b: bold });
+          return { icon: Undo2, text, note };
+        }
         const text = t.rich(step.to, { amount: money(step.amountCents, step.currency), b: bold });
         return { icon: moveIcons[step.to], tone: step.to === "sealed" ? "ok" : "plain", text, note };
+      }
+      case "described": {
+        const by = step.byYou ? t("byYou") : step.by ? t("by", { name: step.by }) : t("bySystem");
+        return step.what === "noted"
+          ? { icon: StickyNote, text: step.note ?? t("noted"), note: by }
+          : { icon: UserPen, text: word("kinds.contact"), note: by };
       }
       case "sent": {
         const words = step.delivery === "CONVERSION" ? "sent" : (`sent${step.delivery}` as const);

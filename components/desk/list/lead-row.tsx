@@ -91,7 +91,7 @@ export function ChannelMark({ lead, className }: { lead: DeskLead; className?: s
 
 function Why({ lead, now }: { lead: DeskLead; now: Date }) {
   const words = useLeadWords();
-  const look = "text-sm text-pretty text-support";
+  const look = "text-sm text-pretty wrap-anywhere text-support";
   if (!isOpen(lead)) {
     const delivered = lead.status === "sealed" ? words.delivered(lead) : "";
     return (

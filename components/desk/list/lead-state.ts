@@ -1,4 +1,16 @@
-import { CheckCheck, CircleCheck, CircleX, Clock, FileText, Loader, type LucideIcon, MessageCircle, Phone, RotateCw } from "lucide-react";
+import {
+  Ban,
+  CheckCheck,
+  CircleCheck,
+  CircleX,
+  Clock,
+  FileText,
+  Loader,
+  type LucideIcon,
+  MessageCircle,
+  Phone,
+  RotateCw,
+} from "lucide-react";
 import type { DeskLead, DeskRules, DeskSale } from "#lib/leads/desk-shapes.ts";
 
 export const channelIcons: Record<DeskLead["channel"], LucideIcon> = { phone: Phone, whatsapp: MessageCircle, form: FileText };
@@ -18,12 +30,14 @@ const looks = {
   COMPLETED: { icon: CircleCheck, className: "text-completed" },
   CONFIRMED: { icon: CheckCheck, className: "text-completed" },
   FAILED: { icon: CircleX, className: "text-failed" },
+  NOT_SENT: { icon: Ban, className: "text-unsent" },
 } as const;
 
 /** How far a sealed lead has come, as icon and colour; the row's words say it too. */
 export function deliveryLook({ delivery }: DeskLead): (typeof looks)[keyof typeof looks] | null {
   if (!delivery) return null;
   if (delivery.verdict === "CONFIRMED" || delivery.verdict === "DUPLICATE") return looks.CONFIRMED;
+  if (delivery.isNotSent) return looks.NOT_SENT;
   return delivery.verdict === "REJECTED" ? looks.FAILED : looks[delivery.status];
 }
 

@@ -8,9 +8,9 @@ import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Button } from "#components/ui/button.tsx";
 import { CardHead } from "#components/ui/card.tsx";
 import { Dialog } from "#components/ui/dialog.tsx";
+import { latePart } from "#components/ui/late-part.tsx";
 import { Segments } from "#components/ui/segmented.tsx";
 import type { Filter, FilterField } from "#components/workbench/filter/filter-field.ts";
-import { FilterForm } from "#components/workbench/filter/filter-form.tsx";
 import { leadChannels } from "#lib/channels.ts";
 import type { DeskFilter } from "#lib/leads/desk-filter.ts";
 import { conditionCount, type FilterText, filterQuery } from "#lib/leads/desk-query.ts";
@@ -24,6 +24,8 @@ const segments = [
   ["all", "labels.all"],
 ] as const;
 const scores = ["25", "50", "75", "90"];
+
+const Form = latePart(() => import("#components/workbench/filter/filter-form.tsx").then(({ FilterForm }) => FilterForm<keyof DeskFilter>));
 
 interface ListHeadProps {
   filter: DeskFilter;
@@ -79,7 +81,7 @@ export function ListHead({ filter, base, open, figures, onFilter }: ListHeadProp
   return (
     <CardHead className="gap-1.5 pr-2.5 max-desk:flex-nowrap max-desk:px-3">
       <h2 className="sr-only">{t("desk.list.label")}</h2>
-      <Segments as="nav" className="min-w-0 flex-1 *:min-w-0 *:flex-1 *:px-1.5 max-desk:*:px-1.5" aria-label={t("labels.view")}>
+      <Segments as="nav" className="min-w-0 flex-1 *:min-w-0 *:flex-auto *:px-1.5 max-desk:*:px-1.5" aria-label={t("labels.view")}>
         {segments.map(([view, name]) => (
           <Link
             key={view}
@@ -87,7 +89,7 @@ export function ListHead({ filter, base, open, figures, onFilter }: ListHeadProp
             href={base + filterQuery({ ...filter, view })}
             aria-current={view === current ? "true" : undefined}
           >
-            {t(name)} <span className="font-normal">{format.number(counts[view])}</span>
+            {t(name)} <span className="font-normal max-[430px]:sr-only">{format.number(counts[view])}</span>
           </Link>
         ))}
       </Segments>
@@ -103,7 +105,7 @@ export function ListHead({ filter, base, open, figures, onFilter }: ListHeadProp
         {active > 0 && <span className="absolute top-0.75 right-0.75 size-1.75 rounded-full bg-accent-mark" />}
       </Button>
       <Dialog open={isOpen} onOpenChange={setOpen} title={t("desk.list.filterTitle")}>
-        <FilterForm fields={fields} filter={textOf(filter)} onApply={apply} />
+        <Form.Part isWanted={isOpen} fields={fields} filter={textOf(filter)} onApply={apply} />
       </Dialog>
     </CardHead>
   );

@@ -14,7 +14,8 @@ export function useLeadWords() {
   const t = useTranslations("desk");
   const word = useTranslations();
 
-  const who = (lead: Pick<DeskLead, "phone" | "channel">) => lead.phone ?? t(`noNumber.${lead.channel}`);
+  const who = (lead: Pick<DeskLead, "phone" | "channel"> & Partial<Pick<DeskLead, "name">>) =>
+    lead.name ?? lead.phone ?? t(`noNumber.${lead.channel}`);
 
   /** What the visitor did, the strongest signs first; reading to the end includes half. */
   function behaviour({ channel, points, clickBlock }: DeskLead): string {
@@ -44,7 +45,7 @@ export function useLeadWords() {
     if (sale?.deliveryBlock) return t(`why.${sale.deliveryBlock}`);
     if (!delivery) return "";
     if (delivery.pendingAdjustment) return t(`why.${delivery.pendingAdjustment}`);
-    return t(`why.${delivery.verdict ?? delivery.status}`);
+    return t(`why.${delivery.isNotSent ? "NOT_SENT" : (delivery.verdict ?? delivery.status)}`);
   }
 
   function source({ keyword, campaign, clickBlock, points }: DeskLead): { main: string; campaign: string | null } {
@@ -57,7 +58,7 @@ export function useLeadWords() {
   return { who, behaviour, waiting, expiry, decided, delivered, source };
 }
 
-/** Who was faster, and what they did: "Murat sealed this lead 20 seconds ago for ₺2,400." */
+/** Who was faster, and what they did: "murat@example.com sealed this lead 20 seconds ago for ₺2,400." */
 export function useStaleWords(format: DeskFormat): (facts: Record<string, unknown>, now: Date) => string {
   const t = useTranslations("desk");
   const stateOf = useStateWord();

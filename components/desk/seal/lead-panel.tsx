@@ -32,7 +32,7 @@ function ClosedPanel({ lead }: { lead: DeskLead }) {
   return (
     <div className="grid gap-3">
       <h3 className={title}>{kind === "closed" ? labels("noSale") : t("journey.cancelled")}</h3>
-      <p className="text-sm text-support">{words.decided(lead)}</p>
+      <p className="text-sm wrap-anywhere text-support">{words.decided(lead)}</p>
       <p className="text-sm text-meta">{t(`sale.${kind}Body`)}</p>
       {canAct && (
         <>
@@ -41,6 +41,7 @@ function ClosedPanel({ lead }: { lead: DeskLead }) {
             <RotateCcw />
             {t("seal.reopen")}
           </Button>
+          {isOffline && <p className="text-xs text-support">{t("offline")}</p>}
         </>
       )}
     </div>

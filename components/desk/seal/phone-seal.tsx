@@ -4,21 +4,19 @@ import { MessageSquareText, Pencil, Stamp, Trash2 } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { Button } from "#components/ui/button.tsx";
-import type { DeskLead, LeadDetail } from "#lib/leads/desk-shapes.ts";
+import type { DeskLead } from "#lib/leads/desk-shapes.ts";
 import { useDesk } from "../desk-context.tsx";
-import { CallBack } from "../lead/lead-detail.tsx";
 import { JunkDialog } from "./junk-dialog.tsx";
 import { useSealDraft } from "./seal-draft.ts";
 import { AmountPresets, NoteField, OtherAmount, SealConsequence } from "./seal-fields.tsx";
 
 interface PhoneSealProps {
   lead: DeskLead;
-  detail: LeadDetail | null;
   onDone: () => void;
 }
 
 /** The seal on a phone: the usual amount is chosen, the button lies last, below the thumb. */
-export function PhoneSeal({ lead, detail, onDone }: PhoneSealProps) {
+export function PhoneSeal({ lead, onDone }: PhoneSealProps) {
   const t = useTranslations();
   const { format, actions, isOffline } = useDesk();
   const draft = useSealDraft();
@@ -27,8 +25,7 @@ export function PhoneSeal({ lead, detail, onDone }: PhoneSealProps) {
   const { ready } = draft;
   return (
     <>
-      <div className="grid grid-cols-3 gap-1.5 max-desk:*:px-1">
-        {detail?.fullPhone ? <CallBack phone={detail.fullPhone} /> : <span />}
+      <div className="grid grid-cols-2 gap-1.5 max-desk:*:px-1">
         {(["qualified", "meeting"] as const).map((stage) => (
           <Button
             key={stage}
@@ -57,7 +54,7 @@ export function PhoneSeal({ lead, detail, onDone }: PhoneSealProps) {
           {t("desk.seal.noteShort")}
         </Button>
       </div>
-      {(ready || isOffline) && <SealConsequence lead={lead} draft={draft} />}
+      <SealConsequence lead={lead} draft={draft} />
       <div className="flex gap-2 max-desk:*:min-h-13 max-desk:*:rounded-[12px]">
         <Button disabled={isOffline} onClick={() => setJunking(true)}>
           <Trash2 className="size-4.5" />

@@ -24,7 +24,8 @@ export function SalePanel({ lead, sale }: { lead: DeskLead; sale: DeskSale }) {
   const now = useNow(60_000);
   const time = lead.changedAt ? format.moment(lead.changedAt, now) : "";
   const verdict = lead.delivery?.verdict;
-  const state: State | undefined = verdict === "CONFIRMED" || verdict === "REJECTED" ? verdict : lead.delivery?.status;
+  const state: State | undefined =
+    verdict === "CONFIRMED" || verdict === "REJECTED" ? verdict : lead.delivery?.isNotSent ? "NOT_SENT" : lead.delivery?.status;
   const path = adjustmentPath(sale, {
     syncMethod: rules.syncMethod,
     wasRejected: verdict === "REJECTED",
@@ -39,7 +40,7 @@ export function SalePanel({ lead, sale }: { lead: DeskLead; sale: DeskSale }) {
           <b className="flex-1 text-2xl font-semibold tracking-[-0.028em]">{format.money(sale.amountCents, sale.currency)}</b>
           {state && <Badge state={state} />}
         </div>
-        <p className="text-sm text-support">
+        <p className="text-sm wrap-anywhere text-support">
           {lead.changedByYou ? t("desk.sale.byYou", { time }) : lead.changedBy ? t("desk.sale.by", { name: lead.changedBy, time }) : time}
         </p>
         {sale.isPredicted && <p className="text-sm text-meta">{t("desk.sale.predicted")}</p>}
@@ -59,6 +60,7 @@ export function SalePanel({ lead, sale }: { lead: DeskLead; sale: DeskSale }) {
               {t("actions.cancelSale")}
             </Button>
           </div>
+          {isOffline && <Consequence hasIcon={false}>{t("desk.offline")}</Consequence>}
           <SaleDialogs
             sale={sale}
             path={path}
@@ -90,13 +92,19 @@ function DeliveryNote({ lead: { delivery }, sale }: { lead: DeskLead; sale: Desk
   if (!delivery) return null;
   const { status, pendingAdjustment, notBefore } = delivery;
   const isRejected = status === "COMPLETED" && delivery.verdict === "REJECTED" && !pendingAdjustment;
-  const isDue = status === "QUEUED" && Date.parse(notBefore) <= now.getTime();
+  const isDue = Date.parse(notBefore) <= now.getTime();
   const time = format.moment(delivery.uploadedAt ?? notBefore, now);
-  const known = isRejected ? t("sale.REJECTED") : isDue ? t("sale.due") : t(`sale.${status}`, { time });
+  const known = () => {
+    if (isRejected) return t("sale.REJECTED");
+    if (delivery.isNotSent) return t("sale.NOT_SENT");
+    // A moment that has passed is no promise: it goes with the next run.
+    if (isDue && (status === "QUEUED" || status === "RETRY")) return t(status === "QUEUED" ? "sale.due" : "sale.retryDue");
+    return t(`sale.${status}`, { time });
+  };
   return (
     <Consequence>
-      {known} {!isRejected && pendingAdjustment && t(`sale.${pendingAdjustment}`)}{" "}
-      {(status === "FAILED" || isRejected || pendingAdjustment) && (
+      {known()} {!isRejected && pendingAdjustment && t(`sale.${pendingAdjustment}`)}{" "}
+      {((status === "FAILED" && !delivery.isNotSent) || isRejected || pendingAdjustment) && (
         <Link className="link" href={sitePath(siteId, "/oci-control")}>
           {t("sale.openControl")}
         </Link>

@@ -3,7 +3,7 @@
 import { useState } from "react";
 import { useAmount } from "#components/forms/use-amount.ts";
 import { useDesk } from "../desk-context.tsx";
-import type { SealDraft } from "../use-lead-actions.tsx";
+import type { SealDraft } from "../expected-lead.ts";
 
 /** What the operator is about to seal. The usual amount is preselected, so a seal takes two taps. */
 export function useSealDraft() {

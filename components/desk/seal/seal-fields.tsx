@@ -11,8 +11,8 @@ import { Textarea } from "#components/ui/input.tsx";
 import { useNow } from "#components/workbench/live/clock.tsx";
 import type { DeskLead } from "#lib/leads/desk-shapes.ts";
 import { useDesk } from "../desk-context.tsx";
+import { undoMs } from "../expected-lead.ts";
 import { sendTime } from "../list/lead-state.ts";
-import { undoMs } from "../use-lead-actions.tsx";
 import type { SealDraftState } from "./seal-draft.ts";
 
 /** The amounts that this site seals most often. */

@@ -1,30 +1,24 @@
 "use client";
 
-import { ArrowLeft, ChevronRight, Route } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useState } from "react";
 import { useBackCloses } from "#components/history/use-back-closes.ts";
-import { Button } from "#components/ui/button.tsx";
+import { latePart } from "#components/ui/late-part.tsx";
 import { Sheet } from "#components/ui/sheet.tsx";
 import type { DeskLead, LeadDetail } from "#lib/leads/desk-shapes.ts";
-import { useDesk } from "../desk-context.tsx";
-import { Journey } from "../lead/journey.tsx";
-import { LeadFacts, ScoreReasons } from "../lead/lead-facts.tsx";
-import { Ledger } from "../lead/ledger.tsx";
 import { ChannelMark } from "../list/lead-row.tsx";
-import { isOpen } from "../list/lead-state.ts";
 import { useLeadWords } from "../list/use-lead-words.ts";
-import { LeadPanel } from "./lead-panel.tsx";
-import { PhoneSeal } from "./phone-seal.tsx";
+
+const Levels = latePart(() => import("./sheet-levels.tsx").then(({ SheetLevels }) => SheetLevels));
 
 interface SealSheetProps {
   lead: DeskLead | null;
   detail: LeadDetail | null;
   onClose: () => void;
+  onChoose: (id: string) => void;
 }
 
 /** A lead on a phone: the seal within reach of the thumb, the journey one level below. */
-export function SealSheet({ lead, detail, onClose }: SealSheetProps) {
+export function SealSheet({ lead, detail, onClose, onChoose }: SealSheetProps) {
   const t = useTranslations("desk.score");
   const words = useLeadWords();
   useBackCloses(lead !== null, onClose);
@@ -36,45 +30,7 @@ export function SealSheet({ lead, detail, onClose }: SealSheetProps) {
       note={lead && `${t("title", { score: lead.score })} · ${words.source(lead).main}`}
       lead={lead && <ChannelMark lead={lead} className="bg-surface-3" />}
     >
-      {lead && <SheetLevels key={lead.id} lead={lead} detail={detail} onClose={onClose} />}
+      {lead && <Levels.Part isWanted key={lead.id} lead={lead} detail={detail} onClose={onClose} onChoose={onChoose} />}
     </Sheet>
-  );
-}
-
-function SheetLevels({ lead, detail, onClose }: SealSheetProps & { lead: DeskLead }) {
-  const t = useTranslations("desk.journey");
-  const { canAct } = useDesk();
-  const [isJourney, setJourney] = useState(false);
-  useBackCloses(isJourney, () => setJourney(false));
-  if (isJourney)
-    return (
-      <>
-        <Button tone="ghost" size="sm" className="-ml-3 justify-self-start" onClick={() => setJourney(false)}>
-          <ArrowLeft />
-          {t("back")}
-        </Button>
-        <LeadFacts lead={lead} detail={detail} />
-        <div>
-          <ScoreReasons lead={lead} />
-          <Journey lead={lead} detail={detail} />
-          {detail && <Ledger detail={detail} />}
-        </div>
-      </>
-    );
-  const summary = { visits: lead.visitsBefore + 1, returned: lead.points.returningAdUser === undefined ? "no" : "yes" };
-  return (
-    <>
-      <button
-        type="button"
-        className="-my-1.5 flex min-h-11 w-full items-center gap-2 border-line-1 border-y px-0.5 text-sm text-support"
-        onClick={() => setJourney(true)}
-      >
-        <Route className="text-meta" />
-        <span className="min-w-0 flex-1">{t("summary", summary)}</span>
-        <span className="link">{t("title")}</span>
-        <ChevronRight className="size-3.5 text-meta" />
-      </button>
-      {isOpen(lead) && canAct ? <PhoneSeal lead={lead} detail={detail} onDone={onClose} /> : <LeadPanel lead={lead} />}
-    </>
   );
 }

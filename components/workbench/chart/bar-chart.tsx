@@ -21,9 +21,9 @@ export function BarChart({ bars, pick, words, label, legend }: BarChartProps) {
   const tag = intlTag(useLocale());
   const ticks = lowTicks(bars.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0)));
   return (
-    <figure className="pt-4 pr-5 pb-3 pl-3">
+    <figure className="flex flex-1 flex-col pt-4 pr-5 pb-3 pl-3">
       <ChartFrame
-        className="h-24"
+        className="h-full min-h-24"
         count={bars.length}
         ticks={ticks}
         tickLabel={(tick) => numberFormat(tag).format(tick)}

@@ -48,7 +48,7 @@ export function ChartFrame({
   };
   const top = ticks.at(-1) ?? 1;
   return (
-    <div className="relative grid grid-cols-[34px_minmax(0,1fr)] gap-x-2">
+    <div className="relative grid flex-1 grid-cols-[34px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)_auto] gap-x-2">
       <div className="relative text-[11px] text-meta leading-none" aria-hidden="true">
         {ticks.map((tick) => (
           <span key={tick} className="-translate-y-1/2 absolute right-0" style={{ top: `${100 - (100 * tick) / top}%` }}>
@@ -65,7 +65,7 @@ export function ChartFrame({
         onPointerMove={follow}
         onPointerLeave={() => setShown(false)}
       >
-        <svg className="block size-full overflow-visible" viewBox="0 0 1000 100" preserveAspectRatio="none" aria-hidden="true">
+        <svg className="absolute inset-0 size-full overflow-visible" viewBox="0 0 1000 100" preserveAspectRatio="none" aria-hidden="true">
           {ticks.map((tick) => {
             const y = 100 - (100 * tick) / top;
             return <line key={tick} className="stroke-line-1 [vector-effect:non-scaling-stroke]" x1="0" x2="1000" y1={y} y2={y} />;

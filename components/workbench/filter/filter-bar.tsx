@@ -1,12 +1,12 @@
 "use client";
 
-import { Popover } from "@base-ui/react/popover";
 import { cva } from "class-variance-authority";
 import { ListFilter, Plus, X } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Count } from "#components/ui/count.tsx";
+import { latePart } from "#components/ui/late-part.tsx";
 import { Sheet } from "#components/ui/sheet.tsx";
 import { countSet, type Filter, type FilterField, withValue } from "./filter-field.ts";
 import { FilterForm, Options } from "./filter-form.tsx";
@@ -91,33 +91,37 @@ function ChipSelect({ field: { label, any = label, options }, isFirst, value, on
 
 type PanelProps<Key extends string> = Pick<BarProps<Key>, "fields" | "filter" | "onFilter">;
 
+const More = latePart(() => import("./filter-popover.tsx").then(({ FilterPopover }) => FilterPopover));
+
 function MoreFilters<Key extends string>({ fields, filter, onFilter }: PanelProps<Key>) {
   const t = useTranslations();
   const [isOpen, setOpen] = useState(false);
+  const chipRef = useRef<HTMLButtonElement>(null);
   const count = countSet(fields, filter);
   const apply = (next: Filter<Key>) => {
     setOpen(false);
     onFilter(next);
   };
   return (
-    <Popover.Root open={isOpen} onOpenChange={setOpen}>
-      <Popover.Trigger className={chip({ isOn: count > 0 })}>
+    <>
+      <button
+        ref={chipRef}
+        type="button"
+        className={chip({ isOn: count > 0 })}
+        aria-haspopup="dialog"
+        aria-expanded={isOpen}
+        onPointerEnter={More.load}
+        onFocus={More.load}
+        onClick={() => setOpen(!isOpen || !More.isHere())}
+      >
         <Plus className="size-3.5 shrink-0" />
         {t("actions.more")}
         {count > 0 && <Count tone="act">{count}</Count>}
-      </Popover.Trigger>
-      <Popover.Portal>
-        <Popover.Positioner className="z-50 outline-none" align="start" sideOffset={6}>
-          <Popover.Popup
-            data-slot="popover"
-            className="w-[min(340px,calc(100vw-32px))] rounded-lg bg-surface-pop p-4 shadow-lg outline-none"
-            aria-label={t("actions.more")}
-          >
-            <FilterForm fields={fields} filter={filter} onApply={apply} />
-          </Popover.Popup>
-        </Popover.Positioner>
-      </Popover.Portal>
-    </Popover.Root>
+      </button>
+      <More.Part isWanted={isOpen} open={isOpen} onOpenChange={setOpen} anchor={chipRef} label={t("actions.more")}>
+        <FilterForm fields={fields} filter={filter} onApply={apply} />
+      </More.Part>
+    </>
   );
 }
 

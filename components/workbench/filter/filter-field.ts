@@ -2,7 +2,7 @@
 export interface FilterField<Key extends string = string> {
   key: Key;
   /** money is written in units and kept in hundredths; a flag is "true" or absent. */
-  kind: "choice" | "day" | "money" | "flag";
+  kind: "choice" | "day" | "money" | "flag" | "text";
   label: string;
   /** What a chip says while nothing is chosen, if not its label. */
   any?: string;

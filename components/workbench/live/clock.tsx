@@ -10,10 +10,9 @@ interface ServerClock {
   isRunning: boolean;
 }
 
-/** Toasts stand outside of the page and go by the reader's own clock. */
 const ClockContext = createContext<ServerClock>({ startedAt: "", offsetMs: 0, isRunning: true });
 
-/** Gives a page the server's time. `at` of the first drawing counts; later ones correct nothing. */
+/** Gives a page the server's time, from the first drawing. A slow phone takes it over late; the page's first question corrects that. */
 export function Clock({ at, children }: { at: string; children: ReactNode }) {
   const [startedAt] = useState(at);
   // One object for good: setting it must not draw the page again.
@@ -46,4 +45,19 @@ export function useNow(stepMs: number, isNeeded = true): Date {
 export function useServerTime(): () => Date {
   const clock = useContext(ClockContext);
   return () => new Date(Date.now() + clock.offsetMs);
+}
+
+/** Sets the clock by an answer that names the server's moment: it lay between the question and now. */
+export function useSetClock(): (at: string, askedAtMs: number) => void {
+  const clock = useContext(ClockContext);
+  return (at, askedAtMs) => {
+    const atMs = Date.parse(at);
+    clock.offsetMs = Math.min(atMs - askedAtMs, Math.max(atMs - Date.now(), clock.offsetMs));
+  };
+}
+
+/** Gives what stands outside of the page, such as a toast, the page's clock. */
+export function useClocked(): (children: ReactNode) => ReactNode {
+  const clock = useContext(ClockContext);
+  return (children) => <ClockContext value={clock}>{children}</ClockContext>;
 }

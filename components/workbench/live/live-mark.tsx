@@ -2,6 +2,7 @@
 
 import { useLocale, useTranslations } from "next-intl";
 import { useEffect, useState } from "react";
+import { ButtonAnchor } from "#components/ui/button.tsx";
 import { cn } from "#components/ui/cn.ts";
 import { LiveMark as Mark } from "#components/ui/live-mark.tsx";
 import { shortLength } from "#lib/i18n/short-time.ts";
@@ -15,7 +16,7 @@ const staleMs = 15_000;
 export function LiveMark(options: LiveOptions) {
   const t = useTranslations("workbench.live");
   const locale = useLocale();
-  const heardAtMs = useLive(options);
+  const { heardAtMs, isSignedOut } = useLive(options);
   const isOffline = useOffline();
   const [nowMs, setNowMs] = useState<number | null>(null);
   useEffect(() => {
@@ -25,6 +26,22 @@ export function LiveMark(options: LiveOptions) {
   const ageMs = heardAtMs === null || nowMs === null ? 0 : Math.max(0, nowMs - heardAtMs);
   const isStale = isOffline || ageMs > staleMs;
   const age = shortLength(locale, ageMs / 1000);
+  if (isSignedOut)
+    return (
+      <span className="flex items-center gap-2" role="status">
+        <Mark stale data-live className="text-retry">
+          {t("signedOut")}
+        </Mark>
+        {/* A whole new page: what this one holds is of the session that ended. */}
+        <ButtonAnchor
+          size="sm"
+          tone="primary"
+          href={`/sign-in?next=${encodeURIComponent(window.location.pathname + window.location.search)}`}
+        >
+          {t("signIn")}
+        </ButtonAnchor>
+      </span>
+    );
   return (
     <Mark
       data-live

@@ -4,6 +4,7 @@ import { useRouter } from "next/navigation";
 import { useEffect, useEffectEvent, useRef, useState, useTransition } from "react";
 import type { SiteId } from "#lib/site.ts";
 import type { VersionTopic } from "#lib/tenancy/site-version.ts";
+import { useSetClock } from "./clock.tsx";
 
 const lookMs = 4000;
 const lookMaxMs = 30_000;
@@ -11,6 +12,11 @@ const lookMaxMs = 30_000;
 const firstLookMs = 500;
 /** Some things change with time alone, such as a claim that gets stuck: they are read once a minute. */
 const rereadMs = 60_000;
+
+interface Answer {
+  version: string;
+  at: string;
+}
 
 export interface LiveOptions {
   siteId: SiteId;
@@ -22,16 +28,20 @@ export interface LiveOptions {
 /**
  * Asks every few seconds, while somebody looks, whether what the server drew is still true, and lets it draw again when it is not.
  * A hidden tab is silent and asks at once when it is shown again. After a failure it asks less often.
- * Gives the reader's moment of the last answer.
+ * Gives the reader's moment of the last answer, and whether the session has ended.
  */
-export function useLive({ siteId, of, version }: LiveOptions): number | null {
+export function useLive({ siteId, of, version }: LiveOptions): { heardAtMs: number | null; isSignedOut: boolean } {
   const router = useRouter();
   const [isRefreshing, startRefresh] = useTransition();
   const [heardAtMs, setHeardAtMs] = useState<number | null>(null);
+  const [isSignedOut, setSignedOut] = useState(false);
   const drawnAtMs = useRef(0);
-  const hear = useEffectEvent((newest: string) => {
+  const setClock = useSetClock();
+  const hear = useEffectEvent(({ version: newest, at }: Answer, askedAtMs: number) => {
     const nowMs = Date.now();
+    setClock(at, askedAtMs);
     setHeardAtMs(nowMs);
+    setSignedOut(false);
     drawnAtMs.current ||= nowMs;
     if (isRefreshing || (newest === version && nowMs - drawnAtMs.current < rereadMs)) return;
     drawnAtMs.current = nowMs;
@@ -45,12 +55,14 @@ export function useLive({ siteId, of, version }: LiveOptions): number | null {
       asking?.abort();
       const own = new AbortController();
       asking = own;
+      const askedAtMs = Date.now();
       try {
         const response = await fetch(`/api/sites/${siteId}/version?of=${of}`, { signal: own.signal });
+        if (response.status === 401) setSignedOut(true);
         if (!response.ok) throw new Error(String(response.status));
-        const answer: { version: string } = await response.json(); // our own route, checked where it was read
+        const answer: Answer = await response.json(); // our own route, checked where it was read
         waitMs = lookMs;
-        hear(answer.version);
+        hear(answer, askedAtMs);
       } catch {
         if (own.signal.aborted) return;
         waitMs = Math.min(2 * waitMs, lookMaxMs);
@@ -73,5 +85,5 @@ export function useLive({ siteId, of, version }: LiveOptions): number | null {
       window.removeEventListener("online", wake);
     };
   }, [siteId, of]);
-  return heardAtMs;
+  return { heardAtMs, isSignedOut };
 }

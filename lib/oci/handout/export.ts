@@ -61,6 +61,8 @@ export interface ExportPreview {
   items: ExportItem[];
   counts: { queued: number; skipped: number };
   warnings: string[];
+  /** The owner's pause: nothing is handed out before. */
+  pausedUntil?: string;
 }
 
 /** What would be handed out now. Changes nothing, neither in Postgres nor in Redis. */
@@ -81,6 +83,7 @@ export async function previewExport(who: { machine: SiteMachine } | { member: Pi
     ]),
     counts: { queued: page.seals.length, skipped: unsendable.length },
     warnings: [...unsendable.map(({ id, code }) => `seal_${id}: ${code}`), ...(isDown ? ["page_views_unavailable"] : [])],
+    ...(page.site.pausedUntil && { pausedUntil: page.site.pausedUntil }),
   };
 }
 
@@ -90,6 +93,7 @@ export interface Exported {
   hasMore: boolean;
   warnings: string[];
   counts: { seals: number; signals: number; pageViews: number; skipped: number };
+  pausedUntil: string | null;
 }
 
 /**
@@ -142,6 +146,7 @@ async function claimPage(machine: SiteMachine, page: ExportPage, { ids, skipped 
     ]),
     hasMore: page.moreSeals || page.moreSignals || signalRoom < page.signals.length || isFull,
     warnings: isDown ? ["page_views_unavailable"] : [],
+    pausedUntil: page.site.pausedUntil ?? null,
     counts: { seals: seals.rows.length, signals: signals.rows.length, pageViews: views.length, skipped },
   };
 }

@@ -27,6 +27,7 @@ export const exportSite = z.object({
   pageViews: z.boolean(),
   clickMinAgeHours: z.number(),
   pageViewName: z.string(),
+  pausedUntil: z.string().nullish(),
 });
 export type ExportSite = z.output<typeof exportSite>;
 

@@ -19,7 +19,8 @@ const dataOf = (id: string) => `pv:data:${id}`;
 const claims = "pv:claims";
 const idsIn = (text: string) => text.split(",").filter((id) => id !== "");
 
-const keptSeconds = 3 * 86_400;
+export const viewsKeptDays = 3;
+const keptSeconds = viewsKeptDays * 86_400;
 const oldestOf = (now: Date) => now.getTime() - keptSeconds * 1000;
 
 /**
@@ -58,9 +59,12 @@ export async function refusedMarketing(siteUuid: SiteUuid, visitors: string[]): 
   return new Set(await callRpc("visitors_without_marketing", args, z.array(z.string())));
 }
 
+const viewSite = z.object({ siteUuid: siteUuidShape, pageViews: z.boolean(), isPaused: z.boolean() }).nullable();
+const readSite = (siteId: SiteId) => callRpc("site_for_ingest", { p_public_id: siteId }, viewSite);
+
 async function withoutRefused(siteId: SiteId, views: WaitingView[]): Promise<WaitingView[]> {
   if (views.length === 0) return [];
-  const site = await callRpc("site_for_ingest", { p_public_id: siteId }, z.object({ siteUuid: siteUuidShape }).nullable());
+  const site = await readSite(siteId);
   if (!site) return [];
   const visitors = views.map(({ visitor }) => visitor);
   const refused = await refusedMarketing(site.siteUuid, visitors);
@@ -104,7 +108,13 @@ export async function takePageViews(question: ViewQuestion, now = new Date()): P
   const views = await withoutRefused(siteId, await readViews(ids));
   const dropped = ids.filter((id) => !views.some((each) => each.id === id));
   if (dropped.length > 0) await drop(siteId, dropped);
-  return { views, isFull: ids.length === limit };
+  if (views.length === 0) return { views, isFull: ids.length === limit };
+  // Asked last: a pause that was set meanwhile holds for these, too. One that is set from here on comes after the hand-out.
+  const site = await readSite(siteId);
+  if (site?.pageViews && !site.isPaused) return { views, isFull: ids.length === limit };
+  const back = [siteId, now.getTime(), oldestOf(now), ...views.map(({ id }) => id)];
+  await redis().eval<unknown[], number>(returnViews, keys, back);
+  return { views: [], isFull: false };
 }
 
 async function drop(siteId: SiteId, ids: string[]): Promise<void> {

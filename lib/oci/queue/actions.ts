@@ -4,6 +4,7 @@ import { onceAnswer, type RequestIdentity } from "#lib/http/answer-once.ts";
 import { maxAttempts } from "#lib/oci/limits.ts";
 import { queueActions } from "#lib/oci/queue-types.ts";
 import { type SiteId, siteIdShape } from "#lib/site.ts";
+import { unfixableCodes } from "./causes.ts";
 import { queueFilter, queueRow } from "./rows.ts";
 import { actor, category, centsByCurrency, moment, status } from "./shapes.ts";
 
@@ -49,6 +50,8 @@ export const queueUndoRequest = z.strictObject({ siteId: siteIdShape, cursor: z.
 
 /** Why an action left a row as it was. */
 const skipReasons = ["NOT_FOUND", "CHANGED_SINCE", "ILLEGAL_MOVE", "SALE_CANCELLED", "ALREADY_QUEUED", "BY_HAND"] as const;
+/** A preview also leaves out what a retry cannot fix; such a row is still retried when it is named by its id. */
+const previewReasons = [...skipReasons, "UNFIXABLE"] as const;
 const skipped = z.object({ id: z.string(), reason: z.enum(skipReasons), status: status.nullable() });
 
 /** While `cursor` is set there is more to do: send the same request again with it. Counts are of the whole action so far. */
@@ -76,7 +79,7 @@ export const queueActionPreview = z.object({
   count: z.number(),
   valueCents: centsByCurrency,
   byStatus: z.partialRecord(status, z.number()),
-  ineligible: z.partialRecord(z.enum(skipReasons), z.number()),
+  ineligible: z.partialRecord(z.enum(previewReasons), z.number()),
   sample: z.array(queueRow),
   /** More rows match than one action may take: these are the first. */
   truncated: z.boolean(),
@@ -88,6 +91,7 @@ export const queueActionLog = z.array(
     actionId: z.string(),
     action: z.enum([...queueActions, "UNDO"]),
     by: actor,
+    byYou: z.boolean(),
     reason: z.string().nullable(),
     filter: z.record(z.string(), z.unknown()).nullable(),
     undoes: z.string().nullable(),
@@ -110,7 +114,7 @@ export const previewQueueAction = (db: SessionClient, { siteId, action, filter }
   callAsUser(
     db,
     "preview_queue_action",
-    { p_public_id: siteId, p_action: action, p_filter: filter, p_max_attempts: maxAttempts() },
+    { p_public_id: siteId, p_action: action, p_filter: filter, p_max_attempts: maxAttempts(), p_unfixable: unfixableCodes },
     queueActionPreview,
   );
 

@@ -83,6 +83,7 @@ const groups = {
       PERMISSION_DENIED UNAUTHENTICATED CUSTOMER_NOT_ENABLED TWO_STEP_VERIFICATION_NOT_ENROLLED`,
   },
   scriptAccess: { fixer: "owner", cure: "retry", codes: "" },
+  scriptAccount: { fixer: "owner", cure: "retry", codes: "" },
   wrongAccount: {
     fixer: "owner",
     cure: "reconnect",
@@ -156,12 +157,15 @@ const causes = new Map<string, Cause>(
   ),
 );
 
+/** What sending again cannot change, whichever way the site sends. */
+export const unfixableCodes = [...causes].flatMap(([code, { cure }]) => (cure === "none" ? [code] : []));
+
 /** Data Manager says the same with a prefix. */
 const prefix = /^PROCESSING_ERROR_(REASON_)?/;
 
 /** Causes whose fix differs between script and API: a script has no connection, and an API's action is chosen by its number. */
 const instead: Record<SyncMethod, Partial<Record<CauseName, CauseName>>> = {
-  script: { accessLost: "scriptAccess" },
+  script: { accessLost: "scriptAccess", wrongAccount: "scriptAccount" },
   api: { conversionAction: "chosenAction" },
 };
 

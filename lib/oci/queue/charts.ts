@@ -15,7 +15,7 @@ export const queueCharts = z.object({
   to: moment,
   /** Buckets are hours, or days of the site's own time zone; empty ones are there too. */
   bucket: z.enum(["hour", "day"]),
-  activity: z.array(z.object({ at: moment, delivered: z.number(), failed: z.number(), retried: z.number() })),
+  activity: z.array(z.object({ at: moment, delivered: z.number(), failed: z.number(), notSent: z.number(), retried: z.number() })),
   /** Seconds from seal to delivery over the newest deliveries of the range. */
   latency: z.object({
     sample: z.number(),

@@ -4,6 +4,7 @@ import { firstPollSeconds } from "#lib/oci/limits.ts";
 import { AppError } from "#lib/platform/app-error.ts";
 import type { SiteId } from "#lib/site.ts";
 import type { SiteSummary } from "#lib/tenancy/site-fields.ts";
+import { readQueueActions } from "./actions.ts";
 import { readQueueCharts } from "./charts.ts";
 import { readDeliveryDays } from "./days.ts";
 import { readQueueRowStory } from "./row-story.ts";
@@ -22,13 +23,16 @@ type ControlSite = Pick<SiteSummary, "siteId" | "timezone" | "ociSyncMethod">;
 /** The figures, and what the chosen tab shows. */
 export async function readControlPage(db: SessionClient, site: ControlSite, view: ControlView, now: Date) {
   const { siteId, timezone, ociSyncMethod } = site;
-  const [stats, queue, days, preview] = await Promise.all([
+  const [stats, actions, queue, days, preview] = await Promise.all([
     readQueueStats(db, siteId),
+    readQueueActions(db, siteId),
     view.tab === "queue" ? readQueueTab(db, siteId, view, now) : null,
     view.tab === "days" ? readDeliveryDays(db, siteId, spanDays(view.span, timezone, now)) : null,
     view.tab === "export" && ociSyncMethod === "script" ? previewExport({ member: { db, siteId } }) : null,
   ]);
-  return { stats, queue, days, preview, firstPollSeconds: firstPollSeconds() };
+  // What the reader can still undo survives a reload.
+  const last = actions.find(({ byYou, undoUntil }) => byYou && undoUntil !== null) ?? null;
+  return { stats, last, queue, days, preview, firstPollSeconds: firstPollSeconds() };
 }
 
 async function readQueueTab(db: SessionClient, siteId: SiteId, view: ControlView, now: Date) {

@@ -1,9 +1,17 @@
+import type { QueueAction } from "#lib/oci/queue-types.ts";
 import { causeOf } from "./causes.ts";
 import type { QueueRowStory } from "./row-story.ts";
 import type { QueueRow } from "./rows.ts";
 import type { QueueStats } from "./stats.ts";
 
-export type RowState = QueueRow["status"] | "STUCK" | "CONFIRMED" | "BLOCKED";
+export type RowState = QueueRow["status"] | "STUCK" | "CONFIRMED" | "BLOCKED" | "NOT_SENT";
+
+/** Why a row is closed on purpose before it is sent (SQL: not_sent_codes). */
+export const notSentCodes = ["SALE_CANCELLED", "SUPERSEDED", "NO_CONSENT"] as const;
+
+/** Closed on purpose before it was sent: the sale was cancelled, undone or changed. Stored as FAILED, but no failure. */
+export const isNotSent = ({ status, providerErrorCategory }: Pick<QueueRow, "status" | "providerErrorCategory">) =>
+  status === "FAILED" && providerErrorCategory === "DETERMINISTIC_SKIP";
 
 /** A claim this old is presumed dead; the recovery sweep requeues the row. */
 const stuckAfterMinutes = 15;
@@ -31,9 +39,10 @@ export function reasonOf(row: QueueRow): string | null {
   return row.attemptErrorCode ?? (row.attemptError === null ? null : "TRANSIENT_ERROR");
 }
 
-/** The state in which a row is shown: stuck and blocked are derived from the stored one, confirmed from Google's verdict. */
+/** The state in which a row is shown: stuck, blocked and not sent are derived from the stored one, confirmed from Google's verdict. */
 export function rowState(row: QueueRow, blocked: ReadonlySet<string>, now: Date): RowState {
   if (isStuck(row, now)) return "STUCK";
+  if (isNotSent(row)) return "NOT_SENT";
   if (row.status === "COMPLETED") return row.verdict === "CONFIRMED" ? "CONFIRMED" : "COMPLETED";
   const waits = row.status === "QUEUED" || row.status === "RETRY";
   if (blocked.has(row.provider) && (waits || row.providerErrorCategory === "AUTH")) return "BLOCKED";
@@ -47,6 +56,14 @@ export const isManual = (row: Pick<QueueRow, "kind" | "byHandReason">, syncMetho
 /** Such a correction that is still to be made. */
 export const isByHand = (row: Pick<QueueRow, "kind" | "status" | "byHandReason">, syncMethod: "script" | "api") =>
   isManual(row, syncMethod) && (row.status === "QUEUED" || row.status === "RETRY");
+
+/** A failure that sending again cannot change: the click is too old, Google does not know it, the visitor refused. */
+export const isUnfixable = (row: Pick<QueueRow, "status" | "providerErrorCode">, syncMethod: "script" | "api") =>
+  row.status === "FAILED" && causeOf(row.providerErrorCode ?? "", syncMethod).cure === "none";
+
+/** The rows that an action on a selection takes. A retry leaves out what it cannot move and what it cannot fix. */
+export const rowsToTake = (action: QueueAction, rows: readonly QueueRow[], syncMethod: "script" | "api") =>
+  action === "RETRY_SELECTED" ? rows.filter((row) => row.allowedActions.includes(action) && !isUnfixable(row, syncMethod)) : rows;
 
 /** Money of several rows, per currency. */
 export function sumByCurrency(rows: readonly Pick<QueueRow, "currency" | "valueCents">[]): Record<string, number> {
@@ -62,10 +79,6 @@ export function asksSomebody({ code, category }: Pick<Failed, "code" | "category
   const { name, fixer } = causeOf(code);
   return category !== "DETERMINISTIC_SKIP" && fixer !== "nobody" && name !== "givenUp";
 }
-
-/** How many were skipped on purpose: the sale was cancelled, or a later value replaced it. They are stored as FAILED but are no failures. */
-export const rightlyNotSent = ({ failedCauses }: Pick<QueueStats, "failedCauses">) =>
-  failedCauses.filter(({ category }) => category === "DETERMINISTIC_SKIP").reduce((sum, { count }) => sum + count, 0);
 
 /** How many conversions need a person: failures and rejections that somebody must decide on, stuck rows, and corrections to be made by hand. */
 export const needsPerson = ({

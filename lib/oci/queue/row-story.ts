@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ledgerKinds, saleStatuses } from "#lib/contracts/states.ts";
+import { undoStep } from "#lib/contracts/undo-step.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { maxAttempts } from "#lib/oci/limits.ts";
 import { transports } from "#lib/oci/queue-types.ts";
@@ -34,6 +35,8 @@ export const queueRowStory = z.object({
         isElsewhere: z.boolean(),
       })
       .nullable(),
+    /** What an undo of it, or of its lead, takes back now. */
+    undo: undoStep.nullable(),
   }),
   seal: z
     .object({ at: moment, by: actor, amountCents: z.number(), currency: z.string(), valueSource: z.string(), note: z.string().nullable() })

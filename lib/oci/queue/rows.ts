@@ -3,7 +3,7 @@ import { leadChannels } from "#lib/channels.ts";
 import { pagedCsv } from "#lib/csv/paged-csv.ts";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { maxAttempts } from "#lib/oci/limits.ts";
-import { queueActions } from "#lib/oci/queue-types.ts";
+import { type QueueSort, queueActions, queueSorts } from "#lib/oci/queue-types.ts";
 import { type SiteId, siteIdShape } from "#lib/site.ts";
 import { category, clickKind, flag, kind, moment, status, verdict } from "./shapes.ts";
 
@@ -35,6 +35,10 @@ export const queueFilter = z.strictObject({
   minAttempts: z.coerce.number().int().min(0).max(1000).optional(),
   stuck: flag.optional(),
   waitingForDelay: flag.optional(),
+  /** Only what waits: QUEUED and RETRY. */
+  waiting: flag.optional(),
+  /** True: only FAILED rows that were closed on purpose. False: everything else. */
+  notSent: flag.optional(),
   /** An order id or a row's id, a click id, or the last digits of a phone number (4 or more). */
   q: z.string().trim().min(1).max(512).optional(),
 });
@@ -42,7 +46,7 @@ export type QueueFilter = z.output<typeof queueFilter>;
 
 export const queueRowsQuery = queueFilter.extend({
   siteId: siteIdShape,
-  sort: z.enum(["created", "updated"]).default("created"),
+  sort: z.enum(queueSorts).default("created"),
   cursor: z.string().max(200).optional(),
   limit: z.coerce.number().int().min(1).max(200).default(100),
 });
@@ -53,7 +57,7 @@ const byHandReasons = ["NO_ADS_API_ACCESS", "SENT_BY_SCRIPT", "WBRAID_ONLY", "NO
  * What a waiting row waits for besides its time. RETRACTION: another sale of the lead, see heldBy. VERDICT: Google has not said whether it took
  * the conversion. DAY: a script or a person sent the conversion less than a day ago. ACTION: no usable conversion action has the row's name.
  */
-const waitReasons = ["RETRACTION", "VERDICT", "DAY", "ACTION", "QUOTA"] as const;
+const waitReasons = ["RETRACTION", "VERDICT", "DAY", "ACTION", "QUOTA", "PAUSE"] as const;
 
 export const queueRow = z.object({
   id: z.string(),
@@ -111,7 +115,7 @@ export const queueRows = z.object({ siteId: siteIdShape, rows: z.array(queueRow)
 export type QueueRows = z.output<typeof queueRows>;
 
 export interface QueuePage {
-  filter: QueueFilter & { sort?: "created" | "updated" };
+  filter: QueueFilter & { sort?: QueueSort };
   cursor?: string | undefined;
   limit: number;
 }

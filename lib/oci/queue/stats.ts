@@ -2,6 +2,7 @@ import { z } from "zod";
 import { callAsUser, type SessionClient } from "#lib/db/session-client.ts";
 import { circuitStates } from "#lib/oci/queue-types.ts";
 import { type SiteId, siteIdShape } from "#lib/site.ts";
+import { pause } from "#lib/tenancy/site-fields.ts";
 import { category, causeCount, centsByCurrency, moment, status } from "./shapes.ts";
 
 /** The figures of the queue: of one site, or of all sites of the reader. */
@@ -33,6 +34,8 @@ export const queueStats = z.object({
   siteId: siteIdShape.nullable(),
   scope: z.enum(["site", "multi"]),
   totals,
+  /** Of totals.FAILED: closed on purpose before anything was sent (DETERMINISTIC_SKIP). */
+  notSent: z.number(),
   stuckProcessing: z.number(),
   lastUpdatedAt: moment.nullable(),
   /** What QUEUED and RETRY rows are worth. */
@@ -40,13 +43,15 @@ export const queueStats = z.object({
   /** failed / (failed + completed), without what was skipped on purpose (DETERMINISTIC_SKIP). Null before anything ended. */
   failedRatio: z.number().nullable(),
   oldestWaitingAt: moment.nullable(),
-  /** When the next row of a state may be sent; in the past: it may be sent now. Null: all that waits is a person's work. */
+  /** When the next row of a state may be sent; in the past: it may be sent now. Null: what waits needs a person, or Google's word on something else. */
   nextDueAt: z.object({ QUEUED: moment.nullable(), RETRY: moment.nullable() }),
   perProvider: z.array(providerStats),
   circuit: circuit.nullable(),
   blocked: blocked.nullable(),
   /** Google's limit is used up until then: nothing is sent before. */
   quotaUntil: moment.nullish(),
+  /** The owner's pause, of one site: nothing is sent before its end. */
+  pause: pause.nullish(),
   /** Whether sites that send by API have credentials; null when none sends by API. */
   connected: z.boolean().nullable(),
   /** Conversion actions that Google refuses: what waits for them is not sent. */

@@ -1,7 +1,8 @@
 import { leadChannels } from "#lib/channels.ts";
-import { chartRanges, queueKinds, queueStatuses, verdicts } from "#lib/oci/queue-types.ts";
+import { chartRanges, type QueueSort, queueKinds, queueSorts, queueStatuses, verdicts } from "#lib/oci/queue-types.ts";
 import type { QueueCharts } from "./charts.ts";
 import { type DaySpanLength, daySpans, isDay, lastDays, todayIn } from "./day-span.ts";
+import type { QueueStats } from "./stats.ts";
 
 /** What OCI Control shows, as its address says it. Page and browser read the address with the same rules, and never trust it. */
 
@@ -19,9 +20,12 @@ interface QueueField {
   isHalf?: true;
 }
 
+/** States as the screen tells them apart: WAITING is QUEUED and RETRY, and FAILED is without what was closed on purpose (NOT_SENT). */
+export const viewStates = [...queueStatuses, "NOT_SENT", "WAITING"] as const;
+
 /** `days` exists only in the page's address, so that a link shared today still means "the last 7 days" tomorrow; the API takes a moment. */
 export const queueFields = [
-  { key: "status", kind: "choice", options: queueStatuses, words: "states", isChip: true },
+  { key: "status", kind: "choice", options: viewStates, words: "states", isChip: true },
   { key: "errorCode", kind: "choice", pattern: /^[A-Z][A-Z0-9_]{0,63}$/, isChip: true },
   { key: "days", kind: "choice", options: ["1", "7", "30", "90"], words: "oci.filters.lastDays", isChip: true },
   { key: "channel", kind: "choice", options: leadChannels, words: "channels", isHalf: true },
@@ -75,7 +79,7 @@ export const spanDays = (span: ViewSpan, timeZone: string, now: Date): { from: s
 export interface ControlView {
   tab: (typeof tabs)[number];
   filter: ViewFilter;
-  sort: "created" | "updated";
+  sort: QueueSort;
   range: QueueCharts["range"];
   span: ViewSpan;
   /** The row whose story is open. */
@@ -96,7 +100,7 @@ export function readView(params: URLSearchParams): ControlView {
   return {
     tab: tabs.find((tab) => tab === params.get("tab")) ?? "queue",
     filter: readFilter(params),
-    sort: params.get("sort") === "updated" ? "updated" : "created",
+    sort: queueSorts.find((sort) => sort === params.get("sort")) ?? "created",
     range: chartRanges.find((range) => range === params.get("range")) ?? "30d",
     span: readSpan(params),
     row: row && uuid.test(row) ? row : null,
@@ -107,7 +111,7 @@ export function readView(params: URLSearchParams): ControlView {
 export function writeView({ tab, filter, sort, range, span, row }: ControlView): string {
   const params = new URLSearchParams(Object.entries(filter).filter(([, value]) => value));
   if (tab !== "queue") params.set("tab", tab);
-  if (sort === "updated") params.set("sort", sort);
+  if (sort !== "created") params.set("sort", sort);
   if (range !== "30d") params.set("range", range);
   if ("from" in span) {
     params.set("from", span.from);
@@ -119,10 +123,24 @@ export function writeView({ tab, filter, sort, range, span, row }: ControlView):
 
 const dayMs = 86_400_000;
 
+const apiStates: Partial<Record<string, Record<string, string>>> = {
+  FAILED: { status: "FAILED", notSent: "false" },
+  NOT_SENT: { status: "FAILED", notSent: "true" },
+  WAITING: { waiting: "true" },
+};
+
 /** The filter as the API takes it, in an address and in a preview alike. */
-export function apiFilter({ days, ...filter }: ViewFilter, now: Date): Record<string, string> {
-  const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value));
+export function apiFilter({ days, status, ...filter }: ViewFilter, now: Date): Record<string, string> {
+  const state = status ? (apiStates[status] ?? { status }) : {};
+  const given = { ...Object.fromEntries(Object.entries(filter).filter(([, value]) => value)), ...state };
   return days ? { ...given, createdFrom: new Date(now.getTime() - Number(days) * dayMs).toISOString() } : given;
+}
+
+/** How many rows a state of the screen holds. */
+export function countOf({ totals, notSent }: Pick<QueueStats, "totals" | "notSent">, state: (typeof viewStates)[number]): number {
+  if (state === "NOT_SENT") return notSent;
+  if (state === "WAITING") return totals.QUEUED + totals.RETRY;
+  return state === "FAILED" ? totals.FAILED - notSent : totals[state];
 }
 
 /** How many filters are on; a search shows itself. */

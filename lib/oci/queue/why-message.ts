@@ -40,6 +40,7 @@ const keys = [
   "googleAsked",
   "busy",
   "quota",
+  "sendingPaused",
   "deferred",
   "serverKey",
   "unreadable",
@@ -88,6 +89,7 @@ const waits: Record<string, Part> = {
   VAULT_KEY_MISMATCH: part("serverKey", "sent", "broken"),
   CREDENTIALS_UNREADABLE: part("unreadable", "sent", "broken"),
   QUOTA: part("quota", "sent", "waits"),
+  SENDING_PAUSED: part("sendingPaused", "sent", "waits"),
   SCRIPT_RUN: part("scriptRun", "sent", "waits"),
   DUE: part("due", "sent", "waits"),
 };

@@ -1,6 +1,10 @@
 /** Why a row cannot be sent; empty when it can. */
 function rowProblem(row) {
   if (!row || typeof row.id !== "string" || !ID_PATTERN.test(row.id)) return "INVALID_ID";
+  return fieldProblem(row);
+}
+
+function fieldProblem(row) {
   if (!isText(row.orderId, 64)) return "INVALID_ORDER_ID";
   var kind = clickKindOf(row);
   if (!kind) return "MISSING_CLICK_ID";

@@ -13,7 +13,12 @@ function verify(run) {
 /** A lost answer is asked for again: what the first one claimed comes back to the queue by itself. */
 function exportRows(run, isClaiming) {
   return callServer(run, {
-    path: "/api/oci/google-ads-export?siteId=" + encodeURIComponent(run.settings.siteId) + "&markAsExported=" + isClaiming,
+    path:
+      "/api/oci/google-ads-export?siteId=" +
+      encodeURIComponent(run.settings.siteId) +
+      "&markAsExported=" +
+      isClaiming +
+      (isClaiming ? "" : "&test=true"),
   });
 }
 

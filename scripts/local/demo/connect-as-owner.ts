@@ -10,7 +10,7 @@ import type { DemoSeed } from "./seed-demo.ts";
 export async function connectAsOwner(stack: Stack, seed: DemoSeed): Promise<void> {
   Object.assign(process.env, stack.env); // the app's own code runs here, with the app's settings
   const { chooseActions, connectGoogleAds, readConnection } = await import("#lib/delivery/connect.ts");
-  const db = await signIn(stack, seed);
+  const db = await signInAsOwner(stack, seed);
   await connectDemo(seed, stack.google.url, async ({ siteId, credentials, actions }) => {
     if ((await readConnection(db, siteId)).connected) return;
     const { connected, test } = await connectGoogleAds(db, siteId, credentials);
@@ -20,7 +20,9 @@ export async function connectAsOwner(stack: Stack, seed: DemoSeed): Promise<void
   });
 }
 
-async function signIn({ supabaseUrl, publishableKey }: Stack, { users }: DemoSeed): Promise<SessionClient> {
+type Auth = Pick<Stack, "supabaseUrl" | "publishableKey">;
+
+export async function signInAsOwner({ supabaseUrl, publishableKey }: Auth, { users }: Pick<DemoSeed, "users">): Promise<SessionClient> {
   const owner = users.find(({ role }) => role === "owner");
   if (!owner) throw new Error("The demo has no owner.");
   const client: SessionClient = createClient(supabaseUrl, publishableKey, { auth: { persistSession: false, autoRefreshToken: false } });

@@ -1,7 +1,7 @@
-/** Connects the demo's API site with the simulated Google. */
+/** Connects the demo's API sites with the simulated Google. */
 import type { SiteId } from "#lib/site.ts";
 import { demoClient, demoCustomerId, demoRefreshToken } from "../google/accounts.ts";
-import type { DemoSeed } from "./seed-demo.ts";
+import type { OauthClient } from "../google/sim-shapes.ts";
 
 export interface DemoConnection {
   siteId: SiteId;
@@ -22,27 +22,38 @@ interface ShownAccount {
   conversionActions: { id: string; name: string; countingType: string }[];
 }
 
+interface SiteToConnect {
+  siteId: SiteId;
+  syncMethod: "script" | "api";
+  /** The demo's own account unless given. */
+  customerId?: string;
+  refreshToken?: string;
+  client?: OauthClient;
+}
+
 /** `connect` is the product's own function for it: what the form on the connections page does. */
 export async function connectDemo(
-  seed: DemoSeed,
+  { sites }: { sites: SiteToConnect[] },
   googleUrl: string,
   connect: (connection: DemoConnection) => Promise<void>,
 ): Promise<void> {
   const response = await fetch(`${googleUrl}/__sim/accounts`);
   const { accounts } = (await response.json()) as { accounts: ShownAccount[] };
-  const account = accounts.find(({ customerId }) => customerId === demoCustomerId);
-  const actions = (account?.conversionActions ?? []).map(({ id, name, countingType }) => ({
-    conversionName: name,
-    action: `customers/${demoCustomerId}/conversionActions/${id}`,
-    countingType,
-  }));
-  const seals = actions.at(-1)?.action ?? "";
-  const credentials = {
-    customer_id: demoCustomerId,
-    client_id: demoClient.clientId,
-    client_secret: demoClient.clientSecret,
-    refresh_token: demoRefreshToken,
-    conversion_action_resource_name: seals,
-  };
-  for (const { siteId } of seed.sites.filter(({ syncMethod }) => syncMethod === "api")) await connect({ siteId, credentials, actions });
+  for (const { siteId, syncMethod, customerId = demoCustomerId, refreshToken = demoRefreshToken, client = demoClient } of sites) {
+    if (syncMethod !== "api") continue;
+    const account = accounts.find((one) => one.customerId === customerId);
+    const actions = (account?.conversionActions ?? []).map(({ id, name, countingType }) => ({
+      conversionName: name,
+      action: `customers/${customerId}/conversionActions/${id}`,
+      countingType,
+    }));
+    const credentials = {
+      customer_id: customerId,
+      client_id: client.clientId,
+      client_secret: client.clientSecret,
+      refresh_token: refreshToken,
+      conversion_action_resource_name: actions.at(-1)?.action ?? "",
+    };
+    await connect({ siteId, credentials, actions });
+  }
 }

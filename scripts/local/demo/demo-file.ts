@@ -20,6 +20,8 @@ export interface DemoFile extends DemoSeed {
   /** The simulated Google: its APIs, and /__sim for whoever wants to look inside. */
   googleUrl: string;
   mailUrl: string;
+  /** The first page, which tells the story; the dev server and the tests have none. */
+  storyUrl?: string;
   cronSecret: string;
   /** Hashes callers' numbers, among others: privacy:erase finds a person by them. */
   vaultKey: string;

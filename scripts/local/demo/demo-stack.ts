@@ -4,6 +4,7 @@ import { surviveLostConnections } from "../gateway/survive-lost-connections.ts";
 import { OtherHistoryError } from "../postgres/migrate.ts";
 import { isPostgresRunning } from "../postgres/postgres-lock.ts";
 import { freePort } from "../process/free-port.ts";
+import { isAlive } from "../process/is-alive.ts";
 import { step } from "../process/progress.ts";
 import { localDir, stateDir } from "../process/state-dir.ts";
 import type { StopList } from "../process/stop-list.ts";
@@ -16,13 +17,15 @@ export interface DemoStackOptions {
   preferredPort: number;
   /** Forget all data and secrets first. */
   reset: boolean;
+  /** What needs the stack but not its data, and is done while that is made. */
+  meanwhile?: (stack: Stack) => Promise<unknown>;
 }
 
 const orphanWaitMaxMs = 10_000;
 
 /** The seeded stack that the demo and the dev server share, with its data kept between runs. */
 export async function startDemoStack(
-  { preferredPort, reset }: DemoStackOptions,
+  { preferredPort, reset, meanwhile }: DemoStackOptions,
   stopList: StopList,
 ): Promise<{ stack: Stack; seeded: DemoSeed; port: number; logDir: string }> {
   const dir = stateDir();
@@ -39,9 +42,14 @@ export async function startDemoStack(
   surviveLostConnections();
   for (const death of stack.deaths)
     death.then(({ message }) => console.warn(`\n${message}\nThe app goes on without it. Start again to have it back.`));
+  const [seeded] = await Promise.all([seedAndConnect(stack), meanwhile?.(stack)]);
+  return { stack, seeded, port, logDir };
+}
+
+async function seedAndConnect(stack: Stack): Promise<DemoSeed> {
   const seeded = await step("Demo data", () => seedDemo(stack), describeSeed);
   await step("Google Ads", () => connectAsOwner(stack, seeded));
-  return { stack, seeded, port, logDir };
+  return seeded;
 }
 
 /** Data of another version is not upgraded: it is deleted and made again. */
@@ -76,14 +84,5 @@ async function refuseSecondRun(dataDir: string): Promise<void> {
       throw new Error(`OpsMantik is already running here${demo ? ` at ${demo.baseUrl} (process ${demo.pid})` : ""}. Stop that one first.`);
     }
     await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
   }
 }

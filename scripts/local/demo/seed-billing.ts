@@ -7,7 +7,7 @@ import type { CapturedEvent } from "#lib/ingest/event-shape.ts";
 import type { SiteId, SiteUuid } from "#lib/site.ts";
 import { siteUuidShape } from "#lib/site.ts";
 import { freezeMonth } from "#tests/fixtures/counted-events.ts";
-import { blankEvent } from "#tests/fixtures/record-visit.ts";
+import { blankEvent, storeBatch } from "#tests/fixtures/record-visit.ts";
 import { callAt } from "#tests/fixtures/service.ts";
 
 interface BillingSite {
@@ -55,8 +55,15 @@ export async function seedBilling(sql: postgres.Sql, sites: BillingSite[], now =
     // The site is younger than its first invoices; the plan that it began with must not price the later ones.
     for (const at of [`${firstMonth}-01T00:00:00Z`, row.created]) await callAt(sql, at, (tx) => givePlan(tx, site, plan));
     const siteUuid = siteUuidShape.parse(row.id);
-    await admitMonths(sql, { siteUuid, site, plan, firstMonth, now });
-    if (index === 0) await admitFlood(sql, { siteUuid, site, now });
+    const days = Array.from({ length: closedMonths + 1 }, (_, back) => daysOf(shiftMonth(firstMonth, back))).flat();
+    const seeded = { siteUuid, site, plan, now };
+    // Stored at once, since the billing page shows where that day's units came from; the worker stores the rest when the demo runs.
+    if (index === 0) {
+      await admitDays(sql, { ...seeded, days: [floodDay(now)] });
+      await admitFlood(sql, seeded);
+      while ((await sql.begin((tx) => storeBatch(tx))) > 0);
+    }
+    await admitDays(sql, { ...seeded, days: days.filter((day) => index !== 0 || day !== floodDay(now)) });
   }
   for (let back = closedMonths; back >= 1; back--) {
     const month = shiftMonth(thisMonth, -back);
@@ -69,35 +76,34 @@ export async function seedBilling(sql: postgres.Sql, sites: BillingSite[], now =
 const givePlan = (tx: postgres.TransactionSql, { siteId }: BillingSite, plan: DemoPlan) =>
   tx`select public.set_site_plan(${siteId}, ${plan.name}, ${plan.limit}, 'soft', ${plan.currency}, null, ${plan.baseCents}, ${plan.overageCentsPer1000})`;
 
-interface Months {
+interface Seeded {
   siteUuid: SiteUuid;
   site: BillingSite;
   plan: DemoPlan;
-  firstMonth: string;
   now: Date;
 }
 
 /** Four times a day, in one transaction per site: a few hundred calls of a few events each. */
-async function admitMonths(sql: postgres.Sql, { siteUuid, site, plan, firstMonth, now }: Months): Promise<void> {
+async function admitDays(sql: postgres.Sql, { siteUuid, site, plan, days, now }: Seeded & { days: string[] }): Promise<void> {
   await sql.begin(async (tx) => {
-    for (let back = 0; back <= closedMonths; back++) {
-      for (const day of daysOf(shiftMonth(firstMonth, back))) {
-        for (const [turn, hour] of ["07:12", "10:40", "13:05", "16:48"].entries()) {
-          const moment = `${day}T${hour}:00Z`;
-          if (moment > now.toISOString()) return;
-          const events = eventsOf(site, day, Math.round(eventsOnDay(plan, day) / 4), turn);
-          const repeats = turn === 1 ? events.slice(0, 1) : [];
-          const robots = turn === 3 ? 1 + (Number(day.slice(-2)) % 3) : 0;
-          await tx`select set_config('opsmantik.now', ${moment}, true), public.admit_events(${siteUuid}, ${tx.json([...events, ...repeats])}),
-            public.count_drops(${siteUuid}, 'bot', ${robots}), public.count_drops(${siteUuid}, 'consent', ${robots === 3 ? 2 : 0})`;
-        }
+    for (const day of days) {
+      for (const [turn, hour] of ["07:12", "10:40", "13:05", "16:48"].entries()) {
+        const moment = `${day}T${hour}:00Z`;
+        if (moment > now.toISOString()) return;
+        const events = eventsOf(site, day, Math.round(eventsOnDay(plan, day) / 4), turn);
+        const repeats = turn === 1 ? events.slice(0, 1) : [];
+        const robots = turn === 3 ? 1 + (Number(day.slice(-2)) % 3) : 0;
+        await tx`select set_config('opsmantik.now', ${moment}, true), public.admit_events(${siteUuid}, ${tx.json([...events, ...repeats])}),
+          public.count_drops(${siteUuid}, 'bot', ${robots}), public.count_drops(${siteUuid}, 'consent', ${robots === 3 ? 2 : 0})`;
       }
     }
   });
 }
 
-async function admitFlood(sql: postgres.Sql, { siteUuid, site, now }: Pick<Months, "siteUuid" | "site" | "now">): Promise<void> {
-  const day = new Date(now.getTime() - flood.daysAgo * 86_400_000).toISOString().slice(0, 10);
+const floodDay = (now: Date) => new Date(now.getTime() - flood.daysAgo * 86_400_000).toISOString().slice(0, 10);
+
+async function admitFlood(sql: postgres.Sql, { siteUuid, site, now }: Seeded): Promise<void> {
+  const day = floodDay(now);
   for (let batch = 0; batch < flood.batches; batch++) {
     const { network, browser } = flood;
     const events = eventsOf(site, day, flood.batchEvents, 10 + batch).map((event) => ({ ...event, p: { ...event.p, network, browser } }));

@@ -10,6 +10,7 @@ import { checkoutDir } from "../process/state-dir.ts";
 import { printingTo } from "./gateway-log.ts";
 import { gatewayTypes } from "./gateway-types.ts";
 import { createMailbox, type Mailbox, mailboxPage } from "./mailbox.ts";
+import { askingPresentPassword } from "./present-password.ts";
 
 export interface GatewayOptions {
   /** The owner's URL: as another role the gateway would see no tables. */
@@ -50,7 +51,6 @@ async function withinDeadline(answer: Response | Promise<Response>): Promise<Res
 
 /** Creates the auth schema. Migrations come next, because they refer to auth.users; then `listen`. */
 export async function prepareGateway({ databaseUrl, siteUrl, keys, logPath }: GatewayOptions): Promise<PreparedGateway> {
-  const mailbox = createMailbox();
   const connection = createPostgresConnection({
     url: databaseUrl,
     postgresOptions: {
@@ -66,6 +66,10 @@ export async function prepareGateway({ databaseUrl, siteUrl, keys, logPath }: Ga
   // Left alone, the gateway looks once whether any table has RLS. It then either never switches roles, or grants ALL
   // on all tables to anon. "active" makes it switch always and grant nothing. The field is private in its types.
   Object.assign(connection, { rlsState: "active" });
+  const mailbox = createMailbox(async (email) => {
+    const [account] = await connection.driver`select raw_user_meta_data as data from auth.users where email = ${email.toLowerCase()}`;
+    return account?.data ?? {};
+  });
   const app = new App({
     connection,
     auth: {
@@ -80,7 +84,7 @@ export async function prepareGateway({ databaseUrl, siteUrl, keys, logPath }: Ga
       sessions: { inactivity_timeout: "720h" },
       email: {
         enable_confirmations: true,
-        secure_password_change: true, // read by hosted Supabase only: this gateway takes it and asks for nothing
+        secure_password_change: true, // read by hosted Supabase only; present-password.ts asks here
         template: {
           recovery: template("recovery.html", "Reset your OpsMantik password"),
           magic_link: template("magic-link.html", "Sign in to OpsMantik"),
@@ -97,13 +101,16 @@ export async function prepareGateway({ databaseUrl, siteUrl, keys, logPath }: Ga
   });
   if (app.adminMode) throw new Error("The gateway is in admin mode, where a request without a key is the service role.");
 
+  // One for all requests: it remembers which sessions came by a link.
+  const peers = new WeakMap<Request, string | null>();
+  const ask = askingPresentPassword(async (request) => app.fetch(request, { peerAddress: peers.get(request) ?? null }));
   const server = createAdaptorServer({
     fetch: (request, bindings) => {
       const url = new URL(request.url);
       // Mails hold sign-in links: a page elsewhere must not reach them by giving this address another name.
       if (url.pathname === "/mail" && ["localhost", "127.0.0.1"].includes(url.hostname)) return mailResponse(mailbox, url);
-      const peerAddress = "incoming" in bindings ? (bindings.incoming.socket.remoteAddress ?? null) : null;
-      return withinDeadline(printingTo(logPath, () => app.fetch(request, { peerAddress })));
+      peers.set(request, "incoming" in bindings ? (bindings.incoming.socket.remoteAddress ?? null) : null);
+      return withinDeadline(printingTo(logPath, () => ask(request)));
     },
   }) as Server; // its type allows HTTP/2 servers, which are made only on request
   const clearSchemaCache = () => connection.clearSchemaCache();

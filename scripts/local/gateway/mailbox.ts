@@ -1,4 +1,5 @@
 import type { EmailMessage } from "@supabase/lite";
+import { escapeHtml, renderData } from "./render-data.ts";
 
 export interface Mail {
   to: string;
@@ -11,14 +12,14 @@ export interface Mail {
 
 const keptMails = 100;
 
-/** Keeps the newest mails that the gateway would have sent, in memory. */
-export function createMailbox() {
+/** Keeps the newest mails that the gateway would have sent, in memory. `readData` reads an account's own data, which its mails may name. */
+export function createMailbox(readData: (email: string) => Promise<Record<string, unknown>>) {
   const mails: Mail[] = [];
   return {
     /** Newest first. */
     mails: (): readonly Mail[] => mails,
     async send(message: EmailMessage): Promise<void> {
-      const html = message.html ?? "";
+      const html = renderData(message.html ?? "", await readData(message.to));
       mails.unshift({ to: message.to, subject: message.subject, sentAt: new Date().toISOString(), link: firstLink(html), html });
       mails.length = Math.min(mails.length, keptMails);
     },
@@ -40,8 +41,4 @@ ${items.length > 0 ? `<ul>${items.join("\n")}</ul>` : "<p>None yet.</p>"}</html>
 
 function firstLink(html: string): string | null {
   return /href="([^"]+)"/.exec(html)?.[1]?.replaceAll("&amp;", "&") ?? null;
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

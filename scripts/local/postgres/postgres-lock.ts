@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { isAlive } from "../process/is-alive.ts";
 
 /**
  * Whether a Postgres runs on this data directory. A lock file left behind by a crash or a restarted container may
@@ -14,16 +15,6 @@ export function isPostgresRunning(dataDir: string): boolean {
   if (command === undefined || command === "postgres") return true;
   rmSync(lockPath, { force: true });
   return false;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: it is alive but another user's.
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
 }
 
 /** Known on Linux only; elsewhere Postgres's own judgement stands. */

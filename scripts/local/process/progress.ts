@@ -18,14 +18,26 @@ export async function step<T>(label: string, run: () => Promise<T>, detail?: (re
   }
 }
 
+/** Steps that run at once share the last line. */
+const running = new Set<() => string>();
+let frame = 0;
+let timer: NodeJS.Timeout | undefined;
+
+function draw(): void {
+  const texts = [...running].map((text) => text());
+  process.stdout.write(`\r\u001b[K${texts.length > 0 ? `  ${frames[frame++ % frames.length]} ${texts.join(", ")}` : ""}`);
+}
+
 function startSpinner(text: () => string): () => void {
   if (!process.stdout.isTTY) return () => {};
-  let frame = 0;
-  const draw = () => process.stdout.write(`\r\u001b[K  ${frames[frame++ % frames.length]} ${text()}`);
+  running.add(text);
+  timer ??= setInterval(draw, 100);
   draw();
-  const timer = setInterval(draw, 100);
   return () => {
-    clearInterval(timer);
+    running.delete(text);
     process.stdout.write("\r\u001b[K");
+    if (running.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
   };
 }

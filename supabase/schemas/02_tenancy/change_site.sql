@@ -32,12 +32,13 @@ $$;
 
 -- create_site: a new site, owned by the caller. Whether visitors are asked for consent is the
 -- caller's decision; there is no default.
+--   Takes    p_settings {defaultAovCents?, conversionNames?}, as set_site_delivery takes them.
 --   Safe     two first users at once: the lock lets one of them be first.
 --   Returns  {siteId}.
 --   Callers  signed-in users.
 create function public.create_site(
   p_name text, p_domains text[], p_currency text, p_timezone text, p_locale text,
-  p_consent_mode text, p_oci_sync_method text default 'script'
+  p_consent_mode text, p_oci_sync_method text default 'script', p_settings jsonb default '{}'
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -57,18 +58,24 @@ begin
   if p_consent_mode is null or p_consent_mode not in ('off', 'required') then
     perform private.refuse_setting('consentMode');
   end if;
+  perform private.check_delivery(p_settings);
+  if p_settings ? 'defaultAovCents' then
+    perform private.check_amount((p_settings ->> 'defaultAovCents')::bigint, p_currency);
+  end if;
   insert into public.sites
       (name, domains, currency, timezone, locale, consent_mode, oci_sync_method, created_by,
-        created_at, updated_at)
+        created_at, updated_at, consent_set_at, default_aov_cents, conversion_names)
     values (p_name, p_domains, p_currency, p_timezone, p_locale, p_consent_mode,
-      p_oci_sync_method, auth.uid(), v_now, v_now)
+      p_oci_sync_method, auth.uid(), v_now, v_now, v_now,
+      coalesce((p_settings ->> 'defaultAovCents')::bigint, 10000),
+      coalesce(p_settings -> 'conversionNames', '{}'))
     returning * into v_site;
   insert into public.site_members (site_id, user_id, role, created_at)
     values (v_site.id, auth.uid(), 'owner', v_now);
   return jsonb_build_object('siteId', v_site.public_id);
 end
 $$;
-grant execute on function public.create_site(text, text[], text, text, text, text, text)
+grant execute on function public.create_site(text, text[], text, text, text, text, text, jsonb)
   to authenticated;
 
 -- update_site: change what an owner may change.
@@ -99,6 +106,7 @@ begin
         timezone = p_timezone,
         locale = p_locale,
         default_aov_cents = coalesce(p_default_aov_cents, s.default_aov_cents),
+        amount_presets = case when p_currency = s.currency then s.amount_presets else '{}' end,
         updated_at = private.current_moment()
     where s.id = v_site.id;
   return jsonb_build_object('ok', true);
@@ -138,9 +146,14 @@ declare
 begin
   update public.sites s
     set consent_mode = p_consent_mode,
+        consent_set_at = case when s.consent_mode = p_consent_mode then s.consent_set_at
+          else private.current_moment() end,
         respects_privacy_signal = p_respects_privacy_signal,
         updated_at = private.current_moment()
     where s.id = v_site.id;
+  if p_consent_mode <> v_site.consent_mode then   -- its step begins again
+    delete from private.setup_ticks t where t.site_id = v_site.id and t.step = 'consent';
+  end if;
   return jsonb_build_object('ok', true);
 end
 $$;

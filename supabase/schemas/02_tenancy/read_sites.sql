@@ -16,6 +16,7 @@ as $$
     'respectsPrivacySignal', p_site.respects_privacy_signal,
     'createdAt', p_site.created_at,
     'archivedAt', p_site.archived_at,
+    'pause', private.pause_json(p_site),
     'role', (
       select m.role from public.site_members m
       where m.site_id = p_site.id and m.user_id = auth.uid()))
@@ -37,7 +38,7 @@ language sql stable set search_path = ''
 as $$
   select left(coalesce(
     nullif(btrim(regexp_replace(
-      p_user.raw_user_meta_data ->> 'full_name',
+      left(p_user.raw_user_meta_data ->> 'full_name', 200),   -- Auth takes any length
       '[\u0001-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]', '', 'g')), ''),
     split_part(p_user.email, '@', 1)), 80)
 $$;
@@ -60,8 +61,7 @@ as $$
         'siteName', s.name,
         'role', i.role,
         'expiresAt', i.expires_at,
-        'invitedBy', (
-          select private.display_name(b) from auth.users b where b.id = i.invited_by))
+        'invitedBy', private.actor_email(i.invited_by, i.created_at))
         order by i.created_at)
       from public.site_invitations i
       join public.sites s on s.id = i.site_id and s.archived_at is null

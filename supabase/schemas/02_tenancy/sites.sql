@@ -36,11 +36,23 @@ create table public.sites (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   archived_at timestamptz,
+  -- Until then nothing is handed out for sending; private.is_paused reads it.
+  paused_until timestamptz,
+  pause_reason text,
+  -- Since when consent_mode is as it is.
+  consent_set_at timestamptz not null default private.current_moment(),
+  -- Amounts for one tap on the desk, until the site has sealed some of its own.
+  amount_presets bigint[] not null default '{}',
+  constraint amount_presets_are_few check (
+    cardinality(amount_presets) <= 4 and 0 < all (amount_presets)),
   constraint signals_daily_max_is_bounded check (signals_daily_max between 1 and 100000),
   constraint average_order_is_positive check (default_aov_cents between 1 and 100000000000),
   constraint send_delay_is_bounded check (send_delay_minutes between 0 and 1440),
   constraint click_min_age_is_bounded check (click_min_age_hours between 0 and 48),
   constraint needs_you_is_bounded check (needs_you_after_hours between 1 and 2160),
+  constraint a_pause_has_a_reason check ((paused_until is null) = (pause_reason is null)),
+  constraint pause_reason_is_plain_text check (
+    pause_reason is null or private.is_plain_text(pause_reason, 200)),
   constraint public_id_is_32_hex check (public_id ~ '^[0-9a-f]{32}$'),
   constraint name_is_plain_text check (private.is_plain_text(name, 80)),
   constraint site_has_1_to_20_domains check (cardinality(domains) between 1 and 20),

@@ -40,6 +40,7 @@ insert into public.contract_moves (contract, contract_version, from_state, to_st
     ('sale/1', 'DRAFT', false, '{CONFIRMED,CANCELED}'),
     ('sale/1', 'CONFIRMED', false, '{CANCELED}'),
     ('sale/1', 'CANCELED', false, '{CONFIRMED}'),
+    ('sale/1', 'CANCELED', true, '{DRAFT}'),
     ('conversion/1', 'QUEUED', false, '{QUEUED,FAILED}'),
     ('conversion/1', 'QUEUED', true, '{RETRY,PROCESSING}'),
     ('conversion/1', 'RETRY', false, '{QUEUED,FAILED}'),

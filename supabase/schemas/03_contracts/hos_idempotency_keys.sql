@@ -6,7 +6,7 @@
 create table public.hos_idempotency_keys (
   id uuid primary key default private.uuid_v7(),
   tenant_id uuid not null,    -- the site whose record is changed
-  scope text not null,
+  scope text not null,        -- what is asked for, and for a person by whom
   key text not null,
   request_hash text not null,
   status text not null default 'processing',
@@ -51,7 +51,9 @@ $$;
 
 -- answer_once: runs an effect and stores its answer under the caller's key, or gives the stored
 -- answer again.
---   Takes    p_effect: a function of ours (jsonb) -> jsonb. Without a key it just runs.
+--   Takes    p_effect: a function of ours (jsonb) -> jsonb. Without a key it just runs. A person's
+--            keys are their own: whoever calls a function themselves says what the request's hash
+--            is, and could have a machine answered for what it never did.
 --   Safe     against a twin at the same moment: it waits at the unique index and then replays.
 --            After 5 s it gives up: 409, try again.
 --   Keeps    answers, and refusals that another try cannot change (409). Any other failure leaves
@@ -66,6 +68,7 @@ language plpgsql security definer set search_path = '' set lock_timeout = '5s'
 as $$
 declare
   v_now timestamptz := private.current_moment();
+  v_scope text := p_scope || coalesce('/' || auth.uid(), '');
   v_kept public.hos_idempotency_keys;
   v_id uuid;
   v_answer jsonb;
@@ -86,7 +89,7 @@ begin
     begin
       insert into public.hos_idempotency_keys
           (tenant_id, scope, key, request_hash, created_at, updated_at, expires_at)
-        values (p_tenant_id, p_scope, p_key, p_request_hash, v_now, v_now,
+        values (p_tenant_id, v_scope, p_key, p_request_hash, v_now, v_now,
           v_now + private.idempotency_ttl())
         on conflict (tenant_id, scope, key) do nothing
         returning id into v_id;
@@ -95,7 +98,7 @@ begin
     end;
     exit when v_id is not null;
     select k.* into v_kept from public.hos_idempotency_keys k
-      where k.tenant_id = p_tenant_id and k.scope = p_scope and k.key = p_key;
+      where k.tenant_id = p_tenant_id and k.scope = v_scope and k.key = p_key;
     if v_kept.id is not null then
       if v_kept.request_hash <> p_request_hash then
         perform private.fail(422, 'IDEMPOTENCY_KEY_REUSED');

@@ -16,7 +16,8 @@ begin
     when 'sale' then private.move_sale(v_site, v_actor, p_args)
     when 'conversion' then private.move_conversion(v_site, v_actor, p_args)
     when 'correct' then private.correct_amount(v_site, v_actor, p_args)
-    when 'undo' then private.undo_move(v_site, v_actor, p_args) end;
+    when 'undo' then private.undo_step(v_site, v_actor, p_args)
+    when 'undoSale' then private.undo_sale_step(v_site, v_actor, p_args) end;
 end
 $$;
 

@@ -11,6 +11,7 @@ as $$
     'consentMode', s.consent_mode,
     'respectsPrivacySignal', s.respects_privacy_signal,
     'pageViews', s.page_views_enabled,
+    'isPaused', private.is_paused(s),
     'ceilings', private.ceilings_of(s.id))
   from public.sites s where s.public_id = p_public_id and s.archived_at is null
 $$;
@@ -23,8 +24,10 @@ grant execute on function public.site_for_ingest(text) to opsmantik_app, service
 --            telephone system. An event whose older eid is known is the same event.
 --   Safe     from any number of requests: keys are inserted in order. Only plans with a cap lock,
 --            on one row per site and month.
---   Room     each event is judged in the order sent, as if it came alone: a lead up to the plan's
---            cap, anything else up to the part that is not kept for leads.
+--   Room     each event is judged in the order sent, as if it came alone: a signed lead up to the
+--            plan's cap, an unsigned one up to signed_events() less and within range_room() of
+--            its address range, anything else up to the part that is not kept for leads. A
+--            call with a lead has the events of one request.
 --   Returns  {results: ["accepted" | "duplicate" | "enriched" | "quota", …], used, limit,
 --            overage}. Only an accepted event leaves a billing row. A call that the other
 --            reporter reported first is enriched: captured once more, never billed.
@@ -41,7 +44,11 @@ declare
   v_plan public.site_plans;
   v_cap bigint;
   v_used bigint := 0;
-  v_room bigint;   -- for leads; null: no cap
+  v_kept bigint;   -- of the cap, for leads
+  v_room bigint;   -- for signed leads; null: no cap
+  v_unsigned bigint;   -- for other leads of this address range
+  v_signed bigint;   -- of v_kept, for signed leads
+  v_network text;   -- the range that an unsigned request comes from
   v_open bigint;   -- for anything else
   v_accepted int[] := '{}';
   v_refused int[] := '{}';
@@ -61,8 +68,17 @@ begin
       v_used := private.lock_usage(p_site_id, v_month);
       v_room := greatest(0, v_cap - v_used);
       -- open_events() written out: as a call it made an admission a fifth slower.
-      v_open := greatest(0, v_cap - v_used
-        - floor(v_cap::numeric * v_plan.lead_share_percent / 100)::bigint);
+      v_kept := floor(v_cap::numeric * v_plan.lead_share_percent / 100)::bigint;
+      v_open := greatest(0, v_room - v_kept);
+      v_unsigned := v_room;
+      if v_open < v_total then
+        v_signed := private.signed_events(p_site_id, v_kept);
+        v_network := case when v_first ->> 'r' is distinct from '2'
+          then v_first #>> '{p,network}' end;
+        v_unsigned := least(
+          greatest(0, v_room - v_signed),
+          v_open + private.range_room(p_site_id, v_month, v_network, v_kept - v_signed));
+      end if;
     else
       select coalesce(max(u.event_count), 0) into v_used from public.site_usage_monthly u
         where u.site_id = p_site_id and u.year_month = v_month;
@@ -70,7 +86,7 @@ begin
   end if;
 
   -- One row for each event that is new, by its key and by its eid.
-  if v_room = 0 or (v_open = 0 and not private.has_lead(p_events)) then
+  if v_room = 0 or (v_open = 0 and not private.has_lead(p_events, v_unsigned = 0)) then
     v_refused := private.unseen_events(p_site_id, p_events);
   elsif v_total = 1 then   -- nearly every request; the statement for many takes 100 us more
     if not (v_first ? 'o' and exists (
@@ -107,7 +123,8 @@ begin
       from claimed c join input i on i.key = c.idempotency_key and i.eid is not distinct from c.eid
       group by i.key) a;
     if cardinality(v_accepted) > v_open then
-      v_refused := private.without_room(p_events, v_accepted, v_open, v_room);
+      v_refused := private.without_room(p_events, v_accepted,
+        array[v_open, v_unsigned, v_room]);
       v_accepted := array(
         select n from unnest(v_accepted) n where n <> all (v_refused) order by n);
       delete from public.ingest_idempotency x using unnest(v_refused) position
@@ -129,6 +146,10 @@ begin
     update public.site_usage_monthly u
       set event_count = u.event_count + cardinality(v_accepted), updated_at = v_now
       where u.site_id = p_site_id and u.year_month = v_month;
+    if v_network is not null and cardinality(v_accepted) > v_open then
+      perform private.note_range(
+        p_site_id, v_month, v_network, cardinality(v_accepted) - v_open);
+    end if;
   end if;
   if cardinality(v_accepted) = v_total then
     v_results := to_jsonb(array_fill('accepted'::text, array[v_total]));
@@ -157,47 +178,6 @@ begin
 end
 $$;
 grant execute on function public.admit_events(uuid, jsonb) to opsmantik_app, service_role;
-
--- is_lead: whether an event is somebody who reaches out. lib/channels.ts has the same actions.
-create function private.is_lead(p_event_name text) returns boolean
-language sql immutable set search_path = ''
-as $$
-  select p_event_name in ('conversion/phone_call', 'conversion/whatsapp', 'conversion/form_submit')
-$$;
-
--- has_lead: whether one of the events is a lead. As a function, so that plpgsql asks only where the
--- open part is used up.
-create function private.has_lead(p_events jsonb) returns boolean
-language sql immutable set search_path = ''
-as $$
-  select exists (select from jsonb_array_elements(p_events) e where private.is_lead(e ->> 'n'))
-$$;
-
--- without_room: those of the new events, by position, that find no room when each takes its place
--- in the order sent. Leads have p_room places, of which anything else may use the first p_open.
-create function private.without_room(p_events jsonb, p_new int[], p_open bigint, p_room bigint)
-returns int[]
-language plpgsql immutable set search_path = ''
-as $$
-declare
-  v_position int;
-  v_places bigint;
-  v_taken int := 0;
-  v_refused int[] := '{}';
-begin
-  foreach v_position in array p_new loop
-    v_places := case
-      when private.is_lead(p_events -> (v_position - 1) ->> 'n') then p_room
-      else p_open end;
-    if v_taken < v_places then
-      v_taken := v_taken + 1;
-    else
-      v_refused := v_refused || v_position;
-    end if;
-  end loop;
-  return v_refused;
-end
-$$;
 
 -- note_second_reports: the positions of calls that the other reporter reported first. Each reporter
 -- counts once per call, so a repeated request enriches nothing and a flood of them stores nothing.

@@ -37,6 +37,7 @@ create table public.calls (
   click_is_signed boolean not null default false,
   is_moved boolean not null default false,   -- somebody moved it, and did not undo that
   caller_key_id text,         -- which vault key caller_hash comes from
+  contact_name text,          -- who it is, as an operator wrote it down; for operators
   constraint one_call_per_click unique (site_id, intent_stamp),
   constraint reporter_is_known check (reported_by in ('tracker', 'system')),
   constraint system_ids_are_reported_by_systems
@@ -46,6 +47,8 @@ create table public.calls (
     check (status in ('intent', 'qualified', 'meeting', 'sealed', 'junk', 'cancelled')),
   constraint lead_score_is_0_to_100 check (lead_score between 0 and 100),
   constraint caller_hash_is_hex check (caller_hash ~ '^[0-9a-f]{64}$'),
+  constraint contact_name_is_plain_text check (
+    contact_name is null or private.is_plain_text(contact_name, 80)),
   constraint caller_key_id_is_bounded check (char_length(caller_key_id) <= 64)
 );
 create index calls_of_a_site on public.calls (site_id, called_at desc, id desc);
@@ -70,6 +73,7 @@ create index sealed_leads_by_seal on public.calls (site_id, status_at) where sta
 create index leads_by_phone_ending
   on public.calls (site_id, reverse(regexp_replace(phone, '\D', '', 'g')) text_pattern_ops)
   where phone is not null;
+create index named_leads on public.calls (site_id, called_at desc) where contact_name is not null;
 create index leads_of_a_visit on public.calls (session_id);
 -- What changed since a screen last asked. For the queue its ledger answers that: an index on its
 -- own updated_at would cost every delivery.

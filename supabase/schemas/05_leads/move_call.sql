@@ -1,4 +1,4 @@
--- Moves of leads, and their undo. Locks are taken in the order that sealing takes them
+-- Moves of leads. Locks are taken in the order that sealing takes them
 -- (07_sales/seal_sale.sql).
 
 -- last_change: the last change of a call, for an operator whose screen shows an older version.
@@ -10,8 +10,7 @@ as $$
     'version', p_call.version,
     'changedAt', p_call.status_at,
     'changedBy', (
-      select private.display_name(u)
-      from public.transition_proofs p join auth.users u on u.id = p.actor_id
+      select private.actor_email(p.actor_id, p.occurred_at) from public.transition_proofs p
       where p.id = p_call.last_proof_id and p.actor_kind = 'user'),
     'amountCents', s.amount_cents,
     'currency', s.currency))
@@ -95,37 +94,6 @@ begin
 end
 $$;
 
--- undo_move: takes back the last move of a call, within the undo window. An undo cannot be undone.
---   Takes    p_args {id, expectedVersion?, requestHash?}
-create function private.undo_move(p_site public.sites, p_actor private.actor, p_args jsonb)
-returns jsonb
-language plpgsql security definer set search_path = ''
-as $$
-declare
-  v_proof public.transition_proofs;
-begin
-  select p.* into v_proof
-    from public.calls c join public.transition_proofs p on p.id = c.last_proof_id
-    where c.id = (p_args ->> 'id')::uuid and c.site_id = p_site.id;
-  if v_proof.id is null or v_proof.facts ? 'undo' then
-    perform private.fail(409, 'NOTHING_TO_UNDO');
-  end if;
-  if v_proof.occurred_at < private.current_moment() - private.undo_window() then
-    perform private.fail(409, 'UNDO_EXPIRED');
-  end if;
-  if v_proof.from_state = 'sealed' and v_proof.facts ? 'saleId' then
-    p_args := p_args || jsonb_build_object('saleId', v_proof.facts -> 'saleId');
-  end if;
-  -- Fenced by the move it takes back: a change between this read and the move's lock makes the
-  -- version stale.
-  return private.move_call(p_site, p_actor, p_args || jsonb_build_object(
-    'to', v_proof.from_state,
-    'isUndo', true,
-    'expectedVersion', coalesce(
-      (p_args ->> 'expectedVersion')::int, (v_proof.facts ->> 'version')::int)));
-end
-$$;
-
 -- change_call: what an operator does with a lead on the desk: another stage, junk, or a cancelled
 -- sale.
 --   Takes    p_change {id, to, expectedVersion, reason?}
@@ -146,8 +114,8 @@ as $$
 $$;
 grant execute on function public.change_call(text, jsonb, text, text) to authenticated;
 
--- undo_call: takes back the last move of a lead, within the undo window.
---   Takes    p_undo {id, expectedVersion?}
+-- undo_call: takes back the newest step of a lead, within the undo window.
+--   Takes    p_undo {id, proofId?, expectedVersion?}: the step that the screen names.
 --   Callers  operators.
 create function public.undo_call(
   p_public_id text, p_undo jsonb, p_request_hash text, p_key text default null
@@ -156,7 +124,10 @@ language sql security definer set search_path = ''
 as $$
   select private.change_once(
     private.require_open_site(p_public_id, 'operator'), 'call.undo', p_key, p_request_hash,
-    jsonb_build_object(
-      'effect', 'undo', 'id', p_undo -> 'id', 'expectedVersion', p_undo -> 'expectedVersion'))
+    jsonb_strip_nulls(jsonb_build_object(
+      'effect', 'undo',
+      'id', p_undo -> 'id',
+      'proofId', p_undo -> 'proofId',
+      'expectedVersion', p_undo -> 'expectedVersion')))
 $$;
 grant execute on function public.undo_call(text, jsonb, text, text) to authenticated;

@@ -84,9 +84,20 @@ as $$
 $$;
 grant execute on function public.phone_hashes(text, text[]) to opsmantik_app, service_role;
 
+-- number_is_typed: true if an operator wrote the call's number down: they spoke with the person.
+create function private.number_is_typed(p_call public.calls) returns boolean
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return p_call.phone is not null and exists (
+    select from public.transition_proofs p
+    where p.entity_id = p_call.id and p.contract = 'lead' and p.facts -> 'fields' ? 'phone');
+end
+$$;
+
 -- add_caller_number: a telephone system reports a call again, now with the number. It is the same
 -- billable unit, so nothing else is stored. Until the call is stored the number is held; without
--- consent it is not kept.
+-- consent it is not kept, nor in place of one that an operator typed.
 --   Takes    p_caller {hash, keyId}, or {} for what is no number
 --   Callers  service role only.
 create function public.add_caller_number(
@@ -103,7 +114,7 @@ begin
         caller_key_id = p_caller ->> 'keyId',
         updated_at = private.current_moment()
     where c.site_id = p_site_id and c.intent_stamp = p_intent_stamp
-      and c.caller_hash is null and c.marketing_consent;
+      and c.caller_hash is null and c.marketing_consent and not private.number_is_typed(c);
   get diagnostics v_added = row_count;
   if not exists (
       select from public.calls c

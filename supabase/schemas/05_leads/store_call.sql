@@ -96,7 +96,8 @@ $$;
 
 -- merge_call: adds another report to a call. The visit and its consent come from the tracker; the
 -- caller's number, the time and any click id that the telephone system names come from there. What
--- a report does not know stays. Called with the call locked.
+-- a report does not know stays, and so does a number that an operator typed, unless the visitor
+-- takes consent back. Called with the call locked.
 create function private.merge_call(p_id uuid, p_new public.calls) returns void
 language plpgsql security definer set search_path = ''
 as $$
@@ -157,6 +158,12 @@ begin
     v_call.gbraid := null;
     v_call.clicked_at := null;
     v_call.click_is_signed := false;
+  end if;
+  if private.number_is_typed(v_old) and (v_call.marketing_consent or not v_old.marketing_consent)
+  then
+    v_call.phone := v_old.phone;
+    v_call.caller_hash := v_old.caller_hash;
+    v_call.caller_key_id := v_old.caller_key_id;
   end if;
   update public.calls c
     set reported_by = v_call.reported_by,

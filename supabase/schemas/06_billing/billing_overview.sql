@@ -38,6 +38,8 @@ begin
       'capEvents', private.plan_cap(v_plan),
       'leadSharePercent', v_plan.lead_share_percent,
       'openEvents', private.open_events(v_plan),
+      'signedEvents', private.signed_events(
+        v_site.id, private.plan_cap(v_plan) - private.open_events(v_plan)),
       'basePriceCents', v_plan.base_price_cents,
       'overageCentsPer1000', v_plan.overage_cents_per_1000),
     'used', private.events_of(v_days),

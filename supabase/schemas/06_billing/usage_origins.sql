@@ -127,7 +127,8 @@ end
 $$;
 grant execute on function public.list_usage_origins(text, date) to authenticated;
 
--- purge_usage_origins: forgets days after 90 days, as long as single events are kept.
+-- purge_usage_origins: forgets address ranges: days after 90 days, as long as single events are
+-- kept; what ranges took of the leads' units when the month is over; refused hosts after a week.
 --   Returns  {purged}; 0 when nothing is left.
 --   Callers  service role only (cron).
 create function public.purge_usage_origins(p_limit int default 10000) returns jsonb
@@ -136,6 +137,10 @@ as $$
 declare
   v_purged int;
 begin
+  delete from private.lead_room_taken t
+    where t.year_month < private.billing_month(private.current_moment());
+  delete from private.refused_origins r
+    where r.last_at < private.current_moment() - interval '7 days';
   delete from private.usage_origins o using (
     select x.site_id, x.day, x.network, x.browser from private.usage_origins x
     where x.day <= ((private.current_moment() - private.billed_rows_kept())

@@ -8,6 +8,26 @@ as $$
     * coalesce(nullif(current_setting('opsmantik.import_ms', true), '')::int, 1000)
 $$;
 
+-- vouched_lines: the lines of a file with those of their callers' hashes that the app made of the
+-- line's own number. Another's hash would find another customer's call.
+--   Takes    p_rows as import_sales. What is no list of lines stays as it is and is refused later.
+create function private.vouched_lines(p_site public.sites, p_rows jsonb) returns jsonb
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  if jsonb_typeof(p_rows) is distinct from 'array' or jsonb_array_length(p_rows) > 100 then
+    return p_rows;
+  end if;
+  return (select coalesce(jsonb_agg(case jsonb_typeof(r.line) when 'object'
+      then r.line || jsonb_build_object('callers', private.vouched(p_site.id,
+        coalesce(lower(r.line ->> 'customerHash'),
+          private.phone_hash(private.e164(p_site, r.line ->> 'customerPhone'))),
+        r.line -> 'callers'))
+      else r.line end order by r.place), '[]')
+    from jsonb_array_elements(p_rows) with ordinality r (line, place));
+end
+$$;
+
 -- lock_import: locks the calls that lines of a file may take or belong to, before the first line.
 -- Line by line it would deadlock: the import holds a visit and waits for a call, while an operator
 -- who seals that call holds it and waits for the visit. Visits are locked line by line, because
@@ -119,8 +139,8 @@ end
 $$;
 
 -- import_sales: lines of a file become sales.
---   Takes    p_rows [{line, externalRef, …}] as read_external_sale takes them, 100 at most:
---            a statement of a signed-in user ends after 8 s.
+--   Takes    p_rows [{line, externalRef, …}] as read_external_sale takes them, callers with
+--            their vouchers, 100 at most: a statement of a signed-in user ends after 8 s.
 --   Returns  [{line, result: created | known | sealed | refused, …}] in the order given; of the
 --            first lines only, at least one, when two seconds have passed. The caller sends the
 --            rest again.
@@ -138,6 +158,7 @@ declare
   v_result jsonb;
   v_results jsonb[] := '{}';
 begin
+  p_rows := private.vouched_lines(v_site, p_rows);
   select l.call_ids, l.line_count into v_call_ids, v_line_count
     from private.lock_import(v_site, p_rows) l;
   v_deadline := private.import_deadline();
@@ -179,6 +200,7 @@ begin
   if cardinality(p_taken) > 2000 then
     perform private.refuse_setting('taken');
   end if;
+  p_rows := private.vouched_lines(v_site, p_rows);
   begin
     select l.call_ids, l.line_count into v_call_ids, v_line_count
       from private.lock_import(v_site, p_rows, p_taken) l;

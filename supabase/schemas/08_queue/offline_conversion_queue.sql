@@ -72,6 +72,12 @@ create table public.offline_conversion_queue (
 ) partition by list (status);
 alter table public.offline_conversion_queue enable row level security;
 
+-- Rows leave one part for the other by name of the parts: see queue_open.
+create trigger queue_rows_are_never_deleted before delete on public.offline_conversion_queue
+  for each statement execute function private.refuse_change();
+create trigger rows_stay_the_same_conversion
+  before update of site_id, sale_id, kind, order_id, currency, conversion_time
+  on public.offline_conversion_queue for each statement execute function private.refuse_change();
 create trigger queue_is_never_truncated before truncate on public.offline_conversion_queue
   for each statement execute function private.refuse_change();
 -- Once per statement, so that a batch of 500 costs one insert. Statements that name a part of the

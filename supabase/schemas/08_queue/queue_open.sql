@@ -86,18 +86,20 @@ create index queue_rows_tried_again on private.queue_open (site_id, status, atte
 create index waiting_rows_by_due_time on private.queue_open
   (site_id, status, greatest(not_before, next_retry_at)) where status in ('QUEUED', 'RETRY');
 
--- Only deliver_rows takes a row away, and puts it into the other part.
+-- Once per statement or after the fact: a trigger before each row would lock it a second time.
+-- Statements that name the whole queue are refused there. Only deliver_rows takes a row away, and
+-- puts it into the other part.
 create trigger queue_rows_are_never_deleted before delete on private.queue_open
-  for each row when (current_setting('opsmantik.delivers', true) is distinct from 'yes')
+  for each statement when (current_setting('opsmantik.delivers', true) is distinct from 'yes')
   execute function private.refuse_change();
 create trigger open_rows_are_never_truncated before truncate on private.queue_open
   for each statement execute function private.refuse_change();
 -- One order id is always one conversion at Google: one name, one time, one currency.
 create trigger rows_stay_the_same_conversion
   before update of site_id, sale_id, kind, order_id, currency, conversion_time
-  on private.queue_open for each row execute function private.refuse_change();
+  on private.queue_open for each statement execute function private.refuse_change();
 create trigger rows_keep_their_name
-  before update of conversion_name on private.queue_open for each row
+  after update of conversion_name on private.queue_open for each row
   when (old.conversion_name is not null
     and old.conversion_name is distinct from new.conversion_name)
   execute function private.refuse_change();

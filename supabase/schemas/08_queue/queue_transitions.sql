@@ -32,7 +32,6 @@ create table private.queue_batch_moves (
   reason text not null,
   actor_kind text not null,
   actor_id uuid,
-  provider_error_code text,                        -- as the rows still said it
   created_at timestamptz not null
 );
 create index batch_moves_of_a_site on private.queue_batch_moves (site_id, created_at);
@@ -56,11 +55,11 @@ create view public.queue_transitions with (security_invoker = true) as
   from private.queue_moves m
   union all
   select b.id, q.id, q.site_id, b.from_status, b.to_status, b.reason, b.actor_kind,
-    b.actor_id, 1, b.provider_error_code, b.created_at
+    b.actor_id, 1, null, b.created_at
   from public.offline_conversion_queue q join private.queue_batch_moves b on b.id = q.claimed_in
   union all
   select b.id, q.id, q.site_id, b.from_status, b.to_status, b.reason, b.actor_kind,
-    b.actor_id, q.attempt_count, b.provider_error_code, b.created_at
+    b.actor_id, q.attempt_count, null, b.created_at
   from private.queue_delivered q join private.queue_batch_moves b on b.id = q.delivered_in;
 
 -- act: who changes queue rows in this transaction from here on, and why. The ledger below reads

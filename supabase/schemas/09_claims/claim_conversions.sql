@@ -3,7 +3,7 @@
 --            held and have attempts left. Conversions only: a script cannot correct what Google
 --            has.
 --   Safe     from two scripts at once: skip locked gives each row to one of them.
---   Returns  {token, rows}: exactly the rows that were claimed.
+--   Returns  {token, rows}: exactly the rows that were claimed; none while the site is paused.
 --   Refuses  400 WRONG_SYNC_METHOD on a site that sends by API; 400 over 1,000 ids.
 --   Callers  service role only.
 create function public.claim_offline_conversion_rows_for_script_export(
@@ -16,11 +16,12 @@ declare
   v_now timestamptz := private.current_moment();
   v_token uuid := gen_random_uuid();
   v_name text;
+  v_is_paused boolean;
   v_ids uuid[];
   v_sale_ids uuid[];
 begin
-  select private.conversion_name(s, 'seal') into v_name from public.sites s
-    where s.id = p_site_id and s.oci_sync_method = 'script';
+  select private.conversion_name(s, 'seal'), private.is_paused(s) into v_name, v_is_paused
+    from public.sites s where s.id = p_site_id and s.oci_sync_method = 'script' for share;
   if v_name is null then
     perform private.fail(400, 'WRONG_SYNC_METHOD');
   end if;
@@ -29,7 +30,7 @@ begin
   end if;
   select array_agg(t.id), array_agg(t.sale_id) into v_ids, v_sale_ids from (
     select q.id, q.sale_id from private.queue_open q
-    where q.id = any (p_ids) and q.site_id = p_site_id
+    where q.id = any (p_ids) and q.site_id = p_site_id and not v_is_paused
       and q.status = any (private.waiting_states()) and q.kind = 'CONVERSION'
       and q.not_before <= v_now and q.eligible_at <= v_now
       and q.click_expires_at > v_now

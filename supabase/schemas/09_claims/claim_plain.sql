@@ -29,10 +29,13 @@ declare
   v_after_created timestamptz := coalesce((p_after ->> 'createdAt')::timestamptz, '-infinity');
   v_after_id uuid := coalesce(
     (p_after ->> 'id')::uuid, '00000000-0000-0000-0000-000000000000');
+  v_lines bigint[];   -- of rows that come from QUEUED, and from RETRY
+  v_ids uuid[];
+  v_states text[];
 begin
   with due as materialized (
-    select q.ctid as tid, q.id, q.sale_id, q.status, q.provider_error_code, q.eligible_at,
-      q.created_at
+    select q.ctid as tid, q.id, q.sale_id, q.status, q.eligible_at, q.created_at,
+      gen_random_uuid() as salt
     from private.queue_open q
     where q.site_id = p_site.id and q.provider_key = p_provider_key
       and q.status in ('QUEUED', 'RETRY') and q.is_plain and q.attempt_count = 0
@@ -41,24 +44,22 @@ begin
         > (v_after_at, v_after_created, v_after_id)
     order by q.eligible_at, q.created_at, q.id limit p_limit
     for update skip locked),
-  lines as materialized (
-    select d.status, d.provider_error_code, private.next_move_id() as id
-    from (select x.status, x.provider_error_code from due x group by 1, 2) d),
+  numbered as materialized (   -- once all rows are locked: numbers tell the order of a row's moves
+    select array[private.next_move_id(), private.next_move_id()] as lines
+    from (select count(*) from due) d),
   taken as (
     update private.queue_open q
       set status = 'PROCESSING', claimed_at = v_now, claim_token = p_token, claims = array[p_token],
           attempt_count = 1, next_retry_at = null, updated_at = v_now,
           handed_snapshot_id = q.snapshot_id, handed_value_cents = q.value_cents,
           conversion_name = p_name, conversion_action = p_action, handed_via = p_via,
-          claimed_in = l.id,
+          claimed_in = n.lines[case q.status when 'QUEUED' then 1 else 2 end],
           click_kind = case when s.gclid is not null then 'gclid'
             when s.gbraid is not null then 'gbraid' when s.wbraid is not null then 'wbraid' end,
           identifiers_hash = private.identifiers_hash(
-            i.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email)
-      from (select d.*, gen_random_uuid() as salt from due d) i
-        join lines l on l.status = i.status
-          and l.provider_error_code is not distinct from i.provider_error_code
-        join public.sales s on s.id = i.sale_id
+            d.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email)
+      from due d cross join numbered n
+        join public.sales s on s.id = d.sale_id
         left join public.calls c on c.id = s.call_id
         left join lateral (
           select x.chosen_at, 'marketing' = any (x.scopes) as is_given from public.consent_choices x
@@ -73,31 +74,23 @@ begin
               case when c.phone is not null then private.phone_to_send(c) end) end as phone,
           case when said.consent is not null then s.email_hash end as email
           offset 0) person   -- so that the number is hashed once
-      where q.ctid = i.tid and s.status = 'CONFIRMED' and private.may_send(s, 'CONVERSION')
+      where q.ctid = d.tid and s.status = 'CONFIRMED' and private.may_send(s, 'CONVERSION')
         -- The visitor's choice since then.
         and coalesce(choice.is_given or choice.chosen_at <= s.occurred_at, true)
         -- Another sale of the lead that was cancelled at the moment in which this one was queued.
         and not exists (select from public.sales o
           where o.call_id in (s.call_id, s.sibling_call_id) and o.id <> s.id
             and o.status = 'CANCELED')
-      returning i.salt, i.status as from_status, q.*, s.gclid, s.wbraid, s.gbraid, s.clicked_at,
+      returning q.id, q.sale_id, q.order_id, q.value_cents, q.currency, q.conversion_time,
+        q.channel, q.created_at, d.status, d.salt, s.gclid, s.wbraid, s.gbraid, s.clicked_at,
         said.consent, person.phone, person.email),
   identified as (
     insert into public.dispatch_identifiers as d
         (queue_id, site_id, gclid, wbraid, gbraid, customer_hash, email_hash, salt, handed_at)
-      select t.id, t.site_id, t.gclid, t.wbraid, t.gbraid, t.phone, t.email, t.salt, v_now
+      select t.id, p_site.id, t.gclid, t.wbraid, t.gbraid, t.phone, t.email, t.salt, v_now
       from taken t),
-  refused as (   -- from now on lock_due's, which knows why they wait
-    update private.queue_open q set is_plain = false
-      from due d where q.ctid = d.tid and d.id not in (select t.id from taken t)),
-  recorded as (
-    insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason,
-        actor_kind, provider_error_code, created_at)
-      select l.id, p_site.id, l.status, 'PROCESSING', 'WORKER_CLAIM', 'system',
-        l.provider_error_code, v_now
-      from lines l where l.id in (select t.claimed_in from taken t)),
   sums as materialized (
-    select t.from_status, t.currency, date_trunc('hour', t.created_at, 'UTC') as hour,
+    select t.status, t.currency, date_trunc('hour', t.created_at, 'UTC') as hour,
       count(*) as n, sum(t.value_cents) as value_cents
     from taken t group by 1, 2, 3),
   counted as (
@@ -106,20 +99,32 @@ begin
       select p_site.id, p_provider_key, x.status, s.currency, '', '', x.sign * s.n,
         x.sign * s.value_cents, s.hour
       from sums s
-        cross join lateral (values (s.from_status, -1), ('PROCESSING', 1)) x (status, sign))
+        cross join lateral (values (s.status, -1), ('PROCESSING', 1)) x (status, sign))
   select (select coalesce(sum(s.n), 0) from sums s),
       (select coalesce(json_agg(j), '[]') from (
-        select t.id, t.sale_id as "saleId", t.kind, t.order_id as "orderId",
-          t.conversion_name as "conversionName", t.conversion_action as "conversionAction",
-          t.handed_via as via, t.value_cents as "valueCents", t.currency,
-          t.conversion_time as "conversionTime", p_site.timezone, t.attempt_count as "attemptCount",
+        select t.id, t.sale_id as "saleId", 'CONVERSION' as kind, t.order_id as "orderId",
+          p_name as "conversionName", p_action as "conversionAction",
+          p_via as via, t.value_cents as "valueCents", t.currency,
+          t.conversion_time as "conversionTime", p_site.timezone, 1 as "attemptCount",
           t.gclid, t.wbraid, t.gbraid, t.clicked_at as "clickedAt", t.phone as "customerHash",
           t.email as "emailHash", t.channel, t.consent, false as "mayHaveArrived"
         from taken t) j),
       (select json_build_object(
-         'eligibleAt', d.eligible_at, 'createdAt', d.created_at, 'id', d.id)
-       from due d offset (select greatest(count(*) - 1, 0) from due) limit 1)
-    into claimed, rows, last;
+         'eligibleAt', l.eligible_at, 'createdAt', l.created_at, 'id', l.id)
+       from (select d.eligible_at, d.created_at, d.id from due d
+         offset (select greatest(count(*) - 1, 0) from due)) l),
+      (select array_agg(d.id) from due d), (select array_agg(distinct s.status) from sums s),
+      (select n.lines from numbered n)
+    into claimed, rows, last, v_ids, v_states, v_lines;
+  insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason, actor_kind,
+      created_at)
+    select v_lines[case s when 'QUEUED' then 1 else 2 end], p_site.id, s, 'PROCESSING',
+      'WORKER_CLAIM', 'system', v_now
+    from unnest(v_states) s;
+  if claimed < cardinality(v_ids) then   -- from now on lock_due's, which knows why they wait
+    update private.queue_open q set is_plain = false
+      where q.id = any (v_ids) and q.claim_token is distinct from p_token;
+  end if;
 end
 $$;
 

@@ -33,7 +33,7 @@ begin
       g.verdict
     from jsonb_to_recordset(p_done)
       g (id uuid, "requestId" text, transport text, "recordIndex" int, verdict text)
-    group by 3, 4, 5
+    group by 3, 4, 5 order by 4   -- as everybody locks requests
   loop
     perform from private.queue_open q where q.id = any (v_group.ids) order by q.id for update;
     if v_group.transport = 'by_hand' then   -- one row

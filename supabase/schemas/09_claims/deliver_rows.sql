@@ -39,29 +39,22 @@ declare
   v_reason text := coalesce(nullif(current_setting('opsmantik.reason', true), ''), 'UNSTATED');
   v_kind text := coalesce(nullif(current_setting('opsmantik.actor_kind', true), ''), 'system');
   v_actor uuid := nullif(current_setting('opsmantik.actor_id', true), '')::uuid;
+  -- One line of the ledger for each state that rows leave.
+  v_states text[] := case when p_plain then '{PROCESSING}'
+    else '{PROCESSING,QUEUED,RETRY,FAILED}' end;
+  v_lines bigint[] := array(select private.next_move_id() from unnest(v_states));
+  v_left text[];
 begin
-  with mine as materialized (
-    select q.ctid as tid, i.index
-    from unnest(p_ids, p_indexes) i (id, index) join private.queue_open q on q.id = i.id
-    where q.site_id = p_site_id and case when p_plain
-      then q.is_plain and q.status = 'PROCESSING' and (p_token is null or q.claim_token = p_token)
-      else (q.attempt_count > 0 or v_is_by_hand) and (p_token is null or p_token = any (q.claims))
-      end
-    for update of q),
-  gone as (
-    delete from private.queue_open q using mine m where q.ctid = m.tid
-      returning q.*, m.index,
+  with gone as (
+    delete from private.queue_open q using unnest(p_ids, p_indexes) i (id, index)
+      where q.id = i.id and q.site_id = p_site_id and case when p_plain
+        then q.is_plain and q.status = 'PROCESSING' and (p_token is null or q.claim_token = p_token)
+        else (q.attempt_count > 0 or v_is_by_hand) and (p_token is null or p_token = any (q.claims))
+        end
+      returning q.*, i.index,
         -- A person entered what the sale is worth; everybody else sends what was handed out.
         coalesce((p_by_hand).id, q.handed_snapshot_id, q.snapshot_id) as sent_snapshot_id,
         coalesce((p_by_hand).amount_cents, q.handed_value_cents, q.value_cents) as sent_cents),
-  lines as materialized (
-    select s.status, private.next_move_id() as id
-    from (select g.status from gone g group by g.status) s),
-  recorded as (
-    insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason,
-        actor_kind, actor_id, created_at)
-      select l.id, p_site_id, l.status, 'COMPLETED', v_reason, v_kind, v_actor, v_now
-      from lines l),
   kept as (
     insert into private.queue_delivered (id, site_id, sale_id, call_id, is_plain, provider_key,
         kind, status, order_id, snapshot_id, value_cents, currency, conversion_time,
@@ -86,8 +79,8 @@ begin
           or not exists (select from public.provider_dispatches x where x.sale_id = g.sale_id
             and x.kind = 'CONVERSION' and x.value_cents <> g.sent_cents)),
         p_sent.verdict, case when p_sent.verdict is not null then v_now end,
-        g.created_at, v_now, g.claimed_in, l.id, g.channel
-      from gone g join lines l on l.status = g.status),
+        g.created_at, v_now, g.claimed_in, v_lines[array_position(v_states, g.status)], g.channel
+      from gone g),
   sums as materialized (
     select g.provider_key, g.status, g.currency,
       case g.status when 'FAILED' then g.provider_error_code else '' end as code,
@@ -120,7 +113,13 @@ begin
       on conflict (site_id, request_id) do update   -- the rest of a batch: Google is asked again
         set row_ids = r.row_ids || excluded.row_ids, finished_at = null,
             next_poll_at = coalesce(r.next_poll_at, excluded.next_poll_at))
-  select coalesce(sum(s.n), 0), case when not p_plain then array(select g.id from gone g) end
-    into moved, row_ids from sums s;
+  select coalesce(sum(s.n), 0), case when not p_plain then array(select g.id from gone g) end,
+      array_agg(distinct s.status)
+    into moved, row_ids, v_left from sums s;
+  insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason, actor_kind,
+      actor_id, created_at)
+    select v_lines[array_position(v_states, s)], p_site_id, s, 'COMPLETED', v_reason, v_kind,
+      v_actor, v_now
+    from unnest(v_left) s;
 end
 $$;

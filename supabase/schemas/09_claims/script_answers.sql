@@ -28,16 +28,25 @@ $$;
 grant execute on function public.ack_offline_conversions(uuid, uuid[], uuid)
   to opsmantik_app, service_role;
 
--- code_of_script: an error code as a script may send it. Codes that say what the system did or
--- decided are its own: from a script they would make a row look superseded, cancelled or refused
--- by its visitor, and hide it from whoever should look at it.
+-- reserved_codes: error codes that say what the system itself did or decided. From anybody else
+-- they would make a row look superseded, cancelled or refused by its visitor, and hide it from
+-- whoever should look at it.
+create function private.reserved_codes() returns text[]
+language sql immutable parallel safe set search_path = ''
+as $$
+  select array['SALE_CANCELLED', 'SUPERSEDED', 'NEVER_ARRIVED', 'NEVER_ANSWERED', 'MAX_ATTEMPTS',
+    'NO_CONSENT', 'NO_CLICK_ID', 'CLICK_EXPIRED', 'ADJUSTMENT_EXPIRED', 'MANUAL_FAIL',
+    'CIRCUIT_OPEN', 'CONCURRENCY_LIMIT', 'REFUSED_WITH_OTHERS', 'CREDENTIALS_CHANGED',
+    'CREDENTIALS_UNREADABLE', 'VAULT_KEY_MISSING', 'VAULT_KEY_MISMATCH']
+$$;
+
+-- code_of_script: an error code as a script may send it: of signs that are seen, and not one of
+-- ours. Anything else is VALIDATION_FAILED.
 create function private.code_of_script(p_code text) returns text
 language sql immutable set search_path = ''
 as $$
-  select case when upper(btrim(p_code)) in (
-      'SALE_CANCELLED', 'SUPERSEDED', 'NEVER_ARRIVED', 'MAX_ATTEMPTS', 'NO_CONSENT',
-      'CLICK_EXPIRED', 'ADJUSTMENT_EXPIRED', 'MANUAL_FAIL', 'CIRCUIT_OPEN', 'CONCURRENCY_LIMIT',
-      'REFUSED_WITH_OTHERS', 'CREDENTIALS_CHANGED', 'VAULT_KEY_MISSING', 'VAULT_KEY_MISMATCH')
+  select case when p_code !~ '^[A-Za-z][A-Za-z0-9_.:-]{0,63}$'
+      or upper(p_code) = any (private.reserved_codes())
     then 'VALIDATION_FAILED' else p_code end
 $$;
 

@@ -43,7 +43,7 @@ begin
       and h.state = 'CLOSED' and h.failure_count = 0 and h.blocked_at is null
     for share;
   if found and p_token is not null then
-    -- A statement of its own, after the lock: connecting, disconnecting and switching hold it, and
+    -- A statement of its own, after the lock: connecting, switching and pausing hold it, and
     -- the statement that waited for them still sees what was before.
     select c.transport into v_transport from public.provider_credentials c
       where c.site_id = p_site_id and c.provider_key = p_provider_key
@@ -63,7 +63,7 @@ begin
   if v_moved = v_given and v_site.id is not null then
     v_is_first := private.finish_success(p_site_id, p_provider_key, p_token, p_batch, v_moved,
       v_is_new);
-    if p_limit > 0 and not v_is_quota then
+    if p_limit > 0 and not v_is_quota and not private.is_paused(v_site) then
       v_token := gen_random_uuid();
       v_claim := private.claim_due(v_site, p_provider_key, least(p_limit, 1000), p_max_attempts,
         v_token, v_transport, p_after);

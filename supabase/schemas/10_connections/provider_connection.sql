@@ -62,7 +62,8 @@ begin
     'transport', v_credentials.transport,
     'account', v_credentials.account,
     'connectedAt', v_credentials.connected_at,
-    'connectedBy', private.actor_name('user', v_credentials.connected_by),
+    'connectedBy', private.actor_email(
+      v_credentials.connected_by, v_credentials.connected_at),
     'testedAt', v_credentials.tested_at,
     'testError', v_credentials.test_error,
     'actions', (

@@ -35,6 +35,19 @@ as $$
     else false end
 $$;
 
+-- is_presets: true for up to four different amounts.
+create function private.is_presets(p_value jsonb) returns boolean
+language sql immutable set search_path = ''
+as $$
+  select case when jsonb_typeof(p_value) = 'array'
+    then jsonb_array_length(p_value) <= 4 and not exists (
+        select from jsonb_array_elements(p_value) a
+        where not private.is_whole(a, 1, private.max_amount_cents()))
+      and jsonb_array_length(p_value) = (
+        select count(distinct a) from jsonb_array_elements(p_value) a)
+    else false end
+$$;
+
 -- check_delivery: what the given settings must satisfy. Keys are a closed list: a misspelt key
 -- would silently change nothing.
 --   Refuses  400 VALIDATION_FAILED with the field.
@@ -60,7 +73,8 @@ begin
       when 'signalsDailyMax' then private.is_whole(v_entry.value, 1, 100000)
       when 'pageViewsEnabled' then v_entry.type = 'boolean'
       when 'intentWeights' then v_entry.type = 'object'
-      when 'conversionNames' then v_entry.type = 'object' end, false) then
+      when 'conversionNames' then v_entry.type = 'object'
+      when 'amountPresets' then private.is_presets(v_entry.value) end, false) then
       perform private.refuse_setting(left(v_entry.key, 40));
     end if;
   end loop;
@@ -94,7 +108,8 @@ end
 $$;
 
 -- set_site_delivery: changes the given settings; the others stay. Given weights or names replace
--- all weights or names. A renamed conversion keeps the conversion action that was chosen for it.
+-- all weights or names. A renamed conversion keeps the conversion action that was chosen for it,
+-- but what was seen under the old name proves nothing of the new one: setup waits for it again.
 --   Refuses  400 VALIDATION_FAILED with the field, for an unknown key or a value out of bounds.
 --   Callers  owners.
 create function public.set_site_delivery(p_public_id text, p_settings jsonb) returns jsonb
@@ -102,6 +117,7 @@ language plpgsql security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
+  v_after public.sites;
 begin
   perform private.check_delivery(p_settings);
   -- A seal without an amount would be worth 0, and 0 cannot be sent.
@@ -126,9 +142,21 @@ begin
           coalesce((p_settings ->> 'clickMinAgeHours')::int, s.click_min_age_hours),
         needs_you_after_hours =
           coalesce((p_settings ->> 'needsYouAfterHours')::int, s.needs_you_after_hours),
+        amount_presets = case when p_settings ? 'amountPresets'
+          then array(
+            select a::bigint from jsonb_array_elements_text(p_settings -> 'amountPresets') a
+            order by 1)
+          else s.amount_presets end,
         updated_at = private.current_moment()
-    where s.id = v_site.id;
-  perform private.carry_actions(v_site, s) from public.sites s where s.id = v_site.id;
+    where s.id = v_site.id
+    returning * into v_after;
+  perform private.carry_actions(v_site, v_after);
+  if exists (select from unnest(private.conversion_keys()) k
+      where private.conversion_name(v_site, k) <> private.conversion_name(v_after, k)) then
+    delete from private.setup_ticks t where t.site_id = v_site.id
+      and (t.step like 'actions:%' or t.step like 'test:%');
+    delete from private.setup_tests t where t.site_id = v_site.id;
+  end if;
   return jsonb_build_object('ok', true);
 end
 $$;
@@ -136,8 +164,9 @@ grant execute on function public.set_site_delivery(text, jsonb) to authenticated
 
 -- site_delivery: the settings as they hold now, defaults filled in.
 --   Returns  {defaultAovCents, intentWeights, signalsEnabled, signalsDailyMax, pageViewsEnabled,
---            conversionNames, sendDelayMinutes, clickMinAgeHours, needsYouAfterHours, signalsNow:
---            {awaitingPerson, handedOutToday}}; awaitingPerson is counted up to 1,000.
+--            conversionNames, sendDelayMinutes, clickMinAgeHours, needsYouAfterHours,
+--            amountPresets, signalsNow: {awaitingPerson, handedOutToday}}; awaitingPerson is
+--            counted up to 1,000.
 --   Callers  viewers.
 create function public.site_delivery(p_public_id text) returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -164,7 +193,8 @@ begin
       from unnest(private.conversion_keys()) k),
     'sendDelayMinutes', v_site.send_delay_minutes,
     'clickMinAgeHours', v_site.click_min_age_hours,
-    'needsYouAfterHours', v_site.needs_you_after_hours);
+    'needsYouAfterHours', v_site.needs_you_after_hours,
+    'amountPresets', to_jsonb(v_site.amount_presets));
 end
 $$;
 grant execute on function public.site_delivery(text) to authenticated;

@@ -33,6 +33,7 @@ declare
   v_now timestamptz := private.current_moment();
   v_health public.provider_health_state;
   v_method text;
+  v_is_paused boolean;
   -- A look without a lock, since a shared one cannot become an exclusive one: two of them would
   -- wait for each other.
   v_is_shared boolean := p_pipeline = 'seals' and exists (
@@ -46,8 +47,8 @@ begin
     select h.* into v_health from public.provider_health_state h
       where h.site_id = p_site_id and h.provider_key = p_provider_key for update;
   end if;
-  -- Read after the lock: connecting, disconnecting and switching hold it.
-  select s.oci_sync_method into v_method from public.sites s
+  -- Read after the lock: connecting, disconnecting, switching and pausing hold it.
+  select s.oci_sync_method, private.is_paused(s) into v_method, v_is_paused from public.sites s
     where s.id = p_site_id and s.archived_at is null;
   select c.version, c.transport into credentials_version, transport
     from public.provider_credentials c
@@ -61,6 +62,7 @@ begin
   gate := case
     when v_method = 'script' then 'SCRIPT'
     when v_method is null or credentials_version is null then 'NOT_CONNECTED'
+    when v_is_paused then 'PAUSED'
     when v_health.blocked_at is not null then 'BLOCKED'
     when v_health.quota_until > v_now then 'QUOTA'
     when v_health.state = 'CLOSED' then 'CLOSED'

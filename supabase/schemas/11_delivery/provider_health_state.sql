@@ -86,8 +86,8 @@ as $$
 $$;
 
 -- open_connections: each (site, provider) of which something may be sent, sooner or later: a site
--- that sends by API, connected and not blocked. The circuit may be open. pass_gate asks the same of
--- one site, under its lock.
+-- that sends by API, connected, neither blocked nor paused. The circuit may be open. pass_gate asks
+-- the same of one site, under its lock.
 create view private.open_connections as
   select c.site_id, c.provider_key, c.transport, coalesce(h.state, 'CLOSED') as state,
     coalesce(h.probe_limit, 5) as probe_limit, h.next_probe_at, t.served_at
@@ -97,5 +97,5 @@ create view private.open_connections as
       on h.site_id = c.site_id and h.provider_key = c.provider_key
     left join private.delivery_turns t
       on t.site_id = c.site_id and t.provider_key = c.provider_key and t.pipeline = 'seals'
-  where h.blocked_at is null
+  where h.blocked_at is null and not private.is_paused(s)
     and (h.quota_until is null or h.quota_until <= private.current_moment());

@@ -29,7 +29,6 @@ create table public.provider_upload_attempts (
 );
 create index attempts_of_a_provider
   on public.provider_upload_attempts (site_id, provider_key, created_at desc);
-create index attempts_of_a_batch on public.provider_upload_attempts (batch_id);
 alter table public.provider_upload_attempts enable row level security;
 
 create trigger attempts_are_permanent before update or delete on public.provider_upload_attempts

@@ -34,6 +34,30 @@ begin
 end
 $$;
 
+-- note_poll: what a request's poll came to: it is finished, or when it is asked for next.
+--   Takes    p_answer as record_verdicts; p_row_ids: the rows that the answer was recorded for.
+create function private.note_poll(
+  p_site_id uuid, p_request_id text, p_answer jsonb, p_row_ids uuid[]
+) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_is_final boolean := p_answer ->> 'status' is distinct from 'PROCESSING';
+begin
+  update public.provider_requests r
+    set status = p_answer ->> 'status',
+        finished_at = coalesce(r.finished_at,
+          case when v_is_final and r.row_ids = p_row_ids then v_now end),
+        next_poll_at = case
+          when r.finished_at is null and not v_is_final
+            then coalesce((p_answer ->> 'nextPollAt')::timestamptz, r.next_poll_at)
+          when r.row_ids <> p_row_ids then v_now end
+    where r.site_id = p_site_id and r.request_id = p_request_id
+      and (v_is_final or r.finished_at is null);
+end
+$$;
+
 -- record_verdicts: what Google says of one request.
 --   Takes    p_answer {status PROCESSING|SUCCESS|PARTIAL_SUCCESS|FAILED|LOST, verdicts: [{index,
 --            verdict, reason?, retryable?, byClick?}], rest: verdict|null, nextPollAt?}. byClick: a
@@ -43,8 +67,10 @@ $$;
 --   Moves    no row; its updated_at changes, so that screens read it again. A row's verdict is
 --            set once; only UNKNOWN changes later. A rejection brings the queue in line: what waits
 --            to adjust it is closed, and what Google may take later is queued again.
---   Safe     to repeat, from two pollers at once, and beside whoever changes the sale: the request
---            is locked, then the sales by id.
+--   Safe     to repeat, from two pollers at once, and beside whoever changes the sale: the sales
+--            are locked by id, and the request last, as the answer of a batch locks them. A part of
+--            the batch that is answered meanwhile is not judged: the request stays open and is
+--            asked for again at once.
 --   Returns  {recorded, rejected, queuedAgain}.
 --   Refuses  404 for a request that is not this site's.
 --   Callers  service role only.
@@ -54,7 +80,6 @@ language plpgsql security definer set search_path = ''
 as $$
 declare
   v_now timestamptz := private.current_moment();
-  v_is_final boolean := p_answer ->> 'status' is distinct from 'PROCESSING';
   v_rest text := coalesce(p_answer ->> 'rest',
     case when p_answer ->> 'status' is distinct from 'PROCESSING' then 'UNKNOWN' end);
   v_pipeline text;
@@ -65,18 +90,12 @@ declare
   v_line record;
 begin
   select r.pipeline, r.row_ids into v_pipeline, v_row_ids from public.provider_requests r
-    where r.site_id = p_site_id and r.request_id = p_request_id for update;
+    where r.site_id = p_site_id and r.request_id = p_request_id;
   if v_pipeline is null then
     perform private.fail(404, 'NOT_FOUND');
   end if;
-  update public.provider_requests r
-    set status = p_answer ->> 'status',
-        finished_at = coalesce(r.finished_at, case when v_is_final then v_now end),
-        next_poll_at = case when r.finished_at is null and not v_is_final
-          then coalesce((p_answer ->> 'nextPollAt')::timestamptz, r.next_poll_at) end
-    where r.site_id = p_site_id and r.request_id = p_request_id
-      and (v_is_final or r.finished_at is null);
   if v_pipeline = 'signals' then
+    perform private.note_poll(p_site_id, p_request_id, p_answer, v_row_ids);
     return private.record_signal_verdicts(p_site_id, p_request_id, p_answer -> 'verdicts', v_rest);
   end if;
   perform from public.sales s where s.id in (
@@ -110,6 +129,7 @@ begin
     v_again := v_again + private.follow_rejection(v_line.sale_id, v_line.kind, v_line.retryable,
       v_line.verdict_reason)::int;
   end loop;
+  perform private.note_poll(p_site_id, p_request_id, p_answer, v_row_ids);
   return jsonb_build_object('recorded', v_recorded, 'rejected', jsonb_array_length(v_rejected),
     'queuedAgain', v_again);
 end

@@ -61,7 +61,7 @@ declare
   v_ids uuid[];
   v_rows jsonb;
 begin
-  select s.* into v_site from public.sites s where s.id = p_site_id;
+  select s.* into v_site from public.sites s where s.id = p_site_id for share;
   select array_agg(t.id) into v_ids from (
     select g.id from public.marketing_signals g
     where v_is_mine and g.dispatch_status = 'PENDING' and g.id in (

@@ -11,9 +11,9 @@ as $$
 $$;
 
 -- sendable_signals: the one rule that says which signals may be sent now. Script and workers read
--- it and add the attempts and the number that they may take. The site has signals switched on, the
--- signal is due, somebody vouches for its lead, its click is old enough for Google and not too old,
--- and consent was given and not withdrawn.
+-- it and add the attempts and the number that they may take. The site has signals switched on and
+-- is not paused, the signal is due, somebody vouches for its lead, its click is old enough for
+-- Google and not too old, and consent was given and not withdrawn.
 --   oci_sync_method  who sends for the site: its script, or workers by API.
 --   consent          GRANTED where the visitor chose marketing; null where nobody asked.
 --   is_counted       handed out on the site's present day already: another try is not one more.
@@ -29,6 +29,7 @@ create view private.sendable_signals as
       where x.site_id = c.site_id and x.visitor_id = c.visitor_id
       order by x.chosen_at desc, x.id desc limit 1) choice on true
   where g.dispatch_status = 'PENDING' and s.signals_enabled
+    and coalesce(s.paused_until <= (select private.current_moment()), true)   -- as is_paused
     and (g.next_retry_at is null or g.next_retry_at <= (select private.current_moment()))
     and coalesce(c.gclid, c.wbraid, c.gbraid) is not null
     and c.marketing_consent and coalesce(choice.is_given, true)

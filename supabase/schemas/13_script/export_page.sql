@@ -2,8 +2,9 @@
 
 -- export_page: what a script would claim now, without claiming it. Seals come first; signals and
 -- page views fill the rest of the page.
---   Returns  {site: {siteId, timezone, currency, pageViews, clickMinAgeHours, pageViewName},
---            seals, signals, moreSeals, moreSignals}.
+--   Returns  {site: {siteId, timezone, currency, pageViews, clickMinAgeHours, pageViewName,
+--            pausedUntil}, seals, signals, moreSeals, moreSignals}. Nothing while the site is
+--            paused: pausedUntil says until when.
 create function private.export_page(
   p_site public.sites, p_limit int, p_max_attempts int
 ) returns jsonb
@@ -11,7 +12,7 @@ language sql stable security definer set search_path = ''
 as $$
   with waiting as materialized (
     select q.* from public.offline_conversion_queue q
-    where q.site_id = p_site.id and q.provider_key = 'google_ads'
+    where q.site_id = p_site.id and not private.is_paused(p_site) and q.provider_key = 'google_ads'
       and q.status = any (private.waiting_states()) and q.kind = 'CONVERSION'
       and q.not_before <= private.current_moment()
       and q.eligible_at <= private.current_moment()
@@ -49,7 +50,8 @@ as $$
       'siteId', p_site.public_id,
       'timezone', p_site.timezone,
       'currency', p_site.currency,
-      'pageViews', p_site.page_views_enabled,
+      'pausedUntil', private.pause_json(p_site) -> 'until',
+      'pageViews', p_site.page_views_enabled and not private.is_paused(p_site),
       'clickMinAgeHours', p_site.click_min_age_hours,
       'pageViewName', private.conversion_name(p_site, 'page_view')),
     'seals', (

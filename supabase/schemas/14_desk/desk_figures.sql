@@ -67,19 +67,19 @@ as $$
   order by 1
 $$;
 
--- desk_figures: today in the site's calendar, the 60 days that end with it, what is under way now,
--- and the site's delays, from which the desk says what will happen.
+-- desk_figures: today in the site's calendar, the days that end with it, what is under way now, and
+-- the site's delays, from which the desk says what will happen.
+--   Takes    p_days: how many days the chart shows, 7 to 90. As many before them are given too.
 --   Returns  {asOf, today, currency, rules, open, days, otherCurrencySales, confirmed, waiting,
 --            failed, lastWeekMedianMinutes, todayByStatus, campaigns, hasLeads, hasVisits}.
 --   Callers  viewers.
-create function public.desk_figures(p_public_id text) returns jsonb
+create function public.desk_figures(p_public_id text, p_days int default 30) returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'viewer');
   v_today date := private.today_at(v_site);
   v_start timestamptz := private.start_of_day(v_site, v_today);
-  v_failing_since timestamptz := private.start_of_day(v_site, v_today - 29);
 begin
   return jsonb_build_object(
     'asOf', private.current_moment(),
@@ -101,7 +101,7 @@ begin
           'delivered', f.delivered,
           'failed', f.failed)
         order by f.day)
-      from private.daily_figures(v_site, 60) f),
+      from private.daily_figures(v_site, 2 * least(greatest(p_days, 7), 90)) f),
     'otherCurrencySales', (
       select count(*) from public.calls c
         join public.sales s on s.call_id = c.id and s.status = 'CONFIRMED'
@@ -111,20 +111,20 @@ begin
       select count(*) from public.provider_dispatches d
       where d.site_id = v_site.id and d.provider_key = 'google_ads'
         and d.dispatched_at >= v_start and d.verdict = 'CONFIRMED'),
+    -- The same counts as OCI Control's, so that the two screens never differ.
     'waiting', (
-      select jsonb_build_object('count', count(*), 'valueCents', coalesce(sum(q.value_cents)
-        filter (where q.kind = 'CONVERSION' and q.currency = v_site.currency), 0))
-      from public.offline_conversion_queue q
-      where q.site_id = v_site.id and q.provider_key = 'google_ads'
-        -- Each has its index; one list of three would walk the open rows of every site.
-        and (q.status = any (private.waiting_states()) or q.status = 'PROCESSING')),
+      select jsonb_build_object('count', coalesce(sum(t.n), 0),
+        'valueCents', coalesce(jsonb_object_agg(t.currency, t.v), '{}'))
+      from (
+        select q.currency, sum(q.row_count) as n, sum(q.value_cents) as v
+        from private.queue_totals(array[v_site.id]) q
+        where q.status = any (private.waiting_states()) group by 1) t),
     'failed', (
-      select jsonb_build_object('count', count(*),
-        'topCode', mode() within group (order by q.provider_error_code))
-      from public.offline_conversion_queue q
-      where q.site_id = v_site.id and q.status = 'FAILED'
-        and q.provider_error_category <> 'DETERMINISTIC_SKIP'
-        and q.updated_at >= v_failing_since),
+      select jsonb_build_object('count', coalesce(sum(t.n), 0),
+        'topCode', (array_agg(t.code order by t.n desc, t.code))[1])
+      from (
+        select q.code, sum(q.row_count) as n from private.queue_totals(array[v_site.id]) q
+        where q.status = 'FAILED' and q.category <> 'DETERMINISTIC_SKIP' group by 1) t),
     'lastWeekMedianMinutes', (
       select round((percentile_cont(0.5) within group (
         order by extract(epoch from c.status_at - c.called_at)) / 60)::numeric, 1)
@@ -149,11 +149,12 @@ begin
     'hasVisits', exists (select from public.sessions s where s.site_id = v_site.id));
 end
 $$;
-grant execute on function public.desk_figures(text) to authenticated;
+grant execute on function public.desk_figures(text, int) to authenticated;
 
 -- amount_presets: up to four amounts that this site sealed most often in the last 90 days, lowest
 -- first, each named by what operators note beside it, for those who may read notes. Without any,
--- the site's expected value, which the desk offers as such.
+-- the amounts that the owner chose, the middle one as the usual one; without those the site's
+-- expected value, which the desk offers as such.
 --   Returns  [{amountCents, label, isUsual, isExpected}].
 --   Callers  viewers.
 create function public.amount_presets(p_public_id text) returns jsonb
@@ -180,11 +181,20 @@ begin
         and s.occurred_at >= private.current_moment() - interval '90 days'
         and s.value_source = 'OPERATOR' and s.currency = v_site.currency
       group by s.amount_cents order by place limit 4) t;
-  return coalesce(v_presets, jsonb_build_array(jsonb_build_object(
-    'amountCents', private.expected_value_cents(v_site, 'sealed'),
-    'label', null,
-    'isUsual', true,
-    'isExpected', true)));
+  return coalesce(
+    v_presets,
+    (select jsonb_agg(jsonb_build_object(
+        'amountCents', a.cents,
+        'label', null,
+        'isUsual', a.place = (cardinality(v_site.amount_presets) + 1) / 2,
+        'isExpected', false)
+      order by a.place)
+     from unnest(v_site.amount_presets) with ordinality a (cents, place)),
+    jsonb_build_array(jsonb_build_object(
+      'amountCents', private.expected_value_cents(v_site, 'sealed'),
+      'label', null,
+      'isUsual', true,
+      'isExpected', true)));
 end
 $$;
 grant execute on function public.amount_presets(text) to authenticated;

@@ -10,7 +10,7 @@ as $$
       'contract', p.contract,
       'from', p.from_state,
       'to', p.to_state,
-      'by', private.actor_name(p.actor_kind, p.actor_id),
+      'by', private.actor_as_of(p.actor_kind, p.actor_id, p.occurred_at),
       'byYou', coalesce(p.actor_id = auth.uid(), false),
       'isUndo', p.facts ? 'undo',
       'note', private.readable_note(p.site_id, n.note),
@@ -36,7 +36,7 @@ as $$
       'deltaCents', r.delta_cents,
       'currency', r.currency,
       'isPredicted', r.value_source = 'PREDICTED',
-      'by', private.actor_name(r.actor_kind, r.actor_id),
+      'by', private.actor_as_of(r.actor_kind, r.actor_id, r.created_at),
       'byYou', coalesce(r.actor_id = auth.uid(), false))
     order by r.created_at, r.sequence), '[]')
   from public.revenue_snapshots r
@@ -52,6 +52,7 @@ as $$
       'id', d.id,
       'at', d.dispatched_at,
       'kind', d.kind,
+      'transport', d.transport,
       'amountCents', d.value_cents,
       'currency', d.currency,
       'verdict', d.verdict,
@@ -119,8 +120,8 @@ as $$
     order by x.chosen_at desc, x.id desc limit 20) c
 $$;
 
--- desk_lead: one lead with its journey, ledger, deliveries and history. Only operators get the
--- whole number, to call back.
+-- desk_lead: one lead with its journey, ledger, deliveries, history and the person's other leads.
+-- Only operators get the whole number, to call back.
 --   Refuses  404 NOT_FOUND for a lead of another site.
 --   Callers  viewers.
 create function public.desk_lead(p_public_id text, p_call_id uuid) returns jsonb
@@ -128,6 +129,7 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   v_site public.sites := private.require_site(p_public_id, 'viewer');
+  v_is_operator boolean := public.has_site_role(v_site.id, 'operator');
   v_call public.calls;
 begin
   select c.* into v_call from public.calls c where c.id = p_call_id and c.site_id = v_site.id;
@@ -136,7 +138,9 @@ begin
   end if;
   return private.lead_json(v_site, v_call) || jsonb_build_object(
     'asOf', private.current_moment(),
-    'fullPhone', case when public.has_site_role(v_site.id, 'operator') then v_call.phone end,
+    'fullPhone', case when v_is_operator then v_call.phone end,
+    'dialNumber', case when v_is_operator then private.e164(v_site, v_call.phone) end,
+    'isErased', v_call.visitor_id like 'erased-%',
     'clickKind', case
       when v_call.gclid is not null then 'gclid'
       when v_call.gbraid is not null then 'gbraid'
@@ -149,12 +153,7 @@ begin
     'history', private.lead_history(v_call.id),
     'ledger', private.lead_ledger(v_call.id),
     'deliveries', private.lead_deliveries(v_call.id),
-    'siblings', coalesce((
-      select jsonb_agg(jsonb_build_object(
-          'id', o.id, 'channel', o.channel, 'status', o.status, 'calledAt', o.called_at)
-        order by o.called_at)
-      from public.calls o
-      where o.session_id = v_call.session_id and o.id <> v_call.id), '[]'));
+    'siblings', private.leads_of_person(v_call));
 end
 $$;
 grant execute on function public.desk_lead(text, uuid) to authenticated;

@@ -68,12 +68,35 @@ as $$
     limit 1000) t
 $$;
 
+-- own_last_step: the caller's newest step on a site that can still be undone, so that the desk can
+-- offer it whatever its list shows.
+--   Returns  {leadId, phone, channel, version, undo}, or null.
+create function private.own_last_step(p_site public.sites) returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object('leadId', c.id, 'phone', private.masked_phone(c.phone),
+    'channel', c.channel, 'version', c.version, 'undo', u.step)
+  from (
+    select x.id, x.updated_at as at from public.calls x
+    where x.site_id = p_site.id
+      and x.updated_at > private.current_moment() - private.undo_window()
+    union
+    select x.call_id, x.updated_at from public.sales x
+    where x.site_id = p_site.id and x.call_id is not null
+      and x.updated_at > private.current_moment() - private.undo_window()
+    order by at desc limit 200) t
+    join public.calls c on c.id = t.id
+    cross join lateral (select private.undo_json(c) as step) u
+  where (u.step ->> 'byYou')::boolean
+  order by u.step ->> 'until' desc limit 1
+$$;
+
 -- desk_leads: a page of 50 leads, newest first; with `ids`, these leads, whatever the filter.
 --   Takes    p_filter {view: open|sealed|junk|needs_you|all, channel, scoreMin, hasClick, from, to,
 --            decidedOn, phoneEnding, campaign, cursor, ids}. Of `ids` the first 100 count; ids of
 --            other sites are dropped, so they are not revealed.
---   Returns  {asOf, open, leads, next, todayCount, needsYou, needsYouCount}, the last three on the
---            first page only.
+--   Returns  {asOf, open, leads, next, todayCount, needsYou, needsYouCount, lastStep}, the last
+--            four on the first page only.
 --   Callers  viewers.
 create function public.desk_leads(p_public_id text, p_filter jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -113,6 +136,7 @@ begin
   return v_answer || jsonb_build_object(
     'needsYou', private.leads_json(v_site, v_needing[1:3]),
     'needsYouCount', coalesce(cardinality(v_needing), 0),
+    'lastStep', private.own_last_step(v_site),
     'todayCount', (
       select count(*) from private.matching_leads(v_site, p_filter || jsonb_build_object(
         'from', greatest(p_filter ->> 'from', private.today_at(v_site)::text)), 1000)));

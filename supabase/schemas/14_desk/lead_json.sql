@@ -27,7 +27,7 @@ end
 $$;
 
 -- lead_json: one lead as a row of the desk. The number is masked here, so that no list ever holds
--- the whole number.
+-- the whole number; the name is for operators.
 create function private.lead_json(p_site public.sites, p_call public.calls) returns jsonb
 language sql stable security definer set search_path = ''
 as $$
@@ -35,6 +35,7 @@ as $$
     'id', p_call.id,
     'channel', p_call.channel,
     'phone', private.masked_phone(p_call.phone),
+    'name', private.readable_note(p_call.site_id, p_call.contact_name),
     'status', p_call.status,
     'version', p_call.version,
     'score', p_call.lead_score,
@@ -52,11 +53,11 @@ as $$
       where o.site_id = v.site_id and o.visitor_id = v.visitor_id
         and o.started_at < v.started_at),
     'changedAt', p_call.status_at,
-    'changedBy', private.actor_name(f.actor_kind, f.actor_id),
+    'changedBy', private.actor_as_of(f.actor_kind, f.actor_id, f.occurred_at),
     'changedByYou', coalesce(f.actor_id = auth.uid(), false),
-    'undoUntil', case when f.id is not null and not f.facts ? 'undo'
-        and p_call.status_at > private.current_moment() - private.undo_window()
-      then p_call.status_at + private.undo_window() end,
+    'undo', case when greatest(p_call.status_at, s.updated_at)
+        > private.current_moment() - private.undo_window()
+      then private.undo_json(p_call) end,
     'sale', case when s.id is not null then jsonb_build_object(
       'id', s.id,
       'version', s.version,
@@ -70,6 +71,7 @@ as $$
       'atGoogle', private.standing_json(s.id)) end,
     'delivery', case when q.id is not null then jsonb_build_object(
       'status', q.status,
+      'isNotSent', q.status = 'FAILED' and q.provider_error_category = 'DETERMINISTIC_SKIP',
       'notBefore', greatest(q.not_before, q.next_retry_at),
       'errorCode', q.provider_error_code,
       'uploadedAt', q.uploaded_at,

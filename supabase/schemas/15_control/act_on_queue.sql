@@ -96,8 +96,9 @@ begin
   if private.action_statuses(p_action ->> 'action') is null then
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "action"}');
   end if;
-  -- Rules read these: the first comes back with the sale, the second never.
-  if p_action ->> 'errorCode' in ('SALE_CANCELLED', 'SUPERSEDED') then
+  -- Rules and screens read these. MANUAL_FAIL is what an operator's own code is without one.
+  if upper(btrim(p_action ->> 'errorCode')) <> 'MANUAL_FAIL'
+     and upper(btrim(p_action ->> 'errorCode')) = any (private.reserved_codes()) then
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "errorCode"}');
   end if;
   if p_action ? 'overApi'

@@ -81,6 +81,10 @@ as $$
     'stuck', 'q.status = ''PROCESSING'' and q.claimed_at < $3 - private.stuck_after()',
     'waitingForDelay', 'q.status = any (private.waiting_states())
       and greatest(q.not_before, q.next_retry_at) > $3',
+    'waiting', 'q.status = any (private.waiting_states())',
+    -- Both ways: true shows what was skipped on purpose alone, false everything else.
+    'notSent', '(q.status = ''FAILED'' and q.provider_error_category = ''DETERMINISTIC_SKIP'')
+      = ($2 ->> ''notSent'')::boolean',
     'q', 'q.id = any ($4)',
     'verdict', '', 'sentFrom', '', 'sentTo', '', 'sort', '')
 $$;
@@ -104,6 +108,7 @@ begin
        when 'minAttempts' then (p_filter ->> c.key)::int > 0
        when 'stuck' then (p_filter ->> c.key)::boolean
        when 'waitingForDelay' then (p_filter ->> c.key)::boolean
+       when 'waiting' then (p_filter ->> c.key)::boolean
        else true end),
     case when p_filter ?| '{verdict,sentFrom,sentTo}'
       then private.sent_condition(p_filter, p_status) end);
@@ -111,19 +116,22 @@ end
 $$;
 
 -- matching_rows: the rows of a site that match a filter, in order, after a place in that order.
---   Takes    p_after_at and p_after_id: the last row already seen, or null. The order is
---            created_at, or updated_at when the filter's sort says so.
+--   Takes    p_after_at and p_after_id: place_of the last row already seen and its id, or null. The
+--            order is created_at, or updated_at or value_cents when the filter's sort says so.
 create function private.matching_rows(
-  p_site_id uuid, p_filter jsonb, p_after_at timestamptz, p_after_id uuid, p_limit int
+  p_site_id uuid, p_filter jsonb, p_after_at text, p_after_id uuid, p_limit int
 ) returns setof public.offline_conversion_queue
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  v_column text := case p_filter ->> 'sort' when 'updated' then 'updated_at' else 'created_at' end;
+  v_column text := case p_filter ->> 'sort'
+    when 'updated' then 'updated_at' when 'value' then 'value_cents' else 'created_at' end;
   -- Each index has the status before the order: without one, each state is read by itself and the
   -- heads are merged. A completed row has no error.
   v_states text[] := case
     when p_filter ? 'status' then array[p_filter ->> 'status']
+    when (p_filter ->> 'notSent')::boolean then array['FAILED']
+    when (p_filter ->> 'waiting')::boolean then private.waiting_states()
     when p_filter ?| '{errorCode,errorCategory}'
       then array_remove(private.queue_states(), 'COMPLETED')
     else private.queue_states() end;
@@ -141,7 +149,8 @@ begin
   end if;
   v_branch := format('(select q.* from public.offline_conversion_queue q
       where %%s%s and q.status = %%L order by q.%I desc, q.id desc limit $7)',
-    case when p_after_id is not null then format(' and (q.%I, q.id) < ($5, $6)', v_column) end,
+    case when p_after_id is not null then format(' and (q.%I, q.id) < ($5::%s, $6)', v_column,
+      case v_column when 'value_cents' then 'bigint' else 'timestamptz' end) end,
     v_column);
   return query execute (
       select format('select q.* from (%s) q order by q.%I desc, q.id desc limit $7',

@@ -20,15 +20,23 @@ alter table public.queue_action_previews
 create index previews_of_a_site on public.queue_action_previews (site_id, expires_at);
 alter table public.queue_action_previews enable row level security;
 
+-- bare_code: an error code without the prefix that Data Manager adds (lib/oci/queue/causes.ts).
+create function private.bare_code(p_code text) returns text
+language sql immutable set search_path = ''
+as $$ select regexp_replace(upper(p_code), '^PROCESSING_ERROR_(REASON_)?', '') $$;
+
 -- preview_queue_action: what an action on everything that matches a filter would do, and the set
 -- frozen for 15 minutes.
 --   Freezes  the rows that would change, at most 100,000, with their versions: rows that match
 --            later, or moved meanwhile, are not touched by the commit.
+--   Takes    p_unfixable: codes that sending again cannot change. A retry leaves out rows that
+--            failed with one of them, and counts them as UNFIXABLE.
 --   Returns  {previewId, digest, expiresAt, action, count, valueCents, byStatus, ineligible,
 --            sample, truncated}.
 --   Callers  operators.
 create function public.preview_queue_action(
-  p_public_id text, p_action text, p_filter jsonb, p_max_attempts int
+  p_public_id text, p_action text, p_filter jsonb, p_max_attempts int,
+  p_unfixable text[] default '{}'
 ) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
@@ -47,7 +55,11 @@ begin
   select array_agg(m.id) into v_matching
     from private.matching_rows(v_site.id, p_filter, null, null, 100001) m;
   with judged as materialized (
-    select j.*, q.value_cents, q.currency, q.version
+    select j.id, j.place, j.from_status, q.value_cents, q.currency, q.version,
+      coalesce(j.skipped, case
+        when p_action = 'RETRY_SELECTED' and j.from_status = 'FAILED'
+          and private.bare_code(q.provider_error_code) = any (p_unfixable)
+        then 'UNFIXABLE' end) as skipped
     from private.judge_queue_rows(v_site.id, p_action, null, v_matching[1:100000], null) j
       join private.versioned_queue q on q.id = j.id)
   select
@@ -88,4 +100,5 @@ begin
       order by array_position(v_preview.ids[1:5], q.id)), p_max_attempts));
 end
 $$;
-grant execute on function public.preview_queue_action(text, text, jsonb, int) to authenticated;
+grant execute on function public.preview_queue_action(text, text, jsonb, int, text[])
+  to authenticated;

@@ -58,7 +58,8 @@ as $$
   select coalesce(jsonb_agg(jsonb_build_object(
       'actionId', a.id,
       'action', a.action,
-      'by', private.actor_json(a.actor_kind, a.actor_id),
+      'by', private.actor_json(a.actor_kind, a.actor_id, a.created_at),
+      'byYou', coalesce(a.actor_id = auth.uid(), false),
       'reason', a.reason,
       'filter', a.filter,
       'undoes', a.undoes,

@@ -1,3 +1,9 @@
+-- not_sent_codes: why a row is closed on purpose before it is sent (DETERMINISTIC_SKIP). Outcomes
+-- are kept by code alone.
+create function private.not_sent_codes() returns text[]
+language sql immutable parallel safe set search_path = ''
+as $$ select array['SALE_CANCELLED', 'SUPERSEDED', 'NO_CONSENT'] $$;
+
 -- queue_charts: what happened to a site's rows over time.
 --   Takes    p_range 24h, 7d (by the hour), 30d or 90d (by the day of the site's time zone).
 --            Latency is over the newest 2,000 deliveries of the range.
@@ -22,16 +28,20 @@ begin
   counted as (
     select date_trunc(v_bucket, o.quarter, v_site.timezone) as at,
       sum(o.n) filter (where o.outcome = 'COMPLETED') as delivered,
-      sum(o.n) filter (where o.outcome = 'FAILED') as failed,
+      sum(o.n) filter (where o.outcome = 'FAILED' and not o.is_not_sent) as failed,
+      sum(o.n) filter (where o.outcome = 'FAILED' and o.is_not_sent) as not_sent,
       sum(o.n) filter (where o.outcome = 'RETRY') as retried
     from (
-      select x.quarter, x.outcome, sum(x.row_count) as n from outcomes x group by 1, 2) o
+      select x.quarter, x.outcome, x.code = any (private.not_sent_codes()) as is_not_sent,
+        sum(x.row_count) as n
+      from outcomes x group by 1, 2, 3) o
     group by 1)
   select
       (select jsonb_agg(jsonb_build_object(
           'at', b.at,
           'delivered', coalesce(c.delivered, 0),
           'failed', coalesce(c.failed, 0),
+          'notSent', coalesce(c.not_sent, 0),
           'retried', coalesce(c.retried, 0))
         order by b.at)
        from generate_series(v_from, v_now, ('1 ' || v_bucket)::interval, v_site.timezone) b (at)
@@ -43,7 +53,8 @@ begin
         order by c.n desc, c.code), '[]')
        from (
          select o.code, sum(o.row_count) as n from outcomes o
-         where o.outcome = 'FAILED' group by 1 order by 2 desc, 1 limit 20) c)
+         where o.outcome = 'FAILED' and o.code <> all (private.not_sent_codes())
+         group by 1 order by 2 desc, 1 limit 20) c)
     into v_activity, v_causes;
   return jsonb_build_object(
     'siteId', p_public_id,

@@ -31,7 +31,8 @@ begin
         'currency', v_sale.currency,
         'deliveryBlock', v_sale.delivery_block,
         'adjustableUntil', v_sale.occurred_at + private.adjustments_end(),
-        'atGoogle', private.standing_json(v_sale.id)),
+        'atGoogle', private.standing_json(v_sale.id),
+        'undo', private.undo_sale_json(v_sale)),
       'dispatches', (
         select coalesce(jsonb_agg(private.dispatch_json(d) order by d.dispatched_at, d.id), '[]')
         from public.provider_dispatches d
@@ -102,7 +103,7 @@ begin
       'deltaCents', x.delta_cents,
       'currency', x.currency,
       'valueSource', x.value_source,
-      'by', private.actor_json(x.actor_kind, x.actor_id),
+      'by', private.actor_json(x.actor_kind, x.actor_id, x.created_at),
       'at', x.created_at) as line
     from public.revenue_snapshots x where x.sale_id = p_sale.id) r);
 end
@@ -214,7 +215,7 @@ begin
         'from', m.from_status,
         'to', m.to_status,
         'reason', m.reason,
-        'by', private.actor_json(m.actor_kind, m.actor_id),
+        'by', private.actor_json(m.actor_kind, m.actor_id, m.created_at),
         'attemptCount', m.attempt_count,
         'errorCode', m.provider_error_code,
         'at', m.created_at,
@@ -226,7 +227,7 @@ begin
       order by m.id), '[]'),
     'attempts', coalesce(jsonb_agg(jsonb_build_object(
         'number', m.attempt_count,
-        'by', private.actor_json(m.actor_kind, m.actor_id),
+        'by', private.actor_json(m.actor_kind, m.actor_id, m.created_at),
         'startedAt', m.created_at,
         'endedAt', m.next_at,
         'durationMs', round(extract(epoch from m.next_at - m.created_at) * 1000),

@@ -37,7 +37,7 @@ $$;
 --              earlier sale and its row), VERDICT, DAY (until waitsUntil), ACTION: the site has no
 --              usable conversion action for the row's name, one that Google calls otherwise, or
 --              one of another account than the row left for; or QUOTA: Google asked the site to
---              wait (until waitsUntil).
+--              wait (until waitsUntil); or PAUSE: the owner paused sending (until waitsUntil).
 --   takeBack   of a row that Google has, of a sale that was cancelled since: DONE when the
 --              retraction was sent, else PENDING.
 --   attemptError…  what the last real attempt met; the provider's fields may be a deferral since.
@@ -92,10 +92,13 @@ begin
         when h.held_by is not null then 'RETRACTION'
         when b.waits_for is not null then b.waits_for
         when w.is_for_api and (private.action_obstacle(p_rows[i])).code is not null then 'ACTION'
+        when p.paused_until is not null then 'PAUSE'
         when u.quota_until is not null then 'QUOTA' end,
       'waitsUntil', case
-        when b.waits_for = 'DAY' then greatest(b.waits_until, u.quota_until)
-        when b.waits_for is null and h.held_by is null then u.quota_until end,
+        when b.waits_for = 'DAY'
+          then greatest(b.waits_until, p.paused_until, u.quota_until)
+        when b.waits_for is null and h.held_by is null
+          then greatest(p.paused_until, u.quota_until) end,
       'uploadedAt', q.uploaded_at,
       'providerRequestId', q.provider_request_id,
       'transport', d.transport,
@@ -138,6 +141,11 @@ begin
       select greatest(x.quota_until, q.next_retry_at) as quota_until
       from public.provider_health_state x
       where x.site_id = q.site_id and x.provider_key = q.provider_key
-        and x.quota_until > private.current_moment()) u on w.is_for_api);
+        and x.quota_until > private.current_moment()) u on w.is_for_api
+    left join lateral (
+      select greatest(t.paused_until, q.not_before, q.next_retry_at) as paused_until
+      where t.paused_until > private.current_moment()
+        and t.paused_until > greatest(q.not_before, q.next_retry_at)) p
+      on w.is_waiting and (q.kind = 'CONVERSION' or w.is_for_api));
 end
 $$;

@@ -33,19 +33,6 @@ begin
 end
 $$;
 
--- next_due: when the first row of a site in this state may be sent, without rows that wait for a
--- person.
-create function private.next_due(p_site_id uuid, p_status text) returns timestamptz
-language sql stable security definer set search_path = ''
-as $$
-  select greatest(q.not_before, q.next_retry_at)
-  from public.offline_conversion_queue q join public.sites s on s.id = q.site_id
-  where q.site_id = p_site_id and q.status = p_status
-    and q.status = any (private.waiting_states())
-    and (q.kind = 'CONVERSION' or s.oci_sync_method = 'api' and q.by_hand_reason is null)
-  order by greatest(q.not_before, q.next_retry_at) limit 1
-$$;
-
 -- rejected_causes: what Google rejected and does not have yet, by its reason: nothing of it waits
 -- to be sent again, and it would still be sent.
 --   Returns  [{code, count}], of the newest 1,000 rejections of each site.
@@ -106,6 +93,8 @@ begin
     select l.code, l.category, sum(l.row_count) as n from lines l
     where l.status = 'FAILED' group by 1, 2)
   select (select f.facts from figures f where f.provider_key is null) || jsonb_build_object(
+    'notSent', (
+      select coalesce(sum(c.n), 0) from causes c where c.category = 'DETERMINISTIC_SKIP'),
     'failedRatio', (
       select round(coalesce(e.failed, 0)::numeric / e.all_ended, 4)
       from ended e where e.all_ended > 0),
@@ -146,6 +135,9 @@ begin
     'quotaUntil', (
       select max(h.quota_until) from api a join public.provider_health_state h
         on h.site_id = a.id and h.quota_until > private.current_moment()),
+    'pause', (
+      select private.pause_json(s) from public.sites s
+      where cardinality(p_sites) = 1 and s.id = p_sites[1]),
     'connected', (select bool_and(a.is_connected) from api a),
     'blockedActions', (
       select coalesce(jsonb_agg(jsonb_build_object(
@@ -181,14 +173,16 @@ $$;
 -- queue_stats: the figures of a site, or of all sites of the reader.
 --   Takes    p_public_id, or null for all sites that the reader is a member of.
 --   Returns  {siteId, scope, totals, stuckProcessing, lastUpdatedAt, valueWaitingCents,
---            failedRatio, oldestWaitingAt, nextDueAt, perProvider, circuit, blocked,
---            quotaUntil (Google's limit is used up until then), connected (null where a script
+--            notSent (of totals.FAILED: skipped on purpose), failedRatio, oldestWaitingAt,
+--            nextDueAt, perProvider, circuit, blocked,
+--            quotaUntil (Google's limit is used up until then), pause {until, reason} of one
+--            site, connected (null where a script
 --            sends), blockedActions, missingActions, lastRun (of the script, or of the worker),
 --            mainCause, failedCauses, waitingByHand,
 --            refusedAccess (rows that a worker left FAILED(AUTH): new access sends them),
 --            rejectedCauses (what Google rejected and does not have yet, by reason; of the newest
---            1,000 rejections of a site)}. nextDueAt is by state, {QUEUED, RETRY}, without what
---            waits for a person.
+--            1,000 rejections of a site)}. nextDueAt is by state, {QUEUED, RETRY}; see
+--            next_due.
 --            Counts come from queue_totals and are exact; nothing here reads more rows than are in
 --            flight.
 --   Callers  viewers.

@@ -34,6 +34,7 @@ create function private.delivery_state(p_site public.sites) returns text
 language sql stable security definer set search_path = ''
 as $$
   select jsonb_build_array(p_site.oci_sync_method, p_site.archived_at,
+    p_site.paused_until, p_site.pause_reason,
     (select jsonb_agg(jsonb_build_array(h.state, h.next_probe_at, h.blocked_code, h.quota_until)
        order by h.provider_key)
      from public.provider_health_state h where h.site_id = p_site.id),
@@ -46,8 +47,9 @@ $$;
 
 -- site_version: differs when anything that a screen shows has changed.
 --   Safe     from changes that commit late: see newest_moments.
---   Takes    p_of: leads, queue, sales, activity or events.
---   Returns  {version}. What only time changes, such as a claim that gets stuck, does not move it.
+--   Takes    p_of: leads, queue, sales, activity, events or setup.
+--   Returns  {version, at}: at is the present moment, by which a screen sets its clock. What only
+--            time changes, such as a claim that gets stuck, does not move the version.
 --   Refuses  NOT_FOUND; VALIDATION_FAILED for another p_of.
 --   Callers  viewers.
 create function public.site_version(p_public_id text, p_of text) returns jsonb
@@ -70,11 +72,13 @@ begin
       array[private.newest_moments(v_site.id, 'public.transition_proofs', 'occurred_at')]
     when p_of = 'events' then
       array[private.newest_moments(v_site.id, 'public.ingest_idempotency', 'created_at')]
+    when p_of = 'setup' then array[private.setup_state(v_site)]
   end;
   if v_parts is null then
     perform private.fail(400, 'VALIDATION_FAILED', jsonb_build_object('field', 'of'));
   end if;
-  return jsonb_build_object('version', md5(array_to_string(v_parts, '|', '-')));
+  return jsonb_build_object(
+    'version', md5(array_to_string(v_parts, '|', '-')), 'at', private.current_moment());
 end
 $$;
 

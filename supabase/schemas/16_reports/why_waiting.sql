@@ -41,6 +41,9 @@ begin
         jsonb_build_object('saleId', v_held.by_sale_id, 'rowId', v_held.by_row_id)))
     when p_row.click_expires_at <= v_now
       then private.why_blocked('CLICK_EXPIRED', p_sale.clicked_at)
+    when private.is_paused(p_site) and p_site.paused_until > p_row.not_before
+      then private.link('WAITS', 'SENDING_PAUSED',
+        greatest(p_site.paused_until, p_row.next_retry_at))
     when p_row.not_before > v_now then private.link('WAITS', case
       when p_sale.clicked_at + make_interval(hours => p_site.click_min_age_hours)
         >= p_row.not_before then 'CLICK_TOO_YOUNG'

@@ -38,11 +38,12 @@ as $$
      where a.user_id = p_user_id order by a.since limit 1))
 $$;
 
--- actor_as_of: an actor as the activity log shows it: a person by the address of then, a machine by
+-- actor_as_of: an actor as every screen names it: a person by the address of then, a machine by
 -- its key's name; null for the system.
 create function private.actor_as_of(p_kind text, p_id uuid, p_at timestamptz) returns text
 language sql stable security definer set search_path = ''
 as $$
-  select case p_kind when 'user' then private.actor_email(p_id, p_at)
-    else private.actor_name(p_kind, p_id) end
+  select case p_kind
+    when 'user' then private.actor_email(p_id, p_at)
+    when 'api_key' then (select k.name from public.site_api_keys k where k.id = p_id) end
 $$;

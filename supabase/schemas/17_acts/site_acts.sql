@@ -7,6 +7,8 @@ as $$
   select case
     when p_changed ? 'archived_at'
       then case when p_changed -> 'archived_at' -> 1 = 'null' then 'restored' else 'archived' end
+    when p_changed ?| '{paused_until,pause_reason}'
+      then case when p_changed -> 'paused_until' -> 1 = 'null' then 'resumed' else 'paused' end
     when p_changed ?| '{consent_mode,respects_privacy_signal}' then 'consent'
     when p_changed ?| '{name,domains,currency,timezone,locale}' then 'settings'
     else 'delivery' end
@@ -29,7 +31,8 @@ begin
     return null;
   end if;
   v_changed := private.changed_fields(
-    to_jsonb(old) - 'updated_at', to_jsonb(new) - 'updated_at');
+    to_jsonb(old) - '{updated_at,consent_set_at}'::text[],
+    to_jsonb(new) - '{updated_at,consent_set_at}'::text[]);
   if v_changed ? 'oci_sync_method' then
     perform private.prove_connection(new.id, 'google_ads', jsonb_build_object(
       'contract', 'delivery', 'from', old.oci_sync_method, 'to', new.oci_sync_method));

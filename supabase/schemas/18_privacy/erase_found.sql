@@ -38,7 +38,7 @@ begin
   update public.calls c
     set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null,
         click_is_signed = false, phone = null, caller_hash = null, caller_key_id = null,
-        page_url = null,
+        contact_name = null, page_url = null,
         visitor_id = private.erased_name(coalesce(c.session_id, c.id)), updated_at = v_now
     where c.id = any (p.call_ids);
   perform from public.sales s where s.id = any (p.sale_ids) order by s.id for update;

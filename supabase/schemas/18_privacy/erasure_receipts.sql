@@ -74,7 +74,8 @@ as $$
     'id', p_receipt.id,
     'askedBy', p_receipt.asked_by,
     'identifierHash', p_receipt.identifier_hash,
-    'actor', private.actor_json(p_receipt.actor_kind, p_receipt.actor_id),
+    'actor', private.actor_json(
+      p_receipt.actor_kind, p_receipt.actor_id, p_receipt.started_at),
     'counts', p_receipt.counts,
     'proofId', p_receipt.proof_id,
     'startedAt', p_receipt.started_at,

@@ -1,24 +1,30 @@
 -- A person's right to know: everything that is stored of them, as it is stored.
 
--- export_person: what is stored of a person. Events come in pages of 1,000.
+-- export_person: what is stored of a person. Events come in pages of 1,000. Each page leaves a line
+-- in the activity log: a line for the first alone could be avoided by asking for the second.
 --   Takes    p_person as preview_erasure; p_after: the cursor of the page before, null for the
 --            first.
 --   Returns  {person, events, next}: person on the first page only; next is null on the last.
+--   Refuses  403 SIGN_IN_AGAIN.
 --   Callers  owners.
 create function public.export_person(p_public_id text, p_person jsonb, p_after text default null)
 returns jsonb
-language plpgsql stable security definer set search_path = ''
+language plpgsql security definer set search_path = ''
 as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'owner');
 begin
-  return private.export_page(private.require_site(p_public_id, 'owner'), p_person, p_after);
+  perform private.require_fresh_sign_in();
+  return private.export_page(v_site, private.user_actor(), p_person, p_after);
 end
 $$;
 grant execute on function public.export_person(text, jsonb, text) to authenticated;
 
 -- export_page: the same for whoever runs the installation.
-create function private.export_page(p_site public.sites, p_asked jsonb, p_after text)
-returns jsonb
-language plpgsql stable security definer set search_path = ''
+create function private.export_page(
+  p_site public.sites, p_actor private.actor, p_asked jsonb, p_after text
+) returns jsonb
+language plpgsql security definer set search_path = ''
 as $$
 declare
   v_page constant int := 1000;
@@ -33,6 +39,12 @@ begin
       where e.session_id = any (private.sessions_of(v_person))
         and (v_at is null or (e.received_at, e.id) > (v_at, v_id))
       order by e.received_at, e.id limit v_page) t;
+  perform private.prove(p_site.id, p_actor, jsonb_build_object(
+    'contract', 'privacy',
+    'contractVersion', 'privacy/1',
+    'entityId', private.uuid_v7(),
+    'to', 'exported',
+    'facts', jsonb_build_object('askedBy', p_asked ->> 'kind')));
   return jsonb_build_object(
     'person', case when p_after is null then private.person_json(p_site, v_person) end,
     'events', v_events,

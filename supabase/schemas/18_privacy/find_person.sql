@@ -6,13 +6,13 @@ create type private.person as (
   visitors text[],
   call_ids uuid[],
   sale_ids uuid[],
-  stamps text[],          -- of the calls
+  stamps text[],          -- of the calls, and of reports that wait for theirs
   clicks text[],          -- gclid, wbraid and gbraid
   asked_clicks text[],    -- what was asked for: other clicks may be somebody else's, too
   caller_hashes text[],   -- as calls keep the number
   phone_hashes text[],    -- SHA-256 of the number, as sales keep it
   email_hashes text[],
-  phone text,             -- as it was asked for, in E.164
+  phone text,             -- as it was asked for: in E.164, or its digits where no code is known
   email text
 );
 
@@ -50,8 +50,25 @@ as $$
     where t is not null and t not like 'erased-%' order by t)
 $$;
 
+-- loose_number: the end of a number that could not be read in full, to be compared with others:
+-- nine digits; seven are enough where the site's own country code is not known either.
+create function private.loose_number(p_site public.sites, p_phone text) returns text
+language sql immutable set search_path = ''
+as $$
+  select right(t.digits, 9)
+  from (select ltrim(regexp_replace(p_phone, '\D', '', 'g'), '0') as digits) t
+  where char_length(t.digits) >= case when private.calling_code(p_site) is null then 7 else 9 end
+$$;
+
+-- end_alike: whether one of two loose numbers is the end of the other.
+create function private.end_alike(p_one text, p_other text) returns boolean
+language sql immutable set search_path = ''
+as $$ select right(p_one, char_length(p_other)) = right(p_other, char_length(p_one)) $$;
+
 -- asked_person: what a request names, before anything is looked up.
---   Takes    p_asked {kind: phone | email | click | visitor, value, callerHashes?}.
+--   Takes    p_asked {kind: phone | email | click | visitor, value, callerHashes?, foundHashes?}:
+--            the number that was asked for, and those that preview_erasure found, as calls keep
+--            them under each vault key.
 --   Refuses  400 VALIDATION_FAILED with the field value.
 create function private.asked_person(p_site public.sites, p_asked jsonb) returns private.person
 language plpgsql stable security definer set search_path = ''
@@ -66,8 +83,9 @@ begin
   v.caller_hashes := '{}'; v.phone_hashes := '{}'; v.email_hashes := '{}';
   case p_asked ->> 'kind'
     when 'phone' then
-      v.phone := private.e164(p_site, v_value);
-      v.phone_hashes := private.joined(array[private.phone_hash(v.phone)], null);
+      v.phone := coalesce(private.e164(p_site, v_value), private.loose_number(p_site, v_value));
+      v.phone_hashes := private.joined(
+        array[private.phone_hash(private.e164(p_site, v_value))], null);
       v.caller_hashes := private.caller_hashes_of(v.phone_hashes, p_asked);
     when 'email' then
       v.email := lower(v_value);
@@ -80,7 +98,7 @@ begin
   end case;
   if v_value is null or char_length(v_value) not between 3 and 512
       or (p_asked ->> 'kind' = 'email' and v_value !~ '^[^@\s]+@[^@\s]+$')
-      or cardinality(v.visitors || v.clicks || v.phone_hashes || v.email_hashes) = 0 then
+      or (cardinality(v.visitors || v.clicks || v.email_hashes) = 0 and v.phone is null) then
     perform private.refuse_setting('value');
   end if;
   return v;
@@ -90,7 +108,7 @@ $$;
 -- visitors_captured: visitors whose events are captured but not stored, by what their payload says:
 -- a telephone system's report may be all that is known of a number.
 create function private.visitors_captured(
-  p_site public.sites, p_phone_hashes text[], p_clicks text[]
+  p_site public.sites, p_phone_hashes text[], p_clicks text[], p_loose text
 ) returns text[]
 language sql stable security definer set search_path = ''
 as $$
@@ -99,7 +117,9 @@ as $$
     where b.site_id = p_site.id and b.status <> 'RECOVERED'
       and (array[b.payload ->> 'gclid', b.payload ->> 'wbraid', b.payload ->> 'gbraid'] && p_clicks
         or (b.payload ->> 'phone' is not null and private.phone_hash(
-          private.e164(p_site, b.payload ->> 'phone')) = any (p_phone_hashes))))
+          private.e164(p_site, b.payload ->> 'phone')) = any (p_phone_hashes))
+        or (private.e164(p_site, b.payload ->> 'phone') is null
+          and private.end_alike(private.loose_number(p_site, b.payload ->> 'phone'), p_loose))))
 $$;
 
 -- is_switchboard: true if more than 20 calls came from a number: it is not one person's.
@@ -113,9 +133,10 @@ $$;
 
 -- find_person: the person behind a telephone number, an e-mail address, a click or a visitor id.
 -- A visitor's calls lead to their number, the number to the person's other visits, calls and sales,
--- and a sale's address to its customer's other sales. A click leads to sales, and to visitors only
--- when it is what was asked for: addresses with a click are passed on. A number that more than 20
--- calls share is followed only when it was asked for.
+-- and a sale's address to its customer's other sales. Only the app can tell how calls of another
+-- vault key keep a number that was found: it asks again with foundHashes. A click leads to sales,
+-- and to visitors only when it is what was asked for: addresses with a click are passed on. A
+-- number that more than 20 calls share is followed only when it was asked for.
 --   Takes    p_asked as asked_person; p_limit: calls by the number that was asked for.
 create function private.find_person(p_site public.sites, p_asked jsonb, p_limit int)
 returns private.person
@@ -124,10 +145,14 @@ as $$
 declare
   v private.person := private.asked_person(p_site, p_asked);
   v_asked_hashes text[] := v.caller_hashes;
+  v_loose text[] := private.joined(array[private.loose_number(p_site, v.phone)], null);
   v_size int := -1;
 begin
+  v.caller_hashes := private.joined(v.caller_hashes, array(
+    select h from jsonb_array_elements_text(coalesce(p_asked -> 'foundHashes', '[]')) h
+    where not private.is_switchboard(p_site.id, array[h])));
   v.visitors := private.joined(v.visitors,
-    private.visitors_captured(p_site, v.phone_hashes, v.clicks));
+    private.visitors_captured(p_site, v.phone_hashes, v.clicks, v_loose[1]));
   if cardinality(v.clicks) > 0 then
     v.visitors := private.joined(v.visitors, array(
       select s.visitor_id from private.click_sightings s
@@ -154,13 +179,24 @@ begin
       select c.id from public.calls c
         where c.site_id = p_site.id and c.caller_hash = any (v.caller_hashes)
           and c.caller_hash <> all (v_asked_hashes)
-      union   -- a number that could not be read in full has no hash
+      union   -- not read in full, it has no hash; typed, one that nobody checked
       select c.id from public.calls c
-        where c.site_id = p_site.id and c.phone is not null and c.caller_hash is null
-          and right(regexp_replace(c.phone, '\D', '', 'g'), 9) = right(v.phone, 9)
+          cross join lateral private.loose_number(p_site, c.phone) l
+          join unnest(v_loose) n on private.end_alike(l, n)
+        where c.site_id = p_site.id and c.phone is not null
+          and (c.caller_hash is null or v.phone not like '+%'
+            or (c.phone = v.phone and c.caller_hash <> all (v_asked_hashes)))
       union
       select s.call_id from public.sales s
         where s.id = any (v.sale_ids) and s.call_id is not null);
+    v_loose := private.joined(v_loose, array(
+      select t.number from (
+        select private.loose_number(p_site, c.phone) as number from public.calls c
+        where c.id = any (v.call_ids) and c.caller_hash is null) t
+      where 20 >= (   -- as is_switchboard
+        select count(*) from public.calls c
+        where c.site_id = p_site.id and c.phone is not null and c.caller_hash is null
+          and private.loose_number(p_site, c.phone) = t.number)));
     select private.joined(v.visitors, array_agg(c.visitor_id)),
         private.joined(v.stamps, array_agg(c.intent_stamp)),
         private.joined(v.caller_hashes, array_agg(c.caller_hash) filter (where t.is_own)),
@@ -199,6 +235,7 @@ begin
     exit when cardinality(v.call_ids) + cardinality(v.sale_ids) + cardinality(v.visitors) = v_size;
     v_size := cardinality(v.call_ids) + cardinality(v.sale_ids) + cardinality(v.visitors);
   end loop;
+  v.stamps := private.joined(v.stamps, array(select private.held_of(p_site, v)));
   return v;
 end
 $$;

@@ -10,7 +10,8 @@ as $$
     where t.site_id = p_site_id and t.kind = p_kind), '-infinity')
 $$;
 
--- forget_old_calls: calls lose number, clicks, page and visitor; their visits are emptied.
+-- forget_old_calls: calls lose number, clicks, page, visitor and notes, however new.
+-- Their visits are emptied.
 create function private.forget_old_calls(p_site_id uuid, p_before timestamptz, p_limit int)
 returns bigint
 language plpgsql security definer set search_path = ''
@@ -33,10 +34,12 @@ begin
   update public.calls c
     set marketing_consent = false, gclid = null, wbraid = null, gbraid = null, clicked_at = null,
         click_is_signed = false, phone = null, caller_hash = null, caller_key_id = null,
-        page_url = null,
+        contact_name = null, page_url = null,
         visitor_id = private.erased_name(coalesce(c.session_id, c.id)),
         updated_at = private.current_moment()
     where c.id = any (v_ids);
+  delete from private.proof_notes n using public.transition_proofs p
+    where p.id = n.proof_id and p.entity_id = any (v_ids) and p.contract in ('call', 'lead');
   -- A visit with a lead that is not cleared yet waits for it.
   perform private.empty_visits(array(
     select s.id from public.sessions s where s.id = any (v_sessions)

@@ -44,7 +44,10 @@ as $$
       or array[h.report ->> 'gclid', h.report ->> 'wbraid', h.report ->> 'gbraid']
         && p_person.asked_clicks
       or private.phone_hash(private.e164(p_site, h.report ->> 'phone'))
-        = any (p_person.phone_hashes))
+        = any (p_person.phone_hashes)
+      or (private.e164(p_site, h.report ->> 'phone') is null
+        and private.end_alike(private.loose_number(p_site, h.report ->> 'phone'),
+          private.loose_number(p_site, p_person.phone))))
 $$;
 
 -- person_kinds: how many rows of each kind are about the person, and from when to when.
@@ -103,14 +106,19 @@ $$;
 
 -- preview_erasure: what erasing a person would reach. Nothing is changed.
 --   Takes    p_person {kind: phone | email | click | visitor, value}.
---   Returns  {kinds: [{kind, rows, firstAt, lastAt}], visitors, atGoogle, inFlight}: visitors for
---            the app, which asks Redis; atGoogle: sales that Google has and keeps.
+--   Returns  {kinds: [{kind, rows, firstAt, lastAt}], visitors, phoneHashes, atGoogle, inFlight}:
+--            visitors for the app, which asks Redis, phoneHashes for the app, which has the vault
+--            keys; atGoogle: sales that Google has and keeps.
+--   Refuses  403 SIGN_IN_AGAIN: a number is soon guessed from its hash.
 --   Callers  owners.
 create function public.preview_erasure(p_public_id text, p_person jsonb) returns jsonb
 language plpgsql stable security definer set search_path = ''
 as $$
+declare
+  v_site public.sites := private.require_site(p_public_id, 'owner');
 begin
-  return private.preview_person(private.require_site(p_public_id, 'owner'), p_person);
+  perform private.require_fresh_sign_in();
+  return private.preview_person(v_site, p_person);
 end
 $$;
 grant execute on function public.preview_erasure(text, jsonb) to authenticated;
@@ -128,6 +136,7 @@ begin
         'kind', k.kind, 'rows', k.rows, 'firstAt', k.first_at, 'lastAt', k.last_at))
       from private.person_kinds(p_site, v_person) k),
     'visitors', to_jsonb(v_person.visitors),
+    'phoneHashes', to_jsonb(v_person.phone_hashes),
     'atGoogle', (
       select count(distinct d.sale_id) from private.standing_dispatches d
       where d.sale_id = any (v_person.sale_ids)),

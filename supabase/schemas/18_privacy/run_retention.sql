@@ -117,6 +117,11 @@ begin
   return jsonb_build_object(
     'personalMonths', (
       select r.personal_months from private.site_retention r where r.site_id = v_site.id),
+    -- What other crons delete, by the rules that they follow.
+    'keptDays', jsonb_build_object(
+      'customerHashes', extract(day from private.click_life()),
+      'handedOut', extract(day from private.identifiers_kept()),
+      'origins', extract(day from private.billed_rows_kept())),
     'removed', (
       select coalesce(jsonb_agg(jsonb_build_object(
         'kind', t.kind,
@@ -132,7 +137,9 @@ $$;
 grant execute on function public.site_retention(text) to authenticated;
 
 -- set_site_retention: an owner keeps leads and notes for fewer months than the installation does;
--- null takes the installation's period.
+-- null takes the installation's period. What the next night deletes never comes back, so a session
+-- that was copied must not be enough.
+--   Refuses  403 SIGN_IN_AGAIN without a recent sign-in; 400 VALIDATION_FAILED.
 --   Callers  owners.
 create function public.set_site_retention(p_public_id text, p_personal_months int) returns jsonb
 language plpgsql security definer set search_path = ''
@@ -140,6 +147,7 @@ as $$
 declare
   v_site public.sites := private.require_open_site(p_public_id, 'owner');
 begin
+  perform private.require_fresh_sign_in();
   if p_personal_months not between 4 and 120 then
     perform private.refuse_setting('personalMonths');
   end if;

@@ -6,6 +6,7 @@ import { Alert } from "#components/ui/alert.tsx";
 import { ButtonLink } from "#components/ui/button.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { confirmLink } from "#lib/auth/actions.ts";
+import { withMessages } from "#lib/i18n/with-messages.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("auth");
@@ -19,7 +20,7 @@ interface Search {
 }
 
 /** Where the links in our e-mails lead. Opening it spends nothing: mail scanners open links too. */
-export default async function ConfirmPage({ searchParams }: { searchParams: Promise<Search> }) {
+async function ConfirmPage({ searchParams }: { searchParams: Promise<Search> }) {
   const [t, word, { token_hash: tokenHash, type, spent }] = await Promise.all([getTranslations("auth"), getTranslations(), searchParams]);
   if (spent || typeof tokenHash !== "string") {
     return (
@@ -47,3 +48,5 @@ export default async function ConfirmPage({ searchParams }: { searchParams: Prom
     </AuthPage>
   );
 }
+
+export default withMessages("(auth)/auth/confirm/page", ConfirmPage);

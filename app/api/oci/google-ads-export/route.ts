@@ -9,5 +9,5 @@ export const GET = handler({
   limits: { before: scriptRequests, failures: wrongKeys },
   query: exportQuery,
   refuse: scriptRefusal,
-  run: ({ actor, query, request }) => serveExport(actor, query.markAsExported === "true", request),
+  run: ({ actor, query, request }) => serveExport(actor, query, request),
 });

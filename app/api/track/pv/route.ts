@@ -1,5 +1,5 @@
 import { handler } from "#lib/http/handler.ts";
-import { pageViewLimit, readPageView, trackPageView } from "#lib/ingest/page-view.ts";
+import { pageViewLimits, readPageView, trackPageView } from "#lib/ingest/page-view.ts";
 import { preflight, trackerHeaders, trackerPage, trackerRequests } from "#lib/ingest/tracker-guard.ts";
 
 const page = trackerPage(readPageView);
@@ -8,7 +8,7 @@ const page = trackerPage(readPageView);
 export const POST = handler({
   headers: trackerHeaders,
   guard: page,
-  limits: { before: trackerRequests, after: pageViewLimit },
+  limits: { before: trackerRequests, after: pageViewLimits },
   bodyMaxBytes: 8 * 1024,
   run: ({ actor, request }) => trackPageView(actor, request.headers),
 });

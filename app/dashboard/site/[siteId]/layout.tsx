@@ -1,7 +1,16 @@
+import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import type { ReactNode } from "react";
+import { PauseBanner } from "#components/delivery/pause-banner.tsx";
 import { Alert } from "#components/ui/alert.tsx";
+import { withMessages } from "#lib/i18n/with-messages.tsx";
 import { getSite } from "#lib/tenancy/readers.ts";
+
+export async function generateMetadata({ params }: SiteLayoutProps): Promise<Metadata> {
+  // An unknown site is answered by the layout below; here it only has no name.
+  const site = await getSite((await params).siteId).catch(() => null);
+  return site ? { title: { template: `%s · ${site.name}`, default: site.name } } : {};
+}
 
 interface SiteLayoutProps {
   children: ReactNode;
@@ -9,7 +18,7 @@ interface SiteLayoutProps {
 }
 
 /** Reads the site before anything is sent, so that an unknown one answers 404 and not a page that says so. */
-export default async function SiteLayout({ children, params }: SiteLayoutProps) {
+async function SiteLayout({ children, params }: SiteLayoutProps) {
   const [t, site] = await Promise.all([getTranslations("archive"), params.then(({ siteId }) => getSite(siteId))]);
   return (
     <>
@@ -18,7 +27,10 @@ export default async function SiteLayout({ children, params }: SiteLayoutProps) 
           {t("isArchivedNext")}
         </Alert>
       )}
+      {site.pause && !site.archivedAt && <PauseBanner site={site} pause={site.pause} />}
       {children}
     </>
   );
 }
+
+export default withMessages("dashboard/site/[siteId]/layout", SiteLayout);

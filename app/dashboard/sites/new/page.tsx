@@ -7,6 +7,7 @@ import { ButtonLink } from "#components/ui/button.tsx";
 import { Card } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
+import { withMessages } from "#lib/i18n/with-messages.tsx";
 import { listSites } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -14,7 +15,7 @@ export async function generateMetadata(): Promise<Metadata> {
   return { title: t("newSite") };
 }
 
-export default async function NewSitePage() {
+async function NewSitePage() {
   const [t, nav, locale, { mayCreate }] = await Promise.all([getTranslations("newSite"), getTranslations("nav"), getLocale(), listSites()]);
   if (!mayCreate) {
     return (
@@ -30,10 +31,12 @@ export default async function NewSitePage() {
   }
   return (
     <>
-      <PageHeader title={nav("newSite")} note={t("lead")} />
+      <PageHeader title={nav("newSite")} note={t("lead")} back={{ href: "/dashboard", label: nav("sites") }} />
       <div className="max-w-160">
         <NewSiteForm choices={siteChoices(locale)} />
       </div>
     </>
   );
 }
+
+export default withMessages("dashboard/sites/new/page", NewSitePage);

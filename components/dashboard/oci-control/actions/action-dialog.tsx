@@ -2,7 +2,7 @@
 
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
-import { shortOrder, useControl } from "#components/dashboard/oci-control/control-context.tsx";
+import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Checkbox } from "#components/ui/checkbox.tsx";
@@ -11,7 +11,8 @@ import { Field } from "#components/ui/field.tsx";
 import { Textarea } from "#components/ui/input.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import type { QueueActionPreview } from "#lib/oci/queue/actions.ts";
-import { isByHand, sumByCurrency } from "#lib/oci/queue/row-state.ts";
+import { isByHand, isUnfixable, rowsToTake, sumByCurrency } from "#lib/oci/queue/row-state.ts";
+import { shortOrder } from "#lib/oci/short-order.ts";
 import { CountList } from "./count-list.tsx";
 import type { Question } from "./use-actions.tsx";
 
@@ -43,10 +44,13 @@ export function ActionDialog() {
 function useFactsOf() {
   const { site } = useControl();
   return ({ action, rows, preview }: Question) => {
-    if (preview) return { count: preview.count, cents: preview.valueCents, skipped: 0, byHand: 0 };
-    const eligible = rows.filter((row) => row.allowedActions.includes(action));
-    const byHand = action === "MARK_FAILED" ? 0 : rows.filter((row) => isByHand(row, site.ociSyncMethod)).length;
-    return { count: eligible.length, cents: sumByCurrency(eligible), skipped: rows.length - eligible.length - byHand, byHand };
+    if (preview) return { count: preview.count, cents: preview.valueCents, skipped: 0, byHand: 0, unfixable: 0 };
+    const method = site.ociSyncMethod;
+    const eligible = rowsToTake(action, rows, method).filter((row) => row.allowedActions.includes(action));
+    const byHand = action === "MARK_FAILED" ? 0 : rows.filter((row) => isByHand(row, method)).length;
+    const unfixable = action === "RETRY_SELECTED" ? rows.filter((row) => isUnfixable(row, method)).length : 0;
+    const skipped = rows.length - eligible.length - byHand - unfixable;
+    return { count: eligible.length, cents: sumByCurrency(eligible), skipped, byHand, unfixable };
   };
 }
 
@@ -55,7 +59,7 @@ function QuestionForm({ question, isRunning }: { question: Question; isRunning: 
   const word = useTranslations();
   const { actions, format } = useControl();
   const { action, preview } = question;
-  const { count, cents, skipped, byHand } = useFactsOf()(question);
+  const { count, cents, skipped, byHand, unfixable } = useFactsOf()(question);
   const [reason, setReason] = useState("");
   const [isMissing, setMissing] = useState(false);
   const [clearErrors, setClearErrors] = useState(false);
@@ -70,6 +74,7 @@ function QuestionForm({ question, isRunning }: { question: Question; isRunning: 
     <form className="grid gap-4" onSubmit={submit}>
       <p className="text-sm text-support">{t(`effect.${action}`, { count, money: format.sums(cents) })}</p>
       {skipped > 0 && <p className="text-sm text-support">{t("someSkipped", { count: skipped })}</p>}
+      {unfixable > 0 && <p className="text-sm text-support">{t("someUnfixable", { count: unfixable })}</p>}
       {byHand > 0 && <p className="text-sm text-support">{t("someByHand", { count: byHand })}</p>}
       {preview && <PreviewFacts preview={preview} />}
       {isFailing && (

@@ -2,11 +2,12 @@
 
 import { useTranslations } from "next-intl";
 import { useState } from "react";
-import { shortOrder, useControl } from "#components/dashboard/oci-control/control-context.tsx";
+import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { useBackCloses } from "#components/history/use-back-closes.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Dialog, DialogClose, DialogFoot } from "#components/ui/dialog.tsx";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
+import { shortOrder } from "#lib/oci/short-order.ts";
 import { CountList } from "./count-list.tsx";
 
 /** Which rows an action left as they were, each with its reason. */
@@ -21,7 +22,7 @@ export function SkippedDialog({ rows }: { rows: readonly QueueRow[] }) {
   const { skipped = [], skippedCount = 0, affected = 0 } = shown ?? {};
   const lines = skipped.map(({ id, reason, status }) => ({
     key: id,
-    name: <span className="id">{shortOrder(orders.get(id) ?? id)}</span>,
+    name: orders.has(id) ? <span className="id">{shortOrder(orders.get(id) ?? "")}</span> : t("kinds.CONVERSION"),
     value: (
       <span className="font-normal text-support">
         {t(`oci.actions.skipped.${reason}`)}

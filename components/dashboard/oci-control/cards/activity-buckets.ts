@@ -9,11 +9,12 @@ export function chartBuckets({ activity, range }: Pick<QueueCharts, "activity" |
   const days = new Map<string, Bucket>();
   for (const hour of activity) {
     const key = day.format(new Date(hour.at));
-    const sum = days.get(key) ?? { at: hour.at, delivered: 0, failed: 0, retried: 0 };
+    const sum = days.get(key) ?? { at: hour.at, delivered: 0, failed: 0, notSent: 0, retried: 0 };
     days.set(key, {
       at: sum.at,
       delivered: sum.delivered + hour.delivered,
       failed: sum.failed + hour.failed,
+      notSent: sum.notSent + hour.notSent,
       retried: sum.retried + hour.retried,
     });
   }

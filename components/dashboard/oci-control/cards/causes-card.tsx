@@ -82,7 +82,7 @@ function CauseLine({ cause: { code, category, count, valueCents }, filter, onRet
         </Button>
       ) : (
         <Button size="sm" aria-pressed={isOn} onClick={() => filterBy(isOn ? {} : group)}>
-          {isOn ? t("oci.causesCard.showAll") : t("actions.show", { count })}
+          {isOn ? t("actions.showAll") : t("actions.show", { count })}
         </Button>
       )}
     </div>

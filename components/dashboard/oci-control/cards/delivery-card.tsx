@@ -23,6 +23,7 @@ const series = [
   ["delivered", "bg-completed-mark fill-completed-mark", "oci.charts.delivered"],
   ["retried", "bg-retry-mark fill-retry-mark", "oci.charts.retried"],
   ["failed", "bg-failed-mark fill-failed-mark", "states.FAILED"],
+  ["notSent", "bg-unsent-mark fill-unsent-mark", "states.NOT_SENT"],
 ] as const;
 
 /** Delivery over time, and below it how long it takes and whether it runs. */
@@ -33,8 +34,8 @@ export function DeliveryCard({ charts, range, onRange }: DeliveryCardProps) {
   const buckets = chartBuckets(charts, site.timezone);
   const name = useBucketName(charts.range);
   const words = (index: number) => {
-    const { at = "", delivered = 0, failed = 0, retried = 0 } = buckets[index] ?? {};
-    return t("tip", { when: name(at), delivered, failed, retried });
+    const { at = "", delivered = 0, failed = 0, notSent = 0, retried = 0 } = buckets[index] ?? {};
+    return t("tip", { when: name(at), delivered, failed, notSent, retried });
   };
   const choice = (
     <Segments aria-label={word("labels.period")}>
@@ -55,7 +56,7 @@ export function DeliveryCard({ charts, range, onRange }: DeliveryCardProps) {
         label={(index) => (index === buckets.length - 1 ? t("now") : name(buckets[index]?.at ?? ""))}
         legend={series.map(([, mark, name]) => ({ mark, name: word(name) }))}
       />
-      <div className="mt-auto">
+      <div>
         <Health latency={charts.latency} />
         <AsTable summary={word("workbench.asTable")}>
           <Table
@@ -65,7 +66,7 @@ export function DeliveryCard({ charts, range, onRange }: DeliveryCardProps) {
               ...series.map(([key, , name]) => ({ key, header: word(name), align: "end" as const })),
             ]}
           >
-            {buckets.map(({ at, delivered, retried, failed }) => (
+            {buckets.map(({ at, delivered, retried, failed, notSent }) => (
               <tr key={at}>
                 <Cell at="main">{name(at)}</Cell>
                 <Cell at="end" align="end">
@@ -76,6 +77,9 @@ export function DeliveryCard({ charts, range, onRange }: DeliveryCardProps) {
                 </Cell>
                 <Cell at="meta" align="end">
                   {failed}
+                </Cell>
+                <Cell at="desk" align="end">
+                  {notSent}
                 </Cell>
               </tr>
             ))}
@@ -98,14 +102,16 @@ function useBucketName(range: QueueCharts["range"]): (at: string) => string {
 function Health({ latency: { p50Seconds, p95Seconds } }: Pick<QueueCharts, "latency">) {
   const t = useTranslations("oci.charts");
   const states = useTranslations("states");
-  const { site, stats, format } = useControl();
+  const { site, stats, format, now } = useControl();
   const { lastRun, circuit, blocked } = stats;
   // A worker takes a turn only where something is due: its last one says when something was sent, not whether it runs.
   const isBad = lastRun !== null && (!lastRun.ok || blocked !== null);
   const ran = lastRun
     ? t(isBad ? "ranBadly" : lastRun.kind === "worker" ? "sentAgo" : "ran", { age: format.age(lastRun.at) })
     : t(site.ociSyncMethod === "api" ? "neverSent" : "neverRan");
-  const probe = circuit?.state === "OPEN" && circuit.nextProbeAt && `, ${t("probe", { time: format.moment(circuit.nextProbeAt) })}`;
+  const isProbeLater = circuit?.nextProbeAt != null && Date.parse(circuit.nextProbeAt) > now.getTime();
+  const probe =
+    circuit?.state === "OPEN" && circuit.nextProbeAt && isProbeLater && `, ${t("probe", { time: format.moment(circuit.nextProbeAt) })}`;
   const facts = [
     {
       name: t("sealToDelivery"),

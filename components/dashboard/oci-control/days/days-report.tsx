@@ -60,7 +60,7 @@ function Totals({ report, rejectedHref }: { report: DeliveryDays; rejectedHref: 
     {
       key: "oci.days.counted",
       figure: silent ? "–" : format.number(sum.confirmed + sum.duplicate),
-      note: silent ? t("oci.happens.handedNoVerdict") : format.sums(sum.confirmedCents),
+      note: silent ? t("oci.days.silent") : format.sums(sum.confirmedCents),
     },
     { key: "oci.days.open", figure: format.number(sum.waiting + none), note: t("oci.days.openSub", { waiting: sum.waiting, none }) },
     {

@@ -3,6 +3,7 @@
 import { CalendarClock } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
+import { UndoSaleButton } from "#components/contracts/undo-sale-button.tsx";
 import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { type SaleChange, SaleDialogs } from "#components/forms/sale-dialogs.tsx";
 import { useSend } from "#components/forms/use-send.ts";
@@ -20,7 +21,17 @@ export function AdjustSection({ story: { sale, row, siblings } }: { story: Queue
   const [asked, setAsked] = useState<SaleChange | null>(null);
   /** The version that was changed here: until the next one is read, another change would be refused. */
   const [changedVersion, setChangedVersion] = useState(0);
-  if (sale.status !== "CONFIRMED") return null;
+  const undo = mayAct && (
+    <UndoSaleButton
+      siteId={site.siteId}
+      saleId={sale.id}
+      step={sale.undo}
+      money={format.money}
+      className="mt-2.5 h-auto whitespace-normal"
+      onUndone={() => setChangedVersion(sale.version)}
+    />
+  );
+  if (sale.status !== "CONFIRMED") return undo && sale.undo && <DrawerSection title={t("title")}>{undo}</DrawerSection>;
   const rows = [row, ...siblings];
   const path = adjustmentPath(sale, {
     syncMethod: site.ociSyncMethod,
@@ -52,6 +63,7 @@ export function AdjustSection({ story: { sale, row, siblings } }: { story: Queue
           <span>{daysLeft === null ? t("over", { date }) : t("clock", { date, days: daysLeft })}</span>
         </p>
       )}
+      {undo}
       {mayAct && (
         <div className="mt-2.5 flex min-w-0 items-center gap-2">
           <Button size="sm" disabled={isOld} onClick={() => setAsked("correct")}>
@@ -60,6 +72,7 @@ export function AdjustSection({ story: { sale, row, siblings } }: { story: Queue
           <Button size="sm" tone="danger" disabled={isOld} onClick={() => setAsked("cancel")}>
             {word("actions.cancelSale")}
           </Button>
+          {isOld && <span className="text-xs text-support">{t("updating")}</span>}
           <SaleDialogs
             sale={sale}
             path={path}

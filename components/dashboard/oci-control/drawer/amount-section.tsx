@@ -23,7 +23,7 @@ export function AmountSection({ row, story, sameCause }: AmountProps) {
   const facts = [
     row.channel && t(`channels.${row.channel}`),
     row.phoneEnding && `••• ${row.phoneEnding}`,
-    row.clickKind,
+    row.clickKind && t("labels.adClick"),
     t(`kinds.${row.kind}`),
   ];
   const worth = row.kind === "RETRACT" ? (story?.ledger.at(0)?.amountCents ?? 0) : row.valueCents;

@@ -2,14 +2,10 @@
 
 import { useTranslations } from "next-intl";
 import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
-import type { Cause } from "#components/delivery/use-cause.ts";
-import { connectPath, sitePath } from "#components/shell/nav-items.ts";
-import { Button, ButtonLink } from "#components/ui/button.tsx";
+import { Button } from "#components/ui/button.tsx";
 import { RowLink } from "#components/workbench/row-link.tsx";
-import { isManual, obstacleOf, type RowState, reasonOf, rowState } from "#lib/oci/queue/row-state.ts";
+import { obstacleOf, type RowState, reasonOf, rowState } from "#lib/oci/queue/row-state.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
-import type { QueueAction } from "#lib/oci/queue-types.ts";
-import type { SiteId } from "#lib/site.ts";
 import { useWhatHappens } from "../table/use-what-happens.ts";
 import { CureFacts, type CureTone } from "./cure-facts.tsx";
 
@@ -41,7 +37,8 @@ export function CureCard({ row, sameCause }: { row: QueueRow; sameCause: number 
   // A verdict's reason says what happened; its cause says what to do.
   const shown = isRefused && row.verdictReason ? { line: `${line}. ${cause.what}`, next: cause.fix } : { line, next };
   const who = state === "BLOCKED" && !isConnected ? t("whoOwner") : knowsWho ? cause.who : t(state === "STUCK" ? "whoStuck" : "whoNobody");
-  const code = codeOf(row);
+  // Nobody needs the code of what was closed on purpose.
+  const code = state === "NOT_SENT" ? "" : codeOf(row);
   return (
     <CureFacts
       tone={tone}
@@ -49,7 +46,7 @@ export function CureCard({ row, sameCause }: { row: QueueRow; sameCause: number 
         { name: word("labels.what"), value: shown.line },
         { name: word("labels.who"), value: (tone !== "plain" || reason) && who },
         { name: t(tone === "failed" || tone === "blocked" ? "fix" : "then"), value: shown.next },
-        { name: t("code"), value: code && <span className="id block text-xs">{code}</span> },
+        { name: t("code"), value: code && <span className="id block text-xs wrap-anywhere">{code}</span> },
       ]}
     >
       {row.heldBy && (
@@ -59,59 +56,23 @@ export function CureCard({ row, sameCause }: { row: QueueRow; sameCause: number 
           </RowLink>
         </p>
       )}
-      {tone !== "plain" && <CureDeed row={row} state={state} cause={cause} sameCause={sameCause} />}
+      <ShowSame row={row} state={state} sameCause={sameCause} />
     </CureFacts>
   );
 }
 
-const places: Partial<Record<Cause["cure"], (siteId: SiteId) => string>> = {
-  reconnect: connectPath,
-  settings: (siteId) => sitePath(siteId, "/settings"),
-  actions: (siteId) => `${sitePath(siteId, "/connections/google-ads")}#actions`,
-};
-
-interface DeedProps {
-  row: QueueRow;
-  state: RowState;
-  cause: Cause;
-  sameCause: number;
-}
-
-/** The button that does what "Fix" says, where a button can; and the way to all that share the cause. */
-function CureDeed({ row, state, cause, sameCause }: DeedProps) {
-  const t = useTranslations();
-  const { site, mayAct, actions, filterBy } = useControl();
-  // Where an owner fixes it; sending again comes after that, at the foot.
-  const place = site.role === "owner" && mayAct ? places[cause.cure] : undefined;
-  const byHand = isManual(row, site.ociSyncMethod); // back in the queue it is a person's work again; nothing is sent
-  const deed = cause.cure === "reset" || byHand ? "RESET_TO_QUEUED" : "RETRY_SELECTED";
-  const may = (action: QueueAction) => mayAct && row.allowedActions.includes(action);
-  const canRetry = may(deed) && !place && cause.helps && (state === "FAILED" || state === "RETRY");
-  const canFree = may("RESET_TO_QUEUED") && state === "STUCK";
+/** The way to all that share the cause. */
+function ShowSame({ row, state, sameCause }: { row: QueueRow; state: RowState; sameCause: number }) {
+  const t = useTranslations("oci.drawer");
+  const { filterBy } = useControl();
   const errorCode = sameCause > 1 && state === "FAILED" ? row.providerErrorCode : null;
-  if (!place && !canRetry && !canFree && !errorCode) return null;
   return (
-    <div className="flex min-w-0 flex-wrap items-center gap-2">
-      {place && (
-        <ButtonLink tone="primary" href={place(site.siteId)}>
-          {cause.deed}
-        </ButtonLink>
-      )}
-      {canRetry && (
-        <Button tone="primary" onClick={() => actions.act(deed, [row])}>
-          {byHand ? t("actions.reset") : cause.cure === "reset" ? cause.deed : t("actions.sendAgain")}
+    errorCode && (
+      <div>
+        <Button tone="ghost" className="-ml-3" onClick={() => filterBy({ status: "FAILED", errorCode })}>
+          {t("showSame", { count: sameCause })}
         </Button>
-      )}
-      {canFree && (
-        <Button tone="primary" onClick={() => actions.act("RESET_TO_QUEUED", [row])}>
-          {t("oci.drawer.freeNow")}
-        </Button>
-      )}
-      {errorCode && (
-        <Button tone="ghost" className="first:-ml-3" onClick={() => filterBy({ status: "FAILED", errorCode })}>
-          {t("oci.drawer.showSame", { count: sameCause })}
-        </Button>
-      )}
-    </div>
+      </div>
+    )
   );
 }

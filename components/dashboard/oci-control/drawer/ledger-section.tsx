@@ -5,10 +5,13 @@ import { useTranslations } from "next-intl";
 import type { ReactNode } from "react";
 import { useStateWord } from "#components/contracts/use-state-word.ts";
 import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
+import { asLine } from "#components/delivery/use-cause.ts";
+import { leadPath, proofPath, salePath } from "#components/shell/nav-items.ts";
 import { Badge } from "#components/ui/badge.tsx";
 import { DrawerSection } from "#components/workbench/drawer.tsx";
 import { RowLink } from "#components/workbench/row-link.tsx";
 import { ledgerWords } from "#lib/contracts/states.ts";
+import { isNotSent } from "#lib/oci/queue/row-state.ts";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 
 /** Where an amount came from. */
@@ -18,7 +21,7 @@ const sources = ["OPERATOR", "PREDICTED", "EXTERNAL"] as const;
 export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row } }: { story: QueueRowStory }) {
   const t = useTranslations();
   const kinds = useTranslations("kinds");
-  const { format, linkToRow, openRow } = useControl();
+  const { site, format, linkToRow, openRow } = useControl();
   const moveOf = useMoveOf();
   const sourceOf = (source: string) => {
     const known = sources.find((each) => each === source);
@@ -40,9 +43,9 @@ export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row
       {siblings.length > 0 && (
         <DrawerSection title={t("oci.ledger.siblings")}>
           <ul>
-            {siblings.map(({ id, status, kind, updatedAt }) => (
+            {siblings.map(({ id, status, kind, updatedAt, ...sibling }) => (
               <Line key={id} end={format.moment(updatedAt)}>
-                <Badge state={status} />
+                <Badge state={isNotSent({ status, ...sibling }) ? "NOT_SENT" : status} />
                 <RowLink className="link" href={linkToRow(id)} onOpen={() => openRow(id)}>
                   {kinds(kind)}
                 </RowLink>
@@ -51,15 +54,26 @@ export function LedgerSection({ story: { attempts, ledger, siblings, proofs, row
           </ul>
         </DrawerSection>
       )}
+      <DrawerSection>
+        <p className="flex flex-wrap gap-x-4 gap-y-1 text-sm">
+          {row.callId && (
+            <Link className="link" href={leadPath(site.siteId, row.callId)} prefetch={false}>
+              {t("actions.openLead")}
+            </Link>
+          )}
+          <Link className="link" href={salePath(site.siteId, row.saleId)} prefetch={false}>
+            {t("actions.openSale")}
+          </Link>
+        </p>
+      </DrawerSection>
       {proofs.length > 0 && (
         <DrawerSection title={t("oci.ledger.proofs")}>
           <ul>
             {proofs.map((proof) => (
               <Line key={proof.id} end={format.moment(proof.at)}>
-                <Link className="link id" href={`/dashboard/proofs/${proof.id}`} prefetch={false}>
-                  {`${proof.id.slice(0, 4)}…${proof.id.slice(-4)}`}
+                <Link className="link" href={proofPath(proof.id)} prefetch={false}>
+                  {moveOf(proof)}
                 </Link>
-                <span className="min-w-0 truncate text-xs text-meta">{moveOf(proof)}</span>
               </Line>
             ))}
           </ul>
@@ -106,7 +120,7 @@ function LedgerEnd({ kind, amountCents, deltaCents, currency, at }: Omit<LedgerL
 function Attempts({ attempts }: Pick<QueueRowStory, "attempts">) {
   const t = useTranslations("oci.ledger");
   const word = useTranslations();
-  const { format } = useControl();
+  const { format, causeOf } = useControl();
   if (attempts.length === 0) return null;
   const length = (ms: number) => (ms < 1000 ? word("labels.ms", { ms }) : format.length(ms / 1000));
   return (
@@ -116,10 +130,10 @@ function Attempts({ attempts }: Pick<QueueRowStory, "attempts">) {
           // How long Google took; of a script only its answer is known.
           const took = batch ? batch.durationMs : durationMs;
           const facts = [
-            errorCode,
+            errorCode && asLine(causeOf(errorCode).what),
             batch && t("batch", { count: batch.claimed }),
             batch && !batch.isFinished && t("batchOpen"),
-            batch?.errorCode && batch.errorCode !== errorCode && t("batchError", { code: batch.errorCode }),
+            batch?.errorCode && batch.errorCode !== errorCode && t("batchError", { cause: asLine(causeOf(batch.errorCode).what) }),
           ].filter(Boolean);
           return (
             <Line key={`${number}-${startedAt}`} end={format.moment(startedAt) + (took === null ? "" : `, ${length(took)}`)}>

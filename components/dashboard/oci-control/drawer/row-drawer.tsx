@@ -2,12 +2,14 @@
 
 import { CloudOff } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { shortOrder, useControl } from "#components/dashboard/oci-control/control-context.tsx";
+import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
 import { Skeleton } from "#components/ui/skeleton.tsx";
 import { Drawer, DrawerSection } from "#components/workbench/drawer.tsx";
+import { isNotSent } from "#lib/oci/queue/row-state.ts";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
+import { shortOrder } from "#lib/oci/short-order.ts";
 import { AdjustSection } from "./adjust-section.tsx";
 import { AmountSection } from "./amount-section.tsx";
 import { LedgerSection } from "./ledger-section.tsx";
@@ -52,7 +54,7 @@ export function RowDrawer({ row, story, isFailed, sameCause, onStep, onClose }: 
           <VerdictSection story={story} row={shown ?? story.row} />
           <AdjustSection story={story} />
           <TimelineSection story={story} />
-          <SentSection story={story} />
+          {(story.payload.sent || !isNotSent(story.row)) && <SentSection story={story} />}
           <LedgerSection story={story} />
         </>
       ) : isFailed ? (

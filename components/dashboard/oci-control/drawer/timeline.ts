@@ -1,6 +1,7 @@
-import { CircleCheck, CircleX, Clock, Hand, type LucideIcon, Pencil, RotateCw, Send, Stamp, Undo2 } from "lucide-react";
+import { Ban, CircleCheck, CircleX, Clock, Hand, type LucideIcon, Pencil, RotateCw, Send, Stamp, Undo2 } from "lucide-react";
 import type { TimelineTone } from "#components/ui/timeline.tsx";
 import { ledgerWords } from "#lib/contracts/states.ts";
+import { notSentCodes } from "#lib/oci/queue/row-state.ts";
 import type { QueueRowStory } from "#lib/oci/queue/row-story.ts";
 
 type Move = QueueRowStory["transitions"][number];
@@ -30,17 +31,24 @@ const words = {
   gaveUp: [CircleX, "bad"],
   markedFailed: [CircleX, "bad"],
   failed: [CircleX, "bad"],
+  notSent: [Ban, "plain"],
+  notSentCancelled: [Ban, "plain"],
   queued: [Clock, "plain"],
   requeued: [RotateCw, "act"],
 } as const satisfies Record<string, readonly [LucideIcon, TimelineTone]>;
-type Word = keyof typeof words | (typeof ledgerWords)[keyof typeof ledgerWords] | "verdict";
+type Word =
+  | keyof typeof words
+  | (typeof ledgerWords)[keyof typeof ledgerWords]
+  | `verdicts.${NonNullable<QueueRowStory["dispatches"][number]["verdict"]>}`;
 
 /** A move of the row in one word, by where it led and who made it. */
-function wordOf({ to, from, reason, by }: Move): keyof typeof words {
+function wordOf({ to, from, reason, by, errorCode }: Move): keyof typeof words {
   if (reason === "UNDO") return "undone";
   if (to === "PROCESSING") return "try";
   if (to === "COMPLETED") return reason === "DONE_BY_HAND" ? "byHand" : "handedOver";
   if (to === "RETRY") return reason === "DEFERRED" ? "deferred" : reason === "RECOVERED" ? "recovered" : "retryPlanned";
+  if (to === "FAILED" && notSentCodes.some((code) => code === errorCode))
+    return errorCode === "SALE_CANCELLED" && by.kind === "user" ? "notSentCancelled" : "notSent";
   if (to === "FAILED") return reason === "ATTEMPT_CAP" ? "gaveUp" : by.kind === "user" ? "markedFailed" : "failed";
   return from === null ? "queued" : "requeued";
 }
@@ -72,7 +80,7 @@ export function timelineOf({ ledger, transitions, attempts, dispatches }: QueueR
       at: move.at,
       by: move.by,
       attempt: move.attemptCount,
-      ...(move.errorCode && move.to !== "COMPLETED" && move.to !== "PROCESSING" && { code: move.errorCode }),
+      ...(move.errorCode && move.to !== "COMPLETED" && move.to !== "PROCESSING" && word !== "notSentCancelled" && { code: move.errorCode }),
       ...(ended?.durationMs != null && { lengthMs: ended.durationMs }),
       ...(move.note && { note: move.note }),
     };
@@ -83,12 +91,12 @@ export function timelineOf({ ledger, transitions, attempts, dispatches }: QueueR
           {
             key: id,
             at: verdictAt,
-            word: "verdict" as const,
+            word: `verdicts.${verdict}` as const,
             icon: verdict === "REJECTED" ? CircleX : CircleCheck,
             tone: verdict === "REJECTED" ? ("bad" as const) : ("ok" as const),
             by: system,
             attempt: 0,
-            ...(verdictReason && { note: verdictReason }),
+            ...(verdictReason && { code: verdictReason }),
           },
         ]
       : [],

@@ -3,7 +3,7 @@
 import { useTranslations } from "next-intl";
 import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { useSend } from "#components/forms/use-send.ts";
-import { Badge, type State, Tag } from "#components/ui/badge.tsx";
+import { Badge, type State } from "#components/ui/badge.tsx";
 import { SubmitButton } from "#components/ui/submit-button.tsx";
 import { DrawerSection } from "#components/workbench/drawer.tsx";
 import { verdictWait } from "#lib/oci/queue/row-state.ts";
@@ -29,13 +29,21 @@ export function VerdictSection({ story, row }: { story: QueueRowStory; row: Queu
   const sent = story.dispatches.at(-1);
   if (!sent) return null;
   const cause = sent.verdict === "REJECTED" && sent.verdictReason ? causeOf(sent.verdictReason) : null;
+  const handedOver = t("handedOver", { time: format.moment(sent.at), way: t(`ways.${wayOf(sent.transport)}`) });
+  // No verdict comes this way: nothing stands as pending.
+  if (!sent.verdict && (sent.transport === "script" || sent.transport === "by_hand"))
+    return (
+      <DrawerSection title={t("title")}>
+        <p className="text-sm text-support">{`${handedOver}. ${t(sent.transport === "script" ? "noneScript" : "noneByHand")}`}</p>
+      </DrawerSection>
+    );
   return (
     <DrawerSection title={t("title")}>
       <div className="grid grid-cols-2 divide-x divide-line-1 rounded-md border border-line-1 *:grid *:content-start *:justify-items-start *:gap-1.25 *:px-3 *:py-2.5">
         <div>
           <Badge state="COMPLETED" />
           <span className="text-xs text-support">
-            {t("handedOver", { time: format.moment(sent.at), way: t(`ways.${wayOf(sent.transport)}`) })}
+            {handedOver}
             {sent.providerRequestId && <span className="id block">{sent.providerRequestId}</span>}
           </span>
         </div>
@@ -45,7 +53,6 @@ export function VerdictSection({ story, row }: { story: QueueRowStory; row: Queu
             <span className="text-xs text-support">
               {sent.verdictAt && t("answered", { time: format.moment(sent.verdictAt) })}
               {cause && <span className="block font-medium">{cause.what}</span>}
-              {sent.verdictReason && <span className="id block">{sent.verdictReason}</span>}
             </span>
           </div>
         ) : (
@@ -70,15 +77,14 @@ export function VerdictSection({ story, row }: { story: QueueRowStory; row: Queu
       const values = { time: format.moment(nextCheckAt ?? without.at), length: format.length(firstPollSeconds) };
       return t(waits[verdictWait(without, { firstPollSeconds, now })], values);
     }
-    return t(transport === "ads_api" ? "noneAdsApi" : transport === "by_hand" ? "noneByHand" : "noneScript");
+    return t("noneAdsApi");
   }
 }
 
-/** Only Data Manager answers later; for the other ways nothing is shown as pending. */
+/** Only Data Manager answers later. */
 function NoVerdict({ transport }: Pick<Sent, "transport">) {
-  const t = useTranslations();
-  if (transport === "data_manager") return <Badge state="QUEUED">{t("oci.verdict.none")}</Badge>;
-  return transport === "ads_api" ? <Badge state="COMPLETED">{t("oci.verdict.accepted")}</Badge> : <Tag>{t("labels.noVerdict")}</Tag>;
+  const t = useTranslations("oci.verdict");
+  return transport === "data_manager" ? <Badge state="QUEUED">{t("none")}</Badge> : <Badge state="COMPLETED">{t("accepted")}</Badge>;
 }
 
 const ways = ["script", "data_manager", "ads_api", "by_hand"] as const;
@@ -99,7 +105,7 @@ function SendAgain({ row, helps }: { row: QueueRow; helps: boolean }) {
     });
   return (
     <SubmitButton type="button" tone={helps ? "primary" : "plain"} pending={pending} onClick={queueAgain}>
-      {t("actions.sendAgain")}
+      {t("actions.retry")}
     </SubmitButton>
   );
 }

@@ -2,7 +2,7 @@
 
 import { CircleCheck, RotateCw } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { shortOrder, useControl } from "#components/dashboard/oci-control/control-context.tsx";
+import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { Alert } from "#components/ui/alert.tsx";
 import { Badge } from "#components/ui/badge.tsx";
 import { Button } from "#components/ui/button.tsx";
@@ -11,6 +11,8 @@ import { EmptyState } from "#components/ui/empty-state.tsx";
 import { Cell, Table } from "#components/ui/table.tsx";
 import { FactTiles } from "#components/workbench/tile.tsx";
 import type { ExportPreview as Preview } from "#lib/oci/handout/export.ts";
+import { sumByCurrency } from "#lib/oci/queue/row-state.ts";
+import { shortOrder } from "#lib/oci/short-order.ts";
 import { checkItem } from "./export-checks.ts";
 
 interface ExportPreviewProps {
@@ -23,6 +25,7 @@ interface ExportPreviewProps {
 export function ExportPreview({ preview, onAgain }: ExportPreviewProps) {
   const t = useTranslations("oci.export");
   const word = useTranslations();
+  const { format } = useControl();
   if (!preview)
     return (
       <Alert tone="completed" title={t("api")}>
@@ -46,7 +49,7 @@ export function ExportPreview({ preview, onAgain }: ExportPreviewProps) {
       <Card title={word("oci.tabs.export")} note={word("labels.conversions", { count: items.length })} end={again}>
         {items.length === 0 ? (
           <EmptyState icon={CircleCheck} title={t("empty")}>
-            {t("emptyBody")}
+            {preview.pausedUntil ? word("pause.paused", { time: format.moment(preview.pausedUntil) }) : t("emptyBody")}
           </EmptyState>
         ) : (
           <Items items={items} />
@@ -60,18 +63,22 @@ export function ExportPreview({ preview, onAgain }: ExportPreviewProps) {
 function Totals({ preview: { items, counts } }: { preview: Preview }) {
   const t = useTranslations("oci.export");
   const { format } = useControl();
-  const sums: Record<string, number> = {};
-  for (const { conversionCurrency, conversionValue } of items) {
-    sums[conversionCurrency] = (sums[conversionCurrency] ?? 0) + Math.round(conversionValue * 100);
-  }
+  // An item's id says what it is: a sale, a stage before it, or a page view, which has no value.
+  const of = (prefix: string) => items.filter(({ id }) => id.startsWith(prefix));
+  const [sales, stages] = [of("seal_"), of("signal_")];
+  const worth = (some: Preview["items"]) =>
+    format.sums(
+      sumByCurrency(some.map((item) => ({ currency: item.conversionCurrency, valueCents: Math.round(item.conversionValue * 100) }))),
+    );
+  const kinds = { sales: sales.length, stages: stages.length, views: items.length - sales.length - stages.length };
   const passing = items.filter((item) => checkItem(item).length === 0).length;
   const facts = [
-    ["would", format.number(items.length)],
-    ["worth", format.sums(sums)],
-    ["left", format.number(counts.skipped)],
-    ["checked", t("checkedOf", { ok: passing, all: items.length })],
+    ["would", format.number(items.length), t("wouldSub", kinds)],
+    ["worth", worth(sales), t("worthSub", { stages: stages.length, money: worth(stages) })],
+    ["left", format.number(counts.skipped), t("leftSub")],
+    ["checked", t("checkedOf", { ok: passing, all: items.length }), t("checkedSub")],
   ] as const;
-  return <FactTiles facts={facts.map(([key, figure]) => ({ key, name: t(key), figure, note: t(`${key}Sub`) }))} />;
+  return <FactTiles facts={facts.map(([key, figure, note]) => ({ key, name: t(key), figure, note }))} />;
 }
 
 function LeftBehind({ warnings }: Pick<Preview, "warnings">) {
@@ -84,12 +91,7 @@ function LeftBehind({ warnings }: Pick<Preview, "warnings">) {
         {warnings.slice(0, 20).map((warning) => {
           const [id = "", code] = warning.split(": ");
           const words = code ? causeOf(code).what : t.has(`warningWords.${id}` as never) ? t(`warningWords.${id}` as never) : id;
-          return (
-            <li key={warning}>
-              {code && <span className="id">{`${shortOrder(id)}: `}</span>}
-              {words}
-            </li>
-          );
+          return <li key={warning}>{words}</li>;
         })}
       </ul>
     </Alert>

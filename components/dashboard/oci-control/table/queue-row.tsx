@@ -1,13 +1,14 @@
 "use client";
 
 import { useTranslations } from "next-intl";
-import { shortOrder, useControl } from "#components/dashboard/oci-control/control-context.tsx";
+import { useControl } from "#components/dashboard/oci-control/control-context.tsx";
 import { Badge } from "#components/ui/badge.tsx";
 import { CheckboxInput } from "#components/ui/checkbox.tsx";
 import { cn } from "#components/ui/cn.ts";
 import { RowLink } from "#components/workbench/row-link.tsx";
 import { rowState } from "#lib/oci/queue/row-state.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
+import { shortOrder } from "#lib/oci/short-order.ts";
 import type { useTableLook } from "./table-look.tsx";
 import { useWhatHappens } from "./use-what-happens.ts";
 

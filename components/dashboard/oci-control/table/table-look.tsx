@@ -5,6 +5,7 @@ import { useTranslations } from "next-intl";
 import { useSyncExternalStore } from "react";
 import { Button } from "#components/ui/button.tsx";
 import { Menu, MenuCheck, MenuSeparator } from "#components/ui/menu.tsx";
+import type { QueueSort } from "#lib/oci/queue-types.ts";
 
 /** How this reader likes the table: it stays with the browser, since it says nothing about the data. */
 const optionalColumns = ["source", "conversionTime", "tries", "updated"] as const;
@@ -67,14 +68,15 @@ export function useTableLook() {
 }
 
 interface MenuProps {
-  sort: "created" | "updated";
-  onSort: (sort: "created" | "updated") => void;
+  sort: QueueSort;
+  onSort: (sort: QueueSort) => void;
 }
 
 /** Which columns, how high, in which order. */
 export function TableLookMenu({ sort, onSort }: MenuProps) {
   const t = useTranslations("oci.table");
   const labels = useTranslations("labels");
+  const word = useTranslations();
   const { density, hidden, shows } = useTableLook();
   const toggle = (column: OptionalColumn) =>
     store({ density, hidden: shows(column) ? [...hidden, column] : hidden.filter((each) => each !== column) });
@@ -89,8 +91,12 @@ export function TableLookMenu({ sort, onSort }: MenuProps) {
       <MenuCheck checked={density === "compact"} onChange={(checked) => store({ hidden, density: checked ? "compact" : "roomy" })}>
         {t("compact")}
       </MenuCheck>
+      {/* A phone has no headings to press. */}
       <MenuCheck checked={sort === "updated"} onChange={(checked) => onSort(checked ? "updated" : "created")}>
         {t("newestChange")}
+      </MenuCheck>
+      <MenuCheck checked={sort === "value"} onChange={(checked) => onSort(checked ? "value" : "created")}>
+        {word("sales.sorts.largest")}
       </MenuCheck>
     </Menu>
   );

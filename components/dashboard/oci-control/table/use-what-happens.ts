@@ -55,7 +55,7 @@ export function useWhatHappens(): (row: QueueRow) => Happening {
         return say(t("processing", { time: format.moment(row.claimedAt ?? row.updatedAt) }), word("actions.none"));
       case "QUEUED":
         // The server's clock may be a moment ahead of this one.
-        if (Date.parse(row.notBefore) > now.getTime() + 60_000)
+        if (row.waitsFor !== "PAUSE" && Date.parse(row.notBefore) > now.getTime() + 60_000)
           return say(t("held", { time: format.moment(row.notBefore) }), t("heldNext"));
         return waitsFor(row) ?? ready();
       case "RETRY":
@@ -66,6 +66,8 @@ export function useWhatHappens(): (row: QueueRow) => Happening {
         return say(t("confirmed"), t("confirmedNext"));
       case "COMPLETED":
         return completed(row);
+      case "NOT_SENT":
+        return say(cause ? asLine(cause.what) : word("states.NOT_SENT"), word("actions.none"));
       case "FAILED":
         return say(cause ? asLine(cause.what) : word("states.FAILED"), cause?.fix ?? "");
     }
@@ -82,8 +84,10 @@ export function useWhatHappens(): (row: QueueRow) => Happening {
       case "UNKNOWN":
         return say(t("unknownVerdict"), t("unknownVerdictNext"));
       default: {
-        const next = row.transport === "data_manager" ? "handedNext" : row.transport === "ads_api" ? "handedAdsApi" : "handedNoVerdict";
-        return say(t("handed", { time: format.moment(row.uploadedAt ?? row.updatedAt) }), t(next));
+        const handed = t("handed", { time: format.moment(row.uploadedAt ?? row.updatedAt) });
+        // No verdict comes for a script's or a person's: the drawer says so once.
+        if (row.transport !== "data_manager" && row.transport !== "ads_api") return say(handed, word("actions.none"));
+        return say(handed, t(row.transport === "data_manager" ? "handedNext" : "handedAdsApi"));
       }
     }
   }

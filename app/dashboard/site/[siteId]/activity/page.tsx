@@ -13,7 +13,8 @@ import { filteredPath, PageLinks } from "#components/ui/page-links.tsx";
 import { FilterRow } from "#components/workbench/filter/filter-row.tsx";
 import { LiveMark } from "#components/workbench/live/live-mark.tsx";
 import { readPage } from "#lib/auth/session.ts";
-import { activityFilter, activityKinds, ownerKinds, readActivity } from "#lib/contracts/activity.ts";
+import { activityFilter, activityKinds, activitySorts, ownerKinds, readActivity } from "#lib/contracts/activity.ts";
+import { withMessages } from "#lib/i18n/with-messages.tsx";
 import { getVersionedSite } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -26,21 +27,21 @@ interface ActivityPageProps {
   searchParams: Promise<Record<string, string | string[] | undefined>>;
 }
 
-export default async function ActivityPage({ params, searchParams }: ActivityPageProps) {
+async function ActivityPage({ params, searchParams }: ActivityPageProps) {
   const site = await getVersionedSite((await params).siteId, "activity");
   const filter = activityFilter.parse(await searchParams);
-  const [t, word, { entries, actors, next }] = await Promise.all([
+  const [t, word, { entries, actors, next, total }] = await Promise.all([
     getTranslations("activity"),
     getTranslations(),
     readPage(readActivity, site.siteId, filter),
   ]);
   const path = sitePath(site.siteId, "/activity");
-  const filtered = Boolean(filter.actor ?? filter.kind ?? filter.day);
+  const filtered = Boolean(filter.actor ?? filter.kind ?? filter.q ?? filter.from ?? filter.to ?? filter.day);
   const today = new Intl.DateTimeFormat("sv-SE", { timeZone: site.timezone }).format(new Date());
   const { cursor: _, ...kept } = filter;
   return (
     <>
-      <PageHeader title={word("nav.activity")} note={t("lead")}>
+      <PageHeader title={word("nav.activity")} note={total ? `${t("lead")} · ${t("total", { count: total })}` : t("lead")}>
         <LiveMark siteId={site.siteId} of="activity" version={site.version} />
         <DownloadLink href={filteredPath(`/api/sites/${site.siteId}/activity`, kept)} fileName="activity.csv">
           <Download className="size-3.5" />
@@ -50,6 +51,7 @@ export default async function ActivityPage({ params, searchParams }: ActivityPag
       <Page>
         <FilterRow
           fields={[
+            { key: "q", kind: "text", label: word("oci.keys.search") },
             {
               key: "actor",
               kind: "choice",
@@ -65,12 +67,30 @@ export default async function ActivityPage({ params, searchParams }: ActivityPag
                 label: word(`kinds.${value}`),
               })),
             },
-            { key: "day", kind: "day", label: word("labels.day"), max: today },
+            { key: "from", kind: "day", label: word("desk.filter.from"), max: filter.to ?? today },
+            { key: "to", kind: "day", label: word("desk.filter.to"), max: today },
+            {
+              key: "sort",
+              kind: "choice",
+              label: word("filters.sort"),
+              any: word("sales.sorts.newest"),
+              options: activitySorts.map((value) => ({
+                value,
+                label: value === "oldest" ? word("sales.sorts.oldest") : t(`sorts.${value}`),
+              })),
+            },
           ]}
         />
         <Card aria-label={word("nav.activity")}>
           {entries.length > 0 ? (
-            <ActivityTable entries={entries} next={next} of={JSON.stringify(filter)} timeZone={site.timezone} />
+            <ActivityTable
+              siteId={site.siteId}
+              entries={entries}
+              next={next}
+              of={JSON.stringify(filter)}
+              timeZone={site.timezone}
+              sort={{ path, filter: kept }}
+            />
           ) : (
             <EmptyState
               icon={History}
@@ -86,3 +106,5 @@ export default async function ActivityPage({ params, searchParams }: ActivityPag
     </>
   );
 }
+
+export default withMessages("dashboard/site/[siteId]/activity/page", ActivityPage);

@@ -8,6 +8,7 @@ import { Card } from "#components/ui/card.tsx";
 import { Page } from "#components/ui/page.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { readPage } from "#lib/auth/session.ts";
+import { withMessages } from "#lib/i18n/with-messages.tsx";
 import { getSite, readTeam } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -15,7 +16,7 @@ export async function generateMetadata(): Promise<Metadata> {
   return { title: t("members") };
 }
 
-export default async function MembersPage({ params }: { params: Promise<{ siteId: string }> }) {
+async function MembersPage({ params }: { params: Promise<{ siteId: string }> }) {
   const site = await getSite((await params).siteId);
   if (site.role !== "owner") return <OwnersOnly siteId={site.siteId} />;
   const [t, nav, team] = await Promise.all([getTranslations("members"), getTranslations("nav"), readPage(readTeam, site.siteId)]);
@@ -35,3 +36,5 @@ export default async function MembersPage({ params }: { params: Promise<{ siteId
     </>
   );
 }
+
+export default withMessages("dashboard/site/[siteId]/members/page", MembersPage);

@@ -3,12 +3,12 @@ import { CardSkeleton, PageSkeleton } from "#components/ui/page-skeleton.tsx";
 import { Skeleton, SkeletonRows } from "#components/ui/skeleton.tsx";
 import { tiles } from "#components/workbench/tile.tsx";
 
-const figures = ["queued", "retry", "processing", "completed", "failed", "value"];
+const figures = ["queued", "retry", "processing", "completed", "failed", "notSent", "value"];
 
 export default function Loading() {
   return (
     <PageSkeleton>
-      <div className={tiles({ count: 6 })}>
+      <div className={tiles({ count: 7 })}>
         {figures.map((figure) => (
           <Skeleton key={figure} width="100%" height={84} radius={10} />
         ))}

@@ -3,6 +3,7 @@ import { getTranslations } from "next-intl/server";
 import { OciControl } from "#components/dashboard/oci-control/oci-control.tsx";
 import { Clock } from "#components/workbench/live/clock.tsx";
 import { readPage } from "#lib/auth/session.ts";
+import { withMessages } from "#lib/i18n/with-messages.tsx";
 import { readControlPage } from "#lib/oci/queue/page.ts";
 import { readView } from "#lib/oci/queue/view.ts";
 import { getVersionedSite } from "#lib/tenancy/readers.ts";
@@ -17,7 +18,7 @@ interface OciControlPageProps {
   searchParams: Promise<Record<string, string | string[] | undefined>>;
 }
 
-export default async function OciControlPage({ params, searchParams }: OciControlPageProps) {
+async function OciControlPage({ params, searchParams }: OciControlPageProps) {
   const [address, query] = await Promise.all([params, searchParams]);
   const given = Object.entries(query).flatMap(([key, value]) => (typeof value === "string" ? [[key, value]] : []));
   const site = await getVersionedSite(address.siteId, "queue");
@@ -34,3 +35,5 @@ export default async function OciControlPage({ params, searchParams }: OciContro
     </Clock>
   );
 }
+
+export default withMessages("dashboard/site/[siteId]/oci-control/page", OciControlPage);

@@ -9,6 +9,7 @@ import { Card } from "#components/ui/card.tsx";
 import { Page } from "#components/ui/page.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { readPage } from "#lib/auth/session.ts";
+import { withMessages } from "#lib/i18n/with-messages.tsx";
 import { readErasures } from "#lib/privacy/owners-door.ts";
 import { readRetention, retentionPeriods } from "#lib/privacy/retention.ts";
 import { getSite } from "#lib/tenancy/readers.ts";
@@ -18,7 +19,7 @@ export async function generateMetadata(): Promise<Metadata> {
   return { title: t("privacy") };
 }
 
-export default async function PrivacyPage({ params }: { params: Promise<{ siteId: string }> }) {
+async function PrivacyPage({ params }: { params: Promise<{ siteId: string }> }) {
   const site = await getSite((await params).siteId);
   if (site.role !== "owner") return <OwnersOnly siteId={site.siteId} />;
   const [t, word, retention, receipts] = await Promise.all([
@@ -48,3 +49,5 @@ export default async function PrivacyPage({ params }: { params: Promise<{ siteId
     </>
   );
 }
+
+export default withMessages("dashboard/site/[siteId]/privacy/page", PrivacyPage);

@@ -13,6 +13,7 @@ import { PageHeader } from "#components/ui/page-header.tsx";
 import { SecretText } from "#components/ui/secret-text.tsx";
 import { readPage } from "#lib/auth/session.ts";
 import { env } from "#lib/env.ts";
+import { withMessages } from "#lib/i18n/with-messages.tsx";
 import { getSite, readSiteCeilings, readSiteDelivery } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -20,7 +21,7 @@ export async function generateMetadata(): Promise<Metadata> {
   return { title: t("settings") };
 }
 
-export default async function SettingsPage({ params }: { params: Promise<{ siteId: string }> }) {
+async function SettingsPage({ params }: { params: Promise<{ siteId: string }> }) {
   const site = await getSite((await params).siteId);
   if (site.role !== "owner") return <OwnersOnly siteId={site.siteId} />;
   const [t, word, locale, delivery, ceilings] = await Promise.all([
@@ -68,3 +69,5 @@ export default async function SettingsPage({ params }: { params: Promise<{ siteI
     </>
   );
 }
+
+export default withMessages("dashboard/site/[siteId]/settings/page", SettingsPage);

@@ -14,6 +14,7 @@ import { readPage } from "#lib/auth/session.ts";
 import { billingFormat } from "#lib/billing/billing-format.ts";
 import { readCountedEvents } from "#lib/billing/counted-events.ts";
 import { shiftMonth } from "#lib/billing/year-month.ts";
+import { withMessages } from "#lib/i18n/with-messages.tsx";
 import { getVersionedSite } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -29,11 +30,12 @@ interface EventsPageProps {
 /** How many months before this one still have their events. */
 const keptMonths = 3;
 
-export default async function CountedEventsPage({ params, searchParams }: EventsPageProps) {
+async function CountedEventsPage({ params, searchParams }: EventsPageProps) {
   const site = await getVersionedSite((await params).siteId, "events");
   const page = await searchParams;
-  const [t, words, locale, listed] = await Promise.all([
+  const [t, nav, words, locale, listed] = await Promise.all([
     getTranslations("billing.events"),
+    getTranslations("nav"),
     getTranslations("filters"),
     getLocale(),
     readPage(readCountedEvents, site.siteId, page),
@@ -46,6 +48,7 @@ export default async function CountedEventsPage({ params, searchParams }: Events
     <>
       <PageHeader
         title={t("title")}
+        back={{ href: sitePath(site.siteId, "/billing"), label: nav("billing") }}
         note={
           listed.total === null
             ? format.month(listed.yearMonth)
@@ -82,3 +85,5 @@ export default async function CountedEventsPage({ params, searchParams }: Events
     </>
   );
 }
+
+export default withMessages("dashboard/site/[siteId]/billing/events/page", CountedEventsPage);

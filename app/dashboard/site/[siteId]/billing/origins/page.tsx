@@ -5,6 +5,7 @@ import { z } from "zod";
 import { DownloadLink, originsCsvUrl } from "#components/billing/download-link.tsx";
 import { OriginDays } from "#components/billing/origin-days.tsx";
 import { OriginsTable, originsShown } from "#components/billing/origins-table.tsx";
+import { sitePath } from "#components/shell/nav-items.ts";
 import { Alert } from "#components/ui/alert.tsx";
 import { Card, CardFoot } from "#components/ui/card.tsx";
 import { EmptyState } from "#components/ui/empty-state.tsx";
@@ -14,6 +15,7 @@ import { FilterRow } from "#components/workbench/filter/filter-row.tsx";
 import { readPage } from "#lib/auth/session.ts";
 import { billingFormat } from "#lib/billing/billing-format.ts";
 import { readUsageOrigins } from "#lib/billing/usage-origins.ts";
+import { withMessages } from "#lib/i18n/with-messages.tsx";
 import { getSite } from "#lib/tenancy/readers.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -29,7 +31,7 @@ interface OriginsPageProps {
 const filter = z.object({ day: z.iso.date().optional().catch(undefined) });
 
 /** Where a day's units came from, for operators and owners. */
-export default async function OriginsPage({ params, searchParams }: OriginsPageProps) {
+async function OriginsPage({ params, searchParams }: OriginsPageProps) {
   const site = await getSite((await params).siteId);
   const { day } = filter.parse(await searchParams);
   const [t, word, locale, found] = await Promise.all([
@@ -42,7 +44,7 @@ export default async function OriginsPage({ params, searchParams }: OriginsPageP
   const facts = { day: format.longDay(found.day), units: format.number(found.units), usual: format.number(found.usual ?? 0) };
   return (
     <>
-      <PageHeader title={t("title")} note={t("note", facts)}>
+      <PageHeader title={t("title")} note={t("note", facts)} back={{ href: sitePath(site.siteId, "/billing"), label: word("nav.billing") }}>
         <FilterRow fields={[{ key: "day", kind: "day", label: word("labels.day"), max: found.days.at(-1)?.day ?? found.day }]} />
         <DownloadLink href={originsCsvUrl(site.siteId, found.day)} fileName={`origins-${found.day}.csv`}>
           <Download className="size-3.5" />
@@ -75,3 +77,5 @@ export default async function OriginsPage({ params, searchParams }: OriginsPageP
     </>
   );
 }
+
+export default withMessages("dashboard/site/[siteId]/billing/origins/page", OriginsPage);

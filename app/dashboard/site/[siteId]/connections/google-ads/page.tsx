@@ -1,12 +1,13 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
+import { PauseCard } from "#components/delivery/pause-card.tsx";
 import { ConnectionCard } from "#components/google-ads/connection/connection-card.tsx";
 import { ConversionActions } from "#components/google-ads/connection/conversion-actions.tsx";
 import { DryRun } from "#components/google-ads/connection/dry-run.tsx";
 import { HealthCard } from "#components/google-ads/connection/health-card.tsx";
 import { DeliveryWay } from "#components/google-ads/delivery-way.tsx";
 import { StatusAlert } from "#components/google-ads/status-alert.tsx";
-import { connectPath } from "#components/shell/nav-items.ts";
+import { connectPath, sitePath } from "#components/shell/nav-items.ts";
 import { Page } from "#components/ui/page.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { readPage } from "#lib/auth/session.ts";
@@ -14,6 +15,7 @@ import { actionRows } from "#lib/delivery/action-rows.ts";
 import { readConnection } from "#lib/delivery/connect.ts";
 import { connectionStatus } from "#lib/delivery/connection-status.ts";
 import { env } from "#lib/env.ts";
+import { withMessages } from "#lib/i18n/with-messages.tsx";
 import { readWaitingRows } from "#lib/oci/queue/rows.ts";
 import { getSite, readSiteDelivery } from "#lib/tenancy/readers.ts";
 import { ScriptSection, ScriptStatusAlert } from "./script-section.tsx";
@@ -30,13 +32,14 @@ interface GoogleAdsPageProps {
 
 const dryRunRows = 20;
 
-export default async function GoogleAdsPage({ params, searchParams }: GoogleAdsPageProps) {
+async function GoogleAdsPage({ params, searchParams }: GoogleAdsPageProps) {
   const [address, query] = await Promise.all([params, searchParams]);
   const site = await getSite(address.siteId);
   const { siteId, timezone } = site;
   const isOwner = site.role === "owner";
-  const [t, state, delivery] = await Promise.all([
+  const [t, nav, state, delivery] = await Promise.all([
     getTranslations("googleAds"),
+    getTranslations("nav"),
     readPage(readConnection, siteId),
     readPage(readSiteDelivery, siteId),
   ]);
@@ -48,7 +51,11 @@ export default async function GoogleAdsPage({ params, searchParams }: GoogleAdsP
   const { GOOGLE_OAUTH_CLIENT_ID, GOOGLE_OAUTH_CLIENT_SECRET } = env();
   return (
     <>
-      <PageHeader title={t("title")} note={t("lead")} />
+      <PageHeader
+        title={t("title")}
+        note={t("lead")}
+        {...(isOwner && { back: { href: sitePath(siteId, "/connections"), label: nav("connections") } })}
+      />
       <Page>
         {state.syncMethod === "api" ? (
           <StatusAlert siteId={siteId} status={status} timeZone={timezone} mayFix={mayChange} />
@@ -63,6 +70,7 @@ export default async function GoogleAdsPage({ params, searchParams }: GoogleAdsP
           sendsPageViews={delivery.pageViewsEnabled}
           mayChange={mayChange}
         />
+        {mayChange && <PauseCard siteId={siteId} timeZone={timezone} isPaused={site.pause !== null} />}
         <ConnectionCard
           // A link to the form, and the return from Google, open the card again.
           key={`${query.connect}/${consent}/${state.connected}`}
@@ -98,3 +106,5 @@ export default async function GoogleAdsPage({ params, searchParams }: GoogleAdsP
     </>
   );
 }
+
+export default withMessages("dashboard/site/[siteId]/connections/google-ads/page", GoogleAdsPage);

@@ -1,9 +1,10 @@
 import { Download } from "lucide-react";
 import type { Metadata } from "next";
 import { getLocale, getTranslations } from "next-intl/server";
-import { DownloadLink, eventsCsvUrl, invoiceUrl } from "#components/billing/download-link.tsx";
+import { DownloadLink, eventsCsvUrl, invoiceUrl, verifier } from "#components/billing/download-link.tsx";
 import { InvoiceSheet } from "#components/billing/invoice-sheet.tsx";
 import { PrintButton } from "#components/billing/print-button.tsx";
+import { sitePath } from "#components/shell/nav-items.ts";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { readPage } from "#lib/auth/session.ts";
 import { billingFormat } from "#lib/billing/billing-format.ts";
@@ -23,19 +24,22 @@ export async function generateMetadata({ params }: InvoicePageProps): Promise<Me
 export default async function InvoicePage({ params }: InvoicePageProps) {
   const { siteId, yearMonth } = await params;
   const site = await getSite(siteId);
-  const [t, actions, locale, invoice] = await Promise.all([
+  const [t, word, locale, invoice] = await Promise.all([
     getTranslations("billing.invoice"),
-    getTranslations("actions"),
+    getTranslations(),
     getLocale(),
     readPage(readInvoice, site.siteId, yearMonth),
   ]);
   return (
     <>
-      <PageHeader title={t("title", { month: billingFormat(locale).month(invoice.yearMonth) })}>
+      <PageHeader
+        title={t("title", { month: billingFormat(locale).month(invoice.yearMonth) })}
+        back={{ href: sitePath(site.siteId, "/billing"), label: word("nav.billing") }}
+      >
         <span className="flex min-w-0 items-center gap-2 print:hidden flex-wrap">
           <DownloadLink href={invoiceUrl(site.siteId, yearMonth, "csv")} fileName={`invoice-${yearMonth}.csv`}>
             <Download className="size-3.5" />
-            {actions("csv")}
+            {word("actions.csv")}
           </DownloadLink>
           <DownloadLink href={invoiceUrl(site.siteId, yearMonth)} fileName={`invoice-${yearMonth}.json`}>
             <Download className="size-3.5" />
@@ -44,6 +48,10 @@ export default async function InvoicePage({ params }: InvoicePageProps) {
           <DownloadLink href={eventsCsvUrl(site.siteId, yearMonth)} fileName={`events-${yearMonth}.csv`}>
             <Download className="size-3.5" />
             {t("eventsFile")}
+          </DownloadLink>
+          <DownloadLink href={verifier.path} fileName={verifier.fileName}>
+            <Download className="size-3.5" />
+            {word("billing.check.verifier")}
           </DownloadLink>
           <PrintButton label={t("print")} />
         </span>

@@ -1,14 +1,17 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { Desk } from "#components/desk/desk.tsx";
-import { parseFigure } from "#components/desk/figures/figure-list.ts";
+import { type ChartSpan, parseFigure, parseSpan } from "#components/desk/figures/figure-list.ts";
+import { SetupLine } from "#components/setup/setup-card.tsx";
 import { Clock } from "#components/workbench/live/clock.tsx";
 import { readPage } from "#lib/auth/session.ts";
+import { withMessages } from "#lib/i18n/with-messages.tsx";
 import { type DeskFilter, deskFilter } from "#lib/leads/desk-filter.ts";
 import { findLead, readAmountPresets, readDeskPage, readFigures } from "#lib/leads/desk-readers.ts";
 import type { SiteId } from "#lib/site.ts";
 import { getVersionedSite } from "#lib/tenancy/readers.ts";
-import { hasRole } from "#lib/tenancy/site-fields.ts";
+import { hasRole } from "#lib/tenancy/site-roles.ts";
+import { readSiteSetup } from "#lib/tenancy/site-setup.ts";
 import { OwnerSteps } from "./owner-steps.tsx";
 
 interface TodayProps {
@@ -24,27 +27,35 @@ export async function generateMetadata(): Promise<Metadata> {
 const isId = (text: unknown): text is string => typeof text === "string" && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 
 /** Everything that the page shows, the lead in view included. */
-async function readDesk(siteId: SiteId, filter: DeskFilter, named: unknown) {
+async function readDesk(siteId: SiteId, filter: DeskFilter, { named, span }: { named: unknown; span: ChartSpan }) {
   const [page, figures, presets, namedLead] = await Promise.all([
     readPage(readDeskPage, siteId, filter),
-    readPage(readFigures, siteId),
+    readPage(readFigures, siteId, span),
     readPage(readAmountPresets, siteId),
     isId(named) ? readPage(findLead, siteId, named) : null,
   ]);
   const today = page.leads.find(({ needsYou }) => needsYou === null) ?? page.needsYou[0] ?? page.leads[0];
   const first = namedLead ?? (today ? await readPage(findLead, siteId, today.id) : null);
-  return { page, figures, presets, first };
+  return { page, figures, presets, first, isLeadMissing: named !== undefined && namedLead === null };
 }
 
 /** Today: the leads, what they need, and what came of them. Before the first lead, owners see what is left to do. */
-export default async function TodayPage({ params, searchParams }: TodayProps) {
-  const [{ siteId }, { lead, figure, ...query }] = await Promise.all([params, searchParams]);
+async function TodayPage({ params, searchParams }: TodayProps) {
+  const [{ siteId }, { lead, figure, days, ...query }] = await Promise.all([params, searchParams]);
   const filter = deskFilter.parse(query);
   const site = await getVersionedSite(siteId, "leads");
-  const desk = await readDesk(site.siteId, filter, lead);
-  if (!desk.figures.hasLeads && site.role === "owner") return <OwnerSteps site={site} />;
+  const [desk, setup] = await Promise.all([
+    readDesk(site.siteId, filter, { named: lead, span: parseSpan(days) }),
+    site.role === "owner" && site.archivedAt === null ? readPage(readSiteSetup, site.siteId) : null,
+  ]);
+  if (!desk.figures.hasLeads && setup) return <OwnerSteps site={site} setup={setup} />;
   return (
     <Clock at={desk.page.asOf}>
+      {setup && (
+        <div className="my-3 empty:hidden">
+          <SetupLine siteId={site.siteId} setup={setup} />
+        </div>
+      )}
       <Desk
         {...desk}
         site={{
@@ -61,3 +72,5 @@ export default async function TodayPage({ params, searchParams }: TodayProps) {
     </Clock>
   );
 }
+
+export default withMessages("dashboard/site/[siteId]/(today)/page", TodayPage);

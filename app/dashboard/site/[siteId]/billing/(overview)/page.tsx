@@ -24,8 +24,9 @@ import type { BillingOverview } from "#lib/billing/billing-shapes.ts";
 import { forecastMonth } from "#lib/billing/forecast.ts";
 import { readBillingOverview, readInvoices } from "#lib/billing/invoices.ts";
 import { daysOf } from "#lib/billing/year-month.ts";
+import { withMessages } from "#lib/i18n/with-messages.tsx";
 import { getSite } from "#lib/tenancy/readers.ts";
-import { hasRole } from "#lib/tenancy/site-fields.ts";
+import { hasRole } from "#lib/tenancy/site-roles.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("nav");
@@ -40,7 +41,7 @@ interface BillingPageProps {
 /** The table shows a year; the rest is one link away. */
 const invoicesShown = 12;
 
-export default async function BillingPage({ params, searchParams }: BillingPageProps) {
+async function BillingPage({ params, searchParams }: BillingPageProps) {
   const site = await getSite((await params).siteId);
   const [t, nav, locale, overview, invoices] = await Promise.all([
     getTranslations("billing"),
@@ -136,3 +137,5 @@ async function Legend() {
     </span>
   );
 }
+
+export default withMessages("dashboard/site/[siteId]/billing/(overview)/page", BillingPage);

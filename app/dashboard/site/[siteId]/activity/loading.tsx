@@ -1,0 +1,5 @@
+import { ListSkeleton } from "#components/ui/page-skeleton.tsx";
+
+export default function ActivityLoading() {
+  return <ListSkeleton />;
+}
